@@ -1,0 +1,114 @@
+"""Published models: the sizes of one attention layer, with their source and what is uncertain.
+
+The rows are in data/presets.toml. A preset's `config` holds what the engine computes;
+`not_modelled` names what the model does beside that.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from types import MappingProxyType
+from typing import Any
+
+from mla_engine import checks
+from mla_engine.config import (
+    GroupedConfig,
+    LatentConfig,
+    LinearScaling,
+    Llama3Scaling,
+    LongRopeScaling,
+    RopeConfig,
+    Scaling,
+    YarnConfig,
+)
+
+NOT_MODELLED = (
+    "alternating local and global layers",
+    "attention sinks",
+    "learned positions",
+    "linear attention layers",
+    "no output bias",
+    "query scale by position",
+    "sparse indexer",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """One published model.
+
+    `n_caches` counts the caches that grow with the context: two a layer in LongCat-Flash, those
+    of the MLA layers alone in a hybrid, None where their number was not read. `max_context` is in
+    tokens. `config.norm_eps` is 1e-6 for the latents' norms, as transformers has it in every MLA
+    family; `rms_norm_eps` is the model's own figure, which vLLM uses there too.
+    """
+
+    key: str
+    name: str
+    config: GroupedConfig | LatentConfig
+    n_layers: int
+    n_caches: int | None
+    max_context: int | None
+    rms_norm_eps: float | None
+    source: str
+    notes: str
+    not_modelled: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for gap in self.not_modelled:
+            checks.choice("not_modelled", gap, NOT_MODELLED)
+
+    @property
+    def kind(self) -> str:
+        """MLA, or by the number of KV heads MHA, MQA or GQA."""
+        if isinstance(self.config, LatentConfig):
+            return "MLA"
+        return {self.config.n_heads: "MHA", 1: "MQA"}.get(self.config.n_kv_heads, "GQA")
+
+
+def _scaling(row: dict[str, Any]) -> Scaling | None:
+    if "yarn" in row:
+        return YarnConfig(**row["yarn"])
+    if "llama3" in row:
+        return Llama3Scaling(**row["llama3"])
+    if "linear" in row:
+        return LinearScaling(**row["linear"])
+    if "longrope" in row:
+        factors = tuple(row["longrope"]["factors"])
+        original = row["longrope"]["original_max_position"]
+        return LongRopeScaling(
+            short_factor=factors, long_factor=factors, original_max_position=original
+        )
+    return None
+
+
+def _config(row: dict[str, Any]) -> GroupedConfig | LatentConfig:
+    rope = RopeConfig(**row["rope"], scaling=_scaling(row)) if "rope" in row else None
+    options = {"rope": rope} | row.get("options", {})
+    if "latent" in row:
+        return LatentConfig(latent_norm=True, **row["latent"], **options)
+    return GroupedConfig(**row["grouped"], **options)
+
+
+def _preset(key: str, row: dict[str, Any]) -> Preset:
+    n_caches = row.get("n_caches", row["n_layers"])
+    return Preset(
+        key=key,
+        name=row["name"],
+        config=_config(row),
+        n_layers=row["n_layers"],
+        n_caches=None if n_caches == "unknown" else n_caches,
+        max_context=row.get("max_context"),
+        rms_norm_eps=row.get("rms_norm_eps"),
+        source=row["source"],
+        notes=row.get("notes", ""),
+        not_modelled=tuple(row.get("not_modelled", ())),
+    )
+
+
+def _load() -> dict[str, Preset]:
+    text = resources.files("mla_engine").joinpath("data/presets.toml").read_text("utf-8")
+    return {key: _preset(key, row) for key, row in tomllib.loads(text).items()}
+
+
+PRESETS = MappingProxyType(_load())
