@@ -1,0 +1,84 @@
+"""The memory budget: a call that would not fit is refused before anything is allocated.
+
+The estimate is the call itself, run on torch's meta device, which knows shapes and holds no data:
+it cannot drift away from the code. MLA_MEMORY_BUDGET_GIB sets the budget (default 1 GiB).
+"""
+
+import math
+import os
+import weakref
+from collections.abc import Callable
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+
+GIB = 2**30
+VARIABLE = "MLA_MEMORY_BUDGET_GIB"
+
+
+class MemoryBudgetError(ValueError):
+    """A call needs more memory than the budget grants."""
+
+
+def _storages(values: object) -> list[torch.UntypedStorage]:
+    return [v.untyped_storage() for v in tree_iter(values) if isinstance(v, torch.Tensor)]
+
+
+class PeakBytes(TorchDispatchMode):
+    """Counts the bytes of the storages that are made inside the block and alive at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live = self.peak = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Run the operation, then count the storages that appeared with its result."""
+        out = func(*args, **(kwargs or {}))
+        given = [id(storage) for storage in _storages((args, kwargs))]
+        for storage in _storages(out):
+            if id(storage) not in given:  # not a view, not written in place
+                self._count(storage)
+        return out
+
+    def _count(self, storage: torch.UntypedStorage) -> None:
+        size = storage.nbytes()
+        self.live += size
+        self.peak = max(self.peak, self.live)
+        weakref.finalize(storage, self._release, size).atexit = False
+
+    def _release(self, size: int) -> None:
+        self.live -= size
+
+
+def limit_bytes() -> int:
+    """The budget in bytes.
+
+    Raises:
+        ValueError: MLA_MEMORY_BUDGET_GIB is set and is not a number above 0.
+    """
+    text = os.environ.get(VARIABLE, "1")
+    try:
+        gib = float(text)
+    except ValueError:
+        gib = math.nan
+    if not (gib > 0 and math.isfinite(gib)):
+        raise ValueError(f"{VARIABLE} ({text!r}) must be a number above 0, in GiB: for example 2")
+    return int(gib * GIB)
+
+
+def peak_bytes(run: Callable[[], object]) -> int:
+    """Bytes that `run`, a call on meta tensors, would hold at its peak."""
+    with PeakBytes() as meter:
+        run()
+    return meter.peak
+
+
+def require(needed_bytes: int, what: str, lower: str) -> None:
+    """Raise MemoryBudgetError, with both figures and what to lower, if it is beyond the budget."""
+    limit = limit_bytes()
+    if needed_bytes > limit:
+        raise MemoryBudgetError(
+            f"{what} needs {needed_bytes / GIB:.3g} GiB and the memory budget is "
+            f"{limit / GIB:.3g} GiB: lower {lower}, or raise {VARIABLE}"
+        )

@@ -1,0 +1,53 @@
+"""Checks that name the value they refuse and say what to write instead."""
+
+import math
+from collections.abc import Iterable
+
+
+def whole(name: str, value: object, *, least: int = 1, most: int = 2**20) -> None:
+    """Raise ValueError unless `value` is an int from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{name} ({value!r}) must be a whole number, for example {max(least, 8)}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} ({value}) must be at least {least} and at most {most:,}")
+
+
+def positive(name: str, value: object) -> None:
+    """Raise ValueError unless `value` is a finite number above 0."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} ({value!r}) must be a finite number above 0")
+
+
+def non_negative(name: str, value: object) -> None:
+    """Raise ValueError unless `value` is a finite number of at least 0."""
+    if value != 0 or isinstance(value, bool):
+        positive(name, value)
+
+
+def flag(name: str, value: object) -> None:
+    """Raise ValueError unless `value` is a bool."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} ({value!r}) must be True or False")
+
+
+def choice(name: str, value: object, options: Iterable[object]) -> None:
+    """Raise ValueError unless `value` is one of `options`."""
+    options = tuple(options)
+    if value not in options:
+        listed = ", ".join(map(repr, options))
+        raise ValueError(f"{name} ({value!r}) must be one of {listed}")
+
+
+def kind(name: str, value: object, types: type | tuple[type, ...], wanted: str) -> None:
+    """Raise ValueError unless `value` is an instance of `types`; `wanted` says it in words."""
+    if not isinstance(value, types):
+        raise ValueError(f"{name} ({value!r}) must be {wanted}")
+
+
+def multiple(name: str, value: int, of_name: str, of: int) -> None:
+    """Raise ValueError unless `value` is a multiple of `of`; the message lists the divisors."""
+    if value % of:
+        divisors = [str(d) for d in range(1, min(value, 4096) + 1) if value % d == 0]
+        tries = " or ".join(filter(None, [", ".join(divisors[:-1]), divisors[-1]]))
+        raise ValueError(f"{name} ({value}) must be a multiple of {of_name} ({of}): try {tries}")

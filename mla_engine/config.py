@@ -1,0 +1,287 @@
+"""Frozen, validated configurations: an invalid one cannot exist.
+
+Sizes are words; their letters in the einsum strings are d (d_model), h (n_heads), g (n_kv_heads),
+k (d_head), r (d_rope), v (d_value), c (d_latent_kv) and l (d_latent_q).
+"""
+
+import math
+from dataclasses import dataclass
+
+from mla_engine import checks
+
+
+@dataclass(frozen=True, kw_only=True)
+class YarnConfig:
+    """YaRN (arXiv 2309.00071): slow pairs are interpolated, fast ones kept, a ramp between.
+
+    `mscale` stretches cos and sin, `mscale_all_dim` the softmax scale; DeepSeek sets both equal,
+    so that only the softmax scale changes. `attention_factor` replaces the stretch of cos and sin.
+    """
+
+    factor: float
+    original_max_position: int
+    beta_fast: float = 32
+    beta_slow: float = 1
+    mscale: float = 1.0
+    mscale_all_dim: float = 0.0
+    truncate: bool = True
+    attention_factor: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("factor", "beta_fast", "beta_slow"):
+            checks.positive(name, getattr(self, name))
+        for name in ("mscale", "mscale_all_dim"):
+            checks.non_negative(name, getattr(self, name))
+        checks.whole("original_max_position", self.original_max_position, most=2**40)
+        checks.flag("truncate", self.truncate)
+        if self.attention_factor is not None:
+            checks.positive("attention_factor", self.attention_factor)
+        if self.beta_fast < self.beta_slow:
+            raise ValueError(
+                f"beta_fast ({self.beta_fast}) must not be below beta_slow ({self.beta_slow})"
+            )
+
+    def magnitude(self, mscale: float) -> float:
+        """m(x) = 0.1 x ln(factor) + 1, and 1 where nothing is stretched (factor <= 1)."""
+        return 0.1 * mscale * math.log(self.factor) + 1.0 if self.factor > 1 else 1.0
+
+    @property
+    def rotation_magnitude(self) -> float:
+        """What cos and sin are multiplied by: m(mscale) / m(mscale_all_dim)."""
+        if self.attention_factor is not None:
+            return self.attention_factor
+        return self.magnitude(self.mscale) / self.magnitude(self.mscale_all_dim)
+
+    @property
+    def softmax_magnitude(self) -> float:
+        """What the softmax scale is multiplied by: m(mscale_all_dim) squared."""
+        return self.magnitude(self.mscale_all_dim) ** 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearScaling:
+    """Position interpolation (arXiv 2306.15595): every frequency divided by `factor`."""
+
+    factor: float
+    rotation_magnitude = 1.0
+    softmax_magnitude = 1.0
+
+    def __post_init__(self) -> None:
+        checks.positive("factor", self.factor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Llama3Scaling:
+    """Llama 3.1: wavelengths beyond original_max_position / low_freq_factor are divided."""
+
+    factor: float
+    original_max_position: int
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 4.0
+    rotation_magnitude = 1.0
+    softmax_magnitude = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("factor", "low_freq_factor", "high_freq_factor"):
+            checks.positive(name, getattr(self, name))
+        checks.whole("original_max_position", self.original_max_position, most=2**40)
+        if self.low_freq_factor >= self.high_freq_factor:
+            raise ValueError(
+                f"low_freq_factor ({self.low_freq_factor}) must be below "
+                f"high_freq_factor ({self.high_freq_factor})"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongRopeScaling:
+    """LongRoPE (arXiv 2402.13753): one divisor a pair, another set beyond the original context.
+
+    `factor` is the new context over the original one; it stretches cos and sin by
+    sqrt(1 + ln(factor) / ln(original_max_position)) unless `attention_factor` says otherwise.
+    """
+
+    short_factor: tuple[float, ...]
+    long_factor: tuple[float, ...]
+    original_max_position: int
+    factor: float = 1.0
+    attention_factor: float | None = None
+    softmax_magnitude = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("short_factor", "long_factor"):
+            checks.kind(name, getattr(self, name), tuple, "a tuple with a number for each pair")
+            for i, value in enumerate(getattr(self, name)):
+                checks.positive(f"{name}[{i}]", value)
+        if len(self.short_factor) != len(self.long_factor):
+            raise ValueError(
+                f"short_factor ({len(self.short_factor)} numbers) and long_factor "
+                f"({len(self.long_factor)} numbers) must be of one length"
+            )
+        checks.whole("original_max_position", self.original_max_position, least=2, most=2**40)
+        checks.positive("factor", self.factor)
+        if self.attention_factor is not None:
+            checks.positive("attention_factor", self.attention_factor)
+
+    @property
+    def rotation_magnitude(self) -> float:
+        """What cos and sin are multiplied by."""
+        if self.attention_factor is not None:
+            return self.attention_factor
+        if self.factor <= 1:
+            return 1.0
+        return math.sqrt(1 + math.log(self.factor) / math.log(self.original_max_position))
+
+
+Scaling = YarnConfig | LinearScaling | Llama3Scaling | LongRopeScaling
+PAIRINGS = ("interleaved", "half")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RopeConfig:
+    """Rotary position embedding (arXiv 2104.09864): pair i turns by position * theta^(-2i/r).
+
+    `interleaved` pairs (x[2i], x[2i+1]), `half` pairs (x[i], x[i + r/2]).
+    """
+
+    theta: float = 10000.0
+    pairing: str = "interleaved"
+    scaling: Scaling | None = None
+
+    def __post_init__(self) -> None:
+        checks.positive("theta", self.theta)
+        checks.choice("pairing", self.pairing, PAIRINGS)
+        if self.scaling is not None:
+            checks.kind("scaling", self.scaling, Scaling, "None or one of the scaling classes")
+
+    def check_width(self, name: str, width: int) -> None:
+        """Raise ValueError unless `width` splits into pairs, as many as LongRoPE has factors."""
+        if width % 2:
+            raise ValueError(f"{name} ({width}) must be even, RoPE turns pairs: try {width + 1}")
+        if isinstance(self.scaling, LongRopeScaling):
+            pairs = len(self.scaling.short_factor)
+            if 2 * pairs != width:
+                raise ValueError(
+                    f"{name} ({width}) has {width // 2} pairs but short_factor has {pairs}: "
+                    f"give {width // 2} factors"
+                )
+
+
+def _effective_scale(width: int, rope: RopeConfig | None, softmax_scale: float | None) -> float:
+    if softmax_scale is not None:
+        return softmax_scale
+    scaling = rope.scaling if rope else None
+    return width**-0.5 * (scaling.softmax_magnitude if scaling else 1.0)
+
+
+def _check_common(config: "GroupedConfig | LatentConfig", sizes: tuple[str, ...]) -> None:
+    checks.whole("n_heads", config.n_heads, most=4096)
+    for name in sizes:
+        checks.whole(name, getattr(config, name))
+    checks.positive("norm_eps", config.norm_eps)
+    checks.flag("bias", config.bias)
+    if config.softmax_scale is not None:
+        checks.positive("softmax_scale", config.softmax_scale)
+    if config.rope is not None:
+        checks.kind("rope", config.rope, RopeConfig, "a RopeConfig or None")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedConfig:
+    """MHA (n_kv_heads = n_heads), GQA, and MQA (n_kv_heads = 1); head h reads KV head h g // n_h.
+
+    `bias` is on q, k, v and the output; `qk_norm` an RMSNorm over d_head before the rotation;
+    `logit_softcap` x bounds the scaled logits to x tanh(logit / x); `sliding_window` w lets a
+    query see itself and the w - 1 tokens before.
+
+    Raises:
+        ValueError: a size, a number or a combination that no layer can have, with the fix.
+    """
+
+    d_model: int
+    n_heads: int
+    n_kv_heads: int
+    d_head: int
+    d_value: int | None = None
+    rope: RopeConfig | None = None
+    softmax_scale: float | None = None
+    bias: bool = False
+    qk_norm: bool = False
+    norm_eps: float = 1e-6
+    logit_softcap: float | None = None
+    sliding_window: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.d_value is None:
+            object.__setattr__(self, "d_value", self.d_head)
+        _check_common(self, ("d_model", "n_kv_heads", "d_head", "d_value"))
+        checks.multiple("n_heads", self.n_heads, "n_kv_heads", self.n_kv_heads)
+        checks.flag("qk_norm", self.qk_norm)
+        if self.logit_softcap is not None:
+            checks.positive("logit_softcap", self.logit_softcap)
+        if self.sliding_window is not None:
+            checks.whole("sliding_window", self.sliding_window)
+        if self.rope is not None:
+            self.rope.check_width("d_head", self.d_head)
+
+    @property
+    def scale(self) -> float:
+        """The effective softmax scale: d_head^-1/2, times YaRN's magnitude squared."""
+        return _effective_scale(self.d_head, self.rope, self.softmax_scale)
+
+    @property
+    def group_size(self) -> int:
+        """Query heads that share one KV head."""
+        return self.n_heads // self.n_kv_heads
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatentConfig:
+    """Multi-head Latent Attention (DeepSeek-V2, arXiv 2405.04434, section 2.1).
+
+    `d_head` is the content width (qk_nope_head_dim), `d_rope` the rotary width beside it;
+    `d_latent_q` None projects the queries straight from h (V2-Lite). `bias` is on W_DQ, W_DKV,
+    W_KR and W_O. `q_latent_scale` multiplies q_C and q_R, `kv_latent_scale` c_KV after its norm
+    and before caching (LongCat). With d_rope = 0 `rope` is ignored; with rope None and d_rope > 0
+    the shared part exists and is not rotated (Kimi-Linear).
+
+    Raises:
+        ValueError: a size, a number or a combination that no layer can have, with the fix.
+    """
+
+    d_model: int
+    n_heads: int
+    d_head: int
+    d_latent_kv: int
+    d_rope: int = 0
+    d_value: int | None = None
+    d_latent_q: int | None = None
+    latent_norm: bool = False
+    norm_eps: float = 1e-6
+    rope: RopeConfig | None = RopeConfig()
+    softmax_scale: float | None = None
+    q_latent_scale: float = 1.0
+    kv_latent_scale: float = 1.0
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        if self.d_value is None:
+            object.__setattr__(self, "d_value", self.d_head)
+        _check_common(self, ("d_model", "d_head", "d_latent_kv", "d_value"))
+        checks.whole("d_rope", self.d_rope, least=0)
+        if self.d_latent_q is not None:
+            checks.whole("d_latent_q", self.d_latent_q)
+        checks.flag("latent_norm", self.latent_norm)
+        for name in ("q_latent_scale", "kv_latent_scale"):
+            checks.positive(name, getattr(self, name))
+        if self.rotation is not None:
+            self.rotation.check_width("d_rope", self.d_rope)
+
+    @property
+    def rotation(self) -> RopeConfig | None:
+        """The rotation that takes place: none without rotary dimensions."""
+        return self.rope if self.d_rope else None
+
+    @property
+    def scale(self) -> float:
+        """The effective softmax scale: (d_head + d_rope)^-1/2, times YaRN's magnitude squared."""
+        return _effective_scale(self.d_head + self.d_rope, self.rotation, self.softmax_scale)

@@ -1,0 +1,188 @@
+"""What every attention layer does around its formulas: heads, arguments, the memory budget."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_map
+
+from mla_engine import budget, checks
+from mla_engine.cache import DTYPES, KVCache, LatentCache
+from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.weights import Weights
+
+CONSTRUCTION_TIP = "the number of heads (heads=), d_model or the dtype"
+CALL_TIP = "the number of tokens, heads (heads=) or query rows (queries=), or the dtype"
+
+
+@lru_cache(maxsize=32)
+def _without_data(
+    layer_type: "type[AttentionLayer]",
+    config: GroupedConfig | LatentConfig,
+    heads: tuple[int, ...],
+    dtype: torch.dtype,
+) -> "AttentionLayer":
+    """The layer on the meta device: its shapes alone."""
+    return layer_type(config, heads=heads, dtype=dtype, device="meta")
+
+
+def _to_meta(value: object) -> object:
+    """Floating tensors without their data; positions stay, angles are made from them."""
+    if isinstance(value, LatentCache | KVCache):
+        return value.to("meta")
+    if isinstance(value, Tensor) and value.is_floating_point():
+        return value.to("meta")
+    return value
+
+
+class AttentionLayer(nn.Module, ABC):
+    """Base of the two layers: `heads` of the configuration, built and called by global index."""
+
+    config_type: type
+
+    def __init__(
+        self,
+        config: GroupedConfig | LatentConfig,
+        seed: int = 0,
+        heads: Iterable[int] | None = None,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        """Build the weights of `heads` (all by default), drawn from `seed`.
+
+        Raises:
+            ValueError: a config of another kind, an unknown head, dtype or device.
+            MemoryBudgetError: the weights are beyond the budget.
+        """
+        super().__init__()
+        checks.kind("config", config, self.config_type, f"a {self.config_type.__name__}")
+        checks.whole("seed", seed, least=0, most=2**63)
+        checks.choice("dtype", dtype, DTYPES)
+        self.config, self.seed, self.dtype = config, seed, dtype
+        self.device = _usable(device)
+        built = range(config.n_heads)
+        self.heads = tuple(built) if heads is None else _chosen(heads, built, config.n_heads)
+        if self.device.type != "meta":
+            meta = {"heads": self.heads, "dtype": dtype, "device": "meta"}
+            needed = budget.peak_bytes(lambda: type(self)(config, **meta))
+            what = f"{type(self).__name__} of {len(self.heads)} heads ({config.n_heads} in all)"
+            budget.require(needed, what, CONSTRUCTION_TIP)
+        self._build(Weights(seed, dtype, self.device))
+
+    @abstractmethod
+    def _build(self, weights: Weights) -> None:
+        """Make the parameters."""
+
+    def _run(self, name: str, *args: object) -> object:
+        """Call the method `name` if it fits the memory budget."""
+        given = tree_map(_to_meta, args)
+        twin = _without_data(type(self), self.config, self.heads, self.dtype)
+        needed = budget.peak_bytes(lambda: getattr(twin, name)(*given))
+        budget.require(needed, f"{type(self).__name__} {name.strip('_')}", CALL_TIP)
+        return getattr(self, name)(*args)
+
+    def _local(self, heads: Iterable[int] | None) -> slice | list[int]:
+        """Where the chosen heads stand among those built; a slice makes views, a list copies."""
+        if heads is None:
+            return slice(None)
+        places = [self.heads.index(h) for h in _chosen(heads, self.heads, self.config.n_heads)]
+        first = places[0]
+        if places == list(range(first, first + len(places))):
+            return slice(first, first + len(places))
+        return places
+
+    def _global(self, local: slice | list[int]) -> tuple[int, ...]:
+        """The head numbers at these places."""
+        return (
+            self.heads[local] if isinstance(local, slice) else tuple(self.heads[i] for i in local)
+        )
+
+    def _check_hidden(self, h: Tensor) -> None:
+        checks.kind("h", h, Tensor, "a tensor [b, t, d]")
+        shape, d_model = list(h.shape), self.config.d_model
+        if h.ndim != 3 or h.shape[-1] != d_model or 0 in shape:
+            raise ValueError(
+                f"h has shape {shape}: give [batch, tokens, d_model ({d_model})], none of them 0"
+            )
+        if h.dtype != self.dtype:
+            raise ValueError(f"h is {h.dtype} and the layer {self.dtype}: cast one of them")
+        if h.device.type != self.device.type:
+            raise ValueError(f"h is on {h.device} and the layer on {self.device}: move one of them")
+
+    def _check_cache(
+        self, cache: LatentCache | KVCache, h: Tensor, n_kv_heads: int | None = None
+    ) -> None:
+        if cache.config != self.config:
+            raise ValueError(f"the cache is for {cache.config}, the layer has {self.config}")
+        for name, held, needed in (
+            ("batch", cache.batch, h.shape[0]),
+            ("dtype", cache.dtype, self.dtype),
+            ("device", cache.device.type, self.device.type),
+            ("n_kv_heads", n_kv_heads and cache.k.shape[2], n_kv_heads),
+        ):
+            if held != needed:
+                raise ValueError(f"the cache has {name} {held}, this call {needed}: use one {name}")
+
+    def _output(self, o: Tensor, W_O: Tensor) -> Tensor:
+        """u = W_O o + b_O; each head brings 1/n_heads of b_O, so that parts add up to the whole."""
+        u = torch.einsum("bthv,dhv->btd", o, W_O)
+        return u if self.b_O is None else u + self.b_O * (W_O.shape[1] / self.config.n_heads)
+
+
+def _usable(device: torch.device | str) -> torch.device:
+    try:
+        device = torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"device ({device!r}) is none: try 'cpu' or 'cuda'") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device ({device}) is not on this machine: try 'cpu'")
+    return device
+
+
+def _chosen(heads: Iterable[int], among: Sequence[int], n_heads: int) -> tuple[int, ...]:
+    """The heads as a tuple, or ValueError for none, a repeated or an absent one."""
+    if isinstance(heads, str) or not isinstance(heads, Iterable):
+        raise ValueError(f"heads ({heads!r}) must be a list of head numbers, for example [0]")
+    heads = tuple(heads)
+    if not heads:
+        raise ValueError("heads is empty: choose at least one head, or None for all")
+    for head in heads:
+        checks.whole("heads", head, least=0)
+        if head not in among:
+            built = "" if len(among) == n_heads else f", of which {list(among)[:8]} are built"
+            raise ValueError(f"heads has {head}, but heads go from 0 to {n_heads - 1}{built}")
+    if len(set(heads)) < len(heads):
+        raise ValueError(f"heads {list(heads)} names a head twice: name each once")
+    return heads
+
+
+def query_rows(queries: slice | None, n_tokens: int) -> slice:
+    """`queries` as a slice that chooses at least one of `n_tokens` rows."""
+    if queries is None:
+        return slice(None)
+    checks.kind("queries", queries, slice, "a slice, for example slice(0, 8)")
+    step = queries.step
+    if step is not None and (not isinstance(step, int) or step < 1):
+        raise ValueError(f"queries ({queries}) must have a step of at least 1, not {step}")
+    if not range(n_tokens)[queries]:
+        raise ValueError(f"queries ({queries}) chooses none of {n_tokens} rows: try slice(0, 1)")
+    return queries
+
+
+def position_numbers(positions: Tensor | Sequence[int] | None, h: Tensor, start: int = 0) -> Tensor:
+    """Positions as int64 [t] or [b,t] on the CPU; by default they count on from `start`."""
+    batch, tokens = h.shape[:2]
+    if positions is None:
+        return torch.arange(start, start + tokens)
+    positions = torch.as_tensor(positions, device="cpu")
+    if positions.is_floating_point() or positions.dtype == torch.bool:
+        raise ValueError(f"positions are {positions.dtype}: give whole numbers")
+    if positions.shape not in {(tokens,), (batch, tokens)}:
+        raise ValueError(
+            f"positions have shape {list(positions.shape)}: give [{tokens}] or [{batch}, {tokens}]"
+        )
+    if positions.min() < 0:
+        raise ValueError(f"positions have {int(positions.min())}: none may be below 0")
+    return positions.long()

@@ -1,0 +1,36 @@
+"""The three operations that both kinds of attention share; each runs in max(float32, dtype)."""
+
+import torch
+from torch import Tensor
+
+
+def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """weight * x / sqrt(mean(x^2) + eps) over the last axis."""
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    return (wide * (wide.square().mean(-1, keepdim=True) + eps).rsqrt() * weight).to(x.dtype)
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """exp(scores) / sum exp(scores) over the keys, the last axis."""
+    wide = torch.promote_types(scores.dtype, torch.float32)
+    return torch.softmax(scores, dim=-1, dtype=wide).to(scores.dtype)
+
+
+def causal_mask(
+    n_keys: int,
+    n_new: int,
+    queries: slice = slice(None),
+    window: int | None = None,
+    device: torch.device | str = "cpu",
+) -> Tensor:
+    """True where a query sees a key: itself and earlier ones, at most `window` of them.
+
+    Goes by index, aligned at the bottom right: the last of the `n_new` queries is the last key.
+
+    Returns:
+        bool [t,s], the chosen rows of the `n_new`.
+    """
+    key = torch.arange(n_keys, device=device)
+    query = key[n_keys - n_new :][queries].unsqueeze(-1)
+    visible = key <= query
+    return visible if window is None else visible & (key > query - window)

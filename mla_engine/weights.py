@@ -1,0 +1,56 @@
+"""Seeded weights: a tensor depends on (seed, name, global head index) and on nothing else.
+
+So head 77 of 128 is the same alone or with the others, on every device and in every dtype.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+
+def _generator(seed: int, name: str, index: int) -> torch.Generator:
+    digest = hashlib.blake2b(f"{seed}/{name}/{index}".encode(), digest_size=7).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest))
+
+
+class Weights:
+    """Draws normal weights of standard deviation fan_in^-1/2, in float64 on the CPU, then casts.
+
+    On the meta device nothing is drawn: shapes and dtypes alone, for the memory estimate.
+    """
+
+    def __init__(self, seed: int, dtype: torch.dtype, device: torch.device | str) -> None:
+        self.seed, self.dtype, self.device = seed, dtype, torch.device(device)
+
+    def _draw_into(self, target: Tensor, name: str, index: int, fan_in: int) -> None:
+        on_meta = self.device.type == "meta"
+        drawn = torch.empty(target.shape, dtype=torch.float64, device="meta" if on_meta else "cpu")
+        if not on_meta:
+            drawn.normal_(std=fan_in**-0.5, generator=_generator(self.seed, name, index))
+        target.copy_(drawn)
+
+    def _parameter(self, data: Tensor) -> nn.Parameter:
+        return nn.Parameter(data, requires_grad=False)  # to look at, not to train
+
+    def shared(self, name: str, *shape: int, fan_in: int) -> nn.Parameter:
+        """One tensor for the whole layer, [shape]."""
+        data = torch.empty(shape, dtype=self.dtype, device=self.device)
+        self._draw_into(data, name, 0, fan_in)
+        return self._parameter(data)
+
+    def per_head(
+        self, name: str, heads: Iterable[int], *shape: int, fan_in: int, axis: int = 0
+    ) -> nn.Parameter:
+        """One tensor a head, drawn by its global index and stacked along `axis`."""
+        heads = list(heads)
+        full = [*shape[:axis], len(heads), *shape[axis:]]
+        data = torch.empty(full, dtype=self.dtype, device=self.device)
+        for place, head in enumerate(heads):
+            self._draw_into(data.select(axis, place), name, head, fan_in)
+        return self._parameter(data)
+
+    def ones(self, size: int) -> nn.Parameter:
+        """The weight of an RMSNorm, [size], as models start it."""
+        return self._parameter(torch.ones(size, dtype=self.dtype, device=self.device))
