@@ -1,0 +1,114 @@
+"""MLA against the attention modules of transformers, with the same weights, in float32."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from transformers import DynamicCache
+
+from mla_engine import MultiHeadLatentAttention
+from mla_engine.rope import rotation
+from tests.engine.families import FAMILIES, run_theirs, their_config, their_module
+from tests.engine.samples import hidden, randomized, relative
+
+families = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+REGROUPED = [0, 2, 4, 6, 1, 3, 5, 7]  # halves made of interleaved pairs
+
+
+def layers(family, **changes):
+    mla = randomized(MultiHeadLatentAttention(family.latent, seed=6))
+    return mla, their_module(family, mla, **changes)
+
+
+@families
+@pytest.mark.parametrize("start", [0, 3, 150], ids=["start", "offset", "beyond 64"])
+@torch.no_grad()
+def test_equals_the_module(family, start):
+    mla, module = layers(family)
+    h, positions = hidden(2, 9, 48, dtype=torch.float32), torch.arange(start, start + 9)
+    u, attention = run_theirs(family, module, h, positions)
+    for trace in (mla(h, positions=positions), mla.forward_absorbed(h, positions=positions)):
+        assert relative(trace.u, u) < 1e-5
+        assert relative(trace.attention, attention) < 1e-5
+
+
+@families
+@torch.no_grad()
+def test_caches_what_the_module_caches(family):
+    """The latent after norm and scale, and the rotated key, which their V3 family regroups."""
+    mla, module = layers(family)
+    h, positions = hidden(2, 9, 48, dtype=torch.float32), torch.arange(20, 29)
+    cache = DynamicCache()
+    run_theirs(family, module, h, positions, cache)
+    c_KV, k_R = cache.layers[0].keys[:, 0], cache.layers[0].values[:, 0]
+    latents = mla.compress(h, positions=positions)
+    regroups = (
+        family.rope.pairing == "interleaved" and family.module is not FAMILIES["DeepSeek-V2"].module
+    )
+    assert relative(latents.c_KV, c_KV) < 1e-6
+    assert relative(latents.k_R[..., REGROUPED] if regroups else latents.k_R, k_R) < 1e-6
+    assert (relative(latents.k_R, k_R) > 0.1) == regroups
+
+
+@families
+def test_equals_the_family_s_own_rotary_embedding(family):
+    """Float32 angles below 256 are off by at most 256 x 2^-23."""
+    rotary = family.rotary(their_config(family))
+    positions = torch.cat((torch.arange(64), torch.arange(64, 256, 7)))
+    for some in (positions[positions < 64], positions):  # LongRoPE changes its factors at 64
+        theirs = rotary(torch.zeros(1), some[None])
+        cos, sin = rotation(family.rope, family.latent.d_rope, some)
+        if isinstance(theirs, torch.Tensor):
+            cos_sin = theirs.real[0], theirs.imag[0]
+        else:
+            cos_sin = [x[0, :, : family.latent.d_rope // 2] for x in theirs]
+        for got, wanted in zip((cos, sin), cos_sin, strict=True):
+            torch.testing.assert_close(got.float(), wanted, rtol=0, atol=256 * 2**-23)
+
+
+@families
+@torch.no_grad()
+def test_the_modules_ignore_rms_norm_eps(family):
+    """Their latent norms keep 1e-6 whatever the configuration says, as our default does."""
+    mla, module = layers(family, rms_norm_eps=0.1)
+    h, positions = hidden(1, 5, 48, dtype=torch.float32), torch.arange(5)
+    u, _ = run_theirs(family, module, h, positions)
+    assert relative(mla(h).u, u) < 1e-5
+    other = MultiHeadLatentAttention(replace(family.latent, norm_eps=0.1), seed=6)
+    assert relative(randomized(other)(h).u, u) > 1e-3
+
+
+@torch.no_grad()
+def test_mistral_raises_its_scale_with_the_position_which_the_engine_leaves_out():
+    """Between one and two original contexts every logit is multiplied by 1 + 0.1 ln 2."""
+    family = FAMILIES["Mistral-Small-4"]
+    mla, module = layers(family)
+    h, positions = hidden(2, 9, 48, dtype=torch.float32), torch.arange(600, 609)
+    u, attention = run_theirs(family, module, h, positions)
+    assert relative(mla(h, positions=positions).attention, attention) > 1e-3
+    raised = family.latent.scale * (1 + 0.1 * math.log(2))
+    other = randomized(
+        MultiHeadLatentAttention(replace(family.latent, softmax_scale=raised), seed=6)
+    )
+    trace = other(h, positions=positions)
+    assert relative(trace.u, u) < 1e-5
+    assert relative(trace.attention, attention) < 1e-5
+
+
+@families
+def test_softmax_scales_agree(family):
+    mla, module = layers(family)
+    assert mla.config.scale == pytest.approx(module.scaling, rel=1e-12)
+
+
+def test_a_scale_from_the_absorbed_width_is_wrong():
+    """(d_c + d_R)^-1/2, the width of an absorbed key, gives another attention."""
+    family = FAMILIES["DeepSeek-V3"]
+    mla, module = layers(family)
+    wrong = replace(family.latent, softmax_scale=(16 + 8) ** -0.5)
+    h, positions = hidden(1, 6, 48, dtype=torch.float32), torch.arange(6)
+    with torch.no_grad():
+        _, attention = run_theirs(family, module, h, positions)
+    other = randomized(MultiHeadLatentAttention(wrong, seed=6))
+    assert relative(other.forward_absorbed(h).attention, attention) > 0.01
