@@ -15,7 +15,7 @@ from mla_engine.costs.products import Sizes, products
 from mla_engine.costs.sizes import (
     Config,
     cache_elements,
-    heads_held,
+    chosen_heads,
     kind_of_cache,
     weight_elements,
 )
@@ -150,7 +150,7 @@ def _cost(
     checks.whole("batch", sizes.batch)
     checks.positive("dtype_bytes", dtype_bytes)
     cache = kind_of_cache(config, cache)
-    heads = None if heads is None else tuple(heads)
+    heads = chosen_heads(config, heads)
     shapes = products(config, form, cache, heads, sizes)
     weights = weight_elements(config, heads)
     if not sizes.new:
@@ -160,7 +160,7 @@ def _cost(
     rows_in_and_out = max(sizes.new, sizes.queries) + sizes.queries
     up_projected = 0
     if form == "expanded" and cache == "latent":
-        up_projected = sizes.keys * heads_held(config, heads)[0] * (config.d_head + config.d_value)
+        up_projected = sizes.keys * len(heads) * (config.d_head + config.d_value)
     return Cost(
         step_flops={name: 2 * sizes.batch * math.prod(shape) for name, shape in shapes.items()},
         weight_bytes=sum(weights.values()) * dtype_bytes,

@@ -59,8 +59,8 @@ def parameters(config: Config, heads: Iterable[int] | None = None) -> int:
     return sum(weight_elements(config, heads).values())
 
 
-def heads_held(config: Config, heads: Iterable[int] | None) -> tuple[int, int]:
-    """How many heads are chosen, and how many KV heads they use (of MLA: each its own).
+def chosen_heads(config: Config, heads: Iterable[int] | None) -> tuple[int, ...]:
+    """The heads by global number, all by default.
 
     Raises:
         ValueError: a config of another kind, no head, a repeated or an absent one.
@@ -68,13 +68,19 @@ def heads_held(config: Config, heads: Iterable[int] | None) -> tuple[int, int]:
     checks.kind("config", config, Config, "a GroupedConfig or a LatentConfig")
     heads = range(config.n_heads) if heads is None else heads
     checks.kind("heads", heads, Iterable, "a list of head numbers, for example [0]")
-    chosen = list(heads)
+    chosen = tuple(heads)
     if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"heads ({chosen}) must name at least one head, and none of them twice")
+        raise ValueError(f"heads {list(chosen)} must name at least one head, and none twice")
     for head in chosen:
         checks.whole("heads", head, least=0)
         if head >= config.n_heads:
             raise ValueError(f"heads has {head}, but heads go from 0 to {config.n_heads - 1}")
+    return chosen
+
+
+def heads_held(config: Config, heads: Iterable[int] | None) -> tuple[int, int]:
+    """How many heads are chosen, and how many KV heads they use (of MLA: each its own)."""
+    chosen = chosen_heads(config, heads)
     if isinstance(config, LatentConfig):
         return len(chosen), len(chosen)
     return len(chosen), len({head // config.group_size for head in chosen})
