@@ -1,0 +1,46 @@
+# make run   sets up what is missing and starts the app
+# make test  the same with the test tools and a browser, then runs every test
+PYTHON ?= python3
+PORT ?= 8501
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help run test lint format clean
+.DEFAULT_GOAL := help
+
+help:  ## list the commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+run: .venv/ready  ## start the app, http://localhost:8501 (PORT=... for another)
+	@echo "Starting MLA Explorer on http://localhost:$(PORT)"
+	@$(BIN)/streamlit run app.py --server.port $(PORT)
+
+test: .venv/ready-to-test  ## run every test, two workers
+	@tests/find_browser.sh
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+
+lint: .venv/ready-to-test  ## check style and import rules
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+format: .venv/ready-to-test  ## put the code into the house format
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+clean:  ## remove the environment and what tests left behind
+	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis build *.egg-info
+
+.venv/ready: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1): try make PYTHON=python3.12"; exit 1; }
+	@echo "Making .venv"
+	@$(PYTHON) -m venv .venv \
+	  || { echo "The venv module is missing: apt-get install python3-venv"; rm -rf .venv; exit 1; }
+	@echo "Installing PyTorch (the largest part, some minutes)"
+	@$(PIP) $$(grep '^torch==' requirements.txt)
+	@echo "Installing the other packages"
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+.venv/ready-to-test: .venv/ready requirements-dev.txt
+	@echo "Installing the test tools"
+	@$(PIP) -r requirements-dev.txt
+	@touch $@

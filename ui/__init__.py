@@ -1,0 +1,1 @@
+"""The Streamlit side: page frame, settings in the URL, texts, cached runs of the engine."""
