@@ -1,0 +1,106 @@
+"""Numeric axes with words on them: equal words stay apart, numbers stay words, tags stay text."""
+
+import html
+from collections.abc import Sequence
+from itertools import pairwise
+
+import plotly.graph_objects as go
+
+from mla_engine.figures.theme import FONT_SIZE
+
+MAX_LABELS = 32
+LABEL_PIXELS = 22  # a line of text with air around it
+PHONE_PIXELS = 264  # what a phone of 390 pixels leaves to the map, where words stand upright
+FRAME_PIXELS = 180  # a chart's height less this is left to its map
+MAX_NUMBERS = 8
+MAX_LABEL_LENGTH = 12
+MAX_HOVER_LENGTH = 40
+
+
+def safe(text: str, length: int) -> str:
+    """`text` cut to `length` characters, with Plotly's tags and entities disarmed."""
+    text = " ".join(text.split())
+    short = text if len(text) <= length else text[: length - 1] + "…"
+    return html.escape(short, quote=False)
+
+
+def label_positions(count: int, most: int) -> list[int]:
+    """At most `most` positions out of `count`, evenly spaced by 1, 2 or 5 times a power of ten."""
+    steps = (lead * 10**power for power in range(10) for lead in (1, 2, 5))
+    return list(range(0, count, next(step for step in steps if step * most >= count)))
+
+
+def bins(count: int, most: int) -> list[tuple[int, int]]:
+    """First and last index of each of at most `most` drawn cells that cover `count` cells."""
+    step = -(-count // most)
+    edges = [*range(0, count, step), count]
+    return [(first, end - 1) for first, end in pairwise(edges)]
+
+
+def label(spans: Sequence[tuple[int, int]], words: Sequence[str] | None) -> list[str]:
+    """One text for each drawn cell: its word and position, or the positions that it covers."""
+    texts = []
+    for first, last in spans:
+        if last > first:
+            texts.append(f"{first}–{last}")
+        elif words is None:
+            texts.append(str(first))
+        else:
+            texts.append(f"{safe(words[first], MAX_HOVER_LENGTH)} ({first})")
+    return texts
+
+
+def name_cells(
+    fig: go.Figure,
+    *,
+    x: tuple[Sequence[tuple[int, int]], Sequence[str] | None, str],
+    y: tuple[Sequence[tuple[int, int]], Sequence[str] | None, str],
+) -> None:
+    """Give a heatmap's two axes their words, row 0 at the top.
+
+    The first pair of axes prints at most `MAX_LABELS` short words and the title. The heatmap lies
+    on a second pair over it, which prints nothing and names every cell: the hover reads it. A text
+    for each cell would cost rows times columns strings on the wire; this costs rows plus columns.
+
+    Args:
+        fig: a figure whose heatmaps have numeric coordinates.
+        x: spans of the columns (first, last index), their words or None, the title.
+        y: the same of the rows.
+    """
+    for name, (spans, words, title) in (("xaxis", x), ("yaxis", y)):
+        centres = [(first + last) / 2 for first, last in spans]
+        pixels = PHONE_PIXELS if name == "xaxis" else fig.layout.height - FRAME_PIXELS
+        most = MAX_NUMBERS if words is None else min(MAX_LABELS, pixels // LABEL_PIXELS)
+        shown = label_positions(len(spans), most)
+        texts = (
+            [str(spans[i][0]) for i in shown]
+            if words is None
+            else [safe(words[spans[i][0]], MAX_LABEL_LENGTH) for i in shown]
+        )
+        low, high = spans[0][0] - 0.5, spans[-1][1] + 0.5
+        fixed = {
+            "range": [low, high] if name == "xaxis" else [high, low],
+            "tickmode": "array",
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+            "tickfont": {"size": FONT_SIZE},
+            "title": {"font": {"size": FONT_SIZE}},
+        }
+        printed = fixed | {
+            "tickvals": [centres[i] for i in shown],
+            "ticktext": texts,
+            "title": {"text": title, "font": {"size": FONT_SIZE}},
+            "automargin": True,
+        }
+        every = fixed | {
+            "tickvals": centres,
+            "ticktext": label(spans, words),
+            "showticklabels": False,
+            "ticks": "",
+            "overlaying": name[0],
+        }
+        fig.update_layout({name: printed, f"{name}2": every})
+    fig.update_traces(xaxis="x2", yaxis="y2", selector={"type": "heatmap"})
+    # An axis without a trace is not drawn.
+    fig.add_scatter(x=[None], y=[None], hoverinfo="skip", showlegend=False)

@@ -1,0 +1,229 @@
+"""Matrices as pictures: attention, scores and every other tensor.
+
+Rows run downwards and columns to the right, as in the printed matrix: queries on y, keys on x.
+Masked cells are grey, not zero. Larger matrices are pooled, and the figure says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, Unpack
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.axes import MAX_HOVER_LENGTH, bins, name_cells, safe
+from mla_engine.figures.theme import (
+    FONT_SIZE,
+    MASKED,
+    PROBABILITY,
+    SIGNED,
+    TRANSPARENT,
+    WORDS,
+    figure,
+)
+
+MAX_CELLS = 256  # a side; beyond it a browser spends its time on cells smaller than a pixel
+MAX_PRINTED = 10  # a side up to which each cell prints its number
+HEIGHT = 520
+BAR_HEIGHT = 14
+BAR_ROOM = 52
+EDGE_ROOM = 24
+
+Colours = tuple[float, float, list]  # lower limit, upper limit, colour scale
+
+
+def shared_limit(*scores: np.ndarray) -> float:
+    """The symmetric limit that panels to be compared share: the largest finite magnitude."""
+    finite = [np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in scores]
+    return float(max(finite, default=0.0)) or 1.0
+
+
+class Options(TypedDict, total=False):
+    """What every map takes: a framed cell (row, column), a height, the reader's words."""
+
+    cell: tuple[int, int] | None
+    height: int
+    words: Mapping[str, str]
+
+
+def attention_map(
+    attention: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    mask: np.ndarray | None = None,
+    head: str = "",
+    name: str = "attention",
+    **options: Unpack[Options],
+) -> go.Figure:
+    """Attention [t, s] of one head in [0, 1]; `mask` [t, s] is True where t may see s."""
+    colours = (0.0, 1.0, PROBABILITY)
+    return _token_map(attention, (queries, keys), colours, mask, head, name, **options)
+
+
+def score_map(
+    scores: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    limit: float | None = None,
+    mask: np.ndarray | None = None,
+    head: str = "",
+    name: str = "score",
+    **options: Unpack[Options],
+) -> go.Figure:
+    """Logits [t, s] of one head on a symmetric scale; panels to compare share one `limit`."""
+    limit = shared_limit(scores) if limit is None else limit
+    colours = (-limit, limit, SIGNED)
+    return _token_map(scores, (queries, keys), colours, mask, head, name, **options)
+
+
+def tensor_map(
+    values: np.ndarray,
+    *,
+    axes: tuple[str, str],
+    name: str,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    limit: float | None = None,
+    **options: Unpack[Options],
+) -> go.Figure:
+    """Any matrix on a symmetric scale; `axes` names rows and columns, words stand for numbers."""
+    limit = shared_limit(values) if limit is None else limit
+    hover = f"{axes[0]} %{{y}}<br>{axes[1]} %{{x}}<br>"
+    return _draw(values, (rows, columns), axes, (-limit, limit, SIGNED), hover, name, **options)
+
+
+def _token_map(
+    values: np.ndarray,
+    tokens: tuple[Sequence[str], Sequence[str]],
+    colours: Colours,
+    mask: np.ndarray | None,
+    head: str,
+    name: str,
+    **options: Unpack[Options],
+) -> go.Figure:
+    words = options.get("words", WORDS)
+    seen = values if mask is None else np.where(mask, values, np.nan)
+    hover = f"{words['query']} %{{y}}<br>{words['key']} %{{x}}<br>"
+    if head:
+        hover += f"{words['head']} {safe(head, MAX_HOVER_LENGTH)}<br>"
+    return _draw(seen, tokens, (words["query"], words["key"]), colours, hover, name, **options)
+
+
+def _draw(
+    values: np.ndarray,
+    labels: tuple[Sequence[str] | None, Sequence[str] | None],
+    axes: tuple[str, str],
+    colours: Colours,
+    hover: str,
+    name: str,
+    *,
+    cell: tuple[int, int] | None = None,
+    height: int = HEIGHT,
+    words: Mapping[str, str] = WORDS,
+) -> go.Figure:
+    rows, columns = (bins(count, MAX_CELLS) for count in values.shape)
+    drawn = pool(values, rows, columns)
+    place = {
+        "x": np.array([(a + b) / 2 for a, b in columns], dtype=np.float32),
+        "y": np.array([(a + b) / 2 for a, b in rows], dtype=np.float32),
+    }
+    low, high, scale = colours
+    heat = go.Heatmap(
+        z=drawn,
+        **place,
+        zmin=low,
+        zmax=high,
+        colorscale=scale,
+        hoverongaps=False,
+        hovertemplate=f"{hover}{name} %{{z:.6g}}<extra></extra>",
+        colorbar=_colour_bar(low, high),
+    )
+    if max(drawn.shape) <= MAX_PRINTED:
+        heat.texttemplate = "%{z:.2f}"
+    traces = [heat]
+    hidden = np.isnan(drawn)
+    if hidden.any():
+        traces.append(_masked(hidden, place, hover + words["masked"]))
+    fig = figure(traces, height=height)
+    # Room for the bar from the start: Plotly misplaces axis titles where it has to make room.
+    fig.update_layout(margin={"t": BAR_ROOM, "r": EDGE_ROOM})
+    column_title = axes[1]
+    if drawn.shape != values.shape:
+        block = {"rows": rows[0][1] + 1, "columns": columns[0][1] + 1}
+        column_title += f"<br>{words['pooled'].format(**block)}"
+    name_cells(fig, x=(columns, labels[1], column_title), y=(rows, labels[0], axes[0]))
+    if cell is not None:
+        _frame_cell(fig, cell, rows, columns)
+    return fig
+
+
+def pool(
+    values: np.ndarray, rows: list[tuple[int, int]], columns: list[tuple[int, int]]
+) -> np.ndarray:
+    """The value of the largest magnitude in each block, float32; NaN only where all is hidden."""
+    finite = np.where(np.isfinite(values), values, np.nan).astype(np.float32)
+    if (len(rows), len(columns)) == values.shape:
+        return finite
+    starts_t, starts_s = [first for first, _ in rows], [first for first, _ in columns]
+
+    def blocks(ufunc: np.ufunc) -> np.ndarray:
+        return ufunc.reduceat(ufunc.reduceat(finite, starts_t, axis=0), starts_s, axis=1)
+
+    high, low = blocks(np.fmax), blocks(np.fmin)
+    return np.where(-low > high, low, high)
+
+
+def _masked(hidden: np.ndarray, place: dict[str, np.ndarray], hover: str) -> go.Heatmap:
+    """A grey layer over the masked cells, which says on hover what they are."""
+    return go.Heatmap(
+        z=np.where(hidden, 0, np.nan).astype(np.float32),
+        **place,
+        zmin=0,
+        zmax=1,
+        colorscale=[[0, MASKED], [1, MASKED]],
+        showscale=False,
+        hoverongaps=False,
+        hovertemplate=hover + "<extra></extra>",
+    )
+
+
+def _colour_bar(low: float, high: float) -> dict:
+    """A bar above the map, where a phone has room for it too, with few ticks."""
+    ticks = [0, 0.1, 0.3, 0.6, 1] if low == 0 else [low, 0, high]
+    return {
+        "orientation": "h",
+        "thickness": BAR_HEIGHT,
+        "len": 1,
+        "y": 1.0,
+        "yanchor": "bottom",
+        "tickvals": ticks,
+        "ticktext": [f"{tick:.3g}".replace("-", "−") for tick in ticks],
+        "tickfont": {"size": FONT_SIZE},
+        "outlinewidth": 0,
+        "bgcolor": TRANSPARENT,
+    }
+
+
+def _frame_cell(
+    fig: go.Figure,
+    cell: tuple[int, int],
+    rows: list[tuple[int, int]],
+    columns: list[tuple[int, int]],
+) -> None:
+    """A frame around the drawn cell that holds row and column `cell`, dark on light on dark."""
+    (top, bottom), (left, right) = (
+        next(span for span in spans if span[0] <= index <= span[1])
+        for spans, index in zip((rows, columns), cell, strict=True)
+    )
+    for colour, width in (("#FFFFFF", 5), ("#14171C", 2)):
+        fig.add_shape(
+            type="rect",
+            x0=left - 0.5,
+            x1=right + 0.5,
+            y0=top - 0.5,
+            y1=bottom + 0.5,
+            line={"color": colour, "width": width},
+            xref="x2",
+            yref="y2",
+        )

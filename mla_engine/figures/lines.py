@@ -1,0 +1,117 @@
+"""Cache against context length: one line for each way of caching, dots for what was measured."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, WORDS, figure
+
+HEIGHT = 560
+UNITS: Mapping[str, int] = {
+    "B": 1,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+}
+# Colour is never the only sign: each line has a dash and each set of dots a shape of its own.
+STYLES = (
+    ("key", "dash", "square"),
+    ("query", "dashdot", "diamond"),
+    ("value", "dot", "triangle-up"),
+    ("latent", "solid", "circle"),
+    ("rope", "longdash", "cross"),
+    ("output", "longdashdot", "x"),
+)
+
+
+def cache_growth(
+    contexts: Sequence[int],
+    curves: Mapping[str, np.ndarray],
+    *,
+    points: Mapping[str, tuple[Sequence[int], Sequence[int]]] | None = None,
+    log: bool = True,
+    unit: str = "GiB",
+    limits: tuple[float, float] | None = None,
+    height: int = HEIGHT,
+    words: Mapping[str, str] = WORDS,
+) -> go.Figure:
+    """Bytes [context] of each curve over the context length.
+
+    Args:
+        contexts: tokens, ascending; above 0 on logarithmic axes.
+        curves: name -> bytes at each context, in the order of the legend (up to six).
+        points: name -> (contexts, bytes) measured on real caches, drawn in the curve's colour.
+        log: both axes logarithmic.
+        unit: one of UNITS, shown in the axis title.
+        limits: lowest and highest bytes of the y axis, for charts to be compared.
+        height: pixels.
+        words: what the figure says, in the reader's language.
+
+    Raises:
+        ValueError: an unknown unit.
+    """
+    if unit not in UNITS:
+        raise ValueError(f"unit ({unit!r}) must be one of {', '.join(UNITS)}")
+    measured = points or {}
+    traces = []
+    for (name, sizes), (role, dash, symbol) in zip(curves.items(), cycle(STYLES), strict=False):
+        hover = f"{name}<br>{words['context']} %{{x:,}}<br>%{{y:,.4g}} {unit}<extra></extra>"
+        traces.append(
+            go.Scatter(
+                x=np.asarray(contexts),
+                y=np.asarray(sizes, dtype=np.float64) / UNITS[unit],
+                name=name,
+                mode="lines",
+                line={"color": COLOURS[role], "dash": dash, "width": 4},
+                hovertemplate=hover,
+            )
+        )
+        if name in measured:
+            tokens, held = measured[name]
+            traces.append(
+                go.Scatter(
+                    x=np.asarray(tokens),
+                    y=np.asarray(held, dtype=np.float64) / UNITS[unit],
+                    name=f"{name}, {words['measured']}",
+                    mode="markers",
+                    marker={"color": COLOURS[role], "symbol": symbol, "size": 13},
+                    hovertemplate=hover,
+                )
+            )
+    fig = figure(traces, height=height)
+    _axes(fig, log, unit, limits, words)
+    return fig
+
+
+def _axes(
+    fig: go.Figure,
+    log: bool,
+    unit: str,
+    limits: tuple[float, float] | None,
+    words: Mapping[str, str],
+) -> None:
+    kind = "log" if log else "linear"
+    # Powers of ten alone: a decade's other ticks would print 2 and 5 without their decade.
+    axis = {"type": kind, "fixedrange": True, "dtick": 1 if log else None, "tickformat": ",~g"}
+    fig.update_xaxes(title_text=words["context"], **axis, exponentformat="none")
+    fig.update_yaxes(title_text=f"{words['cache']}, {unit}", **axis)
+    if limits is not None:
+        ends = np.asarray(limits, dtype=np.float64) / UNITS[unit]
+        fig.update_yaxes(range=list(np.log10(ends) if log else ends))
+    fig.update_layout(
+        hovermode="closest",
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": FONT_SIZE},
+        },
+    )

@@ -1,0 +1,100 @@
+"""The looks of every figure: one template, one colour per kind of tensor, one font size.
+
+Paper and text colours are left to the page, so that a figure serves light and dark alike. Sizes
+stand in the layout as well as in the template, since a page may put its own template in place.
+"""
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+import plotly.io as pio
+from plotly.colors import get_colorscale, sample_colorscale
+
+FONT_SIZE = 16
+
+# Okabe-Ito, which the colour-blind can tell apart.
+COLOURS: Mapping[str, str] = {
+    "query": "#0072B2",
+    "key": "#D55E00",
+    "value": "#009E73",
+    "latent": "#CC79A7",
+    "rope": "#E69F00",
+    "output": "#56B4E9",
+    "input": "#7F858D",
+    "score": "#7F858D",
+    "weight": "#7F858D",
+}
+MASKED = "#8B9199"
+TRANSPARENT = "rgba(0,0,0,0)"
+
+# Colour runs with the square root of a probability: among 64 keys most of them are near 1/64.
+PROBABILITY = [
+    [k * k / 400, colour]
+    for k, colour in enumerate(
+        sample_colorscale(get_colorscale("Cividis"), [k / 20 for k in range(21)])
+    )
+]
+SIGNED = get_colorscale("RdBu_r")
+
+# What a figure says by itself; a page passes the same keys in its reader's language.
+WORDS: Mapping[str, str] = {
+    "query": "query",
+    "key": "key",
+    "head": "head",
+    "row": "row",
+    "column": "column",
+    "value": "value",
+    "masked": "masked",
+    "pooled": "each cell: largest of {rows} × {columns}",
+    "cached": "cached",
+    "context": "context length, tokens",
+    "cache": "cache",
+    "measured": "measured",
+}
+
+pio.templates["mla"] = go.layout.Template(
+    layout={
+        "paper_bgcolor": TRANSPARENT,
+        "plot_bgcolor": TRANSPARENT,
+        "font": {"size": FONT_SIZE},
+        "colorway": [COLOURS[r] for r in ("query", "key", "value", "latent", "rope", "output")],
+        "hoverlabel": {"align": "left", "font": {"size": FONT_SIZE}},
+        "xaxis": {"zeroline": False},
+        "yaxis": {"zeroline": False},
+    }
+)
+
+
+def figure(traces: list[go.Heatmap | go.Scatter], *, height: int) -> go.Figure:
+    """An empty frame of a fixed height around `traces`, in the house style."""
+    font = {"size": FONT_SIZE}
+    fig = go.Figure(traces)
+    fig.update_layout(
+        template="mla",
+        height=height,
+        paper_bgcolor=TRANSPARENT,
+        plot_bgcolor=TRANSPARENT,
+        font=font,
+        hoverlabel={"align": "left", "font": font},
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        dragmode=False,
+    )
+    axis = {"tickfont": font, "title_font": font, "automargin": True, "zeroline": False}
+    fig.update_xaxes(**axis)
+    fig.update_yaxes(**axis)
+    return fig
+
+
+def symbol_html(code: str) -> str:
+    """A code name as Plotly's text shows it: c_KV_pre -> c, raised KV, lowered pre.
+
+    Parts in capitals are the paper's superscripts; parts in small letters say which stage it is.
+    """
+    head, *parts = code.split("_")
+    raised = "".join(part for part in parts if part.isupper())
+    lowered = ",".join(part for part in parts if not part.isupper())
+    return (
+        head
+        + (f"<sup>{raised}</sup>" if raised else "")
+        + (f"<sub>{lowered}</sub>" if lowered else "")
+    )

@@ -1,0 +1,170 @@
+"""All heads at a glance: one heatmap in which every head is a tile, with gaps between.
+
+Sixteen charts of one head each cost 25 times as much as one chart of sixteen tiles.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.axes import bins
+from mla_engine.figures.heatmap import pool
+from mla_engine.figures.theme import FONT_SIZE, MASKED, PROBABILITY, WORDS, figure
+
+MAX_TILE = 32  # cells a side of one head
+MAX_LABELLED = 36  # tiles; beyond it only the first of each row carries its label
+HEIGHT = 520
+
+
+@dataclass(frozen=True)
+class TileGrid:
+    """Where each tile lies, in cells: tiles of `height` x `width`, `columns` of them in a row."""
+
+    count: int
+    height: int
+    width: int
+    columns: int
+
+    @classmethod
+    def of(cls, shape: tuple[int, int, int]) -> "TileGrid":
+        """The nearly square grid for an attention of shape [h, t, s]."""
+        count, *sides = shape
+        height, width = (len(bins(side, MAX_TILE)) for side in sides)
+        return cls(count, height, width, ceil(sqrt(count)))
+
+    @property
+    def rows(self) -> int:
+        """Rows of tiles."""
+        return ceil(self.count / self.columns)
+
+    @property
+    def gap(self) -> int:
+        """Empty columns between two tiles."""
+        return max(1, self.width // 8)
+
+    @property
+    def head_room(self) -> int:
+        """Empty rows above a tile, for its label."""
+        return max(1, ceil(self.height * 0.04 * (self.rows + 2)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the whole picture."""
+        return (
+            self.rows * (self.height + self.head_room),
+            self.columns * (self.width + self.gap) - self.gap,
+        )
+
+    def corner(self, tile: int) -> tuple[int, int]:
+        """Row and column of a tile's first cell."""
+        row, column = divmod(tile, self.columns)
+        top = row * (self.height + self.head_room) + self.head_room
+        return top, column * (self.width + self.gap)
+
+    def tile_at(self, x: float, y: float) -> int | None:
+        """The tile under a click; its label and the gap to its right belong to it."""
+        column = int((x + 0.5) // (self.width + self.gap))
+        row = int((y + 0.5) // (self.height + self.head_room))
+        tile = row * self.columns + column
+        inside = 0 <= column < self.columns and 0 <= row and tile < self.count
+        return tile if inside else None
+
+
+def head_tiles(
+    attention: np.ndarray,
+    heads: Sequence[int],
+    *,
+    mask: np.ndarray | None = None,
+    chosen: int | None = None,
+    height: int = HEIGHT,
+    words: Mapping[str, str] = WORDS,
+) -> go.Figure:
+    """Attention [h, t, s] of all `heads` on one scale.
+
+    Args:
+        attention: probabilities [h, t, s].
+        heads: the number that each head goes by, [h].
+        mask: [t, s], True where t may see s.
+        chosen: the tile to frame, an index into `heads`.
+        height: pixels.
+        words: what the figure says, in the reader's language.
+    """
+    grid = TileGrid.of(attention.shape)
+    rows, columns = (bins(side, MAX_TILE) for side in attention.shape[1:])
+    picture = np.full(grid.shape, np.nan, dtype=np.float32)
+    hidden = np.full(grid.shape, np.nan, dtype=np.float32)
+    owner = np.zeros(grid.shape, dtype=np.int16)
+    for tile, values in enumerate(attention):
+        seen = values if mask is None else np.where(mask, values, np.nan)
+        top, left = grid.corner(tile)
+        place = np.s_[top : top + grid.height, left : left + grid.width]
+        picture[place] = pool(seen, rows, columns)
+        hidden[place] = np.where(np.isnan(picture[place]), 0, np.nan)
+        owner[place] = heads[tile]
+    fig = figure(_layers(picture, hidden, owner, words), height=height)
+    axis = {"visible": False, "fixedrange": True}
+    fig.update_xaxes(range=[-1, grid.shape[1]], **axis)
+    fig.update_yaxes(range=[grid.shape[0], -0.5], **axis)
+    _label(fig, grid, heads)
+    if chosen is not None:
+        _frame(fig, grid, chosen)
+    return fig
+
+
+def _layers(
+    picture: np.ndarray, hidden: np.ndarray, owner: np.ndarray, words: Mapping[str, str]
+) -> list[go.Heatmap]:
+    common = {
+        "zmin": 0,
+        "zmax": 1,
+        "showscale": False,
+        "hoverongaps": False,
+        "customdata": owner,
+    }
+    hover = f"{words['head']} %{{customdata}}<br>"
+    return [
+        go.Heatmap(
+            z=picture,
+            colorscale=PROBABILITY,
+            hovertemplate=f"{hover}%{{z:.4g}}<extra></extra>",
+            **common,
+        ),
+        go.Heatmap(
+            z=hidden,
+            colorscale=[[0, MASKED], [1, MASKED]],
+            hovertemplate=f"{hover}{words['masked']}<extra></extra>",
+            **common,
+        ),
+    ]
+
+
+def _label(fig: go.Figure, grid: TileGrid, heads: Sequence[int]) -> None:
+    step = 1 if grid.count <= MAX_LABELLED else grid.columns
+    for tile in range(0, grid.count, step):
+        top, left = grid.corner(tile)
+        fig.add_annotation(
+            x=left - 0.5,
+            y=top - 0.5,
+            text=str(heads[tile]),
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom",
+            font={"size": FONT_SIZE},
+            borderpad=0,
+        )
+
+
+def _frame(fig: go.Figure, grid: TileGrid, tile: int) -> None:
+    top, left = grid.corner(tile)
+    for colour, width in (("#FFFFFF", 7), ("#D55E00", 4)):
+        fig.add_shape(
+            type="rect",
+            x0=left - 0.5,
+            x1=left + grid.width - 0.5,
+            y0=top - 0.5,
+            y1=top + grid.height - 0.5,
+            line={"color": colour, "width": width},
+        )

@@ -1,0 +1,73 @@
+"""The tiled heatmap: what lies where, and which head a click means."""
+
+import numpy as np
+import pytest
+
+from mla_engine.figures import TileGrid, head_tiles
+from mla_engine.figures.tiles import MAX_TILE
+
+
+def attention(heads, queries, keys):
+    return np.random.default_rng(0).random((heads, queries, keys)).astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 8, 8), (16, 4, 7), (128, 64, 64)])
+def test_a_click_anywhere_on_a_tile_finds_its_head(shape):
+    grid = TileGrid.of(shape)
+    for head in range(shape[0]):
+        top, left = grid.corner(head)
+        for y in (top, top + grid.height - 1):
+            for x in (left, left + grid.width - 1):
+                assert grid.tile_at(x, y) == head
+    assert grid.tile_at(-3, 0) is None
+    assert grid.tile_at(0, grid.shape[0] + 1) is None
+
+
+def test_a_click_behind_the_last_tile_is_none():
+    grid = TileGrid.of((3, 8, 8))
+    top, _ = grid.corner(2)
+    assert grid.columns == 2 and grid.tile_at(grid.width + 3, top) is None
+
+
+def test_each_tile_holds_its_head_unchanged():
+    values = attention(5, 6, 4)
+    fig = head_tiles(values, list(range(5)))
+    grid = TileGrid.of(values.shape)
+    for head in range(5):
+        top, left = grid.corner(head)
+        tile = fig.data[0].z[top : top + 6, left : left + 4]
+        assert np.array_equal(tile, values[head])
+        assert (fig.data[0].customdata[top : top + 6, left : left + 4] == head).all()
+    outside = np.isfinite(fig.data[0].z).sum()
+    assert outside == values.size, "nothing is drawn in the gaps"
+
+
+def test_masked_cells_are_grey_and_gaps_are_not():
+    mask = np.tril(np.ones((4, 4), dtype=bool))
+    fig = head_tiles(attention(2, 4, 4), [0, 1], mask=mask)
+    assert np.isfinite(fig.data[0].z).sum() == 2 * mask.sum()
+    assert np.isfinite(fig.data[1].z).sum() == 2 * (~mask).sum()
+
+
+def test_large_heads_are_pooled_to_their_largest():
+    values = np.zeros((2, 70, 70), dtype=np.float32)
+    values[1, 4, 69] = 1.0
+    grid = TileGrid.of(values.shape)
+    assert (grid.height, grid.width) == (24, 24) and max(grid.height, grid.width) <= MAX_TILE
+    fig = head_tiles(values, [0, 1])
+    top, left = grid.corner(1)
+    assert fig.data[0].z[top + 1, left + 23] == 1.0
+    assert np.nansum(fig.data[0].z) == 1.0
+
+
+def test_labels_say_the_heads_own_numbers_and_the_chosen_one_is_framed():
+    fig = head_tiles(attention(3, 4, 4), [7, 77, 127], chosen=1)
+    assert [note.text for note in fig.layout.annotations] == ["7", "77", "127"]
+    top, left = TileGrid.of((3, 4, 4)).corner(1)
+    frame = fig.layout.shapes[-1]
+    assert (frame.x0, frame.y0) == (left - 0.5, top - 0.5)
+
+
+def test_many_heads_label_the_first_of_each_row_alone():
+    fig = head_tiles(attention(128, 4, 4), list(range(128)))
+    assert [note.text for note in fig.layout.annotations] == [str(n) for n in range(0, 128, 12)]
