@@ -69,7 +69,7 @@ class TileGrid:
         column = int((x + 0.5) // (self.width + self.gap))
         row = int((y + 0.5) // (self.height + self.head_room))
         tile = row * self.columns + column
-        inside = 0 <= column < self.columns and 0 <= row and tile < self.count
+        inside = 0 <= column < self.columns and row >= 0 and tile < self.count
         return tile if inside else None
 
 
