@@ -4,6 +4,7 @@ An arrow that skips layers gets a lane of its own in each of them (Sugiyama, Tag
 so that no arrow runs through a box.
 """
 
+import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ def arrange(codes: Sequence[str], edges: Sequence[Edge]) -> Layout:
         for step, name in enumerate(names, start=depths[a] + 1):
             layers[step].append(name)
     chains = [[a, *lanes[a, b], b] for a, b in edges]
-    links = [pair for chain in chains for pair in zip(chain, chain[1:], strict=False)]
+    links = [pair for chain in chains for pair in itertools.pairwise(chain)]
     near: dict[str, list[str]] = defaultdict(list)
     for a, b in links:
         near[a].append(b)

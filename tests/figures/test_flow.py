@@ -1,5 +1,7 @@
 """The data flow: layers by depth, arrows that cross no box, cached tensors marked."""
 
+import itertools
+
 import pytest
 
 from mla_engine.figures import COLOURS, FlowNode, data_flow
@@ -72,7 +74,7 @@ def test_no_arrow_runs_through_a_box(name):
 def test_boxes_do_not_overlap_and_lie_inside(name):
     layout = arrange(list(GRAPHS[name]), edges(GRAPHS[name]))
     places = sorted(layout.places.values(), key=lambda place: (place[1], place[0]))
-    for (x0, d0), (x1, d1) in zip(places, places[1:], strict=False):
+    for (x0, d0), (x1, d1) in itertools.pairwise(places):
         assert d0 != d1 or x1 - x0 >= 1 - 1e-9
     assert all(0.5 - 1e-9 <= x <= layout.width - 0.5 + 1e-9 for x, _ in places)
     assert layout.width <= 4.5, "four boxes side by side are what a phone can show"
@@ -81,7 +83,8 @@ def test_boxes_do_not_overlap_and_lie_inside(name):
 def test_every_box_lies_below_what_it_reads():
     layout = arrange(list(MLA), edges(MLA))
     assert all(layout.places[a][1] < layout.places[b][1] for a, b in edges(MLA))
-    assert layout.places["h"][1] == 0 and layout.places["u"][1] == layout.depth - 1 == 8
+    assert layout.places["h"][1] == 0
+    assert layout.places["u"][1] == layout.depth - 1 == 8
 
 
 def test_each_arrow_starts_at_its_source_and_ends_at_its_reader():
@@ -90,7 +93,8 @@ def test_each_arrow_starts_at_its_source_and_ends_at_its_reader():
     ends = []
     for (a, b), start in zip(layout.routes, _starts(fig), strict=True):
         (x0, y0), (x1, y1) = start
-        assert y0 == layout.places[a][1] + BOX_HEIGHT / 2 and x0 == layout.places[a][0]
+        assert y0 == layout.places[a][1] + BOX_HEIGHT / 2
+        assert x0 == layout.places[a][0]
         assert y1 == layout.places[b][1] - BOX_HEIGHT / 2
         assert abs(x1 - layout.places[b][0]) <= BOX_WIDTH / 2
         ends.append((a, b))

@@ -31,12 +31,16 @@ def test_queries_run_downwards_and_keys_to_the_right():
     fig = attention_map(attention, ["q0", "q1"], ["k0", "k1", "k2"])
     heat = fig.data[0]
     assert decoded(fig)[0, 2] == np.float32(0.2)
-    assert list(heat.y) == [0, 1] and list(heat.x) == [0, 1, 2]
+    assert list(heat.y) == [0, 1]
+    assert list(heat.x) == [0, 1, 2]
     top_down, left_right = fig.layout.yaxis.range, fig.layout.xaxis.range
-    assert top_down[0] > top_down[1] and left_right[0] < left_right[1]
-    assert fig.layout.yaxis2.range == top_down and fig.layout.xaxis2.range == left_right
+    assert top_down[0] > top_down[1]
+    assert left_right[0] < left_right[1]
+    assert fig.layout.yaxis2.range == top_down
+    assert fig.layout.xaxis2.range == left_right
     assert fig.layout.yaxis.ticktext == ("q0", "q1")
-    assert fig.layout.yaxis.title.text == "query" and fig.layout.xaxis.title.text == "key"
+    assert fig.layout.yaxis.title.text == "query"
+    assert fig.layout.xaxis.title.text == "key"
 
 
 def test_masked_cells_are_missing_and_named_and_not_zero():
@@ -60,10 +64,12 @@ def test_words_repeat_and_stay_words():
     fig = attention_map(np.eye(8, dtype=np.float32), WORDS, WORDS)
     shown, every = fig.layout.yaxis, fig.layout.yaxis2
     assert list(every.tickvals) == list(range(8))
-    assert every.ticktext[0] == "the (0)" and every.ticktext[3] == "the (3)"
+    assert every.ticktext[0] == "the (0)"
+    assert every.ticktext[3] == "the (3)"
     assert shown.ticktext[1] == "&lt;b&gt;sat&lt;/b&gt;"
     assert shown.ticktext[2] == "2024"
-    assert shown.ticktext[4] == "a-very-long…" and len(shown.ticktext[4]) == 12
+    assert shown.ticktext[4] == "a-very-long…"
+    assert len(shown.ticktext[4]) == 12
     assert every.ticktext[4] == "a-very-long-word-indeed (4)"
     assert fig.data[0].yaxis == "y2", "the hover reads the axis that names every cell"
 
@@ -71,15 +77,18 @@ def test_words_repeat_and_stay_words():
 def test_hover_says_query_key_head_and_value():
     fig = attention_map(np.eye(2), ["a", "b"], ["a", "b"], head="7 <i>")
     hover = fig.data[0].hovertemplate
-    assert "query %{y}" in hover and "key %{x}" in hover
-    assert "head 7 &lt;i&gt;" in hover and "%{z" in hover
+    assert "query %{y}" in hover
+    assert "key %{x}" in hover
+    assert "head 7 &lt;i&gt;" in hover
+    assert "%{z" in hover
 
 
 def test_words_of_the_reader_replace_our_own():
     words = {"query": "查询", "key": "键", "head": "头", "masked": "已屏蔽", "pooled": "{rows}"}
     fig = attention_map(np.eye(2), ["a", "b"], ["a", "b"], mask=causal(2), head="1", words=words)
     assert fig.layout.yaxis.title.text == "查询"
-    assert "已屏蔽" in fig.data[1].hovertemplate and "头 1" in fig.data[0].hovertemplate
+    assert "已屏蔽" in fig.data[1].hovertemplate
+    assert "头 1" in fig.data[0].hovertemplate
 
 
 def test_compared_panels_share_a_symmetric_limit():
@@ -124,15 +133,18 @@ def test_a_chosen_cell_is_framed():
     fig = score_map(np.ones((4, 4)), WORDS[:4], WORDS[:4], cell=(1, 2))
     frame = fig.layout.shapes[-1]
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)
-    assert frame.xref == "x2" and frame.yref == "y2"
+    assert frame.xref == "x2"
+    assert frame.yref == "y2"
 
 
 def test_tensor_axes_carry_symbols_and_may_carry_words():
     name = symbol_html("c_KV_pre")
     assert name == "c<sup>KV</sup><sub>pre</sub>"
     fig = tensor_map(np.ones((2, 3)), axes=("s", "c"), name=name, rows=["the", "cat"])
-    assert fig.layout.yaxis.title.text == "s" and fig.layout.xaxis.title.text == "c"
-    assert fig.layout.yaxis.ticktext == ("the", "cat") and fig.layout.xaxis.ticktext[2] == "2"
+    assert fig.layout.yaxis.title.text == "s"
+    assert fig.layout.xaxis.title.text == "c"
+    assert fig.layout.yaxis.ticktext == ("the", "cat")
+    assert fig.layout.xaxis.ticktext[2] == "2"
     assert name in fig.data[0].hovertemplate
 
 

@@ -11,7 +11,8 @@ CURVES = {"MHA": np.array([2**30, 2**32]), "MLA": np.array([2**20, 2**22])}
 
 def test_bytes_are_drawn_in_the_unit_that_the_axis_names():
     fig = cache_growth(CONTEXTS, CURVES, unit="MiB")
-    assert list(fig.data[0].y) == [1024, 4096] and list(fig.data[1].y) == [1, 4]
+    assert list(fig.data[0].y) == [1024, 4096]
+    assert list(fig.data[1].y) == [1, 4]
     assert list(fig.data[0].x) == CONTEXTS
     assert fig.layout.yaxis.title.text == "cache, MiB"
     assert cache_growth(CONTEXTS, CURVES, unit="GB").data[0].y[0] == pytest.approx(1.073741824)
@@ -20,7 +21,9 @@ def test_bytes_are_drawn_in_the_unit_that_the_axis_names():
 def test_measured_points_share_the_colour_of_their_curve():
     fig = cache_growth(CONTEXTS, CURVES, points={"MLA": ([1024], [2**20])}, unit="MiB")
     curve, dots = fig.data[1], fig.data[2]
-    assert dots.mode == "markers" and list(dots.x) == [1024] and list(dots.y) == [1]
+    assert dots.mode == "markers"
+    assert list(dots.x) == [1024]
+    assert list(dots.y) == [1]
     assert dots.marker.color == curve.line.color
 
 

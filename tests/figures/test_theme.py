@@ -54,7 +54,8 @@ def test_height_is_fixed_and_letters_are_large(name):
     fig = FIGURES[name]
     assert fig.layout.height >= 150
     found = list(sizes(fig.to_plotly_json()["layout"]))
-    assert found and min(found) >= 16
+    assert found
+    assert min(found) >= 16
 
 
 @pytest.mark.parametrize("name", FIGURES)

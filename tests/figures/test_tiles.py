@@ -26,7 +26,8 @@ def test_a_click_anywhere_on_a_tile_finds_its_head(shape):
 def test_a_click_behind_the_last_tile_is_none():
     grid = TileGrid.of((3, 8, 8))
     top, _ = grid.corner(2)
-    assert grid.columns == 2 and grid.tile_at(grid.width + 3, top) is None
+    assert grid.columns == 2
+    assert grid.tile_at(grid.width + 3, top) is None
 
 
 def test_each_tile_holds_its_head_unchanged():
@@ -53,7 +54,8 @@ def test_large_heads_are_pooled_to_their_largest():
     values = np.zeros((2, 70, 70), dtype=np.float32)
     values[1, 4, 69] = 1.0
     grid = TileGrid.of(values.shape)
-    assert (grid.height, grid.width) == (24, 24) and max(grid.height, grid.width) <= MAX_TILE
+    assert (grid.height, grid.width) == (24, 24)
+    assert max(grid.height, grid.width) <= MAX_TILE
     fig = head_tiles(values, [0, 1])
     top, left = grid.corner(1)
     assert fig.data[0].z[top + 1, left + 23] == 1.0
