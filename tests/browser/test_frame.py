@@ -1,0 +1,58 @@
+"""The frame in a real browser: navigation, language, Back, reload, links, unknown addresses."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+
+
+def test_settings_survive_navigation_back_reload_and_language(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/?n_heads=8&d_rope=32")
+    settle(page)
+    sidebar = page.get_by_test_id("stSidebar")
+    sidebar.get_by_text("中文").click()
+    settle(page)
+    expect(sidebar.get_by_text("头数 n_h")).to_be_visible()
+    assert "lang=zh" in page.url
+    assert "n_heads=8" in page.url
+
+    sidebar.get_by_role("link", name="KV 缓存").click()
+    page.wait_for_url("**/kv_cache**")
+    settle(page)
+    assert "n_heads=8" in page.url
+    assert "d_rope=32" in page.url
+
+    page.go_back()
+    settle(page)
+    page.reload()
+    settle(page)
+    expect(sidebar.get_by_text("头数 n_h")).to_be_visible()
+    assert "n_heads=8" in page.url
+
+
+def test_unknown_address_and_parameter_lead_on_with_one_line(
+    app_url: str, browser_page: Page
+) -> None:
+    browser_page.goto(f"{app_url}/no_such_page?colour=red&n_heads=0")
+    settle(browser_page)
+    line = browser_page.get_by_test_id("stAlert")
+    expect(line).to_have_count(1)
+    expect(line).to_contain_text("There is no page “no_such_page”")
+    expect(line).to_contain_text("“colour” in the link is not a setting")
+    expect(line).to_contain_text("“0” in the link is not possible, 1 is used")
+
+
+def test_copied_link_is_in_the_browsers_own_origin(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/?n_heads=8")
+    settle(page)
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    page.get_by_role("button", name="Copy link").click()
+    box = page.get_by_role("textbox", name="Copy link")
+    expect(box).to_be_visible()
+    assert box.input_value() == f"{app_url}/?lang=en&n_heads=8"

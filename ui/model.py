@@ -1,0 +1,145 @@
+"""From the shared settings to a configuration of the engine, and from a preset to settings."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig
+from ui import state
+from ui.settings import SIZES, SMALL
+from ui.text import t
+
+SMALL_SIZES = {
+    "d_model": 64,
+    "n_heads": 4,
+    "n_kv_heads": 2,
+    "d_head": 16,
+    "d_value": 16,
+    "d_latent_kv": 32,
+    "d_latent_q": 48,
+    "d_rope": 8,
+}
+SMALL_CONFIG = LatentConfig(
+    d_model=64, n_heads=4, d_head=16, d_latent_kv=32, d_latent_q=48, d_rope=8, latent_norm=True
+)
+LADDERS = {
+    "d_model": (16, 64, 256, 768, 1024, 2048, 4096, 5120, 6144, 7168, 8192, 16384),
+    "n_heads": (1, 2, 4, 8, 16, 32, 40, 64, 96, 128),
+    "d_head": (2, 4, 8, 16, 32, 64, 96, 128, 192, 256),
+    "d_value": (2, 4, 8, 16, 32, 64, 96, 128, 192, 256),
+    "d_latent_kv": (2, 8, 16, 32, 64, 128, 256, 512, 1024, 2048),
+    "d_latent_q": (0, 8, 16, 48, 128, 256, 512, 768, 1024, 1536, 2048),
+    "d_rope": (0, 2, 4, 8, 16, 32, 64, 128),
+}
+
+
+def base() -> GroupedConfig | LatentConfig:
+    """What the chosen preset has, its rotation, norms and scales included."""
+    chosen = state.settings()["preset"]
+    return SMALL_CONFIG if chosen == SMALL else PRESETS[chosen].config
+
+
+def sizes_of(preset: str) -> dict[str, int]:
+    """The shared sizes that a preset stands for.
+
+    A grouped model has no latents; its MLA gets them by the paper's rule, d_c = 4 d_h and
+    d_R = d_h / 2 (DeepSeek-V2, section 2.1.4).
+    """
+    if preset == SMALL:
+        return SMALL_SIZES
+    config = PRESETS[preset].config
+    own = {name: getattr(config, name, None) or 0 for name in SIZES}
+    if isinstance(config, LatentConfig):
+        return own | {"n_kv_heads": max(g for g in divisors(config.n_heads) if g <= 8)}
+    return own | {"d_latent_kv": 4 * config.d_head, "d_rope": config.d_head // 2 // 2 * 2}
+
+
+def divisors(n: int) -> list[int]:
+    """The numbers of KV heads that n heads can share."""
+    return [g for g in range(1, n + 1) if n % g == 0]
+
+
+def variant_of(preset: str) -> str:
+    """The variant a preset uses; an MLA one keeps the form chosen before."""
+    if preset == SMALL:
+        return state.settings()["variant"]
+    kind = PRESETS[preset].kind.lower()
+    present = state.settings()["variant"]
+    return present if kind == "mla" and present.startswith("mla") else kind
+
+
+def config(variant: str | None = None) -> GroupedConfig | LatentConfig:
+    """The configuration of the present sizes, in the present variant or another.
+
+    Raises:
+        ValueError: sizes that no layer can have, in the engine's words.
+    """
+    s, origin = state.settings(), base()
+    variant = variant or s["variant"]
+    common = {name: s[name] for name in ("d_model", "n_heads", "d_head", "d_value")}
+    if variant.startswith("mla"):
+        latent = {name: s[name] for name in ("d_latent_kv", "d_rope")}
+        latent["d_latent_q"] = s["d_latent_q"] or None
+        if isinstance(origin, LatentConfig):
+            return replace(origin, **common, **latent)
+        return LatentConfig(**common, **latent, latent_norm=True, rope=_plain(origin.rope))
+    n_kv_heads = {"mha": s["n_heads"], "mqa": 1}.get(variant, s["n_kv_heads"])
+    if isinstance(origin, GroupedConfig):
+        return replace(origin, **common, n_kv_heads=n_kv_heads)
+    return GroupedConfig(**common, n_kv_heads=n_kv_heads, rope=_plain(origin.rope))
+
+
+def _plain(rope: RopeConfig | None) -> RopeConfig | None:
+    """The rotation without a scaling that was made for other widths."""
+    return rope and replace(rope, scaling=None)
+
+
+def changed_sizes() -> list[str]:
+    """The sizes that differ from the preset's."""
+    own = sizes_of(state.settings()["preset"])
+    return [n for n in SIZES if n != "n_kv_heads" and state.settings()[n] != own[n]]
+
+
+def take_preset() -> None:
+    """After the picker: the sizes and the variant follow the preset."""
+    chosen = state.settings()["preset"]
+    state.settings().update(sizes_of(chosen), variant=variant_of(chosen))
+
+
+def preset_name(key: str) -> str:
+    """A preset's name, or the translated name of our small sizes."""
+    return t("common.small_sizes") if key == SMALL else PRESETS[key].name
+
+
+def mend() -> None:
+    """Bring n_kv_heads to the nearest divisor of n_heads, which other settings may have changed."""
+    s = state.settings()
+    s["n_kv_heads"] = min(divisors(s["n_heads"]), key=lambda g: abs(g - s["n_kv_heads"]))
+
+
+def size_controls() -> None:
+    """The preset picker and the sliders of the sizes that the present variant has."""
+    s = state.settings()
+    state.control(
+        st.selectbox,
+        t("common.preset"),
+        "preset",
+        [SMALL, *PRESETS],
+        format_func=preset_name,
+        then=take_preset,
+    )
+    if changed_sizes():
+        st.caption(t("common.sizes_changed", name=preset_name(s["preset"])))
+    for name in _sizes_in_use():
+        options = divisors(s["n_heads"]) if name == "n_kv_heads" else LADDERS[name]
+        if len(options) > 1:
+            values = sorted({*options, s[name]})
+            state.control(st.select_slider, t(f"common.{name}"), name, values, then=mend)
+
+
+def _sizes_in_use() -> tuple[str, ...]:
+    variant = state.settings()["variant"]
+    common = ("d_model", "n_heads", "d_head", "d_value")
+    if variant.startswith("mla"):
+        return (*common, "d_latent_kv", "d_latent_q", "d_rope")
+    return (*common, "n_kv_heads") if variant == "gqa" else common

@@ -1,0 +1,86 @@
+"""The frame of every page: settings from the link, navigation, language, the row at the foot."""
+
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from ui import bridge, compute, model, state
+from ui.text import safe, t
+
+PAGES = {
+    "overview": "app.py",
+    "worked_example": "pages/worked_example.py",
+    "attention_maps": "pages/attention_maps.py",
+    "kv_cache": "pages/kv_cache.py",
+}
+LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
+STYLE = Path(__file__).parent.parent / "assets" / "style.css"
+
+
+def setup(page: str, *, sizes: bool = True) -> None:
+    """Begin a page; with `sizes` the sidebar has the preset picker and the size sliders."""
+    st.set_page_config(page_title="MLA Explorer", page_icon=":material/grid_on:", layout="wide")
+    state.follow()
+    notes = state.read(page)
+    model.mend()
+    st.html(STYLE)
+    compute.warm_up()
+    with st.sidebar:
+        _navigation()
+        if sizes:
+            model.size_controls()
+    _say(notes, page)
+
+
+def _navigation() -> None:
+    st.markdown("**MLA Explorer**")
+    st.session_state.links = state.query()
+    for name, file in PAGES.items():
+        st.page_link(file, label=t(f"{name}.link"), query_params=state.query())
+    state.control(
+        st.segmented_control,
+        t("common.language"),
+        "lang",
+        list(LANGUAGE_NAMES),
+        format_func=LANGUAGE_NAMES.get,
+        required=True,
+        label_visibility="collapsed",
+    )
+
+
+def _say(notes: list[state.Note], page: str) -> None:
+    """One line about everything in the link that could not be used as it was."""
+    lines = []
+    path = urlsplit(st.context.url or "").path.rstrip("/").rsplit("/", 1)[-1]
+    if page == "overview" and path and path != "overview":
+        lines.append(t("common.unknown_page", page=safe(path[:40])))
+    for note in notes:
+        key = "common.unknown_setting" if note.used is None else "common.changed_setting"
+        given = safe(note.given[:40])
+        lines.append(t(key, name=safe(note.name[:40]), given=given, used=safe(str(note.used))))
+    if lines:
+        st.warning(" ".join(lines), icon=":material/info:")
+
+
+def title(text: str, look: str) -> None:
+    """The page's title, a statement, and one sentence on what to look at."""
+    st.title(text, anchor=False)
+    st.markdown(look, unsafe_allow_html=True)  # our own words, with tensors in their colours
+
+
+def refused(error: ValueError) -> None:
+    """One clear sentence where a configuration cannot run; the rest of the page goes on."""
+    st.error(t("common.refused", reason=safe(str(error))), icon=":material/block:")
+
+
+def footer(page: str) -> None:
+    """The row of quiet buttons: reset all, reset this page, copy link."""
+    st.divider()
+    everything, here, link = st.columns(3)
+    everything.button(t("common.reset_all"), on_click=state.reset, width="stretch")
+    here.button(t("common.reset_page"), on_click=state.reset, args=(page,), width="stretch")
+    with link:
+        bridge.copy_link(
+            urlencode(state.link()), label=t("common.copy_link"), done=t("common.link_copied")
+        )

@@ -1,0 +1,113 @@
+"""Every setting a reader can make: its default, and how its text in a link is read.
+
+A parser returns the nearest valid value or raises ValueError where there is none. Shared settings
+hold on every page, the others on their own.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+LANGUAGES = ("en", "zh")
+VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_absorbed")
+SMALL = "small"  # our own sizes, whose numbers can be read
+
+Parser = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A default and a parser from the text in a link."""
+
+    default: object
+    parse: Parser
+
+
+def whole(least: int, most: int, multiple_of: int = 1) -> Parser:
+    """Whole numbers, brought into the range and down to a multiple."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
+            raise ValueError(text)
+        value = min(most, max(least, int(text)))
+        return max(least, value - value % multiple_of)
+
+    return parse
+
+
+def number(least: float, most: float) -> Parser:
+    """Decimal numbers, brought into the range."""
+
+    def parse(text: str) -> float:
+        if not re.fullmatch(r"[+-]?[0-9]{0,12}\.?[0-9]{0,12}", text) or not math.isfinite(
+            float(text)
+        ):
+            raise ValueError(text)
+        return min(most, max(least, float(text)))
+
+    return parse
+
+
+def one_of(*options: str) -> Parser:
+    """One of these codes."""
+
+    def parse(text: str) -> str:
+        if text not in options:
+            raise ValueError(text)
+        return text
+
+    return parse
+
+
+def words(most: int) -> Parser:
+    """Free text of at most `most` characters; a longer one is refused whole."""
+
+    def parse(text: str) -> str:
+        if len(text) > most:
+            raise ValueError(text)
+        return text
+
+    return parse
+
+
+def flag(text: str) -> bool:
+    """1 or 0; what str() makes of a bool is read as well."""
+    values = {"1": True, "True": True, "0": False, "False": False}
+    if text not in values:
+        raise ValueError(text)
+    return values[text]
+
+
+def preset(text: str) -> str:
+    """The key of a published model, or our own small sizes."""
+    from mla_engine import PRESETS
+
+    return one_of(SMALL, *PRESETS)(text)
+
+
+# Sizes as DeepSeek-V2-Lite has them: real, and all heads run on a laptop. d_latent_q 0 is none.
+SHARED = {
+    "lang": Setting("en", one_of(*LANGUAGES)),
+    "preset": Setting("deepseek-v2-lite", preset),
+    "variant": Setting("mla", one_of(*VARIANTS)),
+    "d_model": Setting(2048, whole(2, 16384)),
+    "n_heads": Setting(16, whole(1, 128)),
+    "n_kv_heads": Setting(4, whole(1, 128)),
+    "d_head": Setting(128, whole(2, 512, multiple_of=2)),
+    "d_value": Setting(128, whole(1, 512)),
+    "d_latent_kv": Setting(512, whole(1, 2048)),
+    "d_latent_q": Setting(0, whole(0, 4096)),
+    "d_rope": Setting(64, whole(0, 256, multiple_of=2)),
+    "seed": Setting(0, whole(0, 9999)),
+}
+SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
+
+OF_PAGE: dict[str, dict[str, Setting]] = {
+    "overview": {},
+    "worked_example": {},
+    "attention_maps": {},
+    "kv_cache": {},
+}
+
+SETTINGS: dict[str, Setting] = SHARED | {n: s for own in OF_PAGE.values() for n, s in own.items()}

@@ -1,0 +1,139 @@
+"""The reader's settings: a plain dict in the session, mirrored in the URL.
+
+So a link, a reload and the Back button restore a page. `read` runs before any widget, `control`
+draws one, `write` puts what differs from the defaults into the URL.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from ui.settings import LANGUAGES, OF_PAGE, SETTINGS
+
+
+@dataclass(frozen=True)
+class Note:
+    """A parameter of a link that had to change: `used` stands for `given`, None if unknown."""
+
+    name: str
+    given: str
+    used: object
+
+
+def default(name: str) -> object:
+    """The default of a setting; of the language, the browser's."""
+    if name != "lang":
+        return SETTINGS[name].default
+    browser = (st.context.locale or "en")[:2]
+    return browser if browser in LANGUAGES else "en"
+
+
+def settings() -> dict[str, Any]:
+    """Every setting of this session."""
+    if "settings" not in st.session_state:
+        st.session_state.settings = {name: default(name) for name in SETTINGS}
+    return st.session_state.settings
+
+
+def _text(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def query() -> dict[str, str]:
+    """The settings that differ from their defaults, as URL parameters."""
+    return {n: _text(v) for n, v in settings().items() if v != default(n)}
+
+
+def link() -> dict[str, str]:
+    """The same with the language, for a link that goes to somebody else."""
+    return {"lang": settings()["lang"]} | query()
+
+
+def write() -> None:
+    """Put the settings into the URL."""
+    parameters = query()
+    if parameters != st.query_params.to_dict():
+        st.query_params.from_dict(parameters)
+    st.session_state.seen = parameters
+
+
+def read(page: str) -> list[Note]:
+    """Take over what the URL says if it is not what was last written; notes tell what changed."""
+    session, url = st.session_state, st.query_params.to_dict()
+    moved = session.get("page") not in (None, page)
+    session.page = page
+    settings()
+    if moved and url == session.get("links"):  # a link of our own navigation, perhaps drawn before
+        write()  # a fragment changed a setting
+        return []
+    if url == session.get("seen"):
+        return []
+    notes = _load(url)
+    write()
+    return notes
+
+
+def _load(url: dict[str, str]) -> list[Note]:
+    notes = [Note(name, text, None) for name, text in url.items() if name not in SETTINGS]
+    for name, setting in SETTINGS.items():
+        value = default(name)
+        if name in url:
+            try:
+                value = setting.parse(url[name])
+            except ValueError:
+                value = default(name)
+            if _text(value) != url[name]:
+                notes.append(Note(name, url[name], value))
+        settings()[name] = value
+    return notes
+
+
+def control(
+    widget: Callable[..., Any],
+    label: str,
+    name: str,
+    *args: object,
+    then: Callable[[], None] | None = None,
+    **options: object,
+) -> object:
+    """Draw a widget that shows and changes the setting `name`; `then` runs after a change.
+
+    The key holds the language: option labels are translated, and a widget that keeps its key while
+    its labels change is reset.
+    """
+    key = f"{name}:{settings()['lang']}"
+    st.session_state[key] = settings()[name]
+
+    def keep() -> None:
+        settings()[name] = st.session_state[key]
+        if then:
+            then()
+        write()
+
+    return widget(label, *args, key=key, on_change=keep, **options)
+
+
+def change(**values: object) -> None:
+    """Set several settings at once, for callbacks of buttons."""
+    settings().update(values)
+    write()
+
+
+def reset(page: str | None = None) -> None:
+    """Back to the defaults: those of one page, or all but the language."""
+    names = SETTINGS if page is None else OF_PAGE[page]
+    change(**{name: default(name) for name in names if name != "lang"})
+
+
+def go(page: str, **values: object) -> None:
+    """Open a page with a state of its own; the page frame does it at the next run."""
+    st.session_state.go = (page, {name: _text(value) for name, value in values.items()})
+
+
+def follow() -> None:
+    """Carry out `go`."""
+    if "go" in st.session_state:
+        page, values = st.session_state.pop("go")
+        st.switch_page(page, query_params=values)

@@ -1,0 +1,71 @@
+"""Words and numbers in the reader's language; ui/texts holds each text beside its translation."""
+
+import html
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+
+from mla_engine.symbols import SYMBOLS
+from ui.state import settings
+
+FOLDER = Path(__file__).parent / "texts"
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> dict[str, dict[str, str]]:
+    """Every text, `page.key` -> {"en": ..., "zh": ...}."""
+    return {
+        f"{file.stem}.{key}": entry
+        for file in sorted(FOLDER.glob("*.toml"))
+        for key, entry in tomllib.loads(file.read_text("utf-8")).items()
+    }
+
+
+def t(key: str, **values: object) -> str:
+    """The text `page.key` in the present language, with its values filled in."""
+    return catalogue()[key][settings()["lang"]].format(**values)
+
+
+def count(value: float) -> str:
+    """A whole number with thousands separators."""
+    return f"{value:,.0f}"
+
+
+def digits(value: float, significant: int = 3) -> str:
+    """A number with a fixed count of significant digits, without exponent where that is short."""
+    if value and not 1e-4 <= abs(value) < 10**7:
+        return f"{value:.{significant - 1}e}"
+    text = f"{value:,.{significant}g}" if abs(value) < 10**significant else count(value)
+    return text if "e" not in text else count(value)
+
+
+def times(ratio: float) -> str:
+    """A ratio, "56.9x"."""
+    return f"{digits(ratio)}×"
+
+
+def size(n_bytes: float, binary: bool = True) -> str:
+    """Bytes in GiB, MiB ... (1,024) or GB, MB ... (1,000), the unit always named."""
+    step, units = (
+        (1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"))
+        if binary
+        else (1000, ("B", "kB", "MB", "GB", "TB", "PB"))
+    )
+    place = 0
+    while n_bytes >= step and place < len(units) - 1:
+        n_bytes, place = n_bytes / step, place + 1
+    return f"{digits(n_bytes)} {units[place]}"
+
+
+def tensor(code: str) -> str:
+    """A tensor's name in its colour, as HTML for st.html or Markdown that allows it."""
+    symbol = SYMBOLS[code]
+    name, _, suffix = code.partition("_")
+    suffix = f"<sup>{html.escape(suffix)}</sup>" if suffix else ""
+    return f'<span class="tensor {symbol.role}">{html.escape(name)}{suffix}</span>'
+
+
+def safe(text: str) -> str:
+    """Text of a reader, so that Markdown, LaTeX and HTML show it as it was typed."""
+    escaped = html.escape(text, quote=False)
+    return "".join(f"&#{ord(c)};" if c in "\\`*_{}[]()#+-.!|~$:<>" else c for c in escaped)
