@@ -32,7 +32,7 @@ class Family:
     module: type
     config: type
     rotary: type
-    rope: RopeConfig = RopeConfig()
+    rope: RopeConfig = field(default_factory=RopeConfig)
     ours: dict = field(default_factory=dict)
     theirs: dict = field(default_factory=dict)
 

@@ -1,6 +1,9 @@
 """Layers with random norms and biases, hidden states, and drawn configurations."""
 
+import re
+
 import numpy as np
+import pytest
 import torch
 from hypothesis import strategies as st
 
@@ -44,6 +47,12 @@ def assert_equals_oracle(trace, expected, names):
         np.testing.assert_allclose(
             getattr(trace, name).numpy(), expected[name], rtol=1e-12, atol=1e-12, err_msg=name
         )
+
+
+def refused(*words):
+    """ValueError whose text has all of these words, in order."""
+    pattern = ".*".join(re.escape(str(word)) for word in words)
+    return pytest.raises(ValueError, match=f"(?s){pattern}")
 
 
 YARN = YarnConfig(factor=8.0, original_max_position=32, mscale=0.7, mscale_all_dim=0.9)

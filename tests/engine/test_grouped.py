@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn.functional import scaled_dot_product_attention
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, RopeConfig
 from mla_engine.config import Llama3Scaling
@@ -91,7 +91,7 @@ def test_equals_scaled_dot_product_attention(n_kv_heads, d_value):
     q, k, v = (
         (h @ w.flatten(0, 1).T).unflatten(-1, w.shape[:2]) for w in (gqa.W_Q, gqa.W_K, gqa.W_V)
     )
-    o = F.scaled_dot_product_attention(
+    o = scaled_dot_product_attention(
         q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True, enable_gqa=True
     ).transpose(1, 2)
     trace = gqa(h)

@@ -105,7 +105,7 @@ def test_softmax_scales_agree(family):
 def test_a_scale_from_the_absorbed_width_is_wrong():
     """(d_c + d_R)^-1/2, the width of an absorbed key, gives another attention."""
     family = FAMILIES["DeepSeek-V3"]
-    mla, module = layers(family)
+    _, module = layers(family)
     wrong = replace(family.latent, softmax_scale=(16 + 8) ** -0.5)
     h, positions = hidden(1, 6, 48, dtype=torch.float32), torch.arange(6)
     with torch.no_grad():
