@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_iter
 
 GIB = 2**30
@@ -68,8 +68,11 @@ def limit_bytes() -> int:
 
 
 def peak_bytes(run: Callable[[], object]) -> int:
-    """Bytes that `run`, a call on meta tensors, would hold at its peak."""
-    with PeakBytes() as meter:
+    """Bytes that `run`, a call on meta tensors, would hold at its peak.
+
+    A caller's own counters (of FLOPs, of memory) do not see this run.
+    """
+    with _disable_current_modes(), PeakBytes() as meter:
         run()
     return meter.peak
 

@@ -13,6 +13,7 @@ from mla_engine.cache import DTYPES, KVCache, LatentCache
 from mla_engine.config import GroupedConfig, LatentConfig
 from mla_engine.weights import Weights
 
+WHOLE_NUMBERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 CONSTRUCTION_TIP = "the number of heads (heads=), d_model or the dtype"
 CALL_TIP = "the number of tokens, heads (heads=) or query rows (queries=), or the dtype"
 
@@ -165,9 +166,11 @@ def query_rows(queries: slice | None, n_tokens: int) -> slice:
     if queries is None:
         return slice(None)
     checks.kind("queries", queries, slice, "a slice, for example slice(0, 8)")
-    step = queries.step
-    if step is not None and (not isinstance(step, int) or step < 1):
-        raise ValueError(f"queries ({queries}) must have a step of at least 1, not {step}")
+    for part in (queries.start, queries.stop, queries.step):
+        if part is not None and not isinstance(part, int):
+            raise ValueError(f"queries ({queries}) must be made of whole numbers, not {part!r}")
+    if queries.step is not None and queries.step < 1:
+        raise ValueError(f"queries ({queries}) must have a step of at least 1")
     if not range(n_tokens)[queries]:
         raise ValueError(f"queries ({queries}) chooses none of {n_tokens} rows: try slice(0, 1)")
     return queries
@@ -178,8 +181,11 @@ def position_numbers(positions: Tensor | Sequence[int] | None, h: Tensor, start:
     batch, tokens = h.shape[:2]
     if positions is None:
         return torch.arange(start, start + tokens)
-    positions = torch.as_tensor(positions, device="cpu")
-    if positions.is_floating_point() or positions.dtype == torch.bool:
+    try:
+        positions = torch.as_tensor(positions, device="cpu")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"positions ({positions!r}) must be a list of whole numbers") from error
+    if positions.dtype not in WHOLE_NUMBERS:
         raise ValueError(f"positions are {positions.dtype}: give whole numbers")
     if positions.shape not in {(tokens,), (batch, tokens)}:
         raise ValueError(
