@@ -1,0 +1,173 @@
+"""A published worked example of MLA and MHA, exact, beside the figures that were printed with it.
+
+Its source prints one token's matrices and results; most results do not follow from the matrices.
+`steps` computes each of them with `fractions.Fraction` and carries the printed figure along.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from mla_engine.worked_example.numbers import (
+    MAX_CHARACTERS,
+    Gap,
+    Number,
+    Rows,
+    format_matrix,
+    format_number,
+    parse_matrix,
+    parse_number,
+    show,
+)
+from mla_engine.worked_example.step import Cell, Matrix, Step
+from mla_engine.worked_example.variants import BUILDERS
+
+__all__ = [
+    "INPUTS",
+    "MAX_CHARACTERS",
+    "VARIANTS",
+    "Cell",
+    "Gap",
+    "Matrix",
+    "Number",
+    "Rows",
+    "Step",
+    "default",
+    "format_matrix",
+    "format_number",
+    "parse_matrix",
+    "parse_number",
+    "printed_count",
+    "show",
+    "steps",
+]
+
+VARIANTS = tuple(BUILDERS)
+_MLA = ("h", "W_DKV", "W_DQ", "W_KR", "W_UK", "W_UV", "W_UQ")
+_MHA = ("h", "W_Q", "W_K", "W_V")
+# The matrices that each variant starts from; `_added` ones and W_QR, W_O are ours.
+INPUTS: dict[str, tuple[str, ...]] = {
+    "mla": _MLA,
+    "mha": _MHA,
+    "mla_completed": (*_MLA, "h_added", "W_KR_added", "W_QR", "W_O"),
+    "mha_completed": (*_MHA, "h_added", "W_O"),
+}
+_AXES = {
+    name: (rows, columns)
+    for rows, columns, names in (
+        ("d", "t", "h h_added"),
+        ("c", "d", "W_DKV"),
+        ("l", "d", "W_DQ"),
+        ("r", "d", "W_KR W_KR_added"),
+        ("h k", "c", "W_UK"),
+        ("h v", "c", "W_UV"),
+        ("h k", "l", "W_UQ"),
+        ("h r", "l", "W_QR"),
+        ("h k", "d", "W_Q W_K"),
+        ("h v", "d", "W_V"),
+        ("d", "h v", "W_O"),
+    )
+    for name in names.split()
+}
+
+
+@cache
+def _data() -> dict[str, dict]:
+    file = files("mla_engine").joinpath("data/worked_example.json")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def default(name: str) -> Rows:
+    """The matrix of this name that the example starts from: published, or ours if it is added.
+
+    Raises:
+        ValueError: no input has this name.
+    """
+    texts = _data()["inputs"] | _data()["added"]
+    if name not in texts:
+        raise ValueError(f"no input {name!r}: choose from {', '.join(texts)}")
+    rows, columns = texts[name].split(";"), texts[name].split(";")[0].split()
+    return parse_matrix(texts[name], (len(rows), len(columns)))
+
+
+def _published(variant: str) -> dict[str, tuple[tuple[str | None, ...], ...]]:
+    return {
+        key: tuple(
+            tuple(None if word == "?" else word for word in line.split())
+            for line in text.split(";")
+        )
+        for key, text in _data()["printed"][variant].items()
+    }
+
+
+def _input(name: str, changed: Mapping[str, Rows]) -> Matrix:
+    rows = changed.get(name, default(name))
+    shape, expected = (len(rows), len(rows[0])), (len(default(name)), len(default(name)[0]))
+    if shape != expected:
+        raise ValueError(
+            f"{name} is {shape[0]} x {shape[1]}: it must be {expected[0]} x {expected[1]}"
+        )
+    ours = name in _data()["added"]
+    cells = frozenset((row, column) for row in range(shape[0]) for column in range(shape[1]))
+    return Matrix(name, rows, _AXES[name], ours=cells if ours else frozenset())
+
+
+def _inputs(variant: str, changed: Mapping[str, Rows]) -> dict[str, Matrix]:
+    """The variant's inputs; the second token is a second column of h, W_KR gets its second row."""
+    if unknown := set(changed) - set(INPUTS[variant]):
+        known = ", ".join(INPUTS[variant])
+        raise ValueError(f"{variant} has no input {', '.join(sorted(unknown))}: it has {known}")
+    matrices = {name: _input(name, changed) for name in INPUTS[variant]}
+    if "h_added" in matrices:
+        h, added = matrices["h"], matrices.pop("h_added")
+        rows = tuple(left + right for left, right in zip(h.rows, added.rows, strict=True))
+        matrices["h"] = replace(h, rows=rows, ours=frozenset((row, 1) for row in range(len(rows))))
+    if "W_KR_added" in matrices:
+        rows = matrices["W_KR"].rows + matrices.pop("W_KR_added").rows
+        ours = frozenset((1, column) for column in range(len(rows[1])))
+        matrices["W_KR"] = replace(matrices["W_KR"], rows=rows, ours=ours)
+    return matrices
+
+
+def _figures(variant: str) -> dict[str, Matrix]:
+    """The printed figures as matrices to compute with, where every one of them is printed."""
+    axes = {"q": ("h", "k+r"), "k": ("h", "k+r"), "q_R": ("h r", "t")}
+    return {
+        key: Matrix(
+            key.removesuffix("_heads"),
+            tuple(tuple(map(parse_number, row)) for row in rows),
+            axes.get(key, ("h", "k")),
+            printed=True,
+        )
+        for key, rows in _published(variant).items()
+        if all(figure is not None for row in rows for figure in row)
+    }
+
+
+def steps(variant: str, inputs: Mapping[str, Rows] | None = None) -> tuple[Step, ...]:
+    """The steps of a variant in order of computation; `inputs` replaces matrices by name.
+
+    Raises:
+        ValueError: the variant or an input is unknown, or a matrix has the wrong shape.
+    """
+    if variant not in BUILDERS:
+        raise ValueError(f"no variant {variant!r}: choose from {', '.join(VARIANTS)}")
+    matrices = _inputs(variant, inputs or {})
+    built = BUILDERS[variant](matrices, _figures(variant), _data()["sizes"])
+    published = _published(variant)
+    return tuple(replace(step, published=published.get(step.key)) for step in built)
+
+
+def printed_count(steps: tuple[Step, ...]) -> tuple[int, int]:
+    """Printed figures that follow from the inputs, and all printed ones; each counts once."""
+    verdicts = [
+        step.follows(row, column)
+        for step in steps
+        if not step.repeats
+        for row, column in (
+            (r, c) for r in range(len(step.cells)) for c in range(len(step.cells[0]))
+        )
+    ]
+    return verdicts.count(True), verdicts.count(True) + verdicts.count(False)

@@ -1,0 +1,148 @@
+"""Exact numbers: read from text, written back, and rounded where they are irrational.
+
+One number type serves the whole example, `Fraction`. What is irrational (a root, e^x, a cosine)
+becomes a fraction once, correct to `DIGITS` decimals; a matrix says whether that happened.
+"""
+
+import re
+from decimal import Context, Decimal, localcontext
+from enum import Enum
+from fractions import Fraction
+from math import isqrt
+
+DIGITS = 50
+MAX_CHARACTERS = 12
+SHOWN_DIGITS = 5
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(/(\d+(\.\d*)?|\.\d+))?", re.ASCII)
+_WORKING = Context(prec=DIGITS + 20, traps=[])
+
+Rows = tuple[tuple[Fraction, ...], ...]
+
+
+class Gap(Enum):
+    """Why a cell holds no number."""
+
+    MISSING = "missing"
+    MASKED = "masked"
+
+
+Number = Fraction | Gap
+
+
+def parse_number(text: str) -> Fraction:
+    """Read a decimal or a fraction exactly; the typographic minus sign counts as a minus.
+
+    Raises:
+        ValueError: says what is wrong with the text and how to write it.
+    """
+    plain = text.replace("\N{MINUS SIGN}", "-")
+    if len(plain) > MAX_CHARACTERS:
+        raise ValueError(f"has {len(plain)} characters: use at most {MAX_CHARACTERS}")
+    if re.fullmatch(r"[^eE]+[eE][+-]?\d+", plain):
+        raise ValueError("has an exponent: write it out as a decimal, for example 0.001")
+    if not _NUMBER.fullmatch(plain):
+        raise ValueError("is no number: write a decimal like -0.2 or a fraction like 1/3")
+    above, _, below = plain.partition("/")
+    if below and not Fraction(below):
+        raise ValueError("divides by zero: write a fraction with another denominator")
+    return Fraction(above) / Fraction(below or 1)
+
+
+def parse_matrix(text: str, shape: tuple[int, int]) -> Rows:
+    """Read "0.1 -0.2; 0.2 0.1": rows by semicolons, numbers by spaces, every number exact.
+
+    Raises:
+        ValueError: names the row and column (from 1), the value and the fix, or both shapes.
+    """
+    lines = [line.split() for line in text.strip().rstrip(";").split(";")]
+    for row, line in enumerate(lines, start=1):
+        if len(line) != shape[1] or len(lines) != shape[0]:
+            raise ValueError(
+                f"{len(lines)} rows, row {row} with {len(line)} numbers, instead of {shape[0]} x "
+                f"{shape[1]}: write {shape[0]} rows parted by ';', each with {shape[1]} numbers"
+            )
+    return tuple(
+        tuple(_parse_cell(word, row, column) for column, word in enumerate(line, start=1))
+        for row, line in enumerate(lines, start=1)
+    )
+
+
+def _parse_cell(word: str, row: int, column: int) -> Fraction:
+    try:
+        return parse_number(word)
+    except ValueError as error:
+        shown = word if len(word) <= 2 * MAX_CHARACTERS else f"{word[: 2 * MAX_CHARACTERS]}..."
+        raise ValueError(f"row {row}, column {column}: '{shown}' {error}") from None
+
+
+def _decimal_places(value: Fraction) -> int | None:
+    """Decimals that write the value exactly, or None where they never end."""
+    rest, twos, fives = value.denominator, 0, 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    return max(twos, fives) if rest == 1 else None
+
+
+def _plain_decimal(value: Fraction, places: int) -> str:
+    scaled = abs(value) * 10**places
+    digits = f"{scaled.numerator:0{places + 1}d}"
+    sign = "-" if value < 0 else ""
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+def format_number(value: Fraction) -> str:
+    """The shortest exact text of a number: a decimal where it ends, else a fraction."""
+    places = _decimal_places(value)
+    texts = [str(value)] if places is None else [_plain_decimal(value, places), str(value)]
+    return min(texts, key=len)
+
+
+def format_matrix(rows: Rows) -> str:
+    """The canonical text of a matrix: `parse_matrix` reads it back to the same numbers."""
+    return ";".join(" ".join(format_number(value) for value in row) for row in rows)
+
+
+def show(value: Number) -> str:
+    """A number for the eye: exact where it is short, else rounded and marked with the sign ≈."""
+    if isinstance(value, Gap):
+        return "?" if value is Gap.MISSING else "\N{MINUS SIGN}∞"
+    places = _decimal_places(value)
+    if places is not None and places <= 2 * SHOWN_DIGITS:
+        text = _plain_decimal(value, places)
+    elif len(str(value)) <= SHOWN_DIGITS + 2:
+        text = str(value)
+    else:
+        with localcontext(_WORKING):
+            rounded = Decimal(value.numerator) / value.denominator
+        text = f"≈{rounded:.{SHOWN_DIGITS}g}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _rounded(value: Decimal) -> Fraction:
+    return Fraction(round(Fraction(value) * 10**DIGITS), 10**DIGITS)
+
+
+def square_root(value: int) -> tuple[Fraction, bool]:
+    """The root, and whether it is exact."""
+    if isqrt(value) ** 2 == value:
+        return Fraction(isqrt(value)), True
+    return _rounded(_WORKING.sqrt(Decimal(value))), False
+
+
+def exponential(value: Fraction) -> Fraction:
+    """The exponential of a number that is not positive, to `DIGITS` decimals."""
+    if value < -3 * DIGITS:
+        return Fraction(0)
+    return _rounded(_WORKING.exp(_WORKING.divide(Decimal(value.numerator), value.denominator)))
+
+
+def cosine_sine(angle: int) -> tuple[Fraction, Fraction]:
+    """Cosine and sine of a small angle in radians, by their power series."""
+    term, sums = Fraction(1), [Fraction(0), Fraction(0)]
+    for order in range(60):
+        sums[order % 2] += term * (-1) ** (order // 2)
+        term *= Fraction(angle, order + 1)
+    cosine, sine = (Fraction(round(value * 10**DIGITS), 10**DIGITS) for value in sums)
+    return cosine, sine
