@@ -86,6 +86,19 @@ def preset(text: str) -> str:
     return one_of(SMALL, *PRESETS)(text)
 
 
+def published(text: str) -> str:
+    """The key of a published model."""
+    from mla_engine import PRESETS
+
+    return one_of(*PRESETS)(text)
+
+
+def power_of_two(least: int, most: int) -> Parser:
+    """Powers of two in the range; another number comes down to the nearest below."""
+    within = whole(least, most)
+    return lambda text: 1 << (within(text).bit_length() - 1)
+
+
 # Sizes as DeepSeek-V2-Lite has them: real, and all heads run on a laptop. d_latent_q 0 is none.
 SHARED = {
     "lang": Setting("en", one_of(*LANGUAGES)),
@@ -106,8 +119,28 @@ SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
 OF_PAGE: dict[str, dict[str, Setting]] = {
     "overview": {},
     "worked_example": {},
-    "attention_maps": {},
-    "kv_cache": {},
+    "attention_maps": {
+        "text": Setting("", tokens.sentence),  # empty: the page's own sentence
+        "generated": Setting(0, whole(0, 1024)),  # made-up words; 0 takes the text
+        "run_heads": Setting(0, whole(0, 128)),  # 0 is as many as run in a moment
+        "head": Setting(0, whole(0, 127)),
+        "causal": Setting(True, flag),
+        "temperature": Setting(1.0, number(0.1, 10)),
+        "query": Setting(7, whole(0, 1023)),
+        "key": Setting(1, whole(0, 1023)),
+        "tensor": Setting("c_KV", one_of(*SYMBOLS)),
+    },
+    "kv_cache": {
+        "kv_left": Setting("deepseek-v3", published),
+        "kv_right": Setting("llama-3.1-405b", published),
+        "kv_groups": Setting(8, whole(1, 128)),
+        "kv_layers": Setting(0, whole(0, 126)),  # 0 is all
+        "kv_batch": Setting(1, power_of_two(1, 1024)),
+        "kv_type": Setting("bf16", one_of("fp32", "bf16", "fp8", "int4")),
+        "kv_context": Setting(2**17, power_of_two(2**10, 2**20)),
+        "kv_log": Setting(True, flag),
+        "kv_unit": Setting("GiB", one_of("GiB", "GB")),
+    },
 }
 
 SETTINGS: dict[str, Setting] = SHARED | {n: s for own in OF_PAGE.values() for n, s in own.items()}
