@@ -40,7 +40,8 @@ class Preset:
     `n_caches` counts the caches that grow with the context: two a layer in LongCat-Flash, those
     of the MLA layers alone in a hybrid, None where their number was not read. `max_context` is in
     tokens. `config.norm_eps` is 1e-6 for the latents' norms, as transformers has it in every MLA
-    family; `rms_norm_eps` is the model's own figure, which vLLM uses there too.
+    family; `rms_norm_eps` is the model's own figure, which vLLM uses there too. `notes` say what is
+    uncertain, `notes_zh` the same in Chinese.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Preset:
     rms_norm_eps: float | None
     source: str
     notes: str
+    notes_zh: str
     not_modelled: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -102,6 +104,7 @@ def _preset(key: str, row: dict[str, Any]) -> Preset:
         rms_norm_eps=row.get("rms_norm_eps"),
         source=row["source"],
         notes=row.get("notes", ""),
+        notes_zh=row.get("notes_zh", ""),
         not_modelled=tuple(row.get("not_modelled", ())),
     )
 
