@@ -1,0 +1,34 @@
+"""One executable check per statement of the documents that this project starts from.
+
+`check` runs the engine on small float64 layers, or takes the sizes of published models, and
+derives the verdict from what came out; `CLAIMS` says what is stated and how it is checked.
+"""
+
+from mla_engine.claims import caches, example, forms, merging, positions, work
+from mla_engine.claims.claim import VERDICTS, Check, Claim, Figure, Verdict, judge, load
+
+__all__ = ["CLAIMS", "VERDICTS", "Claim", "Figure", "Verdict", "check", "judge"]
+
+CLAIMS = load()
+_MODULES = (forms, merging, positions, caches, work, example)
+_CHECKS: dict[str, Check] = {
+    claim: run for module in _MODULES for claim, run in module.CHECKS.items()
+}
+
+
+def check(claim: str, **changed: object) -> Verdict:
+    """Run the check of one statement.
+
+    Args:
+        claim: an id of CLAIMS, for example "C13".
+        changed: sizes or configurations to check it with instead of the usual ones.
+
+    Returns:
+        The verdict, one of VERDICTS, with the figures that it follows from.
+
+    Raises:
+        ValueError: there is no such statement.
+    """
+    if claim not in CLAIMS:
+        raise ValueError(f"no claim {claim!r}: choose from {', '.join(CLAIMS)}")
+    return _CHECKS[claim](**changed)

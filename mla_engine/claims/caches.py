@@ -1,0 +1,184 @@
+"""Statements on what is cached, measured on real caches or taken from published sizes."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import torch
+
+from mla_engine import costs
+from mla_engine.cache import KVCache, LatentCache
+from mla_engine.claims.claim import Check, Figure, Verdict, judge, listed
+from mla_engine.claims.layers import (
+    GQA,
+    MHA,
+    MLA,
+    NO_ROPE,
+    PLAIN_QUERY,
+    TOLERANCE,
+    deviation,
+    hidden,
+    layer,
+    plain_attention,
+    same,
+)
+from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.presets import PRESETS
+
+V2 = PRESETS["deepseek-v2"].config
+V3 = PRESETS["deepseek-v3"].config
+
+
+def held_elements(config: GroupedConfig | LatentConfig, tokens: int = 5) -> int:
+    """Numbers that a real cache holds after decoding `tokens` tokens."""
+    kind = LatentCache if isinstance(config, LatentConfig) else KVCache
+    cache = kind.empty(config, dtype=torch.float64)
+    _, cache = layer(config).decode(hidden(config, tokens), cache)
+    return cache.nbytes // torch.float64.itemsize
+
+
+def _in_all_layers(config: GroupedConfig | LatentConfig, layers: int, tokens: int = 5) -> float:
+    """Numbers per token in the caches of so many layers."""
+    return sum(held_elements(config, tokens) for _ in range(layers)) / tokens
+
+
+def rope_on_expanded_keys(config: LatentConfig = V3, context: int = 4096) -> Verdict:
+    """N4: one decoded token with keys rebuilt from c_KV, and with the split into two parts."""
+    rebuilt, split = (costs.decode(config, context, form) for form in ("expanded", "absorbed"))
+    one_key = 2 * config.n_heads * config.d_head * config.d_latent_kv
+    rebuilt_keys = rebuilt.step_flops["k_C"] // one_key
+    split_keys = split.step_flops.get("k_C", 0) // one_key
+    figures = (
+        Figure("context", context, "tokens"),
+        Figure("rebuilt_keys", rebuilt_keys, "tokens"),
+        Figure("split_keys", split_keys, "tokens"),
+        Figure("rebuilt_gflops", rebuilt.total_flops / 1e9, "GFLOP"),
+        Figure("split_gflops", split.total_flops / 1e9, "GFLOP"),
+    )
+    again = rebuilt_keys > 1 and split_keys <= 1
+    return Verdict(judge(again and rebuilt.total_flops > split.total_flops), figures)
+
+
+def groups_between(config: GroupedConfig = MHA) -> Verdict:
+    """S2: g = h and g = 1 through plain attention; measured caches of every g that divides h."""
+    h, heads = hidden(config), config.n_heads
+    differences = []
+    for groups in (heads, 1):
+        trace = layer(replace(config, n_kv_heads=groups))(h)
+        k, v = (x.expand(-1, -1, heads, -1) for x in (trace.k, trace.v))
+        differences.append(deviation(trace.o, plain_attention(trace.q, k, v, config.scale)))
+    full = held_elements(replace(config, n_kv_heads=heads))
+    held = {
+        g: held_elements(replace(config, n_kv_heads=g)) / full
+        for g in range(1, heads + 1)
+        if heads % g == 0
+    }
+    holds = max(differences) < TOLERANCE and all(share == g / heads for g, share in held.items())
+    figures = (
+        Figure("as_mha", differences[0]),
+        Figure("as_mqa", differences[1]),
+        Figure("shares", listed(f"g = {g}: {share:.3g}" for g, share in held.items())),
+    )
+    return Verdict(judge(holds), figures)
+
+
+def head_of_group(config: GroupedConfig = GQA) -> Verdict:
+    """S3: KV heads chosen by ceil(s g / h), and by counting round, against the engine."""
+    trace, heads, groups = layer(config)(hidden(config)), config.n_heads, config.n_kv_heads
+    stated = [-(-s * groups // heads) - 1 for s in range(1, heads + 1)]
+    rounds = [s % groups for s in range(heads)]
+    by_rule, by_turns = (
+        plain_attention(trace.q, trace.k[:, :, chosen], trace.v[:, :, chosen], config.scale)
+        for chosen in (stated, rounds)
+    )
+    in_torch = plain_attention(trace.q, trace.k, trace.v, config.scale)
+    figures = (
+        Figure("by_rule", deviation(trace.o, by_rule)),
+        Figure("in_torch", deviation(in_torch, by_rule)),
+        Figure("by_turns", deviation(trace.o, by_turns)),
+    )
+    return Verdict(judge(same(trace.o, by_rule) and same(in_torch, by_rule)), figures)
+
+
+def query_compression(plain: LatentConfig = PLAIN_QUERY, compressed: LatentConfig = MLA) -> Verdict:
+    """S8: real caches of a layer with and without a query latent."""
+    held = [held_elements(config) for config in (plain, compressed)]
+    figures = tuple(
+        Figure(name, n, "elements") for name, n in zip(("plain", "compressed"), held, strict=True)
+    )
+    return Verdict(judge(held[0] == held[1]), figures)
+
+
+def mha_cache(config: GroupedConfig = MHA, layers: int = 3) -> Verdict:
+    """P1: real caches of several layers."""
+    stated, held = 2 * config.n_heads * config.d_head * layers, _in_all_layers(config, layers)
+    figures = (Figure("held", int(held), "elements"), Figure("stated", stated, "elements"))
+    return Verdict(judge(held == stated), figures)
+
+
+def latent_cache(
+    joint: LatentConfig = NO_ROPE, decoupled: LatentConfig = MLA, layers: int = 3
+) -> Verdict:
+    """P2: real caches without and with the rotary key."""
+    held = [_in_all_layers(config, layers) for config in (joint, decoupled)]
+    stated = (joint.d_latent_kv * layers, (decoupled.d_latent_kv + decoupled.d_rope) * layers)
+    figures = (
+        Figure("joint", int(held[0]), "elements"),
+        Figure("decoupled", int(held[1]), "elements"),
+        Figure("stated", listed(stated), "elements"),
+    )
+    return Verdict(judge(tuple(held) == stated), figures)
+
+
+def equal_latents(configs: Iterable[LatentConfig] | None = None) -> Verdict:
+    """P6: how many published configurations have query latents as wide as the KV latents."""
+    if configs is None:
+        configs = [p.config for p in PRESETS.values() if p.kind == "MLA"]
+    sizes = [(c.d_latent_q, c.d_latent_kv) for c in configs if c.d_latent_q]
+    equal = sum(query == key for query, key in sizes)
+    figures = (
+        Figure("equal", equal, "models"),
+        Figure("models", len(sizes), "models"),
+        Figure("v3_query", V3.d_latent_q),
+        Figure("v3_kv", V3.d_latent_kv),
+    )
+    return Verdict(judge(2 * equal > len(sizes)), figures)
+
+
+def _cache_ratio(config: LatentConfig) -> tuple[float, float, float]:
+    """As stated, 2 n_h d_h / d_c; of what is cached; and of what is cached without k_R."""
+    full = costs.mha_cache_elements(config)
+    without_key = costs.cache_elements(replace(config, d_rope=0))
+    stated = 2 * config.d_head * config.n_heads / config.d_latent_kv
+    return stated, full / costs.cache_elements(config), full / without_key
+
+
+def compression_ratio(config: LatentConfig = V2) -> Verdict:
+    """C1: the formula against the sizes of a published model."""
+    stated, cached, without_key = _cache_ratio(config)
+    own_heads = costs.cache_elements(config, "kv") / costs.cache_elements(config)
+    figures = (
+        Figure("stated", stated, "times"),
+        Figure("cached", cached, "times"),
+        Figure("own_heads", own_heads, "times"),
+    )
+    return Verdict(judge(stated == cached, in_part=stated == without_key), figures)
+
+
+def share_of_cache(config: LatentConfig = V2) -> Verdict:
+    """C7: the same as a share of the original cache."""
+    stated, cached, without_key = (100 / times for times in _cache_ratio(config))
+    figures = (Figure("stated", stated, "%"), Figure("cached", cached, "%"))
+    return Verdict(judge(stated == cached, in_part=stated == without_key), figures)
+
+
+CHECKS: dict[str, Check] = {
+    "N4": rope_on_expanded_keys,
+    "S2": groups_between,
+    "S3": head_of_group,
+    "S8": query_compression,
+    "P1": mha_cache,
+    "P2": latent_cache,
+    "P6": equal_latents,
+    "C1": compression_ratio,
+    "C7": share_of_cache,
+}
