@@ -1,6 +1,50 @@
-"""attention_maps."""
+"""Attention maps: every head at a glance, one in full, and where each of its numbers comes from."""
 
-from ui import page
+import streamlit as st
 
-page.setup("attention_maps")
-page.footer("attention_maps")
+from ui import maps, maps_charts, maps_controls, page
+from ui.text import t
+
+PAGE = "attention_maps"
+
+page.setup(PAGE)
+try:
+    view, error = maps.view(), None
+except ValueError as refusal:
+    view, error = None, refusal
+
+if view:
+    page.title(view.say("title"), view.say("look" if view.parts else "look_one"))
+else:
+    page.title(t("attention_maps.title_refused"), "")
+    page.refused(error)
+
+controls, heads, one_head = st.columns([5, 7, 9], gap="medium")
+with controls:
+    maps_controls.text_controls()
+    maps_controls.layer_controls()
+if view:
+    with controls:
+        maps_controls.cell_controls(view.run.words)
+    with heads:
+        st.markdown(maps_charts.caption(view))
+        maps_charts.thumbnails(view)
+    with one_head:
+        st.markdown(view.say("large_note"))
+        maps_charts.large(view)
+
+    st.subheader(t("attention_maps.parts_title"), anchor=False)
+    st.markdown(view.say("split" if view.parts else "no_split"))
+    maps_charts.parts(view)
+
+    words, numbers = st.columns(2, gap="large")
+    with words:
+        st.subheader(view.say("origin_title"), anchor=False)
+        st.markdown(view.say("origin_look"))
+        maps_charts.origin(view)
+    with numbers:
+        st.subheader(t("attention_maps.tensors_title"), anchor=False)
+        maps_charts.intermediates(view)
+    maps_controls.listen(view)
+
+page.footer(PAGE)

@@ -9,6 +9,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mla_engine.symbols import SYMBOLS
+from ui.tokens import sentence
+
 LANGUAGES = ("en", "zh")
 VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_absorbed")
 SMALL = "small"  # our own sizes, whose numbers can be read
@@ -120,15 +123,15 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
     "overview": {},
     "worked_example": {},
     "attention_maps": {
-        "text": Setting("", tokens.sentence),  # empty: the page's own sentence
-        "generated": Setting(0, whole(0, 1024)),  # made-up words; 0 takes the text
-        "run_heads": Setting(0, whole(0, 128)),  # 0 is as many as run in a moment
-        "head": Setting(0, whole(0, 127)),
-        "causal": Setting(True, flag),
-        "temperature": Setting(1.0, number(0.1, 10)),
-        "query": Setting(7, whole(0, 1023)),
-        "key": Setting(1, whole(0, 1023)),
-        "tensor": Setting("c_KV", one_of(*SYMBOLS)),
+        "map_text": Setting("", sentence),  # empty: the page's own
+        "map_generated": Setting(0, whole(0, 1024)),  # made-up words; 0 takes the text
+        "map_run": Setting(0, whole(0, 128)),  # heads to run; 0 is as many as take a moment
+        "map_head": Setting(0, whole(0, 127)),
+        "map_causal": Setting(True, flag),
+        "map_temperature": Setting(1.0, number(0.1, 10)),
+        "map_query": Setting(8, whole(0, 1023)),
+        "map_key": Setting(1, whole(0, 1023)),
+        "map_tensor": Setting("c_KV", one_of(*SYMBOLS)),
     },
     "kv_cache": {
         "kv_left": Setting("deepseek-v3", published),

@@ -1,0 +1,99 @@
+"""What the attention maps' page shows: a run of the present settings and the reader's choices."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ui import maps_terms, model, state
+from ui.maps_run import Run, block_of_heads, run
+from ui.text import count, digits, safe, t
+from ui.tokens import generated_words, words_of
+
+FORMS = {"mla": "expanded", "mla_absorbed": "absorbed"}
+SHOWN_WORD = 20  # characters of a word in a sentence
+
+
+def words() -> tuple[str, ...]:
+    """The tokens that the settings stand for."""
+    s = state.settings()
+    if s["map_generated"]:
+        return generated_words(s["map_generated"])
+    return words_of(s["map_text"] or t("attention_maps.example"))
+
+
+@dataclass(frozen=True)
+class View:
+    """A run and what the reader chose to see of it."""
+
+    run: Run
+    attention: np.ndarray  # [h,t,s]
+    head: int
+    query: int
+    key: int
+    causal: bool
+    temperature: float
+
+    @property
+    def place(self) -> int:
+        """Where the chosen head stands among those run."""
+        return self.run.heads.index(self.head)
+
+    @property
+    def mask(self) -> np.ndarray:
+        """bool [t,s]: what is shown of the maps."""
+        return self.run.mask if self.causal else np.ones_like(self.run.mask)
+
+    @property
+    def provenance(self) -> maps_terms.Provenance:
+        """Where the chosen cell's number comes from."""
+        cell = (self.query, self.key)
+        found = (self.attention, self.head, cell, self.causal, self.temperature)
+        return maps_terms.provenance(self.run, *found)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What alternative texts say, in plain words."""
+        return {
+            "query": short(self.run.words[self.query]),
+            "target": short(self.run.words[self.key]),
+            "share": digits(100 * float(self.attention[self.place, self.query, self.key])),
+            "head": count(self.head),
+            "heads": count(self.run.config.n_heads),
+            "run": count(len(self.run.heads)),
+            "tokens": count(len(self.run.words)),
+            "variant": t(f"common.{state.settings()['variant']}"),
+        }
+
+    def say(self, key: str) -> str:
+        """A text of the page with these facts, safe as Markdown."""
+        facts = self.facts | {name: safe(self.facts[name]) for name in ("query", "target")}
+        return t(f"attention_maps.{key}", **facts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The codes of the logits' parts, where there is more than one."""
+        found = tuple(code for code in ("scores_C", "scores_R") if code in self.run.tensors)
+        return found if len(found) > 1 else ()
+
+
+def short(word: str) -> str:
+    """A word as it stands in a sentence."""
+    return word if len(word) <= SHOWN_WORD else word[: SHOWN_WORD - 1] + "…"
+
+
+def view() -> View:
+    """What the present settings show.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    s = state.settings()
+    s["map_head"] = min(s["map_head"], s["n_heads"] - 1)
+    tokens, config = words(), model.config()
+    for name in ("map_query", "map_key"):
+        s[name] = min(s[name], len(tokens) - 1)
+    heads = block_of_heads(config, len(tokens), s["map_head"], s["map_run"])
+    found = run(config, FORMS.get(s["variant"], "grouped"), tokens, s["seed"], heads)
+    attention = found.attention(s["map_causal"], s["map_temperature"])
+    chosen = (s["map_head"], s["map_query"], s["map_key"], s["map_causal"], s["map_temperature"])
+    return View(found, attention, *chosen)

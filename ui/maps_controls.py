@@ -1,0 +1,118 @@
+"""The controls of the attention maps' page, which hold also where nothing could be run."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from mla_engine import figures
+from ui import bridge, state
+from ui.maps import View, short
+from ui.settings import VARIANTS
+from ui.text import count, t
+from ui.tokens import MAX_CHARACTERS, MAX_WORDS, TextError, words_of
+
+TOKEN_LADDER = (0, 16, 32, 64, 128, 256, 512, 1024)
+RUN_LADDER = (0, 1, 2, 4, 8, 16, 32, 64, 128)
+TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
+
+
+def _check_text() -> None:
+    """After an edit: a text beyond the limits is refused and the last good one comes back."""
+    s, session = state.settings(), st.session_state
+    session.pop("text_refused", None)
+    try:
+        if s["map_text"]:
+            words_of(s["map_text"])
+    except TextError as refused:
+        session.text_refused = refused
+        s["map_text"] = session.get("good_text", "")
+
+
+def text_controls() -> None:
+    """The text, or the number of made-up words that stand in for a longer one."""
+    s, session = state.settings(), st.session_state
+    session.good_text = s["map_text"]
+    limits = {"words": count(MAX_WORDS), "characters": count(MAX_CHARACTERS)}
+    state.control(
+        st.text_area,
+        t("attention_maps.text", **limits),
+        "map_text",
+        placeholder=t("attention_maps.example"),
+        height=100,
+        disabled=bool(s["map_generated"]),
+        then=_check_text,
+    )
+    if "text_refused" in session:
+        refused = session.pop("text_refused")
+        values = {name: count(value) for name, value in refused.values.items()}
+        st.error(t(f"attention_maps.{refused.key}", **values))
+    state.control(
+        st.select_slider,
+        t("attention_maps.generated"),
+        "map_generated",
+        sorted({*TOKEN_LADDER, s["map_generated"]}),
+        format_func=lambda n: count(n) if n else t("attention_maps.from_text"),
+    )
+
+
+def layer_controls() -> None:
+    """Variant, head, mask, temperature and seed."""
+    s = state.settings()
+    n_heads = s["n_heads"]
+    state.control(
+        st.selectbox,
+        t("attention_maps.variant"),
+        "variant",
+        VARIANTS,
+        format_func=lambda code: t(f"common.{code}"),
+    )
+    head, seed = st.columns(2)
+    label = t("attention_maps.head_of", last=count(n_heads - 1))
+    state.control(head.number_input, label, "map_head", 0, n_heads - 1)
+    state.control(seed.number_input, t("attention_maps.seed"), "seed", 0, 9999)
+    state.control(
+        st.select_slider,
+        t("attention_maps.temperature"),
+        "map_temperature",
+        sorted({*TEMPERATURES, s["map_temperature"]}),
+        format_func=lambda value: f"{value:g}",
+    )
+    state.control(st.toggle, t("attention_maps.causal"), "map_causal")
+    state.control(
+        st.select_slider,
+        t("attention_maps.run_heads"),
+        "map_run",
+        sorted({n for n in RUN_LADDER if n <= n_heads} | {s["map_run"]}),
+        format_func=lambda n: count(n) if n else t("attention_maps.automatic"),
+    )
+
+
+def cell_controls(tokens: Sequence[str]) -> None:
+    """The chosen cell by its words; a click on a map chooses as well."""
+    numbered = [f"{i} · {short(word)}" for i, word in enumerate(tokens)]
+    for column, name in zip(st.columns(2), ("query", "key"), strict=True):
+        state.control(
+            column.selectbox,
+            t(f"attention_maps.{name}_of_cell"),
+            f"map_{name}",
+            range(len(tokens)),
+            format_func=numbered.__getitem__,
+        )
+
+
+def listen(shown: View) -> None:
+    """Let a click on a tile choose the head, and a click on any map the cell."""
+    heads = shown.run.heads
+    grid = figures.TileGrid.of(shown.attention.shape)
+    last = len(shown.run.words) - 1
+
+    def clicked(cell: dict) -> None:
+        if cell["chart"] == "heads":
+            tile = grid.tile_at(cell["x"], cell["y"])
+            if tile is not None:
+                state.change(map_head=heads[tile])
+        else:
+            query, key = (min(last, max(0, int(cell[axis]))) for axis in ("y", "x"))
+            state.change(map_query=query, map_key=key)
+
+    bridge.listen("map_clicks", on_cell=clicked)
