@@ -207,6 +207,22 @@ def test_compress_holds_the_normed_and_scaled_latent_and_the_rotated_key():
 
 
 @ways
+def test_a_layer_of_some_heads_decodes_them(way):
+    latent = isinstance(way.config, LatentConfig)
+    kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
+    layer = kind(way.config, heads=[2, 0], dtype=torch.float64)
+    h, held = hidden(2, TOKENS, 10), {}
+    if way.cache is KVCache:
+        held["n_kv_heads"] = 2 if latent else len(layer.kv_heads)
+    cache = KVCache.empty if held else LatentCache.empty
+    cache = cache(way.config, batch=2, dtype=torch.float64, **held)
+    full = layer(h)
+    for rows in (slice(0, 5), slice(5, None)):
+        trace, cache = way.step(layer, h[:, rows], cache)
+        close(trace.u, full.u[:, rows])
+
+
+@ways
 def test_positions_continue_from_the_cache_or_are_given(way):
     layer, h = way.layer(), hidden(2, TOKENS, 10)
     positions = torch.arange(40, 40 + TOKENS)

@@ -42,6 +42,10 @@ STEPS = {
         lambda: gqa().decode(H, LatentCache.empty(LATENT_CONFIG, batch=2)),
         ("cache", "KVCache"),
     ),
+    "keys of more heads than the layer has": (
+        lambda: mla(heads=[2, 0]).decode(H, KVCache.empty(LATENT_CONFIG, batch=2)),
+        ("n_kv_heads", 4, 2),
+    ),
     "no cache": (lambda: mla().decode(H, None), ("cache", None, "LatentCache")),
     "latents of grouped heads": (
         lambda: LatentCache.empty(GROUPED_CONFIG),

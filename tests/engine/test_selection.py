@@ -13,6 +13,7 @@ from mla_engine import (
     MultiHeadLatentAttention,
     RopeConfig,
 )
+from mla_engine.config import LongRopeScaling
 from tests.engine.samples import hidden, randomized
 
 MLA = LatentConfig(
@@ -113,6 +114,29 @@ def test_heads_and_queries_with_positions_of_each_sequence(config, form):
     full = getattr(layer, form)(h, positions=positions)
     trace = getattr(layer, form)(h, positions=positions, heads=[3, 0], queries=slice(2, 5))
     assert_part(trace, full, config, [3, 0], slice(2, 5))
+
+
+LONG = LongRopeScaling(
+    short_factor=(1.0, 1.5), long_factor=(2.0, 5.0), original_max_position=64, factor=4.0
+)
+
+
+@pytest.mark.parametrize(
+    ("config", "form"),
+    [
+        (replace(MLA, d_rope=4, rope=RopeConfig(scaling=LONG)), "forward"),
+        (replace(MLA, d_rope=4, rope=RopeConfig(scaling=LONG)), "forward_absorbed"),
+        (replace(GQA, rope=RopeConfig(scaling=LONG)), "forward"),
+    ],
+)
+def test_queries_turn_by_the_factors_of_the_whole_text(config, form):
+    """LongRoPE chooses its factors by the longest position, also where no chosen row has it."""
+    layer, h = randomized(build(config)), hidden(2, TOKENS, 12)
+    positions = torch.arange(60, 60 + TOKENS)  # 64 is the first one beyond the original context
+    full = getattr(layer, form)(h, positions=positions)
+    rows = slice(0, 3)
+    trace = getattr(layer, form)(h, positions=positions, queries=rows)
+    assert_part(trace, full, config, list(range(6)), rows, without=())
 
 
 @pytest.mark.parametrize("parts", [[[0], [1, 2], [3, 4, 5]], [[5, 0], [2, 4, 1], [3]]])
