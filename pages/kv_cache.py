@@ -1,6 +1,77 @@
-"""kv_cache."""
+"""KV cache: how it grows with the context in MHA, GQA, MQA and MLA, two models side by side."""
 
-from ui import page
+import streamlit as st
 
-page.setup("kv_cache")
+from mla_engine import PRESETS
+from mla_engine.figures import cache_growth
+from ui import kv, kv_words, page, state
+from ui.text import count, t
+
+page.setup("kv_cache", sizes=False)
+chosen, scenes, contexts = state.settings(), kv.scenes(), kv.contexts()
+page.title(
+    kv_words.headline(scenes[0]),
+    t("kv_cache.look_log") if chosen["kv_log"] else t("kv_cache.look_linear"),
+)
+
+left, right, controls = st.columns((4, 4, 2), gap="medium")
+labels = {"kv_left": t("kv_cache.model_left"), "kv_right": t("kv_cache.model_right")}
+words = {
+    "context": t("kv_cache.axis_context"),
+    "cache": t("kv_cache.axis_cache"),
+    "measured": t("kv_cache.measured"),
+}
+for place, scene, name in zip((left, right), scenes, labels, strict=True):
+    with place:
+        state.control(
+            st.selectbox, labels[name], name, list(PRESETS), format_func=lambda k: PRESETS[k].name
+        )
+        figure = cache_growth(
+            contexts,
+            scene.curves(contexts),
+            points=scene.points(),
+            log=chosen["kv_log"],
+            unit=chosen["kv_unit"],
+            limits=kv.limits(),
+            words=words,
+        )
+        st.plotly_chart(figure, width="stretch", key=f"{name}:chart", alt=kv_words.alt(scene))
+        st.table(kv_words.table(scene))
+        st.markdown(kv_words.product(scene))
+        st.markdown(kv_words.baseline(scene))
+        for sentence in kv_words.limitations(scene):
+            st.markdown(sentence)
+
+with controls:
+    lengths = [2**n for n in range(10, 21)]
+    state.control(st.select_slider, t("kv_cache.context"), "kv_context", lengths, format_func=count)
+    state.control(st.slider, t("kv_cache.groups"), "kv_groups", 1, 128)
+    state.control(
+        st.select_slider,
+        t("kv_cache.layers"),
+        "kv_layers",
+        range(127),
+        format_func=lambda n: count(n) if n else t("kv_cache.all_layers"),
+    )
+    batches = [2**n for n in range(11)]
+    state.control(st.select_slider, t("kv_cache.batch"), "kv_batch", batches, format_func=count)
+    state.control(
+        st.segmented_control,
+        t("kv_cache.type"),
+        "kv_type",
+        list(kv.WIDTHS),
+        format_func=lambda code: t("kv_cache.four_bit") if code == "int4" else code,
+        required=True,
+    )
+    state.control(st.segmented_control, t("kv_cache.unit"), "kv_unit", ["GiB", "GB"], required=True)
+    st.caption(t("kv_cache.unit_note"))
+    state.control(st.toggle, t("kv_cache.log"), "kv_log")
+    noted = "measured_note" if scenes[0].points() else "unmeasured_note"
+    st.caption(t(f"kv_cache.{noted}"))
+
+with st.expander(t("kv_cache.sources")):
+    for scene in scenes:
+        st.markdown(f"**{scene.preset.name}** {kv_words.notes(scene)}")
+        st.caption(scene.preset.source)
+st.download_button(t("kv_cache.download"), kv.download, "kv_cache.csv", "text/csv")
 page.footer("kv_cache")
