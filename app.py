@@ -1,7 +1,36 @@
 """Overview: what MLA is for, what flows through it, and what it saves at the chosen sizes."""
 
-from ui import page
+import streamlit as st
+
+from mla_engine.figures import data_flow
+from ui import model, overview, page, state
+from ui.settings import VARIANTS
+from ui.text import t
 
 page.setup("overview")
-page.title("MLA", "")
+try:
+    shown = overview.of(model.config())
+except ValueError as error:
+    page.refused(error)
+else:
+    page.title(shown.title(), t("overview.look"))
+    picture, words = st.columns([3, 2], gap="large")
+    with words:
+        state.control(
+            st.segmented_control,
+            t("overview.variant"),
+            "variant",
+            VARIANTS,
+            format_func=lambda code: t(f"common.{code}"),
+            required=True,
+        )
+        cells = [*st.columns(2), *st.columns(2)]
+        for cell, (key, (figure, beside)) in zip(cells, shown.figures().items(), strict=True):
+            cell.metric(t(f"overview.{key}"), figure, help=t(f"overview.{key}_help"), border=True)
+            cell.caption(t(f"overview.{key}_beside", beside=beside))
+        st.markdown(overview.problem(), unsafe_allow_html=True)
+    with picture:
+        flow = data_flow(shown.nodes(), shown.edges(), words=overview.flow_words())
+        st.plotly_chart(flow, width="stretch", alt=shown.alt(), key="flow")
+        page.download(shown.table, "mla_data_flow.csv")
 page.footer("overview")

@@ -16,6 +16,8 @@ from mla_engine.presets import PRESETS
 from mla_engine.symbols import SYMBOLS
 
 __all__ = [
+    "PRESETS",
+    "SYMBOLS",
     "GroupedConfig",
     "GroupedQueryAttention",
     "KVCache",
@@ -25,8 +27,6 @@ __all__ = [
     "Llama3Scaling",
     "LongRopeScaling",
     "MultiHeadLatentAttention",
-    "PRESETS",
     "RopeConfig",
-    "SYMBOLS",
     "YarnConfig",
 ]

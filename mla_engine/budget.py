@@ -7,7 +7,7 @@ it cannot drift away from the code. MLA_MEMORY_BUDGET_GIB sets the budget (defau
 import math
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
@@ -32,7 +32,13 @@ class PeakBytes(TorchDispatchMode):
         super().__init__()
         self.live = self.peak = 0
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self,
+        func: Callable,
+        types: Sequence[type],
+        args: tuple = (),
+        kwargs: dict | None = None,
+    ) -> object:
         """Run the operation, then count the storages that appeared with its result."""
         out = func(*args, **(kwargs or {}))
         given = [id(storage) for storage in _storages((args, kwargs))]

@@ -1,9 +1,9 @@
-"""Grouped-query attention: MHA, GQA and MQA are one layer, told apart by n_kv_heads.
+r"""Grouped-query attention: MHA, GQA and MQA are one layer, told apart by n_kv_heads.
 
 Query head h reads KV head h // group_size, so neighbours share one (repeat_interleave, not tile).
 
     MHA  q q q q     GQA  q q q q     MQA  q q q q
-         | | | |          \\|  \\|            \\ \\|/
+         | | | |          \|  \|            \ \|/
          k k k k           k   k              k
 """
 

@@ -111,6 +111,12 @@ def preset_name(key: str) -> str:
     return t("common.small_sizes") if key == SMALL else PRESETS[key].name
 
 
+def not_modelled(key: str) -> str:
+    """One sentence on what a preset's model has beside what the engine computes."""
+    gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in PRESETS[key].not_modelled]
+    return t("common.not_modelled", name=preset_name(key), gaps="; ".join(gaps))
+
+
 def mend() -> None:
     """Bring n_kv_heads to the nearest divisor of n_heads, which other settings may have changed."""
     s = state.settings()
@@ -130,6 +136,8 @@ def size_controls() -> None:
     )
     if changed_sizes():
         st.caption(t("common.sizes_changed", name=preset_name(s["preset"])))
+    if s["preset"] != SMALL and PRESETS[s["preset"]].not_modelled:
+        st.caption(not_modelled(s["preset"]))
     for name in _sizes_in_use():
         options = divisors(s["n_heads"]) if name == "n_kv_heads" else LADDERS[name]
         if len(options) > 1:

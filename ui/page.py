@@ -1,8 +1,10 @@
 """The frame of every page: settings from the link, navigation, language, the row at the foot."""
 
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
+import pandas as pd
 import streamlit as st
 
 from ui import bridge, compute, model, state
@@ -72,6 +74,18 @@ def title(text: str, look: str) -> None:
 def refused(error: ValueError) -> None:
     """One clear sentence where a configuration cannot run; the rest of the page goes on."""
     st.error(t("common.refused", reason=safe(str(error))), icon=":material/block:")
+
+
+def download(table: Callable[[], pd.DataFrame], file: str) -> None:
+    """A quiet button beside a picture: its data as CSV, made on click."""
+    st.download_button(
+        t("common.download_csv"),
+        lambda: table().to_csv(index=False).encode("utf-8-sig"),
+        file,
+        "text/csv",
+        key=f"download:{file}",
+        on_click="ignore",
+    )
 
 
 def footer(page: str) -> None:

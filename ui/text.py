@@ -14,11 +14,14 @@ FOLDER = Path(__file__).parent / "texts"
 @lru_cache(maxsize=1)
 def catalogue() -> dict[str, dict[str, str]]:
     """Every text, `page.key` -> {"en": ..., "zh": ...}."""
-    return {
+    texts = {
         f"{file.stem}.{key}": entry
         for file in sorted(FOLDER.glob("*.toml"))
         for key, entry in tomllib.loads(file.read_text("utf-8")).items()
     }
+    for code, symbol in SYMBOLS.items():  # the glossary itself is English
+        texts[f"symbols.{code}"]["en"] = symbol.meaning
+    return texts
 
 
 def t(key: str, **values: object) -> str:

@@ -51,13 +51,13 @@ def data_flow(
         _box(fig, node, *layout.places[node.code])
     hidden = {"visible": False, "fixedrange": True}
     fig.update_xaxes(range=[0, layout.width], **hidden)
-    fig.update_yaxes(range=[layout.depth - 0.5, -0.5], **hidden)
+    fig.update_yaxes(range=[layout.depth, -0.5], **hidden)
     fig.update_layout(showlegend=False, hovermode="closest", margin={"l": 0, "r": 0})
     return fig
 
 
 def _height(layout: Layout) -> int:
-    return layout.depth * LAYER_HEIGHT + 16
+    return (layout.depth * 2 + 1) * LAYER_HEIGHT // 2 + 16
 
 
 def _box(fig: go.Figure, node: FlowNode, x: float, depth: int) -> None:
@@ -93,7 +93,7 @@ def _texts(nodes: Sequence[FlowNode], layout: Layout, words: Mapping[str, str]) 
     )
     key = go.Scatter(
         x=[0.0],
-        y=[-BOX_HEIGHT / 4],
+        y=[layout.depth - 1 + (BOX_HEIGHT + 1) / 2],  # below all boxes, so never over one
         mode="text",
         text=[f"<b>{CACHED_MARK}</b>{words['cached']}" if any(n.cached for n in nodes) else ""],
         textposition="middle right",

@@ -1,0 +1,25 @@
+"""Pages opened as a link opens them: the parameters first, then one run."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def opened() -> Callable[..., AppTest]:
+    """`opened("pages/kv_cache.py", n_heads="7")` runs that page from that link."""
+
+    def run(page: str = "app.py", **parameters: str) -> AppTest:
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        at.query_params.update(parameters)
+        if page != "app.py":
+            at.switch_page(page)
+        at.run()
+        assert not at.exception
+        return at
+
+    return run

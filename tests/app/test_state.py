@@ -1,0 +1,81 @@
+"""Settings in links: parsed, clamped, kept over language and page, never a crash."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ui.settings import SETTINGS
+
+Opened = Callable[..., AppTest]
+HOSTILE = [
+    "",
+    " ",
+    "-1",
+    "nan",
+    "inf",
+    "1e9",
+    "9" * 400,
+    "٣",
+    "½",
+    "<b>",
+    "'; --",
+    "None",
+    "\x00",
+    "😀",
+]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_parser_gives_a_value_that_it_reads_back_or_refuses(name: str) -> None:
+    setting = SETTINGS[name]
+    for text in HOSTILE:
+        try:
+            value = setting.parse(text)
+        except ValueError:
+            continue
+        again = str(int(value)) if isinstance(value, bool) else str(value)
+        assert setting.parse(again) == value
+    default = str(int(setting.default)) if isinstance(setting.default, bool) else setting.default
+    assert setting.parse(str(default)) == setting.default
+
+
+def test_numbers_come_to_the_nearest_valid_value() -> None:
+    assert SETTINGS["n_heads"].parse("9999") == 128
+    assert SETTINGS["d_rope"].parse("63") == 62
+    assert SETTINGS["d_head"].parse("-5") == 2
+
+
+def test_a_bad_link_opens_with_one_line(opened: Opened) -> None:
+    at = opened(n_heads="many", seed="99999999", bogus="<script>")
+    assert len(at.warning) == 1
+    line = at.warning[0].value
+    assert "<script>" not in line
+    assert all(part in line for part in ("bogus", "many", "9999"))
+    assert at.query_params.get("seed") == "9999"
+    assert "n_heads" not in at.query_params
+
+
+def test_kv_heads_stay_a_divisor_of_the_heads(opened: Opened) -> None:
+    at = opened(variant="gqa", n_heads="12", n_kv_heads="5")
+    assert at.session_state["settings"]["n_kv_heads"] in (4, 6)
+
+
+def test_a_language_switch_changes_no_setting(opened: Opened) -> None:
+    given = {"n_heads": "8", "d_rope": "32", "variant": "gqa", "n_kv_heads": "2", "seed": "7"}
+    at = opened(**given)
+    before = dict(at.session_state["settings"])
+    language = at.sidebar.get("button_group")[0]
+    language.set_value("zh").run()
+    assert at.title[0].value.startswith("GQA 每个词元")
+    at.select_slider[0].set_value(1024).run()
+    at.sidebar.get("button_group")[0].set_value("en").run()
+    after = dict(at.session_state["settings"])
+    assert after == before | {"d_model": 1024}
+
+
+def test_reset_keeps_the_language(opened: Opened) -> None:
+    at = opened(lang="zh", n_heads="8")
+    at.button[0].click().run()
+    assert at.session_state["settings"]["n_heads"] == SETTINGS["n_heads"].default
+    assert at.session_state["settings"]["lang"] == "zh"
