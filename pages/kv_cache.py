@@ -33,6 +33,7 @@ for place, scene, name in zip((left, right), scenes, labels, strict=True):
             log=chosen["kv_log"],
             unit=chosen["kv_unit"],
             limits=kv.limits(),
+            at=chosen["kv_context"],
             words=words,
         )
         st.plotly_chart(figure, width="stretch", key=f"{name}:chart", alt=kv_words.alt(scene))
@@ -43,8 +44,9 @@ for place, scene, name in zip((left, right), scenes, labels, strict=True):
             st.markdown(sentence)
 
 with controls:
-    lengths = [2**n for n in range(10, 21)]
-    state.control(st.select_slider, t("kv_cache.context"), "kv_context", lengths, format_func=count)
+    state.control(
+        st.select_slider, t("kv_cache.context"), "kv_context", kv.LENGTHS, format_func=count
+    )
     state.control(st.slider, t("kv_cache.groups"), "kv_groups", 1, 128)
     state.control(
         st.select_slider,
@@ -53,8 +55,7 @@ with controls:
         range(127),
         format_func=lambda n: count(n) if n else t("kv_cache.all_layers"),
     )
-    batches = [2**n for n in range(11)]
-    state.control(st.select_slider, t("kv_cache.batch"), "kv_batch", batches, format_func=count)
+    state.control(st.select_slider, t("kv_cache.batch"), "kv_batch", kv.BATCHES, format_func=count)
     state.control(
         st.segmented_control,
         t("kv_cache.type"),
@@ -66,8 +67,7 @@ with controls:
     state.control(st.segmented_control, t("kv_cache.unit"), "kv_unit", ["GiB", "GB"], required=True)
     st.caption(t("kv_cache.unit_note"))
     state.control(st.toggle, t("kv_cache.log"), "kv_log")
-    noted = "measured_note" if scenes[0].points() else "unmeasured_note"
-    st.caption(t(f"kv_cache.{noted}"))
+    st.caption(kv_words.measured(scenes[0]))
 
 with st.expander(t("kv_cache.sources")):
     for scene in scenes:

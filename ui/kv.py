@@ -22,6 +22,8 @@ WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
 HELD = {"fp32": torch.float32, "bf16": torch.bfloat16}  # what a cache of the engine can hold
 CONTEXTS = tuple(2**n for n in range(6, 21))
 MEASURED = (64, 256, 1024)
+LENGTHS = CONTEXTS[4:]
+BATCHES = tuple(2**n for n in range(11))
 
 
 @dataclass(frozen=True)

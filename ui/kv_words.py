@@ -97,6 +97,11 @@ def limitations(scene: Scene) -> list[str]:
     return said + [t(f"kv_cache.gap_{gap.replace(' ', '_')}") for gap in preset.not_modelled]
 
 
+def measured(scene: Scene) -> str:
+    """Where the dots come from, or why there are none."""
+    return t("kv_cache.measured_note") if scene.points() else t("kv_cache.unmeasured_note")
+
+
 def notes(scene: Scene) -> str:
     """What is uncertain about the model's numbers, in the reader's language."""
     return scene.preset.notes_zh if settings()["lang"] == "zh" else scene.preset.notes

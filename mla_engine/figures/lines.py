@@ -6,7 +6,7 @@ from itertools import cycle
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, WORDS, figure
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, WORDS, figure
 
 HEIGHT = 560
 UNITS: Mapping[str, int] = {
@@ -39,6 +39,7 @@ def cache_growth(
     log: bool = True,
     unit: str = "GiB",
     limits: tuple[float, float] | None = None,
+    at: int | None = None,
     height: int = HEIGHT,
     words: Mapping[str, str] = WORDS,
 ) -> go.Figure:
@@ -51,6 +52,7 @@ def cache_growth(
         log: both axes logarithmic.
         unit: one of UNITS, shown in the axis title.
         limits: lowest and highest bytes of the y axis, for charts to be compared.
+        at: a context length to mark by an upright line.
         height: pixels.
         words: what the figure says, in the reader's language.
 
@@ -81,11 +83,14 @@ def cache_growth(
                     y=np.asarray(held, dtype=np.float64) / UNITS[unit],
                     name=f"{name}, {words['measured']}",
                     mode="markers",
+                    showlegend=False,
                     marker={"color": COLOURS[role], "symbol": symbol, "size": 13},
-                    hovertemplate=hover,
+                    hovertemplate=f"{words['measured']}<br>{hover}",
                 )
             )
     fig = figure(traces, height=height)
+    if at is not None:
+        fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 2}, layer="below")
     _axes(fig, log, unit, limits, words)
     return fig
 
@@ -112,6 +117,9 @@ def _axes(
             "x": 0,
             "y": 1.02,
             "yanchor": "bottom",
+            # Two columns of one width: charts side by side keep plot areas of one height.
+            "entrywidthmode": "fraction",
+            "entrywidth": 0.48,
             "font": {"size": FONT_SIZE},
         },
     )

@@ -25,6 +25,13 @@ def test_measured_points_share_the_colour_of_their_curve():
     assert list(dots.x) == [1024]
     assert list(dots.y) == [1]
     assert dots.marker.color == curve.line.color
+    assert [trace.showlegend for trace in fig.data] == [None, None, False]
+
+
+def test_the_chosen_length_is_marked():
+    assert not cache_growth(CONTEXTS, CURVES).layout.shapes
+    (line,) = cache_growth(CONTEXTS, CURVES, at=2048).layout.shapes
+    assert line.x0 == line.x1 == 2048
 
 
 def test_lines_differ_by_more_than_colour():
