@@ -1,0 +1,114 @@
+"""The verdicts of all statements, their figures against plain arithmetic, their sentences."""
+
+import string
+import time
+from fractions import Fraction
+
+import pytest
+
+from mla_engine import claims
+
+VERDICTS = {
+    "holds": "N1 N2 N3 N4 N5 N6 T1 T2 T7 T9 S1 S2 S3 S5 S6 S7 S8 S9 P1 P2 P3 C15",
+    "fails": "T6 S4 P4 P5 P6 C9 C10 C11 C12 C13",
+    "imprecise": "T3 T4 P7 C1 C2 C3 C6 C7 C14",
+    "depends": "T5 C5 C8",
+    "not decidable": "T8 C4",
+}
+EXPECTED = {claim: verdict for verdict, ids in VERDICTS.items() for claim in ids.split()}
+
+
+def test_verdicts_of_all_statements():
+    start = time.process_time()
+    found = {claim: claims.check(claim).verdict for claim in claims.CLAIMS}
+    assert found == EXPECTED
+    assert len(found) == 46
+    assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("claim", "name", "wanted"),
+    [
+        ("C1", "stated", 2 * 128 * 128 / 512),
+        ("C1", "cached", 2 * 128 * 128 / (512 + 64)),
+        ("C1", "own_heads", 128 * (128 + 64 + 128) / (512 + 64)),
+        ("C7", "stated", 100 * 512 / (2 * 128 * 128)),
+        ("C7", "cached", 100 * 576 / (2 * 128 * 128)),
+        ("P7", "merged_entries", 128 * 1536 * 512 / 1e6),
+        ("P7", "factor_entries", 128 * 128 * (1536 + 512) / 1e6),
+        ("C2", "merged_weights", 2 * 7168 * 128 * 128 / 1e6),
+        ("C2", "factor_weights", (7168 * 512 + 2 * 512 * 128 * 128) / 1e6),
+        ("C2", "cache_full", 128 * 320),
+        ("C3", "plain", 2 * 7168 * 128 * 128 / 1e6),
+        ("C3", "compressed", (7168 * 512 + 2 * 512 * 128 * 128) / 1e6),
+        ("C3", "growth", 2),
+        ("C5", "before", 128 * (128 + 64)),
+        ("C5", "kept", 128 * (128 + 64) + 1536),
+        ("C8", "recomputed", 512 + 1536),
+        ("C8", "kept", 3 * 128 * 128 + 512 + 1536),
+        ("C9", "mha_counted", 4 * 7168 * 128 * 128 / 1e6),
+        ("C9", "missing", (7168 * 1536 + 1536 * 128 * 192 + 7168 * 64) / 1e6),
+        ("C13", "mha", 2 * 2 * 2 * 2),
+        ("C13", "mla", (2 + 1) * 2),
+        ("C13", "times", float(Fraction(8, 3))),
+        ("T5", "many", 128 * (2 * 512 + 64) / (512 + 64)),
+        ("T5", "few", 16 * (2 * 512 + 64) / (512 + 64)),
+        ("N4", "rebuilt_keys", 4097),
+    ],
+)
+def test_figures_against_arithmetic(claim, name, wanted):
+    # the step's own token adds one key to the 32,768 of T5; all else is exact
+    assert claims.check(claim).value(name) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("claim", "shown"),
+    [
+        ("C1", ("64.0", "56.9", "71.1")),
+        ("P7", ("100.7", "33.6")),
+        ("C3", ("234.9", "20.4")),
+        ("T5", ("241.8", "30.2", "H200 206", "H800 295")),
+        ("C13", ("2.67", "16, 4, 4")),
+        ("T4", ("DeepSeek-V3 / R1 (671B): 128", "Moonlight-16B-A3B")),
+        ("C10", ("d_rope (1) must be even",)),
+    ],
+)
+def test_sentences_show_the_figures(claim, shown):
+    sentence = claims.CLAIMS[claim].explain(claims.check(claim))
+    assert all(figure in sentence for figure in shown), sentence
+
+
+@pytest.mark.parametrize("claim", EXPECTED)
+def test_sentence_names_every_figure_and_no_other(claim):
+    named = {field for _, field, _, _ in string.Formatter().parse(claims.CLAIMS[claim].sentence)}
+    evidence = claims.check(claim).evidence
+    assert named - {None} == {figure.name for figure in evidence}
+    assert all(isinstance(figure.value, int | float | str) for figure in evidence)
+
+
+@pytest.mark.parametrize(
+    ("as_stated", "more", "verdict"),
+    [
+        ((True,), {}, "holds"),
+        ((True, True), {"in_part": True}, "holds"),
+        ((True, False), {"in_part": True}, "depends"),
+        ((False,), {"in_part": True}, "imprecise"),
+        ((False, False), {}, "fails"),
+        ((True,), {"decidable": False}, "not decidable"),
+    ],
+)
+def test_how_findings_become_a_verdict(as_stated, more, verdict):
+    assert claims.judge(*as_stated, **more) == verdict
+
+
+def test_unknown_statement_is_refused():
+    with pytest.raises(ValueError, match=r"no claim 'N7': choose from N1, N2, .*, C15"):
+        claims.check("N7")
+
+
+def test_claims_say_what_they_check():
+    for claim in claims.CLAIMS.values():
+        assert claim.statement.endswith(".")
+        assert claim.method.endswith(".")
+        assert claim.source
+    assert len({claim.source for claim in claims.CLAIMS.values()}) == 5
