@@ -59,19 +59,23 @@ class _Cache:
         return self.storage.buffers
 
     @property
+    def _first(self) -> Tensor:
+        return next(iter(self.buffers.values()))
+
+    @property
     def batch(self) -> int:
         """How many sequences are kept."""
-        return next(iter(self.buffers.values())).shape[0]
+        return self._first.shape[0]
 
     @property
     def dtype(self) -> torch.dtype:
         """Type of the elements."""
-        return next(iter(self.buffers.values())).dtype
+        return self._first.dtype
 
     @property
     def device(self) -> torch.device:
         """Where the elements are."""
-        return next(iter(self.buffers.values())).device
+        return self._first.device
 
     def to(self, device: torch.device | str) -> Self:
         """A copy on another device, with the same room and the same length."""
@@ -97,13 +101,15 @@ class _Cache:
         if not self.reserved:
             joined = {n: torch.cat((self._rows(n), row), dim=1) for n, row in rows.items()}
             return type(self)(self.config, self.length + new, False, _Storage(joined))
-        storage, capacity = self.storage, next(iter(self.buffers.values())).shape[1]
+        storage, capacity = self.storage, self._first.shape[1]
         if self.length + new > capacity:
             raise ValueError(
                 f"capacity ({capacity}) is too small for {self.length} tokens held and {new} new: "
                 f"reserve {self.length + new}, or None to grow"
             )
-        if storage.written != self.length:  # another continuation has written there
+        # another continuation has written there, or inference mode has sealed the memory
+        sealed = self._first.is_inference() and not torch.is_inference_mode_enabled()
+        if storage.written != self.length or sealed:
             storage = _Storage({n: buffer.clone() for n, buffer in self.buffers.items()})
         for name, row in rows.items():
             storage.buffers[name][:, self.length : self.length + new] = row

@@ -1,22 +1,23 @@
 """Checks that name the value they refuse and say what to write instead."""
 
-import math
 from collections.abc import Iterable
 
 
 def whole(name: str, value: object, *, least: int = 1, most: int = 2**20) -> None:
     """Raise ValueError unless `value` is an int from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{name} ({value!r}) must be a whole number, for example {max(least, 8)}")
+        raise ValueError(
+            f"{name} ({value!r:.60}) must be a whole number, for example {max(least, 8)}"
+        )
     if not least <= value <= most:
         raise ValueError(f"{name} ({value}) must be at least {least} and at most {most:,}")
 
 
 def positive(name: str, value: object) -> None:
-    """Raise ValueError unless `value` is a finite number above 0."""
+    """Raise ValueError unless `value` is a number from 1e-30 to 1e30, which float32 holds."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (number and math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} ({value!r}) must be a finite number above 0")
+    if not (number and 1e-30 <= value <= 1e30):
+        raise ValueError(f"{name} ({value!r:.40}) must be a number above 0, from 1e-30 to 1e30")
 
 
 def non_negative(name: str, value: object) -> None:
@@ -28,7 +29,7 @@ def non_negative(name: str, value: object) -> None:
 def flag(name: str, value: object) -> None:
     """Raise ValueError unless `value` is a bool."""
     if not isinstance(value, bool):
-        raise ValueError(f"{name} ({value!r}) must be True or False")
+        raise ValueError(f"{name} ({value!r:.60}) must be True or False")
 
 
 def choice(name: str, value: object, options: Iterable[object]) -> None:
@@ -36,13 +37,13 @@ def choice(name: str, value: object, options: Iterable[object]) -> None:
     options = tuple(options)
     if value not in options:
         listed = ", ".join(map(repr, options))
-        raise ValueError(f"{name} ({value!r}) must be one of {listed}")
+        raise ValueError(f"{name} ({value!r:.60}) must be one of {listed}")
 
 
 def kind(name: str, value: object, types: type | tuple[type, ...], wanted: str) -> None:
     """Raise ValueError unless `value` is an instance of `types`; `wanted` says it in words."""
     if not isinstance(value, types):
-        raise ValueError(f"{name} ({value!r}) must be {wanted}")
+        raise ValueError(f"{name} ({value!r:.60}) must be {wanted}")
 
 
 def multiple(name: str, value: int, of_name: str, of: int) -> None:

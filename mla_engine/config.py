@@ -152,6 +152,8 @@ class RopeConfig:
         checks.choice("pairing", self.pairing, PAIRINGS)
         if self.scaling is not None:
             checks.kind("scaling", self.scaling, Scaling, "None or one of the scaling classes")
+        if isinstance(self.scaling, YarnConfig) and self.theta <= 1:
+            raise ValueError(f"theta ({self.theta}) must be above 1 for YaRN: try 10000")
 
     def check_width(self, name: str, width: int) -> None:
         """Raise ValueError unless `width` splits into pairs, as many as LongRoPE has factors."""

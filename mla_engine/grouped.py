@@ -18,7 +18,7 @@ from mla_engine.cache import KVCache
 from mla_engine.config import GroupedConfig
 from mla_engine.layer import AttentionLayer, position_numbers, query_rows
 from mla_engine.ops import causal_mask, rms_norm, softmax
-from mla_engine.rope import rotate, rotation
+from mla_engine.rope import Turn, per_head, rotate, rotation
 from mla_engine.trace import GroupedTrace
 from mla_engine.weights import Weights
 
@@ -109,31 +109,33 @@ class GroupedQueryAttention(AttentionLayer):
         self, h: Tensor, positions: Tensor, heads: slice | list[int], rows: slice
     ) -> GroupedTrace:
         chosen = self._kv_heads_of(self._global(heads))
-        keys = self._keys(h, positions, [self.kv_heads.index(g) for g in chosen])
+        turn = self._turn(positions)
+        keys = self._keys(h, per_head(turn), [self.kv_heads.index(g) for g in chosen])
         mask = causal_mask(h.shape[1], h.shape[1], rows, self.config.sliding_window, h.device)
-        return self._attend(h, h[:, rows], positions[..., rows], heads, keys, mask)
+        return self._attend(h, h[:, rows], per_head(turn, rows), heads, keys, mask)
 
     def _decode(self, h: Tensor, cache: KVCache, positions: Tensor) -> tuple[GroupedTrace, KVCache]:
-        new = self._keys(h, positions, slice(None))
+        turn = per_head(self._turn(positions))
+        new = self._keys(h, turn, slice(None))
         cache = cache.append(new.k, new.v)
         keys = new._replace(k=cache.k, v=cache.v)
         mask = causal_mask(
             cache.length, h.shape[1], window=self.config.sliding_window, device=h.device
         )
-        return self._attend(h, h, positions, slice(None), keys, mask), cache
+        return self._attend(h, h, turn, slice(None), keys, mask), cache
 
-    def _keys(self, h: Tensor, positions: Tensor, kv_heads: slice | list[int]) -> _Keys:
+    def _keys(self, h: Tensor, turn: Turn | None, kv_heads: slice | list[int]) -> _Keys:
         k_pre = einsum("bsd,gkd->bsgk", h, self.W_K[kv_heads])
         v = einsum("bsd,gvd->bsgv", h, self.W_V[kv_heads])
         if self.b_K is not None:
             k_pre, v = k_pre + self.b_K[kv_heads], v + self.b_V[kv_heads]
-        return _Keys(k_pre, self._placed(k_pre, self.k_norm, positions), v)
+        return _Keys(k_pre, self._placed(k_pre, self.k_norm, turn), v)
 
     def _attend(
         self,
         h: Tensor,
         h_queries: Tensor,
-        positions: Tensor,
+        turn: Turn | None,
         heads: slice | list[int],
         keys: _Keys,
         mask: Tensor,
@@ -141,7 +143,7 @@ class GroupedQueryAttention(AttentionLayer):
         q_pre = einsum("btd,hkd->bthk", h_queries, self.W_Q[heads])
         if self.b_Q is not None:
             q_pre = q_pre + self.b_Q[heads]
-        q = self._placed(q_pre, self.q_norm, positions)
+        q = self._placed(q_pre, self.q_norm, turn)
         shared_by = self._groups(heads)
         scores = einsum("bthk,bshk->bhts", q, keys.k[:, :, shared_by]).mul_(self.config.scale)
         if self.config.logit_softcap is not None:
@@ -162,15 +164,14 @@ class GroupedQueryAttention(AttentionLayer):
             u=u,
         )
 
-    def _placed(self, x: Tensor, norm: Tensor | None, positions: Tensor) -> Tensor:
+    def _turn(self, positions: Tensor) -> Turn | None:
+        return self.config.rope and rotation(self.config.rope, self.config.d_head, positions)
+
+    def _placed(self, x: Tensor, norm: Tensor | None, turn: Turn | None) -> Tensor:
         """Norm, then rotation, of queries or keys [b,t,h,k]."""
-        rope = self.config.rope
         if norm is not None:
             x = rms_norm(x, norm, self.config.norm_eps)
-        if rope is None:
-            return x
-        turn = rotation(rope, self.config.d_head, positions.unsqueeze(-1))
-        return rotate(x, *turn, rope.pairing)
+        return x if turn is None else rotate(x, *turn, self.config.rope.pairing)
 
     def _kv_heads_of(self, heads: Iterable[int]) -> tuple[int, ...]:
         return tuple(dict.fromkeys(head // self.config.group_size for head in heads))

@@ -17,6 +17,7 @@ from mla_engine.cache import KVCache, LatentCache
 from mla_engine.layer import position_numbers, query_rows
 from mla_engine.ops import causal_mask, softmax
 from mla_engine.projections import HeadWeights, LatentProjections, Latents, Queries
+from mla_engine.rope import per_head
 from mla_engine.trace import AbsorbedTrace, LatentTrace, masked_sum
 
 
@@ -147,10 +148,10 @@ class MultiHeadLatentAttention(LatentProjections):
         rows: slice,
         known: LatentCache | None,
     ) -> LatentTrace | AbsorbedTrace:
-        weights = self._of_heads(heads)
-        queries = self._queries(h[:, rows], positions[..., rows], weights)
+        weights, turn = self._of_heads(heads), self._turn(positions)
+        queries = self._queries(h[:, rows], per_head(turn, rows), weights)
         if known is None:
-            latents = self._latents(h, positions)
+            latents = self._latents(h, turn)
         else:
             latents = Latents(None, known.c_KV, None, known.k_R)
         mask = causal_mask(h.shape[1], h.shape[1], rows, device=h.device)
@@ -158,16 +159,16 @@ class MultiHeadLatentAttention(LatentProjections):
         return attend(weights, h, queries, latents, mask)
 
     def _compressed(self, h: Tensor, positions: Tensor) -> LatentCache:
-        latents = self._latents(h, positions)
+        latents = self._latents(h, self._turn(positions))
         empty = LatentCache.empty(self.config, h.shape[0], self.dtype, h.device)
         return empty.append(latents.c_KV, latents.k_R)
 
     def _decode_latent(
         self, form: str, h: Tensor, cache: LatentCache, positions: Tensor
     ) -> tuple[LatentTrace | AbsorbedTrace, LatentCache]:
-        weights = self._of_heads(slice(None))
-        queries = self._queries(h, positions, weights)
-        new = self._latents(h, positions)
+        weights, turn = self._of_heads(slice(None)), self._turn(positions)
+        queries = self._queries(h, per_head(turn), weights)
+        new = self._latents(h, turn)
         cache = cache.append(new.c_KV, new.k_R)
         latents = new._replace(c_KV=cache.c_KV, k_R=cache.k_R)
         mask = causal_mask(cache.length, h.shape[1], device=h.device)
@@ -177,9 +178,9 @@ class MultiHeadLatentAttention(LatentProjections):
     def _decode_in_full(
         self, h: Tensor, cache: KVCache, positions: Tensor
     ) -> tuple[LatentTrace, KVCache]:
-        weights = self._of_heads(slice(None))
-        queries = self._queries(h, positions, weights)
-        latents = self._latents(h, positions)
+        weights, turn = self._of_heads(slice(None)), self._turn(positions)
+        queries = self._queries(h, per_head(turn), weights)
+        latents = self._latents(h, turn)
         k, v_C = self._up_projected(latents.c_KV, weights)
         if latents.k_R is not None:  # k = [k_C; k_R], the shared part once for every head
             k = torch.cat((k, latents.k_R.unsqueeze(2).expand(-1, -1, k.shape[2], -1)), dim=-1)

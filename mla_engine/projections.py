@@ -7,7 +7,7 @@ from torch import Tensor, einsum
 from mla_engine.config import LatentConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import rms_norm
-from mla_engine.rope import rotate, rotation
+from mla_engine.rope import Turn, rotate, rotation
 from mla_engine.weights import Weights
 
 
@@ -79,7 +79,7 @@ class LatentProjections(AttentionLayer):
             self.b_DQ = shared("b_DQ", c.d_latent_q, fan_in=c.d_model) if c.d_latent_q else None
             self.b_KR = shared("b_KR", c.d_rope, fan_in=c.d_model) if c.d_rope else None
 
-    def _queries(self, h: Tensor, positions: Tensor, weights: HeadWeights) -> Queries:
+    def _queries(self, h: Tensor, turn: Turn | None, weights: HeadWeights) -> Queries:
         scale = self.config.q_latent_scale
         c_Q_pre = c_Q = q_R_pre = q_R = None
         if self.W_DQ is not None:
@@ -89,26 +89,27 @@ class LatentProjections(AttentionLayer):
         q_C = _times(einsum("btl,hkl->bthk", source, weights.W_UQ), scale)
         if weights.W_QR is not None:
             q_R_pre = _times(einsum("btl,hrl->bthr", source, weights.W_QR), scale)
-            q_R = self._rotated(q_R_pre, positions.unsqueeze(-1))
+            q_R = self._rotated(q_R_pre, turn)
         return Queries(c_Q_pre, c_Q, q_C, q_R_pre, q_R)
 
-    def _latents(self, h: Tensor, positions: Tensor) -> Latents:
+    def _latents(self, h: Tensor, turn: Turn | None) -> Latents:
         k_R_pre = k_R = None
         c_KV_pre = _plus(einsum("bsd,cd->bsc", h, self.W_DKV), self.b_DKV)
         c_KV = _times(self._normed(c_KV_pre, self.c_KV_norm), self.config.kv_latent_scale)
         if self.W_KR is not None:
             k_R_pre = _plus(einsum("bsd,rd->bsr", h, self.W_KR), self.b_KR)
-            k_R = self._rotated(k_R_pre, positions)
+            k_R = self._rotated(k_R_pre, turn)
         return Latents(c_KV_pre, c_KV, k_R_pre, k_R)
 
     def _normed(self, latent: Tensor, weight: Tensor | None) -> Tensor:
         return latent if weight is None else rms_norm(latent, weight, self.config.norm_eps)
 
-    def _rotated(self, x: Tensor, positions: Tensor) -> Tensor:
+    def _turn(self, positions: Tensor) -> Turn | None:
         rope = self.config.rotation
-        if rope is None:
-            return x
-        return rotate(x, *rotation(rope, self.config.d_rope, positions), rope.pairing)
+        return rope and rotation(rope, self.config.d_rope, positions)
+
+    def _rotated(self, x: Tensor, turn: Turn | None) -> Tensor:
+        return x if turn is None else rotate(x, *turn, self.config.rotation.pairing)
 
     def _of_heads(self, local: slice | list[int]) -> HeadWeights:
         W_QR = None if self.W_QR is None else self.W_QR[local]

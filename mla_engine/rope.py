@@ -18,6 +18,9 @@ from mla_engine.config import (
     YarnConfig,
 )
 
+Turn = tuple[Tensor, Tensor]
+"""Cosines and sines, as `rotation` returns them."""
+
 
 def inverse_frequencies(rope: RopeConfig, width: int, length: int = 1) -> Tensor:
     """Angle by which each pair turns per position, w_i = theta^(-2i/r), after scaling.
@@ -84,13 +87,13 @@ def yarn_bounds(theta: float, width: int, scaling: YarnConfig) -> tuple[float, f
     )  # a step, without a division by zero
 
 
-def rotation(rope: RopeConfig, width: int, positions: Tensor) -> tuple[Tensor, Tensor]:
+def rotation(rope: RopeConfig, width: int, positions: Tensor) -> Turn:
     """Cosines and sines of every angle, times the magnitude that the scaling asks for.
 
     Args:
         rope: the rotation.
         width: r, the number of rotated dimensions.
-        positions: int64 [..., t], on the CPU.
+        positions: int64 [..., t], on the CPU: all of a call, LongRoPE goes by the largest.
 
     Returns:
         cos and sin, float64 [..., t, r/2].
@@ -99,6 +102,11 @@ def rotation(rope: RopeConfig, width: int, positions: Tensor) -> tuple[Tensor, T
     angles = positions.double().unsqueeze(-1) * inverse_frequencies(rope, width, length)
     magnitude = rope.scaling.rotation_magnitude if rope.scaling else 1.0
     return angles.cos() * magnitude, angles.sin() * magnitude
+
+
+def per_head(turn: Turn | None, rows: slice = slice(None)) -> Turn | None:
+    """The same for vectors [..., t, h, r], of the chosen rows of t."""
+    return turn and (turn[0][..., rows, None, :], turn[1][..., rows, None, :])
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> Tensor:
