@@ -1,5 +1,7 @@
 """KV cache: how it grows with the context in MHA, GQA, MQA and MLA, two models side by side."""
 
+from functools import partial
+
 import streamlit as st
 
 from mla_engine import PRESETS
@@ -73,5 +75,5 @@ with st.expander(t("kv_cache.sources")):
     for scene in scenes:
         st.markdown(f"**{scene.preset.name}** {kv_words.notes(scene)}")
         st.caption(scene.preset.source)
-st.download_button(t("kv_cache.download"), kv.download, "kv_cache.csv", "text/csv")
+st.download_button(t("kv_cache.download"), partial(kv.download, scenes), "kv_cache.csv", "text/csv")
 page.footer("kv_cache")

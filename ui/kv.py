@@ -141,18 +141,23 @@ def contexts() -> tuple[int, ...]:
 
 
 def limits() -> tuple[float, float]:
-    """The least and the most bytes of all curves of both models, for one common scale."""
+    """The ends of the y axis, with room below and above the curves of both models."""
     lengths = contexts()
     ends = [s.held_bytes(way, n) for s in scenes() for way in s.ways for n in lengths]
-    return min(ends), max(ends)
+    return (min(ends) / 2, max(ends) * 2) if settings()["kv_log"] else (0, max(ends) * 1.05)
 
 
-def download() -> bytes:
-    """Every curve of both models as CSV, numbers as numbers."""
+def download(scenes: tuple[Scene, ...]) -> bytes:
+    """Every curve as CSV, numbers as numbers.
+
+    In codes, not in the reader's words: a download is made outside the session, with no settings.
+    """
     rows = [
         {
             "model": scene.preset.name,
-            "cache": scene.label(way),
+            "cache": "gqa" if way == "own" else way,
+            "kv_heads": getattr(config, "n_kv_heads", None),
+            "is_the_models_own": way == scene.own,
             "layers": scene.n_caches,
             "batch": scene.batch,
             "type": scene.dtype,
@@ -160,8 +165,9 @@ def download() -> bytes:
             "numbers_per_token_and_layer": costs.cache_elements(config),
             "bytes": scene.held_bytes(way, tokens),
         }
-        for scene in scenes()
+        for scene in scenes
         for way, config in scene.ways.items()
         for tokens in CONTEXTS
     ]
-    return pd.DataFrame(rows).to_csv(index=False).encode("utf-8-sig")
+    table = pd.DataFrame(rows).astype({"kv_heads": "Int64"})
+    return table.to_csv(index=False).encode("utf-8-sig")

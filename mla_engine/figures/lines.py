@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, WORDS, figure
 
 HEIGHT = 560
+LEGEND_HEIGHT = 100
 UNITS: Mapping[str, int] = {
     "B": 1,
     "KiB": 2**10,
@@ -112,12 +113,14 @@ def _axes(
         fig.update_yaxes(range=list(np.log10(ends) if log else ends))
     fig.update_layout(
         hovermode="closest",
+        margin={"t": LEGEND_HEIGHT},
         legend={
             "orientation": "h",
             "x": 0,
             "y": 1.02,
             "yanchor": "bottom",
-            # Two columns of one width: charts side by side keep plot areas of one height.
+            # Two columns of one width, and room for three rows whether used or not: charts side
+            # by side keep plot areas of one height.
             "entrywidthmode": "fraction",
             "entrywidth": 0.48,
             "font": {"size": FONT_SIZE},

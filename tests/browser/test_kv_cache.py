@@ -1,0 +1,98 @@
+"""The cache page in a real browser: what is drawn and said is what the engine counts."""
+
+import csv
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mla_engine import PRESETS, costs
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+GIB = 2**30
+# Plotly keeps what it drew on the node: name, x and y of every trace, typed arrays as lists.
+DRAWN = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
+    node._fullData.map(trace => ({
+        name: trace.name, mode: trace.mode, x: Array.from(trace.x), y: Array.from(trace.y),
+        shown: trace.showlegend !== false,
+    })))"""
+
+
+def drawn(page: Page) -> list[list[dict]]:
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .scatterlayer').length >= 2")
+    return page.evaluate(DRAWN)
+
+
+def curve(traces: list[dict], name: str, mode: str = "lines") -> dict[float, float]:
+    found = next(t for t in traces if t["mode"] == mode and t["name"].startswith(name))
+    return dict(zip(found["x"], found["y"], strict=True))
+
+
+def title(page: Page) -> str:
+    return page.locator("h1").inner_text().replace("\xa0", " ")
+
+
+def test_the_screen_shows_what_the_engine_counts(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/kv_cache?kv_left=deepseek-v2-lite&kv_right=llama-3-8b&kv_batch=2")
+    settle(page)
+    left, right = drawn(page)
+    lite, llama = PRESETS["deepseek-v2-lite"], PRESETS["llama-3-8b"]
+    for traces, preset, own in ((left, lite, "MLA ★"), (right, llama, "GQA, g = 8 ★")):
+        per_token = costs.cache_bytes_per_token(preset.config, 2) * preset.n_layers * 2
+        line = curve(traces, own)
+        assert len(line) == 15
+        assert {n: y for n, y in line.items() if n in (64, 2**20)} == pytest.approx(
+            {64: 64 * per_token / GIB, 2**20: 2**20 * per_token / GIB}
+        )
+        dots = curve(traces, own, "markers")
+        assert dots == pytest.approx({n: line[n] for n in (64, 256, 1024)})
+    tables = page.get_by_test_id("stTable")
+    expect(tables.first).to_contain_text("512 + 64 = 576")
+    expect(tables.last).to_contain_text("2 × 8 × 128 = 2,048")
+
+    page.get_by_role("slider", name="Context length, tokens").press("ArrowRight")
+    settle(page)
+    page.wait_for_url("**kv_context=262144**")
+    kept = 576 * 27 * 2 * 2 * 262_144
+    assert f"keeps {kept / GIB:.1f} GiB for 262,144 tokens" in title(page)
+
+    page.get_by_test_id("stSidebar").get_by_text("中文").click()
+    settle(page)
+    expect(page.locator("h1")).to_contain_text("缓存")
+    assert f"{kept / GIB:.1f} GiB" in title(page)
+    page.reload()
+    settle(page)
+    assert f"{kept / GIB:.1f} GiB" in title(page)
+    assert "kv_context=262144" in page.url
+
+
+def test_a_phone_shows_everything_without_sideways_scrolling(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/kv_cache?kv_log=0&kv_unit=GB&kv_left=glm-5&kv_right=gpt-oss-20b")
+    settle(page)
+    assert len(drawn(page)) == 2
+    parts = page.locator("h1, p, table, .js-plotly-plot")
+    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
+    expect(page.get_by_text("sparse indexer")).to_be_visible()
+    expect(page.get_by_text("sink logit")).to_be_visible()
+
+
+def test_the_download_holds_every_curve(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/kv_cache?kv_type=int4")
+    settle(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as CSV").click()
+    rows = list(csv.DictReader(download.value.path().open(encoding="utf-8-sig")))
+    assert len(rows) == 2 * 4 * 15
+    own = [r for r in rows if r["is_the_models_own"] == "True" and r["type"] == "int4"]
+    assert {(r["model"], r["cache"]) for r in own} == {
+        ("DeepSeek-V3 / R1 (671B)", "mla"),
+        ("Llama-3.1-405B", "gqa"),
+    }
+    assert float(own[14]["bytes"]) == 576 * 61 * 2**20 / 2
+    assert (own[29]["kv_heads"], int(own[29]["context_tokens"])) == ("8", 2**20)
