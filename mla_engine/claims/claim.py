@@ -1,6 +1,5 @@
 """What a statement, its verdict and the evidence are, and how evidence becomes a verdict."""
 
-import math
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -86,11 +85,6 @@ def judge(*as_stated: bool, in_part: bool = False, decidable: bool = True) -> st
 def listed(values: object) -> str:
     """Numbers or names in one figure: 1, 2, 3."""
     return ", ".join(map(str, values))
-
-
-def ratio(above: float, below: float) -> float:
-    """above / below, infinite for a zero below."""
-    return above / below if below else math.inf
 
 
 def load() -> MappingProxyType[str, Claim]:

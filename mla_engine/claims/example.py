@@ -4,7 +4,7 @@ import torch
 
 from mla_engine import worked_example
 from mla_engine.claims.caches import held_elements
-from mla_engine.claims.claim import Check, Figure, Verdict, judge, listed, ratio
+from mla_engine.claims.claim import Check, Figure, Verdict, judge, listed
 from mla_engine.config import GroupedConfig, LatentConfig, RopeConfig
 from mla_engine.ops import softmax
 from mla_engine.worked_example import Step
@@ -53,16 +53,16 @@ def example_cache(d_rope: int = 1, tokens: int = 2) -> Verdict:
     sizes = {"d_model": 4, "n_heads": 2, "d_head": 2}
     full = held_elements(GroupedConfig(n_kv_heads=2, **sizes), tokens)
     latent = LatentConfig(d_latent_kv=2, d_latent_q=2, d_rope=d_rope, rope=None, **sizes)
-    held = (full, held_elements(latent, tokens))
+    small = held_elements(latent, tokens)
     keys = ("cache_mha", "cache_mla", "cache_ratio")
     printed = [float(_step("mla", key).printed(0, 0)) for key in keys]
     figures = (
-        Figure("mha", held[0], "elements"),
-        Figure("mla", held[1], "elements"),
-        Figure("times", ratio(*held), "times"),
+        Figure("mha", full, "elements"),
+        Figure("mla", small, "elements"),
+        Figure("times", full / small, "times"),
         Figure("printed", listed(f"{figure:g}" for figure in printed)),
     )
-    return Verdict(judge([*held, ratio(*held)] == printed), figures)
+    return Verdict(judge([full, small, full / small] == printed), figures)
 
 
 def softmax_of_one(variant: str = "mla_completed") -> Verdict:
