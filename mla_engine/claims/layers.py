@@ -56,7 +56,7 @@ def same(got: Tensor, wanted: Tensor) -> bool:
 
 
 def plain_attention(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
-    """torch's own causal attention of [b,t,h,.] tensors; fewer key heads are shared in turn."""
+    """torch's own causal attention of [b,t,h,.] tensors; neighbours share a key head."""
     heads_first = (x.transpose(1, 2) for x in (q, k, v))
     o = scaled_dot_product_attention(*heads_first, is_causal=True, scale=scale, enable_gqa=True)
     return o.transpose(1, 2)
