@@ -19,7 +19,7 @@ else:
     page.title(t("attention_maps.title_refused"), "")
     page.refused(error)
 
-controls, heads, one_head = st.columns([5, 7, 9], gap="medium")
+heads, one_head, controls = st.columns([7, 9, 5], gap="medium")
 with controls:
     maps_controls.text_controls()
     maps_controls.layer_controls()

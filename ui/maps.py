@@ -6,7 +6,7 @@ import numpy as np
 
 from ui import maps_terms, model, state
 from ui.maps_run import Run, block_of_heads, run
-from ui.text import count, digits, safe, t
+from ui.text import count, safe, t
 from ui.tokens import generated_words, words_of
 
 FORMS = {"mla": "expanded", "mla_absorbed": "absorbed"}
@@ -56,7 +56,9 @@ class View:
         return {
             "query": short(self.run.words[self.query]),
             "target": short(self.run.words[self.key]),
-            "share": digits(100 * float(self.attention[self.place, self.query, self.key])),
+            "share": maps_terms.number(
+                100 * float(self.attention[self.place, self.query, self.key]), 3
+            ),
             "head": count(self.head),
             "heads": count(self.run.config.n_heads),
             "run": count(len(self.run.heads)),

@@ -53,6 +53,7 @@ def _attention(view: View, chart: str, height: int) -> None:
         name=t("attention_maps.share"),
         cell=(view.query, view.key),
         height=height,
+        numbers=height == LARGE,
         words=figure_words(),
     )
     alt = t("attention_maps.alt_attention", **view.facts)
@@ -93,6 +94,7 @@ def _scores(view: View, code: str, values: np.ndarray, limit: float) -> go.Figur
         name=symbol_html(code),
         cell=(view.query, view.key),
         height=PANEL,
+        numbers=False,
         words=figure_words(),
     )
 

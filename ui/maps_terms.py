@@ -8,7 +8,7 @@ import numpy as np
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from ui.maps_run import Run
-from ui.text import count, digits, safe, t
+from ui.text import count, safe, t
 
 TERMS = 6  # products written out; the rest is summed
 SIGNIFICANT = 4
@@ -119,13 +119,13 @@ def table(part: Part) -> str:
         f"<th>{text}</th>" for text in ("", _name(part.left_code), _name(part.right_code), "×")
     )
     rows = [
-        (str(n), _signed(part.left[n]), _signed(part.right[n]), _signed(part.products[n]))
+        (str(n), number(part.left[n]), number(part.right[n]), number(part.products[n]))
         for n in range(min(TERMS, part.left.size))
     ]
     if part.left.size > TERMS:
         more = t("attention_maps.more_terms", count=count(part.left.size - TERMS))
-        rows.append((more, "", "", _signed(part.rest)))
-    rows.append((t("attention_maps.sum"), "", "", f"<b>{_signed(part.dot)}</b>"))
+        rows.append((more, "", "", number(part.rest)))
+    rows.append((t("attention_maps.sum"), "", "", f"<b>{number(part.dot)}</b>"))
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f'<table class="terms"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
@@ -134,8 +134,9 @@ def _name(code: str) -> str:
     return f'<span class="tensor {SYMBOLS[code].role}">{symbol_html(code)}</span>'
 
 
-def _signed(value: float) -> str:
-    return digits(float(value), SIGNIFICANT).replace("-", "−")
+def number(value: float, significant: int = SIGNIFICANT) -> str:
+    """A number with as many digits whatever it is, so that nothing jumps."""
+    return f"{value:#.{significant}g}".rstrip(".").replace("-", "−")
 
 
 def scaled(part: Part, found: Provenance) -> str:
@@ -143,10 +144,10 @@ def scaled(part: Part, found: Provenance) -> str:
     value = found.before_cap if part.code == "scores" else part.value
     return t(
         "attention_maps.scaled",
-        dot=_signed(part.dot),
-        scale=_signed(found.scale),
+        dot=number(part.dot),
+        scale=number(found.scale),
         name=_name(part.code),
-        value=_signed(value),
+        value=number(value),
     )
 
 
@@ -154,31 +155,31 @@ def steps(found: Provenance, query: str, key: str) -> list[str]:
     """The sentences from the parts to the probability."""
     lines = []
     if len(found.parts) > 1:
-        values = [_signed(part.value) for part in found.parts]
+        values = [number(part.value) for part in found.parts]
         lines.append(
             t(
                 "attention_maps.added",
                 content=values[0],
                 position=values[1],
-                logit=_signed(found.logit),
+                logit=number(found.logit),
             )
         )
     if found.cap:
-        values = {"cap": _signed(found.cap), "before": _signed(found.before_cap)}
-        lines.append(t("attention_maps.capped", **values, logit=_signed(found.logit)))
+        values = {"cap": number(found.cap), "before": number(found.before_cap)}
+        lines.append(t("attention_maps.capped", **values, logit=number(found.logit)))
     if not found.visible:
         why = "attention_maps.hidden_window" if found.window else "attention_maps.hidden"
         return [*lines, t(why, query=safe(query), target=safe(key), window=found.window)]
     lines.append(
         t(
             "attention_maps.softmax",
-            logit=_signed(found.logit),
-            peak=_signed(found.peak),
-            temperature=_signed(found.temperature),
-            exponential=_signed(found.exponential),
-            total=_signed(found.total),
+            logit=number(found.logit),
+            peak=number(found.peak),
+            temperature=number(found.temperature),
+            exponential=number(found.exponential),
+            total=number(found.total),
             count=count(found.n_visible),
-            share=_signed(found.share),
+            share=number(found.share),
         )
     )
     return lines

@@ -22,11 +22,10 @@ from mla_engine.figures.theme import (
 )
 
 MAX_CELLS = 256  # a side; beyond it a browser spends its time on cells smaller than a pixel
-MAX_PRINTED = 10  # a side up to which each cell prints its number
+MAX_PRINTED = 12  # a side up to which each cell prints its number
 HEIGHT = 520
 BAR_HEIGHT = 14
-BAR_ROOM = 52
-EDGE_ROOM = 24
+EDGE_ROOM = 24  # for half of the bar's last number
 
 Colours = tuple[float, float, list]  # lower limit, upper limit, colour scale
 
@@ -38,10 +37,15 @@ def shared_limit(*scores: np.ndarray) -> float:
 
 
 class Options(TypedDict, total=False):
-    """What every map takes: a framed cell (row, column), a height, the reader's words."""
+    """What every map takes.
+
+    A framed cell (row, column), a height, whether the cells of a small map print their numbers,
+    and the reader's words.
+    """
 
     cell: tuple[int, int] | None
     height: int
+    numbers: bool
     words: Mapping[str, str]
 
 
@@ -120,6 +124,7 @@ def _draw(
     *,
     cell: tuple[int, int] | None = None,
     height: int = HEIGHT,
+    numbers: bool = True,
     words: Mapping[str, str] = WORDS,
 ) -> go.Figure:
     rows, columns = (bins(count, MAX_CELLS) for count in values.shape)
@@ -139,15 +144,14 @@ def _draw(
         hovertemplate=f"{hover}{name} %{{z:.6g}}<extra></extra>",
         colorbar=_colour_bar(low, high),
     )
-    if max(drawn.shape) <= MAX_PRINTED:
+    if numbers and max(drawn.shape) <= MAX_PRINTED:
         heat.texttemplate = "%{z:.2f}"
     traces = [heat]
     hidden = np.isnan(drawn)
     if hidden.any():
         traces.append(_masked(hidden, place, hover + words["masked"]))
     fig = figure(traces, height=height)
-    # Room for the bar from the start: Plotly misplaces axis titles where it has to make room.
-    fig.update_layout(margin={"t": BAR_ROOM, "r": EDGE_ROOM})
+    fig.update_layout(margin={"t": 0, "r": EDGE_ROOM})
     column_title = axes[1]
     if drawn.shape != values.shape:
         block = {"rows": rows[0][1] + 1, "columns": columns[0][1] + 1}
@@ -197,6 +201,7 @@ def _colour_bar(low: float, high: float) -> dict:
         "len": 1,
         "y": 1.0,
         "yanchor": "bottom",
+        "ypad": 2,
         "tickvals": ticks,
         "ticktext": [f"{tick:.3g}".replace("-", "−") for tick in ticks],
         "tickfont": {"size": FONT_SIZE},

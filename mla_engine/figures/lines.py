@@ -116,6 +116,7 @@ def _axes(
         margin={"t": LEGEND_HEIGHT},
         legend={
             "orientation": "h",
+            "xref": "container",
             "x": 0,
             "y": 1.02,
             "yanchor": "bottom",

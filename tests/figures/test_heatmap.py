@@ -151,3 +151,6 @@ def test_tensor_axes_carry_symbols_and_may_carry_words():
 def test_small_maps_print_their_numbers_and_large_ones_do_not():
     assert attention_map(np.eye(4), ["a"] * 4, ["b"] * 4).data[0].texttemplate
     assert attention_map(np.eye(40), ["a"] * 40, ["b"] * 40).data[0].texttemplate is None
+    assert (
+        attention_map(np.eye(4), ["a"] * 4, ["b"] * 4, numbers=False).data[0].texttemplate is None
+    )
