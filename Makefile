@@ -32,8 +32,9 @@ clean:  ## remove the environment and what tests left behind
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1): try make PYTHON=python3.12"; exit 1; }
 	@echo "Making .venv"
-	@$(PYTHON) -m venv .venv \
-	  || { echo "The venv module is missing: apt-get install python3-venv"; rm -rf .venv; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "Installing the venv module" \
+	  && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv .venv; } \
+	  || { echo "Install the venv module first: sudo apt-get install python3-venv"; rm -rf .venv; exit 1; }
 	@echo "Installing PyTorch (the largest part, some minutes)"
 	@$(PIP) $$(grep '^torch==' requirements.txt)
 	@echo "Installing the other packages"

@@ -1,0 +1,102 @@
+"""The glossary against the runs it describes: axes, inputs and contractions, field by field."""
+
+from dataclasses import fields
+
+import pytest
+import torch
+
+from mla_engine import (
+    SYMBOLS,
+    GroupedConfig,
+    GroupedQueryAttention,
+    LatentConfig,
+    MultiHeadLatentAttention,
+    RopeConfig,
+)
+from mla_engine.symbols import SIZES, sources
+from mla_engine.trace import AbsorbedTrace, GroupedTrace, LatentTrace
+
+BATCH, QUERIES, KEYS = 2, 3, 5
+SIZES_OF_LATENT = {"d_model": 14, "n_heads": 3, "d_head": 6, "d_value": 7, "d_latent_kv": 11}
+LATENT = LatentConfig(**SIZES_OF_LATENT, d_rope=4, d_latent_q=9, latent_norm=True)
+PLAIN = LatentConfig(**SIZES_OF_LATENT)
+GROUPED = GroupedConfig(
+    d_model=14, n_heads=6, n_kv_heads=2, d_head=8, d_value=7, rope=RopeConfig(), qk_norm=True
+)
+
+
+def runs() -> list[tuple[torch.nn.Module, LatentTrace | AbsorbedTrace | GroupedTrace]]:
+    h = torch.randn(BATCH, KEYS, 14, dtype=torch.float64, generator=torch.manual_seed(0))
+    rows = slice(1, 1 + QUERIES)
+    pairs = []
+    for config in (LATENT, PLAIN):
+        layer = MultiHeadLatentAttention(config, dtype=torch.float64)
+        pairs += [(layer, layer(h, queries=rows)), (layer, layer.forward_absorbed(h, queries=rows))]
+    layer = GroupedQueryAttention(GROUPED, dtype=torch.float64)
+    return [*pairs, (layer, layer(h, queries=rows))]
+
+
+def axes(code: str, layer: torch.nn.Module) -> tuple[int, ...]:
+    config = layer.config
+    width = {letter: getattr(config, name, None) for letter, name in SIZES.items()}
+    width |= {"b": BATCH, "t": QUERIES, "s": KEYS}
+    if isinstance(config, LatentConfig) and not config.d_latent_q:
+        width["l"] = config.d_model  # the queries come straight from h
+    return tuple(width[letter] for letter in SYMBOLS[code].axes.split())
+
+
+@pytest.mark.parametrize("trace_type", [LatentTrace, AbsorbedTrace, GroupedTrace])
+def test_every_field_has_a_symbol(trace_type: type) -> None:
+    assert {field.name for field in fields(trace_type)} <= set(SYMBOLS)
+
+
+@pytest.mark.parametrize(("layer", "trace"), runs(), ids=lambda x: getattr(x, "form", ""))
+def test_axes_are_the_shapes_of_the_run(layer: torch.nn.Module, trace: LatentTrace) -> None:
+    for code in trace.steps:
+        held = trace.h[:, :QUERIES] if code == "h" else getattr(trace, code)
+        assert tuple(held.shape) == axes(code, layer), code
+    assert tuple(trace.mask.shape) == axes("mask", layer)
+    for name, weight in layer.named_parameters():
+        assert tuple(weight.shape) == axes(name, layer), name
+
+
+@pytest.mark.parametrize(("layer", "trace"), runs(), ids=lambda x: getattr(x, "form", ""))
+def test_contractions_replay_the_run(layer: torch.nn.Module, trace: LatentTrace) -> None:
+    replayed = 0
+    for code in trace.steps:
+        step = SYMBOLS[code].step(trace.form)
+        if step.einsum is None:
+            continue
+        operands = []
+        for name, letters in zip(step.inputs, step.einsum.split("->")[0].split(","), strict=True):
+            held = getattr(trace, name, None)
+            if held is None:
+                held = getattr(layer, name, None)
+            if held is None:
+                held = getattr(trace, SYMBOLS[name].instead)
+            if name == "h" or (held is trace.h):
+                held = held[:, 1 : 1 + QUERIES] if "t" in letters else held
+            operands.append(held)
+        wanted = torch.einsum(step.einsum, *operands)
+        if code.startswith("scores"):
+            wanted = wanted * layer.config.scale
+        torch.testing.assert_close(getattr(trace, code), wanted, rtol=1e-12, atol=1e-13)
+        replayed += 1
+    assert replayed >= 4
+
+
+@pytest.mark.parametrize(("layer", "trace"), runs(), ids=lambda x: getattr(x, "form", ""))
+def test_sources_come_before_what_they_feed(layer: torch.nn.Module, trace: LatentTrace) -> None:
+    seen: list[str] = []
+    for code in trace.steps:
+        feeding = sources(code, trace.form, trace.steps)
+        assert set(feeding) <= set(seen), code
+        assert bool(feeding) == (code != "h"), code
+        seen.append(code)
+    used = {source for code in seen for source in sources(code, trace.form, trace.steps)}
+    assert set(seen) - used == {"u"}, "everything but the output is used"
+
+
+def test_cached_symbols_are_what_the_caches_hold() -> None:
+    cached = {code for code, symbol in SYMBOLS.items() if symbol.cached}
+    assert cached == {"c_KV", "k_R", "k", "v"}
