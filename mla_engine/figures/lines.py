@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, WORDS, figure
 
 HEIGHT = 560
-LEGEND_HEIGHT = 100
+LEGEND_HEIGHT = 76
 UNITS: Mapping[str, int] = {
     "B": 1,
     "KiB": 2**10,
@@ -116,14 +116,12 @@ def _axes(
         margin={"t": LEGEND_HEIGHT},
         legend={
             "orientation": "h",
-            "xref": "container",
             "x": 0,
             "y": 1.02,
             "yanchor": "bottom",
-            # Two columns of one width, and room for three rows whether used or not: charts side
-            # by side keep plot areas of one height.
-            "entrywidthmode": "fraction",
-            "entrywidth": 0.48,
+            # Columns of one width, and room for two rows whether used or not: charts side by side
+            # keep plot areas of one height.
+            "entrywidth": 98,
             "font": {"size": FONT_SIZE},
         },
     )
