@@ -79,6 +79,7 @@ def test_every_gap_of_a_shown_model_is_said(opened):
     assert "sink logit" in said
     assert "window of 128 tokens" in said
     assert "28 layers and 56 caches" in said
+    assert "576 numbers × 56 caches × 131,072 tokens × batch 1 × 2 bytes" in said
     keys = {f"kv_cache.gap_{gap.replace(' ', '_')}" for gap in NOT_MODELLED}
     assert keys == {key for key in text.catalogue() if key.startswith("kv_cache.gap_")}
 
