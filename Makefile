@@ -3,7 +3,7 @@
 PYTHON ?= python3
 PORT ?= 8501
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .PHONY: help run test lint format clean
 .DEFAULT_GOAL := help

@@ -14,23 +14,26 @@ except ValueError as error:
     page.refused(error)
 else:
     page.title(shown.title(), t("overview.look"))
+    state.control(
+        st.segmented_control,
+        t("overview.variant"),
+        "variant",
+        VARIANTS,
+        format_func=lambda code: t(f"common.{code}"),
+        required=True,
+        label_visibility="collapsed",
+    )
     picture, words = st.columns([3, 2], gap="large")
-    with words:
-        state.control(
-            st.segmented_control,
-            t("overview.variant"),
-            "variant",
-            VARIANTS,
-            format_func=lambda code: t(f"common.{code}"),
-            required=True,
-        )
-        cells = [*st.columns(2), *st.columns(2)]
-        for cell, (key, (figure, beside)) in zip(cells, shown.figures().items(), strict=True):
-            cell.metric(t(f"overview.{key}"), figure, help=t(f"overview.{key}_help"), border=True)
-            cell.caption(t(f"overview.{key}_beside", beside=beside))
-        st.markdown(overview.problem(), unsafe_allow_html=True)
     with picture:
         flow = data_flow(shown.nodes(), shown.edges(), words=overview.flow_words())
         st.plotly_chart(flow, width="stretch", alt=shown.alt(), key="flow")
+        st.caption(t("overview.shapes"))
         page.download(shown.table, "mla_data_flow.csv")
+    with words:
+        cells = [*st.columns(2), *st.columns(2)]
+        for cell, (key, (figure, beside)) in zip(cells, shown.figures().items(), strict=True):
+            with cell.container(border=True):
+                st.metric(t(f"overview.{key}"), figure, help=t(f"overview.{key}_help"))
+                st.caption(t(f"overview.{key}_beside", beside=beside))
+        st.markdown(overview.problem(), unsafe_allow_html=True)
 page.footer("overview")

@@ -51,7 +51,7 @@ def warm_up() -> None:
 
     Streamlit collects after every run; with torch's 200,000 objects that takes 70 ms each time.
     """
-    torch.set_num_threads(max(1, torch.get_num_threads()))
+    torch.set_num_threads(1)  # many sessions share the cores; one thread each serves them best
     config = LatentConfig(d_model=8, n_heads=2, d_head=4, d_latent_kv=4, d_rope=2)
     with torch.inference_mode():
         MultiHeadLatentAttention(config)(torch.zeros(1, 2, 8))

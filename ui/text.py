@@ -35,11 +35,11 @@ def count(value: float) -> str:
 
 
 def digits(value: float, significant: int = 3) -> str:
-    """A number with a fixed count of significant digits, without exponent where that is short."""
+    """A number with a fixed count of significant digits, so that nothing jumps: 7.11, 4.00."""
     if value and not 1e-4 <= abs(value) < 10**7:
         return f"{value:.{significant - 1}e}"
-    text = f"{value:,.{significant}g}" if abs(value) < 10**significant else count(value)
-    return text if "e" not in text else count(value)
+    text = f"{value:#,.{significant}g}"
+    return count(value) if "e" in text else text.rstrip(".")
 
 
 def times(ratio: float) -> str:

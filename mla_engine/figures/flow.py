@@ -18,6 +18,7 @@ CACHED_MARK = "▣ "
 CACHED_WIDTH = 5
 PLAIN_WIDTH = 2
 HEAD_SIZE = 13
+HEAD_HEIGHT = HEAD_SIZE / LAYER_HEIGHT  # its tip touches the box and does not cover it
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _arrows(layout: Layout) -> go.Scatter:
         # Straight down through a lane, as far as the boxes beside it reach.
         for x, depth in lanes:
             route += [(x, depth - BOX_HEIGHT / 2), (x, depth + BOX_HEIGHT / 2)]
-        route.append((_landing(x0, x1, lanes), bottom - BOX_HEIGHT / 2))
+        route.append((_landing(x0, x1, lanes), bottom - BOX_HEIGHT / 2 - HEAD_HEIGHT / 2))
         xs += [x for x, _ in route] + [None]
         ys += [y for _, y in route] + [None]
         heads += [0] * (len(route) - 1) + [HEAD_SIZE, 0]
