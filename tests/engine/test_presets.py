@@ -4,10 +4,8 @@ import math
 from fractions import Fraction
 
 import pytest
-import torch
 import transformers
 
-from mla_engine import GroupedQueryAttention, MultiHeadLatentAttention
 from mla_engine import config as c
 from mla_engine.presets import NOT_MODELLED, PRESETS, Preset
 
@@ -232,32 +230,3 @@ def test_what_is_not_modelled_is_named():
 def test_caches_that_are_not_one_a_layer():
     odd = {key: p.n_caches for key, p in PRESETS.items() if p.n_caches != p.n_layers}
     assert odd == {"kimi-k3": 24, "longcat-flash-chat": 56, "kimi-linear-48b-a3b": None}
-
-
-@pytest.mark.parametrize("key", [key for key, p in PRESETS.items() if p.kind == "MLA"])
-def test_latent_layer_runs_at_its_published_size(key: str):
-    config = PRESETS[key].config
-    layer = MultiHeadLatentAttention(config, heads=[0, config.n_heads - 1])
-    h = torch.randn(1, 8, config.d_model, generator=torch.Generator().manual_seed(7))
-    trace, absorbed = layer(h), layer.forward_absorbed(h)
-    assert trace.attention.shape == (1, 2, 8, 8)
-    assert trace.c_KV.shape[-1] + trace.k_R.shape[-1] == cached_numbers(PRESETS[key])
-    assert torch.allclose(trace.u, absorbed.u, rtol=1e-4, atol=1e-5)
-    rows = trace.k_R.norm(dim=-1), trace.k_R_pre.norm(dim=-1)
-    assert torch.allclose(*rows, rtol=1e-5)
-    assert torch.equal(trace.k_R, trace.k_R_pre) == (config.rope is None)
-
-
-@pytest.mark.parametrize("key", [key for key, p in PRESETS.items() if p.kind != "MLA"])
-def test_grouped_layer_runs_at_its_published_size(key: str):
-    config = PRESETS[key].config
-    layer = GroupedQueryAttention(config, heads=[0, config.n_heads - 1])
-    h = torch.randn(1, 8, config.d_model, generator=torch.Generator().manual_seed(7))
-    trace = layer(h)
-    assert trace.attention.shape == (1, 2, 8, 8)
-    assert len(layer.kv_heads) == min(2, config.n_kv_heads)
-    assert trace.attention.sum(-1).allclose(torch.ones(1, 2, 8))
-    assert torch.equal(trace.k, trace.k_pre) == (config.rope is None and not config.qk_norm)
-    assert (layer.b_Q is None, layer.q_norm is None) == (not config.bias, not config.qk_norm)
-    if config.logit_softcap:
-        assert trace.scores[trace.scores.isfinite()].abs().max() < config.logit_softcap

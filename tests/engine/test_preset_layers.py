@@ -1,0 +1,36 @@
+"""Every published layer, built at its own size with two of its heads, runs as its row says."""
+
+import pytest
+import torch
+
+from mla_engine import GroupedQueryAttention, MultiHeadLatentAttention, costs
+from mla_engine.presets import PRESETS
+
+
+@pytest.mark.parametrize("key", [key for key, p in PRESETS.items() if p.kind == "MLA"])
+def test_latent_layer_runs_at_its_published_size(key: str):
+    config = PRESETS[key].config
+    layer = MultiHeadLatentAttention(config, heads=[0, config.n_heads - 1])
+    h = torch.randn(1, 8, config.d_model, generator=torch.Generator().manual_seed(7))
+    trace, absorbed = layer(h), layer.forward_absorbed(h)
+    assert trace.attention.shape == (1, 2, 8, 8)
+    assert trace.c_KV.shape[-1] + trace.k_R.shape[-1] == costs.cache_elements(config)
+    assert torch.allclose(trace.u, absorbed.u, rtol=1e-4, atol=1e-5)
+    rows = trace.k_R.norm(dim=-1), trace.k_R_pre.norm(dim=-1)
+    assert torch.allclose(*rows, rtol=1e-5)
+    assert torch.equal(trace.k_R, trace.k_R_pre) == (config.rope is None)
+
+
+@pytest.mark.parametrize("key", [key for key, p in PRESETS.items() if p.kind != "MLA"])
+def test_grouped_layer_runs_at_its_published_size(key: str):
+    config = PRESETS[key].config
+    layer = GroupedQueryAttention(config, heads=[0, config.n_heads - 1])
+    h = torch.randn(1, 8, config.d_model, generator=torch.Generator().manual_seed(7))
+    trace = layer(h)
+    assert trace.attention.shape == (1, 2, 8, 8)
+    assert len(layer.kv_heads) == min(2, config.n_kv_heads)
+    assert trace.attention.sum(-1).allclose(torch.ones(1, 2, 8))
+    assert torch.equal(trace.k, trace.k_pre) == (config.rope is None and not config.qk_norm)
+    assert (layer.b_Q is None, layer.q_norm is None) == (not config.bias, not config.qk_norm)
+    if config.logit_softcap:
+        assert trace.scores[trace.scores.isfinite()].abs().max() < config.logit_softcap
