@@ -1,6 +1,84 @@
-"""worked_example."""
+"""Worked example: every published step of MLA and MHA, exact, beside the printed figures."""
 
-from ui import page
+import streamlit as st
 
-page.setup("worked_example")
+from ui import example_data, page, state, stepper
+from ui.board import board
+from ui.text import t
+
+page.setup("worked_example", sizes=False)
+here = stepper.scene()
+stepper.listen(here)
+page.title(here.title, t("worked_example.look"))
+
+variant, completed, moves, scrubber = st.columns([2, 3, 3, 4], vertical_alignment="bottom")
+with variant:
+    state.control(
+        st.segmented_control,
+        t("worked_example.variant"),
+        "we_variant",
+        ["mla", "mha"],
+        format_func=str.upper,
+        required=True,
+        label_visibility="collapsed",
+        then=stepper.first_step,
+    )
+with completed:
+    state.control(
+        st.toggle,
+        t("worked_example.completed"),
+        "we_completed",
+        help=t("worked_example.completed_help"),
+        then=stepper.first_step,
+    )
+with moves, st.container(horizontal=True, gap="small"):
+    icons = {"first": "first_page", "previous": "chevron_left"}
+    icons |= {"next": "chevron_right", "last": "last_page"}
+    for name, (act, nowhere) in stepper.buttons(here).items():
+        st.button(
+            "",
+            icon=f":material/{icons[name]}:",
+            key=f"we_{name}",
+            help=t(f"worked_example.{name}"),
+            on_click=act,
+            disabled=nowhere,
+        )
+with scrubber:
+    state.control(
+        st.slider,
+        t("worked_example.scrubber", of=len(here.steps)),
+        "we_step",
+        1,
+        len(here.steps),
+        then=stepper.first_cell,
+    )
+
+with st.container(key="we_stage"):
+    words, formula = st.columns([3, 2], vertical_alignment="center")
+    words.subheader(here.heading, anchor=False)
+    formula.latex(here.step.formula)
+    st.html(board(here.step, here.chosen, here.changed))
+    st.html(here.written_out)
+
+rows, columns = here.step.result.shape
+row, column, legend = st.columns([2, 2, 6])
+with row:
+    stepper.selector("we_row", rows)
+with column:
+    stepper.selector("we_column", columns)
+legend.caption(t("worked_example.legend"))
+
+with st.expander(t("worked_example.edit")):
+    st.markdown(t("worked_example.edit_how"))
+    example_data.input_boxes(here)
+as_csv, as_xlsx, _ = st.columns(3)
+for place, kind in ((as_csv, "csv"), (as_xlsx, "xlsx")):
+    place.download_button(
+        t(f"worked_example.download_{kind}"),
+        example_data.file(here, kind),
+        f"worked_example_{here.variant}.{kind}",
+        key=f"we_{kind}",
+        on_click="ignore",
+        width="stretch",
+    )
 page.footer("worked_example")

@@ -59,8 +59,8 @@ def _say(notes: list[state.Note], page: str) -> None:
         lines.append(t("common.unknown_page", page=safe(path[:40])))
     for note in notes:
         key = "common.unknown_setting" if note.used is None else "common.changed_setting"
-        given = safe(note.given[:40])
-        lines.append(t(key, name=safe(note.name[:40]), given=given, used=safe(str(note.used))))
+        given, used = safe(note.given[:40]), safe(str(note.used)) or t("common.the_original")
+        lines.append(t(key, name=safe(note.name[:40]), given=given, used=used))
     if lines:
         st.warning(" ".join(lines), icon=":material/info:")
 

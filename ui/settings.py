@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mla_engine import worked_example
 from mla_engine.symbols import SYMBOLS
 from ui.tokens import sentence
 
@@ -96,6 +97,17 @@ def published(text: str) -> str:
     return one_of(*PRESETS)(text)
 
 
+def matrix(name: str) -> Parser:
+    """The text of one of the worked example's matrices; empty stands for the original one."""
+
+    def parse(text: str) -> str:
+        if text:
+            worked_example.read(name, text)
+        return text
+
+    return parse
+
+
 def power_of_two(least: int, most: int) -> Parser:
     """Powers of two in the range; another number comes down to the nearest below."""
     within = whole(least, most)
@@ -121,7 +133,14 @@ SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
 
 OF_PAGE: dict[str, dict[str, Setting]] = {
     "overview": {},
-    "worked_example": {},
+    "worked_example": {
+        "we_variant": Setting("mla", one_of("mla", "mha")),
+        "we_completed": Setting(False, flag),
+        "we_step": Setting(1, whole(1, 99)),
+        "we_row": Setting(1, whole(1, 99)),
+        "we_column": Setting(1, whole(1, 99)),
+        **{f"we_{name}": Setting("", matrix(name)) for name in worked_example.MATRICES},
+    },
     "attention_maps": {
         "map_text": Setting("", sentence),  # empty: the page's own
         "map_generated": Setting(0, whole(0, 1024)),  # made-up words; 0 takes the text

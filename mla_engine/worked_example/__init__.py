@@ -14,6 +14,7 @@ from mla_engine.worked_example.numbers import (
     MAX_CHARACTERS,
     Gap,
     Number,
+    NumberError,
     Rows,
     format_matrix,
     format_number,
@@ -26,12 +27,14 @@ from mla_engine.worked_example.variants import BUILDERS
 
 __all__ = [
     "INPUTS",
+    "MATRICES",
     "MAX_CHARACTERS",
     "VARIANTS",
     "Cell",
     "Gap",
     "Matrix",
     "Number",
+    "NumberError",
     "Rows",
     "Step",
     "default",
@@ -40,6 +43,7 @@ __all__ = [
     "parse_matrix",
     "parse_number",
     "printed_count",
+    "read",
     "show",
     "steps",
 ]
@@ -54,6 +58,7 @@ INPUTS: dict[str, tuple[str, ...]] = {
     "mla_completed": (*_MLA, "h_added", "W_KR_added", "W_QR", "W_O"),
     "mha_completed": (*_MHA, "h_added", "W_O"),
 }
+MATRICES = tuple(dict.fromkeys(name for names in INPUTS.values() for name in names))
 _AXES = {
     name: (rows, columns)
     for rows, columns, names in (
@@ -90,6 +95,15 @@ def default(name: str) -> Rows:
         raise ValueError(f"no input {name!r}: choose from {', '.join(texts)}")
     rows, columns = texts[name].split(";"), texts[name].split(";")[0].split()
     return parse_matrix(texts[name], (len(rows), len(columns)))
+
+
+def read(name: str, text: str) -> Rows:
+    """The matrix `name` out of a text, in the shape that it has in the example.
+
+    Raises:
+        NumberError: as `parse_matrix`.
+    """
+    return parse_matrix(text, (len(default(name)), len(default(name)[0])))
 
 
 def _published(variant: str) -> dict[str, tuple[tuple[str | None, ...], ...]]:

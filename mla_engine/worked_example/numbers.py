@@ -29,22 +29,34 @@ class Gap(Enum):
 Number = Fraction | Gap
 
 
+class NumberError(ValueError):
+    """A text that is no number or matrix: a sentence, the `code` of the reason, its `values`."""
+
+    def __init__(self, code: str, sentence: str, **values: object) -> None:
+        super().__init__(sentence)
+        self.code, self.values = code, values
+
+
 def parse_number(text: str) -> Fraction:
     """Read a decimal or a fraction exactly; the typographic minus sign counts as a minus.
 
     Raises:
-        ValueError: says what is wrong with the text and how to write it.
+        NumberError: says what is wrong with the text and how to write it.
     """
     plain = text.replace("\N{MINUS SIGN}", "-")
     if len(plain) > MAX_CHARACTERS:
-        raise ValueError(f"has {len(plain)} characters: use at most {MAX_CHARACTERS}")
+        sentence = f"has {len(plain)} characters: use at most {MAX_CHARACTERS}"
+        raise NumberError("long", sentence, given=len(plain), most=MAX_CHARACTERS)
     if re.fullmatch(r"[^eE]+[eE][+-]?\d+", plain):
-        raise ValueError("has an exponent: write it out as a decimal, for example 0.001")
+        sentence = "has an exponent: write it out as a decimal, for example 0.001"
+        raise NumberError("exponent", sentence)
     if not _NUMBER.fullmatch(plain):
-        raise ValueError("is no number: write a decimal like -0.2 or a fraction like 1/3")
+        sentence = "is no number: write a decimal like -0.2 or a fraction like 1/3"
+        raise NumberError("number", sentence)
     above, _, below = plain.partition("/")
     if below and not Fraction(below):
-        raise ValueError("divides by zero: write a fraction with another denominator")
+        sentence = "divides by zero: write a fraction with another denominator"
+        raise NumberError("zero", sentence)
     return Fraction(above) / Fraction(below or 1)
 
 
@@ -52,14 +64,21 @@ def parse_matrix(text: str, shape: tuple[int, int]) -> Rows:
     """Read "0.1 -0.2; 0.2 0.1": rows by semicolons, numbers by spaces, every number exact.
 
     Raises:
-        ValueError: names the row and column (from 1), the value and the fix, or both shapes.
+        NumberError: names the row and column (from 1), the value and the fix, or both shapes.
     """
     lines = [line.split() for line in text.strip().rstrip(";").split(";")]
+    rows, columns = shape
     for row, line in enumerate(lines, start=1):
-        if len(line) != shape[1] or len(lines) != shape[0]:
-            raise ValueError(
-                f"{len(lines)} rows, row {row} with {len(line)} numbers, instead of {shape[0]} x "
-                f"{shape[1]}: write {shape[0]} rows parted by ';', each with {shape[1]} numbers"
+        if len(line) != columns or len(lines) != rows:
+            raise NumberError(
+                "shape",
+                f"{len(lines)} rows, row {row} with {len(line)} numbers, instead of {rows} x "
+                f"{columns}: write {rows} rows parted by ';', each with {columns} numbers",
+                given_rows=len(lines),
+                row=row,
+                given=len(line),
+                rows=rows,
+                columns=columns,
             )
     return tuple(
         tuple(_parse_cell(word, row, column) for column, word in enumerate(line, start=1))
@@ -70,9 +89,11 @@ def parse_matrix(text: str, shape: tuple[int, int]) -> Rows:
 def _parse_cell(word: str, row: int, column: int) -> Fraction:
     try:
         return parse_number(word)
-    except ValueError as error:
-        shown = word if len(word) <= 2 * MAX_CHARACTERS else f"{word[: 2 * MAX_CHARACTERS]}..."
-        raise ValueError(f"row {row}, column {column}: '{shown}' {error}") from None
+    except NumberError as error:
+        text = word if len(word) <= 2 * MAX_CHARACTERS else f"{word[: 2 * MAX_CHARACTERS]}..."
+        place = {"row": row, "column": column, "text": text}
+        sentence = f"row {row}, column {column}: '{text}' {error}"
+        raise NumberError(error.code, sentence, **place, **error.values) from None
 
 
 def _decimal_places(value: Fraction) -> int | None:
