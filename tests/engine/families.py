@@ -81,7 +81,6 @@ FAMILIES = {
         glm.Glm4MoeLiteRotaryEmbedding,
         RopeConfig(theta=1e6),
         ours={"d_value": 16},
-        theirs={"head_dim": 8},
     ),
     "LongCat-Flash": Family(
         longcat.LongcatFlashMLA,
@@ -112,7 +111,7 @@ def rope_parameters(rope):
     plain |= {"factor": scaling.factor}
     plain |= {"original_max_position_embeddings": scaling.original_max_position}
     if isinstance(scaling, LongRopeScaling):
-        factors = {"short_factor": list(SHORT), "long_factor": list(LONG)}
+        factors = {n: list(getattr(scaling, n)) for n in ("short_factor", "long_factor")}
         return plain | {"rope_type": "longrope"} | factors
     betas = {"beta_fast": scaling.beta_fast, "beta_slow": scaling.beta_slow}
     magnitudes = {"mscale": scaling.mscale, "mscale_all_dim": scaling.mscale_all_dim}

@@ -41,8 +41,8 @@ def relative(got, wanted):
 
 
 def assert_equals_oracle(trace, expected, names):
-    """The trace has exactly these steps, each equal to the oracle's to 1e-12."""
-    assert set(trace.steps) == set(names)
+    """The trace has exactly these steps in this order, each equal to the oracle's to 1e-12."""
+    assert list(trace.steps) == list(names)
     for name in names:
         np.testing.assert_allclose(
             getattr(trace, name).numpy(), expected[name], rtol=1e-12, atol=1e-12, err_msg=name

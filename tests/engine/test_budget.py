@@ -149,19 +149,19 @@ RUNS = {
     "decode many": Run("decode", MLA, 512, cache=LatentCache),
     "decode many, expanded": Run("decode", MLA, 512, cache=LatentCache, arguments=EXPANDED),
     "decode many, keys": Run("decode", MLA, 512, cache=KVCache),
-    "decode one": Run("decode", MLA, 1, 12, cached=1400, cache=LatentCache),
+    "decode one": Run("decode", MLA, 1, 84, cached=200, cache=LatentCache),
     "decode one, reserved": Run(
-        "decode", PLAIN_MLA, 40, 16, cached=700, cache=LatentCache, capacity=800
+        "decode", PLAIN_MLA, 40, 56, cached=200, cache=LatentCache, capacity=250
     ),
     "decode, reserved, second branch": Run(
-        "decode", PLAIN_MLA, 40, 16, cached=700, cache=LatentCache, capacity=800, branch=True
+        "decode", PLAIN_MLA, 40, 56, cached=200, cache=LatentCache, capacity=250, branch=True
     ),
     "decode one, expanded": Run(
-        "decode", MLA, 1, 12, cached=700, cache=LatentCache, arguments=EXPANDED
+        "decode", MLA, 1, 42, cached=200, cache=LatentCache, arguments=EXPANDED
     ),
-    "decode one, keys": Run("decode", MLA, 1, 12, cached=700, cache=KVCache),
+    "decode one, keys": Run("decode", MLA, 1, 42, cached=200, cache=KVCache),
     "decode one, keys, bfloat16": Run(
-        "decode", MLA, 1, 12, torch.bfloat16, cached=700, cache=KVCache
+        "decode", MLA, 1, 42, torch.bfloat16, cached=200, cache=KVCache
     ),
     "grouped": Run("forward", GQA, 700),
     "grouped, bfloat16": Run("forward", GQA, 700, 2, torch.bfloat16),
@@ -170,7 +170,7 @@ RUNS = {
     "grouped, some": Run("forward", GQA, 2400, arguments=SOME),
     "grouped, MQA": Run("forward", replace(GQA, n_kv_heads=1), 700),
     "grouped, decode many": Run("decode", GQA, 700, cache=KVCache),
-    "grouped, decode one": Run("decode", CAPPED, 1, 16, cached=900, cache=KVCache),
+    "grouped, decode one": Run("decode", CAPPED, 1, 24, cached=300, cache=KVCache),
     "grouped, reserved": Run("decode", GQA, 100, 8, cached=500, cache=KVCache, capacity=700),
 }
 runs = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)

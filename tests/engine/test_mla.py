@@ -1,12 +1,20 @@
 """MLA against the oracle: both forms, every field, drawn and chosen configurations."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mla_engine import LatentConfig, MultiHeadLatentAttention, RopeConfig
+from mla_engine import (
+    GroupedConfig,
+    GroupedQueryAttention,
+    LatentConfig,
+    MultiHeadLatentAttention,
+    RopeConfig,
+)
 from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling
 from tests import reference
 from tests.engine.samples import (
@@ -49,12 +57,19 @@ CHOSEN = {
 }
 
 
+ORDER = {
+    "forward": "h c_Q_pre c_Q q_C q_R_pre q_R c_KV_pre c_KV k_C v_C k_R_pre k_R scores_C scores_R "
+    "attention o u",
+    "forward_absorbed": "h c_Q_pre c_Q q_C q_C_absorbed q_R_pre q_R c_KV_pre c_KV k_R_pre k_R "
+    "scores_C scores_R attention o_latent o u",
+}
+
+
 def fields(config, form):
-    """The steps that the contract promises for this configuration."""
-    names = ["h", "q_C", "c_KV_pre", "c_KV", "scores_C", "attention", "o", "u"]
-    names += ["c_Q_pre", "c_Q"] if config.d_latent_q else []
-    names += ["q_R_pre", "q_R", "k_R_pre", "k_R", "scores_R"] if config.d_rope else []
-    return names + (["k_C", "v_C"] if form == "forward" else ["q_C_absorbed", "o_latent"])
+    """The steps that the contract promises for this configuration, in order of computation."""
+    absent = set() if config.d_latent_q else {"c_Q_pre", "c_Q"}
+    absent |= set() if config.d_rope else {"q_R_pre", "q_R", "k_R_pre", "k_R", "scores_R"}
+    return [name for name in ORDER[form].split() if name not in absent]
 
 
 def check(config, batch, tokens, start, form):
@@ -160,3 +175,29 @@ def test_parameters_are_the_only_truth():
     for form, oracle in FORMS.items():
         expected = oracle(config, arrays(mla), h.numpy())
         assert_equals_oracle(getattr(mla, form)(h), expected, fields(config, form))
+
+
+def test_a_wide_latent_that_copies_its_input_is_mha():
+    """With d_c = d_model and W_DKV the identity, W_UK and W_UV are the W_K and W_V of MHA."""
+    sizes = {"d_model": 6, "n_heads": 2, "d_head": 3}
+    mla = MultiHeadLatentAttention(LatentConfig(**sizes, d_latent_kv=6), dtype=torch.float64)
+    mha = GroupedQueryAttention(GroupedConfig(**sizes, n_kv_heads=2), dtype=torch.float64)
+    mla.W_DKV.copy_(torch.eye(6))
+    for ours, theirs in (("W_UQ", "W_Q"), ("W_UK", "W_K"), ("W_UV", "W_V"), ("W_O", "W_O")):
+        getattr(mla, ours).copy_(getattr(mha, theirs))
+    h = hidden(2, 5, 6)
+    for trace in (mla(h), mla.forward_absorbed(h)):
+        torch.testing.assert_close(trace.attention, mha(h).attention, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(trace.u, mha(h).u, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_trace_is_frozen_and_the_layer_keeps_nothing(form):
+    mla = MultiHeadLatentAttention(LatentConfig(**BASE), dtype=torch.float64)
+    before = dict(vars(mla)), dict(mla.named_parameters())
+    trace = getattr(mla, form)(hidden(1, 3, 6))
+    assert (dict(vars(mla)), dict(mla.named_parameters())) == before
+    assert not list(mla.named_buffers())
+    assert not any(parameter.requires_grad for parameter in mla.parameters())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        trace.u = trace.o

@@ -1,13 +1,13 @@
 """MLA against the attention modules of transformers, with the same weights, in float32."""
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 import torch
 from transformers import DynamicCache
 
-from mla_engine import MultiHeadLatentAttention
+from mla_engine import PRESETS, MultiHeadLatentAttention
 from mla_engine.rope import rotation
 from tests.engine.families import FAMILIES, run_theirs, their_config, their_module
 from tests.engine.samples import hidden, randomized, relative
@@ -31,6 +31,33 @@ def test_equals_the_module(family, start):
     for trace in (mla(h, positions=positions), mla.forward_absorbed(h, positions=positions)):
         assert relative(trace.u, u) < 1e-5
         assert relative(trace.attention, attention) < 1e-5
+
+
+REAL = {
+    "deepseek-v2-lite": "DeepSeek-V2",
+    "deepseek-v3": "DeepSeek-V3",
+    "minicpm3-4b": "MiniCPM3",
+    "glm-4.7-flash": "GLM-4.7-Flash",
+    "longcat-flash-chat": "LongCat-Flash",
+    "mistral-small-4-119b": "Mistral-Small-4",
+    "youtu-llm-2b": "Youtu",
+}
+
+
+@pytest.mark.parametrize(("preset", "family"), REAL.items())
+@torch.no_grad()
+def test_two_heads_of_a_published_model_equal_the_module(preset, family):
+    """Real widths and the preset's own rotation, around position 5,000."""
+    config = replace(PRESETS[preset].config, n_heads=2)
+    sizes = {f.name: getattr(config, f.name) for f in fields(config) if f.name != "rope"}
+    family = replace(FAMILIES[family], rope=config.rope, ours=sizes, theirs={})
+    mla, module = layers(family)
+    h, positions = hidden(1, 8, config.d_model, dtype=torch.float32), torch.arange(5000, 5008)
+    u, attention = run_theirs(family, module, h, positions)
+    trace = mla(h, positions=positions)
+    assert mla.config.scale == pytest.approx(module.scaling, rel=1e-12)
+    assert relative(trace.u, u) < 1e-5
+    assert relative(trace.attention, attention) < 1e-5
 
 
 @families
