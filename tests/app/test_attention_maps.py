@@ -1,0 +1,199 @@
+"""The attention maps' page as a deep link: its pictures and sentences are the engine's numbers."""
+
+import base64
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
+from ui import maps_run, maps_terms, tokens
+from ui.model import SMALL_CONFIG, SMALL_SIZES
+
+PAGE = "pages/attention_maps.py"
+WORDS = ("the", "cat", "sees", "the", "dog")
+SMALL = {"preset": "small", "d_head": "16", "d_value": "16"} | {
+    name: str(size) for name, size in SMALL_SIZES.items()
+}
+GEMMA = replace(PRESETS["gemma-2-9b"].config, d_model=32, d_head=8, d_value=8, sliding_window=3)
+QWEN = replace(PRESETS["qwen3-8b"].config, d_model=32, n_heads=4, n_kv_heads=2, d_head=8, d_value=8)
+LAYERS = {
+    "expanded": (SMALL_CONFIG, "expanded"),
+    "absorbed": (SMALL_CONFIG, "absorbed"),
+    "no rotary part": (replace(SMALL_CONFIG, d_rope=0), "expanded"),
+    "soft cap and window": (replace(GEMMA, softmax_scale=4.0), "grouped"),
+    "QK norm": (QWEN, "grouped"),
+}
+
+
+def engine_trace(config, form, words, seed):
+    """The engine alone, without the page's own layers in between."""
+    h = torch.tensor(tokens.hidden_states(words, seed, config.d_model))[None]
+    if form == "grouped":
+        return GroupedQueryAttention(config, seed=seed)(h)
+    layer = MultiHeadLatentAttention(config, seed=seed)
+    return layer(h) if form == "expanded" else layer.forward_absorbed(h)
+
+
+def drawn(app, chart):
+    """The numbers of the chart `chart`, as they go over the wire."""
+    for element in app.get("plotly_chart"):
+        figure = json.loads(element.proto.spec)
+        if figure["layout"].get("meta", {}).get("chart") == chart:
+            z = figure["data"][0]["z"]
+            shape = [int(side) for side in z["shape"].split(",")]
+            return np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"]).reshape(shape)
+    raise AssertionError(f"no chart {chart}")
+
+
+def share_in_title(app):
+    return float(re.search(r"gives ([\d.e−-]+) %", app.title[0].value)[1])
+
+
+@pytest.mark.parametrize(("variant", "form"), [("mla", "expanded"), ("mla_absorbed", "absorbed")])
+def test_a_link_shows_the_engines_attention(opened, variant, form):
+    text = " ".join(WORDS)
+    link = SMALL | {"map_text": text, "map_head": "2", "map_query": "4", "map_key": "1"}
+    app = opened(PAGE, variant=variant, seed="5", **link)
+    trace = engine_trace(SMALL_CONFIG, form, WORDS, 5)
+    expected = trace.attention[0, 2].numpy()
+    shown = drawn(app, "large")
+    seen = np.tril(np.ones((5, 5), dtype=bool))
+    assert np.array_equal(shown[seen], expected[seen])
+    assert np.isnan(shown[~seen]).all()
+    assert share_in_title(app) == pytest.approx(100 * expected[4, 1], rel=5e-3)
+    content, position = drawn(app, "scores_C"), drawn(app, "scores_R")
+    assert np.array_equal(content[seen], trace.scores_C[0, 2].numpy()[seen])
+    assert np.array_equal(drawn(app, "scores")[seen], (content + position)[seen])
+
+
+def test_temperature_and_mask_are_recomputed_from_the_logits(opened):
+    app = opened(PAGE, **SMALL, map_text=" ".join(WORDS), map_query="1", map_key="3")
+    assert share_in_title(app) == 0
+    app.toggle[0].set_value(False).run()
+    app.select_slider(key="map_temperature:en").set_value(2.0).run()
+    trace = engine_trace(SMALL_CONFIG, "expanded", WORDS, 0)
+    logits = trace.scores_C[0, 0] + trace.scores_R[0, 0]
+    expected = torch.softmax(logits.double() / 2, -1).numpy()
+    assert drawn(app, "large") == pytest.approx(expected, abs=1e-6)
+    assert share_in_title(app) == pytest.approx(100 * expected[1, 3], rel=5e-3)
+    assert app.query_params["map_causal"] == "0"
+
+
+def test_a_head_and_a_tensor_are_chosen_from_lists(opened):
+    app = opened(PAGE, **SMALL, map_text=" ".join(WORDS))
+    app.number_input(key="map_head:en").set_value(3).run()
+    app.selectbox(key="map_tensor:en").set_value("k_C").run()
+    trace = engine_trace(SMALL_CONFIG, "expanded", WORDS, 0)
+    charts = app.get("plotly_chart")
+    z = json.loads(charts[-1].proto.spec)["data"][0]["z"]
+    shown = np.frombuffer(base64.b64decode(z["bdata"]), "f4").reshape(5, 16)
+    assert np.array_equal(shown, trace.k_C[0, :, 3].numpy())
+    assert all(chart.proto.alt for chart in charts)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_mask_on_and_temperature_1_is_the_engines_attention_bit_for_bit(name):
+    config, form = LAYERS[name]
+    run = maps_run.run(config, form, WORDS, 1, tuple(range(config.n_heads)))
+    expected = engine_trace(config, form, WORDS, 1).attention[0].numpy()
+    assert np.array_equal(run.attention(causal=True, temperature=1.0), expected)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_way_of_a_number_adds_up(name):
+    config, form = LAYERS[name]
+    run = maps_run.run(config, form, WORDS, 1, tuple(range(config.n_heads)))
+    shares = run.attention(causal=True, temperature=0.5)
+    found = maps_terms.provenance(run, shares, 1, (4, 3), causal=True, heat=0.5)
+    assert found.exponential / found.total == pytest.approx(shares[1, 4, 3], rel=1e-4)
+    summed = sum(found.scale * part.dot for part in found.parts)
+    if found.cap:
+        assert abs(found.logit) < abs(summed)
+        summed = found.cap * np.tanh(summed / found.cap)
+    assert found.logit == pytest.approx(summed, rel=1e-4)
+    written = sum(part.products[: maps_terms.TERMS].sum() + part.rest for part in found.parts)
+    assert written == pytest.approx(sum(part.dot for part in found.parts))
+
+
+def test_grouped_variants_have_one_kind_of_logits(opened):
+    link = SMALL | {"map_text": " ".join(WORDS), "map_query": "4", "map_key": "2"}
+    app = opened(PAGE, variant="gqa", **link)
+    config = GroupedConfig(
+        d_model=64, n_heads=4, n_kv_heads=2, d_head=16, d_value=16, rope=SMALL_CONFIG.rope
+    )
+    trace = engine_trace(config, "grouped", WORDS, 0)
+    seen = np.tril(np.ones((5, 5), dtype=bool))
+    assert np.array_equal(drawn(app, "scores")[seen], trace.scores[0, 0].numpy()[seen])
+    assert share_in_title(app) == pytest.approx(100 * trace.attention[0, 0, 4, 2].item(), rel=5e-3)
+    assert len(app.get("plotly_chart")) == 5
+
+
+def test_many_generated_tokens_are_pooled_and_the_cell_is_exact(opened):
+    app = opened(PAGE, **SMALL, map_generated="300", map_query="299", map_key="298")
+    words = tokens.generated_words(300)
+    trace = engine_trace(SMALL_CONFIG, "expanded", words, 0)
+    assert drawn(app, "large").shape == (150, 150)
+    expected = 100 * trace.attention[0, 0, 299, 298].item()
+    assert share_in_title(app) == pytest.approx(expected, rel=5e-3)
+
+
+def test_a_masked_cell_says_which_mask_hides_it():
+    run = maps_run.run(*LAYERS["soft cap and window"], WORDS, 1, (0,))
+    shares = run.attention(causal=True, temperature=1.0)
+    later = maps_terms.provenance(run, shares, 0, (1, 3), causal=True, heat=1.0)
+    before_window = maps_terms.provenance(run, shares, 0, (4, 1), causal=True, heat=1.0)
+    assert not later.visible
+    assert later.window is None
+    assert not before_window.visible
+    assert before_window.window == 3
+
+
+def test_a_run_of_some_heads_is_the_same_as_of_all():
+    config = PRESETS["deepseek-v2-lite"].config
+    assert maps_run.block_of_heads(config, 256, 9, 0) == tuple(range(16))
+    assert maps_run.block_of_heads(PRESETS["deepseek-v3"].config, 64, 77, 1) == (77,)
+    few = maps_run.block_of_heads(PRESETS["deepseek-v3"].config, 64, 77, 0)
+    assert 77 in few
+    assert len(few) < 16
+    whole = maps_run.run(SMALL_CONFIG, "expanded", WORDS, 0, (0, 1, 2, 3))
+    part = maps_run.run(SMALL_CONFIG, "expanded", WORDS, 0, (2,))
+    assert np.array_equal(whole.matrix("W_UK", 2), part.matrix("W_UK", 2))
+    assert part.attention(True, 1.0)[0] == pytest.approx(whole.attention(True, 1.0)[2], abs=1e-6)
+
+
+def test_beyond_the_memory_budget_the_page_says_so_and_lives(opened, monkeypatch):
+    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")
+    app = opened(PAGE, **SMALL, seed="77")
+    assert "GiB" in app.error[0].value
+    assert app.select_slider(key="map_temperature:en")
+    assert not app.get("plotly_chart")
+
+
+def test_text_of_any_kind_is_shown_as_typed(opened):
+    text = "<b>bold</b> $x_1$ 😀 مرحبا the the **"
+    app = opened(PAGE, **SMALL, map_text=text, map_query="0", map_key="0")
+    assert "<b>" not in app.title[0].value
+    assert "bold" in app.title[0].value
+    figure = json.loads(app.get("plotly_chart")[1].proto.spec)
+    assert figure["layout"]["yaxis"]["ticktext"][0] == "&lt;b&gt;bold&lt;/b&gt;"
+    assert figure["layout"]["yaxis"]["ticktext"][4:6] == ["the", "the"]
+
+
+def test_a_text_beyond_the_limit_is_refused_and_the_last_one_stays(opened):
+    app = opened(PAGE, **SMALL, map_text="one two")
+    app.text_area(key="map_text:en").set_value("word " * 257).run()
+    assert "257 words" in app.error[0].value
+    assert app.text_area(key="map_text:en").value == "one two"
+    app.text_area(key="map_text:en").set_value("three").run()
+    assert not app.error
+    assert drawn(app, "large").shape == (1, 1)
+
+
+def test_a_link_with_too_long_a_text_says_so(opened):
+    app = opened(PAGE, **SMALL, map_text="x" * 2001)
+    assert app.warning
+    assert drawn(app, "large").shape == (11, 11), "the page's own sentence stands in"
