@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from mla_engine.figures import COLOURS, FlowNode, data_flow
-from mla_engine.figures.flow import BOX_HEIGHT, BOX_WIDTH, CACHED_MARK
+from mla_engine.figures.flow import BOX_HEIGHT, BOX_WIDTH, CACHED_MARK, LAYER_HEIGHT
 from mla_engine.figures.layout import arrange
 
 MLA = {
