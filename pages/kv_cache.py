@@ -11,10 +11,7 @@ from ui.text import count, t
 
 page.setup("kv_cache", sizes=False)
 chosen, scenes, contexts = state.settings(), kv.scenes(), kv.contexts()
-page.title(
-    kv_words.headline(scenes[0]),
-    t("kv_cache.look_log") if chosen["kv_log"] else t("kv_cache.look_linear"),
-)
+page.title(kv_words.headline(scenes[0]), kv_words.look())
 
 left, right, controls = st.columns((4, 4, 2), gap="medium")
 labels = {"kv_left": t("kv_cache.model_left"), "kv_right": t("kv_cache.model_right")}

@@ -13,6 +13,7 @@ import torch
 
 from mla_engine import PRESETS, GroupedConfig, KVCache, LatentCache, LatentConfig, costs
 from mla_engine.presets import Preset
+from ui.compute import queue
 from ui.model import divisors
 from ui.state import settings
 from ui.text import t
@@ -110,7 +111,8 @@ class Scene:
 @st.cache_data(max_entries=512, show_spinner=False)
 def cache_nbytes(config: Config, dtype: str) -> list[int]:
     """Bytes that a real cache of one layer and sequence holds at each length of MEASURED."""
-    return [filled(config, HELD[dtype], tokens).nbytes for tokens in MEASURED]
+    with queue().turn():
+        return [filled(config, HELD[dtype], tokens).nbytes for tokens in MEASURED]
 
 
 def filled(config: Config, dtype: torch.dtype, tokens: int) -> KVCache | LatentCache:

@@ -5,7 +5,7 @@ import pandas as pd
 from mla_engine import GroupedConfig, LatentConfig, costs
 from ui.kv import WIDTHS, Scene
 from ui.state import settings
-from ui.text import count, digits, size, t, times
+from ui.text import count, digits, size, t, tensor, times
 
 TIED = "\N{NO-BREAK SPACE}"
 
@@ -27,6 +27,14 @@ def headline(scene: Scene) -> str:
         mha=shown(mha),
         ratio=times(mha / own),
     )
+
+
+def look() -> str:
+    """What to look at, by the kind of axes."""
+    words = {"latent": tensor("c_KV"), "rope": tensor("k_R")}
+    if settings()["kv_log"]:
+        return t("kv_cache.look_log", **words)
+    return t("kv_cache.look_linear", **words)
 
 
 def numbers(config: GroupedConfig | LatentConfig) -> str:
