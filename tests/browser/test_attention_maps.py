@@ -1,0 +1,87 @@
+"""The attention maps in a real browser: clicks, a slider, Chinese and a reload, numbers checked."""
+
+import re
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from mla_engine import MultiHeadLatentAttention
+from mla_engine.figures import TileGrid
+from tests.browser.conftest import settle
+from ui import tokens
+from ui.model import SMALL_CONFIG, SMALL_SIZES
+
+pytestmark = pytest.mark.browser
+
+WORDS = ("the", "cat", "sees", "the", "dog")
+LINK = {"preset": "small", "map_text": " ".join(WORDS), **SMALL_SIZES}
+
+
+def attention(temperature: float = 1.0) -> torch.Tensor:
+    """The engine's attention [h,t,s] of this link."""
+    h = torch.tensor(tokens.hidden_states(WORDS, 0, SMALL_CONFIG.d_model))[None]
+    trace = MultiHeadLatentAttention(SMALL_CONFIG)(h)
+    return torch.softmax(trace.scores[0].double() / temperature, -1)
+
+
+def click(page: Page, chart: int, across: float, down: float) -> None:
+    """Click the `chart`-th plot at these shares of its width and height."""
+    plot = page.locator(".js-plotly-plot").nth(chart)
+    plot.scroll_into_view_if_needed()
+    area = plot.locator(".nsewdrag").last.bounding_box()
+    x, y = area["x"] + across * area["width"], area["y"] + down * area["height"]
+    page.mouse.move(x, y)
+    page.mouse.click(x, y)
+    settle(page)
+
+
+def setting(page: Page, name: str) -> str:
+    return parse_qs(urlsplit(page.url).query)[name][0]
+
+
+def share(page: Page) -> float:
+    found = re.search(r"([\d.]+)\s?%", page.locator("h1").inner_text())
+    return float(found[1])
+
+
+def test_maps_answer_clicks_slider_language_and_reload(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/attention_maps?{urlencode(LINK)}")
+    settle(page)
+    page.locator(".js-plotly-plot .heatmaplayer image").nth(6).wait_for(state="attached")
+
+    click(page, 1, across=2.5 / 5, down=4.5 / 5)
+    page.wait_for_url("**map_key=2**")
+    expect(page.locator("h1")).to_contain_text("“dog” gives")
+    assert setting(page, "map_query") == "4"
+    assert share(page) == pytest.approx(100 * attention()[0, 4, 2].item(), rel=5e-3)
+    products = page.locator(".terms").first
+    expect(products).to_contain_text("10 more")
+
+    grid = TileGrid.of((4, 5, 5))
+    top, left = grid.corner(3)
+    rows, columns = grid.shape
+    across, down = (left + 2 + 1) / (columns + 1), (top + 2 + 0.5) / (rows + 0.5)
+    click(page, 0, across=across, down=down)
+    page.wait_for_url("**map_head=3**")
+    expect(page.locator("h1")).to_contain_text("In head 3")
+    assert share(page) == pytest.approx(100 * attention()[3, 4, 2].item(), rel=5e-3)
+
+    page.get_by_role("slider", name="Softmax temperature").press("ArrowRight")
+    page.wait_for_url("**map_temperature=1.5**")
+    settle(page)
+    warmer = 100 * attention(1.5)[3, 4, 2].item()
+    expect(page.locator("h1")).to_contain_text(f"{warmer:#.3g} %")
+
+    page.get_by_test_id("stSidebar").get_by_text("中文").click()
+    page.wait_for_url("**lang=zh**")
+    expect(page.locator("h1")).to_contain_text("在第 3 头中")
+    page.reload()
+    settle(page)
+    expect(page.locator("h1")).to_contain_text("在第 3 头中")
+    assert share(page) == pytest.approx(warmer, rel=5e-3)
+    expect(page.get_by_role("slider", name="Softmax 温度")).to_have_attribute(
+        "aria-valuetext", "1.5"
+    )
