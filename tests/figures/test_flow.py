@@ -95,7 +95,7 @@ def test_each_arrow_starts_at_its_source_and_ends_at_its_reader():
         (x0, y0), (x1, y1) = start
         assert y0 == layout.places[a][1] + BOX_HEIGHT / 2
         assert x0 == layout.places[a][0]
-        tip = y1 + fig.data[0].marker.size[2] / 2 / LAYER_HEIGHT  # the head is drawn around y1
+        tip = y1 + fig.data[0].marker.size[1] / 2 / LAYER_HEIGHT  # the head is drawn around y1
         assert tip == pytest.approx(layout.places[b][1] - BOX_HEIGHT / 2, abs=1e-12)
         assert abs(x1 - layout.places[b][0]) <= BOX_WIDTH / 2
         ends.append((a, b))
