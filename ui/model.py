@@ -117,10 +117,16 @@ def not_modelled(key: str) -> str:
     return t("common.not_modelled", name=preset_name(key), gaps="; ".join(gaps))
 
 
-def mend() -> None:
-    """Bring n_kv_heads to the nearest divisor of n_heads, which other settings may have changed."""
+def mend() -> list[state.Note]:
+    """Bring n_kv_heads to the nearest divisor of n_heads; a note if a link asked for another."""
     s = state.settings()
-    s["n_kv_heads"] = min(divisors(s["n_heads"]), key=lambda g: abs(g - s["n_kv_heads"]))
+    wanted = s["n_kv_heads"]
+    nearest = min(divisors(s["n_heads"]), key=lambda g: abs(g - wanted))
+    if nearest == wanted:
+        return []
+    asked = "n_kv_heads" in st.query_params
+    state.change(n_kv_heads=nearest)
+    return [state.Note("n_kv_heads", str(wanted), nearest)] if asked else []
 
 
 def size_controls() -> None:

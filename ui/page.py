@@ -24,8 +24,7 @@ def setup(page: str, *, sizes: bool = True) -> None:
     """Begin a page; with `sizes` the sidebar has the preset picker and the size sliders."""
     st.set_page_config(page_title="MLA Explorer", page_icon=":material/grid_on:", layout="wide")
     state.follow()
-    notes = state.read(page)
-    model.mend()
+    notes = state.read(page) + model.mend()
     st.html(STYLE)
     compute.warm_up()
     with st.sidebar:
