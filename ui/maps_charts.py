@@ -13,7 +13,7 @@ from mla_engine import figures
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from ui import maps_terms, state
-from ui.maps import View
+from ui.maps import View, short
 from ui.text import count, digits, t, tensor
 
 LARGE, PANEL = 560, 430  # pixels
@@ -106,7 +106,7 @@ def origin(view: View) -> None:
         with column:
             st.html(maps_terms.table(part))
             st.markdown(maps_terms.scaled(part, found), unsafe_allow_html=True)
-    words = view.run.words[view.query], view.run.words[view.key]
+    words = (short(view.run.words[place]) for place in (view.query, view.key))
     for line in maps_terms.steps(found, *words):
         st.markdown(line, unsafe_allow_html=True)
 
@@ -128,7 +128,7 @@ def intermediates(view: View) -> None:
     st.latex(f"{symbol.latex} = {formula}" if formula else symbol.latex)
     fig = figures.tensor_map(
         matrix,
-        axes=letters,
+        axes=tuple(t(f"attention_maps.axis_{letter}") if letter else "" for letter in letters),
         name=symbol_html(chosen),
         rows=names[0],
         columns=names[1],
@@ -163,8 +163,9 @@ def _largest(matrix: np.ndarray) -> float:
 
 def caption(view: View) -> str:
     """How many heads and tokens were run."""
-    key = "run_all" if len(view.run.heads) == view.run.config.n_heads else "run_some"
     first, last = view.run.heads[0], view.run.heads[-1]
+    every = len(view.run.heads) == view.run.config.n_heads
+    key = "run_all" if every else "run_one" if first == last else "run_some"
     return t(f"attention_maps.{key}", first=count(first), last=count(last), **view.facts)
 
 
