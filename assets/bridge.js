@@ -19,6 +19,7 @@ export default function ({ data, setTriggerValue }) {
     if (event.key.startsWith("Arrow") && !free) return;
     event.preventDefault();
     event.stopPropagation();
+    if (focus && focus.tagName === "INPUT") focus.blur(); // a text box hands over what was typed
     setTriggerValue("step", steps[event.key]);
   };
   attach();

@@ -11,7 +11,7 @@ here = stepper.scene()
 stepper.listen(here)
 page.title(here.title, t("worked_example.look"))
 
-variant, completed, moves, scrubber = st.columns([2, 3, 3, 4], vertical_alignment="bottom")
+variant, completed, moves, scrubber = st.columns([2, 4, 5, 4], vertical_alignment="bottom")
 with variant:
     state.control(
         st.segmented_control,
@@ -36,10 +36,10 @@ with moves, st.container(horizontal=True, gap="small"):
     icons |= {"next": "chevron_right", "last": "last_page"}
     for name, (act, nowhere) in stepper.buttons(here).items():
         st.button(
-            "",
+            t(f"worked_example.{name}"),
             icon=f":material/{icons[name]}:",
             key=f"we_{name}",
-            help=t(f"worked_example.{name}"),
+            help=t(f"worked_example.{name}_help"),
             on_click=act,
             disabled=nowhere,
         )

@@ -33,7 +33,7 @@ def input_box(name: str) -> None:
         state.change(**{setting: "" if canonical == original else canonical})
 
     rows, columns = len(original.split(";")), len(original.split(";")[0].split())
-    label = t("worked_example.matrix", name=name.replace("_", r"\_"), rows=rows, columns=columns)
+    label = t("worked_example.matrix", name=name, rows=rows, columns=columns)
     if name not in worked_example.INPUTS["mla"] + worked_example.INPUTS["mha"]:
         label = f"{label} · {t('worked_example.ours')}"
     st.text_input(label, max_chars=400, key=key, on_change=keep)

@@ -1,0 +1,107 @@
+"""The worked example in a real browser: clicker keys, clicks, language, reload, the numbers."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mla_engine import worked_example
+from mla_engine.worked_example import Step
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+STEPS = worked_example.steps("mla")
+
+
+def shown(page: Page, step: Step) -> None:
+    """The result on the screen is the engine's, cell by cell."""
+    numbers = [worked_example.show(value) for row in step.result.rows for value in row]
+    expect(page.locator(".matrix.result button")).to_have_text(numbers)
+
+
+def at_step(page: Page, n: int) -> None:
+    """The heading says step n, and the result is that step's."""
+    expect(page.locator("h3")).to_contain_text(f"{n} of {len(STEPS)}: ")
+    shown(page, STEPS[n - 1])
+
+
+def top(page: Page, selector: str) -> float:
+    return page.locator(selector).bounding_box()["y"]
+
+
+def test_the_whole_example_by_keyboard_click_language_and_reload(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/worked_example")
+    settle(page)
+    at_step(page, 1)
+    place_of_terms = top(page, ".written")
+    slider = page.get_by_role("slider")
+    for n in range(2, len(STEPS) + 1):
+        if n % 2:  # as a lecturer who has just used the scrubber
+            slider.focus()
+        page.keyboard.press("PageDown")
+        at_step(page, n)
+        assert top(page, ".written") == pytest.approx(place_of_terms, abs=1), "the terms jumped"
+    page.keyboard.press("PageDown")
+    page.keyboard.press("PageUp")
+    at_step(page, len(STEPS) - 1)
+
+    slider.evaluate("node => node.blur()")
+    page.keyboard.press("ArrowLeft")
+    at_step(page, len(STEPS) - 2)
+    page.get_by_role("button", name="First").click()
+    at_step(page, 1)
+    page.get_by_role("button", name="Next").click()
+    at_step(page, 2)
+
+    page.locator("[data-cell='2,1']").click()
+    written = page.locator(".written .terms")
+    expect(written).to_contain_text(STEPS[1].terms(1, 0))
+    expect(page.locator(".matrix.result .chosen")).to_have_text(
+        worked_example.show(STEPS[1].result.rows[1][0])
+    )
+    expect(page.locator(".matrix.operand .used")).to_have_count(8)
+    expect(page.locator(".matrix.printed td")).to_have_text(["0.08≠", "0.02≠"])
+
+    page.get_by_text("中文").click()
+    expect(page.locator("h3")).to_contain_text("第 2 步")
+    settle(page)
+    page.reload()
+    settle(page)
+    expect(page.locator("h3")).to_contain_text("第 2 步")
+    expect(written).to_contain_text(STEPS[1].terms(1, 0))
+    shown(page, STEPS[1])
+    assert "we_step=2" in page.url
+    assert "we_row=2" in page.url
+
+
+def test_edit_stays_after_reload_and_fits_a_phone(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/worked_example?we_step=5&lang=en")
+    settle(page)
+    page.get_by_text("Put in your own numbers").click()
+    box = page.get_by_label("W_UK (4 × 2)")
+    box.fill("1 0; 0 1; 1/3 1; 0 0.5")
+    box.press("PageDown")  # a single line steps and keeps what was typed
+    expect(page.locator("h3")).to_contain_text("6 of 22")
+    page.keyboard.press("PageUp")
+    inputs = {"W_UK": worked_example.read("W_UK", "1 0;0 1;1/3 1;0 1/2")}
+    changed = worked_example.steps("mla", inputs)
+    shown(page, changed[4])
+
+    box.fill("1 0; 0 z")
+    box.press("Enter")
+    error = page.get_by_test_id("stAlert")
+    expect(error).to_contain_text("W_UK has 2 rows, row 1 with 2 numbers; write 4 rows")
+    shown(page, changed[4])
+    page.reload()
+    settle(page)
+    shown(page, changed[4])
+    for step in (1, 5, 12, 17, len(STEPS)):
+        page.goto(f"{app_url}/worked_example?we_step={step}&lang=en")
+        settle(page)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        ends = "cells => Math.max(...cells.map(cell => cell.getBoundingClientRect().right))"
+        assert width <= 390
+        assert page.locator(".board td").evaluate_all(ends) <= 390
