@@ -72,5 +72,5 @@ with st.expander(t("kv_cache.sources")):
     for scene in scenes:
         st.markdown(f"**{scene.preset.name}** {kv_words.notes(scene)}")
         st.caption(scene.preset.source)
-st.download_button(t("kv_cache.download"), partial(kv.download, scenes), "kv_cache.csv", "text/csv")
+page.download(partial(kv.download, scenes), "kv_cache.csv")
 page.footer("kv_cache")

@@ -149,8 +149,8 @@ def limits() -> tuple[float, float]:
     return (min(ends) / 2, max(ends) * 2) if settings()["kv_log"] else (0, max(ends) * 1.05)
 
 
-def download(scenes: tuple[Scene, ...]) -> bytes:
-    """Every curve as CSV, numbers as numbers.
+def download(scenes: tuple[Scene, ...]) -> pd.DataFrame:
+    """Every curve as a table, numbers as numbers.
 
     In codes, not in the reader's words: a download is made outside the session, with no settings.
     """
@@ -171,5 +171,4 @@ def download(scenes: tuple[Scene, ...]) -> bytes:
         for way, config in scene.ways.items()
         for tokens in CONTEXTS
     ]
-    table = pd.DataFrame(rows).astype({"kv_heads": "Int64"})
-    return table.to_csv(index=False).encode("utf-8-sig")
+    return pd.DataFrame(rows).astype({"kv_heads": "Int64"})
