@@ -3,11 +3,14 @@
 Installed with the extra `[figures]`. Colours, sizes and labels come from `theme`.
 """
 
+from mla_engine.figures.curves import curves
 from mla_engine.figures.flow import FlowNode, data_flow
 from mla_engine.figures.heatmap import attention_map, score_map, shared_limit, tensor_map
 from mla_engine.figures.lines import UNITS, cache_growth
+from mla_engine.figures.marks import mark_cells
 from mla_engine.figures.theme import COLOURS, symbol_html
 from mla_engine.figures.tiles import TileGrid, head_tiles
+from mla_engine.figures.turning import turning_pair
 
 __all__ = [
     "COLOURS",
@@ -16,10 +19,13 @@ __all__ = [
     "TileGrid",
     "attention_map",
     "cache_growth",
+    "curves",
     "data_flow",
     "head_tiles",
+    "mark_cells",
     "score_map",
     "shared_limit",
     "symbol_html",
     "tensor_map",
+    "turning_pair",
 ]

@@ -1,0 +1,75 @@
+"""Lines over whole numbers: frequencies of the pairs, change with the distance."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+
+HEIGHT = 460
+# Colour is never the only sign.
+STYLES = (("query", "dash", "circle"), ("rope", "solid", "square"))
+
+
+def curves(
+    x: Sequence[int],
+    lines: Mapping[str, np.ndarray],
+    *,
+    titles: tuple[str, str],
+    log: bool = False,
+    band: tuple[float, float] | None = None,
+    at: int | None = None,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Each line's numbers [len(x)] over x.
+
+    Args:
+        x: ascending.
+        lines: name -> numbers, above 0 where `log`; up to two, in the order of the legend.
+        titles: of the axes.
+        log: the y axis is logarithmic.
+        band: a stretch of x to shade.
+        at: a place of x to mark by an upright line.
+        height: pixels.
+
+    Raises:
+        ValueError: more lines than there are styles.
+    """
+    if len(lines) > len(STYLES):
+        raise ValueError(f"{len(lines)} lines: there are styles for {len(STYLES)}")
+    traces = [
+        go.Scatter(
+            x=np.asarray(x),
+            y=np.asarray(numbers, dtype=np.float64),
+            name=name,
+            mode="lines+markers",
+            line={"color": COLOURS[role], "dash": dash, "width": 4},
+            marker={"symbol": symbol, "size": 8},
+            hovertemplate=f"{name}<br>{titles[0]} %{{x}}<br>%{{y:.4g}}<extra></extra>",
+        )
+        for (name, numbers), (role, dash, symbol) in zip(lines.items(), STYLES, strict=False)
+    ]
+    fig = figure(traces, height=height)
+    if band:
+        fig.add_vrect(
+            x0=band[0], x1=band[1], fillcolor=MASKED, opacity=0.25, line_width=0, layer="below"
+        )
+    if at is not None:
+        fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
+    fig.update_xaxes(title_text=titles[0], fixedrange=True, nticks=9)
+    fig.update_yaxes(
+        title_text=titles[1],
+        fixedrange=True,
+        type="log" if log else "linear",
+        dtick=1 if log else None,
+        exponentformat="power",
+        rangemode="normal" if log else "tozero",
+    )
+    fig.update_layout(
+        margin={"t": 44},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        legend_font_size=FONT_SIZE,
+        showlegend=True,
+    )
+    return fig
