@@ -1,0 +1,45 @@
+"""Words become tokens, tokens become vectors: equal ones equal, within the stated limits."""
+
+import numpy as np
+import pytest
+
+from ui import tokens
+
+
+def test_words_are_split_and_chinese_characters_stand_alone():
+    assert tokens.words_of("the cat\n\tthe  <b>") == ("the", "cat", "the", "<b>")
+    assert tokens.words_of("小猫 cat了") == ("小", "猫", "cat", "了")
+    assert tokens.words_of("$x_1$ 😀 مرحبا 2024") == ("$x_1$", "😀", "مرحبا", "2024")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [(" \n", "no_words"), ("x" * 2001, "too_long"), ("w " * 257, "too_many")],
+)
+def test_text_beyond_the_limits_is_refused(text, key):
+    with pytest.raises(tokens.TextError) as refused:
+        tokens.words_of(text)
+    assert refused.value.key == key
+
+
+def test_text_at_the_limits_is_taken():
+    assert len(tokens.words_of("w " * 256)) == 256
+    assert len(tokens.words_of("x" * 2000)) == 1
+    assert tokens.sentence("") == ""
+
+
+def test_equal_words_get_equal_vectors_wherever_they_stand():
+    h = tokens.hidden_states(("the", "cat", "the"), 0, 64)
+    assert h.dtype == np.float32
+    assert np.array_equal(h[0], h[2])
+    assert not np.array_equal(h[0], h[1])
+    assert np.array_equal(tokens.hidden_states(("cat",), 0, 64)[0], h[1])
+    assert not np.array_equal(tokens.hidden_states(("cat",), 1, 64)[0], h[1])
+    assert abs(tokens.hidden_states(("cat",), 0, 10_000).std() - 1) < 0.05
+
+
+def test_made_up_words_repeat_and_a_longer_list_continues_a_shorter():
+    words = tokens.generated_words(256)
+    assert len(words) == 256
+    assert len(set(words)) < 256
+    assert words[:16] == tokens.generated_words(16)
