@@ -1,0 +1,79 @@
+"""How far the two forms of MLA are apart, and each from the truth, in every number format.
+
+Over the same weights both forms compute the same function; what differs is the rounding.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mla_engine import checks
+from mla_engine.config import LatentConfig
+from mla_engine.mla import MultiHeadLatentAttention
+
+DTYPES = (torch.float64, torch.float32, torch.bfloat16)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Agreement:
+    """The outputs of both forms in one format, float64 copies [b,t,d]."""
+
+    expanded: Tensor
+    absorbed: Tensor
+    exact: Tensor  # the expanded form in float64
+
+    @property
+    def difference(self) -> Tensor:
+        """absorbed - expanded [b,t,d]."""
+        return self.absorbed - self.expanded
+
+    @property
+    def between(self) -> float:
+        """Relative RMS difference of the two forms."""
+        return relative_error(self.absorbed, self.expanded)
+
+    @property
+    def errors(self) -> tuple[float, float]:
+        """Relative RMS error of the expanded and of the absorbed form against float64."""
+        return tuple(relative_error(u, self.exact) for u in (self.expanded, self.absorbed))
+
+
+def relative_error(got: Tensor, wanted: Tensor) -> float:
+    """|got - wanted| / |wanted| over all elements, in float64; 0 where both are zero."""
+    got, wanted = got.double(), wanted.double()
+    off = float(torch.linalg.vector_norm(got - wanted))
+    return off / float(torch.linalg.vector_norm(wanted)) if off else 0.0
+
+
+def agreement(
+    config: LatentConfig,
+    h: Tensor,
+    *,
+    seed: int = 0,
+    heads: Iterable[int] | None = None,
+    device: torch.device | str = "cpu",
+) -> dict[torch.dtype, Agreement]:
+    """Both forms in float64, float32 and bfloat16 over the same weights and hidden states.
+
+    Args:
+        config: the layer.
+        h: hidden states [b,t,d]; each format gets them rounded to itself.
+        seed: of the weights.
+        heads: global numbers of the heads to run; u is the sum over these.
+        device: where to run.
+
+    Raises:
+        ValueError, MemoryBudgetError: as the layer does.
+    """
+    checks.kind("h", h, Tensor, "a tensor [b, t, d]")
+    heads = None if heads is None else tuple(heads)
+    found: dict[torch.dtype, Agreement] = {}
+    for dtype in DTYPES:  # one layer alive at a time
+        mla = MultiHeadLatentAttention(config, seed=seed, heads=heads, dtype=dtype, device=device)
+        own = h.to(device, dtype)
+        expanded, absorbed = mla(own).u.double(), mla.forward_absorbed(own).u.double()
+        exact = found[torch.float64].exact if found else expanded
+        found[dtype] = Agreement(expanded=expanded, absorbed=absorbed, exact=exact)
+    return found

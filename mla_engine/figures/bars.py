@@ -1,0 +1,122 @@
+"""Bars: a few named amounts beside each other, stacked from their parts or in groups."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+
+# Colour is never the only sign: each part has a pattern of its own.
+PATTERNS = ("", "/", ".", "x")
+ROLES = ("latent", "key", "query", "value")
+FADED = 0.4
+HEIGHT = 260
+LEGEND_HEIGHT = 44
+
+
+def bars(
+    names: Sequence[str],
+    parts: Mapping[str, Sequence[float]],
+    *,
+    axis: str = "",
+    stacked: bool = True,
+    log: bool = False,
+    chosen: int | None = None,
+    roles: Sequence[str] = ROLES,
+    totals: Sequence[str] | None = None,
+    limits: tuple[float, float] | None = None,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Lying bars, one row a name, read from the top.
+
+    Args:
+        names: what the rows are called, in Plotly's text.
+        parts: name of a part -> its amount in each row; on a log axis above 0.
+        axis: title of the axis of amounts.
+        stacked: parts end to end; otherwise beside one another.
+        log: logarithmic axis, for bars beside one another.
+        chosen: the row to stress; the others fade.
+        roles: what picks the colour of each part.
+        totals: a text at the end of each row; longer bars leave room for it.
+        limits: ends of the axis, for charts to be compared.
+        height: pixels.
+
+    Raises:
+        ValueError: stacked parts on a logarithmic axis, whose lengths would mean nothing.
+    """
+    if stacked and log:
+        raise ValueError("stacked parts need a linear axis: choose stacked=False or log=False")
+    opacity = [1.0 if chosen in (None, row) else FADED for row in range(len(names))]
+    traces = [
+        go.Bar(
+            y=list(range(len(names))),
+            x=np.asarray(amounts, dtype=np.float64),
+            name=part,
+            orientation="h",
+            marker={
+                "color": COLOURS[role],
+                "opacity": opacity,
+                "pattern": {"shape": pattern, "solidity": 0.25},
+            },
+            customdata=list(names),
+            hovertemplate=f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>",
+        )
+        for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
+    ]
+    fig = figure(traces, height=height)
+    ends = limits or (None, _longest(parts, stacked) * (1.35 if totals else 1.05))
+    fig.update_xaxes(
+        title_text=axis,
+        type="log" if log else "linear",
+        range=None if log and not limits else _range(ends, log),
+        fixedrange=True,
+        nticks=6,
+        tickformat=".0e" if log else "~s",
+        gridcolor=MASKED,
+    )
+    rows = {"tickvals": list(range(len(names))), "ticktext": list(names)}
+    fig.update_yaxes(range=[len(names) - 0.5, -0.5], fixedrange=True, showgrid=False, **rows)
+    if totals:
+        _write_totals(fig, parts, totals)
+    fig.update_layout(
+        barmode="stack" if stacked else "group",
+        bargap=0.3,
+        margin={"t": LEGEND_HEIGHT},
+        showlegend=len(parts) > 1,
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": FONT_SIZE},
+        },
+    )
+    return fig
+
+
+def _longest(parts: Mapping[str, Sequence[float]], stacked: bool) -> float:
+    amounts = np.asarray(list(parts.values()), dtype=np.float64)
+    return float((amounts.sum(0) if stacked else amounts).max()) or 1.0
+
+
+def _range(ends: tuple[float | None, float], log: bool) -> list[float]:
+    low, high = ends
+    return [float(np.log10(low)), float(np.log10(high))] if log else [low or 0.0, high]
+
+
+def _write_totals(
+    fig: go.Figure, parts: Mapping[str, Sequence[float]], totals: Sequence[str]
+) -> None:
+    ends = np.asarray(list(parts.values()), dtype=np.float64).sum(0)
+    fig.add_scatter(
+        x=ends,
+        y=list(range(len(totals))),
+        mode="text",
+        text=[f" {total}" for total in totals],
+        textposition="middle right",
+        textfont={"size": FONT_SIZE},
+        hoverinfo="skip",
+        showlegend=False,
+        cliponaxis=False,
+    )

@@ -1,0 +1,114 @@
+"""Merging too much: all heads into one matrix, or an up-projection with its down-projection.
+
+The first forgets that each head has attention of its own; the second that an RMSNorm stands
+between the two, whose divisor depends on the token, so that no constant matrix holds it.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor, einsum
+
+from mla_engine import checks
+from mla_engine.agreement import relative_error
+from mla_engine.mla import MultiHeadLatentAttention
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeadsInOne:
+    """What one matrix for all heads gives, beside what each head has."""
+
+    scores: Tensor  # scaled content logits of each head [b,h,t,s]
+    scores_one: Tensor  # the only ones that W_UQ^T W_UK over all heads can give [b,t,s]
+    u: Tensor  # [b,t,d]
+    u_one: Tensor  # W_O W_UV over all heads, on the latents as head h mixes them [b,h,t,d]
+
+    @property
+    def scores_error(self) -> float:
+        """Relative RMS error, the one map in the place of every head's."""
+        return relative_error(self.scores_one.unsqueeze(1).expand_as(self.scores), self.scores)
+
+    @property
+    def sum_error(self) -> float:
+        """Relative RMS distance of the one map from the sum of all heads' maps."""
+        return relative_error(self.scores_one, self.scores.sum(1))
+
+    @property
+    def u_errors(self) -> list[float]:
+        """Relative RMS error of the output, for each head whose mixing is taken."""
+        return [relative_error(u, self.u) for u in self.u_one.unbind(1)]
+
+
+def heads_in_one(mla: MultiHeadLatentAttention, h: Tensor) -> HeadsInOne:
+    """Merge all heads of a layer into one W_QK [l,c] and one W_VO [d,c].
+
+    Args:
+        mla: the layer, with the heads it was built with.
+        h: hidden states [b,t,d].
+
+    Raises:
+        ValueError, MemoryBudgetError: as the layer's call.
+    """
+    checks.kind("mla", mla, MultiHeadLatentAttention, "a MultiHeadLatentAttention")
+    trace, config = mla(h), mla.config
+    source = h if trace.c_Q is None else trace.c_Q
+    for_scores = mla.W_UQ.flatten(0, 1).T @ mla.W_UK.flatten(0, 1)
+    for_output = mla.W_O.flatten(1) @ mla.W_UV.flatten(0, 1)
+    scores_one = einsum("btl,lc,bsc->bts", source, for_scores, trace.c_KV)
+    mixed = einsum("bhts,bsc->bhtc", trace.attention, trace.c_KV)
+    return HeadsInOne(
+        scores=trace.scores_C,
+        scores_one=scores_one * (config.scale * config.q_latent_scale),
+        u=trace.u,
+        u_one=einsum("bhtc,dc->bhtd", mixed, for_output),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PastTheNorm:
+    """Keys and queries from one constant matrix, beside the right ones."""
+
+    keys: Tensor  # k_C [b,s,h,k]
+    keys_merged: Tensor  # (W_UK W_DKV) h [b,s,h,k]
+    queries: Tensor  # q_C [b,t,h,k]
+    queries_merged: Tensor | None  # (W_UQ W_DQ) h [b,t,h,k], None without query compression
+
+    @property
+    def key_error(self) -> float:
+        """Relative RMS error of the keys."""
+        return relative_error(self.keys_merged, self.keys)
+
+    @property
+    def query_error(self) -> float | None:
+        """Relative RMS error of the queries."""
+        merged = self.queries_merged
+        return None if merged is None else relative_error(merged, self.queries)
+
+
+def past_the_norm(mla: MultiHeadLatentAttention, h: Tensor) -> PastTheNorm:
+    """Go from h to keys by W_UK W_DKV and to queries by W_UQ W_DQ, the norm left out.
+
+    All that is constant is merged: the norm's weight and the latent scales too.
+
+    Args:
+        mla: the layer, with the heads it was built with.
+        h: hidden states [b,t,d].
+
+    Raises:
+        ValueError, MemoryBudgetError: as the layer's call.
+    """
+    checks.kind("mla", mla, MultiHeadLatentAttention, "a MultiHeadLatentAttention")
+    trace, config = mla(h), mla.config
+    keys = _straight(h, mla.W_UK, mla.c_KV_norm, mla.W_DKV, mla.b_DKV) * config.kv_latent_scale
+    queries = None
+    if mla.W_DQ is not None:
+        queries = _straight(h, mla.W_UQ, mla.c_Q_norm, mla.W_DQ, mla.b_DQ) * config.q_latent_scale
+    return PastTheNorm(keys=trace.k_C, keys_merged=keys, queries=trace.q_C, queries_merged=queries)
+
+
+def _straight(
+    h: Tensor, up: Tensor, norm: Tensor | None, down: Tensor, bias: Tensor | None
+) -> Tensor:
+    """(up diag(norm) down) h + up diag(norm) bias."""
+    up = up if norm is None else up * norm
+    straight = einsum("btd,hkd->bthk", h, einsum("hkc,cd->hkd", up, down))
+    return straight if bias is None else straight + einsum("hkc,c->hk", up, bias)
