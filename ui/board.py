@@ -8,8 +8,8 @@ from mla_engine.worked_example import Matrix, Step, show
 from ui.text import t
 
 Places = frozenset[tuple[int, int]]
-_ROLE = {"rotation": "rope", "n_heads": "weight", "cache": "latent"}
-_WORDS = ("rotation", "cache")  # names that are no symbols
+_ROLE = {"rotation": "rope", "cache_mla": "latent", "cache_mha": "key"}
+_WORDS = ("rotation", "cache_mha", "cache_mla", "cache_ratio")  # names that are no symbols
 
 
 def name_html(name: str) -> str:

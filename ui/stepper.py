@@ -1,5 +1,6 @@
-"""The worked example's stepper: which step and cell are shown, the reader's own matrices, files."""
+"""The worked example's stepper: which step and cell are shown, and how to move."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -60,7 +61,7 @@ class Scene:
         """The chosen cell written out, or what is missing to compute it."""
         written = self.step.terms(*self.chosen)
         if written:
-            return written
+            return re.sub(r"e\^(\([^)]*\)|[\d.x]+)", r"e<sup>\1</sup>", written)
         names = {"position": t("worked_example.the_position")}
         missing = ", ".join(names.get(name, name) for name in self.step.missing)
         return t("worked_example.not_computable", missing=missing)

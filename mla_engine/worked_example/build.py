@@ -184,7 +184,7 @@ def count(
     operands = tuple(Matrix(name, ((Fraction(size),),), ("", "")) for name, size in sizes.items())
     used = frozenset((index, 0, 0) for index in range(len(operands)))
     cells = ((Cell(Fraction(value), f"{text} = {value}", used),),)
-    return Step(key, "cache", formula, operands, cells, ("", ""), **more)
+    return Step(key, key, formula, operands, cells, ("", ""), **more)
 
 
 def ratio(key: str, formula: str, above: Matrix, below: Matrix, **more: object) -> Step:
@@ -193,4 +193,4 @@ def ratio(key: str, formula: str, above: Matrix, below: Matrix, **more: object) 
     cell = Cell(
         a / b, equation(f"{factor(a)} / {factor(b)}", a / b), frozenset({(0, 0, 0), (1, 0, 0)})
     )
-    return Step(key, "cache", formula, (above, below), ((cell,),), ("", ""), **more)
+    return Step(key, key, formula, (above, below), ((cell,),), ("", ""), **more)
