@@ -3,11 +3,14 @@
 Installed with the extra `[figures]`. Colours, sizes and labels come from `theme`.
 """
 
+from mla_engine.figures.bars import bars
+from mla_engine.figures.brackets import Block, bracketed
 from mla_engine.figures.curves import curves
 from mla_engine.figures.flow import FlowNode, data_flow
 from mla_engine.figures.heatmap import attention_map, score_map, shared_limit, tensor_map
 from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.marks import mark_cells
+from mla_engine.figures.spectra import spectrum
 from mla_engine.figures.theme import COLOURS, symbol_html
 from mla_engine.figures.tiles import TileGrid, head_tiles
 from mla_engine.figures.turning import turning_pair
@@ -15,9 +18,12 @@ from mla_engine.figures.turning import turning_pair
 __all__ = [
     "COLOURS",
     "UNITS",
+    "Block",
     "FlowNode",
     "TileGrid",
     "attention_map",
+    "bars",
+    "bracketed",
     "cache_growth",
     "curves",
     "data_flow",
@@ -25,6 +31,7 @@ __all__ = [
     "mark_cells",
     "score_map",
     "shared_limit",
+    "spectrum",
     "symbol_html",
     "tensor_map",
     "turning_pair",

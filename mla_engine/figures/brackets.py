@@ -102,9 +102,10 @@ def _bracket(fig: go.Figure, first: int) -> None:
     """A pair of brackets around two neighbouring places of the first line."""
     top, bottom = -0.4, 0.36
     for edge, inwards in ((first - 0.47, 0.09), (first + 1.47, -0.09)):
+        inner = edge + inwards
         fig.add_shape(
             type="path",
-            path=f"M{edge + inwards},{top} L{edge},{top} L{edge},{bottom} L{edge + inwards},{bottom}",
+            path=f"M{inner},{top} L{edge},{top} L{edge},{bottom} L{inner},{bottom}",
             line={"color": COLOURS["output"], "width": BRACKET_WIDTH},
             name="bracket",
         )
