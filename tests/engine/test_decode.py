@@ -1,9 +1,12 @@
 """Decoding against prefill: every split, every form, shared and reserved caches."""
 
+import itertools
 from dataclasses import dataclass
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mla_engine import (
     GroupedConfig,
@@ -14,7 +17,7 @@ from mla_engine import (
     MultiHeadLatentAttention,
     RopeConfig,
 )
-from tests.engine.samples import YARN, hidden, randomized
+from tests.engine.samples import YARN, grouped_configs, hidden, latent_configs, randomized
 
 TOKENS = 12
 MLA = LatentConfig(
@@ -231,3 +234,17 @@ def test_positions_continue_from_the_cache_or_are_given(way):
     for rows in (slice(0, 5), slice(5, 6), slice(6, None)):
         trace, cache = layer.decode(h[:, rows], cache, positions=positions[rows], **form)
         close(trace.u, full.u[:, rows])
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(config=latent_configs() | grouped_configs(), cuts=st.sets(st.integers(1, 6)))
+def test_drawn_configurations_decode_as_they_prefill(config, cuts):
+    latent = isinstance(config, LatentConfig)
+    h, edges = hidden(2, 7, config.d_model), [0, *sorted(cuts), 7]
+    for cache in (LatentCache, KVCache) if latent else (KVCache,):
+        way = Way(config, cache)
+        layer, held = way.layer(), poisoned(way.empty(capacity=9))
+        full = layer(h)
+        for first, last in itertools.pairwise(edges):
+            trace, held = way.step(layer, h[:, first:last], held)
+            assert_rows_of(trace, full, first, last)
