@@ -48,12 +48,11 @@ def data_flow(
     """
     layout = arrange([node.code for node in nodes], edges)
     fig = figure([_arrows(layout), *_texts(nodes, layout, words)], height=_height(layout))
-    for node in nodes:
-        _box(fig, node, *layout.places[node.code])
     hidden = {"visible": False, "fixedrange": True}
     fig.update_xaxes(range=[0, layout.width], **hidden)
     fig.update_yaxes(range=[layout.depth, -0.5], **hidden)
-    fig.update_layout(showlegend=False, hovermode="closest", margin={"l": 0, "r": 0})
+    boxes = [_box(node, *layout.places[node.code]) for node in nodes]
+    fig.update_layout(shapes=boxes, showlegend=False, hovermode="closest", margin={"l": 0, "r": 0})
     return fig
 
 
@@ -61,19 +60,20 @@ def _height(layout: Layout) -> int:
     return (layout.depth * 2 + 1) * LAYER_HEIGHT // 2 + 16
 
 
-def _box(fig: go.Figure, node: FlowNode, x: float, depth: int) -> None:
-    red, green, blue = (int(COLOURS[node.role][i : i + 2], 16) for i in (1, 3, 5))
-    fig.add_shape(
-        type="rect",
-        x0=x - BOX_WIDTH / 2,
-        x1=x + BOX_WIDTH / 2,
-        y0=depth - BOX_HEIGHT / 2,
-        y1=depth + BOX_HEIGHT / 2,
-        line={"color": COLOURS[node.role], "width": CACHED_WIDTH if node.cached else PLAIN_WIDTH},
-        fillcolor=f"rgba({red},{green},{blue},0.16)",
-        layer="below",
-        name=node.code,
-    )
+def _box(node: FlowNode, x: float, depth: int) -> dict:
+    colour = COLOURS[node.role]
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return {
+        "type": "rect",
+        "x0": x - BOX_WIDTH / 2,
+        "x1": x + BOX_WIDTH / 2,
+        "y0": depth - BOX_HEIGHT / 2,
+        "y1": depth + BOX_HEIGHT / 2,
+        "line": {"color": colour, "width": CACHED_WIDTH if node.cached else PLAIN_WIDTH},
+        "fillcolor": f"rgba({red},{green},{blue},0.16)",
+        "layer": "below",
+        "name": node.code,
+    }
 
 
 def _texts(nodes: Sequence[FlowNode], layout: Layout, words: Mapping[str, str]) -> list[go.Scatter]:

@@ -158,7 +158,7 @@ def _draw(
         column_title += f"<br>{words['pooled'].format(**block)}"
     name_cells(fig, x=(columns, labels[1], column_title), y=(rows, labels[0], axes[0]))
     if cell is not None:
-        _frame_cell(fig, cell, rows, columns)
+        fig.update_layout(shapes=_frame(cell, rows, columns))
     return fig
 
 
@@ -210,25 +210,24 @@ def _colour_bar(low: float, high: float) -> dict:
     }
 
 
-def _frame_cell(
-    fig: go.Figure,
-    cell: tuple[int, int],
-    rows: list[tuple[int, int]],
-    columns: list[tuple[int, int]],
-) -> None:
-    """A frame around the drawn cell that holds row and column `cell`, dark on light on dark."""
+def _frame(
+    cell: tuple[int, int], rows: list[tuple[int, int]], columns: list[tuple[int, int]]
+) -> list[dict]:
+    """A frame around the drawn cell that holds row and column `cell`, dark on light."""
     (top, bottom), (left, right) = (
         next(span for span in spans if span[0] <= index <= span[1])
         for spans, index in zip((rows, columns), cell, strict=True)
     )
-    for colour, width in (("#FFFFFF", 5), ("#14171C", 2)):
-        fig.add_shape(
-            type="rect",
-            x0=left - 0.5,
-            x1=right + 0.5,
-            y0=top - 0.5,
-            y1=bottom + 0.5,
-            line={"color": colour, "width": width},
-            xref="x2",
-            yref="y2",
-        )
+    return [
+        {
+            "type": "rect",
+            "x0": left - 0.5,
+            "x1": right + 0.5,
+            "y0": top - 0.5,
+            "y1": bottom + 0.5,
+            "line": {"color": colour, "width": width},
+            "xref": "x2",
+            "yref": "y2",
+        }
+        for colour, width in (("#FFFFFF", 5), ("#14171C", 2))
+    ]

@@ -108,9 +108,10 @@ def head_tiles(
     axis = {"visible": False, "fixedrange": True}
     fig.update_xaxes(range=[-1, grid.shape[1]], **axis)
     fig.update_yaxes(range=[grid.shape[0], -0.5], **axis)
-    _label(fig, grid, heads)
-    if chosen is not None:
-        _frame(fig, grid, chosen)
+    # All at once: Plotly's add_annotation takes longer with every one that is there.
+    fig.update_layout(
+        annotations=_labels(grid, heads), shapes=[] if chosen is None else _frame(grid, chosen)
+    )
     return fig
 
 
@@ -141,30 +142,34 @@ def _layers(
     ]
 
 
-def _label(fig: go.Figure, grid: TileGrid, heads: Sequence[int]) -> None:
+def _labels(grid: TileGrid, heads: Sequence[int]) -> list[dict]:
     step = 1 if grid.count <= MAX_LABELLED else grid.columns
-    for tile in range(0, grid.count, step):
-        top, left = grid.corner(tile)
-        fig.add_annotation(
-            x=left - 0.5,
-            y=top - 0.5,
-            text=str(heads[tile]),
-            showarrow=False,
-            xanchor="left",
-            yanchor="bottom",
-            font={"size": FONT_SIZE},
-            borderpad=0,
-        )
+    return [
+        {
+            "x": left - 0.5,
+            "y": top - 0.5,
+            "text": str(heads[tile]),
+            "showarrow": False,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "font": {"size": FONT_SIZE},
+            "borderpad": 0,
+        }
+        for tile in range(0, grid.count, step)
+        for top, left in [grid.corner(tile)]
+    ]
 
 
-def _frame(fig: go.Figure, grid: TileGrid, tile: int) -> None:
+def _frame(grid: TileGrid, tile: int) -> list[dict]:
     top, left = grid.corner(tile)
-    for colour, width in (("#FFFFFF", 7), ("#D55E00", 4)):
-        fig.add_shape(
-            type="rect",
-            x0=left - 0.5,
-            x1=left + grid.width - 0.5,
-            y0=top - 0.5,
-            y1=top + grid.height - 0.5,
-            line={"color": colour, "width": width},
-        )
+    return [
+        {
+            "type": "rect",
+            "x0": left - 0.5,
+            "x1": left + grid.width - 0.5,
+            "y0": top - 0.5,
+            "y1": top + grid.height - 0.5,
+            "line": {"color": colour, "width": width},
+        }
+        for colour, width in (("#FFFFFF", 7), ("#D55E00", 4))
+    ]
