@@ -11,8 +11,7 @@ here = stepper.scene()
 stepper.listen(here)
 page.title(here.title, t("worked_example.look"))
 
-variant, completed, moves, scrubber = st.columns([2, 4, 5, 4], vertical_alignment="bottom")
-with variant:
+with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
     state.control(
         st.segmented_control,
         t("worked_example.variant"),
@@ -21,35 +20,33 @@ with variant:
         format_func=str.upper,
         required=True,
         label_visibility="collapsed",
+        width="content",
         then=stepper.first_step,
     )
-with completed:
     state.control(
         st.toggle,
         t("worked_example.completed"),
         "we_completed",
         help=t("worked_example.completed_help"),
+        width="content",
         then=stepper.first_step,
     )
-with moves, st.container(horizontal=True, gap="small"):
-    icons = {"first": "first_page", "previous": "chevron_left"}
-    icons |= {"next": "chevron_right", "last": "last_page"}
-    for name, (act, nowhere) in stepper.buttons(here).items():
+    for name, icon, act, nowhere in stepper.buttons(here):
         st.button(
             t(f"worked_example.{name}"),
-            icon=f":material/{icons[name]}:",
+            icon=icon,
             key=f"we_{name}",
             help=t(f"worked_example.{name}_help"),
             on_click=act,
             disabled=nowhere,
         )
-with scrubber:
     state.control(
         st.slider,
         t("worked_example.scrubber", of=len(here.steps)),
         "we_step",
         1,
         len(here.steps),
+        width=340,
         then=stepper.first_cell,
     )
 

@@ -33,17 +33,21 @@ def input_box(name: str) -> None:
         state.change(**{setting: "" if canonical == original else canonical})
 
     rows, columns = len(original.split(";")), len(original.split(";")[0].split())
-    label = t("worked_example.matrix", name=name, rows=rows, columns=columns)
+    label = t("worked_example.matrix", name=_spoken(name), rows=rows, columns=columns)
     if name not in worked_example.INPUTS["mla"] + worked_example.INPUTS["mha"]:
-        label = f"{label} · {t('worked_example.ours')}"
+        label = f"{label} · {t('worked_example.supplied')}"
     st.text_input(label, max_chars=400, key=key, on_change=keep)
     if name in refused:
         st.error(refused[name][1], icon=":material/block:")
 
 
+def _spoken(name: str) -> str:
+    return t(f"worked_example.name_{name}") if name.endswith("_added") else name
+
+
 def _reason(name: str, error: NumberError) -> str:
     values = {key: safe(str(value)) for key, value in error.values.items()}
-    return t(f"worked_example.bad_{error.code}", name=safe(name), **values)
+    return t(f"worked_example.bad_{error.code}", name=safe(_spoken(name)), **values)
 
 
 def input_boxes(here: Scene) -> None:

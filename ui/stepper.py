@@ -58,12 +58,13 @@ class Scene:
 
     @property
     def terms(self) -> str:
-        """The chosen cell written out, or what is missing to compute it."""
+        """The chosen cell written out as HTML, or what is missing to compute it."""
         written = self.step.terms(*self.chosen)
         if written:
-            return re.sub(r"e\^(\([^)]*\)|[\d.x]+)", r"e<sup>\1</sup>", written)
-        names = {"position": t("worked_example.the_position")}
-        missing = ", ".join(names.get(name, name) for name in self.step.missing)
+            raised = re.sub(r"e\^(\([^)]*\)|[\d.x]+)", r"e<sup>\1</sup>", written)
+            return re.sub(r"^[a-z]\w*(?=\[)", lambda match: name_html(match[0]), raised)
+        position = {"position": t("worked_example.the_position")}
+        missing = ", ".join(position.get(n) or name_html(n) for n in self.step.missing)
         return t("worked_example.not_computable", missing=missing)
 
     @property
@@ -134,14 +135,19 @@ def _step_to(step: int) -> None:
     state.change(we_step=step, we_row=1, we_column=1)
 
 
-def buttons(here: Scene) -> dict[str, tuple[Callable[[], None], bool]]:
-    """First, previous, next, last: what each does, and whether it leads nowhere."""
+def buttons(here: Scene) -> list[tuple[str, str, Callable[[], None], bool]]:
+    """First, previous, next, last: name, icon, what it does, whether it leads nowhere."""
     n, last = here.place + 1, len(here.steps)
-    targets = {"first": 1, "previous": n - 1, "next": n + 1, "last": last}
-    return {
-        name: (partial(_step_to, target), not 1 <= target <= last or target == n)
-        for name, target in targets.items()
-    }
+    moves = (
+        ("first", "first_page", 1),
+        ("previous", "chevron_left", n - 1),
+        ("next", "chevron_right", n + 1),
+        ("last", "last_page", last),
+    )
+    return [
+        (name, f":material/{icon}:", partial(_step_to, to), to == n or not 1 <= to <= last)
+        for name, icon, to in moves
+    ]
 
 
 def selector(name: str, size: int) -> None:

@@ -31,7 +31,12 @@ def cells(at: AppTest) -> list[str]:
 
 def terms(at: AppTest) -> str:
     written = re.search(r':</span> (.*?)</p><p class="compare', html(at)).group(1)
-    return written.replace("<sup>", "^").replace("</sup>", "")
+    return plain(re.sub("<[^>]+>", "", written))
+
+
+def plain(text: str) -> str:
+    """Without the marks that stand for raised parts of names and for exponents."""
+    return re.sub(r"[\^_]", "", text)
 
 
 @pytest.mark.parametrize("variant", worked_example.VARIANTS)
@@ -44,7 +49,7 @@ def test_every_step_draws_the_engines_numbers(opened: Opened, variant: str) -> N
         assert cells(at) == [worked_example.show(v) for row in step.result.rows for v in row]
         assert at.latex[0].value.strip("$\n") == step.formula
         if step.terms(0, 0):
-            assert terms(at) == step.terms(0, 0)
+            assert terms(at) == plain(step.terms(0, 0))
         else:
             assert "does not give" in terms(at)
         if place < len(steps):
