@@ -1,8 +1,8 @@
-"""SYMBOLS, the one glossary: every weight and every trace field, as data that tests check
-(data/symbols.toml).
+"""SYMBOLS, the one glossary: every weight and every trace field, as data that tests check.
 
-Where the paper (DeepSeek-V2, arXiv 2405.04434) has superscripts the code has a suffix after one
-underscore: c^KV is c_KV. Our l, the width of c_Q, is the paper's d_c'; our r is its d_h^R.
+Its rows are in data/symbols.toml. Where the paper (DeepSeek-V2, arXiv 2405.04434) has superscripts
+the code has a suffix after one underscore: c^KV is c_KV. Our l, the width of c_Q, is the paper's
+d_c'; our r is its d_h^R.
 """
 
 import tomllib
