@@ -152,12 +152,13 @@ def main() -> int:
         with server(ROOT / "app.py") as url:
             for name, *what in CASES:
                 click, link = case(browser, url, *what)
+                print(name)
                 for kind, seconds, limit in (
                     ("preset clicked", click, LIMIT_SECONDS),
                     ("link, new browser", link, LIMIT_SECONDS + first_load),
                 ):
                     broken += seconds > limit
-                    print(f"{name}\n  {kind:42}{seconds:6.2f} s of {limit:.2f} s")
+                    print(f"  {kind:42}{seconds:6.2f} s of {limit:.2f} s")
         browser.close()
     return int(broken > 0)
 
