@@ -59,15 +59,9 @@ def mla(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
     c_KV = build.product("c_KV", f["c_KV"], x["W_DKV"], x["h"])
     c_Q = build.product("c_Q", f["c_Q"], x["W_DQ"], x["h"])
     k_R_pre = build.product("k_R_pre", f["k_R_pre"], x["W_KR"], x["h"])
-    k_R = build.unknown(
-        "k_R",
-        f["k_R"],
-        (k_R_pre.result,),
-        k_R_pre.result.shape,
-        k_R_pre.axes,
-        missing=("position",),
-        notes=("odd_rope",),
-    )
+    pre = k_R_pre.result
+    lost = {"missing": ("position",), "notes": ("odd_rope",)}
+    k_R = build.unknown("k_R", f["k_R"], (pre,), pre.shape, pre.axes, **lost)
     k_C = build.product("k_C", f["k_C"], x["W_UK"], c_KV.result)
     v_C = build.product("v_C", f["v_C"], x["W_UV"], c_KV.result)
     q_C = build.product("q_C", f["q_C"], x["W_UQ"], c_Q.result)
