@@ -72,3 +72,14 @@ def test_format_is_short(value: str, text: str) -> None:
 )
 def test_show(value: Fraction | Gap, text: str) -> None:
     assert worked_example.show(value) == text
+
+
+def test_unknown_names_and_wrong_shapes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"no variant 'gqa': choose from mla, mha"):
+        worked_example.steps("gqa")
+    with pytest.raises(ValueError, match=r"mha has no input W_DKV: it has h, W_Q"):
+        worked_example.steps("mha", {"W_DKV": worked_example.default("W_DKV")})
+    with pytest.raises(ValueError, match=r"h is 2 x 4: it must be 4 x 1"):
+        worked_example.steps("mha", {"h": worked_example.default("W_DKV")})
+    with pytest.raises(ValueError, match=r"no input 'W_X'"):
+        worked_example.default("W_X")
