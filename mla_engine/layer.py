@@ -83,6 +83,7 @@ class AttentionLayer(nn.Module, ABC):
         given = tree_map(_to_meta, args)
         twin = _without_data(type(self), self.config, self.heads, self.dtype)
         needed = budget.peak_bytes(lambda: getattr(twin, name)(*given))
+        needed += sum(p.nbytes for p in args if isinstance(p, Tensor) and p.dtype == torch.int64)
         budget.require(needed, f"{type(self).__name__} {name.strip('_')}", CALL_TIP)
         return getattr(self, name)(*args)
 
