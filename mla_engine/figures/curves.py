@@ -44,6 +44,7 @@ def curves(
             y=np.asarray(numbers, dtype=np.float64),
             name=name,
             mode="lines+markers",
+            cliponaxis=False,
             line={"color": COLOURS[role], "dash": dash, "width": 4},
             marker={"symbol": symbol, "size": 8},
             hovertemplate=f"{name}<br>{titles[0]} %{{x}}<br>%{{y:.4g}}<extra></extra>",
