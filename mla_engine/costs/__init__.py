@@ -1,6 +1,15 @@
 """Closed forms for one layer: parameters, cache, and the FLOPs and bytes of a call."""
 
 from mla_engine.costs.calls import Cost, decode, prefill
+from mla_engine.costs.roofline import (
+    GPUS,
+    Device,
+    attention_intensity,
+    attention_turns,
+    expanding_wins,
+    first_whole,
+    step_turns,
+)
 from mla_engine.costs.sizes import (
     CACHES,
     cache_bytes_per_token,
@@ -14,14 +23,21 @@ from mla_engine.costs.sizes import (
 
 __all__ = [
     "CACHES",
+    "GPUS",
     "Cost",
+    "Device",
+    "attention_intensity",
+    "attention_turns",
     "cache_bytes_per_token",
     "cache_elements",
     "crossover_queries",
     "decode",
     "equivalent_kv_heads",
+    "expanding_wins",
+    "first_whole",
     "mha_cache_elements",
     "parameters",
     "prefill",
+    "step_turns",
     "weight_elements",
 ]

@@ -5,11 +5,13 @@ Installed with the extra `[figures]`. Colours, sizes and labels come from `theme
 
 from mla_engine.figures.bars import bars
 from mla_engine.figures.brackets import Block, bracketed
+from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
 from mla_engine.figures.flow import FlowNode, data_flow
 from mla_engine.figures.heatmap import attention_map, score_map, shared_limit, tensor_map
 from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.marks import mark_cells
+from mla_engine.figures.roofline import roofline
 from mla_engine.figures.spectra import spectrum
 from mla_engine.figures.theme import COLOURS, symbol_html
 from mla_engine.figures.tiles import TileGrid, head_tiles
@@ -25,10 +27,12 @@ __all__ = [
     "bars",
     "bracketed",
     "cache_growth",
+    "crossing",
     "curves",
     "data_flow",
     "head_tiles",
     "mark_cells",
+    "roofline",
     "score_map",
     "shared_limit",
     "spectrum",

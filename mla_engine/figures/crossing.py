@@ -1,0 +1,81 @@
+"""Two amounts over a number that doubles, and where they cross."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+
+HEIGHT = 420
+LEGEND_HEIGHT = 44
+INK = "#7F858D"
+
+
+def crossing(
+    x: Sequence[int],
+    lines: Mapping[str, np.ndarray],
+    *,
+    titles: tuple[str, str],
+    cross: tuple[float, float] | None = None,
+    label: str = "",
+    here: int | None = None,
+    roles: tuple[str, str] = ("latent", "key"),
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Two lines [len(x)] over x on logarithmic axes.
+
+    Args:
+        x: ascending, above 0.
+        lines: name -> numbers above 0, two of them.
+        titles: of the axes.
+        cross: where they cross, marked by a ring; None if they do not.
+        label: what stands beside the ring.
+        here: the reader's own x, an upright line.
+        roles: what picks the colour of each line.
+        height: pixels.
+    """
+    traces = [
+        go.Scatter(
+            x=np.asarray(x),
+            y=np.asarray(numbers, dtype=np.float64),
+            name=name,
+            mode="lines",
+            line={"color": COLOURS[role], "dash": dash, "width": 4},
+            hovertemplate=f"{name}<br>{titles[0]} %{{x:,}}<br>{titles[1]} %{{y:,.4g}}"
+            "<extra></extra>",
+        )
+        for (name, numbers), role, dash in zip(lines.items(), roles, ("solid", "dash"), strict=True)
+    ]
+    if cross:
+        traces.append(
+            go.Scatter(
+                x=[cross[0]],
+                y=[cross[1]],
+                mode="markers+text",
+                marker={"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 4}},
+                text=[f"<b>{label}</b>"],
+                textposition="bottom right",
+                textfont={"size": FONT_SIZE},
+                showlegend=False,
+                hoverinfo="skip",
+            )
+        )
+    fig = figure(traces, height=height)
+    if here is not None:
+        fig.add_vline(x=here, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
+    axis = {"type": "log", "fixedrange": True, "dtick": 1}
+    fig.update_xaxes(title_text=titles[0], tickformat=",~g", exponentformat="none", **axis)
+    fig.update_yaxes(title_text=titles[1], exponentformat="power", **axis)
+    fig.update_layout(
+        hovermode="closest",
+        margin={"t": LEGEND_HEIGHT},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": FONT_SIZE},
+        },
+    )
+    return fig

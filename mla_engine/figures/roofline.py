@@ -1,0 +1,125 @@
+"""A device's roofline, and calls under it by their arithmetic intensity."""
+
+from collections.abc import Mapping
+from itertools import cycle
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+
+HEIGHT = 520
+LEGEND_HEIGHT = 96
+TERA = 1e12
+INTENSITIES = (0.1, 1e4)  # FLOP per byte, the ends of the x axis
+ROOF = "#7F858D"
+# Colour is never the only sign: each call has a symbol of its own.
+STYLES = (
+    ("key", "square"),
+    ("query", "diamond"),
+    ("value", "triangle-up"),
+    ("rope", "cross"),
+    ("output", "x"),
+    ("latent", "circle"),
+)
+
+
+def roofline(
+    rates: tuple[float, float],
+    calls: Mapping[str, tuple[float, float]],
+    *,
+    measured: Mapping[str, tuple[float, float]] | None = None,
+    titles: tuple[str, str] = ("FLOP per byte", "TFLOP/s"),
+    ridge: str = "",
+    below: str = "",
+    height: int = HEIGHT,
+) -> go.Figure:
+    """The roof min(peak, bandwidth x intensity) with a mark for each call, both axes logarithmic.
+
+    Args:
+        rates: peak FLOP/s and peak byte/s of the device.
+        calls: name -> (FLOP per byte, FLOP/s), in the order of the legend (up to six).
+        measured: the same of calls that were timed; hollow marks.
+        titles: of the axes.
+        ridge: what is written at the ridge.
+        below: the word for what was measured, for the hover text.
+        height: pixels.
+    """
+    peak, bandwidth = rates
+    low, high = INTENSITIES
+    corner = min(max(peak / bandwidth, low), high)
+    roof = np.array([low, corner, high])
+    traces = [
+        go.Scatter(
+            x=roof,
+            y=np.minimum(peak, bandwidth * roof) / TERA,
+            mode="lines",
+            line={"color": ROOF, "width": 5},
+            showlegend=False,
+            hoverinfo="skip",
+        )
+    ]
+    for (name, place), (role, symbol) in zip(calls.items(), cycle(STYLES), strict=False):
+        style = {"color": COLOURS[role], "symbol": symbol, "size": 17}
+        traces.append(_mark(name, place, style, titles))
+        if measured and name in measured:
+            hollow = style | {"symbol": f"{symbol}-open", "line": {"width": 3}}
+            traces.append(_mark(f"{name}, {below}", measured[name], hollow, titles, listed=False))
+    fig = figure(traces, height=height)
+    fig.add_vline(x=corner, line={"color": MASKED, "dash": "dot", "width": 2}, layer="below")
+    fig.add_annotation(
+        x=np.log10(corner),
+        y=0.02,
+        yref="paper",
+        text=ridge,
+        showarrow=False,
+        xanchor="left",
+        yanchor="bottom",
+        xshift=6,
+        font={"size": FONT_SIZE},
+    )
+    _axes(fig, peak, bandwidth, titles)
+    return fig
+
+
+def _mark(
+    name: str,
+    place: tuple[float, float],
+    style: Mapping[str, object],
+    titles: tuple[str, str],
+    *,
+    listed: bool = True,
+) -> go.Scatter:
+    """One call; `listed` gives it an entry in the legend."""
+    intensity, rate = place
+    return go.Scatter(
+        x=[intensity],
+        y=[rate / TERA],
+        name=name,
+        mode="markers",
+        marker=dict(style),
+        showlegend=listed,
+        hovertemplate=f"{name}<br>{titles[0]} %{{x:,.4g}}<br>{titles[1]} %{{y:,.4g}}"
+        "<extra></extra>",
+    )
+
+
+def _axes(fig: go.Figure, peak: float, bandwidth: float, titles: tuple[str, str]) -> None:
+    axis = {"type": "log", "fixedrange": True, "dtick": 1, "tickformat": ",~g"}
+    axis["exponentformat"] = "none"
+    low, high = np.log10(INTENSITIES)
+    bottom, top = np.log10(bandwidth * INTENSITIES[0] / TERA / 10), np.log10(peak / TERA * 2)
+    fig.update_xaxes(title_text=titles[0], range=[low, high], **axis)
+    fig.update_yaxes(title_text=titles[1], range=[bottom, top], **axis)
+    fig.update_layout(
+        hovermode="closest",
+        margin={"t": LEGEND_HEIGHT},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "entrywidth": 200,
+            "font": {"size": FONT_SIZE},
+        },
+    )
