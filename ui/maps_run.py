@@ -21,8 +21,9 @@ Config = GroupedConfig | LatentConfig
 Layer = GroupedQueryAttention | MultiHeadLatentAttention
 Trace = GroupedTrace | LatentTrace | AbsorbedTrace
 
-# Weights and scores that two cores draw and multiply in about a second.
-MOST_ELEMENTS = 24 * 2**20
+# Weights and scores that two cores draw and multiply in about a second, and the most that a run
+# may keep: the cache holds several of them.
+QUICK_ELEMENTS, MOST_ELEMENTS = 24 * 2**20, 96 * 2**20
 SCORES = 4  # arrays of the size of the scores that a run keeps
 
 
@@ -76,12 +77,15 @@ class Run:
 
 
 def block_of_heads(config: Config, n_tokens: int, head: int, wanted: int) -> tuple[int, ...]:
-    """The block of neighbouring heads around `head` that is run; `wanted` 0 lets the size decide.
+    """The block of neighbouring heads around `head` that is run, fewer where they are large.
+
+    `wanted` 0 lets the size decide alone, so that a run takes a moment.
 
     Blocks begin at multiples of their length, so that another head of a block needs no new run.
     """
     count = min(wanted or config.n_heads, config.n_heads)
-    while not wanted and count > 1 and _elements(config, n_tokens, count) > MOST_ELEMENTS:
+    most = MOST_ELEMENTS if wanted else QUICK_ELEMENTS
+    while count > 1 and _elements(config, n_tokens, count) > most:
         count = (count + 1) // 2
     first = head // count * count
     return tuple(range(first, min(first + count, config.n_heads)))
@@ -92,7 +96,7 @@ def _elements(config: Config, n_tokens: int, n_heads: int) -> int:
     return weights + SCORES * n_heads * n_tokens**2
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
+@st.cache_resource(max_entries=4, show_spinner=False)
 def run(
     config: Config, form: str, words: tuple[str, ...], seed: int, heads: tuple[int, ...]
 ) -> Run:

@@ -12,6 +12,7 @@ from ui.text import count, safe, t
 
 TERMS = 6  # products written out; the rest is summed
 SIGNIFICANT = 4
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,9 @@ def _name(code: str) -> str:
 
 def number(value: float, significant: int = SIGNIFICANT) -> str:
     """A number with as many digits whatever it is, so that nothing jumps."""
-    return f"{value:#.{significant}g}".rstrip(".").replace("-", "−")
+    mantissa, _, power = f"{value:#.{significant}g}".partition("e")
+    text = mantissa.rstrip(".").replace("-", "−")
+    return f"{text}×10{str(int(power)).translate(RAISED)}" if power else text
 
 
 def scaled(part: Part, found: Provenance) -> str:

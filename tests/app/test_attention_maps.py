@@ -50,7 +50,8 @@ def drawn(app, chart):
 
 
 def share_in_title(app):
-    return float(re.search(r"gives ([\d.e−-]+) %", app.title[0].value)[1])
+    """Per cent; of 1.23×10⁻¹⁷ the mantissa will do."""
+    return float(re.search(r"gives ([\d.]+)", app.title[0].value)[1])
 
 
 @pytest.mark.parametrize(("variant", "form"), [("mla", "expanded"), ("mla_absorbed", "absorbed")])
@@ -141,6 +142,14 @@ def test_many_generated_tokens_are_pooled_and_the_cell_is_exact(opened):
     assert share_in_title(app) == pytest.approx(expected, rel=5e-3)
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(-2.5, "−2.500"), (0.0, "0.000"), (1234.4, "1234"), (1.88e-17, "1.880×10⁻¹⁷")],
+)
+def test_numbers_keep_their_digits(value, shown):
+    assert maps_terms.number(value) == shown
+
+
 def test_a_masked_cell_says_which_mask_hides_it():
     run = maps_run.run(*LAYERS["soft cap and window"], WORDS, 1, (0,))
     shares = run.attention(causal=True, temperature=1.0)
@@ -159,6 +168,8 @@ def test_a_run_of_some_heads_is_the_same_as_of_all():
     few = maps_run.block_of_heads(PRESETS["deepseek-v3"].config, 64, 77, 0)
     assert 77 in few
     assert len(few) < 16
+    many = maps_run.block_of_heads(PRESETS["deepseek-v3"].config, 64, 77, 128)
+    assert len(few) < len(many) < 128, "what is asked for is bounded by memory"
     whole = maps_run.run(SMALL_CONFIG, "expanded", WORDS, 0, (0, 1, 2, 3))
     part = maps_run.run(SMALL_CONFIG, "expanded", WORDS, 0, (2,))
     assert np.array_equal(whole.matrix("W_UK", 2), part.matrix("W_UK", 2))
@@ -171,6 +182,22 @@ def test_beyond_the_memory_budget_the_page_says_so_and_lives(opened, monkeypatch
     assert "GiB" in app.error[0].value
     assert app.select_slider(key="map_temperature:en")
     assert not app.get("plotly_chart")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"n_heads": "1", "n_kv_heads": "1", "map_text": "one"},
+        {"d_rope": "0", "map_text": "one"},
+        {"variant": "mqa", "d_latent_q": "0", "map_tensor": "W_DQ", "map_head": "99"},
+        {"preset": "gpt-2", "variant": "mha", "map_causal": "0", "map_temperature": "0.1"},
+        {"map_generated": "1024", "map_run": "128", "n_heads": "128", "variant": "mla_absorbed"},
+    ],
+)
+def test_the_edges_of_the_settings_run(opened, link):
+    app = opened(PAGE, **(SMALL | link))
+    assert not app.error
+    assert 0 <= share_in_title(app) <= 100
 
 
 def test_text_of_any_kind_is_shown_as_typed(opened):
