@@ -15,6 +15,7 @@ PAGES = {
     "worked_example": "pages/worked_example.py",
     "attention_maps": "pages/attention_maps.py",
     "kv_cache": "pages/kv_cache.py",
+    "claims": "pages/claims.py",
 }
 LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
 STYLE = Path(__file__).parent.parent / "assets" / "style.css"

@@ -163,6 +163,13 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "kv_log": Setting(True, flag),
         "kv_unit": Setting("GiB", one_of("GiB", "GB")),
     },
+    "claims": {
+        "claims_verdict": Setting(
+            "all", one_of("all", "holds", "fails", "imprecise", "depends", "not_decidable")
+        ),
+        "claims_source": Setting("all", one_of("all", "N", "T", "S", "P", "C")),
+        "claims_text": Setting("", words(60)),
+    },
 }
 
 SETTINGS: dict[str, Setting] = SHARED | {n: s for own in OF_PAGE.values() for n, s in own.items()}

@@ -5,6 +5,7 @@ import tomllib
 from functools import lru_cache
 from pathlib import Path
 
+from mla_engine.claims import CLAIMS
 from mla_engine.symbols import SYMBOLS
 from ui.state import settings
 
@@ -21,6 +22,10 @@ def catalogue() -> dict[str, dict[str, str]]:
     }
     for code, symbol in SYMBOLS.items():  # the glossary itself is English
         texts[f"symbols.{code}"]["en"] = symbol.meaning
+    for claim in CLAIMS.values():  # and so are the statements
+        for part in ("statement", "method", "sentence"):
+            texts[f"claims.{claim.id}_{part}"]["en"] = getattr(claim, part)
+        texts[f"claims.source_{claim.id[0]}"]["en"] = claim.source
     return texts
 
 

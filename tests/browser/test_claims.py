@@ -1,0 +1,60 @@
+"""The claims page in a real browser: marks, figures, filters, the way to the page that shows it."""
+
+import csv
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mla_engine import claims
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_reader_filters_reads_and_follows(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/claims")
+    settle(page)
+    expect(page.locator(".claims-board li")).to_have_count(len(claims.CLAIMS))
+    expect(page.locator(".claim")).to_have_count(len(claims.CLAIMS))
+    board = page.locator(".claims-board li").all_inner_texts()
+    assert "✓ N1" in board
+    assert "✗ P4" in board
+
+    page.get_by_test_id("stButtonGroup").get_by_text("imprecise").click()
+    settle(page)
+    expect(page.locator(".claim")).to_have_count(9)
+    page.get_by_label("Words, a symbol").fill("C1")
+    page.get_by_label("Words, a symbol").press("Enter")
+    settle(page)
+    expect(page.locator(".claim")).to_have_count(1)
+    ratio = claims.check("C1").value("cached")
+    expect(page.locator(".claim .evidence")).to_contain_text(f"it is {ratio:.1f} times")
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Data as CSV").click()
+    with download.value.path().open(encoding="utf-8-sig") as file:
+        rows = list(csv.DictReader(file))
+    assert {r["figure"]: float(r["value"]) for r in rows} == {
+        figure.name: figure.value for figure in claims.check("C1").evidence
+    }
+
+    page.get_by_test_id("stSidebar").get_by_text("中文").click()
+    settle(page)
+    expect(page.locator(".claim .verdict")).to_contain_text("不精确")
+    page.get_by_role("button", name="查看").click()
+    page.wait_for_url("**/kv_cache?**")
+    settle(page)
+    expect(page.locator("h1")).to_contain_text("DeepSeek-V2")
+    expect(page.locator("h1")).to_contain_text("缓存")
+
+
+def test_a_phone_reads_claims_without_sideways_scrolling(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/claims?claims_source=C")
+    settle(page)
+    expect(page.locator(".claim")).to_have_count(15)
+    parts = page.locator("h1, .claims-board, .claim, .claim p, .stButtonGroup")
+    boxes = [part.bounding_box() for part in parts.all()]
+    assert max(box["x"] + box["width"] for box in boxes) <= 390
