@@ -14,6 +14,7 @@ PAGES = {
     "overview": "app.py",
     "worked_example": "pages/worked_example.py",
     "attention_maps": "pages/attention_maps.py",
+    "absorption": "pages/absorption.py",
     "kv_cache": "pages/kv_cache.py",
     "claims": "pages/claims.py",
 }

@@ -57,7 +57,7 @@ def bars(
             marker={
                 "color": COLOURS[role],
                 "opacity": opacity,
-                "pattern": {"shape": pattern, "solidity": 0.25},
+                "pattern": {"shape": pattern, "solidity": 0.25, "fillmode": "overlay"},
             },
             customdata=list(names),
             hovertemplate=f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>",
@@ -86,6 +86,7 @@ def bars(
         showlegend=len(parts) > 1,
         legend={
             "orientation": "h",
+            "traceorder": "normal",
             "x": 0,
             "y": 1.02,
             "yanchor": "bottom",

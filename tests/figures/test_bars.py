@@ -1,0 +1,93 @@
+"""Bars, brackets and spectra: what was handed in is what is drawn."""
+
+import numpy as np
+import pytest
+
+from mla_engine.figures import Block, bars, bracketed, spectrum
+
+PARTS = {"bracket": (2.0, 5.0), "then": (1.0, 8.0)}
+
+
+def test_rows_read_from_the_top_and_parts_are_end_to_end():
+    fig = bars(["left", "right"], PARTS, axis="multiply-adds", totals=["3", "13"])
+    first, second, totals = fig.data
+    assert [list(trace.x) for trace in (first, second)] == [[2, 5], [1, 8]]
+    assert fig.layout.barmode == "stack"
+    assert fig.layout.yaxis.range == (1.5, -0.5)
+    assert list(fig.layout.yaxis.ticktext) == ["left", "right"]
+    assert list(totals.x) == [3, 13]
+    assert [text.strip() for text in totals.text] == ["3", "13"]
+    assert fig.layout.xaxis.range[1] > 13
+    assert first.marker.pattern.shape != second.marker.pattern.shape
+
+
+def test_the_chosen_row_stands_out():
+    first, *_ = bars(["a", "b"], PARTS, chosen=1).data
+    assert first.marker.opacity[0] < first.marker.opacity[1] == 1
+
+
+def test_a_logarithmic_axis_takes_bars_side_by_side():
+    fig = bars(["a", "b"], PARTS, stacked=False, log=True, limits=(1e-3, 10))
+    assert fig.layout.barmode == "group"
+    assert fig.layout.xaxis.type == "log"
+    assert fig.layout.xaxis.range == (-3, 1)
+    with pytest.raises(ValueError, match="stacked=False or log=False"):
+        bars(["a", "b"], PARTS, log=True)
+
+
+FACTORS = [
+    Block("A", 1, 128, "query"),
+    Block("B", 128, 512, "weight"),
+    Block("C", 512, 9, "latent"),
+]
+RESULT = Block("R", 1, 9, "score")
+
+
+def placed(fig, label: str) -> list[tuple[float, float]]:
+    """Middle of each box of this name, and its line."""
+    shapes = [s for s in fig.layout.shapes if s.name == label]
+    return [((s.x0 + s.x1) / 2, round((s.y0 + s.y1) / 2)) for s in shapes]
+
+
+@pytest.mark.parametrize(("first", "inner", "kept"), [
+    (0, Block("AB", 1, 512, "query"), ("C", 2)), (1, Block("BC", 128, 9, "key"), ("A", 0)),
+])  # fmt: skip
+def test_the_bracket_holds_what_is_multiplied_first(first, inner, kept):
+    fig = bracketed(FACTORS, first, inner, RESULT, steps=("66 k", "5 k"))
+    edges = [s.path for s in fig.layout.shapes if s.name == "bracket"]
+    left, right = (float(path.split("L")[1].split(",")[0]) for path in edges)
+    inside = [label for x, label in enumerate("ABC") if left < x < right]
+    assert "".join(inside) == inner.label
+    assert placed(fig, inner.label) == [(pytest.approx(first + 0.5), 1)]
+    name, place = kept
+    assert placed(fig, name) == [(pytest.approx(place), 0), (pytest.approx(place), 1)]
+    assert placed(fig, "R") == [(pytest.approx(1), 2)]
+    written = [note.text for note in fig.layout.annotations]
+    assert f"{inner.rows:,} × {inner.columns:,}" in written
+    assert written[-2:] == ["66 k", "5 k"]
+
+
+def test_boxes_grow_with_their_sizes():
+    fig = bracketed(FACTORS, 0, Block("AB", 1, 512, "query"), RESULT)
+    sides = {s.name: (s.x1 - s.x0, s.y1 - s.y0) for s in fig.layout.shapes if s.type == "rect"}
+    assert sides["B"][0] > sides["A"][0] > sides["R"][0]
+    assert sides["B"][1] > sides["A"][1]
+
+
+def test_a_spectrum_counts_from_one_and_marks_the_rank():
+    fig = spectrum({"W": np.array([4.0, 1.0, 1e-9])}, at=2, at_name="rank 2", axes=("n", "s"))
+    (line,) = fig.data
+    assert list(line.x) == [1, 2, 3]
+    assert list(line.y) == [4, 1, 1e-9]
+    assert fig.layout.yaxis.type == "log"
+    low, high = fig.layout.yaxis.range
+    assert low < -9 < np.log10(4) < high
+    assert fig.layout.shapes[0].x0 == 2
+    assert fig.layout.annotations[0].text == "rank 2"
+    assert fig.layout.xaxis.title.text == "n"
+
+
+def test_rounding_far_below_is_cut_off_and_zeros_do_no_harm():
+    fig = spectrum({"W": np.array([1.0, 1e-40, 0.0])}, decades=12)
+    assert fig.layout.yaxis.range[0] > -12
+    assert spectrum({"W": np.zeros(3)}).layout.yaxis.range[0] < 0
