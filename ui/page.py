@@ -16,6 +16,7 @@ PAGES = {
     "attention_maps": "pages/attention_maps.py",
     "absorption": "pages/absorption.py",
     "kv_cache": "pages/kv_cache.py",
+    "rope": "pages/rope.py",
     "claims": "pages/claims.py",
 }
 LANGUAGE_NAMES = {"en": "English", "zh": "中文"}

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mla_engine import worked_example
+from mla_engine.conventions import PAIRING_READINGS, SCALE_READINGS
 from mla_engine.symbols import SYMBOLS
 from ui.tokens import sentence
 
@@ -172,6 +173,17 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "kv_context": Setting(2**17, power_of_two(2**10, 2**20)),
         "kv_log": Setting(True, flag),
         "kv_unit": Setting("GiB", one_of("GiB", "GB")),
+    },
+    "rope": {
+        "rope_topic": Setting("turning", one_of("turning", "merged", "pairing", "scale", "yarn")),
+        "rope_query": Setting(9, whole(0, 15)),
+        "rope_key": Setting(4, whole(0, 15)),
+        "rope_pair": Setting(0, whole(0, 127)),
+        "rope_distance": Setting(3, whole(0, 64)),
+        "rope_pairing": Setting("both", one_of(*PAIRING_READINGS[1:])),
+        "rope_scale": Setting("absorbed_width", one_of(*SCALE_READINGS[1:])),
+        "rope_start": Setting(0, whole(0, 100_000)),  # position of the first word
+        "rope_head": Setting(0, whole(0, 127)),
     },
     "claims": {
         "claims_verdict": Setting(

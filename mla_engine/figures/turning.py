@@ -30,7 +30,7 @@ def turning_pair(
         height: pixels.
         words: what the figure says, in the reader's language.
     """
-    reach = max(float(np.abs(np.concatenate((query, key))).max()), 1e-6)
+    longest = float(np.linalg.norm(np.concatenate((query, key)), axis=1).max()) or 1.0
     traces = []
     for name, points, here, symbol in (
         ("query", query, at[0], "circle"),
@@ -52,12 +52,11 @@ def turning_pair(
     fig = figure(traces, height=height)
     fig.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
     fig.update_layout(margin={"t": 44}, legend_font_size=FONT_SIZE)
-    limits = [-reach * ROOM * 2**0.5, reach * ROOM * 2**0.5]
+    limits = [-longest * ROOM, longest * ROOM]
     axis = {"range": limits, "fixedrange": True, "zeroline": True, "zerolinecolor": MASKED}
-    fig.update_xaxes(
-        **axis, title_text=f"x<sub>{dimensions[0]}</sub>", constrain="domain", nticks=5
-    )
-    fig.update_yaxes(**axis, title_text=f"x<sub>{dimensions[1]}</sub>", scaleanchor="x", nticks=5)
+    names = [f"x<sub>{dimension}</sub>" for dimension in dimensions]
+    fig.update_xaxes(**axis, title_text=names[0], constrain="domain", nticks=5)
+    fig.update_yaxes(**axis, title_text=names[1], scaleanchor="x", nticks=5)
     return fig
 
 
