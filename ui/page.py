@@ -16,6 +16,7 @@ PAGES = {
     "attention_maps": "pages/attention_maps.py",
     "absorption": "pages/absorption.py",
     "kv_cache": "pages/kv_cache.py",
+    "compute": "pages/compute.py",
     "rope": "pages/rope.py",
     "claims": "pages/claims.py",
 }

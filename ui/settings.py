@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from mla_engine import worked_example
 from mla_engine.conventions import PAIRING_READINGS, SCALE_READINGS
+from mla_engine.costs import GPUS
 from mla_engine.symbols import SYMBOLS
 from ui.tokens import sentence
 
@@ -162,6 +163,14 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "ab_matrix": Setting("W_QK", one_of("W_QK", "W_VO")),
         "ab_type": Setting("bfloat16", one_of("float64", "float32", "bfloat16")),
         "ab_gain": Setting(2.0, number(0.25, 4)),  # length of the last word's h
+    },
+    "compute": {
+        "cost_phase": Setting("decode", one_of("decode", "prefill")),
+        "cost_scope": Setting("model", one_of("layer", "model")),
+        "cost_gpu": Setting("h200", one_of(*GPUS, "this")),
+        "cost_context": Setting(2**15, power_of_two(2**7, 2**20)),
+        "cost_queries": Setting(1, power_of_two(1, 2**10)),
+        "cost_batch": Setting(32, power_of_two(1, 2**10)),
     },
     "kv_cache": {
         "kv_left": Setting("deepseek-v3", published),

@@ -1,0 +1,57 @@
+"""Compute: what every variant and form costs, on which side of a device's ridge, and from where."""
+
+import streamlit as st
+
+from ui import compute_page, page
+from ui import compute_page_charts as charts
+from ui import compute_page_controls as controls
+from ui import compute_page_words as say
+from ui.text import t, tensor
+
+page.setup("compute")
+try:
+    shown, error = compute_page.scene(), None
+except ValueError as refusal:
+    shown, error = None, refusal
+
+if shown:
+    page.title(say.title(shown), t("compute.look", latent=tensor("c_KV")))
+else:
+    page.title(t("compute.title_refused"), "")
+    page.refused(error)
+
+picture, choices = st.columns([7, 3], gap="large")
+with choices:
+    controls.draw()
+if shown:
+    with choices:
+        st.caption(say.source(shown))
+    with picture:
+        charts.roof(shown)
+    st.table(say.costs_table(shown))
+    st.caption(say.counted(shown))
+    if say.assumed(shown):
+        st.markdown(say.assumed(shown))
+
+    st.subheader(t("compute.bytes_title"), anchor=False)
+    st.markdown(t("compute.bytes_look"))
+    charts.byte_bars(shown)
+
+    expanding, turning = st.columns(2, gap="large")
+    with expanding:
+        st.subheader(t("compute.expand_title"), anchor=False)
+        st.markdown(say.expansion(shown), unsafe_allow_html=True)
+        charts.expansion(shown)
+    with turning:
+        st.subheader(t("compute.turn_title"), anchor=False)
+        st.markdown(say.turning(shown))
+        charts.turning(shown)
+        st.markdown(say.batches(shown))
+
+    st.subheader(t("compute.measure_title"), anchor=False)
+    st.markdown(t("compute.measure_look"))
+    charts.measured(shown)
+
+with st.expander(t("compute.sources")):
+    st.table(say.devices())
+page.footer("compute")
