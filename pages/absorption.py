@@ -19,7 +19,7 @@ else:
     page.refused(error)
 
 picture, bars, controls = st.columns([6, 6, 4], gap="medium")
-with controls:
+with picture:
     state.control(
         st.segmented_control,
         t("absorption.side"),
@@ -36,6 +36,7 @@ with controls:
         format_func=absorption.order_label,
         required=True,
     )
+with controls:
     state.control(
         st.select_slider,
         t("absorption.queries"),

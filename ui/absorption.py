@@ -119,8 +119,8 @@ class View:
 
 def block(matrix: Matrix) -> Block:
     """A matrix as the picture draws it, turned so that it fits the product."""
-    symbol = SYMBOLS[matrix.code]
-    return Block(symbol_html(matrix.code), matrix.rows, matrix.columns, symbol.role)
+    label = "a" if matrix.code == "attention" else symbol_html(matrix.code)
+    return Block(label, matrix.rows, matrix.columns, SYMBOLS[matrix.code].role)
 
 
 def view() -> View:
@@ -148,8 +148,9 @@ def view() -> View:
 
 def look() -> str:
     """What to look at, tensors in their colours."""
-    names = ("q_C", "c_KV", "k_C")
-    return t("absorption.look", **{name: tensor(name) for name in names})
+    side = state.settings()["ab_side"]
+    names = {"scores": ("q_C", "c_KV", "k_C"), "output": ("c_KV", "o", "v_C")}[side]
+    return t(f"absorption.look_{side}", **{name: tensor(name) for name in names})
 
 
 def order_label(form: str) -> str:

@@ -66,6 +66,7 @@ def spectrum(
             text=at_name,
             showarrow=False,
             xanchor=side,
+            xshift=-8 if side == "right" else 8,
             yanchor="top",
             font={"size": FONT_SIZE},
         )

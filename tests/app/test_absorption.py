@@ -1,5 +1,7 @@
 """The absorption page by link and by hand, its numbers against other ways to count them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -62,11 +64,12 @@ def test_moving_the_bracket_and_the_sliders(opened):
 
 
 def test_outputs_use_the_other_factors(opened):
-    at = opened(PAGE, **SMALL, ab_side="output", ab_matrix="W_VO", ab_head="3")
-    step = costs.decode(SMALL_CONFIG, 4096, "absorbed").step_flops
+    narrow = SMALL | {"d_value": "8"}
+    at = opened(PAGE, **narrow, ab_side="output", ab_matrix="W_VO", ab_head="3")
+    step = costs.decode(replace(SMALL_CONFIG, d_value=8), 4096, "absorbed").step_flops
     adds = (step["o_latent"] + step["o"]) / 2
     assert f"{absorption.amount(adds)} multiply-adds".replace("\xa0", " ") in title(at)
-    assert "of head 3 is 64 × 32, but only 16 of its 32" in said(at)
+    assert "of head 3 is 64 × 32, but only 8 of its 32" in said(at)
 
 
 def test_chinese_and_values_out_of_range(opened):
