@@ -40,7 +40,8 @@ class Preset:
     `n_caches` counts the caches that grow with the context: two a layer in LongCat-Flash, those
     of the MLA layers alone in a hybrid, None where their number was not read. `max_context` is in
     tokens. `config.norm_eps` is 1e-6 for the latents' norms, as transformers has it in every MLA
-    family; `rms_norm_eps` is the model's own figure, which vLLM uses there too. `notes` say what is
+    family; `rms_norm_eps` is the model's own figure, which vLLM uses there too. `parameters` is the
+    whole model's count as its name gives it, None where the name gives none. `notes` say what is
     uncertain, `notes_zh` the same in Chinese.
     """
 
@@ -51,6 +52,7 @@ class Preset:
     n_caches: int | None
     max_context: int | None
     rms_norm_eps: float | None
+    parameters: int | None
     source: str
     notes: str
     notes_zh: str
@@ -102,6 +104,7 @@ def _preset(key: str, row: dict[str, Any]) -> Preset:
         n_caches=None if n_caches == "unknown" else n_caches,
         max_context=row.get("max_context"),
         rms_norm_eps=row.get("rms_norm_eps"),
+        parameters=row.get("parameters"),
         source=row["source"],
         notes=row.get("notes", ""),
         notes_zh=row.get("notes_zh", ""),

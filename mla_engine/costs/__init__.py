@@ -1,6 +1,8 @@
 """Closed forms for one layer: parameters, cache, and the FLOPs and bytes of a call."""
 
 from mla_engine.costs.calls import Cost, decode, prefill
+from mla_engine.costs.formulas import Formula, formulas
+from mla_engine.costs.memory import ATTENTION, Serving, rank_cache_elements
 from mla_engine.costs.roofline import (
     GPUS,
     Device,
@@ -22,10 +24,13 @@ from mla_engine.costs.sizes import (
 )
 
 __all__ = [
+    "ATTENTION",
     "CACHES",
     "GPUS",
     "Cost",
     "Device",
+    "Formula",
+    "Serving",
     "attention_intensity",
     "attention_turns",
     "cache_bytes_per_token",
@@ -35,9 +40,11 @@ __all__ = [
     "equivalent_kv_heads",
     "expanding_wins",
     "first_whole",
+    "formulas",
     "mha_cache_elements",
     "parameters",
     "prefill",
+    "rank_cache_elements",
     "step_turns",
     "weight_elements",
 ]

@@ -1,0 +1,125 @@
+"""What fits on GPUs, by hand, and the formulas of others against the figures they printed."""
+
+import re
+
+import pytest
+
+from mla_engine import costs
+from mla_engine.costs import GPUS, Serving, formulas, rank_cache_elements
+from mla_engine.presets import PRESETS
+
+V3, LLAMA = PRESETS["deepseek-v3"], PRESETS["llama-3-70b"]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "latent", "in_full", "grouped"),
+    [(1, 576, 40_960, 2048), (2, 576, 20_480, 1024), (8, 576, 5120, 256), (64, 576, 640, 256)],
+)
+def test_each_ranks_share_of_the_cache(ranks, latent, in_full, grouped):
+    assert rank_cache_elements(V3.config, ranks) == latent
+    assert rank_cache_elements(V3.config, ranks, "kv") == in_full
+    assert rank_cache_elements(LLAMA.config, ranks) == grouped
+
+
+def test_a_rank_that_gets_one_head_more_is_the_one_that_counts():
+    gpt2 = PRESETS["gpt-2"].config  # 12 heads on 8 ranks: four ranks hold two
+    assert rank_cache_elements(gpt2, 8) == 2 * 2 * 64
+    held = [len(range(rank, 12, 8)) for rank in range(8)]
+    assert max(held) == 2
+
+
+def test_more_ranks_than_heads_are_refused():
+    gemma = PRESETS["gemma-2b"].config
+    assert rank_cache_elements(gemma, 8) == 512
+    with pytest.raises(ValueError, match=r"ranks \(16\) split n_heads \(8\).*try 8 or fewer"):
+        Serving(config=gemma, caches=18, total_parameters=0, gpu_bytes=1e9, ranks=16)
+    sharing = {"config": gemma, "caches": 18, "total_parameters": 2e9, "gpu_bytes": 80e9}
+    assert Serving(**sharing, ranks=16, attention="data").token_bytes == 512 * 18 * 2
+
+
+def served(attention: str, **changed) -> Serving:
+    given = {"total_parameters": V3.parameters, "gpu_bytes": 141e9, "ranks": 8, "weight_bytes": 1}
+    return Serving(config=V3.config, caches=61, attention=attention, **given | changed)
+
+
+def test_deepseek_v3_on_eight_h200_by_hand():
+    tensor = served("tensor")
+    assert tensor.free_bytes == 141e9 - 671e9 / 8
+    assert tensor.token_bytes == 576 * 61 * 2 == 70_272
+    assert tensor.longest_context() == int(57_125_000_000 / 70_272) == 812_912
+    assert tensor.longest_context(batch=8) == 101_614
+    assert tensor.largest_batch(131_072) == 6
+    assert tensor.held_bytes(131_072, 6) <= tensor.free_bytes < tensor.held_bytes(131_072, 7)
+
+
+def test_data_parallel_attention_deals_out_sequences_and_repeats_weights():
+    data, attention = served("data"), 61 * costs.parameters(V3.config)
+    assert data.rank_weight_bytes == pytest.approx(attention + (671e9 - attention) / 8)
+    per_rank = int(data.free_bytes / (70_272 * 131_072))
+    assert data.largest_batch(131_072) == 8 * per_rank == 40
+    assert [data.rank_sequences(n) for n in (1, 8, 9)] == [1, 1, 2]
+    assert data.held_bytes(1000, 9) == 2 * 70_272 * 1000
+
+
+@pytest.mark.parametrize("attention", costs.ATTENTION)
+def test_the_longest_and_the_most_fit_and_one_more_does_not(attention):
+    serving = served(attention, cache_bytes=0.5)
+    for batch in (1, 3, 24):
+        longest = serving.longest_context(batch)
+        assert serving.held_bytes(longest, batch) <= serving.free_bytes
+        assert serving.held_bytes(longest + 1, batch) > serving.free_bytes
+    most = serving.largest_batch(5000)
+    assert serving.held_bytes(5000, most) <= serving.free_bytes
+    assert serving.held_bytes(5000, most + 1) > serving.free_bytes
+
+
+def test_weights_that_do_not_fit_leave_no_room():
+    serving = served("tensor", gpu_bytes=80e9)
+    assert serving.free_bytes < 0
+    assert serving.longest_context() == serving.largest_batch(1) == 0
+    assert served("data", total_parameters=0).free_bytes == 141e9
+
+
+def test_parameters_are_the_count_in_the_name():
+    for preset in PRESETS.values():
+        counts = re.findall(r"\b(\d+)([BM])\b", preset.name)
+        expected = int(counts[0][0]) * {"B": 10**9, "M": 10**6}[counts[0][1]] if counts else None
+        assert preset.parameters == expected, preset.key
+    assert sum(p.parameters is None for p in PRESETS.values()) == 8
+
+
+def test_every_gpu_says_its_memory():
+    sizes = {key: gpu.memory_bytes / 1e9 for key, gpu in GPUS.items()}
+    assert sizes == {
+        "t4": 16, "l4": 24, "a10g": 24, "a100-40": 40, "a100-80": 80, "h100": 80, "h200": 141,
+        "b200": 180, "mi300x": 192, "rtx-4090": 24,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "published"),
+    [
+        ("deepseek-v3.1", "one_head", 2.08 / 10.72),  # the thread's own two figures
+        ("glm-5", "one_head", 5.73 / 17.18),
+        ("deepseek-v3.2-exp", "every_head", 25),
+        ("deepseek-v3", "rope_each_head", 8704 / 576),
+        ("deepseek-v3", "latent_twice", 1.78),
+        ("deepseek-v3", "latent_only", 0.89),
+        ("llama-3-8b", "model_width", 4),
+        ("llama-3-8b", "all_query_heads", 4),
+        ("qwen3-32b", "width_over_heads", 80 / 128),  # d / n_h = 80, its heads are 128 wide
+    ],
+)
+def test_how_far_off_a_formula_is(key, code, published):
+    config = PRESETS[key].config
+    (formula,) = [f for f in formulas(config) if f.code == code]
+    assert formula.off(config) == pytest.approx(published, rel=0.01)
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_the_first_formula_is_the_engines(key):
+    config = PRESETS[key].config
+    right, *wrong = formulas(config)
+    assert right.numbers(config) == costs.cache_elements(config)
+    assert right.off(config) == 1
+    assert all(f.source and f.written for f in wrong)
