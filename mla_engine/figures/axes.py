@@ -50,12 +50,10 @@ def label(spans: Sequence[tuple[int, int]], words: Sequence[str] | None) -> list
     return texts
 
 
-def name_cells(
-    fig: go.Figure,
-    *,
-    x: tuple[Sequence[tuple[int, int]], Sequence[str] | None, str],
-    y: tuple[Sequence[tuple[int, int]], Sequence[str] | None, str],
-) -> None:
+Cells = tuple[Sequence[tuple[int, int]], Sequence[str] | None, str]  # spans, words, title
+
+
+def name_cells(fig: go.Figure, *, x: Cells, y: Cells) -> None:
     """Give a heatmap's two axes their words, row 0 at the top.
 
     The first pair of axes prints at most `MAX_LABELS` short words and the title. The heatmap lies
@@ -67,40 +65,53 @@ def name_cells(
         x: spans of the columns (first, last index), their words or None, the title.
         y: the same of the rows.
     """
-    for name, (spans, words, title) in (("xaxis", x), ("yaxis", y)):
-        centres = [(first + last) / 2 for first, last in spans]
-        pixels = PHONE_PIXELS if name == "xaxis" else fig.layout.height - FRAME_PIXELS
-        most = MAX_NUMBERS if words is None else min(MAX_LABELS, pixels // LABEL_PIXELS)
-        shown = label_positions(len(spans), most)
-        texts = (
-            [str(spans[i][0]) for i in shown]
-            if words is None
-            else [safe(words[spans[i][0]], MAX_LABEL_LENGTH) for i in shown]
-        )
-        low, high = spans[0][0] - 0.5, spans[-1][1] + 0.5
+    for name, cells, pixels in (
+        ("xaxis", x, PHONE_PIXELS),
+        ("yaxis", y, fig.layout.height - FRAME_PIXELS),
+    ):
+        spans = cells[0]
+        ends = [spans[0][0] - 0.5, spans[-1][1] + 0.5]
         fixed = {
-            "range": [low, high] if name == "xaxis" else [high, low],
+            "range": ends if name == "xaxis" else ends[::-1],
             "tickmode": "array",
             "showgrid": False,
             "zeroline": False,
             "fixedrange": True,
             "tickfont": {"size": FONT_SIZE},
-            "title": {"font": {"size": FONT_SIZE}},
         }
-        printed = fixed | {
-            "tickvals": [centres[i] for i in shown],
-            "ticktext": texts,
-            "title": {"text": title, "font": {"size": FONT_SIZE}},
-            "automargin": True,
-        }
-        every = fixed | {
-            "tickvals": centres,
-            "ticktext": label(spans, words),
-            "showticklabels": False,
-            "ticks": "",
-            "overlaying": name[0],
-        }
-        fig.update_layout({name: printed, f"{name}2": every})
+        hidden = {"showticklabels": False, "ticks": "", "overlaying": name[0]}
+        fig.update_layout(
+            {
+                name: fixed | _printed(*cells, pixels),
+                f"{name}2": fixed | _every(*cells[:2]) | hidden,
+            }
+        )
     fig.update_traces(xaxis="x2", yaxis="y2", selector={"type": "heatmap"})
     # An axis without a trace is not drawn.
     fig.add_scatter(x=[None], y=[None], hoverinfo="skip", showlegend=False)
+
+
+def _printed(
+    spans: Sequence[tuple[int, int]], words: Sequence[str] | None, title: str, pixels: int
+) -> dict:
+    """The labels that fit into `pixels`, and the title."""
+    most = MAX_NUMBERS if words is None else min(MAX_LABELS, pixels // LABEL_PIXELS)
+    shown = [spans[i] for i in label_positions(len(spans), most)]
+    return {
+        "tickvals": [(first + last) / 2 for first, last in shown],
+        "ticktext": [
+            str(first) if words is None else safe(words[first], MAX_LABEL_LENGTH)
+            for first, _ in shown
+        ],
+        "title": {"text": title, "font": {"size": FONT_SIZE}},
+        "automargin": True,
+    }
+
+
+def _every(spans: Sequence[tuple[int, int]], words: Sequence[str] | None) -> dict:
+    """A name for each drawn cell."""
+    return {
+        "tickvals": [(first + last) / 2 for first, last in spans],
+        "ticktext": label(spans, words),
+        "title": {"font": {"size": FONT_SIZE}},
+    }

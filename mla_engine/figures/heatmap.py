@@ -133,20 +133,9 @@ def _draw(
         "x": np.array([(a + b) / 2 for a, b in columns], dtype=np.float32),
         "y": np.array([(a + b) / 2 for a, b in rows], dtype=np.float32),
     }
-    low, high, scale = colours
-    heat = go.Heatmap(
-        z=drawn,
-        **place,
-        zmin=low,
-        zmax=high,
-        colorscale=scale,
-        hoverongaps=False,
-        hovertemplate=f"{hover}{name} %{{z:.6g}}<extra></extra>",
-        colorbar=_colour_bar(low, high),
-    )
+    traces = [_heat(drawn, place, colours, f"{hover}{name} %{{z:.6g}}<extra></extra>")]
     if numbers and max(drawn.shape) <= MAX_PRINTED:
-        heat.texttemplate = "%{z:.2f}"
-    traces = [heat]
+        traces[0].texttemplate = "%{z:.2f}"
     hidden = np.isnan(drawn)
     if hidden.any():
         traces.append(_masked(hidden, place, hover + words["masked"]))
@@ -176,6 +165,22 @@ def pool(
 
     high, low = blocks(np.fmax), blocks(np.fmin)
     return np.where(-low > high, low, high)
+
+
+def _heat(
+    drawn: np.ndarray, place: dict[str, np.ndarray], colours: Colours, hover: str
+) -> go.Heatmap:
+    low, high, scale = colours
+    return go.Heatmap(
+        z=drawn,
+        **place,
+        zmin=low,
+        zmax=high,
+        colorscale=scale,
+        hoverongaps=False,
+        hovertemplate=hover,
+        colorbar=_colour_bar(low, high),
+    )
 
 
 def _masked(hidden: np.ndarray, place: dict[str, np.ndarray], hover: str) -> go.Heatmap:

@@ -62,38 +62,49 @@ def cache_growth(
     """
     if unit not in UNITS:
         raise ValueError(f"unit ({unit!r}) must be one of {', '.join(UNITS)}")
-    measured = points or {}
-    traces = []
-    for (name, sizes), (role, dash, symbol) in zip(curves.items(), cycle(STYLES), strict=False):
-        hover = f"{name}<br>{words['context']} %{{x:,}}<br>%{{y:,.4g}} {unit}<extra></extra>"
-        traces.append(
-            go.Scatter(
-                x=np.asarray(contexts),
-                y=np.asarray(sizes, dtype=np.float64) / UNITS[unit],
-                name=name,
-                mode="lines",
-                line={"color": COLOURS[role], "dash": dash, "width": 4},
-                hovertemplate=hover,
-            )
-        )
-        if name in measured:
-            tokens, held = measured[name]
-            traces.append(
-                go.Scatter(
-                    x=np.asarray(tokens),
-                    y=np.asarray(held, dtype=np.float64) / UNITS[unit],
-                    name=f"{name}, {words['measured']}",
-                    mode="markers",
-                    showlegend=False,
-                    marker={"color": COLOURS[role], "symbol": symbol, "size": 13},
-                    hovertemplate=f"{words['measured']}<br>{hover}",
-                )
-            )
-    fig = figure(traces, height=height)
+    fig = figure(_traces(contexts, curves, points or {}, unit, words), height=height)
     if at is not None:
         fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 2}, layer="below")
     _axes(fig, log, unit, limits, words)
     return fig
+
+
+def _traces(
+    contexts: Sequence[int],
+    curves: Mapping[str, np.ndarray],
+    measured: Mapping[str, tuple[Sequence[int], Sequence[int]]],
+    unit: str,
+    words: Mapping[str, str],
+) -> list[go.Scatter]:
+    traces = []
+    for (name, sizes), style in zip(curves.items(), cycle(STYLES), strict=False):
+        hover = f"{name}<br>{words['context']} %{{x:,}}<br>%{{y:,.4g}} {unit}<extra></extra>"
+        traces.append(_trace(contexts, sizes, unit, name=name, hovertemplate=hover, **_line(style)))
+        if name in measured:
+            said = {
+                "name": f"{name}, {words['measured']}",
+                "hovertemplate": f"{words['measured']}<br>{hover}",
+            }
+            traces.append(_trace(*measured[name], unit, **said, **_dots(style)))
+    return traces
+
+
+def _trace(
+    contexts: Sequence[int], sizes: Sequence[int], unit: str, **options: object
+) -> go.Scatter:
+    in_unit = np.asarray(sizes, dtype=np.float64) / UNITS[unit]
+    return go.Scatter(x=np.asarray(contexts), y=in_unit, **options)
+
+
+def _line(style: tuple[str, str, str]) -> dict:
+    role, dash, _ = style
+    return {"mode": "lines", "line": {"color": COLOURS[role], "dash": dash, "width": 4}}
+
+
+def _dots(style: tuple[str, str, str]) -> dict:
+    role, _, symbol = style
+    marker = {"color": COLOURS[role], "symbol": symbol, "size": 13}
+    return {"mode": "markers", "marker": marker, "showlegend": False}
 
 
 def _axes(
