@@ -24,11 +24,11 @@ class Queue:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for the turn; RuntimeError if the line is full."""
+        """Wait for the turn; ValueError if the line is full."""
         ticket = object()
         with self._moved:
             if len(self._line) > self._most:
-                raise RuntimeError(f"{self._most} pieces of work are waiting: try again soon")
+                raise ValueError(f"{self._most} pieces of work are waiting: try again soon")
             self._line.append(ticket)
             self._moved.wait_for(lambda: self._line[0] is ticket)
         try:
