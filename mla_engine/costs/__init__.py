@@ -2,7 +2,7 @@
 
 from mla_engine.costs.calls import Cost, decode, prefill
 from mla_engine.costs.formulas import Formula, formulas
-from mla_engine.costs.memory import ATTENTION, Serving, rank_cache_elements
+from mla_engine.costs.memory import ATTENTION, Serving, layouts, rank_cache_elements
 from mla_engine.costs.roofline import (
     GPUS,
     Device,
@@ -41,6 +41,7 @@ __all__ = [
     "expanding_wins",
     "first_whole",
     "formulas",
+    "layouts",
     "mha_cache_elements",
     "parameters",
     "prefill",

@@ -8,6 +8,7 @@ Data-parallel attention gives each rank whole sequences and all attention weight
 from dataclasses import dataclass
 
 from mla_engine import checks
+from mla_engine.config import LatentConfig
 from mla_engine.costs.sizes import (
     Config,
     cache_elements,
@@ -42,6 +43,26 @@ def rank_cache_elements(config: Config, ranks: int, cache: str | None = None) ->
         return whole
     n_kv_heads = heads_held(config, None)[1]
     return -(-n_kv_heads // ranks) * (whole // n_kv_heads)
+
+
+def layouts(config: LatentConfig) -> dict[str, dict[str, int]]:
+    """Numbers per token and layer of every way to lay out the cache, by part.
+
+    "mha" is plain MHA with as many heads of d_head, for comparison; "full" keeps keys and values of
+    every head; "copy" keeps the latent a second time, transposed, for the product with the weights.
+
+    Raises:
+        ValueError: a config of another kind.
+    """
+    checks.kind("config", config, LatentConfig, "a LatentConfig")
+    heads, latent, rope = config.n_heads, config.d_latent_kv, config.d_rope
+    keys = heads * config.d_head
+    return {
+        "mha": {"key": keys, "rope": 0, "latent": 0, "value": keys},
+        "full": {"key": keys, "rope": heads * rope, "latent": 0, "value": heads * config.d_value},
+        "copy": {"key": 0, "rope": rope, "latent": latent, "value": latent},
+        "latent": {"key": 0, "rope": rope, "latent": latent, "value": 0},
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
 from mla_engine.figures.flow import FlowNode, data_flow
 from mla_engine.figures.heatmap import attention_map, score_map, shared_limit, tensor_map
+from mla_engine.figures.levels import add_levels, stress_line, ticks_at
 from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.marks import mark_cells
 from mla_engine.figures.roofline import roofline
@@ -23,6 +24,7 @@ __all__ = [
     "Block",
     "FlowNode",
     "TileGrid",
+    "add_levels",
     "attention_map",
     "bars",
     "bracketed",
@@ -36,7 +38,9 @@ __all__ = [
     "score_map",
     "shared_limit",
     "spectrum",
+    "stress_line",
     "symbol_html",
     "tensor_map",
+    "ticks_at",
     "turning_pair",
 ]

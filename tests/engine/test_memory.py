@@ -123,3 +123,22 @@ def test_the_first_formula_is_the_engines(key):
     assert right.numbers(config) == costs.cache_elements(config)
     assert right.off(config) == 1
     assert all(f.source and f.written for f in wrong)
+
+
+@pytest.mark.parametrize("key", ["deepseek-v3", "minicpm3-4b", "glm-5"])
+def test_the_parts_of_a_layout_add_up(key):
+    config = PRESETS[key].config
+    totals = {name: sum(parts.values()) for name, parts in costs.layouts(config).items()}
+    assert totals == {
+        "mha": costs.mha_cache_elements(config),
+        "full": costs.cache_elements(config, "kv"),
+        "copy": costs.cache_elements(config) + config.d_latent_kv,
+        "latent": costs.cache_elements(config),
+    }
+    with pytest.raises(ValueError, match="LatentConfig"):
+        costs.layouts(LLAMA.config)
+
+
+def test_the_layouts_of_deepseek_v3_as_published():
+    totals = [sum(parts.values()) for parts in costs.layouts(V3.config).values()]
+    assert totals == [32_768, 40_960, 1088, 576]

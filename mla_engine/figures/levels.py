@@ -1,0 +1,56 @@
+"""What is drawn over a chart of caches: memory that there is, the line to stress, its own ticks."""
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from mla_engine.figures.lines import UNITS
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED
+
+DASHES = ("solid", "dot")
+
+
+def add_levels(
+    fig: go.Figure, levels: Mapping[str, float], *, ends: tuple[float, float], unit: str
+) -> go.Figure:
+    """A level line for each amount, its name at the left end; returns `fig`.
+
+    Args:
+        fig: a chart of caches.
+        levels: name -> bytes, above 0; up to two.
+        ends: the first and the last place of x.
+        unit: of the chart's y axis, one of UNITS.
+    """
+    for (name, n_bytes), dash in zip(levels.items(), DASHES, strict=False):
+        height = n_bytes / UNITS[unit]
+        fig.add_scatter(
+            x=list(ends),
+            y=[height, height],
+            mode="lines+text",
+            name=name,
+            text=[name, ""],
+            textposition="top right",
+            textfont={"size": FONT_SIZE},
+            line={"color": MASKED, "dash": dash, "width": 3},
+            hovertemplate=f"{name}<br>{height:,.4g} {unit}<extra></extra>",
+            showlegend=False,
+        )
+    return fig
+
+
+def stress_line(fig: go.Figure, name: str) -> go.Figure:
+    """Draw the line called `name` solid and all others dashed; returns `fig`."""
+    lines = {trace.name: trace for trace in fig.data if trace.mode == "lines"}
+    stressed = {"color": COLOURS["latent"], "dash": "solid", "width": 5}
+    before = lines[name].line.to_plotly_json()
+    for other in lines.values():
+        if other.line.dash == "solid":
+            other.line = before
+    lines[name].line = stressed
+    return fig
+
+
+def ticks_at(fig: go.Figure, places: Sequence[int]) -> go.Figure:
+    """Print these places of x and no others; returns `fig`."""
+    fig.update_xaxes(tickmode="array", tickvals=list(places), ticktext=[f"{n:,}" for n in places])
+    return fig
