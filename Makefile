@@ -5,7 +5,7 @@ PORT ?= 8501
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
-.PHONY: help run test lint format clean
+.PHONY: help run test screenshots lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -18,6 +18,10 @@ run: .venv/ready  ## start the app, http://localhost:8501 (PORT=... for another)
 test: .venv/ready-to-test  ## run every test, two workers
 	@tests/find_browser.sh
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+
+screenshots: .venv/ready-to-test  ## take the README's pictures, one a page
+	@tests/find_browser.sh
+	@$(BIN)/python benchmarks/screenshots.py
 
 lint: .venv/ready-to-test  ## check style and import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

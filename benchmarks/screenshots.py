@@ -1,0 +1,60 @@
+"""Takes the README's pictures, one a page, of a server of its own: `make screenshots`.
+
+With `--all` also phone width, dark and Chinese, into a folder to look through.
+"""
+
+import argparse
+import itertools
+import sys
+from pathlib import Path
+
+from first_paint import server
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.browser.conftest import FLAGS, chromium_path, settle  # noqa: E402 - found by the path
+from ui.page import PAGES  # noqa: E402
+
+README_SIZE = (1920, 1080)
+EVERY = itertools.product(((1920, 1080), (390, 844)), ("light", "dark"), ("en", "zh"))
+
+
+def take(page: Page, address: str, file: Path, *, whole: bool = False) -> None:
+    """One picture, of the whole page if asked."""
+    page.goto(address)
+    settle(page)
+    page.wait_for_timeout(1500)  # charts draw themselves after the script has ended
+    if whole:
+        height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+        page.set_viewport_size({"width": page.viewport_size["width"], "height": min(height, 6000)})
+        page.wait_for_timeout(500)
+    page.screenshot(path=file)
+    print(file)
+
+
+def main() -> None:
+    """Take them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", type=Path, metavar="FOLDER", help="every size, theme, language")
+    folder = parser.parse_args().all
+    with server(ROOT / "app.py") as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        views = EVERY if folder else [(README_SIZE, "light", "en")]
+        for (width, height), scheme, lang in views:
+            size = {"width": width, "height": height}
+            page = browser.new_page(viewport=size, color_scheme=scheme)
+            for name, file in PAGES.items():
+                path = "" if file == "app.py" else name
+                picture = f"{name}-{width}-{scheme}-{lang}.png" if folder else f"{name}.png"
+                where = folder or ROOT / "assets" / "screenshots"
+                where.mkdir(parents=True, exist_ok=True)
+                page.set_viewport_size(size)
+                take(page, f"{url}/{path}?lang={lang}", where / picture, whole=bool(folder))
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
