@@ -53,6 +53,7 @@ def byte_bars(shown: Scene) -> None:
     totals = [row.iloc[1] for _, row in say.costs_table(shown).iterrows()]
     fig = figures.bars(names, parts, axis=t("compute.axis_bytes"), totals=totals, height=420)
     st.plotly_chart(fig, width="stretch", key="byte_bars", alt=say.bytes_alt(shown))
+    page.download(partial(compute_costs.table, shown), "compute_bytes.csv")
 
 
 def expansion(shown: Scene) -> None:
@@ -75,12 +76,12 @@ def expansion(shown: Scene) -> None:
 def turning(shown: Scene) -> None:
     """Intensity of absorbed attention over heads x query tokens, against the ridge."""
     rows = costs.attention_turns(shown.latent, shown.context, shown.device)
-    ridge = shown.device.ridge
+    ridge, gpu = shown.device.ridge, say.device_name(shown.device)
     fig = figures.crossing(
         compute_costs.DOUBLINGS,
         {
             t("compute.line_attention"): shown.intensities(),
-            t("compute.line_ridge", gpu=shown.device.name): [ridge] * len(compute_costs.DOUBLINGS),
+            t("compute.line_ridge", gpu=gpu): [ridge] * len(compute_costs.DOUBLINGS),
         },
         titles=(t("compute.axis_rows"), t("compute.axis_intensity")),
         cross=rows and (rows, ridge),

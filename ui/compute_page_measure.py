@@ -16,6 +16,7 @@ from mla_engine.costs import Cost, Device
 from ui.compute import DEVICE, queue
 
 DTYPE = torch.float32 if DEVICE == "cpu" else torch.bfloat16
+THREADS = 1  # as the app sets it
 MOST_HEADS = 4 if DEVICE == "cpu" else 128
 MOST_BYTES = 2**26  # of weights or of a cache
 MOST_SECONDS = 0.02  # of one call by the model; it runs about four times
@@ -66,7 +67,7 @@ def machine() -> Device:
 def name() -> str:
     """What the times are taken on."""
     if DEVICE == "cpu":
-        return f"CPU, {torch.get_num_threads()} thread, float32"
+        return f"CPU, {THREADS} thread, float32"
     return f"{torch.cuda.get_device_name()}, bfloat16"
 
 

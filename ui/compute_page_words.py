@@ -5,6 +5,8 @@ import re
 import pandas as pd
 
 from mla_engine import GroupedConfig, costs
+from mla_engine.costs import Device
+from ui import compute_page_measure as measure
 from ui import model
 from ui.compute_page import Scene
 from ui.compute_page_measure import Trial, machine
@@ -45,6 +47,13 @@ def label(shown: Scene, code: str) -> str:
     return t(f"compute.way_{code}")
 
 
+def device_name(device: Device) -> str:
+    """A device in the reader's language."""
+    if device.name == measure.name() and measure.DEVICE == "cpu":
+        return t("compute.this_cpu", threads=measure.THREADS)
+    return device.name
+
+
 def of_model() -> str:
     """The chosen sizes by name."""
     name = model.preset_name(settings()["preset"])
@@ -53,7 +62,7 @@ def of_model() -> str:
 
 def title(shown: Scene) -> str:
     """A statement with live numbers: intensities against the ridge, or two least times."""
-    values = {"model": of_model(), "gpu": shown.device.name, "tokens": count(shown.context)}
+    values = {"model": of_model(), "gpu": device_name(shown.device), "tokens": count(shown.context)}
     if not shown.decoding:
         seconds = {c: clock(shown.seconds(c)) for c in ("mla_each", "mla_absorbed")}
         return t("compute.title_prefill", **values, **seconds)
@@ -95,10 +104,10 @@ def source(shown: Scene) -> str:
     device = shown.device
     return t(
         "compute.source",
-        gpu=device.name,
+        gpu=device_name(device),
         rate=digits(device.flops_per_second / 1e12),
         speed=digits(device.bytes_per_second / 1e9),
-        source=device.source,
+        source=device.source if device in costs.GPUS.values() else t("compute.source_this"),
     )
 
 
@@ -127,14 +136,21 @@ def assumed(shown: Scene) -> str:
 
 def roof_alt(shown: Scene) -> str:
     """The roofline in words."""
-    marks = "; ".join(f"{label(shown, c)} {digits(x)}" for c, (x, _) in shown.places().items())
-    return t("compute.alt_roof", gpu=shown.device.name, ridge=digits(shown.device.ridge), at=marks)
+    marks = t("compute.between").join(
+        f"{label(shown, c)} {digits(x)}" for c, (x, _) in shown.places().items()
+    )
+    return t(
+        "compute.alt_roof",
+        gpu=device_name(shown.device),
+        ridge=digits(shown.device.ridge),
+        at=marks,
+    )
 
 
 def bytes_alt(shown: Scene) -> str:
     """The bars in words."""
     table = costs_table(shown)
-    held = "; ".join(f"{name} {row.iloc[1]}" for name, row in table.iterrows())
+    held = t("compute.between").join(f"{name} {row.iloc[1]}" for name, row in table.iterrows())
     return t("compute.alt_bytes", held=held)
 
 
@@ -142,7 +158,7 @@ def expansion(shown: Scene) -> str:
     """Where expanding beats absorbing: by FLOP, endlessly long, and by the device's clock."""
     by_flop = shown.expansion_crossing()
     by_clock = costs.expanding_wins(shown.latent, shown.context, shown.device, batch=shown.batch)
-    values = {"tokens": count(shown.context), "gpu": shown.device.name}
+    values = {"tokens": count(shown.context), "gpu": device_name(shown.device)}
     if by_flop is None:
         return t("compute.never_expand", **values)
     values |= {"queries": count(by_flop[0]), "limit": digits(costs.crossover_queries(shown.latent))}
@@ -157,7 +173,7 @@ def turning(shown: Scene) -> str:
     here = "compute" if rows is not None and heads * queries >= rows else "memory"
     return t(
         "compute.turning",
-        gpu=shown.device.name,
+        gpu=device_name(shown.device),
         ridge=digits(shown.device.ridge),
         rows=t("compute.never") if rows is None else count(rows),
         heads=count(heads),
@@ -172,8 +188,12 @@ def batches(shown: Scene) -> str:
     if not shown.decoding:
         return ""
     found = {label(shown, code): shown.turning_batch(code) for code in shown.ways}
-    said = [f"{name}: {t('compute.never') if n is None else count(n)}" for name, n in found.items()]
-    return t("compute.batches", gpu=shown.device.name, said="; ".join(said))
+    said = [
+        t("compute.batch_of", name=name, n=t("compute.never") if n is None else count(n))
+        for name, n in found.items()
+    ]
+    gpu = device_name(shown.device)
+    return t("compute.batches", gpu=gpu, said=t("compute.between").join(said))
 
 
 def measured_table(shown: Scene, taken: dict[str, tuple[Trial, float]]) -> pd.DataFrame:
@@ -192,7 +212,7 @@ def tried(trial: Trial) -> str:
     here = machine()
     return t(
         f"compute.{key}",
-        machine=here.name,
+        machine=device_name(here),
         heads=count(trial.heads),
         tokens=count(trial.context),
         queries=count(trial.queries),

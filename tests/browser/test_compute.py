@@ -1,0 +1,56 @@
+"""The compute page in a browser: what is drawn, measuring on request, a phone, the download."""
+
+import csv
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mla_engine import PRESETS, costs
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+
+MARKS = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
+    Object.fromEntries(node._fullData.filter(t => t.mode === "markers")
+        .map(t => [t.name, [t.x[0], t.y[0]]])))"""
+
+
+def test_marks_stand_at_the_engines_numbers_and_measuring_adds_hollow_ones(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/compute?cost_batch=8&cost_context=4096&cost_gpu=a100-80")
+    settle(page)
+    config = PRESETS["deepseek-v2-lite"].config
+    cost = costs.decode(config, 4096, batch=8)
+    intensity, rate = page.evaluate(MARKS)[0]["MLA, absorbed"]
+    assert intensity == pytest.approx(cost.flops_per_byte)
+    assert rate == pytest.approx(cost.flops_per_byte * 2.039)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Data as CSV").first.click()
+    rows = list(csv.DictReader(download.value.path().read_text("utf-8-sig").splitlines()))
+    assert int(rows[-1]["flop"]) == 27 * cost.total_flops
+
+    page.get_by_role("button", name="Measure on this machine").click()
+    expect(page.get_by_role("button", name="Measure again")).to_be_visible()
+    settle(page)
+    taken = page.evaluate(MARKS)[-1]
+    assert "MLA, absorbed, Measured" in taken
+    assert taken["MLA, absorbed, Measured"][0] == taken["MLA, absorbed"][0]
+    expect(page.get_by_text("Taken on")).to_contain_text("1 thread")
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
+    parts = page.locator("h1, h3, p, table, .js-plotly-plot")
+    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
+
+
+def test_measuring_can_be_stopped(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/compute?preset=glm-5&d_model=6144&n_heads=64&d_head=192&d_value=256")
+    settle(page)
+    page.get_by_role("button", name="Measure on this machine").click()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_role("button", name="Measure on this machine")).to_be_visible()
+    settle(page)
+    assert page.get_by_text("Taken on").count() == 0

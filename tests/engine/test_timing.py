@@ -1,0 +1,91 @@
+"""What is timed is the call itself: same results, same cache, nothing of its checks."""
+
+import pytest
+import torch
+
+from mla_engine import (
+    GroupedConfig,
+    GroupedQueryAttention,
+    KVCache,
+    LatentCache,
+    LatentConfig,
+    MultiHeadLatentAttention,
+    RopeConfig,
+    budget,
+    timing,
+)
+from mla_engine.budget import MemoryBudgetError
+from tests.engine.samples import hidden
+
+MLA = LatentConfig(d_model=32, n_heads=4, d_head=8, d_latent_kv=12, d_rope=4, latent_norm=True)
+GQA = GroupedConfig(d_model=32, n_heads=4, n_kv_heads=2, d_head=8, rope=RopeConfig())
+WAYS = {
+    "absorbed": (MultiHeadLatentAttention, MLA, LatentCache, "absorbed"),
+    "expanded": (MultiHeadLatentAttention, MLA, LatentCache, "expanded"),
+    "in full": (MultiHeadLatentAttention, MLA, KVCache, "expanded"),
+    "grouped": (GroupedQueryAttention, GQA, KVCache, None),
+}
+ways = pytest.mark.parametrize(("kind", "config", "cache", "form"), WAYS.values(), ids=WAYS)
+
+
+@ways
+def test_a_step_gives_what_decode_gives_however_often_it_is_called(kind, config, cache, form):
+    layer = kind(config)
+    past, new = (hidden(1, n, 32, dtype=torch.float32) for n in (6, 2))
+    options = {"form": form} if form else {}
+    with torch.inference_mode():
+        _, held = layer.decode(past, cache.empty(config, capacity=8))
+        expected, longer = layer.decode(new, held, **options)
+        run = timing.step(layer, new, held, form)
+        for _ in range(3):
+            trace, after = run()
+        assert torch.equal(trace.u, expected.u)
+        assert after.nbytes == longer.nbytes
+        assert after.storage is held.storage, "a repeated step must not copy the cache"
+
+
+@pytest.mark.parametrize("form", ["expanded", "absorbed"])
+def test_a_prefill_gives_what_forward_gives(form):
+    layer, h = MultiHeadLatentAttention(MLA), hidden(1, 5, 32, dtype=torch.float32)
+    expected = layer.forward_absorbed(h) if form == "absorbed" else layer(h)
+    assert torch.equal(timing.prefill(layer, h, form)().attention, expected.attention)
+    gqa = GroupedQueryAttention(GQA)
+    assert torch.equal(timing.prefill(gqa, h)().u, gqa(h).u)
+
+
+@ways
+def test_the_estimate_of_the_memory_is_not_timed(kind, config, cache, form, monkeypatch):
+    layer, h = timing.layer_of_zeros(config), torch.zeros(1, 1, 32)
+    held = timing.cache_of_zeros(layer, 6, 1, "latent" if cache is LatentCache else "kv")
+    assert held.length == 6
+    with torch.inference_mode():
+        run = timing.step(layer, h, held, form)
+        monkeypatch.setattr(budget, "peak_bytes", lambda run: pytest.fail("estimated again"))
+        run()
+
+
+def test_a_layer_of_zeros_has_the_weights_of_its_heads_and_is_refused_beyond_the_budget(
+    monkeypatch,
+):
+    zeros, real = timing.layer_of_zeros(MLA, [1, 3]), MultiHeadLatentAttention(MLA, heads=[1, 3])
+    shapes = {name: weight.shape for name, weight in zeros.named_parameters()}
+    assert shapes == {name: weight.shape for name, weight in real.named_parameters()}
+    assert not any(weight.any() for weight in zeros.parameters())
+    monkeypatch.setenv(budget.VARIABLE, "0.000001")
+    with pytest.raises(MemoryBudgetError, match="of 4 heads needs"):
+        timing.layer_of_zeros(MLA)
+
+
+@pytest.mark.parametrize(("of", "expected"), [({}, 0.03), ({"of": min}, 0.02)])
+def test_the_first_run_does_not_count_and_enough_is_enough(of, expected, monkeypatch):
+    clock = iter([9.0, 0.04, 0.02, 0.03, 0.02])  # the first, then until 0.06 s are spent
+    monkeypatch.setattr(timing, "_timed", lambda run, device: next(clock))
+    assert timing.seconds(lambda: None, "cpu", **of) == pytest.approx(expected)
+    assert next(clock) == 0.03
+
+
+def test_the_rates_of_this_machine_are_those_of_a_computer():
+    assert 1e8 < timing.product_rate("cpu") < 1e14
+    assert 1e8 < timing.copy_rate("cpu") < 1e13
+    here = timing.measured_device("here", 2e9, 1e9, torch.float32)
+    assert (here.ridge, here.dtype_bytes) == (2, 4)
