@@ -13,6 +13,7 @@ from mla_engine.figures.levels import add_levels, stress_line, ticks_at
 from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.marks import mark_cells
 from mla_engine.figures.roofline import roofline
+from mla_engine.figures.ranks import over_rank
 from mla_engine.figures.spectra import spectrum
 from mla_engine.figures.theme import COLOURS, symbol_html
 from mla_engine.figures.tiles import TileGrid, head_tiles
@@ -35,6 +36,7 @@ __all__ = [
     "head_tiles",
     "mark_cells",
     "roofline",
+    "over_rank",
     "score_map",
     "shared_limit",
     "spectrum",

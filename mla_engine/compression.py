@@ -1,0 +1,198 @@
+"""From the W_K and W_V of a layer to a latent of any rank, by a truncated SVD.
+
+The best approximation of rank r keeps the r largest singular values (Eckart and Young 1936). Joint
+compression stacks W_K over W_V, so that one latent of r numbers serves both; separate compression
+gives each a latent of its own, the two together of r numbers. Works on any layer with W_K and W_V.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from mla_engine import checks
+from mla_engine.agreement import relative_error
+from mla_engine.grouped import GroupedQueryAttention
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """A matrix as basis times coordinates: the first r columns and rows are its best rank r."""
+
+    basis: Tensor  # [m,n]
+    coordinates: Tensor  # [n,d]
+    singular_values: Tensor  # falling [n], float64
+
+    @classmethod
+    def of(cls, matrix: Tensor) -> "Factors":
+        """Factors of [m,d] by the eigenvectors of its smaller Gram matrix, in float64.
+
+        Ten times as fast as an SVD of a wide matrix; singular values below 1e-8 of the largest
+        are rounding.
+        """
+        wide = matrix.double()
+        tall = wide.shape[0] > wide.shape[1]
+        squares, vectors = torch.linalg.eigh(wide.mT @ wide if tall else wide @ wide.mT)
+        vectors = vectors.flip(1)  # the largest first
+        basis = wide @ vectors if tall else vectors
+        coordinates = vectors.mT if tall else vectors.mT @ wide
+        values = squares.flip(0).clamp(min=0).sqrt()
+        return cls(basis.to(matrix.dtype), coordinates.to(matrix.dtype), values)
+
+    @property
+    def most(self) -> int:
+        """The rank from which nothing is lost."""
+        return len(self.singular_values)
+
+    def cut(self, rank: int) -> Tensor:
+        """The best approximation of this rank [m,d]."""
+        return self.basis[:, :rank] @ self.coordinates[:rank]
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """One latent for keys and values."""
+
+    factors: Factors  # of W_K over W_V, all heads, [g k + g v, d]
+    shapes: tuple[torch.Size, torch.Size]  # of W_K [g,k,d] and W_V [g,v,d]
+
+    @property
+    def most(self) -> int:
+        """The size of the latent from which nothing is lost."""
+        return self.factors.most
+
+    def weights(self, rank: int) -> tuple[Tensor, Tensor]:
+        """W_K [g,k,d] and W_V [g,v,d] as a latent of `rank` numbers leaves them."""
+        return _parted(self.factors.cut(rank), self.shapes)
+
+    def latent_weights(self, rank: int) -> tuple[Tensor, Tensor, Tensor]:
+        """W_DKV [c,d], W_UK [g,k,c] and W_UV [g,v,c] of MLA with c = `rank`."""
+        up = [torch.Size((*shape[:2], rank)) for shape in self.shapes]
+        W_UK, W_UV = _parted(self.factors.basis[:, :rank], up)
+        return self.factors.coordinates[:rank], W_UK, W_UV
+
+
+@dataclass(frozen=True, eq=False)
+class Separate:
+    """A latent for the keys and one for the values; the largest singular values of both stay."""
+
+    keys: Factors
+    values: Factors
+    shapes: tuple[torch.Size, torch.Size]
+
+    @property
+    def most(self) -> int:
+        """The size of both latents from which nothing is lost."""
+        return self.keys.most + self.values.most
+
+    def ranks(self, rank: int) -> tuple[int, int]:
+        """How many of `rank` numbers go to the keys and how many to the values, at best."""
+        both = torch.cat((self.keys.singular_values, self.values.singular_values))
+        kept = both.argsort(descending=True, stable=True)[:rank]
+        of_keys = int((kept < self.keys.most).sum())
+        return of_keys, len(kept) - of_keys
+
+    def weights(self, rank: int) -> tuple[Tensor, Tensor]:
+        """W_K [g,k,d] and W_V [g,v,d] as latents of `rank` numbers together leave them."""
+        pairs = zip((self.keys, self.values), self.ranks(rank), self.shapes, strict=True)
+        return tuple(factors.cut(n).reshape(shape) for factors, n, shape in pairs)
+
+
+def _parted(stacked: Tensor, shapes: Sequence[torch.Size]) -> tuple[Tensor, Tensor]:
+    rows = [shape[0] * shape[1] for shape in shapes]
+    parts = zip(stacked.split(rows), shapes, strict=True)
+    return tuple(part.reshape(shape) for part, shape in parts)
+
+
+def joint(W_K: Tensor, W_V: Tensor) -> Joint:
+    """Factors of W_K [g,k,d] over W_V [g,v,d].
+
+    Raises:
+        ValueError: the two do not read the same h.
+    """
+    _check(W_K, W_V)
+    stacked = torch.cat((W_K.flatten(0, 1), W_V.flatten(0, 1)))
+    return Joint(Factors.of(stacked), (W_K.shape, W_V.shape))
+
+
+def separate(W_K: Tensor, W_V: Tensor) -> Separate:
+    """Factors of W_K [g,k,d] and of W_V [g,v,d], each by itself.
+
+    Raises:
+        ValueError: the two do not read the same h.
+    """
+    _check(W_K, W_V)
+    keys, values = (Factors.of(weight.flatten(0, 1)) for weight in (W_K, W_V))
+    return Separate(keys, values, (W_K.shape, W_V.shape))
+
+
+def _check(W_K: Tensor, W_V: Tensor) -> None:
+    for name, weight in (("W_K", W_K), ("W_V", W_V)):
+        checks.kind(name, weight, Tensor, "a tensor [heads, width, d_model]")
+        if weight.ndim != 3:
+            raise ValueError(f"{name} has shape {list(weight.shape)}: give [heads, width, d_model]")
+    if W_K.shape[::2] != W_V.shape[::2]:
+        raise ValueError(
+            f"W_K {list(W_K.shape)} and W_V {list(W_V.shape)} must share heads and d_model"
+        )
+
+
+def with_spectrum(W_K: Tensor, W_V: Tensor, decay: float) -> tuple[Tensor, Tensor]:
+    """The same two weights, the singular values of W_K over W_V made to fall as i^-decay.
+
+    Their directions and their overall size (Frobenius norm) stay.
+
+    Raises:
+        ValueError: a decay below 0, or weights that do not fit each other.
+    """
+    checks.non_negative("decay", decay)
+    found = joint(W_K, W_V)
+    values = found.factors.singular_values
+    wanted = torch.arange(1, found.most + 1, device=values.device).double() ** -decay
+    wanted *= values.norm() / wanted.norm()
+    factor = torch.where(values > 1e-8 * values[0], wanted / values, 0.0).to(W_K.dtype)
+    return _parted((found.factors.basis * factor) @ found.factors.coordinates, found.shapes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """Relative RMS errors that a latent of `rank` numbers brings."""
+
+    rank: int
+    k: float
+    v: float
+    scores: float  # before the softmax, where the query sees the key
+    u: float
+
+
+def loss(
+    layer: GroupedQueryAttention, h: Tensor, way: Joint | Separate, ranks: Sequence[int]
+) -> list[Loss]:
+    """Run a layer with its keys and values out of latents, and compare with the layer itself.
+
+    Rotation, norms and biases are the layer's own and stay as they are.
+
+    Args:
+        layer: any MHA, GQA or MQA; its weights are not changed.
+        h: hidden states [b,t,d].
+        way: `joint` or `separate` of the layer's W_K and W_V.
+        ranks: sizes of the latent.
+
+    Raises:
+        ValueError, MemoryBudgetError: a rank that there is not, or as the layer's call.
+    """
+    exact = layer(h)
+    seen = exact.mask.expand_as(exact.scores)
+    found = []
+    for rank in ranks:
+        checks.whole("rank", rank, least=0, most=way.most)
+        W_K, W_V = way.weights(rank)
+        trace = functional_call(layer, {"W_K": W_K, "W_V": W_V}, (h,))
+        errors = {
+            name: relative_error(getattr(trace, name), getattr(exact, name)) for name in "kvu"
+        }
+        scores = relative_error(trace.scores[seen], exact.scores[seen])
+        found.append(Loss(rank=rank, scores=scores, **errors))
+    return found

@@ -1,0 +1,71 @@
+"""What a latent of each rank loses and costs: lines over the rank, with the chosen one marked."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+
+HEIGHT = 420
+# Colour is never the only sign.
+STYLES = (("key", "dash"), ("value", "dot"), ("query", "dashdot"), ("latent", "solid"))
+
+
+def over_rank(
+    ranks: Sequence[int],
+    lines: Mapping[str, np.ndarray],
+    *,
+    titles: tuple[str, str],
+    at: int | None = None,
+    top: float | None = None,
+    styles: Sequence[tuple[str, str]] = STYLES,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Each line's numbers [len(ranks)] over the rank; axes begin at 0.
+
+    Args:
+        ranks: ascending.
+        lines: name -> numbers, as many lines as there are `styles` at most.
+        titles: of the axes.
+        at: a rank to mark by an upright line.
+        top: the upper end of the y axis.
+        styles: role that picks the colour, and dash, of each line.
+        height: pixels.
+
+    Raises:
+        ValueError: more lines than styles.
+    """
+    if len(lines) > len(styles):
+        raise ValueError(f"{len(lines)} lines: there are styles for {len(styles)}")
+    traces = [
+        go.Scatter(
+            x=np.asarray(ranks),
+            y=np.asarray(numbers, dtype=np.float64),
+            name=name,
+            mode="lines",
+            line={"color": COLOURS[role], "dash": dash, "width": 4},
+            hovertemplate=f"{name}<br>{titles[0]} %{{x:,}}<br>%{{y:.4g}}<extra></extra>",
+        )
+        for (name, numbers), (role, dash) in zip(lines.items(), styles, strict=False)
+    ]
+    fig = figure(traces, height=height)
+    if at is not None:
+        fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
+    fig.update_xaxes(
+        title_text=titles[0], range=[0, ranks[-1]], fixedrange=True, nticks=6, tickformat=","
+    )
+    fig.update_yaxes(title_text=titles[1], range=[0, top], fixedrange=True, nticks=6)
+    fig.update_layout(
+        hovermode="closest",
+        margin={"t": 44, "r": 24},
+        showlegend=len(lines) > 1,
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": FONT_SIZE},
+        },
+    )
+    return fig
