@@ -12,8 +12,8 @@ from mla_engine.figures.heatmap import attention_map, score_map, shared_limit, t
 from mla_engine.figures.levels import add_levels, stress_line, ticks_at
 from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.marks import mark_cells
-from mla_engine.figures.roofline import roofline
 from mla_engine.figures.ranks import over_rank
+from mla_engine.figures.roofline import roofline
 from mla_engine.figures.spectra import spectrum
 from mla_engine.figures.theme import COLOURS, symbol_html
 from mla_engine.figures.tiles import TileGrid, head_tiles
@@ -35,8 +35,8 @@ __all__ = [
     "data_flow",
     "head_tiles",
     "mark_cells",
-    "roofline",
     "over_rank",
+    "roofline",
     "score_map",
     "shared_limit",
     "spectrum",
