@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mla_engine import worked_example
 from mla_engine.conventions import PAIRING_READINGS, SCALE_READINGS
-from mla_engine.costs import GPUS
+from mla_engine.costs import ATTENTION, GPUS
 from mla_engine.symbols import SYMBOLS
 from ui.tokens import sentence
 
@@ -116,6 +116,13 @@ def power_of_two(least: int, most: int) -> Parser:
     return lambda text: 1 << (within(text).bit_length() - 1)
 
 
+def predictions(text: str) -> str:
+    """The answers to a quiz so far: a figure each, - where none was given."""
+    if not re.fullmatch("[0-4-]{0,31}", text):
+        raise ValueError(text)
+    return text
+
+
 # Sizes as DeepSeek-V2-Lite has them: real, and all heads run on a laptop. d_latent_q 0 is none.
 SHARED = {
     "lang": Setting("en", one_of(*LANGUAGES)),
@@ -172,6 +179,13 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "cost_queries": Setting(1, power_of_two(1, 2**10)),
         "cost_batch": Setting(32, power_of_two(1, 2**10)),
     },
+    "compression": {
+        "cmp_rank": Setting(128, whole(0, 2**16)),
+        "cmp_heads": Setting(4, whole(1, 128)),  # that share the latent
+        "cmp_weights": Setting("random", one_of("random", "spectrum")),
+        "cmp_decay": Setting(1.0, number(0, 3)),
+        "cmp_error": Setting("u", one_of("k", "v", "scores", "u")),
+    },
     "kv_cache": {
         "kv_left": Setting("deepseek-v3", published),
         "kv_right": Setting("llama-3.1-405b", published),
@@ -182,6 +196,14 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "kv_context": Setting(2**17, power_of_two(2**10, 2**20)),
         "kv_log": Setting(True, flag),
         "kv_unit": Setting("GiB", one_of("GiB", "GB")),
+        "kv_view": Setting(
+            "context", one_of("context", "memory", "layouts", "parallel", "formula")
+        ),
+        "kv_gpu": Setting("h200", one_of(*GPUS)),
+        "kv_ranks": Setting(8, power_of_two(1, 128)),  # GPUs that share the model
+        "kv_attention": Setting("tensor", one_of(*ATTENTION)),
+        "kv_weights": Setting("fp8", one_of("fp32", "bf16", "fp8", "int4")),
+        "kv_sequences": Setting(64, power_of_two(1, 1024)),
     },
     "rope": {
         "rope_topic": Setting("turning", one_of("turning", "merged", "pairing", "scale", "yarn")),
@@ -194,6 +216,10 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "rope_start": Setting(0, whole(0, 100_000)),  # position of the first word
         "rope_head": Setting(0, whole(0, 127)),
     },
+    "notation": {
+        "notation_search": Setting("", words(60)),
+        "notation_of": Setting("all", one_of("all", "present", "cached")),
+    },
     "claims": {
         "claims_verdict": Setting(
             "all", one_of("all", "holds", "fails", "imprecise", "depends", "not_decidable")
@@ -201,6 +227,15 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "claims_source": Setting("all", one_of("all", "N", "T", "S", "P", "C")),
         "claims_text": Setting("", words(60)),
     },
+    "quiz": {
+        "quiz_seed": Setting(1, whole(0, 9999)),
+        "quiz_count": Setting(10, whole(1, 31)),
+        "quiz_number": Setting(1, whole(1, 31)),
+        "quiz_choice": Setting(None, whole(0, 4)),
+        "quiz_answers": Setting("", predictions),
+    },
 }
+
+PERSONAL = ("quiz_choice", "quiz_answers")  # not for a link that goes to somebody else
 
 SETTINGS: dict[str, Setting] = SHARED | {n: s for own in OF_PAGE.values() for n, s in own.items()}

@@ -1,0 +1,54 @@
+"""The cache page's first view: bytes over the context length, every way of caching on one chart."""
+
+import pandas as pd
+import streamlit as st
+
+from mla_engine import figures
+from ui import kv, kv_words, state
+from ui.kv import Scene
+from ui.text import t
+
+
+def title(scene: Scene) -> str:
+    """The model's cache, that of MHA with its heads, and their ratio."""
+    return kv_words.headline(scene)
+
+
+def look() -> str:
+    """What to look at, by the kind of axes."""
+    return kv_words.look()
+
+
+def chart_words() -> dict[str, str]:
+    """What the charts of caches say by themselves."""
+    return {
+        "context": t("kv_cache.axis_context"),
+        "cache": t("kv_cache.axis_cache"),
+        "measured": t("kv_cache.measured"),
+    }
+
+
+def draw(scene: Scene, name: str) -> None:
+    """One model's chart, its table, and what they leave out."""
+    chosen, contexts = state.settings(), kv.contexts()
+    figure = figures.cache_growth(
+        contexts,
+        scene.curves(contexts),
+        points=scene.points(),
+        log=chosen["kv_log"],
+        unit=chosen["kv_unit"],
+        limits=kv.limits(),
+        at=chosen["kv_context"],
+        words=chart_words(),
+    )
+    st.plotly_chart(figure, width="stretch", key=f"{name}:chart", alt=kv_words.alt(scene))
+    st.table(kv_words.table(scene))
+    st.markdown(kv_words.product(scene))
+    st.markdown(kv_words.baseline(scene))
+    for sentence in kv_words.limitations(scene):
+        st.markdown(sentence)
+
+
+def download(scenes: tuple[Scene, ...], _: dict[str, object]) -> pd.DataFrame:
+    """Every curve as a table."""
+    return kv.download(scenes)
