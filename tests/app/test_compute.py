@@ -68,6 +68,8 @@ def test_a_slower_device_and_more_queries_move_the_bounds(opened):
     turning = said(at, "absorbed attention alone")
     assert f"**{math.ceil(65 / 0.32 / (1088 / 576))}** on" in turning
     assert "16 × 16 = 256: compute-bound" in turning
+    lite = costs.decode(PRESETS["deepseek-v2-lite"].config, 32_768, batch=32, new_tokens=16)
+    assert at.table[0].value.loc["MLA, absorbed"].iloc[0] == flop(27 * lite.total_flops)
 
 
 def test_prefill_counts_all_tokens_as_queries(opened):

@@ -40,8 +40,8 @@ def test_a_ridge_off_the_chart_stays_at_its_edge():
 
 def test_a_crossing_is_ringed_and_the_readers_place_marked():
     lines = {"a": np.array([1, 2, 4]), "b": np.array([3, 3, 3])}
-    fig = crossing([1, 2, 4], lines, titles=("n", "FLOP"), cross=(3, 3.0), label="3", here=2)
-    assert [list(trace.y) for trace in fig.data] == [[1, 2, 4], [3, 3, 3], [3.0]]
+    fig = crossing([1, 2, 4], lines, titles=("n", "FLOP"), cross=(3, 7.0), label="3", here=2)
+    assert [list(trace.y) for trace in fig.data] == [[1, 2, 4], [3, 3, 3], [7.0]]
     assert (fig.data[2].x[0], fig.data[2].text[0]) == (3, "<b>3</b>")
     assert fig.data[0].line.dash != fig.data[1].line.dash
     assert fig.layout.shapes[0].x0 == 2
