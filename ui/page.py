@@ -19,6 +19,7 @@ PAGES = {
     "compute": "pages/compute.py",
     "rope": "pages/rope.py",
     "claims": "pages/claims.py",
+    "notation": "pages/notation.py",
 }
 LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
 STYLE = Path(__file__).parent.parent / "assets" / "style.css"

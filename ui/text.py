@@ -66,11 +66,14 @@ def size(n_bytes: float, binary: bool = True) -> str:
 
 
 def tensor(code: str) -> str:
-    """A tensor's name in its colour, as HTML for st.html or Markdown that allows it."""
+    """A tensor's name in its colour, its meaning as tooltip: HTML for st.html or Markdown."""
     symbol = SYMBOLS[code]
     name, _, suffix = code.partition("_")
     suffix = f"<sup>{html.escape(suffix)}</sup>" if suffix else ""
-    return f'<span class="tensor {symbol.role}">{html.escape(name)}{suffix}</span>'
+    meaning = html.escape(t(f"symbols.{code}"))
+    return (
+        f'<span class="tensor {symbol.role}" title="{meaning}">{html.escape(name)}{suffix}</span>'
+    )
 
 
 def safe(text: str) -> str:

@@ -1,0 +1,61 @@
+"""The glossary in a real browser: search, formulas drawn, links that open, tooltips elsewhere."""
+
+import csv
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mla_engine import SYMBOLS
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_search_finds_a_symbol_and_its_link_shows_its_numbers(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/notation?seed=3")
+    settle(page)
+    table = page.locator(".st-key-notation_table")
+    expect(table.locator("tbody tr")).to_have_count(len(SYMBOLS))
+    formulas = sum(bool(symbol.formula) for symbol in SYMBOLS.values())
+    assert table.locator(".katex").count() == len(SYMBOLS) + formulas
+    assert not table.locator(".katex-error").count()
+    colour = "el => getComputedStyle(el).color"
+    latent = table.locator(".tensor.latent").first.evaluate(colour)
+    assert latent == "rgb(150, 57, 111)"  # the latent's colour on light ground
+
+    page.get_by_role("textbox").fill("wkv_b")
+    page.get_by_role("textbox").press("Enter")
+    settle(page)
+    expect(table.locator("tbody tr")).to_have_count(2)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Data as CSV").click()
+    rows = list(csv.DictReader(download.value.path().read_text("utf-8-sig").splitlines()))
+    assert [(row["code"], row["deepseek"]) for row in rows] == [
+        ("W_UK", "wkv_b[h, :k]"),
+        ("W_UV", "wkv_b[h, -v:]"),
+    ]
+    with page.context.expect_page() as opened:
+        table.get_by_role("link", name="Attention maps").last.click()
+    opened.value.wait_for_url("**/attention_maps?*map_tensor=W_UV**")
+    settle(opened.value)
+    assert "seed=3" in opened.value.url
+    expect(opened.value.get_by_role("figure", name="Heatmap of W_UV")).to_be_visible()
+
+
+def test_a_phone_names_the_columns_and_other_pages_explain_symbols(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/notation?notation_of=cached&lang=en")
+    settle(page)
+    expect(page.get_by_text("In DeepSeek's code").last).to_be_visible()
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+    assert all(cell.bounding_box()["width"] <= 390 for cell in page.locator("td").all())
+    page.goto(f"{app_url}/kv_cache?lang=en")
+    settle(page)
+    latent = page.locator(".tensor.latent").first
+    assert latent.get_attribute("title") == SYMBOLS["c_KV"].meaning
