@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.figures import symbol_html
+from mla_engine.figures import Figure, symbol_html
 from mla_engine.symbols import SYMBOLS
 from ui import maps_terms, state
 from ui.maps import View, short
@@ -84,7 +83,7 @@ def parts(view: View) -> None:
         _attention(view, "attention", PANEL)
 
 
-def _scores(view: View, code: str, values: np.ndarray, limit: float) -> go.Figure:
+def _scores(view: View, code: str, values: np.ndarray, limit: float) -> Figure:
     return figures.score_map(
         values,
         view.run.words,
@@ -178,7 +177,7 @@ def figure_words() -> Mapping[str, str]:
 
 
 def show(
-    fig: go.Figure,
+    fig: Figure,
     chart: str,
     alt: str,
     matrix: np.ndarray,

@@ -3,6 +3,8 @@
 Installed with the extra `[figures]`. Colours, sizes and labels come from `theme`.
 """
 
+from plotly.graph_objects import Figure
+
 from mla_engine.figures.bars import bars
 from mla_engine.figures.brackets import Block, bracketed
 from mla_engine.figures.crossing import crossing
@@ -23,6 +25,7 @@ __all__ = [
     "COLOURS",
     "UNITS",
     "Block",
+    "Figure",
     "FlowNode",
     "TileGrid",
     "add_levels",
