@@ -71,7 +71,8 @@ def _bars(
 def merged(view: View) -> None:
     """One head's merged matrix as a picture, its spectrum, and its size against the factors."""
     name = state.settings()["ab_matrix"]
-    found = run.merged(view.config, view.seed, view.head)[name]
+    with st.spinner(t("absorption.running")):
+        found = run.merged(view.config, view.seed, view.head)[name]
     rows, columns = found.matrix.shape
     facts = {
         "head": count(view.head),

@@ -18,7 +18,7 @@ def over_rank(
     *,
     titles: tuple[str, str],
     at: int | None = None,
-    top: float | None = None,
+    log: bool = False,
     styles: Sequence[tuple[str, str]] = STYLES,
     height: int = HEIGHT,
 ) -> go.Figure:
@@ -29,7 +29,7 @@ def over_rank(
         lines: name -> numbers, as many lines as there are `styles` at most.
         titles: of the axes.
         at: a rank to mark by an upright line.
-        top: the upper end of the y axis.
+        log: the y axis is logarithmic; what is 0 is left out.
         styles: role that picks the colour, and dash, of each line.
         height: pixels.
 
@@ -41,7 +41,7 @@ def over_rank(
     traces = [
         go.Scatter(
             x=np.asarray(ranks),
-            y=np.asarray(numbers, dtype=np.float64),
+            y=_positive(numbers) if log else np.asarray(numbers, dtype=np.float64),
             name=name,
             mode="lines",
             line={"color": COLOURS[role], "dash": dash, "width": 4},
@@ -55,7 +55,15 @@ def over_rank(
     fig.update_xaxes(
         title_text=titles[0], range=[0, ranks[-1]], fixedrange=True, nticks=6, tickformat=","
     )
-    fig.update_yaxes(title_text=titles[1], range=[0, top], fixedrange=True, nticks=6)
+    fig.update_yaxes(
+        title_text=titles[1],
+        type="log" if log else "linear",
+        rangemode="normal" if log else "tozero",
+        dtick=1 if log else None,
+        tickformat=",~g",
+        fixedrange=True,
+        nticks=6,
+    )
     fig.update_layout(
         hovermode="closest",
         margin={"t": 44, "r": 24},
@@ -69,3 +77,8 @@ def over_rank(
         },
     )
     return fig
+
+
+def _positive(numbers: np.ndarray) -> np.ndarray:
+    amounts = np.asarray(numbers, dtype=np.float64)
+    return np.where(amounts > 0, amounts, np.nan)

@@ -49,7 +49,7 @@ def spectrum(
     fig.update_yaxes(
         title_text=axes[1],
         type="log",
-        dtick=1 if most / least < 1e6 else None,
+        dtick="D2" if most / least < 100 else 1 if most / least < 1e6 else None,
         exponentformat="power",
         range=[np.log10(least) - 0.15, np.log10(most) + 0.3],
         fixedrange=True,
@@ -72,7 +72,13 @@ def spectrum(
         )
     fig.update_layout(
         showlegend=len(values) > 1,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": FONT_SIZE},
+        },
         margin={"t": 44},
     )
     return fig

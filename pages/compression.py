@@ -1,0 +1,39 @@
+"""Compression: from the weights of MHA's keys and values to one latent, and what it loses."""
+
+import streamlit as st
+
+from ui import compression, compression_charts, page
+from ui.text import t
+
+page.setup("compression")
+view, error = None, None
+try:
+    view = compression.view()
+    with st.spinner(t("compression.factoring")):
+        title = view.title()
+except ValueError as refusal:
+    title, error = t("compression.title_refused"), refusal
+page.title(title, t("compression.look"))
+if error:
+    page.refused(error)
+
+picture, spectrum, controls = st.columns([6, 5, 4], gap="medium")
+with controls:
+    compression_charts.controls(view.source.full if view else None)
+if view and not error:
+    with controls:
+        compression_charts.numbers(view)
+    with spectrum:
+        compression_charts.spectrum(view)
+    with picture:
+        curves = view.curves()
+        compression_charts.errors(view, curves)
+    st.subheader(t("compression.section_separate"), anchor=False)
+    compression_charts.separately(view, curves)
+
+st.subheader(t("compression.section_queries"), anchor=False)
+try:
+    compression_charts.queries()
+except ValueError as refusal:
+    page.refused(refusal)
+page.footer("compression")

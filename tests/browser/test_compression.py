@@ -1,0 +1,46 @@
+"""The compression page in a real browser: the slider moves the mark along curves of the engine."""
+
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mla_engine import GroupedConfig
+from tests.browser.conftest import settle
+from ui.compression_run import Source, lost
+from ui.model import SMALL_SIZES
+
+pytestmark = pytest.mark.browser
+LINK = {"preset": "small", **SMALL_SIZES, "cmp_weights": "spectrum", "cmp_rank": 32}
+WORDS = ("the", "cat", "sat", "on", "the", "mat", "because", "the", "cat", "was", "tired")
+SOURCE = Source(GroupedConfig(d_model=64, n_heads=4, n_kv_heads=4, d_head=16), 0, (0, 1, 2, 3), 1.0)
+DRAWN = """() => {
+    const node = [...document.querySelectorAll(".js-plotly-plot")].find(
+        plot => plot._fullData.length === 4);
+    return {
+        mark: node.layout.shapes[0].x0, x: Array.from(node._fullData[3].x),
+        y: Array.from(node._fullData[3].y),
+    };
+}"""
+
+
+def test_the_mark_walks_along_the_curve(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/compression?{urlencode(LINK)}")
+    settle(page)
+    page.locator(".js-plotly-plot").nth(3).wait_for(state="attached")
+    drawn = page.evaluate(DRAWN)
+    assert drawn["mark"] == 32
+    output = dict(zip(drawn["x"], drawn["y"], strict=True))[32]
+    assert output == pytest.approx(100 * lost(SOURCE, WORDS, "joint", 32).u, rel=1e-3)
+
+    page.get_by_role("slider", name="Size of the latent").press("ArrowRight")
+    page.wait_for_url("**cmp_rank=33**")
+    settle(page)
+    now = 100 * lost(SOURCE, WORDS, "joint", 33).u
+    expect(page.locator("h1")).to_contain_text(f"output by {now:.1f}")
+    assert page.evaluate(DRAWN)["mark"] == 33
+
+    page.get_by_test_id("stSidebar").get_by_text("中文").click()
+    page.wait_for_url("**lang=zh**")
+    expect(page.locator("h1")).to_contain_text("用 33 个数的潜在向量")

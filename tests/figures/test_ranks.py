@@ -1,0 +1,33 @@
+"""Lines over the rank of a latent: numbers as handed in, the chosen rank marked."""
+
+import numpy as np
+import pytest
+
+from mla_engine.figures import over_rank
+
+RANKS = [0, 4, 16]
+LINES = {"keys": np.array([100.0, 20.0, 0.0]), "values": np.array([100.0, 30.0, 0.0])}
+
+
+def test_lines_stand_over_their_ranks_with_the_chosen_one_marked():
+    fig = over_rank(RANKS, LINES, titles=("r", "%"), at=4)
+    first, second = fig.data
+    assert list(first.x) == RANKS
+    assert list(first.y) == [100, 20, 0]
+    assert first.line.dash != second.line.dash
+    assert fig.layout.shapes[0].x0 == fig.layout.shapes[0].x1 == 4
+    assert fig.layout.xaxis.range == (0, 16)
+    assert fig.layout.yaxis.rangemode == "tozero"
+    assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("r", "%")
+
+
+def test_zero_is_left_out_of_a_logarithmic_axis():
+    fig = over_rank(RANKS, LINES, titles=("r", "%"), log=True)
+    assert fig.layout.yaxis.type == "log"
+    assert np.isnan(fig.data[0].y[2])
+    assert not fig.layout.shapes
+
+
+def test_more_lines_than_styles_are_refused():
+    with pytest.raises(ValueError, match="5 lines: there are styles for 4"):
+        over_rank(RANKS, dict.fromkeys("abcde", LINES["keys"]), titles=("r", "%"))
