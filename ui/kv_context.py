@@ -1,5 +1,9 @@
 """The cache page's first view: bytes over the context length, every way of caching on one chart."""
 
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -26,6 +30,22 @@ def chart_words() -> dict[str, str]:
         "cache": t("kv_cache.axis_cache"),
         "measured": t("kv_cache.measured"),
     }
+
+
+def ends(
+    curves: Callable[[Scene], Iterable[np.ndarray]], *, log: bool, least_top: float = 0
+) -> tuple[float, float]:
+    """Ends of the y axis with room below and above the curves of both models.
+
+    A model whose curves are refused is left out; `least_top` is the least upper end.
+    """
+    drawn = []
+    for scene in kv.scenes():
+        with suppress(ValueError):
+            drawn.extend(curves(scene))
+    low = min(curve.min() for curve in drawn)
+    high = max(least_top, *(curve.max() for curve in drawn))
+    return (low / 2, high * 2) if log else (0, high * 1.05)
 
 
 def draw(scene: Scene, name: str) -> None:

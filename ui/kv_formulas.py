@@ -8,7 +8,7 @@ from mla_engine import costs, figures
 from mla_engine.costs import Formula
 from ui import kv, kv_words, state
 from ui.kv import Scene
-from ui.kv_context import chart_words
+from ui.kv_context import chart_words, ends
 from ui.kv_layouts import held_bytes
 from ui.kv_words import shown
 from ui.text import count, size, t, times
@@ -39,16 +39,13 @@ def look() -> str:
 
 def draw(scene: Scene, name: str) -> None:
     """Every formula as a line, the right one solid, how far off each is and where it is from."""
-    s, contexts, config = state.settings(), kv.contexts(), scene.preset.config
-    lines = {
-        formula.short: np.array([held_bytes(scene, formula.numbers(config), n) for n in contexts])
-        for formula in of(scene)
-    }
+    s, contexts = state.settings(), kv.contexts()
     figure = figures.cache_growth(
         contexts,
-        lines,
+        _curves(scene),
         log=s["kv_log"],
         unit=s["kv_unit"],
+        limits=ends(lambda one: _curves(one).values(), log=s["kv_log"]),
         at=s["kv_context"],
         words=chart_words(),
     )
@@ -61,9 +58,18 @@ def draw(scene: Scene, name: str) -> None:
         st.markdown(sentence)
 
 
+def _curves(scene: Scene) -> dict[str, np.ndarray]:
+    numbers = {formula.short: formula.numbers(scene.preset.config) for formula in of(scene)}
+    return {
+        short: np.array([held_bytes(scene, n, tokens) for tokens in kv.contexts()])
+        for short, n in numbers.items()
+    }
+
+
 def off_by(ratio: float) -> str:
     """A ratio beside what it is more or less in percent."""
-    return t("kv_cache.right") if ratio == 1 else f"{times(ratio)} ({ratio - 1:+,.0%})"
+    percent = f"{ratio - 1:+,.0%}".replace("-", "−")
+    return t("kv_cache.right") if ratio == 1 else f"{times(ratio)} ({percent})"
 
 
 def _table(scene: Scene) -> pd.DataFrame:

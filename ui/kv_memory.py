@@ -10,7 +10,7 @@ from mla_engine import figures
 from mla_engine.costs import GPUS, Serving
 from ui import kv, kv_words, state
 from ui.kv import WIDTHS, Scene
-from ui.kv_context import chart_words
+from ui.kv_context import chart_words, ends
 from ui.kv_controls import type_label
 from ui.kv_words import TIED, shown
 from ui.text import count, t
@@ -63,13 +63,13 @@ def draw(scene: Scene, name: str) -> None:
     """The cache of every way on one GPU, with the memory that there is."""
     s, on = state.settings(), served(scene, state.settings())
     contexts = kv.contexts()
-    held = {scene.label(way): _held(scene, s, way, contexts) for way in scene.ways}
+    held = _curves(scene, s, contexts)
     figure = figures.cache_growth(
         contexts,
         held,
         log=s["kv_log"],
         unit=s["kv_unit"],
-        limits=_limits(held, on, s["kv_log"]),
+        limits=_limits(on, s, contexts),
         at=s["kv_context"],
         words=chart_words() | {"cache": t("kv_cache.axis_each_gpu")},
     )
@@ -85,14 +85,21 @@ def draw(scene: Scene, name: str) -> None:
         st.markdown(sentence)
 
 
-def _held(scene: Scene, s: Settings, way: str, contexts: tuple[int, ...]) -> np.ndarray:
-    on = served(scene, s, way)
-    return np.array([on.held_bytes(tokens, scene.batch) for tokens in contexts])
+def _curves(scene: Scene, s: Settings, contexts: tuple[int, ...]) -> dict[str, np.ndarray]:
+    curves = {}
+    for way in scene.ways:
+        on = served(scene, s, way)
+        held = [on.held_bytes(tokens, scene.batch) for tokens in contexts]
+        curves[scene.label(way)] = np.array(held)
+    return curves
 
 
-def _limits(held: dict[str, np.ndarray], on: Serving, log: bool) -> tuple[float, float]:
-    ends = np.concatenate(list(held.values()))
-    return (ends.min() / 2, max(ends.max(), on.gpu_bytes) * 3) if log else (0, 1.5 * on.gpu_bytes)
+def _limits(on: Serving, s: Settings, contexts: tuple[int, ...]) -> tuple[float, float]:
+    if not s["kv_log"]:
+        return 0, 1.5 * on.gpu_bytes  # beyond it nothing fits
+    return ends(
+        lambda scene: _curves(scene, s, contexts).values(), log=True, least_top=on.gpu_bytes
+    )
 
 
 def fit(on: Serving, context: int, batch: int) -> tuple[int, int]:
@@ -134,7 +141,11 @@ def _sentences(scene: Scene, on: Serving, s: Settings) -> list[str]:
     else:
         weights = t("kv_cache.weights_unknown")
     against = t("kv_cache.fits_mha", own=count(longest), mha=count(mha), gpus=gpus(s))
-    return [weights, against, t("kv_cache.memory_bound")]
+    said = [weights, against, t("kv_cache.memory_bound")]
+    most = scene.preset.max_context
+    if most and s["kv_context"] <= most < longest:
+        said.append(t("kv_cache.beyond", most=count(most)))
+    return said
 
 
 def _alt(scene: Scene, on: Serving, s: Settings) -> str:

@@ -11,7 +11,7 @@ from mla_engine import figures
 from mla_engine.costs import Serving, cache_elements
 from ui import kv_words, state
 from ui.kv import WIDTHS, Scene
-from ui.kv_context import chart_words
+from ui.kv_context import chart_words, ends
 from ui.kv_controls import RANKS
 from ui.kv_words import shown
 from ui.text import count, digits, t
@@ -110,13 +110,13 @@ def draw(scene: Scene, name: str) -> None:
     """Bytes on each GPU over their number, and the table at the chosen one."""
     s = state.settings()
     held(own(scene), s["kv_ranks"], s)  # refuses more GPUs than heads before anything is drawn
-    ranks = [n for n in RANKS if n <= scene.preset.config.n_heads]
-    kept = {g.label: np.array([held(g, n, s) for n in ranks]) for g in sharings(scene)}
+    ranks = possible(scene)
     figure = figures.cache_growth(
         ranks,
-        kept,
+        _curves(scene, s),
         log=s["kv_log"],
         unit=s["kv_unit"],
+        limits=ends(lambda one: _curves(one, s).values(), log=s["kv_log"]),
         at=s["kv_ranks"],
         words=chart_words()
         | {"context": t("kv_cache.axis_gpus"), "cache": t("kv_cache.axis_each_gpu")},
@@ -127,6 +127,16 @@ def draw(scene: Scene, name: str) -> None:
     st.markdown(_sentence(scene, s))
     for sentence in kv_words.limitations(scene):
         st.markdown(sentence)
+
+
+def possible(scene: Scene) -> list[int]:
+    """Numbers of GPUs that its heads can be split among."""
+    return [n for n in RANKS if n <= scene.preset.config.n_heads]
+
+
+def _curves(scene: Scene, s: Settings) -> dict[str, np.ndarray]:
+    ranks = possible(scene)
+    return {g.label: np.array([held(g, n, s) for n in ranks]) for g in sharings(scene)}
 
 
 def _table(scene: Scene, s: Settings) -> pd.DataFrame:
@@ -170,7 +180,6 @@ def download(scenes: tuple[Scene, ...], s: Settings) -> pd.DataFrame:
         }
         for scene in scenes
         for g in sharings(scene)
-        for ranks in RANKS
-        if ranks <= scene.preset.config.n_heads
+        for ranks in possible(scene)
     ]
     return pd.DataFrame(rows)

@@ -97,3 +97,24 @@ def test_the_download_holds_every_curve(app_url: str, browser_page: Page) -> Non
     }
     assert float(own[14]["bytes"]) == 576 * 61 * 2**20 / 2
     assert (own[29]["kv_heads"], int(own[29]["context_tokens"])) == ("8", 2**20)
+
+
+def test_the_views_on_a_phone_draw_what_the_engine_counts(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/kv_cache?kv_view=memory&kv_unit=GB")
+    settle(page)
+    left = drawn(page)[0]
+    (level,) = [t["y"] for t in left if t["name"] == "left by the weights"]
+    assert level == pytest.approx([141 - 671 / 8] * 2)
+    assert curve(left, "MLA ★")[2**20] == pytest.approx(576 * 61 * 2 * 2**20 / 1e9)
+    page.get_by_role("radio", name="Tensor parallel").click()
+    settle(page)
+    page.wait_for_url("**kv_view=parallel**")
+    expect(page.locator("h1")).to_contain_text("together they hold it 8.00 times")
+    assert len(curve(drawn(page)[0], "MLA ★ by seq.")) == 8
+    parts = page.locator("h1, p, .js-plotly-plot, [data-testid=stTable]")
+    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
+    page.go_back()
+    settle(page)
+    expect(page.get_by_test_id("stTable").first).to_contain_text("812,912")
