@@ -15,6 +15,7 @@ PAGES = {
     "worked_example": "pages/worked_example.py",
     "attention_maps": "pages/attention_maps.py",
     "absorption": "pages/absorption.py",
+    "compression": "pages/compression.py",
     "kv_cache": "pages/kv_cache.py",
     "compute": "pages/compute.py",
     "rope": "pages/rope.py",

@@ -185,6 +185,7 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "cmp_weights": Setting("random", one_of("random", "spectrum")),
         "cmp_decay": Setting(1.0, number(0, 3)),
         "cmp_error": Setting("u", one_of("k", "v", "scores", "u")),
+        "cmp_log": Setting(False, flag),
     },
     "kv_cache": {
         "kv_left": Setting("deepseek-v3", published),
