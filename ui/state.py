@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui.settings import LANGUAGES, OF_PAGE, SETTINGS
+from ui.settings import LANGUAGES, OF_PAGE, PERSONAL, SETTINGS
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ def query() -> dict[str, str]:
 
 
 def link() -> dict[str, str]:
-    """The same with the language, for a link that goes to somebody else."""
-    return {"lang": settings()["lang"]} | query()
+    """The same with the language and without what is personal, for somebody else."""
+    shared = {name: text for name, text in query().items() if name not in PERSONAL}
+    return {"lang": settings()["lang"]} | shared
 
 
 def write() -> None:

@@ -10,7 +10,7 @@ from mla_engine import claims as engine
 from ui import claims_links, claims_words
 from ui.page import PAGES
 from ui.settings import SETTINGS
-from ui.text import catalogue
+from ui.text import catalogue, tensor
 
 PAGE = "pages/claims.py"
 
@@ -124,11 +124,8 @@ def test_every_place_is_one_that_its_page_can_show(claim):
         ("R_(t-i) and d_h^R", "R<sub>t-i</sub> and d<sub>h</sub><sup>R</sup>"),
         ("d_c' x d_c, B^-1", "d<sub>c</sub>' × d<sub>c</sub>, B<sup>-1</sup>"),
         ("off by 4e-16 or 0e+00", "off by 4×10<sup>−16</sup> or 0"),
-        (
-            "W_UQ^T a < b",
-            '(<span class="tensor weight">W<sup>UQ</sup></span>)<sup>T</sup> a &lt; b',
-        ),
-        ("c_KV。", '<span class="tensor latent">c<sup>KV</sup></span>。'),
+        ("W_UQ^T a < b", f"({tensor('W_UQ')})<sup>T</sup> a &lt; b"),
+        ("c_KV。", f"{tensor('c_KV')}。"),
     ],
 )
 def test_notation_is_set(text, html):

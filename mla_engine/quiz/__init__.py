@@ -1,0 +1,40 @@
+"""Questions out of the engine: sizes and text drawn by a seed, every answer computed.
+
+A question says what it is about in codes and numbers; its words stand where it is shown.
+"""
+
+from random import Random
+
+import torch
+
+from mla_engine import checks
+from mla_engine.quiz import caches, forms, maps, work
+from mla_engine.quiz.question import Choice, Generator, Question
+
+__all__ = ["KINDS", "Choice", "Question", "order", "question"]
+
+KINDS: dict[str, Generator] = {
+    ask.__name__: ask for module in (caches, work, forms, maps) for ask in module.KINDS
+}
+
+
+def order(seed: int) -> tuple[str, ...]:
+    """All kinds, in the order in which the set of this seed asks them.
+
+    Raises:
+        ValueError: the seed is no whole number from 0.
+    """
+    checks.whole("seed", seed, least=0)
+    return tuple(Random(f"{seed}").sample(tuple(KINDS), len(KINDS)))
+
+
+def question(seed: int, kind: str) -> Question:
+    """The question of a kind in the set of a seed: the same on every machine.
+
+    Raises:
+        ValueError: an unknown kind, or a seed that is no whole number from 0.
+    """
+    checks.whole("seed", seed, least=0)
+    checks.choice("kind", kind, tuple(KINDS))
+    with torch.inference_mode():
+        return KINDS[kind](Random(f"{seed}/{kind}"))

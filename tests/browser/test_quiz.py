@@ -1,0 +1,62 @@
+"""The quiz in a real browser: predict, reveal, go on by clicker, reload, give it to a class."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mla_engine import quiz
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_reader_predicts_reveals_and_goes_on(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    kinds = quiz.order(5)
+    page.goto(f"{app_url}/quiz?quiz_seed=5&quiz_count=4")
+    settle(page)
+    expect(page.locator("h1")).to_have_text("Question 1 of 4: what do you predict?")
+    expect(page.get_by_role("button", name="Reveal")).to_be_disabled()
+    first = quiz.question(5, kinds[0])
+    page.locator('[data-testid="stRadio"] label').nth(1 + first.answer).click()
+    settle(page)
+    page.get_by_role("button", name="Reveal").click()
+    settle(page)
+    expect(page.locator(".quiz-choices li.right")).to_contain_text("your prediction")
+    expect(page.locator("h1")).to_contain_text("1 of 1 predicted right")
+
+    page.locator("h1").click()
+    page.keyboard.press("PageDown")
+    settle(page)
+    expect(page.locator("h1")).to_contain_text("Question 2 of 4")
+    second = quiz.question(5, kinds[1])
+    wrong = (second.answer + 1) % len(second.choices)
+    page.locator('[data-testid="stRadio"] label').nth(1 + wrong).click()
+    settle(page)
+    page.keyboard.press("PageDown")  # reveals first
+    settle(page)
+    expect(page.locator(".quiz-choices li.wrong")).to_contain_text("your prediction")
+    expect(page.locator("h1")).to_contain_text("1 of 2 predicted right")
+
+    page.reload()
+    settle(page)
+    expect(page.locator("h1")).to_have_text("Question 2 of 4: 1 of 2 predicted right so far")
+    page.get_by_test_id("stSidebar").get_by_text("中文").click()
+    settle(page)
+    expect(page.locator("h1")).to_contain_text("预测对 1 题")
+    expect(page.locator(".quiz-board li")).to_have_count(4)
+
+
+def test_maps_fit_a_phone(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    number = 1 + quiz.order(1).index("unrotated")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/quiz?quiz_count=31&quiz_number={number}")
+    settle(page)
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .heatmaplayer').length >= 3")
+    drawn = page.evaluate(
+        "() => [...document.querySelectorAll('.js-plotly-plot')].map(n => n._fullData[0].z[7][7])"
+    )
+    maps = quiz.question(1, "unrotated").maps
+    assert drawn == pytest.approx([float(shares[7, 7]) for shares in maps], rel=1e-5)
+    boxes = [part.bounding_box() for part in page.locator("h1, p, .js-plotly-plot, button").all()]
+    assert max(box["x"] + box["width"] for box in boxes if box) <= 390
