@@ -5,7 +5,7 @@ import html
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Matrix, Step, show
-from ui.text import t
+from ui.text import t, tooltip
 
 Places = frozenset[tuple[int, int]]
 _ROLE = {"rotation": "rope", "cache_mla": "latent", "cache_mha": "key"}
@@ -15,7 +15,7 @@ _WORDS = ("rotation", "cache_mha", "cache_mla", "cache_ratio")  # names that are
 def name_html(name: str) -> str:
     """A matrix's name in the colour of its kind."""
     text = html.escape(t(f"worked_example.name_{name}")) if name in _WORDS else symbol_html(name)
-    return f'<span class="tensor {_role(name)}">{text}</span>'
+    return f'<span class="tensor {_role(name)}"{tooltip(name)}>{text}</span>'
 
 
 def _role(name: str) -> str:

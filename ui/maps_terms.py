@@ -8,7 +8,7 @@ import numpy as np
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from ui.maps_run import Run
-from ui.text import count, safe, t
+from ui.text import count, safe, t, tooltip
 
 TERMS = 6  # products written out; the rest is summed
 SIGNIFICANT = 4
@@ -132,7 +132,7 @@ def table(part: Part) -> str:
 
 
 def _name(code: str) -> str:
-    return f'<span class="tensor {SYMBOLS[code].role}">{symbol_html(code)}</span>'
+    return f'<span class="tensor {SYMBOLS[code].role}"{tooltip(code)}>{symbol_html(code)}</span>'
 
 
 def number(value: float, significant: int = SIGNIFICANT) -> str:

@@ -23,7 +23,7 @@ ELSEWHERE = {
     "k_R": ("rope", {"rope_topic": "merged"}),
     "q_R": ("rope", {"rope_topic": "turning"}),
 }
-READ_QUERY_INPUT = ("W_UQ", "W_QR", "W_QK")  # without query compression they read h
+QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK")
 NONE = "–"
 
 
@@ -81,22 +81,37 @@ def entries() -> list[Entry]:
 def _entry(code: str) -> Entry:
     symbol, variant = SYMBOLS[code], state.settings()["variant"]
     form = FORMS.get(variant, "grouped")
+    names = symbol.alias or NONE, DEEPSEEK.get(code, NONE)
+    if _reads_h(code):
+        names = tuple(name.replace("q_b_proj", "q_proj").replace("wq_b", "wq") for name in names)
     return Entry(
         code,
         t(f"symbols.{code}"),
-        symbol.step(form).formula,
+        _formula(code, form),
         axes(code),
         _cited(citation(code, form)),
-        symbol.alias or NONE,
-        DEEPSEEK.get(code, NONE),
+        *names,
         symbol.cached,
     )
+
+
+def _reads_h(code: str) -> bool:
+    """Whether a query's weight reads h itself, since nothing compresses the queries."""
+    return code in QUERY_WEIGHTS and not getattr(model.config(), "d_latent_q", None)
+
+
+def _formula(code: str, form: str) -> str:
+    """LaTeX, with h in the place of a query latent that the configuration has not."""
+    step = SYMBOLS[code].step(form)
+    if any(map(_reads_h, step.inputs)):
+        return step.formula.replace(SYMBOLS["c_Q"].latex, SYMBOLS["h"].latex)
+    return step.formula
 
 
 def axes(code: str) -> str:
     """The axes of a symbol, with the size of each that the present configuration fixes."""
     config, letters = model.config(), SYMBOLS[code].axes.split()
-    if code in READ_QUERY_INPUT and not getattr(config, "d_latent_q", None):
+    if _reads_h(code):
         letters = ["d" if letter == "l" else letter for letter in letters]
     sizes = {letter: getattr(config, name, None) for letter, name in SIZES.items()}
     return " × ".join(f"{x}={count(sizes[x])}" if sizes.get(x) else x for x in letters)

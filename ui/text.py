@@ -65,15 +65,17 @@ def size(n_bytes: float, binary: bool = True) -> str:
     return f"{digits(n_bytes)} {units[place]}"
 
 
+def tooltip(code: str) -> str:
+    """The HTML attribute that explains a symbol; empty for a name that is none."""
+    return f' title="{html.escape(t(f"symbols.{code}"))}"' if code in SYMBOLS else ""
+
+
 def tensor(code: str) -> str:
     """A tensor's name in its colour, its meaning as tooltip: HTML for st.html or Markdown."""
-    symbol = SYMBOLS[code]
+    role = SYMBOLS[code].role
     name, _, suffix = code.partition("_")
     suffix = f"<sup>{html.escape(suffix)}</sup>" if suffix else ""
-    meaning = html.escape(t(f"symbols.{code}"))
-    return (
-        f'<span class="tensor {symbol.role}" title="{meaning}">{html.escape(name)}{suffix}</span>'
-    )
+    return f'<span class="tensor {role}"{tooltip(code)}>{html.escape(name)}{suffix}</span>'
 
 
 def safe(text: str) -> str:

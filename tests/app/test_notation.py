@@ -81,6 +81,17 @@ def test_search_reads_names_meanings_and_citations(opened, text, codes):
     assert set(rows(at)) == codes
 
 
+def test_without_query_compression_queries_come_from_h(opened):
+    lite = rows(opened(PAGE, preset="deepseek-v2-lite"))
+    assert r"$W^{UQ} \mathbf{h}$" in lite["q_C"][2]
+    assert plain(lite["W_QR"][5]).startswith("q_proj")
+    assert plain(lite["W_UQ"][6]) == "wq[h, :k]"
+    compressed = rows(opened(PAGE, d_latent_q="1536"))
+    assert r"$W^{UQ} \mathbf{c}^{Q}$" in compressed["q_C"][2]
+    assert plain(compressed["W_UQ"][6]) == "wq_b[h, :k]"
+    assert plain(compressed["W_UQ"][3]) == "h=16 × k=128 × l=1,536"
+
+
 def test_nothing_found_is_said_as_typed(opened):
     at = opened(PAGE, notation_search="<b>zz")
     assert not rows(at)
@@ -105,8 +116,20 @@ def test_chinese_meanings(opened):
     assert all(plain(row[1]) == catalogue()[f"symbols.{code}"]["zh"] for code, row in found.items())
 
 
-def test_symbols_on_other_pages_have_their_meaning_as_tooltip(opened):
-    for language in ("en", "zh"):
-        at = opened("pages/kv_cache.py", lang=language)
-        meaning = catalogue()["symbols.c_KV"][language]
-        assert any(f'title="{meaning}"' in m.value for m in at.markdown)
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("page", "code"),
+    [
+        ("pages/kv_cache.py", "c_KV"),
+        ("pages/rope.py", "k_R"),
+        ("pages/worked_example.py", "W_DKV"),
+        ("pages/attention_maps.py", "q_C"),
+        ("app.py", "k_R"),
+    ],
+)
+def test_symbols_on_other_pages_have_their_meaning_as_tooltip(opened, page, code, language):
+    topic = {"rope_topic": "merged"} if "rope" in page else {}
+    at = opened(page, lang=language, **topic)
+    tip = f'title="{catalogue()[f"symbols.{code}"][language]}"'
+    shown = [m.value for m in at.markdown] + [part.proto.body for part in at.get("html")]
+    assert any(tip in text for text in shown)
