@@ -5,7 +5,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import GroupedConfig, GroupedQueryAttention, claims, costs
+from mla_engine import GroupedConfig, GroupedQueryAttention, RopeConfig, claims, costs
 from mla_engine.presets import PRESETS
 from ui import compression_run
 from ui.compression_run import Source
@@ -15,7 +15,7 @@ from ui.tokens import hidden_states
 PAGE = "pages/compression.py"
 SMALL = {"preset": "small"} | {name: str(size) for name, size in SMALL_SIZES.items()}
 V3 = {"preset": "deepseek-v3", "d_model": "7168", "n_heads": "128", "d_latent_q": "1536"}
-CONFIG = GroupedConfig(d_model=64, n_heads=4, n_kv_heads=4, d_head=16)
+CONFIG = GroupedConfig(d_model=64, n_heads=4, n_kv_heads=4, d_head=16, rope=RopeConfig())
 WORDS = ("the", "cat", "sees", "it")
 
 

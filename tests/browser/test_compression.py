@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from mla_engine import GroupedConfig
+from mla_engine import GroupedConfig, RopeConfig
 from tests.browser.conftest import settle
 from ui.compression_run import Source, lost
 from ui.model import SMALL_SIZES
@@ -13,7 +13,8 @@ from ui.model import SMALL_SIZES
 pytestmark = pytest.mark.browser
 LINK = {"preset": "small", **SMALL_SIZES, "cmp_weights": "spectrum", "cmp_rank": 32}
 WORDS = ("the", "cat", "sat", "on", "the", "mat", "because", "the", "cat", "was", "tired")
-SOURCE = Source(GroupedConfig(d_model=64, n_heads=4, n_kv_heads=4, d_head=16), 0, (0, 1, 2, 3), 1.0)
+CONFIG = GroupedConfig(d_model=64, n_heads=4, n_kv_heads=4, d_head=16, rope=RopeConfig())
+SOURCE = Source(CONFIG, 0, (0, 1, 2, 3), 1.0)
 DRAWN = """() => {
     const node = [...document.querySelectorAll(".js-plotly-plot")].find(
         plot => plot._fullData.length === 4);
