@@ -22,9 +22,9 @@ export default function ({ data, setTriggerValue }) {
     if (focus && focus.tagName === "INPUT") focus.blur(); // a text box hands over what was typed
     setTriggerValue("step", steps[event.key]);
   };
-  attach();
+  if (data.cells) attach();
   const remounted = new MutationObserver(attach);
-  remounted.observe(document.body, { childList: true, subtree: true });
+  if (data.cells) remounted.observe(document.body, { childList: true, subtree: true });
   if (data.keys) window.addEventListener("keydown", onKey, true);
   return () => {
     remounted.disconnect();

@@ -6,7 +6,10 @@ from typing import Any
 
 import streamlit as st
 
+from ui import state
+
 ASSETS = Path(__file__).parent.parent / "assets"
+TOUR = "tour"
 
 
 def _ignore() -> None:
@@ -21,8 +24,11 @@ def listen(
 ) -> None:
     """Call `on_cell({"chart", "x", "y"})` and `on_step(+1 or -1)` before the next run.
 
-    A figure takes part if its layout has `meta={"chart": "a name"}`.
+    A figure takes part if its layout has `meta={"chart": "a name"}`. During the guided tour the
+    keys are the tour's.
     """
+    if state.settings()["stop"] and key != TOUR:
+        on_step = None
     bridge = st.components.v2.component(
         "cell_and_key_bridge", js=(ASSETS / "bridge.js").read_text("utf-8")
     )
@@ -35,7 +41,12 @@ def listen(
         if on_step and st.session_state[key].get("step"):
             on_step(st.session_state[key]["step"])
 
-    bridge(key=key, data={"keys": on_step is not None}, on_cell_change=cell, on_step_change=step)
+    bridge(
+        key=key,
+        data={"keys": on_step is not None, "cells": on_cell is not None},
+        on_cell_change=cell,
+        on_step_change=step,
+    )
 
 
 def copy_link(query: str, *, label: str, done: str) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 import pandas as pd
 import streamlit as st
 
-from ui import bridge, compute, model, state
+from ui import bridge, compute, model, state, tour
 from ui.text import safe, t
 
 PAGES = {
@@ -17,9 +17,12 @@ PAGES = {
     "absorption": "pages/absorption.py",
     "compression": "pages/compression.py",
     "kv_cache": "pages/kv_cache.py",
+    "decode": "pages/decode.py",
     "compute": "pages/compute.py",
     "rope": "pages/rope.py",
+    "compare": "pages/compare.py",
     "claims": "pages/claims.py",
+    "quiz": "pages/quiz.py",
     "notation": "pages/notation.py",
 }
 LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
@@ -33,6 +36,7 @@ def setup(page: str, *, sizes: bool = True) -> None:
     notes = state.read(page) + model.mend()
     st.html(STYLE)
     compute.warm_up()
+    tour.bar(page, PAGES)
     with st.sidebar:
         _navigation()
         if sizes:
@@ -45,6 +49,7 @@ def _navigation() -> None:
     st.session_state.links = state.query()
     for name, file in PAGES.items():
         st.page_link(file, label=t(f"{name}.link"), query_params=state.query())
+    tour.start_button(PAGES)
     state.control(
         st.segmented_control,
         t("common.language"),

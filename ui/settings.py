@@ -18,6 +18,7 @@ from ui.tokens import sentence
 LANGUAGES = ("en", "zh")
 VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_absorbed")
 SMALL = "small"  # our own sizes, whose numbers can be read
+SHARED_SIZES = "shared"  # those of the sidebar
 
 Parser = Callable[[str], object]
 
@@ -99,6 +100,11 @@ def published(text: str) -> str:
     return one_of(*PRESETS)(text)
 
 
+def comparable(text: str) -> str:
+    """A published model, our own small sizes, or those of the sidebar."""
+    return text if text == SHARED_SIZES else preset(text)
+
+
 def matrix(name: str) -> Parser:
     """The text of one of the worked example's matrices; empty stands for the original one."""
 
@@ -137,6 +143,7 @@ SHARED = {
     "d_latent_q": Setting(0, whole(0, 4096)),
     "d_rope": Setting(64, whole(0, 256, multiple_of=2)),
     "seed": Setting(0, whole(0, 9999)),
+    "stop": Setting(0, whole(0, 99)),  # of the guided tour; 0 is none
 }
 SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
 
@@ -187,6 +194,12 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "cmp_error": Setting("u", one_of("k", "v", "scores", "u")),
         "cmp_log": Setting(False, flag),
     },
+    "decode": {
+        "dec_step": Setting(4, whole(1, 32)),
+        "dec_prompt": Setting(8, power_of_two(1, 2**10)),
+        "dec_heads": Setting(0, whole(0, 128)),  # heads to run; 0 is as many as take a moment
+        "dec_speed": Setting("normal", one_of("slow", "normal", "fast")),
+    },
     "kv_cache": {
         "kv_left": Setting("deepseek-v3", published),
         "kv_right": Setting("llama-3.1-405b", published),
@@ -205,6 +218,16 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "kv_attention": Setting("tensor", one_of(*ATTENTION)),
         "kv_weights": Setting("fp8", one_of("fp32", "bf16", "fp8", "int4")),
         "kv_sequences": Setting(64, power_of_two(1, 1024)),
+    },
+    "compare": {
+        "vs_left": Setting(SHARED_SIZES, comparable),
+        "vs_left_as": Setting("own", one_of("own", *VARIANTS)),
+        "vs_right": Setting(SHARED_SIZES, comparable),
+        "vs_right_as": Setting("mha", one_of("own", *VARIANTS)),
+        "vs_view": Setting("flow", one_of("flow", "costs", "maps")),
+        "vs_context": Setting(2**15, power_of_two(2**10, 2**20)),
+        "vs_map": Setting("attention", one_of("attention", "scores")),
+        "vs_head": Setting(0, whole(0, 127)),
     },
     "rope": {
         "rope_topic": Setting("turning", one_of("turning", "merged", "pairing", "scale", "yarn")),

@@ -1,0 +1,32 @@
+"""The guided tour by a lecturer's clicker, from the first stop to the last and back."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import settle
+from ui.tour import stops
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_clicker_walks_the_whole_tour(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/?n_heads=8")
+    settle(page)
+    page.get_by_role("button", name="Guided tour, 15 stops").click()
+    for number, stop in enumerate(stops(), start=1):
+        expect(page.locator(".st-key-tour_bar")).to_contain_text(f"Stop {number} of 15")
+        expect(page.locator(".st-key-tour_bar")).to_contain_text(stop.say["en"][:40])
+        settle(page)
+        if number < 15:
+            page.keyboard.press("PageDown")
+    assert "/quiz" in page.url
+    page.keyboard.press("PageUp")
+    expect(page.locator(".st-key-tour_bar")).to_contain_text("Stop 14 of 15")
+    settle(page)
+    page.reload()
+    settle(page)
+    expect(page.locator(".st-key-tour_bar")).to_contain_text("Stop 14 of 15")
+    page.locator(".st-key-tour_leave").get_by_role("button").click()
+    expect(page.locator(".st-key-tour_bar")).to_have_count(0)
+    assert "stop=" not in page.url

@@ -1,0 +1,85 @@
+"""The guided tour: pages in lecture order, each with its whole state and a sentence to say."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from ui import bridge, model, state
+from ui.text import t
+
+FILE = Path(__file__).with_suffix(".toml")
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One stop; `own` is what its link says beside the defaults."""
+
+    page: str
+    own: dict[str, Any]
+    say: dict[str, str]
+
+    def link(self, number: int) -> dict[str, Any]:
+        """Every setting of its link, the sizes of its preset among them."""
+        sizes = model.sizes_of(self.own["preset"]) if "preset" in self.own else {}
+        return sizes | self.own | {"stop": number, "lang": state.settings()["lang"]}
+
+
+@lru_cache(maxsize=1)
+def stops() -> tuple[Stop, ...]:
+    """All stops in order."""
+    rows = tomllib.loads(FILE.read_text("utf-8"))["stops"]
+    return tuple(Stop(row["page"], row["state"], row["say"]) for row in rows)
+
+
+def go(number: int, pages: dict[str, str]) -> None:
+    """Open a stop, counted from 1; 0 leaves the tour and stays where it is."""
+    number = min(number, len(stops()))
+    if number <= 0:
+        state.change(stop=0)
+    else:
+        stop = stops()[number - 1]
+        state.go(pages[stop.page], **stop.link(number))
+
+
+def start_button(pages: dict[str, str]) -> None:
+    """In the navigation: begin the tour."""
+    label = t("tour.start", count=len(stops()))
+    st.button(label, icon=":material/tour:", on_click=go, args=(1, pages), width="stretch")
+
+
+def bar(page: str, pages: dict[str, str]) -> None:
+    """What to say here, and the way on, by clicker too; nothing outside the tour.
+
+    A reader who goes to another page by the navigation leaves the tour.
+    """
+    number = state.settings()["stop"]
+    if number == 0:
+        return
+    if number > len(stops()) or stops()[number - 1].page != page:
+        state.change(stop=0)
+        return
+    stop = stops()[number - 1]
+    bridge.listen(bridge.TOUR, on_step=lambda step: go(max(1, number + step), pages))
+    with st.container(border=True, key="tour_bar"):
+        words, buttons = st.columns([3, 1], vertical_alignment="center")
+        place = t("tour.place", number=number, count=len(stops()))
+        words.markdown(f"**{place}** {stop.say[state.settings()['lang']]}")
+        ways = (
+            ("previous", "chevron_left", number - 1, number == 1),
+            ("next", "chevron_right", number + 1, number == len(stops())),
+            ("leave", "close", 0, False),
+        )
+        with buttons.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+            for name, icon, target, nowhere in ways:
+                st.button(
+                    t(f"tour.{name}"),
+                    icon=f":material/{icon}:",
+                    key=f"tour_{name}",
+                    on_click=go,
+                    args=(target, pages),
+                    disabled=nowhere,
+                )
