@@ -6,7 +6,6 @@ made once, with its checks and its estimate, and then its formulas alone are tim
 
 import time
 from collections.abc import Callable, Iterable
-from statistics import median
 
 import torch
 from torch import Tensor
@@ -22,7 +21,7 @@ from mla_engine.mla import MultiHeadLatentAttention
 
 Layer = GroupedQueryAttention | MultiHeadLatentAttention
 Cache = KVCache | LatentCache
-ENOUGH_SECONDS = 0.06
+ENOUGH_SECONDS = 0.08
 MOST_RUNS = 40
 SIDE = {"cpu": 512, "cuda": 4096}  # of the square product that gives the peak
 COPIED_BYTES = {"cpu": 2**25, "cuda": 2**28}  # beyond what caches on the chip hold
@@ -105,21 +104,18 @@ def prefill(layer: Layer, h: Tensor, form: str = "expanded") -> Callable:
     return lambda: layer._prefill(form, h, positions, everything, everything, None)
 
 
-def seconds(
-    run: Callable, device: torch.device | str, of: Callable[[list[float]], float] = median
-) -> float:
-    """The median time of `run` after a first run that is not counted.
+def seconds(run: Callable, device: torch.device | str) -> float:
+    """The least time of `run` after a first run that is not counted; other work only adds to it.
 
     Args:
-        run: what is timed, for ENOUGH_SECONDS.
+        run: what is timed, again and again for ENOUGH_SECONDS.
         device: where it runs; a GPU is waited for.
-        of: which of the times; min for a peak rate, which other work can only lower.
     """
     _timed(run, device)
     taken = [_timed(run, device)]
     while sum(taken) < ENOUGH_SECONDS and len(taken) < MOST_RUNS:
         taken.append(_timed(run, device))
-    return of(taken)
+    return min(taken)
 
 
 def _timed(run: Callable, device: torch.device | str) -> float:
@@ -136,14 +132,14 @@ def product_rate(device: torch.device | str, dtype: torch.dtype = torch.float32)
     side = SIDE[torch.device(device).type]
     left = torch.zeros(side, side, dtype=dtype, device=device)
     out = torch.empty_like(left)
-    return 2 * side**3 / seconds(lambda: torch.mm(left, left, out=out), device, min)
+    return 2 * side**3 / seconds(lambda: torch.mm(left, left, out=out), device)
 
 
 def copy_rate(device: torch.device | str) -> float:
     """Bytes read and written a second by a copy within the main memory."""
     source = torch.zeros(COPIED_BYTES[torch.device(device).type], dtype=torch.uint8, device=device)
     copied = torch.empty_like(source)
-    return 2 * source.nbytes / seconds(lambda: copied.copy_(source), device, min)
+    return 2 * source.nbytes / seconds(lambda: copied.copy_(source), device)
 
 
 def measured_device(

@@ -27,7 +27,7 @@ def _roof(
     """A figure of these calls under a device's roof."""
 
     def named(places: dict) -> dict:
-        return {say.label(shown, code): place for code, place in places.items()}
+        return {say.label(shown.ways, code): place for code, place in places.items()}
 
     return figures.roofline(
         (device.flops_per_second, device.bytes_per_second),
@@ -49,7 +49,7 @@ def roof(shown: Scene) -> None:
 def byte_bars(shown: Scene) -> None:
     """Where the bytes of each way come from."""
     parts = {t(f"compute.part_{part}"): n for part, n in shown.bytes_by_part().items()}
-    names = [say.label(shown, code) for code in shown.ways]
+    names = [say.label(shown.ways, code) for code in shown.ways]
     totals = [row.iloc[1] for _, row in say.costs_table(shown).iterrows()]
     fig = figures.bars(names, parts, axis=t("compute.axis_bytes"), totals=totals, height=420)
     st.plotly_chart(fig, width="stretch", key="byte_bars", alt=say.bytes_alt(shown))
@@ -119,7 +119,7 @@ def measured(shown: Scene) -> None:
         trials = measure.trials(shown.ways, shown.decoding, shown.context, shown.queries)
         taken = {}
         for code, trial in trials.items():
-            bar.progress(len(taken) / len(trials), say.label(shown, code))
+            bar.progress(len(taken) / len(trials), say.label(shown.ways, code))
             taken[code] = (trial, measure.seconds(trial))
     except ValueError as error:
         page.refused(error)

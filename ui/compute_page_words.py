@@ -1,6 +1,7 @@
 """The words of the compute page: title, table and sentences, with the numbers of its scene."""
 
 import re
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -9,7 +10,7 @@ from mla_engine.costs import Device
 from ui import compute_page_measure as measure
 from ui import model
 from ui.compute_page import Scene
-from ui.compute_page_measure import Trial, machine
+from ui.compute_page_measure import Trial, Way, machine
 from ui.settings import SMALL
 from ui.state import settings
 from ui.text import count, digits, size, t, tensor, times
@@ -19,12 +20,17 @@ CLOCKS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 TIED = "\N{NO-BREAK SPACE}"
 
 
-def flop(number: float) -> str:
-    """FLOP with a prefix, "1.23 TFLOP"."""
+def prefixed(number: float) -> str:
+    """A number with a prefix of 1,000s, "1.23 T"."""
     place = 0
     while number >= 1000 and place < len(PREFIXES) - 1:
         number, place = number / 1000, place + 1
-    return f"{digits(number)}{TIED}{PREFIXES[place]}FLOP"
+    return f"{digits(number)}{TIED}{PREFIXES[place]}"
+
+
+def flop(number: float) -> str:
+    """FLOP with a prefix, "1.23 TFLOP"."""
+    return f"{prefixed(number)}FLOP"
 
 
 def clock(seconds: float) -> str:
@@ -38,11 +44,11 @@ def plain(text: str) -> str:
     return re.sub(r"<[^>]+>|\*\*", "", text)
 
 
-def label(shown: Scene, code: str) -> str:
-    """The short name of a way."""
+def label(ways: Mapping[str, Way], code: str) -> str:
+    """The short name of a way; in prefill MLA is expanded once, not each step."""
     if code == "gqa":
-        return t("compute.way_gqa", n=shown.ways[code].config.n_kv_heads)
-    if code == "mla_each" and not shown.decoding:
+        return t("compute.way_gqa", n=ways[code].config.n_kv_heads)
+    if code == "mla_each" and "mla_kv" not in ways:
         return t("compute.way_mla_expanded")
     return t(f"compute.way_{code}")
 
@@ -76,7 +82,7 @@ def costs_table(shown: Scene) -> pd.DataFrame:
     for code in shown.ways:
         cost = shown.cost(code)
         bound = "compute" if shown.device.compute_bound(cost) else "memory"
-        rows[label(shown, code)] = (
+        rows[label(shown.ways, code)] = (
             flop(shown.layers * cost.total_flops),
             size(shown.layers * cost.total_bytes, binary=False).replace(" ", TIED),
             digits(cost.flops_per_byte),
@@ -137,7 +143,7 @@ def assumed(shown: Scene) -> str:
 def roof_alt(shown: Scene) -> str:
     """The roofline in words."""
     marks = t("compute.between").join(
-        f"{label(shown, c)} {digits(x)}" for c, (x, _) in shown.places().items()
+        f"{label(shown.ways, c)} {digits(x)}" for c, (x, _) in shown.places().items()
     )
     return t(
         "compute.alt_roof",
@@ -187,7 +193,7 @@ def batches(shown: Scene) -> str:
     """From how many sequences on each way's whole step is compute-bound."""
     if not shown.decoding:
         return ""
-    found = {label(shown, code): shown.turning_batch(code) for code in shown.ways}
+    found = {label(shown.ways, code): shown.turning_batch(code) for code in shown.ways}
     said = [
         t("compute.batch_of", name=name, n=t("compute.never") if n is None else count(n))
         for name, n in found.items()
@@ -201,7 +207,7 @@ def measured_table(shown: Scene, taken: dict[str, tuple[Trial, float]]) -> pd.Da
     here, rows = machine(), {}
     for code, (trial, measured) in taken.items():
         bound = here.seconds(trial.cost())
-        rows[label(shown, code)] = (clock(bound), clock(measured), times(measured / bound))
+        rows[label(shown.ways, code)] = (clock(bound), clock(measured), times(measured / bound))
     columns = [t(f"compute.column_{c}") for c in ("bound", "measured", "ratio")]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 

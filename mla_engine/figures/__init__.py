@@ -6,6 +6,7 @@ Installed with the extra `[figures]`. Colours, sizes and labels come from `theme
 from plotly.graph_objects import Figure
 
 from mla_engine.figures.bars import bars
+from mla_engine.figures.blocks import cache_blocks
 from mla_engine.figures.brackets import Block, bracketed
 from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
@@ -32,6 +33,7 @@ __all__ = [
     "attention_map",
     "bars",
     "bracketed",
+    "cache_blocks",
     "cache_growth",
     "crossing",
     "curves",

@@ -1,0 +1,97 @@
+"""Caches as they grow: a bar for each way of caching, a block for each token."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+
+HEIGHT = 420
+OLD, NEW = COLOURS["output"], COLOURS["key"]
+PROMPT = MASKED
+
+
+def cache_blocks(
+    names: Sequence[str],
+    bytes_per_token: Sequence[float],
+    tokens: tuple[int, int],
+    *,
+    most: int,
+    titles: tuple[str, str, str],
+    axis: str,
+    totals: Sequence[str],
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Lying bars of blocks, as wide as the bytes that each holds; the newest stands out.
+
+    Args:
+        names: of the ways, read from the top.
+        bytes_per_token: that each way keeps.
+        tokens: in the prompt, drawn as one block, and made since.
+        most: tokens that the axis leaves room for, so that nothing jumps as the caches grow.
+        titles: what the prompt, an earlier token and the newest one are called.
+        axis: title of the axis of bytes.
+        totals: a text at the end of each row.
+        height: pixels.
+    """
+    prompt, made = tokens
+    rows = list(range(len(names)))
+    blocks = [(prompt, PROMPT, 1.0, titles[0])]
+    blocks += [(1, OLD, 0.6 if n % 2 else 1.0, titles[1]) for n in range(made - 1)]
+    blocks += [(1, NEW, 1.0, titles[2])] * (made > 0)
+    named: set[str] = set()
+    traces = []
+    for count, colour, opacity, title in blocks:
+        traces.append(
+            go.Bar(
+                y=rows,
+                x=[count * size for size in bytes_per_token],
+                name=title,
+                orientation="h",
+                showlegend=title not in named,
+                marker={
+                    "color": colour,
+                    "opacity": opacity,  # neighbours differ, without edges that would fill them
+                    "line": {"color": colour, "width": 3 if colour == NEW else 0},
+                },
+                customdata=list(names),
+                hovertemplate=f"%{{customdata}}<br>{title}<br>%{{x:,}} B<extra></extra>",
+            )
+        )
+        named.add(title)
+    held = [(prompt + made) * size for size in bytes_per_token]
+    traces.append(_ends(held, totals))
+    fig = figure(traces, height=height)
+    widest = most * max(bytes_per_token)
+    fig.update_xaxes(
+        title_text=axis,
+        range=[0, 1.25 * widest],
+        fixedrange=True,
+        tickformat="~s",
+        nticks=4,
+        tickangle=0,
+    )
+    ticks = {"tickvals": rows, "ticktext": list(names)}
+    fig.update_yaxes(range=[len(names) - 0.5, -0.5], fixedrange=True, showgrid=False, **ticks)
+    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"}
+    fig.update_layout(
+        barmode="stack",
+        bargap=0.35,
+        margin={"t": 44},
+        legend=legend | {"font": {"size": FONT_SIZE}},
+    )
+    return fig
+
+
+def _ends(held: Sequence[float], totals: Sequence[str]) -> go.Scatter:
+    return go.Scatter(
+        x=list(held),
+        y=list(range(len(held))),
+        mode="text",
+        text=[f" {total}" for total in totals],
+        textposition="middle right",
+        textfont={"size": FONT_SIZE},
+        hoverinfo="skip",
+        showlegend=False,
+        cliponaxis=False,
+    )

@@ -1,0 +1,38 @@
+"""Cache blocks: one for each token, as wide as its bytes, on an axis that does not move."""
+
+from mla_engine.figures import cache_blocks
+
+TITLES = ("prompt", "earlier", "newest")
+
+
+def drawn(prompt, made):
+    return cache_blocks(
+        ["MHA", "MLA"], [512, 72], (prompt, made),
+        most=40, titles=TITLES, axis="bytes", totals=["a", "b"],
+    )  # fmt: skip
+
+
+def test_every_token_has_a_block_and_blocks_add_up():
+    fig = drawn(8, 3)
+    *blocks, ends = fig.data
+    assert [list(block.x) for block in blocks] == [[8 * 512, 8 * 72], *[[512, 72]] * 3]
+    assert [block.name for block in blocks] == ["prompt", "earlier", "earlier", "newest"]
+    assert list(ends.x) == [11 * 512, 11 * 72]
+    assert list(ends.text) == [" a", " b"]
+    assert fig.layout.barmode == "stack"
+
+
+def test_the_newest_stands_out_and_neighbours_differ():
+    _, first, second, newest, _ = drawn(8, 3).data
+    assert newest.marker.color != first.marker.color == second.marker.color
+    assert first.marker.opacity != second.marker.opacity
+
+
+def test_a_title_stands_in_the_legend_once():
+    shown = [block.name for block in drawn(8, 5).data if block.showlegend]
+    assert shown == list(TITLES)
+
+
+def test_the_axis_stays_as_the_caches_grow():
+    assert drawn(8, 1).layout.xaxis.range == drawn(8, 32).layout.xaxis.range
+    assert drawn(8, 32).layout.xaxis.range[1] > 40 * 512

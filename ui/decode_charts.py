@@ -1,0 +1,77 @@
+"""The pictures of the decode page, and the run behind its measured columns."""
+
+from functools import partial
+
+import streamlit as st
+
+from mla_engine import figures
+from ui import compute_page_words as say
+from ui import decode, decode_run, page, state
+from ui import decode_words as words
+from ui.decode import Scene
+from ui.decode_run import Step
+from ui.text import t
+
+
+def blocks(shown: Scene) -> None:
+    """The caches after the step, a block for each token."""
+    fig = figures.cache_blocks(
+        [say.label(shown.ways, code) for code in shown.ways],
+        [shown.bytes_per_token(code) for code in shown.ways],
+        (shown.prompt, shown.step),
+        most=shown.most_tokens,
+        titles=(t("decode.block_prompt"), t("decode.block_old"), t("decode.block_new")),
+        axis=t("decode.axis_held"),
+        totals=[words.shown_bytes(shown.held_bytes(code)) for code in shown.ways],
+    )
+    st.plotly_chart(fig, width="stretch", key="blocks", alt=words.alt(shown))
+
+
+def _cancel(key: tuple | None) -> None:
+    st.session_state.dec_cancelled = key
+    st.session_state.dec_playing = False
+
+
+def taken(shown: Scene) -> dict[str, Step] | None:
+    """This step in every way, run piece by piece; None if it was cancelled.
+
+    Raises:
+        MemoryBudgetError: in the engine's words.
+    """
+    sizes = (shown.heads, shown.prompt, state.settings()["seed"])
+    key = (shown.step, *sizes, *shown.ways.values())
+    if st.session_state.get("dec_cancelled") == key:
+        st.button(t("decode.run"), key="dec_run", on_click=_cancel, args=(None,))
+        return None
+    cancel, bar = st.empty(), st.empty()
+    cancel.button(t("decode.cancel"), key="dec_cancel", on_click=_cancel, args=(key,))
+    bar.progress(0.0, t("decode.building"))
+    runners = {}
+    for code, way in shown.ways.items():
+        runners[code] = decode_run.runner(way, *sizes)
+        bar.progress(0.0, say.label(shown.ways, code))
+    missing = sum(runner.pieces_to(shown.step) for runner in runners.values())
+    done = 0
+    for code, runner in runners.items():
+        while runner.pieces_to(shown.step):
+            runner.advance(shown.step)
+            done += 1
+            bar.progress(min(done / missing, 1.0), say.label(shown.ways, code))
+    cancel.empty()
+    bar.empty()
+    return {code: runner.steps[shown.step] for code, runner in runners.items()}
+
+
+def numbers(shown: Scene) -> None:
+    """The table, first with what is counted alone, then with what was measured."""
+    place, said = st.container(key="dec_table").empty(), st.empty()
+    place.table(words.table(shown, None))
+    try:
+        steps = taken(shown)
+    except ValueError as error:
+        page.refused(error)
+        return
+    if steps:
+        place.table(words.table(shown, steps))
+        said.markdown(words.agreement(steps))
+        page.download(partial(decode.table, shown, steps), "decode_step.csv")

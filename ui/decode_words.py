@@ -1,0 +1,80 @@
+"""The words of the decode page: title, table and sentences, with the numbers of its step."""
+
+import pandas as pd
+
+from ui import compute_page_measure as measure
+from ui import compute_page_words as say
+from ui.compute_page_words import TIED
+from ui.decode import Scene
+from ui.decode_run import Step
+from ui.text import count, digits, size, t, tensor, times
+
+LATENT = ("mla_kv", "mla_each", "mla_absorbed")
+WAITING = "\N{HORIZONTAL ELLIPSIS}"
+
+
+def shown_bytes(n_bytes: float) -> str:
+    """Bytes, never broken from their unit."""
+    return size(n_bytes).replace(" ", TIED)
+
+
+def title(shown: Scene) -> str:
+    """A statement with live numbers: what MHA and MLA hold after the step."""
+    mha, mla = shown.held_bytes("mha"), shown.held_bytes("mla_absorbed")
+    return t(
+        "decode.title",
+        model=say.of_model(),
+        tokens=count(shown.context + 1),
+        mha=shown_bytes(mha),
+        mla=shown_bytes(mla),
+        ratio=times(mha / mla),
+    )
+
+
+def look() -> str:
+    """What to look at."""
+    return t("decode.look", latent=tensor("c_KV"), rope=tensor("k_R"))
+
+
+def table(shown: Scene, taken: dict[str, Step] | None) -> pd.DataFrame:
+    """One row a way, as text; what is not run yet waits."""
+    rows = {}
+    for code in shown.ways:
+        step = taken and taken[code]
+        rows[say.label(shown.ways, code)] = (
+            shown_bytes(shown.held_bytes(code)),
+            shown_bytes(shown.read_bytes(code)),
+            say.prefixed(shown.multiply_adds(code)),
+            say.clock(step.seconds) if step else WAITING,
+            digits(step.difference, 1) if step else WAITING,
+        )
+    names = ("held", "read", "multiply_adds", "measured", "difference")
+    columns = [t(f"decode.column_{name}") for name in names]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def counted(shown: Scene) -> str:
+    """What is counted, and what is measured on what."""
+    return t(
+        "decode.counted",
+        all=count(shown.n_heads),
+        heads=count(shown.heads),
+        machine=say.device_name(measure.machine()),
+    )
+
+
+def agreement(taken: dict[str, Step]) -> str:
+    """That all forms of MLA give the same output, as a number."""
+    worst = max(taken[code].difference for code in LATENT)
+    others = max(step.difference for code, step in taken.items() if code not in LATENT)
+    return t("decode.agreement", worst=digits(worst, 1), others=digits(others, 1))
+
+
+def alt(shown: Scene) -> str:
+    """The blocks in words."""
+    held = [
+        t("compute.batch_of", name=say.label(shown.ways, c), n=shown_bytes(shown.held_bytes(c)))
+        for c in shown.ways
+    ]
+    tokens = count(shown.context + 1)
+    return t("decode.alt", tokens=tokens, held=t("compute.between").join(held))
