@@ -1,0 +1,54 @@
+"""Decoding in a browser: blocks of the right width, play and pause, a clicker, a phone."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+
+SMALL = (
+    "preset=small&d_model=64&n_heads=4&n_kv_heads=2&d_head=16&d_value=16&d_latent_kv=32"
+    "&d_latent_q=48&d_rope=8"
+)
+BLOCKS = """() => document.querySelector(".js-plotly-plot")._fullData.filter(t => t.type === "bar")
+    .map(t => Array.from(t.x))"""
+
+
+def test_caches_grow_by_play_and_by_clicker(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/decode?{SMALL}&dec_speed=fast&dec_step=2")
+    settle(page)
+    table = page.get_by_test_id("stTable")
+    expect(table).not_to_contain_text("…")
+    blocks = page.evaluate(BLOCKS)
+    per_token = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 4 * 40, 40, 40)]
+    assert blocks == [[8 * n for n in per_token], per_token, per_token]
+
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**dec_step=3**")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_url(lambda url: "dec_step=4" in url)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    settle(page)
+    here = page.url
+    page.wait_for_timeout(1500)
+    assert page.url == here, "paused"
+    expect(table).not_to_contain_text("…")
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
+    parts = page.locator("h1, p, table, .js-plotly-plot")
+    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
+
+
+def test_a_long_prompt_can_be_cancelled_and_run_again(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/decode?dec_prompt=1024&seed=41")
+    page.get_by_role("button", name="Cancel").click()
+    run = page.get_by_role("button", name="Run this step")
+    expect(run).to_be_visible()
+    expect(page.get_by_test_id("stTable")).to_contain_text("…")
+    run.click()
+    expect(page.get_by_role("progressbar").first).to_be_visible()
