@@ -38,19 +38,8 @@ def curves(
     """
     if len(lines) > len(STYLES):
         raise ValueError(f"{len(lines)} lines: there are styles for {len(STYLES)}")
-    traces = [
-        go.Scatter(
-            x=np.asarray(x),
-            y=np.asarray(numbers, dtype=np.float64),
-            name=name,
-            mode="lines+markers",
-            cliponaxis=False,
-            line={"color": COLOURS[role], "dash": dash, "width": 4},
-            marker={"symbol": symbol, "size": 8},
-            hovertemplate=f"{name}<br>{titles[0]} %{{x}}<br>%{{y:.4g}}<extra></extra>",
-        )
-        for (name, numbers), (role, dash, symbol) in zip(lines.items(), STYLES, strict=False)
-    ]
+    styled = zip(lines.items(), STYLES, strict=False)
+    traces = [_line(x, numbers, name, titles[0], *style) for (name, numbers), style in styled]
     fig = figure(traces, height=height)
     if band:
         fig.add_vrect(
@@ -58,6 +47,26 @@ def curves(
         )
     if at is not None:
         fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
+    _frame(fig, titles, log)
+    return fig
+
+
+def _line(
+    x: Sequence[int], numbers: np.ndarray, name: str, title: str, role: str, dash: str, symbol: str
+) -> go.Scatter:
+    return go.Scatter(
+        x=np.asarray(x),
+        y=np.asarray(numbers, dtype=np.float64),
+        name=name,
+        mode="lines+markers",
+        cliponaxis=False,
+        line={"color": COLOURS[role], "dash": dash, "width": 4},
+        marker={"symbol": symbol, "size": 8},
+        hovertemplate=f"{name}<br>{title} %{{x}}<br>%{{y:.4g}}<extra></extra>",
+    )
+
+
+def _frame(fig: go.Figure, titles: tuple[str, str], log: bool) -> None:
     fig.update_xaxes(title_text=titles[0], fixedrange=True, nticks=9)
     fig.update_yaxes(
         title_text=titles[1],
@@ -73,4 +82,3 @@ def curves(
         legend_font_size=FONT_SIZE,
         showlegend=True,
     )
-    return fig

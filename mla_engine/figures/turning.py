@@ -31,24 +31,10 @@ def turning_pair(
         words: what the figure says, in the reader's language.
     """
     longest = float(np.linalg.norm(np.concatenate((query, key)), axis=1).max()) or 1.0
-    traces = []
-    for name, points, here, symbol in (
-        ("query", query, at[0], "circle"),
-        ("key", key, at[1], "square"),
-    ):
-        colour = COLOURS[name]
-        hover = f"{words[name]} %{{text}}<br>%{{x:.3f}}, %{{y:.3f}}<extra></extra>"
-        texts = [str(i) for i in range(len(points))]
-        dots = {"color": colour, "symbol": symbol, "size": 8, "opacity": 0.45}
-        traces.append(_scatter(points, "markers", marker=dots, text=texts, hovertemplate=hover))
-        end = {"color": colour, "symbol": [symbol, symbol], "size": [1, 16]}
-        arrow = np.stack((np.zeros(2), points[here]))
-        line = {"color": colour, "width": 5, "dash": "solid" if name == "query" else "dash"}
-        label = f"{words[name]}, {here}"
-        traces.append(
-            _scatter(arrow, "lines+markers", line=line, marker=end, name=label, hoverinfo="skip")
-        )
-        traces[-2].showlegend = False
+    traces = [
+        *_turning("query", query, at[0], "circle", "solid", words),
+        *_turning("key", key, at[1], "square", "dash", words),
+    ]
     fig = figure(traces, height=height)
     fig.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
     fig.update_layout(margin={"t": 44}, legend_font_size=FONT_SIZE)
@@ -60,6 +46,30 @@ def turning_pair(
     return fig
 
 
-def _scatter(points: np.ndarray, mode: str, **look: object) -> go.Scatter:
+def _turning(
+    name: str, points: np.ndarray, here: int, symbol: str, dash: str, words: Mapping[str, str]
+) -> tuple[go.Scatter, go.Scatter]:
+    """Dots at every position, and the arrow to the present one."""
+    colour = COLOURS[name]
+    dots = _scatter(
+        points,
+        mode="markers",
+        marker={"color": colour, "symbol": symbol, "size": 8, "opacity": 0.45},
+        text=[str(i) for i in range(len(points))],
+        hovertemplate=f"{words[name]} %{{text}}<br>%{{x:.3f}}, %{{y:.3f}}<extra></extra>",
+        showlegend=False,
+    )
+    arrow = _scatter(
+        np.stack((np.zeros(2), points[here])),
+        mode="lines+markers",
+        line={"color": colour, "width": 5, "dash": dash},
+        marker={"color": colour, "symbol": [symbol, symbol], "size": [1, 16]},
+        name=f"{words[name]}, {here}",
+        hoverinfo="skip",
+    )
+    return dots, arrow
+
+
+def _scatter(points: np.ndarray, **look: object) -> go.Scatter:
     flat = np.asarray(points, dtype=np.float32)
-    return go.Scatter(x=flat[:, 0], y=flat[:, 1], mode=mode, **look)
+    return go.Scatter(x=flat[:, 0], y=flat[:, 1], **look)

@@ -28,7 +28,8 @@ def test_a_click_a_key_and_a_slider_turn_the_pair(app_url: str, browser_page: Pa
     page = browser_page
     page.goto(f"{app_url}/rope?{LINK}")
     settle(page)
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    page.locator(".js-plotly-plot .heatmaplayer image").first.wait_for(state="attached")
+    settle(page)
     area = page.locator(".js-plotly-plot").last.locator(".nsewdrag").last.bounding_box()
     page.mouse.click(area["x"] + 2.5 / 16 * area["width"], area["y"] + 7.5 / 16 * area["height"])
     page.wait_for_url("**rope_query=7**")
@@ -38,6 +39,7 @@ def test_a_click_a_key_and_a_slider_turn_the_pair(app_url: str, browser_page: Pa
     before = page.locator("h1").inner_text()
     page.keyboard.press("PageDown")
     page.wait_for_url("**rope_query=8**")
+    settle(page)
     page.get_by_role("slider", name="Key position i").press("ArrowRight")
     page.wait_for_url("**rope_key=3**")
     settle(page)
