@@ -19,13 +19,14 @@ if error:
 
 picture, spectrum, controls = st.columns([6, 5, 4], gap="medium")
 with controls:
-    compression_charts.controls(view.source.full if view else None)
+    compression_charts.controls()
 if view and not error:
     with controls:
         compression_charts.numbers(view)
     with spectrum:
         compression_charts.spectrum(view)
     with picture:
+        compression_charts.rank(view)
         curves = view.curves()
         compression_charts.errors(view, curves)
     st.subheader(t("compression.section_separate"), anchor=False)

@@ -80,6 +80,7 @@ def merged(view: View) -> None:
         "columns": count(columns),
         "rank": count(found.rank),
         "most": count(min(rows, columns)),
+        "width": count(view.config.d_head if name == "W_QK" else view.config.d_value),
     }
     look = t("absorption.merged_look", name=tensor(name), **facts)
     st.markdown(look, unsafe_allow_html=True)

@@ -35,7 +35,8 @@ class View:
         """Where the curves are computed, the chosen rank among them."""
         closer_to_none = np.linspace(0, 1, POINTS + 1) ** 2
         ranks = (self.source.full * closer_to_none).round().astype(int)
-        return sorted({*ranks.tolist(), self.rank})
+        most = min(self.source.full, self.source.config.d_model)  # where the joint error ends
+        return sorted({*ranks.tolist(), most - 1, most, self.rank})
 
     def title(self) -> str:
         """The statement on top: what the chosen latent saves and loses."""

@@ -31,11 +31,15 @@ def plot(fig: object, key: str, alt: str) -> None:
     st.plotly_chart(fig, width="stretch", key=f"compression:{key}", alt=alt)
 
 
-def controls(full: int | None) -> None:
-    """The size of the latent, the heads that share it, and where the weights come from."""
+def rank(view: View) -> None:
+    """The size of the latent."""
+    full = view.source.full
+    state.control(st.slider, t("compression.rank_of", full=count(full)), "cmp_rank", 0, full)
+
+
+def controls() -> None:
+    """The heads that share the latent, and where the weights come from."""
     s = state.settings()
-    if full:
-        state.control(st.slider, t("compression.rank_of", full=count(full)), "cmp_rank", 0, full)
     options = head_counts()
     if len(options) > 1:
         state.control(

@@ -40,7 +40,7 @@ def test_a_link_at_v3s_sizes_counts_as_the_papers_do(opened):
     right = 128 * (128 * 512 * 4097 + 128 * 4097)
     assert f"{left / 1e6:.0f} M multiply-adds with the bracket on the left" in title(at)
     assert f"{right / 1e9:.1f} G with it on the right" in title(at)
-    assert "only 128 of its 512 singular values" in said(at)
+    assert "128 of its 512 singular values" in said(at)
     assert not at.error
 
 
@@ -69,7 +69,7 @@ def test_outputs_use_the_other_factors(opened):
     step = costs.decode(replace(SMALL_CONFIG, d_value=8), 4096, "absorbed").step_flops
     adds = (step["o_latent"] + step["o"]) / 2
     assert f"{absorption.amount(adds)} multiply-adds".replace("\xa0", " ") in title(at)
-    assert "of head 3 is 64 × 32, but only 8 of its 32" in said(at)
+    assert "of head 3 is 64 × 32, and 8 of its 32" in said(at)
 
 
 def test_chinese_and_values_out_of_range(opened):
@@ -144,7 +144,7 @@ def test_entries_of_every_model(key):
     merged, factors = absorption_run.entries(config)["W_QK"]
     assert factors == sizes["W_UQ"] + sizes["W_UK"]
     source = config.d_latent_q or config.d_model
-    assert merged == config.n_heads * source * config.d_latent_kv
+    assert factors < merged == config.n_heads * source * config.d_latent_kv
     merged, factors = absorption_run.entries(config)["W_VO"]
     assert factors == sizes["W_UV"] + sizes["W_O"]
-    assert merged == config.n_heads * config.d_model * config.d_latent_kv
+    assert factors < merged == config.n_heads * config.d_model * config.d_latent_kv
