@@ -23,7 +23,8 @@ def example(variant: str, key: str, *, completed: bool = False) -> Place:
     return "worked_example", values
 
 
-# of each statement the places that show it, the best first; its page may not be there
+# of each statement the places that show it, the best first: a page may not be there, and
+# nothing shows a statement on quality or on other bases
 PLACES: Mapping[str, tuple[Place, ...]] = {
     "N1": (example("mha", "q"),),
     "N2": (("overview", sizes("deepseek-v2-lite")),),
@@ -41,16 +42,13 @@ PLACES: Mapping[str, tuple[Place, ...]] = {
     "T2": (("overview", sizes("deepseek-v3", "mla_absorbed")),),
     "T3": (("overview", sizes("deepseek-v3", "mla_absorbed")),),
     "T4": (("kv_cache", {"kv_left": "deepseek-v2-lite", "kv_right": "deepseek-v3"}),),
-    "T5": (("compute", {}),),
-    "T6": (("absorption", {}),),
+    "T5": (("compute", sizes("deepseek-v3")),),
+    "T6": (),
     "T7": (
         ("rope", {"rope_topic": "turning"}),
         ("attention_maps", sizes(SMALL) | {"map_tensor": "k_R"}),
     ),
-    "T8": (
-        ("rope", {"rope_topic": "turning"}),
-        ("attention_maps", sizes(SMALL) | {"map_tensor": "k_R"}),
-    ),
+    "T8": (),
     "T9": (("absorption", {}), ("overview", sizes("deepseek-v2-lite", "mla_absorbed"))),
     "S1": (("attention_maps", sizes(SMALL, "mha")),),
     "S2": (("kv_cache", {"kv_left": "llama-3-8b"}),),
@@ -70,15 +68,15 @@ PLACES: Mapping[str, tuple[Place, ...]] = {
     "P4": (("absorption", {}),),
     "P5": (("absorption", {"ab_side": "output"}),),
     "P6": (("overview", sizes("deepseek-v3")),),
-    "P7": (("absorption", {}), ("overview", sizes("deepseek-v3", "mla_absorbed"))),
+    "P7": (("absorption", sizes("deepseek-v3")),),
     "C1": (("kv_cache", {"kv_left": "deepseek-v2"}),),
     "C2": (("absorption", {}),),
-    "C3": (("compute", {}),),
+    "C3": (("compute", sizes("deepseek-v3") | {"cost_phase": "prefill"}),),
     "C4": (("overview", sizes("deepseek-v3")),),
-    "C5": (("compression", {}), ("kv_cache", {"kv_left": "deepseek-v2-lite"})),
+    "C5": (("compression", sizes("deepseek-v3")),),
     "C6": (("absorption", {}),),
     "C7": (("kv_cache", {"kv_left": "deepseek-v2"}),),
-    "C8": (("compression", {}),),
+    "C8": (("compression", sizes("deepseek-v3")),),
     "C9": (("overview", sizes("deepseek-v3")),),
     "C10": (example("mla", "k_R"),),
     "C11": (example("mla", "c_KV"),),

@@ -25,7 +25,7 @@ SEEN_ON = {
     "bytes_read": ("compute", "kv_cache"),
     "flops_of_a_step": ("compute", "overview"),
     "prefill_form": ("compute", "overview"),
-    "crossover": ("absorption", "overview"),
+    "crossover": ("compute", "overview"),
     "intensity": ("compute", "overview"),
     "merged": ("absorption", "overview"),
     "scale": ("rope", "overview"),
@@ -124,7 +124,8 @@ def place(question: quiz.Question) -> Place:
         return claims_links.example("mla", "cache_ratio")
     if name == "attention_maps" and question.kind == "head_of_group":
         return name, claims_links.sizes("small", "gqa")
-    return name, claims_links.sizes(question.preset) if question.preset else {}
+    variant = "mla_absorbed" if question.kind == "absorbed_width" else "mla"
+    return name, claims_links.sizes(question.preset, variant) if question.preset else {}
 
 
 def bars(question: quiz.Question) -> tuple[list[float], str] | None:

@@ -122,6 +122,11 @@ def power_of_two(least: int, most: int) -> Parser:
     return lambda text: 1 << (within(text).bit_length() - 1)
 
 
+def optional(parse: Parser) -> Parser:
+    """The same, or None for no value."""
+    return lambda text: None if text == "None" else parse(text)
+
+
 def predictions(text: str) -> str:
     """The answers to a quiz so far: a figure each, - where none was given."""
     if not re.fullmatch("[0-4-]{0,31}", text):
@@ -255,7 +260,7 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "quiz_seed": Setting(1, whole(0, 9999)),
         "quiz_count": Setting(10, whole(1, 31)),
         "quiz_number": Setting(1, whole(1, 31)),
-        "quiz_choice": Setting(None, whole(0, 4)),
+        "quiz_choice": Setting(None, optional(whole(0, 4))),
         "quiz_answers": Setting("", predictions),
     },
 }
