@@ -1,5 +1,6 @@
 """From the shared settings to a configuration of the engine, and from a preset to settings."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import streamlit as st
@@ -74,8 +75,18 @@ def config(variant: str | None = None) -> GroupedConfig | LatentConfig:
     Raises:
         ValueError: sizes that no layer can have, in the engine's words.
     """
-    s, origin = state.settings(), base()
-    variant = variant or s["variant"]
+    s = state.settings()
+    return built(base(), s, variant or s["variant"])
+
+
+def built(
+    origin: GroupedConfig | LatentConfig, s: Mapping[str, int], variant: str
+) -> GroupedConfig | LatentConfig:
+    """A variant of these sizes, with the rotation, norms and scales of `origin`.
+
+    Raises:
+        ValueError: sizes that no layer can have, in the engine's words.
+    """
     common = {name: s[name] for name in ("d_model", "n_heads", "d_head", "d_value")}
     if variant.startswith("mla"):
         latent = {name: s[name] for name in ("d_latent_kv", "d_rope")}

@@ -1,0 +1,227 @@
+"""What the comparison shows: two layers, A and B, and where they differ."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mla_engine import PRESETS, GroupedConfig, LatentConfig, costs
+from mla_engine.costs import Cost
+from ui import compute, maps, model, state
+from ui.maps_run import Run, run
+from ui.overview import FORMS, TOKENS, Overview
+from ui.settings import SHARED_SIZES, VARIANTS
+from ui.text import count, digits, size, t, times
+
+SIDES = {"A": "vs_left", "B": "vs_right"}
+OWN = "own"
+BF16_BYTES = 2
+DIFFERS = "≠"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One layer: of a published model or of the sidebar's sizes, in a variant."""
+
+    letter: str
+    model: str
+    config: GroupedConfig | LatentConfig
+    variant: str
+
+    @property
+    def form(self) -> str:
+        """How it is computed: "expanded", "absorbed" or "grouped"."""
+        return FORMS.get(self.variant, "grouped")
+
+    @property
+    def name(self) -> str:
+        """Letter, model and variant."""
+        return f"{self.letter}: {self.model}, {t(f'common.{self.variant}')}"
+
+    @property
+    def overview(self) -> Overview:
+        """Its data flow."""
+        return Overview(self.config, self.form)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every step, by its code."""
+        return compute.shapes(self.config, self.form, TOKENS)
+
+    @property
+    def preset(self) -> str | None:
+        """The published model that the sizes are from."""
+        chosen = state.settings()[SIDES[self.letter]]
+        chosen = state.settings()["preset"] if chosen == SHARED_SIZES else chosen
+        return chosen if chosen in PRESETS else None
+
+    def decode(self, context: int) -> Cost:
+        """One token after `context` others, with the cache of this form."""
+        return costs.decode(self.config, context, None if self.form == "grouped" else self.form)
+
+    def prefill(self, tokens: int) -> Cost:
+        """All of `tokens` tokens at once."""
+        return costs.prefill(self.config, tokens, None if self.form == "grouped" else self.form)
+
+
+def side(letter: str) -> Side:
+    """What the settings choose for A or B.
+
+    Raises:
+        ValueError: sizes that no layer can have, in the engine's words.
+    """
+    s = state.settings()
+    key, variant = s[SIDES[letter]], s[f"{SIDES[letter]}_as"]
+    if key == SHARED_SIZES:
+        variant = s["variant"] if variant == OWN else variant
+        return Side(letter, _changed(s["preset"]), model.config(variant), variant)
+    if variant == OWN:
+        variant = PRESETS[key].kind.lower() if key in PRESETS else "mla"
+        config = PRESETS[key].config if key in PRESETS else model.SMALL_CONFIG
+        return Side(letter, model.preset_name(key), config, variant)
+    origin = PRESETS[key].config if key in PRESETS else model.SMALL_CONFIG
+    config = model.built(origin, model.sizes_of(key), variant)
+    return Side(letter, model.preset_name(key), config, variant)
+
+
+def _changed(preset: str) -> str:
+    name = model.preset_name(preset)
+    return t("compare.changed", model=name) if model.changed_sizes() else name
+
+
+def differing(a: Side, b: Side) -> dict[str, str]:
+    """Code of a step -> how it differs: only in A, only in B, or in its shape."""
+    found = {}
+    for code in dict.fromkeys((*a.shapes, *b.shapes)):
+        if code not in b.shapes:
+            found[code] = "only_a"
+        elif code not in a.shapes:
+            found[code] = "only_b"
+        elif a.shapes[code] != b.shapes[code]:
+            found[code] = "shape"
+    return found
+
+
+def sizes(one: Side) -> dict[str, str]:
+    """Label key -> a size or convention of one side, as text."""
+    config, preset = one.config, PRESETS.get(one.preset)
+    latent, rope = isinstance(config, LatentConfig), config.rope
+    none = t("compare.none")
+    grouped_rope = config.d_head if rope else 0
+    return {
+        "d_model": count(config.d_model),
+        "n_heads": count(config.n_heads),
+        "n_kv_heads": none if latent else count(config.n_kv_heads),
+        "d_head": count(config.d_head),
+        "d_rope": count(config.d_rope if latent else grouped_rope) if rope else none,
+        "d_value": count(config.d_value),
+        "d_latent_kv": count(config.d_latent_kv) if latent else none,
+        "d_latent_q": count(config.d_latent_q) if latent and config.d_latent_q else none,
+        "theta": count(rope.theta) if rope else none,
+        "pairing": t(f"compare.pairing_{rope.pairing}") if rope else none,
+        "scaling": type(rope.scaling).__name__ if rope and rope.scaling else none,
+        "scale": digits(config.scale, 4),
+        "layers": count(preset.n_layers) if preset else none,
+        "cache": count(costs.cache_elements(config)),
+        "parameters": f"{digits(costs.parameters(config) / 1e6)} M",
+    }
+
+
+def size_table(a: Side, b: Side) -> pd.DataFrame:
+    """The sizes of both, those that differ marked."""
+    left, right = sizes(a), sizes(b)
+    rows = {
+        t(f"compare.size_{name}"): (left[name], right[name], _mark(left[name], right[name]))
+        for name in left
+    }
+    columns = [a.letter, b.letter, DIFFERS]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _mark(left: object, right: object) -> str:
+    return DIFFERS if left != right else ""
+
+
+def amounts(one: Side, context: int) -> dict[str, float]:
+    """Label key -> a cost of one layer and one sequence, in bytes, FLOPs or their ratio."""
+    step, first = one.decode(context), one.prefill(context)
+    return {
+        "held_bytes": costs.cache_bytes_per_token(one.config, BF16_BYTES) * context,
+        "weight_bytes": step.weight_bytes,
+        "read_bytes": step.total_bytes,
+        "step_flops": step.total_flops,
+        "step_intensity": step.flops_per_byte,
+        "prefill_flops": first.total_flops,
+        "prefill_intensity": first.flops_per_byte,
+    }
+
+
+def cost_table(a: Side, b: Side, context: int) -> pd.DataFrame:
+    """The costs of both with their ratio, those that differ marked."""
+    left, right = amounts(a, context), amounts(b, context)
+    rows = {
+        t(f"compare.cost_{name}"): (
+            written(name, left[name]),
+            written(name, right[name]),
+            f"{_mark(left[name], right[name])} {times(right[name] / left[name])}",
+        )
+        for name in left
+    }
+    columns = [a.letter, b.letter, t("compare.ratio")]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def written(name: str, amount: float) -> str:
+    """An amount with its unit."""
+    if name.endswith("bytes"):
+        return size(amount)
+    if name.endswith("flops"):
+        return flops(amount)
+    return f"{digits(amount)} FLOP/B"
+
+
+def flops(amount: float) -> str:
+    """FLOPs with a prefix, "1.35 GFLOP"."""
+    for prefix, unit in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if amount >= unit:
+            return f"{digits(amount / unit)} {prefix}FLOP"
+    return f"{digits(amount)} FLOP"
+
+
+def head_of(one: Side) -> int:
+    """The chosen head, or the side's last."""
+    return min(state.settings()["vs_head"], one.config.n_heads - 1)
+
+
+def ran(one: Side) -> Run:
+    """The chosen head over the tokens that both sides get.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    seed = state.settings()["seed"]
+    with st.spinner(t("compare.running")):
+        return run(one.config, one.form, maps.words(), seed, (head_of(one),))
+
+
+def head_map(found: Run, kind: str) -> np.ndarray:
+    """Attention or logits [t,s] of the one head that was run, masked cells nan."""
+    values = found.attention(True, 1.0) if kind == "attention" else found.logits
+    return np.where(found.mask, values[0], np.nan)
+
+
+def furthest_apart(left: np.ndarray, right: np.ndarray) -> tuple[int, int]:
+    """Query and key of the cell where two maps differ most."""
+    row, column = np.unravel_index(np.nanargmax(np.abs(left - right)), left.shape)
+    return int(row), int(column)
+
+
+def variant_label(code: str) -> str:
+    """A variant in the reader's language."""
+    return t("compare.own") if code == OWN else t(f"common.{code}")
+
+
+def variants() -> tuple[str, ...]:
+    """What a side can be shown as."""
+    return (OWN, *VARIANTS)
