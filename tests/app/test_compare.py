@@ -130,10 +130,26 @@ def test_large_models_run_one_head_and_a_side_with_fewer_shows_its_last(opened):
 
 
 def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened):
-    at = opened(PAGE, d_rope="0", d_latent_kv="1", d_head="2", n_heads="1", d_model="2",
-                d_value="1", vs_left="kimi-k2")  # fmt: skip
-    assert control(at, "vs_left").value == "kimi-k2"
+    sizes = {"d_model": "2560", "n_heads": "40", "d_head": "64", "d_value": "64"}
+    at = opened(PAGE, preset="minicpm3-4b", **sizes, d_rope="2", vs_left="kimi-k2")
+    assert not at.error  # A is Kimi-K2, and MHA has no narrow rotation
+    at = opened(PAGE, preset="minicpm3-4b", **sizes, d_rope="2")
+    assert "cannot be built" in at.title[0].value
+    assert "has 1 pairs but short" in at.error[0].value
+    control(at, "vs_left").set_value("kimi-k2").run()
     assert not at.error
+    assert "A: Kimi-K2" in at.title[0].value
+
+
+def test_maps_beyond_the_memory_budget_are_refused(opened, monkeypatch):
+    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.0001")
+    at = opened(PAGE, vs_view="maps", seed="4711")
+    assert len(at.error) == 1
+    assert not at.get("plotly_chart")
+    assert control(at, "vs_head").value == 0
+
+
+def test_an_unknown_model_becomes_the_default(opened):
     broken = opened(PAGE, vs_left="no-such-model")
     assert "no-such-model" in broken.warning[0].value.replace("&#45;", "-")
     assert control(broken, "vs_left").value == "shared"

@@ -1,0 +1,38 @@
+"""The comparison in a real browser: marks, limits and a phone."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mla_engine import PRESETS, costs
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+LIMITS = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
+    node._fullData.filter(t => t.type === "heatmap").map(t => [t.zmin, t.zmax])[0])"""
+
+
+def test_two_layers_side_by_side(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/compare?vs_right=llama-3-8b&vs_right_as=own")
+    settle(page)
+    kept = [costs.cache_elements(PRESETS[key].config) for key in ("deepseek-v2-lite", "llama-3-8b")]
+    title = page.locator("h1")
+    expect(title).to_contain_text(f"keeps {kept[1]:,}: {kept[1] / kept[0]:.2f}× apart")
+    boxes = page.locator(".js-plotly-plot .textpoint")
+    expect(boxes.filter(has_text="≠").first).to_be_visible()
+    expect(page.get_by_test_id("stTable")).to_contain_text("32")
+
+    page.get_by_role("radio", name="Maps").click()
+    settle(page)
+    page.get_by_role("radio", name="logits").click()
+    settle(page)
+    page.wait_for_url("**vs_map=scores**")
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 2")
+    left, right = page.evaluate(LIMITS)
+    assert left == right
+    assert left[0] == -left[1] < 0
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(500)
+    parts = page.locator("h1, p, .js-plotly-plot")
+    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
