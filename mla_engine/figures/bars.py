@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_above
 
 # Colour is never the only sign: each part has a pattern of its own.
 PATTERNS = ("", "/", ".", "x")
 ROLES = ("latent", "key", "query", "value")
 FADED = 0.4
 HEIGHT = 260
-LEGEND_HEIGHT = 44
 
 
 def bars(
@@ -65,11 +64,14 @@ def bars(
         for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
     ]
     fig = figure(traces, height=height)
-    ends = limits or (None, _longest(parts, stacked) * (1.35 if totals else 1.05))
+    if log:
+        ends = None if limits is None else np.log10(limits)
+    else:
+        ends = limits or (0, _longest(parts, stacked) * (1.35 if totals else 1.05))
     fig.update_xaxes(
         title_text=axis,
         type="log" if log else "linear",
-        range=None if log and not limits else _range(ends, log),
+        range=ends,
         fixedrange=True,
         nticks=6,
         tickformat=".0e" if log else "~s",
@@ -79,31 +81,14 @@ def bars(
     fig.update_yaxes(range=[len(names) - 0.5, -0.5], fixedrange=True, showgrid=False, **rows)
     if totals:
         _write_totals(fig, parts, totals)
-    fig.update_layout(
-        barmode="stack" if stacked else "group",
-        bargap=0.3,
-        margin={"t": LEGEND_HEIGHT},
-        showlegend=len(parts) > 1,
-        legend={
-            "orientation": "h",
-            "traceorder": "normal",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": FONT_SIZE},
-        },
-    )
+    legend_above(fig, shown=len(parts) > 1)
+    fig.update_layout(barmode="stack" if stacked else "group", bargap=0.3)
     return fig
 
 
 def _longest(parts: Mapping[str, Sequence[float]], stacked: bool) -> float:
     amounts = np.asarray(list(parts.values()), dtype=np.float64)
     return float((amounts.sum(0) if stacked else amounts).max()) or 1.0
-
-
-def _range(ends: tuple[float | None, float], log: bool) -> list[float]:
-    low, high = ends
-    return [float(np.log10(low)), float(np.log10(high))] if log else [low or 0.0, high]
 
 
 def _write_totals(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+from mla_engine.figures.theme import COLOURS, MASKED, figure, legend_above
 
 HEIGHT = 420
 # Colour is never the only sign.
@@ -64,18 +64,8 @@ def over_rank(
         fixedrange=True,
         nticks=6,
     )
-    fig.update_layout(
-        hovermode="closest",
-        margin={"t": 44, "r": 24},
-        showlegend=len(lines) > 1,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": FONT_SIZE},
-        },
-    )
+    legend_above(fig, shown=len(lines) > 1)
+    fig.update_layout(hovermode="closest", margin_r=24)
     return fig
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_above
 
 HEIGHT = 380
 STYLES = (("latent", "solid"), ("key", "dash"), ("value", "dot"), ("query", "dashdot"))
@@ -43,9 +43,7 @@ def spectrum(
         for (name, falling), (role, dash) in zip(values.items(), STYLES, strict=False)
     ]
     fig = figure(traces, height=height)
-    most = max(float(np.max(falling)) for falling in values.values()) or 1.0
-    seen = [v[v > most * 10.0**-decades] for v in map(np.asarray, values.values())]
-    least = min((float(v.min()) for v in seen if v.size), default=most)
+    most, least = _ends(values, decades)
     fig.update_yaxes(
         title_text=axes[1],
         type="log",
@@ -57,28 +55,28 @@ def spectrum(
     longest = max(len(falling) for falling in values.values())
     fig.update_xaxes(title_text=axes[0], range=[0, longest + 1], fixedrange=True, nticks=6)
     if at is not None:
-        fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3})
-        side = "right" if at > longest / 2 else "left"
-        fig.add_annotation(
-            x=at,
-            y=1,
-            yref="paper",
-            text=at_name,
-            showarrow=False,
-            xanchor=side,
-            xshift=-8 if side == "right" else 8,
-            yanchor="top",
-            font={"size": FONT_SIZE},
-        )
-    fig.update_layout(
-        showlegend=len(values) > 1,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": FONT_SIZE},
-        },
-        margin={"t": 44},
-    )
+        _mark(fig, at, at_name, "right" if at > longest / 2 else "left")
+    legend_above(fig, shown=len(values) > 1)
     return fig
+
+
+def _ends(values: Mapping[str, np.ndarray], decades: int) -> tuple[float, float]:
+    """The largest value, and the least that is at most so many decades below."""
+    drawn = np.concatenate([np.asarray(falling, dtype=np.float64) for falling in values.values()])
+    most = float(drawn.max()) or 1.0
+    return most, float(drawn[drawn > most * 10.0**-decades].min(initial=most))
+
+
+def _mark(fig: go.Figure, at: int, name: str, side: str) -> None:
+    fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3})
+    fig.add_annotation(
+        x=at,
+        y=1,
+        yref="paper",
+        text=name,
+        showarrow=False,
+        xanchor=side,
+        xshift=-8 if side == "right" else 8,
+        yanchor="top",
+        font={"size": FONT_SIZE},
+    )

@@ -85,6 +85,15 @@ def figure(traces: list[go.Heatmap | go.Scatter], *, height: int) -> go.Figure:
     return fig
 
 
+def legend_above(fig: go.Figure, *, shown: bool) -> None:
+    """Room above the plot for one row of the legend, whether it is shown or not."""
+    font = {"size": FONT_SIZE}
+    place = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+    fig.update_layout(
+        showlegend=shown, legend=place | {"traceorder": "normal", "font": font}, margin_t=44
+    )
+
+
 def symbol_html(code: str) -> str:
     """A code name as Plotly's text shows it: c_KV_pre -> c, raised KV, lowered pre.
 
