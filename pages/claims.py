@@ -8,7 +8,6 @@ from ui.text import t
 page.setup("claims", sizes=False)
 found = claims.findings(st.empty())
 page.title(claims_words.headline(found), t("claims.look"))
-st.html(claims_words.board(found))
 
 verdicts, sources = claims_words.verdict_options(found), claims_words.source_options()
 verdict, source, search = st.columns([5, 3, 3])
@@ -29,6 +28,7 @@ with search:
     state.control(st.text_input, t("claims.search"), "claims_text", max_chars=60)
 
 shown = claims_list.shown(found)
+st.html(claims_words.board(shown))
 st.caption(t("claims.shown", n=len(shown), all=len(found)))
 if not shown:
     st.info(t("claims.nothing"), icon=":material/filter_alt_off:")

@@ -112,14 +112,14 @@ def source_options() -> dict[str, str]:
     return every | {letter: f"{letter}: {t(f'claims.source_{letter}')}" for letter in letters}
 
 
-def board(found: Findings) -> str:
-    """Every statement's mark and id, a row a source."""
+def board(shown: list[Finding]) -> str:
+    """Mark and id of these statements, a row a source."""
     rows = []
-    for letter in dict.fromkeys(claim[0] for claim in CLAIMS):
+    for letter in dict.fromkeys(finding.id[0] for finding in shown):
         chips = "".join(
             f'<li class="{f.code}" title="{html.escape(t(f"claims.{f.id}_statement"))}">'
             f'<b aria-label="{t(f"claims.{f.code}")}" role="img">{MARKS[f.code]}</b> {f.id}</li>'
-            for f in found.values()
+            for f in shown
             if f.id[0] == letter
         )
         rows.append(f"<p>{t(f'claims.source_{letter}')}</p><ul>{chips}</ul>")

@@ -34,6 +34,8 @@ def test_a_link_shows_the_statements_that_fit_it(opened):
         "C9", "C10", "C11", "C12", "C13",
     ]  # fmt: skip
     assert all("✗ fails" in words(card) for card in cards(at))
+    board = next(h.body for h in at.get("html") if 'class="claims-board"' in h.body)
+    assert re.findall('<li class=.(.*?)[" ]', board) == ["fails"] * 5
     assert "Of 46 statements about MLA, 22 hold, 10 fail and 14" in at.title[0].value
     counted = words(cards(at)[0])
     mha, plain = 4 * 7168 * 128 * 128 / 1e6, 7168 * 512 + 2 * 128 * 128 * 512 + 128 * 128 * 7168
