@@ -18,7 +18,11 @@ VARIABLE = "MLA_MEMORY_BUDGET_GIB"
 
 
 class MemoryBudgetError(ValueError):
-    """A call needs more memory than the budget grants."""
+    """A call needs more memory than the budget grants: `needed_bytes` against `limit_bytes`."""
+
+    def __init__(self, message: str, needed_bytes: int, limit_bytes: int) -> None:
+        super().__init__(message)
+        self.needed_bytes, self.limit_bytes = needed_bytes, limit_bytes
 
 
 def _storages(values: object) -> list[torch.UntypedStorage]:
@@ -89,5 +93,7 @@ def require(needed_bytes: int, what: str, lower: str) -> None:
     if needed_bytes > limit:
         raise MemoryBudgetError(
             f"{what} needs {needed_bytes / GIB:.3g} GiB and the memory budget is "
-            f"{limit / GIB:.3g} GiB: lower {lower}, or raise {VARIABLE}"
+            f"{limit / GIB:.3g} GiB: lower {lower}, or raise {VARIABLE}",
+            needed_bytes,
+            limit,
         )

@@ -1,11 +1,12 @@
 """Checks that name the value they refuse and say what to write instead."""
 
 from collections.abc import Iterable
+from numbers import Integral, Real
 
 
 def whole(name: str, value: object, *, least: int = 1, most: int = 2**20) -> None:
     """Raise ValueError unless `value` is an int from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError(
             f"{name} ({value!r:.60}) must be a whole number, for example {max(least, 8)}"
         )
@@ -15,7 +16,7 @@ def whole(name: str, value: object, *, least: int = 1, most: int = 2**20) -> Non
 
 def positive(name: str, value: object) -> None:
     """Raise ValueError unless `value` is a number from 1e-30 to 1e30, which float32 holds."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, Real) and not isinstance(value, bool)
     if not (number and 1e-30 <= value <= 1e30):
         raise ValueError(f"{name} ({value!r:.40}) must be a number above 0, from 1e-30 to 1e30")
 

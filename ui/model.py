@@ -8,18 +8,9 @@ import streamlit as st
 from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig
 from ui import state
 from ui.settings import SIZES, SMALL
+from ui.sizes import divisors, sizes_of
 from ui.text import t
 
-SMALL_SIZES = {
-    "d_model": 64,
-    "n_heads": 4,
-    "n_kv_heads": 2,
-    "d_head": 16,
-    "d_value": 16,
-    "d_latent_kv": 32,
-    "d_latent_q": 48,
-    "d_rope": 8,
-}
 SMALL_CONFIG = LatentConfig(
     d_model=64, n_heads=4, d_head=16, d_latent_kv=32, d_latent_q=48, d_rope=8, latent_norm=True
 )
@@ -38,26 +29,6 @@ def base() -> GroupedConfig | LatentConfig:
     """What the chosen preset has, its rotation, norms and scales included."""
     chosen = state.settings()["preset"]
     return SMALL_CONFIG if chosen == SMALL else PRESETS[chosen].config
-
-
-def sizes_of(preset: str) -> dict[str, int]:
-    """The shared sizes that a preset stands for.
-
-    A grouped model has no latents; its MLA gets them by the paper's rule, d_c = 4 d_h and
-    d_R = d_h / 2 (DeepSeek-V2, section 2.1.4).
-    """
-    if preset == SMALL:
-        return SMALL_SIZES
-    config = PRESETS[preset].config
-    own = {name: getattr(config, name, None) or 0 for name in SIZES}
-    if isinstance(config, LatentConfig):
-        return own | {"n_kv_heads": max(g for g in divisors(config.n_heads) if g <= 8)}
-    return own | {"d_latent_kv": 4 * config.d_head, "d_rope": config.d_head // 2 // 2 * 2}
-
-
-def divisors(n: int) -> list[int]:
-    """The numbers of KV heads that n heads can share."""
-    return [g for g in range(1, n + 1) if n % g == 0]
 
 
 def variant_of(preset: str) -> str:

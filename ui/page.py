@@ -7,8 +7,9 @@ from urllib.parse import urlencode, urlsplit
 import pandas as pd
 import streamlit as st
 
+from mla_engine.budget import MemoryBudgetError
 from ui import bridge, compute, model, state, tour
-from ui.text import safe, t
+from ui.text import safe, size, t
 
 PAGES = {
     "overview": "app.py",
@@ -26,13 +27,15 @@ PAGES = {
     "notation": "pages/notation.py",
 }
 LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
-STYLE = Path(__file__).parent.parent / "assets" / "style.css"
+ASSETS = Path(__file__).parent.parent / "assets"
+STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
 
 
 def setup(page: str, *, sizes: bool = True) -> None:
     """Begin a page; with `sizes` the sidebar has the preset picker and the size sliders."""
-    st.set_page_config(page_title="MLA Explorer", page_icon=":material/grid_on:", layout="wide")
+    st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
     state.follow()
+    st.session_state.with_sizes = sizes
     notes = state.read(page) + model.mend()
     st.html(STYLE)
     compute.warm_up()
@@ -83,6 +86,10 @@ def title(text: str, look: str) -> None:
 
 def refused(error: ValueError) -> None:
     """One clear sentence where a configuration cannot run; the rest of the page goes on."""
+    if isinstance(error, MemoryBudgetError):
+        needed, limit = size(error.needed_bytes), size(error.limit_bytes)
+        st.error(t("common.too_large", needed=needed, limit=limit), icon=":material/block:")
+        return
     st.error(t("common.refused", reason=safe(str(error))), icon=":material/block:")
 
 
@@ -103,7 +110,9 @@ def footer(page: str) -> None:
     st.divider()
     everything, here, link = st.columns(3)
     everything.button(t("common.reset_all"), on_click=state.reset, width="stretch")
-    here.button(t("common.reset_page"), on_click=state.reset, args=(page,), width="stretch")
+    sizes = {"sizes": st.session_state.with_sizes}
+    own = {"args": (page,), "kwargs": sizes, "width": "stretch"}
+    here.button(t("common.reset_page"), on_click=state.reset, **own)
     with link:
         bridge.copy_link(
             urlencode(state.link()), label=t("common.copy_link"), done=t("common.link_copied")

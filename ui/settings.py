@@ -141,7 +141,7 @@ SHARED = {
     "variant": Setting("mla", one_of(*VARIANTS)),
     "d_model": Setting(2048, whole(2, 16384)),
     "n_heads": Setting(16, whole(1, 128)),
-    "n_kv_heads": Setting(4, whole(1, 128)),
+    "n_kv_heads": Setting(8, whole(1, 128)),
     "d_head": Setting(128, whole(2, 512, multiple_of=2)),
     "d_value": Setting(128, whole(1, 512)),
     "d_latent_kv": Setting(512, whole(1, 2048)),

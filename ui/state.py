@@ -10,7 +10,10 @@ from typing import Any
 
 import streamlit as st
 
-from ui.settings import LANGUAGES, OF_PAGE, PERSONAL, SETTINGS
+from ui.settings import LANGUAGES, OF_PAGE, PERSONAL, SETTINGS, SHARED, SIZES
+from ui.sizes import implied
+
+IMPLIED = (*SIZES, "variant")  # settings whose default follows the preset
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,9 @@ class Note:
 
 
 def default(name: str) -> object:
-    """The default of a setting; of the language, the browser's."""
+    """The default of a setting: of the language the browser's, of a size the preset's."""
+    if name in IMPLIED:
+        return implied(settings()["preset"])[name]
     if name != "lang":
         return SETTINGS[name].default
     browser = (st.context.locale or "en")[:2]
@@ -33,7 +38,8 @@ def default(name: str) -> object:
 def settings() -> dict[str, Any]:
     """Every setting of this session."""
     if "settings" not in st.session_state:
-        st.session_state.settings = {name: default(name) for name in SETTINGS}
+        st.session_state.settings = {"preset": SETTINGS["preset"].default}
+        st.session_state.settings |= {name: default(name) for name in SETTINGS}
     return st.session_state.settings
 
 
@@ -85,10 +91,20 @@ def _load(url: dict[str, str]) -> list[Note]:
                 value = setting.parse(url[name])
             except ValueError:
                 value = default(name)
-            if _text(value) != url[name]:
+            if not _same(url[name], value):
                 notes.append(Note(name, url[name], value))
         settings()[name] = value
     return notes
+
+
+def _same(text: str, value: object) -> bool:
+    """Whether the text says this value, perhaps spelt in another way ("2" for 2.0)."""
+    if isinstance(value, float | int):
+        try:
+            return float(text) == value
+        except ValueError:
+            return isinstance(value, bool)
+    return _text(value) == text
 
 
 def control(
@@ -122,9 +138,16 @@ def change(**values: object) -> None:
     write()
 
 
-def reset(page: str | None = None) -> None:
-    """Back to the defaults: those of one page, or all but the language."""
-    names = SETTINGS if page is None else OF_PAGE[page]
+def reset(page: str | None = None, *, sizes: bool = False) -> None:
+    """Back to the defaults: those of one page, with `sizes` the shared ones too, or of all pages.
+
+    The language stays.
+    """
+    names = list(SETTINGS if page is None else OF_PAGE[page])
+    if sizes:
+        names += [name for name in SHARED if name not in names]
+    if "preset" in names:  # first: the others' defaults follow it
+        settings()["preset"] = SETTINGS["preset"].default
     change(**{name: default(name) for name in names if name != "lang"})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui import bridge, model, state
+from ui import bridge, state
 from ui.text import t
 
 FILE = Path(__file__).with_suffix(".toml")
@@ -23,9 +23,8 @@ class Stop:
     say: dict[str, str]
 
     def link(self, number: int) -> dict[str, Any]:
-        """Every setting of its link, the sizes of its preset among them."""
-        sizes = model.sizes_of(self.own["preset"]) if "preset" in self.own else {}
-        return sizes | self.own | {"stop": number, "lang": state.settings()["lang"]}
+        """Every setting of its link."""
+        return self.own | {"stop": number, "lang": state.settings()["lang"]}
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, MultiHeadLatentAttention, costs
 from ui import absorption, absorption_run, text
-from ui.model import SMALL_CONFIG, SMALL_SIZES
+from ui.model import SMALL_CONFIG
+from ui.sizes import SMALL_SIZES
 from ui.tokens import hidden_states
 
 PAGE = "pages/absorption.py"
@@ -92,7 +93,7 @@ def test_a_refusal_leaves_the_controls_alive(opened, monkeypatch):
     absorption_run.merged.clear()
     absorption_run.rounding.clear()
     at = opened(PAGE, **V3, seed="77")
-    assert "memory budget" in at.error[0].value
+    assert "a run may hold" in at.error[0].value
     assert "multiply-adds with the bracket" in title(at)
     assert control(at, "ab_context").value == 4096
 

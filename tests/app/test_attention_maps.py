@@ -11,7 +11,8 @@ import torch
 
 from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
 from ui import maps_run, maps_terms, tokens
-from ui.model import SMALL_CONFIG, SMALL_SIZES
+from ui.model import SMALL_CONFIG
+from ui.sizes import SMALL_SIZES
 
 PAGE = "pages/attention_maps.py"
 WORDS = ("the", "cat", "sees", "the", "dog")

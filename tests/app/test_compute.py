@@ -41,7 +41,7 @@ def test_the_page_opens_on_decode_with_intensities_and_ridge(opened):
     assert row.iloc[3] == f"{clock(seconds)}, memory-bound"
     assert row.iloc[0] == flop(27 * cost.total_flops)
     assert list(at.table[0].value.index) == [
-        "MHA", "GQA, g = 4", "MQA", "MLA, full K and V", "MLA, expanded each step",
+        "MHA", "GQA, g = 8", "MQA", "MLA, full K and V", "MLA, expanded each step",
         "MLA, absorbed",
     ]  # fmt: skip
     assert at.query_params == {}

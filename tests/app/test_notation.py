@@ -45,7 +45,7 @@ def test_every_symbol_has_a_row_with_the_sizes_of_a_real_layer(opened):
     ("variant", "cached", "axes"),
     [
         ("mha", {"k", "v"}, "b × s × g=16 × k=128"),
-        ("gqa", {"k", "v"}, "b × s × g=4 × k=128"),
+        ("gqa", {"k", "v"}, "b × s × g=8 × k=128"),
         ("mqa", {"k", "v"}, "b × s × g=1 × k=128"),
         ("mla_absorbed", {"c_KV", "k_R"}, "b × s × r=64"),
     ],

@@ -38,8 +38,9 @@ def test_a_preset_sets_sizes_and_variant(opened: Opened) -> None:
     held = KVCache.empty(config, capacity=1).reserved_nbytes // 4
     assert metrics(at)[0] == f"{held:,}" == "2,048"
     assert metrics(at)[2] == parameters_of(GroupedQueryAttention(config, device="meta"))
-    assert at.query_params["variant"] == "gqa"
-    assert at.query_params["d_model"] == "4096"
+    assert at.session_state["settings"]["variant"] == "gqa"
+    assert at.session_state["settings"]["d_model"] == 4096
+    assert dict(at.query_params) == {"preset": "llama-3-8b"}
     assert "caches 2,048 numbers" in at.title[0].value
 
 

@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS, MultiHeadLatentAttention
 from tests.reference_rope import rotate
 from ui import rope
-from ui.model import SMALL_CONFIG, SMALL_SIZES
+from ui.model import SMALL_CONFIG
+from ui.sizes import SMALL_SIZES
 from ui.text import catalogue
 from ui.tokens import hidden_states
 
@@ -163,7 +164,7 @@ def test_too_little_memory_is_said_and_the_topics_stay(opened, monkeypatch):
     rope.compute.layer.clear()
     rope.turning.clear()
     at = opened(PAGE)
-    assert "GiB" in at.error[0].value
+    assert "a run may hold" in at.error[0].value
     assert any(w.key == "rope_topic:en" for w in at.button_group)
 
 

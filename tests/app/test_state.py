@@ -59,7 +59,7 @@ def test_a_bad_link_opens_with_one_line(opened: Opened) -> None:
 def test_kv_heads_stay_a_divisor_of_the_heads(opened: Opened) -> None:
     at = opened(variant="gqa", n_heads="12", n_kv_heads="5")
     assert at.session_state["settings"]["n_kv_heads"] == 4
-    assert "n_kv_heads" not in at.query_params, "4 is the default"
+    assert at.query_params["n_kv_heads"] == "4"
     assert "“5” in the link is not possible, 4 is used" in at.warning[0].value
 
 
@@ -76,8 +76,28 @@ def test_a_language_switch_changes_no_setting(opened: Opened) -> None:
     assert after == before | {"d_model": 1024}
 
 
+def test_a_preset_in_a_link_brings_its_sizes_and_its_variant(opened: Opened) -> None:
+    at = opened(preset="llama-3-8b", n_heads="16")
+    settings = at.session_state["settings"]
+    assert (settings["d_model"], settings["n_kv_heads"], settings["variant"]) == (4096, 8, "gqa")
+    assert settings["n_heads"] == 16
+    assert dict(at.query_params) == {"preset": "llama-3-8b", "n_heads": "16"}
+
+
+def test_another_spelling_of_a_value_is_no_note(opened: Opened) -> None:
+    at = opened("pages/attention_maps.py", map_temperature="2", seed="007")
+    assert not at.warning
+    assert at.session_state["settings"]["seed"] == 7
+
+
+def test_reset_of_a_page_brings_back_what_it_draws(opened: Opened) -> None:
+    at = opened(preset="llama-3-8b", n_heads="16", kv_batch="4")
+    next(b for b in at.button if b.label == "Reset this page").click().run()
+    assert dict(at.query_params) == {"kv_batch": "4"}
+
+
 def test_reset_keeps_the_language(opened: Opened) -> None:
     at = opened(lang="zh", n_heads="8")
-    at.button[0].click().run()
+    next(b for b in at.button if b.label == "恢复全部默认值").click().run()
     assert at.session_state["settings"]["n_heads"] == SETTINGS["n_heads"].default
     assert at.session_state["settings"]["lang"] == "zh"

@@ -11,7 +11,8 @@ from mla_engine import MultiHeadLatentAttention
 from mla_engine.figures import TileGrid
 from tests.browser.conftest import settle
 from ui import tokens
-from ui.model import SMALL_CONFIG, SMALL_SIZES
+from ui.model import SMALL_CONFIG
+from ui.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,8 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
 from tests.browser.conftest import settle
-from ui.model import SMALL_CONFIG, SMALL_SIZES
+from ui.model import SMALL_CONFIG
+from ui.sizes import SMALL_SIZES
 from ui.text import catalogue
 from ui.tokens import hidden_states
 
