@@ -30,6 +30,7 @@ class _Cache:
     length: int
     reserved: bool
     storage: _Storage = field(repr=False)
+    positions: Tensor | None = None  # of the tokens, where one call made them all
 
     @classmethod
     def _reserve(

@@ -7,6 +7,7 @@ no norm, and is one for all heads; the scale never follows the width of an absor
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, einsum
@@ -36,7 +37,7 @@ class MultiHeadLatentAttention(LatentProjections):
 
         Args:
             h: hidden states [b,t,d].
-            positions: [t] or [b,t], 0, 1, 2, ... by default.
+            positions: [t] or [b,t]; by default those of the latents, or 0, 1, 2, ...
             heads: global numbers of the heads to compute; u is the sum over these.
             queries: rows of h to compute as queries; the keys stay complete.
             latents: what `compress` returned for this h and these positions.
@@ -127,15 +128,30 @@ class MultiHeadLatentAttention(LatentProjections):
     ) -> LatentTrace | AbsorbedTrace:
         self._check_hidden(h)
         if latents is not None:
-            checks.kind("latents", latents, LatentCache, "what compress() returned")
-            self._check_cache(latents, h)
-            if latents.length != h.shape[1]:
-                raise ValueError(
-                    f"latents hold {latents.length} tokens and h {h.shape[1]}: compress this h"
-                )
+            positions = self._check_latents(latents, h, positions)
         rows = query_rows(queries, h.shape[1])
         positions = position_numbers(positions, h)
         return self._run("_prefill", form, h, positions, self._local(heads), rows, latents)
+
+    def _check_latents(
+        self, latents: LatentCache, h: Tensor, positions: Tensor | Sequence[int] | None
+    ) -> Tensor | Sequence[int] | None:
+        """The positions to use: those that the latents were made at."""
+        checks.kind("latents", latents, LatentCache, "what compress() returned")
+        self._check_cache(latents, h)
+        if latents.length != h.shape[1]:
+            raise ValueError(
+                f"latents hold {latents.length} tokens and h {h.shape[1]}: compress this h"
+            )
+        if positions is None or latents.positions is None:
+            return latents.positions if positions is None else positions
+        given = position_numbers(positions, h)
+        if (given != latents.positions).any():
+            raise ValueError(
+                f"positions ({given.tolist()!r:.60}) are not those of the latents "
+                f"({latents.positions.tolist()!r:.60}): leave them out, or compress again"
+            )
+        return given
 
     # From here on arguments are valid and fit the memory: only the formulas are left.
 
@@ -161,7 +177,7 @@ class MultiHeadLatentAttention(LatentProjections):
     def _compressed(self, h: Tensor, positions: Tensor) -> LatentCache:
         latents = self._latents(h, self._turn(positions))
         empty = LatentCache.empty(self.config, h.shape[0], self.dtype, h.device)
-        return empty.append(latents.c_KV, latents.k_R)
+        return replace(empty.append(latents.c_KV, latents.k_R), positions=positions)
 
     def _decode_latent(
         self, form: str, h: Tensor, cache: LatentCache, positions: Tensor

@@ -172,6 +172,20 @@ def test_latents_replace_the_shared_part(form, d_rope):
                 torch.testing.assert_close(getattr(trace, name), wanted, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_latents_keep_their_positions(form):
+    layer = randomized(MultiHeadLatentAttention(MLA, dtype=torch.float64))
+    h = hidden(1, TOKENS, MLA.d_model)
+    later = torch.arange(10, 10 + TOKENS)
+    latents = layer.compress(h, positions=later)
+    wanted = getattr(layer, form)(h, positions=later)
+    for positions in (None, later, later.tolist()):
+        got = getattr(layer, form)(h, positions=positions, latents=latents)
+        torch.testing.assert_close(got.attention, wanted.attention, rtol=1e-12, atol=1e-13)
+    with pytest.raises(ValueError, match=r"positions \(\[0, 1.* of the latents \(\[10, 11"):
+        getattr(layer, form)(h, positions=range(TOKENS), latents=latents)
+
+
 def test_latents_are_read_and_not_made_again():
     """Attention follows the latents that were handed in."""
     layer, h = randomized(build(MLA)), hidden(2, TOKENS, 12)
