@@ -53,11 +53,11 @@ def label(ways: Mapping[str, Way], code: str) -> str:
     return t(f"compute.way_{code}")
 
 
-def device_name(device: Device) -> str:
-    """A device in the reader's language."""
-    if device.name == measure.name() and measure.DEVICE == "cpu":
-        return t("compute.this_cpu", threads=measure.THREADS)
-    return device.name
+def device_name(device: Device, long: bool = False) -> str:
+    """A device in the reader's language; `long` adds threads and type to this machine's CPU."""
+    if device.name != measure.name() or measure.DEVICE != "cpu":
+        return device.name
+    return t("compute.this_cpu_long", threads=measure.THREADS) if long else t("compute.this_cpu")
 
 
 def of_model() -> str:
@@ -218,7 +218,7 @@ def tried(trial: Trial) -> str:
     here = machine()
     return t(
         f"compute.{key}",
-        machine=device_name(here),
+        machine=device_name(here, long=True),
         heads=count(trial.heads),
         tokens=count(trial.context),
         queries=count(trial.queries),

@@ -59,7 +59,7 @@ def counted(shown: Scene) -> str:
         "decode.counted",
         all=count(shown.n_heads),
         heads=count(shown.heads),
-        machine=say.device_name(measure.machine()),
+        machine=say.device_name(measure.machine(), long=True),
     )
 
 

@@ -114,9 +114,11 @@ def test_a_run_beyond_the_budget_is_refused_and_the_rest_lives(opened, monkeypat
 def test_a_runner_does_what_decoding_by_hand_does(cache, form):
     runner = decode_run.Runner(Way(SMALL_CONFIG, form, cache), 4, 70, seed=3)
     assert runner.pieces_to(3) == 3  # 64 and 8 tokens before the step, and the step
+    storage = runner.cache.storage
     for step in (3, 2, 4):  # on, back and on again
         while runner.pieces_to(step):
             runner.advance(step)
+    assert runner.cache.storage is storage, "going back must not copy the cache"
     words = tuple(str(n) for n in range(70 + decode_run.ROOM))
     h = torch.from_numpy(hidden_states(words, 3, 64))[None]
     mla = MultiHeadLatentAttention(SMALL_CONFIG, seed=3)
