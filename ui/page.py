@@ -11,16 +11,16 @@ from mla_engine.budget import MemoryBudgetError
 from ui import bridge, compute, model, state, tour
 from ui.text import safe, size, t
 
-PAGES = {
+PAGES = {  # in lecture order
     "overview": "app.py",
     "worked_example": "pages/worked_example.py",
     "attention_maps": "pages/attention_maps.py",
+    "rope": "pages/rope.py",
     "absorption": "pages/absorption.py",
     "compression": "pages/compression.py",
     "kv_cache": "pages/kv_cache.py",
     "decode": "pages/decode.py",
     "compute": "pages/compute.py",
-    "rope": "pages/rope.py",
     "compare": "pages/compare.py",
     "claims": "pages/claims.py",
     "quiz": "pages/quiz.py",
