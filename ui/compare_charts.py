@@ -108,6 +108,7 @@ def _step_bars(a: Side, b: Side, context: int) -> None:
     figure = figures.bars(
         ["A", "B"], parts, axis=t("compare.axis_step"), totals=totals, height=BARS
     )
+    figure.update_layout(legend_entrywidth=110)  # two a row fit a phone
     alt = t("compare.alt_step", a=totals[0], b=totals[1])
     st.plotly_chart(figure, width="stretch", alt=alt, key="compare:step")
 

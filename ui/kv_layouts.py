@@ -62,6 +62,8 @@ def _bars(scene: Scene, layouts: tuple[str, ...], key: str) -> None:
         totals=[count(totals[layout]) for layout in layouts],
         height=320 if len(layouts) > 2 else 210,
     )
+    # The magnified chart stands under the same legend; two entries a row fit a phone.
+    figure.update_layout(showlegend=layouts != LATENTS, legend_entrywidth=110)
     said = "; ".join(
         f"{t(f'kv_cache.layout_{layout}_short')} {count(totals[layout])}" for layout in layouts
     )
