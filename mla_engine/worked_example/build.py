@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-from mla_engine.worked_example.numbers import Gap, cosine_sine, exponential, square_root
+from mla_engine.worked_example.numbers import Gap, Number, cosine_sine, exponential, square_root
 from mla_engine.worked_example.step import Cell, Matrix, Place, Step, dot, equation, factor
 
 Cells = tuple[tuple[Cell, ...], ...]
@@ -144,7 +144,8 @@ def softmax(name: str, formula: str, scores: Matrix, **more: object) -> Step:
         values = scores.rows[row]
         used = frozenset((0, row, s) for s in range(len(values)))
         if len(values) == 1:
-            return Cell(Fraction(1), "e^x / e^x = 1", used)
+            power = _power(values[0])
+            return Cell(Fraction(1), f"{power} / {power} = 1", used)
         known = [value for value in values if isinstance(value, Fraction)]
         # Subtracting the largest score changes nothing in the quotient and keeps e^x small.
         powers = [
@@ -152,13 +153,19 @@ def softmax(name: str, formula: str, scores: Matrix, **more: object) -> Step:
             for value in values
         ]
         value = powers[column] / sum(powers)
-        text = " + ".join(f"e^{factor(score)}" for score in values)
-        shown = equation(f"e^{factor(values[column])} / ({text})", value, tuple(values))
+        text = " + ".join(map(_power, values))
+        shown = equation(f"{_power(values[column])} / ({text})", value, tuple(values))
         return Cell(value, shown, used)
 
     exact = scores.shape[1] == 1
     cells = _grid(*scores.shape, cell)
     return Step(name, name, formula, (scores,), cells, scores.axes, exact, **more)
+
+
+def _power(score: Number) -> str:
+    """e to the score in writing; x where the score is not given, a fraction in brackets."""
+    text = "x" if score is Gap.MISSING else factor(score)
+    return f"e^({text})" if text[0] != "(" and "/" in text else f"e^{text}"
 
 
 def weighted(name: str, formula: str, attention: Matrix, v: Matrix, n_heads: int) -> Step:

@@ -72,8 +72,9 @@ def parse_matrix(text: str, shape: tuple[int, int]) -> Rows:
         if len(line) != columns or len(lines) != rows:
             raise NumberError(
                 "shape",
-                f"{len(lines)} rows, row {row} with {len(line)} numbers, instead of {rows} x "
-                f"{columns}: write {rows} rows parted by ';', each with {columns} numbers",
+                f"{_counted(len(lines), 'row')}, row {row} with {_counted(len(line), 'number')}, "
+                f"instead of {rows} x {columns}: write {_counted(rows, 'row')} of "
+                f"{_counted(columns, 'number')}, rows parted by ';'",
                 given_rows=len(lines),
                 row=row,
                 given=len(line),
@@ -84,6 +85,10 @@ def parse_matrix(text: str, shape: tuple[int, int]) -> Rows:
         tuple(_parse_cell(word, row, column) for column, word in enumerate(line, start=1))
         for row, line in enumerate(lines, start=1)
     )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _parse_cell(word: str, row: int, column: int) -> Fraction:

@@ -15,7 +15,7 @@ from mla_engine import (
     RopeConfig,
     worked_example,
 )
-from mla_engine.worked_example import Gap, Matrix, Rows, Step
+from mla_engine.worked_example import Gap, Matrix, Rows, Step, build
 
 # What exact arithmetic gives for the published inputs, worked out apart from this code.
 EXACT = {
@@ -131,6 +131,15 @@ def test_terms_write_out_row_by_column() -> None:
         "(0.014 × 0.013 + (−0.006) × (−0.025) + 0.03 × 0.03) / √3 ≈ 0.00071130"
     )
     assert mla["cache_mla"].terms(0, 0) == "(2 + 1) × 2 = 6"
+
+
+def test_softmax_writes_the_score_where_it_is_known() -> None:
+    mla, mha = by_key("mla")["attention"], by_key("mha")["attention"]
+    assert mla.terms(0, 0) == "e^x / e^x = 1"
+    assert mha.terms(0, 0) == "e^0.066822 / e^0.066822 = 1"
+    thirds = Matrix("scores", ((Fraction(-1, 3), Fraction(2, 3)),), ("h", "s"))
+    written = build.softmax("attention", "", thirds).terms(0, 1)
+    assert written == "e^(2/3) / (e^(−1/3) + e^(2/3)) ≈ 0.73106"
 
 
 @pytest.mark.parametrize("variant", worked_example.VARIANTS)
