@@ -1,6 +1,7 @@
 """The frame of every page: settings from the link, navigation, language, the row at the foot."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -31,12 +32,15 @@ ASSETS = Path(__file__).parent.parent / "assets"
 STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
 
 
-def setup(page: str, *, sizes: bool = True) -> None:
-    """Begin a page; with `sizes` the sidebar has the preset picker and the size sliders."""
+def setup(page: str, *, sizes: bool = True, mend: Callable[[], list[state.Note]] = list) -> None:
+    """Begin a page; with `sizes` the sidebar has the preset picker and the size sliders.
+
+    `mend` brings the page's own settings within what there is.
+    """
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
     state.follow()
     st.session_state.with_sizes = sizes
-    notes = state.read(page) + model.mend()
+    notes = state.read(page) + model.mend() + mend()
     st.html(STYLE)
     compute.warm_up()
     tour.bar(page, PAGES)
@@ -49,10 +53,6 @@ def setup(page: str, *, sizes: bool = True) -> None:
 
 def _navigation() -> None:
     st.markdown("**MLA Explorer**")
-    st.session_state.links = state.query()
-    for name, file in PAGES.items():
-        st.page_link(file, label=t(f"{name}.link"), query_params=state.query())
-    tour.start_button(PAGES)
     state.control(
         st.segmented_control,
         t("common.language"),
@@ -62,6 +62,10 @@ def _navigation() -> None:
         required=True,
         label_visibility="collapsed",
     )
+    st.session_state.links = state.query()
+    for name, file in PAGES.items():
+        st.page_link(file, label=t(f"{name}.link"), query_params=state.query())
+    tour.start_button(PAGES)
 
 
 def _say(notes: list[state.Note], page: str) -> None:
@@ -70,7 +74,9 @@ def _say(notes: list[state.Note], page: str) -> None:
     path = urlsplit(st.context.url or "").path.rstrip("/").rsplit("/", 1)[-1]
     if page == "overview" and path and path != "overview":
         lines.append(t("common.unknown_page", page=safe(path[:40])))
-    for note in notes:
+    first = {note.name: note for note in reversed(notes)}
+    last = {note.name: note.used for note in notes}  # of a setting that was mended twice
+    for note in (replace(first[name], used=used) for name, used in last.items()):
         key = "common.unknown_setting" if note.used is None else "common.changed_setting"
         given, used = safe(note.given[:40]), safe(str(note.used)) or t("common.the_original")
         lines.append(t(key, name=safe(note.name[:40]), given=given, used=used))
