@@ -30,8 +30,7 @@ if shown:
         charts.roof(shown)
     st.table(say.costs_table(shown))
     st.caption(say.counted(shown))
-    if say.assumed(shown):
-        st.markdown(say.assumed(shown))
+    st.markdown(say.assumed(shown.latent))
 
     st.subheader(t("compute.bytes_title"), anchor=False)
     st.markdown(t("compute.bytes_look"))

@@ -5,6 +5,7 @@ import streamlit as st
 from ui import decode, decode_charts, page
 from ui import decode_controls as controls
 from ui import decode_words as words
+from ui.compute_page_words import assumed
 from ui.text import t
 
 page.setup("decode")
@@ -29,5 +30,6 @@ if shown:
         decode_charts.blocks(shown)
     decode_charts.numbers(shown)
     st.caption(words.counted(shown))
+    st.markdown(assumed(shown.latent))
     controls.ticking()
 page.footer("decode")

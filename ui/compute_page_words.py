@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from mla_engine import GroupedConfig, costs
+from mla_engine import GroupedConfig, LatentConfig, costs
 from mla_engine.costs import Device
 from ui import compute_page_measure as measure
 from ui import model
@@ -132,12 +132,12 @@ def devices() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def assumed(shown: Scene) -> str:
+def assumed(latent: LatentConfig) -> str:
     """Where the latent comes from when the preset has none."""
     s = settings()
     if s["preset"] == SMALL or not isinstance(model.base(), GroupedConfig):
         return ""
-    return t("compute.assumed", latent=shown.latent.d_latent_kv, rope=shown.latent.d_rope)
+    return t("compute.assumed", latent=latent.d_latent_kv, rope=latent.d_rope)
 
 
 def roof_alt(shown: Scene) -> str:

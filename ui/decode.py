@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from mla_engine import GroupedConfig, costs
+from mla_engine import GroupedConfig, LatentConfig, costs
 from mla_engine.costs import Cost
 from ui import compute_page
 from ui.compute_page_measure import Way
@@ -28,6 +28,11 @@ class Scene:
     def context(self) -> int:
         """Tokens that the caches hold before the step."""
         return self.prompt + self.step - 1
+
+    @property
+    def latent(self) -> LatentConfig:
+        """MLA at the present sizes."""
+        return self.ways["mla_absorbed"].config
 
     @property
     def n_heads(self) -> int:
