@@ -14,40 +14,62 @@ from ui.stepper import Scene
 from ui.text import safe, t
 
 
+class Kept(str):
+    """A good matrix's text that stays in use while the entry `typed` cannot be read.
+
+    It stands among the settings, so that a reset drops the entry with the matrix.
+    """
+
+    typed: str
+
+
 def input_box(name: str) -> None:
     """A text box for one matrix: the last good one stays while an entry cannot be read."""
     setting, key = f"we_{name}", f"we_{name}:{state.settings()['lang']}"
-    refused: dict[str, tuple[str, str]] = st.session_state.get("we_refused", {})
     original = worked_example.format_matrix(worked_example.default(name))
-    good = state.settings()[setting] or original
-    st.session_state[key] = refused.get(name, (good, ""))[0]
+    good = state.settings()[setting]
+    shown = good.typed if isinstance(good, Kept) else good or original
+    st.session_state[key] = shown
 
     def keep() -> None:
         text = st.session_state[key]
-        try:
-            rows = worked_example.read(name, text)
-        except NumberError as error:
-            st.session_state.we_refused = {name: (text, _reason(name, error))}
-            return
-        canonical = worked_example.format_matrix(rows)
-        state.change(**{setting: "" if canonical == original else canonical})
+        if _refusal(name, text):
+            kept = Kept(good)
+            kept.typed = text
+        else:
+            canonical = worked_example.format_matrix(worked_example.read(name, text))
+            kept = "" if canonical == original else canonical
+        state.change(**{setting: kept})
 
     rows, columns = len(original.split(";")), len(original.split(";")[0].split())
     label = t("worked_example.matrix", name=_spoken(name), rows=rows, columns=columns)
     if name not in worked_example.INPUTS["mla"] + worked_example.INPUTS["mha"]:
         label = f"{label} · {t('worked_example.supplied')}"
     st.text_input(label, max_chars=400, key=key, on_change=keep)
-    if name in refused:
-        st.error(refused[name][1], icon=":material/block:")
+    if reason := _refusal(name, shown):
+        st.error(reason, icon=":material/block:")
 
 
 def _spoken(name: str) -> str:
     return t(f"worked_example.name_{name}") if name.endswith("_added") else name
 
 
-def _reason(name: str, error: NumberError) -> str:
-    values = {key: safe(str(value)) for key, value in error.values.items()}
-    return t(f"worked_example.bad_{error.code}", name=safe(_spoken(name)), **values)
+def _refusal(name: str, text: str) -> str:
+    """Why the text cannot be read as this matrix; empty if it can."""
+    try:
+        worked_example.read(name, text)
+    except NumberError as error:
+        values = {key: safe(str(value)) for key, value in error.values.items()}
+        if error.code == "shape":
+            values |= {key: _counted(key, n) for key, n in error.values.items() if key != "row"}
+        return t(f"worked_example.bad_{error.code}", name=safe(_spoken(name)), **values)
+    return ""
+
+
+def _counted(what: str, n: int) -> str:
+    """A number of rows or of numbers, in words."""
+    noun = "row" if what in ("rows", "given_rows") else "number"
+    return t(f"worked_example.one_{noun}") if n == 1 else t(f"worked_example.some_{noun}s", n=n)
 
 
 def input_boxes(here: Scene) -> None:
@@ -57,7 +79,6 @@ def input_boxes(here: Scene) -> None:
             columns = st.columns(3)
         with columns[place % 3]:
             input_box(name)
-    st.session_state.pop("we_refused", None)  # the box shows the good matrix at the next run
     originals = {f"we_{name}": "" for name in worked_example.MATRICES}
     st.button(
         t("worked_example.originals"),
@@ -67,7 +88,10 @@ def input_boxes(here: Scene) -> None:
 
 
 def table(here: Scene) -> pd.DataFrame:
-    """Every cell of every step: computed, exact, printed, difference; numbers as numbers."""
+    """Every cell of every step: computed, exact, printed, difference; numbers as numbers.
+
+    `repeats` marks figures that the source prints for the second time: the title counts the others.
+    """
     records = [
         {
             "step": place,
@@ -80,6 +104,7 @@ def table(here: Scene) -> pd.DataFrame:
             "printed": _number(step.printed(row, column)),
             "computed_less_printed": _number(step.difference(row, column)),
             "follows": step.follows(row, column),
+            "repeats": step.repeats and step.printed(row, column) is not None,
         }
         for place, step in enumerate(here.steps, start=1)
         for row, cells in enumerate(step.result.rows)

@@ -77,9 +77,35 @@ def test_link_opens_its_step_and_cell_and_an_edit_follows(opened: Opened) -> Non
     assert cells(at) == [worked_example.show(row[0]) for row in changed[4].result.rows]
     assert link(at, "we_W_UK") is None
 
+    at.button(key="we_next").click().run()
+    at.button(key="we_previous").click().run()
+    assert at.text_input(key="we_W_UK:en").value == "1 0;0 1;1 1;1 x", "the entry is kept"
+    assert len(at.error) == 1
+
     at.button(key="we_originals").click().run()
+    assert not at.error
     assert link(at, "we_h") is None
     assert cells(at) == [worked_example.show(row[0]) for row in step.result.rows]
+
+
+def test_bad_entries_stay_until_mended_or_reset_and_count_rightly(opened: Opened) -> None:
+    at = opened(PAGE, lang="en")
+    at.text_input(key="we_h:en").set_value("1 2").run()
+    at.text_input(key="we_W_DKV:en").set_value("1;2").run()
+    said = [error.value for error in at.error]
+    assert "h has 1 row, row 1 with 2 numbers; write 4 rows of 1 number. " in said[0]
+    assert "has 2 rows, row 1 with 1 number; write 2 rows of 4 numbers. " in said[1]
+    at.segmented_control(key="lang:en").set_value("zh").run()
+    assert "h 有 1 行，第 1 行有 2 个数；请写 4 行，每行 1 个数。" in at.error[0].value
+
+    at.text_input(key="we_h:zh").set_value("1;2;3;4").run()
+    assert len(at.error) == 1
+    assert link(at, "we_h") == "1;2;3;4"
+    reset = next(button for button in at.button if button.label == "重置本页")
+    reset.click().run()
+    assert not at.error
+    original = worked_example.format_matrix(worked_example.default("W_DKV"))
+    assert at.text_input(key="we_W_DKV:zh").value == original
 
 
 def test_bad_matrix_in_a_link_leads_to_the_published_one(opened: Opened) -> None:
@@ -121,3 +147,7 @@ def test_files_hold_every_cell_with_both_figures_as_numbers() -> None:
     lines = example_data.file(here, "csv")().decode("utf-8-sig").splitlines()
     assert len(lines) == len(records) + 1
     assert lines[1].startswith("1,c_KV,1,1,0.21,21/100,")
+    printed = [record for record in records if record["printed"] is not None]
+    counted = [record["follows"] for record in printed if not record["repeats"]]
+    assert len(printed) == 51
+    assert (counted.count(True), len(counted)) == (2, 26), "the file bears the title out"
