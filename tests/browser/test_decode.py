@@ -17,18 +17,18 @@ BLOCKS = """() => document.querySelector(".js-plotly-plot")._fullData.filter(t =
 
 def test_caches_grow_by_play_and_by_clicker(app_url: str, browser_page: Page) -> None:
     page = browser_page
-    page.goto(f"{app_url}/decode?{SMALL}&dec_speed=fast&dec_step=2")
+    page.goto(f"{app_url}/decode?{SMALL}&dec_speed=fast&dec_step=5")
     settle(page)
     table = page.get_by_test_id("stTable")
     expect(table).not_to_contain_text("…")
     blocks = page.evaluate(BLOCKS)
     per_token = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 4 * 40, 40, 40)]
-    assert blocks == [[8 * n for n in per_token], per_token, per_token]
+    assert blocks == [[8 * n for n in per_token], *[per_token] * 5]
 
     page.keyboard.press("PageDown")
-    page.wait_for_url("**dec_step=3**")
+    page.wait_for_url("**dec_step=6**")
     page.get_by_role("button", name="Play").click()
-    page.wait_for_url(lambda url: "dec_step=4" in url)
+    page.wait_for_url(lambda url: "dec_step=7" in url)
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     settle(page)
