@@ -8,6 +8,7 @@ from plotly.graph_objects import Figure
 from mla_engine.figures.bars import bars
 from mla_engine.figures.blocks import cache_blocks
 from mla_engine.figures.brackets import Block, bracketed
+from mla_engine.figures.cells import cell_at
 from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
 from mla_engine.figures.flow import FlowNode, data_flow
@@ -35,6 +36,7 @@ __all__ = [
     "bracketed",
     "cache_blocks",
     "cache_growth",
+    "cell_at",
     "crossing",
     "curves",
     "data_flow",

@@ -15,6 +15,9 @@ FRAME_PIXELS = 180  # a chart's height less this is left to its map
 MAX_NUMBERS = 8
 MAX_LABEL_LENGTH = 12
 MAX_HOVER_LENGTH = 40
+CHARACTER_PIXELS = 10
+
+Spans = Sequence[tuple[int, int]]  # first and last index of each drawn cell
 
 
 def safe(text: str, length: int) -> str:
@@ -37,7 +40,12 @@ def bins(count: int, most: int) -> list[tuple[int, int]]:
     return [(first, end - 1) for first, end in pairwise(edges)]
 
 
-def label(spans: Sequence[tuple[int, int]], words: Sequence[str] | None) -> list[str]:
+def span_of(spans: Spans, index: int) -> tuple[int, int]:
+    """First and last index of the drawn cell that holds `index`."""
+    return next(span for span in spans if span[0] <= index <= span[1])
+
+
+def label(spans: Spans, words: Sequence[str] | None) -> list[str]:
     """One text for each drawn cell: its word and position, or the positions that it covers."""
     texts = []
     for first, last in spans:
@@ -50,10 +58,10 @@ def label(spans: Sequence[tuple[int, int]], words: Sequence[str] | None) -> list
     return texts
 
 
-Cells = tuple[Sequence[tuple[int, int]], Sequence[str] | None, str]  # spans, words, title
+Cells = tuple[Spans, Sequence[str] | None, str]  # spans, words, title
 
 
-def name_cells(fig: go.Figure, *, x: Cells, y: Cells) -> None:
+def name_cells(fig: go.Figure, *, x: Cells, y: Cells, width: int = PHONE_PIXELS) -> None:
     """Give a heatmap's two axes their words, row 0 at the top.
 
     The first pair of axes prints at most `MAX_LABELS` short words and the title. The heatmap lies
@@ -64,9 +72,10 @@ def name_cells(fig: go.Figure, *, x: Cells, y: Cells) -> None:
         fig: a figure whose heatmaps have numeric coordinates.
         x: spans of the columns (first, last index), their words or None, the title.
         y: the same of the rows.
+        width: pixels that the narrowest screen leaves to the columns.
     """
     for name, cells, pixels in (
-        ("xaxis", x, PHONE_PIXELS),
+        ("xaxis", x, width),
         ("yaxis", y, fig.layout.height - FRAME_PIXELS),
     ):
         spans = cells[0]
@@ -86,14 +95,19 @@ def name_cells(fig: go.Figure, *, x: Cells, y: Cells) -> None:
                 f"{name}2": fixed | _every(*cells[:2]) | hidden,
             }
         )
+    if _wide(fig.layout.xaxis.ticktext, width):
+        fig.update_xaxes(tickangle=90)  # upright, lest neighbours read as one word
     fig.update_traces(xaxis="x2", yaxis="y2", selector={"type": "heatmap"})
     # An axis without a trace is not drawn.
     fig.add_scatter(x=[None], y=[None], hoverinfo="skip", showlegend=False)
 
 
-def _printed(
-    spans: Sequence[tuple[int, int]], words: Sequence[str] | None, title: str, pixels: int
-) -> dict:
+def _wide(labels: Sequence[str], pixels: int) -> bool:
+    """Whether labels side by side, a space between, need more than `pixels`."""
+    return sum(len(label) + 1 for label in labels) * CHARACTER_PIXELS > pixels
+
+
+def _printed(spans: Spans, words: Sequence[str] | None, title: str, pixels: int) -> dict:
     """The labels that fit into `pixels`, and the title."""
     most = MAX_NUMBERS if words is None else min(MAX_LABELS, pixels // LABEL_PIXELS)
     shown = [spans[i] for i in label_positions(len(spans), most)]
@@ -108,7 +122,7 @@ def _printed(
     }
 
 
-def _every(spans: Sequence[tuple[int, int]], words: Sequence[str] | None) -> dict:
+def _every(spans: Spans, words: Sequence[str] | None) -> dict:
     """A name for each drawn cell."""
     return {
         "tickvals": [(first + last) / 2 for first, last in spans],

@@ -10,7 +10,9 @@ from typing import TypedDict, Unpack
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.axes import MAX_HOVER_LENGTH, bins, name_cells, safe
+from mla_engine.figures.axes import MAX_HOVER_LENGTH, PHONE_PIXELS, bins, name_cells, safe
+from mla_engine.figures.cells import MAX_CELLS, frame, pool
+from mla_engine.figures.cells import numbers as printed
 from mla_engine.figures.theme import (
     FONT_SIZE,
     MASKED,
@@ -21,7 +23,6 @@ from mla_engine.figures.theme import (
     figure,
 )
 
-MAX_CELLS = 256  # a side; beyond it a browser spends its time on cells smaller than a pixel
 MAX_PRINTED = 12  # a side up to which each cell prints its number
 HEIGHT = 520
 BAR_HEIGHT = 14
@@ -40,13 +41,14 @@ class Options(TypedDict, total=False):
     """What every map takes.
 
     A framed cell (row, column), a height, whether the cells of a small map print their numbers,
-    and the reader's words.
+    the reader's words, and the pixels that the narrowest screen leaves to the map's width.
     """
 
     cell: tuple[int, int] | None
     height: int
     numbers: bool
     words: Mapping[str, str]
+    width: int
 
 
 def attention_map(
@@ -126,6 +128,7 @@ def _draw(
     height: int = HEIGHT,
     numbers: bool = True,
     words: Mapping[str, str] = WORDS,
+    width: int = PHONE_PIXELS,
 ) -> go.Figure:
     rows, columns = (bins(count, MAX_CELLS) for count in values.shape)
     drawn = pool(values, rows, columns)
@@ -134,37 +137,21 @@ def _draw(
         "y": np.array([(a + b) / 2 for a, b in rows], dtype=np.float32),
     }
     traces = [_heat(drawn, place, colours, f"{hover}{name} %{{z:.6g}}<extra></extra>")]
-    if numbers and max(drawn.shape) <= MAX_PRINTED:
-        traces[0].texttemplate = "%{z:.2f}"
     hidden = np.isnan(drawn)
     if hidden.any():
         traces.append(_masked(hidden, place, hover + words["masked"]))
+    if numbers and max(drawn.shape) <= MAX_PRINTED:
+        traces += printed(traces[0])
     fig = figure(traces, height=height)
     fig.update_layout(margin={"t": 0, "r": EDGE_ROOM})
     column_title = axes[1]
     if drawn.shape != values.shape:
         block = {"rows": rows[0][1] + 1, "columns": columns[0][1] + 1}
         column_title += f"<br>{words['pooled'].format(**block)}"
-    name_cells(fig, x=(columns, labels[1], column_title), y=(rows, labels[0], axes[0]))
+    name_cells(fig, x=(columns, labels[1], column_title), y=(rows, labels[0], axes[0]), width=width)
     if cell is not None:
-        fig.update_layout(shapes=_frame(cell, rows, columns))
+        fig.update_layout(shapes=frame(cell, rows, columns, height))
     return fig
-
-
-def pool(
-    values: np.ndarray, rows: list[tuple[int, int]], columns: list[tuple[int, int]]
-) -> np.ndarray:
-    """The value of the largest magnitude in each block, float32; NaN only where all is hidden."""
-    finite = np.where(np.isfinite(values), values, np.nan).astype(np.float32)
-    if (len(rows), len(columns)) == values.shape:
-        return finite
-    starts_t, starts_s = [first for first, _ in rows], [first for first, _ in columns]
-
-    def blocks(ufunc: np.ufunc) -> np.ndarray:
-        return ufunc.reduceat(ufunc.reduceat(finite, starts_t, axis=0), starts_s, axis=1)
-
-    high, low = blocks(np.fmax), blocks(np.fmin)
-    return np.where(-low > high, low, high)
 
 
 def _heat(
@@ -213,26 +200,3 @@ def _colour_bar(low: float, high: float) -> dict:
         "outlinewidth": 0,
         "bgcolor": TRANSPARENT,
     }
-
-
-def _frame(
-    cell: tuple[int, int], rows: list[tuple[int, int]], columns: list[tuple[int, int]]
-) -> list[dict]:
-    """A frame around the drawn cell that holds row and column `cell`, dark on light."""
-    (top, bottom), (left, right) = (
-        next(span for span in spans if span[0] <= index <= span[1])
-        for spans, index in zip((rows, columns), cell, strict=True)
-    )
-    return [
-        {
-            "type": "rect",
-            "x0": left - 0.5,
-            "x1": right + 0.5,
-            "y0": top - 0.5,
-            "y1": bottom + 0.5,
-            "line": {"color": colour, "width": width},
-            "xref": "x2",
-            "yref": "y2",
-        }
-        for colour, width in (("#FFFFFF", 5), ("#14171C", 2))
-    ]

@@ -10,11 +10,12 @@ from math import ceil, sqrt
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.axes import bins
-from mla_engine.figures.heatmap import pool
+from mla_engine.figures.axes import bins, label
+from mla_engine.figures.cells import pool
 from mla_engine.figures.theme import FONT_SIZE, MASKED, PROBABILITY, WORDS, figure
 
 MAX_TILE = 32  # cells a side of one head
+NOTE_PIXELS = 28  # below the tiles, for the line that says that they are pooled
 MAX_LABELLED = 36  # tiles; beyond it only the first of each row carries its label
 HEIGHT = 520
 
@@ -77,6 +78,7 @@ def head_tiles(
     attention: np.ndarray,
     heads: Sequence[int],
     *,
+    tokens: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
     mask: np.ndarray | None = None,
     chosen: int | None = None,
     height: int = HEIGHT,
@@ -87,6 +89,7 @@ def head_tiles(
     Args:
         attention: probabilities [h, t, s].
         heads: the number that each head goes by, [h].
+        tokens: the words of queries and keys; None names them by position.
         mask: [t, s], True where t may see s.
         chosen: the tile to frame, an index into `heads`.
         height: pixels.
@@ -105,14 +108,35 @@ def head_tiles(
         hidden[place] = np.where(np.isnan(picture[place]), 0, np.nan)
         owner[place] = heads[tile]
     fig = figure(_layers(picture, hidden, owner, words), height=height)
-    axis = {"visible": False, "fixedrange": True}
-    fig.update_xaxes(range=[-1, grid.shape[1]], **axis)
-    fig.update_yaxes(range=[grid.shape[0], -0.5], **axis)
+    _name_cells(fig, grid, label(rows, tokens[0]), label(columns, tokens[1]))
+    pooled = words["pooled"].format(rows=rows[0][1] + 1, columns=columns[0][1] + 1)
+    notes = _note(fig, pooled) if (len(rows), len(columns)) != attention.shape[1:] else []
     # All at once: Plotly's add_annotation takes longer with every one that is there.
     fig.update_layout(
-        annotations=_labels(grid, heads), shapes=[] if chosen is None else _frame(grid, chosen)
+        annotations=_labels(grid, heads) + notes,
+        shapes=[] if chosen is None else _frame(grid, chosen),
     )
     return fig
+
+
+def _name_cells(fig: go.Figure, grid: TileGrid, queries: list[str], keys: list[str]) -> None:
+    """Axes that print nothing and name every row and column of every tile: the hover reads them."""
+    tops = [grid.corner(row * grid.columns)[0] for row in range(grid.rows)]
+    lefts = [grid.corner(column)[1] for column in range(grid.columns)]
+    blank = {"tickmode": "array", "showticklabels": False, "ticks": "", "showgrid": False}
+    for update, starts, names, span in (
+        (fig.update_xaxes, lefts, keys, [-1, grid.shape[1]]),
+        (fig.update_yaxes, tops, queries, [grid.shape[0], -0.5]),
+    ):
+        places = [start + place for start in starts for place in range(len(names))]
+        update(tickvals=places, ticktext=names * len(starts), range=span, fixedrange=True, **blank)
+
+
+def _note(fig: go.Figure, text: str) -> list[dict]:
+    """One line below the tiles."""
+    fig.update_layout(margin_b=NOTE_PIXELS)
+    place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0, "yanchor": "top"}
+    return [place | {"text": text, "showarrow": False, "font": {"size": FONT_SIZE}}]
 
 
 def _layers(
@@ -125,7 +149,9 @@ def _layers(
         "hoverongaps": False,
         "customdata": owner,
     }
-    hover = f"{words['head']} %{{customdata}}<br>"
+    hover = (
+        f"{words['head']} %{{customdata}}<br>{words['query']} %{{y}}<br>{words['key']} %{{x}}<br>"
+    )
     return [
         go.Heatmap(
             z=picture,

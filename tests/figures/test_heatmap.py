@@ -6,10 +6,18 @@ import json
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from plotly.colors import hex_to_rgb, sample_colorscale
 
-from mla_engine.figures import attention_map, score_map, shared_limit, symbol_html, tensor_map
+from mla_engine.figures import (
+    attention_map,
+    cell_at,
+    score_map,
+    shared_limit,
+    symbol_html,
+    tensor_map,
+)
 from mla_engine.figures.axes import MAX_LABELS
-from mla_engine.figures.heatmap import MAX_CELLS
+from mla_engine.figures.cells import MAX_CELLS, relative_luminance
 
 WORDS = ["the", "<b>sat</b>", "2024", "the", "a-very-long-word-indeed", "😀", "مرحبا", "$x_1$"]
 
@@ -120,7 +128,11 @@ def test_large_maps_are_pooled_by_magnitude_and_say_so():
     assert "largest of 3 × 1" in fig.layout.xaxis.title.text
     assert fig.layout.yaxis2.ticktext[1] == "3–5"
     assert fig.data[0].y[1] == 4.0
-    assert (fig.layout.shapes[0].y0, fig.layout.shapes[0].y1) == (2.5, 5.5)
+    shown = np.full((300, 300), np.nan)
+    shown[2, 4], shown[3, 4] = 0.25, -0.5
+    assert cell_at(shown, 4.5, 2.5) == (3, 4), "what the block of four shows"
+    assert cell_at(shown, 100.5, 298.5) == (298, 100), "of a hidden block the first"
+    assert cell_at(np.eye(3), 9, 1) == (1, 2)
 
 
 def test_pooling_hides_a_block_only_where_all_of_it_is_masked():
@@ -137,6 +149,15 @@ def test_a_chosen_cell_is_framed():
     assert frame.yref == "y2"
 
 
+@pytest.mark.parametrize(("count", "middle"), [(64, 7.0), (300, 6.5)])
+def test_a_frame_is_large_enough_to_be_seen(count, middle):
+    words = [str(n) for n in range(count)]
+    frame = attention_map(np.eye(count), words, words, cell=(7, 7)).layout.shapes[-1]
+    assert (frame.xsizemode, frame.ysizemode) == ("pixel", "pixel")
+    assert (frame.xanchor, frame.yanchor) == (middle, middle)
+    assert frame.x1 - frame.x0 == frame.y1 - frame.y0 == 16
+
+
 def test_tensor_axes_carry_symbols_and_may_carry_words():
     name = symbol_html("c_KV_pre")
     assert name == "c<sup>KV</sup><sub>pre</sub>"
@@ -149,8 +170,43 @@ def test_tensor_axes_carry_symbols_and_may_carry_words():
 
 
 def test_small_maps_print_their_numbers_and_large_ones_do_not():
-    assert attention_map(np.eye(4), ["a"] * 4, ["b"] * 4).data[0].texttemplate
-    assert attention_map(np.eye(40), ["a"] * 40, ["b"] * 40).data[0].texttemplate is None
-    assert (
-        attention_map(np.eye(4), ["a"] * 4, ["b"] * 4, numbers=False).data[0].texttemplate is None
+    def templates(count, **options):
+        words = ["a"] * count
+        return {t.texttemplate for t in attention_map(np.eye(count), words, words, **options).data}
+
+    assert templates(4) == {None, "%{z:.2f}"}
+    assert templates(40) == {None}
+    assert templates(4, numbers=False) == {None}
+
+
+@pytest.mark.parametrize("draw", [attention_map, score_map])
+def test_printed_numbers_stand_out_on_every_colour(draw):
+    values = np.linspace(-1, 1, 144).reshape(12, 12) ** (2 if draw is attention_map else 1)
+    fig = draw(values, ["a"] * 12, ["b"] * 12)
+    heat, *layers = fig.data[:3]
+    printed = np.stack([np.isfinite(layer.z) for layer in layers])
+    assert (printed.sum(axis=0) == 1).all(), "each number once"
+    for layer in layers:
+        ink = relative_luminance("rgb" + str(hex_to_rgb(layer.textfont.color)))
+        for value in layer.z[np.isfinite(layer.z)].astype(float):
+            share = (value - heat.zmin) / (heat.zmax - heat.zmin)
+            paper = relative_luminance(sample_colorscale([*map(list, heat.colorscale)], share)[0])
+            dark, light = sorted((ink, paper))
+            assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_relative_luminance_of_known_colours():
+    """The grey #767676 is the lightest on which white words are known to reach 4.54:1."""
+    assert relative_luminance("rgb(255, 255, 255)") == pytest.approx(1)
+    assert relative_luminance("rgb(0, 0, 0)") == 0
+    assert 1.05 / (relative_luminance("rgb(118, 118, 118)") + 0.05) == pytest.approx(4.54, abs=5e-3)
+
+
+def test_labels_of_narrow_panels_are_fewer_and_stand_apart():
+    words = ["weto"] * 64
+    wide, narrow = (
+        attention_map(np.eye(64), words, words, width=width).layout.xaxis for width in (264, 130)
     )
+    assert len(narrow.ticktext) < len(wide.ticktext)
+    assert wide.tickangle == 90, "seven words side by side would touch"
+    assert attention_map(np.eye(3), words[:3], words[:3]).layout.xaxis.tickangle is None

@@ -73,3 +73,17 @@ def test_labels_say_the_heads_own_numbers_and_the_chosen_one_is_framed():
 def test_many_heads_label_the_first_of_each_row_alone():
     fig = head_tiles(attention(128, 4, 4), list(range(128)))
     assert [note.text for note in fig.layout.annotations] == [str(n) for n in range(0, 128, 12)]
+
+
+def test_a_pooled_tile_says_so_and_every_cell_has_its_words():
+    small = head_tiles(attention(5, 3, 3), list(range(5)), tokens=(list("abc"), list("xyz")))
+    assert len(small.layout.annotations) == 5
+    top, left = TileGrid.of((5, 3, 3)).corner(4)
+    rows = dict(zip(small.layout.yaxis.tickvals, small.layout.yaxis.ticktext, strict=True))
+    columns = dict(zip(small.layout.xaxis.tickvals, small.layout.xaxis.ticktext, strict=True))
+    assert (rows[top + 2], columns[left + 1]) == ("c (2)", "y (1)")
+    for layer in small.data:
+        assert "query %{y}<br>key %{x}" in layer.hovertemplate
+    large = head_tiles(attention(2, 33, 70), [0, 1])
+    assert large.layout.annotations[-1].text == "each cell: largest of 2 × 3"
+    assert large.layout.yaxis.ticktext[1] == "2–3"

@@ -1,0 +1,95 @@
+"""Cells of a map: pooled where there are many, found under a click, framed, and printed."""
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.colors import sample_colorscale, unlabel_rgb
+
+from mla_engine.figures.axes import FRAME_PIXELS, PHONE_PIXELS, Spans, bins, span_of
+from mla_engine.figures.theme import TRANSPARENT
+
+MAX_CELLS = 256  # a side; beyond it a browser spends its time on cells smaller than a pixel
+FRAMED_PIXELS = 16  # a frame's least side
+DARK, LIGHT = "#000000", "#FFFFFF"  # one of them has over 4.5:1 on any colour
+
+
+def pool(values: np.ndarray, rows: Spans, columns: Spans) -> np.ndarray:
+    """The value of the largest magnitude in each block, float32; NaN only where all is hidden."""
+    finite = np.where(np.isfinite(values), values, np.nan).astype(np.float32)
+    if (len(rows), len(columns)) == values.shape:
+        return finite
+    starts_t, starts_s = [first for first, _ in rows], [first for first, _ in columns]
+
+    def blocks(ufunc: np.ufunc) -> np.ndarray:
+        return ufunc.reduceat(ufunc.reduceat(finite, starts_t, axis=0), starts_s, axis=1)
+
+    high, low = blocks(np.fmax), blocks(np.fmin)
+    return np.where(-low > high, low, high)
+
+
+def cell_at(values: np.ndarray, x: float, y: float) -> tuple[int, int]:
+    """Row and column under a click on the map of `values`; in a pooled cell those it shows."""
+    (top, bottom), (left, right) = (
+        span_of(bins(side, MAX_CELLS), min(max(round(place), 0), side - 1))
+        for side, place in zip(values.shape, (y, x), strict=True)
+    )
+    block = values[top : bottom + 1, left : right + 1]
+    shown = pool(block, [(0, bottom - top)], [(0, right - left)])
+    row, column = np.unravel_index((block.astype(np.float32) == shown).argmax(), block.shape)
+    return top + int(row), left + int(column)
+
+
+def frame(cell: tuple[int, int], rows: Spans, columns: Spans, height: int) -> list[dict]:
+    """A frame around the drawn cell that holds row and column `cell`, dark on light.
+
+    Where cells are small it has FRAMED_PIXELS a side around the cell's middle.
+    """
+    sides = _side("y", rows, cell[0], height - FRAME_PIXELS)
+    sides |= _side("x", columns, cell[1], PHONE_PIXELS)
+    return [
+        {"type": "rect", "line": {"color": colour, "width": width}, "xref": "x2", "yref": "y2"}
+        | sides
+        for colour, width in (("#FFFFFF", 5), ("#14171C", 2))
+    ]
+
+
+def _side(axis: str, spans: Spans, index: int, pixels: int) -> dict:
+    first, last = span_of(spans, index)
+    if len(spans) * FRAMED_PIXELS <= pixels:
+        return {f"{axis}0": first - 0.5, f"{axis}1": last + 0.5}
+    half = FRAMED_PIXELS / 2
+    middle = {f"{axis}sizemode": "pixel", f"{axis}anchor": (first + last) / 2}
+    return middle | {f"{axis}0": -half, f"{axis}1": half}
+
+
+def numbers(heat: go.Heatmap) -> list[go.Heatmap]:
+    """Two invisible layers that print the values of `heat`, dark on light and light on dark."""
+    dark = _dark(heat)
+    return [
+        go.Heatmap(
+            z=np.where(where, heat.z, np.nan).astype(np.float32),
+            x=heat.x,
+            y=heat.y,
+            colorscale=[[0, TRANSPARENT], [1, TRANSPARENT]],
+            showscale=False,
+            hoverinfo="skip",
+            texttemplate="%{z:.2f}",
+            textfont={"color": colour},
+        )
+        for colour, where in ((LIGHT, dark), (DARK, ~dark))
+        if np.isfinite(heat.z[where]).any()
+    ]
+
+
+def _dark(heat: go.Heatmap) -> np.ndarray:
+    """Whether light words have the higher contrast on each cell, bool [t,s] (WCAG 2.2)."""
+    share = np.clip((np.nan_to_num(heat.z) - heat.zmin) / (heat.zmax - heat.zmin), 0, 1)
+    colours = sample_colorscale([*map(list, heat.colorscale)], share.ravel().tolist())
+    luminance = np.reshape([relative_luminance(colour) for colour in colours], share.shape)
+    return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05
+
+
+def relative_luminance(colour: str) -> float:
+    """Of "rgb(r, g, b)" between 0 and 1, as WCAG 2.2 defines it."""
+    channels = np.array(unlabel_rgb(colour), dtype=float) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
