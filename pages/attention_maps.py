@@ -7,7 +7,7 @@ from ui.text import t
 
 PAGE = "attention_maps"
 
-page.setup(PAGE)
+page.setup(PAGE, mend=maps.mend)
 try:
     view, error = maps.view(), None
 except ValueError as refusal:
@@ -17,15 +17,15 @@ if view:
     page.title(view.say("title"), view.say("look" if view.parts else "look_one"))
 else:
     page.title(t("attention_maps.title_refused"), "")
-    page.refused(error)
 
-heads, one_head, controls = st.columns([7, 9, 5], gap="medium")
+*pictures, controls = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
 with controls:
     maps_controls.text_controls()
     maps_controls.layer_controls()
 if view:
     with controls:
         maps_controls.cell_controls(view.run.words)
+    heads, one_head = pictures
     with heads:
         st.markdown(maps_charts.caption(view))
         maps_charts.thumbnails(view)
@@ -46,5 +46,8 @@ if view:
         st.subheader(t("attention_maps.tensors_title"), anchor=False)
         maps_charts.intermediates(view)
     maps_controls.listen(view)
+else:
+    with pictures[0]:
+        page.refused(error)
 
 page.footer(PAGE)

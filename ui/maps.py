@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import streamlit as st
 
 from ui import maps_terms, model, state
 from ui.maps_run import Run, block_of_heads, run
@@ -11,6 +12,7 @@ from ui.tokens import generated_words, words_of
 
 FORMS = {"mla": "expanded", "mla_absorbed": "absorbed"}
 SHOWN_WORD = 20  # characters of a word in a sentence
+LEAST_SHARE = 1e-5  # that is written out
 
 
 def words() -> tuple[str, ...]:
@@ -56,9 +58,7 @@ class View:
         return {
             "query": short(self.run.words[self.query]),
             "target": short(self.run.words[self.key]),
-            "share": maps_terms.number(
-                100 * float(self.attention[self.place, self.query, self.key]), 3
-            ),
+            "share": percent(float(self.attention[self.place, self.query, self.key])),
             "head": count(self.head),
             "heads": count(self.run.config.n_heads),
             "run": count(len(self.run.heads)),
@@ -70,6 +70,16 @@ class View:
         """A text of the page with these facts, safe as Markdown."""
         facts = self.facts | {name: safe(self.facts[name]) for name in ("query", "target")}
         return t(f"attention_maps.{key}", **facts)
+
+    def matrix(self, chart: str) -> np.ndarray:
+        """What the map `chart` of the chosen head shows [t,s]; NaN where it is masked."""
+        if chart == "scores":
+            values = self.run.logits[self.place]
+        elif chart in self.parts:
+            values = self.run.tensors[chart][0, self.place]
+        else:
+            values = self.attention[self.place]
+        return np.where(self.mask, values, np.nan)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -84,17 +94,38 @@ def short(word: str) -> str:
     return f"\u2068{cut}\u2069"
 
 
+def percent(share: float) -> str:
+    """A share of 1 in per cent, three digits of it."""
+    if 0 < share < LEAST_SHARE:
+        least = t("attention_maps.percent", value=f"{100 * LEAST_SHARE:g}")
+        return t("attention_maps.less_than", share=least)
+    value = maps_terms.number(100 * share, 3) if share else "0"
+    return t("attention_maps.percent", value=value)
+
+
+def mend() -> list[state.Note]:
+    """Bring head, query and key to the nearest that there are; notes on what a link asked for."""
+    s, last = state.settings(), len(words()) - 1
+    most = {"map_head": s["n_heads"] - 1, "map_query": last, "map_key": last}
+    beyond = {name: s[name] for name in most if s[name] > most[name]}
+    notes = [
+        state.Note(name, str(value), most[name])
+        for name, value in beyond.items()
+        if name in st.query_params
+    ]
+    if beyond:
+        state.change(**{name: most[name] for name in beyond})
+    return notes
+
+
 def view() -> View:
-    """What the present settings show.
+    """What the present settings show, once `mend` has brought them within what there is.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     s = state.settings()
-    s["map_head"] = min(s["map_head"], s["n_heads"] - 1)
     tokens, config = words(), model.config()
-    for name in ("map_query", "map_key"):
-        s[name] = min(s[name], len(tokens) - 1)
     heads = block_of_heads(config, len(tokens), s["map_head"], s["map_run"])
     found = run(config, FORMS.get(s["variant"], "grouped"), tokens, s["seed"], heads)
     attention = found.attention(s["map_causal"], s["map_temperature"])

@@ -11,11 +11,12 @@ import streamlit as st
 from mla_engine import figures
 from mla_engine.figures import Figure, symbol_html
 from mla_engine.symbols import SYMBOLS
-from ui import maps_terms, state
+from ui import maps_controls, maps_terms, state
 from ui.maps import View, short
 from ui.text import count, digits, t, tensor
 
-LARGE, PANEL = 560, 430  # pixels
+LARGE, PANEL = 560, 430  # pixels high
+PANEL_OPTIONS = {"numbers": False, "width": 130}  # what a small projector leaves to each of four
 TOKEN_AXES = ("t", "s")
 CLICKABLE = ("heads", "large", "attention", "scores_C", "scores_R", "scores")
 
@@ -26,6 +27,7 @@ def thumbnails(view: View) -> None:
     fig = figures.head_tiles(
         view.attention,
         run.heads,
+        tokens=(run.words, run.words),
         mask=view.mask,
         chosen=view.place,
         height=LARGE,
@@ -43,7 +45,7 @@ def large(view: View) -> None:
 
 
 def _attention(view: View, chart: str, height: int) -> None:
-    shares = np.where(view.mask, view.attention[view.place], np.nan)
+    shares = view.matrix("attention")
     fig = figures.attention_map(
         shares,
         view.run.words,
@@ -52,8 +54,8 @@ def _attention(view: View, chart: str, height: int) -> None:
         name=t("attention_maps.share"),
         cell=(view.query, view.key),
         height=height,
-        numbers=height == LARGE,
         words=figure_words(),
+        **({} if height == LARGE else PANEL_OPTIONS),
     )
     alt = t("attention_maps.alt_attention", **view.facts)
     show(fig, chart, alt, shares, view.run.words, view.run.words)
@@ -62,9 +64,7 @@ def _attention(view: View, chart: str, height: int) -> None:
 def parts(view: View) -> None:
     """Content, position and summed logits on one scale, and the attention beside them."""
     run = view.run
-    panels = {code: run.tensors[code][0, view.place] for code in view.parts}
-    panels["scores"] = run.logits[view.place]
-    panels = {code: np.where(view.mask, values, np.nan) for code, values in panels.items()}
+    panels = {code: view.matrix(code) for code in (*view.parts, "scores")}
     limit = figures.shared_limit(*panels.values())
     columns = st.columns(len(panels) + 1)
     for column, (code, values) in zip(columns, panels.items(), strict=False):
@@ -93,8 +93,8 @@ def _scores(view: View, code: str, values: np.ndarray, limit: float) -> Figure:
         name=symbol_html(code),
         cell=(view.query, view.key),
         height=PANEL,
-        numbers=False,
         words=figure_words(),
+        **PANEL_OPTIONS,
     )
 
 
@@ -114,10 +114,14 @@ def intermediates(view: View) -> None:
     """Any other tensor of the run, chosen from a list."""
     run = view.run
     codes = [*run.steps, *run.weights]
-    settings = state.settings()
-    chosen = settings["map_tensor"] = _nearest(settings["map_tensor"], codes)
-    state.control(
-        st.selectbox, t("attention_maps.tensor"), "map_tensor", codes, format_func=_described
+    chosen = _nearest(state.settings()["map_tensor"], codes)
+    maps_controls.choice(
+        st.selectbox,
+        t("attention_maps.tensor"),
+        "map_tensor",
+        chosen,
+        codes,
+        format_func=_described,
     )
     matrix = run.matrix(chosen, view.head)
     letters = run.axes(chosen)

@@ -1,57 +1,84 @@
 """The controls of the attention maps' page, which hold also where nothing could be run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from mla_engine import figures
 from ui import bridge, state
-from ui.maps import View, short
+from ui.maps import View, mend, short
 from ui.settings import VARIANTS
 from ui.text import count, t
-from ui.tokens import MAX_CHARACTERS, MAX_WORDS, TextError, words_of
+from ui.tokens import MAX_CHARACTERS, MAX_WORDS, TextError, sentence
 
 TOKEN_LADDER = (0, 16, 32, 64, 128, 256, 512, 1024)
 RUN_LADDER = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
 
 
-def _check_text() -> None:
-    """After an edit: a text beyond the limits is refused and the last good one comes back."""
-    s, session = state.settings(), st.session_state
-    session.pop("text_refused", None)
+def choice(
+    widget: Callable[..., Any], label: str, name: str, shown: object, *args: object, **options: Any
+) -> None:
+    """Like `state.control`, for what is not always shown as it is set; `keep` takes a choice."""
+    key = f"{name}:{state.settings()['lang']}"
+    st.session_state[key] = shown
+    keep = options.pop("keep", lambda value: state.change(**{name: value}))
+    widget(label, *args, key=key, on_change=lambda: keep(st.session_state[key]), **options)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A text beyond the limits, kept in its box as typed while the maps keep `good`."""
+
+    good: str
+    typed: str
+    error: TextError
+
+
+def _keep_text(typed: str) -> None:
+    """After an edit: a good text is set, another one stays in the box alone."""
     try:
-        if s["map_text"]:
-            words_of(s["map_text"])
-    except TextError as refused:
-        session.text_refused = refused
-        s["map_text"] = session.get("good_text", "")
+        sentence(typed)
+    except TextError as error:
+        st.session_state.text_refused = Refused(state.settings()["map_text"], typed, error)
+    else:
+        st.session_state.pop("text_refused", None)
+        state.change(map_text=typed)
+        mend()
+
+
+def _refused() -> Refused | None:
+    """What was refused since the text was last set."""
+    found = st.session_state.get("text_refused")
+    return found if found and found.good == state.settings()["map_text"] else None
 
 
 def text_controls() -> None:
     """The text, or the number of made-up words that stand in for a longer one."""
-    s, session = state.settings(), st.session_state
-    session.good_text = s["map_text"]
+    s, refused = state.settings(), _refused()
     limits = {"words": count(MAX_WORDS), "characters": count(MAX_CHARACTERS)}
-    state.control(
+    choice(
         st.text_area,
         t("attention_maps.text", **limits),
         "map_text",
+        refused.typed if refused else s["map_text"],
         placeholder=t("attention_maps.example"),
         height=100,
         disabled=bool(s["map_generated"]),
-        then=_check_text,
+        keep=_keep_text,
     )
-    if "text_refused" in session:
-        refused = session.pop("text_refused")
-        values = {name: count(value) for name, value in refused.values.items()}
-        st.error(t(f"attention_maps.{refused.key}", **values))
+    if refused and not s["map_generated"]:
+        values = {name: count(value) for name, value in refused.error.values.items()}
+        st.error(t(f"attention_maps.{refused.error.key}", **values))
     state.control(
         st.select_slider,
         t("attention_maps.generated"),
         "map_generated",
         sorted({*TOKEN_LADDER, s["map_generated"]}),
         format_func=lambda n: count(n) if n else t("attention_maps.from_text"),
+        then=mend,
     )
 
 
@@ -101,10 +128,9 @@ def cell_controls(tokens: Sequence[str]) -> None:
 
 
 def listen(shown: View) -> None:
-    """Let a click on a tile choose the head, and a click on any map the cell."""
+    """Let a click on a tile choose the head, and a click on any map the cell that it shows."""
     heads = shown.run.heads
     grid = figures.TileGrid.of(shown.attention.shape)
-    last = len(shown.run.words) - 1
 
     def clicked(cell: dict) -> None:
         if cell["chart"] == "heads":
@@ -112,7 +138,8 @@ def listen(shown: View) -> None:
             if tile is not None:
                 state.change(map_head=heads[tile])
         else:
-            query, key = (min(last, max(0, int(cell[axis]))) for axis in ("y", "x"))
+            values = shown.matrix(cell["chart"])
+            query, key = figures.cell_at(values, cell["x"], cell["y"])
             state.change(map_query=query, map_key=key)
 
     bridge.listen("map_clicks", on_cell=clicked)

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
-from ui import maps_run, maps_terms, tokens
+from ui import bridge, compute, maps_run, maps_terms, state, tokens
 from ui.model import SMALL_CONFIG
 from ui.sizes import SMALL_SIZES
 
@@ -51,8 +52,9 @@ def drawn(app, chart):
 
 
 def share_in_title(app):
-    """Per cent; of 1.23×10⁻¹⁷ the mantissa will do."""
-    return float(re.search(r"gives ([\d.]+)", app.title[0].value)[1])
+    """Per cent; 0 where it is too small to be written out."""
+    found = re.search(r"gives (less than )?([\d.]+) % of", app.title[0].value)
+    return 0.0 if found[1] else float(found[2])
 
 
 @pytest.mark.parametrize(("variant", "form"), [("mla", "expanded"), ("mla_absorbed", "absorbed")])
@@ -215,7 +217,12 @@ def test_a_text_beyond_the_limit_is_refused_and_the_last_one_stays(opened):
     app = opened(PAGE, **SMALL, map_text="one two")
     app.text_area(key="map_text:en").set_value("word " * 257).run()
     assert "257 words" in app.error[0].value
-    assert app.text_area(key="map_text:en").value == "one two"
+    assert app.text_area(key="map_text:en").value == "word " * 257, "nothing typed is lost"
+    assert drawn(app, "large").shape == (2, 2)
+    assert app.query_params["map_text"] == "one two"
+    app.number_input(key="map_head:en").set_value(1).run()
+    assert app.text_area(key="map_text:en").value == "word " * 257
+    assert "257 words" in app.error[0].value
     app.text_area(key="map_text:en").set_value("three").run()
     assert not app.error
     assert drawn(app, "large").shape == (1, 1)
@@ -225,3 +232,69 @@ def test_a_link_with_too_long_a_text_says_so(opened):
     app = opened(PAGE, **SMALL, map_text="x" * 2001)
     assert app.warning
     assert drawn(app, "large").shape == (11, 11), "the page's own sentence stands in"
+
+
+def test_a_head_and_a_cell_that_there_are_not_come_to_the_nearest_in_one_line(opened):
+    app = opened(PAGE, **SMALL, map_text="a b c", map_head="99", map_query="5000", map_key="7")
+    asked = {name: app.query_params[name] for name in ("map_head", "map_query", "map_key")}
+    assert asked == {"map_head": "3", "map_query": "2", "map_key": "2"}
+    assert len(app.warning) == 1
+    for name, given, used in (("head", 99, 3), ("query", 5000, 2), ("key", 7, 2)):
+        assert f"map_{name}: “{given}” in the link is not possible, {used} is" in plain(app)
+    app.text_area(key="map_text:en").set_value("one").run()
+    assert app.query_params["map_query"] == "0"
+    assert not app.warning, "a shorter text is no fault of a link"
+
+
+def plain(app):
+    return app.warning[0].value.replace("&#95;", "_")
+
+
+def test_a_click_on_a_pooled_map_chooses_what_the_block_shows(opened, monkeypatch):
+    heard = {}
+    monkeypatch.setattr(bridge, "listen", lambda key, **on: heard.update(on))
+    opened(PAGE, **SMALL, map_generated="300", map_causal="0")
+    trace = engine_trace(SMALL_CONFIG, "expanded", tokens.generated_words(300), 0)
+    asked = {}
+    monkeypatch.setattr(state, "change", asked.update)
+    logits = {"scores_C": trace.scores_C, "scores": trace.scores_C + trace.scores_R}
+    for chart, values in logits.items():
+        for row, column in ((4, 10), (100, 250), (298, 0)):
+            heard["on_cell"]({"chart": chart, "x": column + 0.5, "y": row + 0.5})
+            block = values[0, 0, row : row + 2, column : column + 2].abs()
+            chosen = (asked["map_query"] - row, asked["map_key"] - column)
+            assert block[chosen] == block.max()
+
+
+def test_a_tensor_that_a_variant_has_not_comes_back_with_the_variant(opened):
+    app = opened(PAGE, **SMALL, map_tensor="c_KV")
+    app.selectbox(key="variant:en").set_value("mha").run()
+    assert app.selectbox(key="map_tensor:en").value == "q_pre"
+    app.selectbox(key="variant:en").set_value("mla").run()
+    assert app.selectbox(key="map_tensor:en").value == "c_KV"
+    assert "map_tensor" not in app.query_params
+    app.selectbox(key="map_tensor:en").set_value("k_R").run()
+    assert app.query_params["map_tensor"] == "k_R"
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.0, "0 %"), (2.29e-7, "less than 0.001 %"), (1e-5, "0.00100 %"), (0.1234, "12.3 %")],
+)
+def test_shares_are_percentages_of_three_digits_and_none_is_too_small(opened, share, shown):
+    def page(share):
+        import streamlit as st
+
+        from ui import maps
+
+        st.text(maps.percent(share))
+
+    app = AppTest.from_function(page, args=(share,)).run()
+    assert app.text[0].value == shown
+
+
+def test_a_full_line_of_work_is_said_where_the_picture_was(opened, monkeypatch):
+    monkeypatch.setattr(compute, "queue", lambda: compute.Queue(-1))
+    app = opened(PAGE, **SMALL, seed="4321")
+    assert "waiting" in app.columns[0].error[0].value
+    assert app.columns[1].text_area

@@ -43,3 +43,27 @@ def test_made_up_words_repeat_and_a_longer_list_continues_a_shorter():
     assert len(words) == 256
     assert len(set(words)) < 256
     assert words[:16] == tokens.generated_words(16)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a \u200b b", ("a", "b")),
+        ("\u202e a\u200db \ufeffc\u00adc \u3164", ("ab", "cc")),
+        (
+            "👩\u200d👩\u200d👧 😀\u200d 🏳\ufe0f\u200d🌈",
+            ("👩\u200d👩\u200d👧", "😀", "🏳\ufe0f\u200d🌈"),
+        ),
+        ("می\u200cخواهم क\u094d\u200dष", ("می\u200cخواهم", "क\u094d\u200dष")),
+        ("\ufe0f ❤\ufe0f \u200d", ("❤\ufe0f",)),
+        ("小\u200b猫\x00 a\x1fb", ("小", "猫", "a", "b")),
+        ("葛\U000e0100城", ("葛\U000e0100", "城")),
+    ],
+)
+def test_invisible_characters_make_no_words_and_joiners_stay_where_they_shape(text, words):
+    assert tokens.words_of(text) == words
+
+
+def test_a_text_of_nothing_visible_has_no_words():
+    with pytest.raises(tokens.TextError, match="no_words"):
+        tokens.words_of("\u200b\u202e \u200d\ufe0f")
