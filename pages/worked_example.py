@@ -6,7 +6,7 @@ from ui import example_data, page, state, stepper
 from ui.board import board
 from ui.text import t
 
-page.setup("worked_example", sizes=False)
+page.setup("worked_example", sizes=False, mend=stepper.mend)
 here = stepper.scene()
 stepper.listen(here)
 page.title(here.title, t("worked_example.look"))

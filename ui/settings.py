@@ -157,9 +157,8 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
     "worked_example": {
         "we_variant": Setting("mla", one_of("mla", "mha")),
         "we_completed": Setting(False, flag),
-        "we_step": Setting(1, whole(1, 99)),
-        "we_row": Setting(1, whole(1, 99)),
-        "we_column": Setting(1, whole(1, 99)),
+        # Their last value depends on the variant and the step: `stepper.mend` brings them to it.
+        **{name: Setting(1, whole(1, 10**9)) for name in ("we_step", "we_row", "we_column")},
         **{f"we_{name}": Setting("", matrix(name)) for name in worked_example.MATRICES},
     },
     "attention_maps": {

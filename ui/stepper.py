@@ -104,17 +104,34 @@ class Scene:
         return " ".join(t(f"worked_example.note_{code}") for code in codes)
 
 
-def scene() -> Scene:
-    """The scene of the present settings; a step or cell beyond the end becomes the last one."""
+def _variant() -> str:
     s = state.settings()
-    variant = s["we_variant"] + ("_completed" if s["we_completed"] else "")
+    return s["we_variant"] + ("_completed" if s["we_completed"] else "")
+
+
+def mend() -> list[state.Note]:
+    """Bring a step or cell beyond the end to the last one; a note for each that was."""
+    s, notes = state.settings(), []
+    steps = worked_example.steps(_variant())
+
+    def at_most(name: str, last: int) -> None:
+        if s[name] > last:
+            notes.append(state.Note(name, str(s[name]), last))
+            state.change(**{name: last})
+
+    at_most("we_step", len(steps))
+    rows, columns = steps[s["we_step"] - 1].result.shape
+    at_most("we_row", rows)
+    at_most("we_column", columns)
+    return notes
+
+
+def scene() -> Scene:
+    """The scene of the present settings."""
+    s, variant = state.settings(), _variant()
     names = worked_example.INPUTS[variant]
     inputs = {n: worked_example.read(n, s[f"we_{n}"]) for n in names if s[f"we_{n}"]}
     steps = worked_example.steps(variant, inputs)
-    s["we_step"] = min(s["we_step"], len(steps))
-    rows, columns = steps[s["we_step"] - 1].result.shape
-    s["we_row"], s["we_column"] = min(s["we_row"], rows), min(s["we_column"], columns)
-    state.write()
     changed = frozenset(name.removesuffix("_added") for name in inputs)
     chosen = (s["we_row"] - 1, s["we_column"] - 1)
     return Scene(variant, changed, steps, s["we_step"] - 1, chosen)

@@ -111,9 +111,21 @@ def test_bad_entries_stay_until_mended_or_reset_and_count_rightly(opened: Opened
 def test_bad_matrix_in_a_link_leads_to_the_published_one(opened: Opened) -> None:
     at = opened(PAGE, we_h="1 x;2", we_step="99", lang="en")
     assert len(at.warning) == 1
+    assert "“99” in the link is not possible, 22 is used" in at.warning[0].value
     assert "in the link is not possible, the page's own is used" in at.warning[0].value
     assert at.title[0].value.startswith("2 of the 26 printed")
     assert link(at, "we_step") == str(len(worked_example.steps("mla")))
+
+
+def test_step_and_cell_beyond_the_end_become_the_last_with_one_line(opened: Opened) -> None:
+    at = opened(PAGE, we_variant="mha", we_step="4", we_row="9", we_column="123", lang="en")
+    assert len(at.warning) == 1
+    said = at.warning[0].value
+    assert "“9” in the link is not possible, 2 is used" in said
+    assert "“123” in the link is not possible, 2 is used" in said
+    assert (link(at, "we_row"), link(at, "we_column")) == ("2", "2")
+    at.button(key="we_next").click().run()
+    assert not at.warning
 
 
 def test_an_original_written_otherwise_changes_nothing(opened: Opened) -> None:
