@@ -1,6 +1,7 @@
 """Cache blocks: one for each token, as wide as its bytes, on an axis that does not move."""
 
-from mla_engine.figures import cache_blocks
+from mla_engine.figures import cache_blocks, crossing, roofline
+from tests.figures.test_theme import sizes
 
 TITLES = ("prompt", "earlier", "newest")
 
@@ -36,3 +37,12 @@ def test_a_title_stands_in_the_legend_once():
 def test_the_axis_stays_as_the_caches_grow():
     assert drawn(8, 1).layout.xaxis.range == drawn(8, 32).layout.xaxis.range
     assert drawn(8, 32).layout.xaxis.range[1] > 40 * 512
+
+
+def test_letters_are_large_and_paper_is_left_to_the_page():
+    square = crossing([1, 2], {"a": [1, 2], "b": [2, 2]}, titles=("x", "y"), cross=(2, 2))
+    for fig in (drawn(8, 3), roofline((1e12, 1e9), {"MLA": (1, 1e9)}, ridge="r"), square):
+        layout = fig.to_plotly_json()["layout"]
+        assert min(sizes(layout)) >= 16
+        assert fig.layout.height >= 400
+        assert fig.layout.paper_bgcolor == fig.layout.plot_bgcolor == "rgba(0,0,0,0)"
