@@ -1,5 +1,6 @@
 // Heatmap clicks and clicker keys for Python. A click sends {chart, x, y}; PageUp and PageDown
-// always step, except in a multi-line text box; the arrows only when no widget has the focus.
+// always step, except in a multi-line text box; the arrows only when no widget has the focus that
+// uses them itself: a plain button does not, one of a group of choices (it has a role) does.
 export default function ({ data, setTriggerValue }) {
   const attach = () => document.querySelectorAll(".js-plotly-plot").forEach((plot) => {
     if (plot.mlaBridge) return;
@@ -15,7 +16,7 @@ export default function ({ data, setTriggerValue }) {
     if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return;
     const focus = document.activeElement;
     if (focus && focus.tagName === "TEXTAREA") return;
-    const free = !focus || focus === document.body || focus.closest("[data-testid=stMain]") === focus;
+    const free = !focus || focus.matches("body, [data-testid=stMain], button:not([role])");
     if (event.key.startsWith("Arrow") && !free) return;
     event.preventDefault();
     event.stopPropagation();

@@ -53,6 +53,19 @@ def test_the_whole_example_by_keyboard_click_language_and_reload(
     at_step(page, 1)
     page.get_by_role("button", name="Next").click()
     at_step(page, 2)
+    page.keyboard.press("ArrowRight")  # the button just clicked has the focus and no use for it
+    at_step(page, 3)
+    page.keyboard.press("ArrowLeft")
+    at_step(page, 2)
+    slider.focus()
+    page.keyboard.press("ArrowRight")  # the slider's own: one step, not two
+    at_step(page, 3)
+    page.get_by_role("radio", name="1").first.focus()
+    page.keyboard.press("ArrowLeft")  # the choice of a row keeps its arrows
+    settle(page)
+    at_step(page, 3)
+    page.keyboard.press("PageUp")
+    at_step(page, 2)
 
     page.locator("[data-cell='2,1']").click()
     written = page.locator(".written .terms")
