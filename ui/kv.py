@@ -45,7 +45,8 @@ class Scene:
     @property
     def n_caches(self) -> int:
         """Caches that are counted: of a hybrid whose caches are unknown, one a layer."""
-        return self.layers or self.preset.n_caches or self.preset.n_layers
+        every = self.preset.n_caches or self.preset.n_layers
+        return min(self.layers, every) if self.layers else every
 
     @property
     def gqa_heads(self) -> int:

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from mla_engine import GroupedConfig, LatentConfig, costs
+from mla_engine.presets import Preset
 from ui.kv import WIDTHS, Scene
 from ui.state import settings
 from ui.text import count, digits, size, t, tensor, times
@@ -21,12 +22,22 @@ def headline(scene: Scene) -> str:
     own, mha = (scene.held_bytes(way, tokens) for way in (scene.own, "mha"))
     return t(
         "kv_cache.title",
+        keeps=_keeps(scene.preset, tokens),
         model=scene.preset.name,
         tokens=count(tokens),
         own=shown(own),
         mha=shown(mha),
         ratio=times(mha / own),
     )
+
+
+def _keeps(preset: Preset, tokens: int) -> str:
+    """The verb: an upper bound where windows forget, conditional beyond the published length."""
+    windows = getattr(preset.config, "sliding_window", None)
+    bound = windows or "alternating local and global layers" in preset.not_modelled
+    beyond = preset.max_context and tokens > preset.max_context
+    key = ("would_keep" if beyond else "keeps") + ("_at_most" if bound else "")
+    return t(f"kv_cache.verb_{key}")
 
 
 def look() -> str:
@@ -93,6 +104,13 @@ def limitations(scene: Scene) -> list[str]:
     """What the curves leave out for this model, a sentence each."""
     preset = scene.preset
     said = []
+    if scene.layers > scene.n_caches:
+        asked, most = count(scene.layers), count(scene.n_caches)
+        said.append(t("kv_cache.layers_capped", asked=asked, most=most))
+    if scene.gqa_heads != scene.kv_heads:
+        heads, drawn = count(preset.config.n_heads), count(scene.gqa_heads)
+        asked = count(scene.kv_heads)
+        said.append(t("kv_cache.groups_mended", asked=asked, heads=heads, drawn=drawn))
     if preset.max_context and settings()["kv_context"] > preset.max_context:
         said.append(t("kv_cache.beyond", most=count(preset.max_context)))
     if preset.n_caches is None:

@@ -53,7 +53,7 @@ def test_moving_a_slider_changes_numbers_and_link(opened):
     control(at, "kv_context").set_value(2**20).run()
     assert at.query_params["kv_context"] == "1048576"
     kept = 576 * 61 * 2 * 2**20
-    assert f"keeps {kept / GIB:.1f} GiB for 1,048,576 tokens" in title(at)
+    assert f"would keep {kept / GIB:.1f} GiB for 1,048,576 tokens" in title(at)
     assert any("163,840 tokens at most" in m.value for m in at.markdown)
 
 
@@ -70,7 +70,7 @@ def test_chinese_keeps_the_numbers(opened):
     kept = 576 * 2 * 131_072
     assert f"{kept / 2**20:.0f} MiB" in title(at)
     assert control(at, "kv_log", "zh").value is False
-    assert "token" in at.table[0].value.columns[0]
+    assert "词元" in at.table[0].value.columns[0]
 
 
 def test_every_gap_of_a_shown_model_is_said(opened):
@@ -131,3 +131,22 @@ def test_types_without_a_cache_have_no_points(opened, dtype):
     assert (
         kv.Scene("deepseek-v3", 8, 1, 1, dtype).held_bytes("mla", 2) == 2 * 576 * kv.WIDTHS[dtype]
     )
+
+
+@pytest.mark.parametrize(
+    ("link", "title", "sentence"),
+    [
+        (
+            {"kv_layers": "126"},
+            "DeepSeek-V3 / R1 (671B) keeps 8.58 GiB",
+            "It has 61 caches, not 126",
+        ),
+        ({"kv_left": "gemma-3-4b"}, "Gemma-3-4B keeps at most", "every layer is counted as global"),
+        ({"kv_left": "falcon-7b"}, "Falcon-7B would keep", "published for 2,048 tokens at most"),
+        ({"kv_groups": "100"}, "keeps 8.58 GiB", "cannot share 100 KV heads evenly: 64"),
+    ],
+)
+def test_the_title_claims_no_more_than_the_model_has(opened, link, title, sentence):
+    at = opened("pages/kv_cache.py", **link)
+    assert title in at.title[0].value.replace("\xa0", " ")
+    assert any(sentence in m.value for m in at.markdown)

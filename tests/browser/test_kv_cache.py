@@ -55,7 +55,7 @@ def test_the_screen_shows_what_the_engine_counts(app_url: str, browser_page: Pag
     settle(page)
     page.wait_for_url("**kv_context=262144**")
     kept = 576 * 27 * 2 * 2 * 262_144
-    assert f"keeps {kept / GIB:.1f} GiB for 262,144 tokens" in title(page)
+    assert f"would keep {kept / GIB:.1f} GiB for 262,144 tokens" in title(page)
 
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
     settle(page)
