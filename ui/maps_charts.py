@@ -101,7 +101,8 @@ def _scores(view: View, code: str, values: np.ndarray, limit: float) -> Figure:
 def origin(view: View) -> None:
     """Where the chosen cell's number comes from, written out."""
     found = view.provenance
-    for column, part in zip(st.columns(2), found.parts, strict=False):
+    tables = st.container(key="maps_terms")
+    for column, part in zip(tables.columns(2), found.parts, strict=False):
         with column:
             st.html(maps_terms.table(part))
             st.markdown(maps_terms.scaled(part, found), unsafe_allow_html=True)

@@ -136,7 +136,8 @@ def _draw(
         "x": np.array([(a + b) / 2 for a, b in columns], dtype=np.float32),
         "y": np.array([(a + b) / 2 for a, b in rows], dtype=np.float32),
     }
-    traces = [_heat(drawn, place, colours, f"{hover}{name} %{{z:.6g}}<extra></extra>")]
+    bar = _colour_bar(*colours[:2], width)
+    traces = [_heat(drawn, place, colours, bar, f"{hover}{name} %{{z:.6g}}<extra></extra>")]
     hidden = np.isnan(drawn)
     if hidden.any():
         traces.append(_masked(hidden, place, hover + words["masked"]))
@@ -155,7 +156,7 @@ def _draw(
 
 
 def _heat(
-    drawn: np.ndarray, place: dict[str, np.ndarray], colours: Colours, hover: str
+    drawn: np.ndarray, place: dict[str, np.ndarray], colours: Colours, bar: dict, hover: str
 ) -> go.Heatmap:
     low, high, scale = colours
     return go.Heatmap(
@@ -166,7 +167,7 @@ def _heat(
         colorscale=scale,
         hoverongaps=False,
         hovertemplate=hover,
-        colorbar=_colour_bar(low, high),
+        colorbar=bar,
     )
 
 
@@ -184,9 +185,11 @@ def _masked(hidden: np.ndarray, place: dict[str, np.ndarray], hover: str) -> go.
     )
 
 
-def _colour_bar(low: float, high: float) -> dict:
-    """A bar above the map, where a phone has room for it too, with few ticks."""
+def _colour_bar(low: float, high: float, width: int) -> dict:
+    """A bar above the map, where a phone has room for it too, with few ticks or its ends alone."""
     ticks = [0, 0.1, 0.3, 0.6, 1] if low == 0 else [low, 0, high]
+    if width < PHONE_PIXELS:
+        ticks = [low, high]
     return {
         "orientation": "h",
         "thickness": BAR_HEIGHT,
@@ -197,6 +200,7 @@ def _colour_bar(low: float, high: float) -> dict:
         "tickvals": ticks,
         "ticktext": [f"{tick:.3g}".replace("-", "−") for tick in ticks],
         "tickfont": {"size": FONT_SIZE},
+        "tickangle": 0,
         "outlinewidth": 0,
         "bgcolor": TRANSPARENT,
     }

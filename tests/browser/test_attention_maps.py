@@ -100,3 +100,38 @@ def test_maps_answer_clicks_slider_language_and_reload(app_url: str, browser_pag
     expect(page.get_by_role("slider", name="Softmax 温度")).to_have_attribute(
         "aria-valuetext", "1.5"
     )
+
+
+def test_a_pooled_map_answers_with_the_cell_that_it_shows(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    link = LINK | {"map_generated": "300", "map_causal": "0"}
+    page.goto(f"{app_url}/attention_maps?{urlencode(link)}")
+    settle(page)
+    page.locator(".js-plotly-plot .heatmaplayer image").nth(2).wait_for(state="attached")
+
+    page.locator(".js-plotly-plot").nth(0).hover(position=cell_of(page, 0, 0.2, 0.3))
+    tile = page.locator(".hovertext").first
+    expect(tile).to_contain_text(re.compile(r"^head 0query \d+–\d+key \d+–\d+0\.\d+"))
+
+    plot, place = page.locator(".js-plotly-plot").nth(1), cell_of(page, 1, 0.31, 0.62)
+    plot.hover(position=place)
+    hovered = page.locator(".hovertext", has_text="attention 0.").first
+    value = float(hovered.text_content().partition("attention ")[2])
+    plot.click(position=place)
+    page.wait_for_url("**map_key=9*")
+    settle(page)
+    assert share(page) == pytest.approx(100 * value, rel=5e-3)
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".modebar").first).to_be_hidden()
+
+
+def test_numbers_in_cells_are_black_or_white(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/attention_maps?{urlencode(LINK)}")
+    settle(page)
+    label = ".heatmap-label text"
+    page.locator(label).first.wait_for()
+    fills = page.locator(label).evaluate_all("all => all.map(one => getComputedStyle(one).fill)")
+    assert set(fills) == {"rgb(0, 0, 0)", "rgb(255, 255, 255)"}
+    assert len(fills) == 15

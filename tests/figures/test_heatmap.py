@@ -209,4 +209,7 @@ def test_labels_of_narrow_panels_are_fewer_and_stand_apart():
     )
     assert len(narrow.ticktext) < len(wide.ticktext)
     assert wide.tickangle == 90, "seven words side by side would touch"
+    ends = score_map(-np.eye(2), words[:2], words[:2], width=130).data[0].colorbar
+    assert ends.ticktext == ("−1", "1")
+    assert ends.tickangle == 0
     assert attention_map(np.eye(3), words[:3], words[:3]).layout.xaxis.tickangle is None
