@@ -135,3 +135,12 @@ def test_numbers_in_cells_are_black_or_white(app_url: str, browser_page: Page) -
     fills = page.locator(label).evaluate_all("all => all.map(one => getComputedStyle(one).fill)")
     assert set(fills) == {"rgb(0, 0, 0)", "rgb(255, 255, 255)"}
     assert len(fills) == 15
+
+
+def test_the_tables_of_products_do_not_overlap(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{app_url}/attention_maps?{urlencode(LINK)}")
+    settle(page)
+    content, position = (page.locator(".terms").nth(n).bounding_box() for n in (0, 1))
+    assert content["y"] + content["height"] <= position["y"]
