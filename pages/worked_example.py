@@ -31,39 +31,38 @@ with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
         width="content",
         then=stepper.first_step,
     )
-    for name, icon, act, nowhere in stepper.buttons(here):
-        st.button(
-            t(f"worked_example.{name}"),
-            icon=icon,
-            key=f"we_{name}",
-            help=t(f"worked_example.{name}_help"),
-            on_click=act,
-            disabled=nowhere,
-        )
+    with st.container(key="we_moves", horizontal=True, gap="xsmall", width="content"):
+        for name, icon, act, nowhere in stepper.buttons(here):
+            st.button(
+                t(f"worked_example.{name}"),
+                icon=icon,
+                key=f"we_{name}",
+                help=t(f"worked_example.{name}_help"),
+                on_click=act,
+                disabled=nowhere,
+            )
     state.control(
         st.slider,
         t("worked_example.scrubber", of=len(here.steps)),
         "we_step",
         1,
         len(here.steps),
-        width=340,
+        label_visibility="collapsed",
+        width=220,
         then=stepper.first_cell,
     )
 
-with st.container(key="we_stage"):
-    words, formula = st.columns([3, 2], vertical_alignment="center")
-    words.subheader(here.heading, anchor=False)
-    formula.latex(here.step.formula)
+with st.container(key="we_stage", gap="xsmall"):
+    st.subheader(here.heading, anchor=False)
+    st.container(key="we_formula").latex(here.step.formula, width="content")
     st.html(board(here.step, here.chosen, here.changed))
-    st.html(here.written_out)
-
-rows, columns = here.step.result.shape
-row, column, legend = st.columns([2, 2, 6])
-with row:
-    stepper.selector("we_row", rows)
-with column:
-    stepper.selector("we_column", columns)
-legend.caption(t("worked_example.legend"))
+    written, choices = st.columns([3, 1])
+    written.html(here.written_out)
+    rows, columns = here.step.result.shape
+    with choices.container(gap="xsmall"):
+        stepper.selector("we_row", rows)
+        stepper.selector("we_column", columns)
+    st.caption(t("worked_example.legend"))
 
 with st.expander(t("worked_example.edit")):
     st.markdown(t("worked_example.edit_how"))

@@ -88,6 +88,40 @@ def test_the_whole_example_by_keyboard_click_language_and_reload(
     assert "we_row=2" in page.url
 
 
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1280, 720)])
+def test_formula_matrices_terms_and_choices_stand_above_the_fold(
+    app_url: str, browser_page: Page, width: int, height: int
+) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": width, "height": height})
+    places = set()
+    for step in (1, 5, 9, 12, 22):
+        page.goto(f"{app_url}/worked_example?we_step={step}&lang=en")
+        settle(page)
+        formula, board, column = (
+            page.locator(where).bounding_box()
+            for where in (".katex-html", ".board", "[class*=st-key-we_column]")
+        )
+        assert formula["x"] == pytest.approx(board["x"], abs=2)
+        assert 0 < board["y"] - formula["y"] < 0.1 * height, "the formula stands above the matrices"
+        assert column["y"] + column["height"] <= height
+        places.add(round(top(page, ".written")))
+    assert len(places) == 1, "nothing jumps from step to step"
+
+
+def test_buttons_share_a_row_on_a_phone(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/worked_example?we_step=5&lang=zh")
+    settle(page)
+    buttons = [page.get_by_role("button", name=n) for n in ("最前", "上一步", "下一步", "最后")]
+    boxes = [button.bounding_box() for button in buttons]
+    assert len({round(box["y"]) for box in boxes}) == 1
+    assert max(box["x"] + box["width"] for box in boxes) <= 390
+    buttons[2].click()
+    expect(page.locator("h3")).to_contain_text("第 6 步")
+
+
 def test_edit_stays_after_reload_and_fits_a_phone(app_url: str, browser_page: Page) -> None:
     page = browser_page
     page.set_viewport_size({"width": 390, "height": 844})
