@@ -201,7 +201,7 @@ def show(
         config={"displaylogo": False, "toImageButtonOptions": export},
     )
     st.download_button(
-        t("attention_maps.csv"),
+        t("common.download_csv"),
         partial(as_csv, matrix, rows, columns),
         file_name=f"{chart}.csv",
         mime="text/csv",
