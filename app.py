@@ -30,7 +30,8 @@ else:
         st.caption(t("overview.shapes"))
         page.download(shown.table, "mla_data_flow.csv")
     with words:
-        cells = [*st.columns(2), *st.columns(2)]
+        with st.container(key="figures"):
+            cells = [*st.columns(2), *st.columns(2)]
         for cell, (key, (figure, beside)) in zip(cells, shown.figures().items(), strict=True):
             with cell.container(border=True):
                 st.metric(t(f"overview.{key}"), figure, help=t(f"overview.{key}_help"))
