@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_above
 
 HEIGHT = 420
-LEGEND_HEIGHT = 44
 INK = "#7F858D"
 
 
@@ -67,15 +66,6 @@ def crossing(
     axis = {"type": "log", "fixedrange": True, "dtick": 1}
     fig.update_xaxes(title_text=titles[0], tickformat=",~g", exponentformat="none", **axis)
     fig.update_yaxes(title_text=titles[1], exponentformat="power", **axis)
-    fig.update_layout(
-        hovermode="closest",
-        margin={"t": LEGEND_HEIGHT},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": FONT_SIZE},
-        },
-    )
+    fig.update_layout(hovermode="closest")
+    legend_above(fig)
     return fig

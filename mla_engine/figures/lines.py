@@ -6,7 +6,7 @@ from itertools import cycle
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, WORDS, figure
+from mla_engine.figures.theme import COLOURS, MASKED, WORDS, figure, legend_above
 
 HEIGHT = 560
 LEGEND_HEIGHT = 76
@@ -122,17 +122,7 @@ def _axes(
     if limits is not None:
         ends = np.asarray(limits, dtype=np.float64) / UNITS[unit]
         fig.update_yaxes(range=list(np.log10(ends) if log else ends))
-    fig.update_layout(
-        hovermode="closest",
-        margin={"t": LEGEND_HEIGHT},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            # Columns of one width, and room for two rows whether used or not: charts side by side
-            # keep plot areas of one height.
-            "entrywidth": 98,
-            "font": {"size": FONT_SIZE},
-        },
-    )
+    fig.update_layout(hovermode="closest")
+    # Columns of one width, and room for two rows whether used or not: charts side by side keep
+    # plot areas of one height.
+    legend_above(fig, height=LEGEND_HEIGHT, entry_width=98)

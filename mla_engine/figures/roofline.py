@@ -6,7 +6,7 @@ from itertools import cycle
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_above
 
 HEIGHT = 520
 LEGEND_HEIGHT = 96
@@ -111,15 +111,5 @@ def _axes(fig: go.Figure, peak: float, bandwidth: float, titles: tuple[str, str]
     bottom, top = np.log10(bandwidth * INTENSITIES[0] / TERA / 10), np.log10(peak / TERA * 2)
     fig.update_xaxes(title_text=titles[0], range=[low, high], **axis)
     fig.update_yaxes(title_text=titles[1], range=[bottom, top], **axis)
-    fig.update_layout(
-        hovermode="closest",
-        margin={"t": LEGEND_HEIGHT},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "entrywidth": 200,
-            "font": {"size": FONT_SIZE},
-        },
-    )
+    fig.update_layout(hovermode="closest")
+    legend_above(fig, height=LEGEND_HEIGHT, entry_width=200)

@@ -85,13 +85,16 @@ def figure(traces: list[go.Heatmap | go.Scatter], *, height: int) -> go.Figure:
     return fig
 
 
-def legend_above(fig: go.Figure, *, shown: bool) -> None:
-    """Room above the plot for one row of the legend, whether it is shown or not."""
-    font = {"size": FONT_SIZE}
-    place = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
-    fig.update_layout(
-        showlegend=shown, legend=place | {"traceorder": "normal", "font": font}, margin_t=44
-    )
+def legend_above(
+    fig: go.Figure, *, shown: bool | None = None, height: int = 44, entry_width: int | None = None
+) -> None:
+    """Room of `height` pixels above the plot for the legend, whether it is shown or not.
+
+    `shown` None leaves it to Plotly; entries of one `entry_width` stand in columns.
+    """
+    place = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "entrywidth": entry_width}
+    legend = place | {"traceorder": "normal", "font": {"size": FONT_SIZE}}
+    fig.update_layout(showlegend=shown, legend=legend, margin_t=height)
 
 
 def symbol_html(code: str) -> str:
