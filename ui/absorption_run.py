@@ -11,7 +11,6 @@ from mla_engine import LatentConfig, MultiHeadLatentAttention, claims
 from mla_engine.agreement import agreement
 from mla_engine.merging import heads_in_one, past_the_norm
 from ui import compute
-from ui.tokens import hidden_states
 
 MATRICES = ("W_QK", "W_VO")
 
@@ -51,10 +50,6 @@ class TooMuch:
     errors: Mapping[str, float | None]  # of keys and queries, with the norm and without
 
 
-def _hidden(words: tuple[str, ...], seed: int, config: LatentConfig) -> torch.Tensor:
-    return torch.from_numpy(hidden_states(words, seed, config.d_model))[None].to(compute.DEVICE)
-
-
 @st.cache_data(max_entries=64, show_spinner=False)
 def entries(config: LatentConfig) -> dict[str, tuple[int, int]]:
     """Entries of the merged matrices of all heads, and of their factors, from the shapes alone."""
@@ -92,7 +87,7 @@ def rounding(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    h = _hidden(words, seed, config)
+    h = compute.hidden(words, seed, config.d_model)
     with compute.queue().turn(), torch.inference_mode():
         found = agreement(config, h, seed=seed, heads=heads, device=compute.DEVICE)
     return {
@@ -118,7 +113,7 @@ def too_much(
     """
     layer = compute.layer(config, seed, heads)
     plain = compute.layer(replace(config, latent_norm=False), seed, heads)
-    h = _hidden(words, seed, config)
+    h = compute.hidden(words, seed, config.d_model)
     longer = h.clone()
     longer[:, -1] *= gain
     with compute.queue().turn(), torch.inference_mode():

@@ -9,7 +9,6 @@ import torch
 from mla_engine import GroupedConfig, GroupedQueryAttention
 from mla_engine.compression import Joint, Loss, Separate, joint, loss, separate, with_spectrum
 from ui import compute
-from ui.tokens import hidden_states
 
 WAYS = ("joint", "separate")
 
@@ -72,6 +71,6 @@ def lost(source: Source, words: tuple[str, ...], way: str, rank: int) -> Loss:
     """
     ready = prepared(source)
     factors = ready.ways[way]
-    h = torch.from_numpy(hidden_states(words, source.seed, source.config.d_model))[None]
+    h = compute.hidden(words, source.seed, source.config.d_model)
     with compute.queue().turn(), torch.inference_mode():
-        return loss(ready.layer, h.to(compute.DEVICE), factors, [min(rank, factors.most)])[0]
+        return loss(ready.layer, h, factors, [min(rank, factors.most)])[0]

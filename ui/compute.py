@@ -11,6 +11,7 @@ import streamlit as st
 import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, LatentConfig, MultiHeadLatentAttention
+from ui.tokens import hidden_states
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 MOST_WAITING = 64
@@ -76,6 +77,11 @@ def layer(
     kind = MultiHeadLatentAttention if isinstance(config, LatentConfig) else GroupedQueryAttention
     with queue().turn():
         return kind(config, seed=seed, heads=heads, device=DEVICE)
+
+
+def hidden(words: tuple[str, ...], seed: int, d_model: int) -> torch.Tensor:
+    """The hidden states of these words, h [1,t,d], where the layers are."""
+    return torch.from_numpy(hidden_states(words, seed, d_model))[None].to(DEVICE)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -16,7 +16,6 @@ from mla_engine.agreement import relative_error
 from mla_engine.costs.sizes import heads_held
 from ui import compute
 from ui.compute_page_measure import Way
-from ui.tokens import hidden_states
 
 CHUNK = 64  # tokens in a piece before the step
 WIDTH = 4  # bytes a number: float32
@@ -40,8 +39,7 @@ class Runner:
         self.way, self.prompt = way, prompt
         self.layer = compute.layer(way.config, seed, tuple(range(heads)))
         words = tuple(str(n) for n in range(prompt + ROOM))
-        h = torch.from_numpy(hidden_states(words, seed, way.config.d_model))[None]
-        self.h = h.to(compute.DEVICE)
+        self.h = compute.hidden(words, seed, way.config.d_model)
         place = {"device": compute.DEVICE, "capacity": prompt + ROOM}
         if way.cache == "latent":
             self.cache = LatentCache.empty(way.config, **place)

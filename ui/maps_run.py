@@ -15,7 +15,6 @@ from mla_engine.mla import MultiHeadLatentAttention
 from mla_engine.ops import softmax
 from mla_engine.trace import AbsorbedTrace, GroupedTrace, LatentTrace
 from ui import compute
-from ui.tokens import hidden_states
 
 Config = GroupedConfig | LatentConfig
 Layer = GroupedQueryAttention | MultiHeadLatentAttention
@@ -113,7 +112,7 @@ def run(
         ValueError, MemoryBudgetError: in the engine's words.
     """
     layer = compute.layer(config, seed, heads)
-    h = torch.from_numpy(hidden_states(words, seed, config.d_model))[None].to(compute.DEVICE)
+    h = compute.hidden(words, seed, config.d_model)
     with compute.queue().turn(), torch.inference_mode():
         trace = layer.forward_absorbed(h) if form == "absorbed" else layer(h)
         logits = compute.to_numpy(_unmasked(trace, layer)[0])

@@ -12,7 +12,7 @@ from mla_engine import PRESETS, LatentConfig, RopeConfig, YarnConfig, convention
 from mla_engine.rope import inverse_frequencies, yarn_bounds
 from ui import compute, model, state
 from ui.text import t
-from ui.tokens import hidden_states, words_of
+from ui.tokens import words_of
 
 TOPICS = ("turning", "merged", "pairing", "scale", "yarn")
 POSITIONS = 16  # at which one vector is shown
@@ -103,9 +103,9 @@ def head() -> Head:
 def _parts(one: Head) -> dict[str, Tensor]:
     """The head's queries and keys before their rotation, float64, by their code [t,...]."""
     layer = compute.layer(one.config, one.seed, (one.head,))
-    h = torch.from_numpy(hidden_states(one.words, one.seed, one.config.d_model))[None]
+    h = compute.hidden(one.words, one.seed, one.config.d_model)
     with compute.queue().turn(), torch.inference_mode():
-        trace = layer(h.to(compute.DEVICE))
+        trace = layer(h)
     return {
         "q_C": trace.q_C[0, :, 0].double().cpu(),
         "k_C": trace.k_C[0, :, 0].double().cpu(),
