@@ -3,7 +3,7 @@
 Over the same weights both forms compute the same function; what differs is the rounding.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -67,12 +67,24 @@ def agreement(
     Raises:
         ValueError, MemoryBudgetError: as the layer does.
     """
-    checks.kind("h", h, Tensor, "a tensor [b, t, d]")
     heads = None if heads is None else tuple(heads)
+    own = {"seed": seed, "heads": heads, "device": device}
+    return agreement_of(lambda dtype: MultiHeadLatentAttention(config, dtype=dtype, **own), h)
+
+
+def agreement_of(
+    layer_in: Callable[[torch.dtype], MultiHeadLatentAttention], h: Tensor
+) -> dict[torch.dtype, Agreement]:
+    """The same over the layer that `layer_in` gives in each format, a real one for example.
+
+    Raises:
+        ValueError, MemoryBudgetError: as the layer does.
+    """
+    checks.kind("h", h, Tensor, "a tensor [b, t, d]")
     found: dict[torch.dtype, Agreement] = {}
-    for dtype in DTYPES:  # one layer alive at a time
-        mla = MultiHeadLatentAttention(config, seed=seed, heads=heads, dtype=dtype, device=device)
-        own = h.to(device, dtype)
+    for dtype in DTYPES:  # the layer of one format after another
+        mla = layer_in(dtype)
+        own = h.to(mla.device, dtype)
         expanded, absorbed = mla(own).u.double(), mla.forward_absorbed(own).u.double()
         exact = found[torch.float64].exact if found else expanded
         found[dtype] = Agreement(expanded=expanded, absorbed=absorbed, exact=exact)
