@@ -1,0 +1,34 @@
+"""Real models: one attention layer out of a checkpoint, read without downloading the rest.
+
+Only config.json, the index, a few headers and the byte ranges of the wanted tensors are read. No
+code of a repository runs and no pickle file is opened. Names are imported on first use.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Checkpoint": "source",
+    "CheckpointError": "errors",
+    "HiddenStates": "hidden",
+    "Plan": "load",
+    "TensorEntry": "safetensors_file",
+    "attention_config": "families",
+    "build_demo": "demo",
+    "describe": "load",
+    "hidden_bytes": "hidden",
+    "hidden_states": "hidden",
+    "load_attention": "load",
+    "open_checkpoint": "source",
+    "trace_module": "trace_module",
+}
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module when it is first asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,66 @@
+"""Bytes of a checkpoint in a local folder."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.ranges import Span
+
+CHUNK_BYTES = 2**22  # progress is reported, and reading can be stopped, after each
+
+
+class LocalFiles:
+    """The files of one folder; a name or a link that leads out of it is refused."""
+
+    is_local = True
+    revision = None
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.expanduser().resolve()
+        self.name = self.folder.name
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the files at the top of the folder."""
+        return tuple(sorted(p.name for p in self.folder.iterdir() if p.is_file()))
+
+    def small_file(self, name: str, most_bytes: int) -> Path | None:
+        """Path of a file, None if there is none; CheckpointError above `most_bytes`."""
+        path = self._inside(name)
+        if not path.is_file():
+            return None
+        if (size := path.stat().st_size) > most_bytes:
+            raise CheckpointError(f"{name} ({size:,} bytes) is larger than {most_bytes:,}")
+        return path
+
+    def size(self, file: str) -> int:
+        """Size of a file in bytes; CheckpointError if it is missing."""
+        path = self._inside(file)
+        if not path.is_file():
+            raise CheckpointError(f"{file} is missing in {self.folder}, though the index names it")
+        return path.stat().st_size
+
+    def read(self, spans: Sequence[Span], report: Callable[[int], None]) -> list[bytearray]:
+        """The bytes of each span; `report` gets the number of bytes of each chunk."""
+        return [self._read(span, report) for span in spans]
+
+    def _read(self, span: Span, report: Callable[[int], None]) -> bytearray:
+        data = bytearray(span.n_bytes)
+        rest = memoryview(data)
+        with self._inside(span.file).open("rb") as file:
+            file.seek(span.start)
+            while rest:
+                if not (n := file.readinto(rest[:CHUNK_BYTES])):
+                    raise CheckpointError(f"{span.file} ends before byte {span.stop}")
+                rest = rest[n:]
+                report(n)
+        return data
+
+    def _inside(self, name: str) -> Path:
+        """The real path of `name`; links into the Hub's own blobs are the client's, and fine."""
+        path = (self.folder / name).resolve()
+        roots = [self.folder]
+        if self.folder.parent.name == "snapshots":
+            roots.append(self.folder.parents[1] / "blobs")
+        if not any(path.is_relative_to(root) for root in roots):
+            raise CheckpointError(f"{name!r:.120} leads out of the folder {self.folder}")
+        return path
