@@ -1,66 +1,23 @@
-"""From a reader's text to tokens, and from tokens to hidden states.
+"""A reader's text as it stands in a link; its words and their vectors are the engine's."""
 
-A word is a token; a Chinese character is one by itself, since nothing stands between them. Equal
-words get equal vectors wherever they stand: only the rotation tells their positions apart.
-"""
+from mla_engine.words import (
+    MAX_CHARACTERS,
+    MAX_WORDS,
+    TextError,
+    generated_words,
+    hidden_states,
+    words_of,
+)
 
-import hashlib
-import re
-from functools import lru_cache
-from unicodedata import category
-
-import numpy as np
-
-MAX_WORDS = 256
-MAX_CHARACTERS = 2000
-
-# Invisible characters do not make words; joiners stay within emoji and in the scripts they shape.
-_INVISIBLE = {"Cc", "Cf", "Cs"}
-_BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # drawn as nothing or as a space
-_JOINERS = "\u200c\u200d"
-_SHAPED = "\u0600-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc"  # Arabic, Indic, Khmer, Mongolian
-_EMOJI = "\u2190-\u27ff\u2900-\u2bff\ufe0f\U0001f000-\U0001faff"
-_LOOSE = re.compile(rf"(?<![{_SHAPED}])(?:(?<![{_EMOJI}])[{_JOINERS}]|[{_JOINERS}](?![{_EMOJI}]))")
-_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_ALONE = re.compile(rf"(?<!\S)[{_SELECTORS}]+")
-
-_HAN = "\u3400-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_HAN}][{_SELECTORS}]*|[^\s{_HAN}]+")
-_SYLLABLES = ("ka", "lo", "mi", "ne", "ru", "sa", "to", "vi", "we", "zu")
-
-
-class TextError(ValueError):
-    """A text beyond the limits: `key` of the sentence to show, and its `values`."""
-
-    def __init__(self, key: str, **values: int) -> None:
-        super().__init__(key, values)
-        self.key, self.values = key, values
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """The tokens of `text`, at least one and at most MAX_WORDS.
-
-    Raises:
-        TextError: the text is empty, too long or has too many words.
-    """
-    if len(text) > MAX_CHARACTERS:
-        raise TextError("too_long", given=len(text), most=MAX_CHARACTERS)
-    words = tuple(_TOKEN.findall(visible(text)))
-    if not words:
-        raise TextError("no_words")
-    if len(words) > MAX_WORDS:
-        raise TextError("too_many", given=len(words), most=MAX_WORDS)
-    return words
-
-
-def visible(text: str) -> str:
-    """`text` without what would be drawn as nothing."""
-    kept = "".join(
-        c
-        for c in text
-        if c.isspace() or c in _JOINERS or not (category(c) in _INVISIBLE or c in _BLANK)
-    )
-    return _ALONE.sub("", _LOOSE.sub("", kept))
+__all__ = [
+    "MAX_CHARACTERS",
+    "MAX_WORDS",
+    "TextError",
+    "generated_words",
+    "hidden_states",
+    "sentence",
+    "words_of",
+]
 
 
 def sentence(text: str) -> str:
@@ -72,21 +29,3 @@ def sentence(text: str) -> str:
     if text:
         words_of(text)
     return text
-
-
-def generated_words(count: int) -> tuple[str, ...]:
-    """`count` made-up words out of a hundred; a longer list begins as a shorter one does."""
-    places = np.random.default_rng(0).integers(0, len(_SYLLABLES), (count, 2))
-    return tuple(_SYLLABLES[a] + _SYLLABLES[b] for a, b in places)
-
-
-@lru_cache(maxsize=4096)
-def _vector(word: str, seed: int, d_model: int) -> np.ndarray:
-    digest = hashlib.blake2b(f"{seed}\0{word}".encode(), digest_size=16).digest()
-    draw = np.random.default_rng(int.from_bytes(digest, "big"))
-    return draw.standard_normal(d_model, dtype=np.float32)
-
-
-def hidden_states(words: tuple[str, ...], seed: int, d_model: int) -> np.ndarray:
-    """h, float32 [t,d]: a standard normal vector for each word, drawn from word and seed."""
-    return np.stack([_vector(word, seed, d_model) for word in words])

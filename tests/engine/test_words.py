@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from ui import tokens
+from mla_engine import words
 
 
 def test_words_are_split_and_chinese_characters_stand_alone():
-    assert tokens.words_of("the cat\n\tthe  <b>") == ("the", "cat", "the", "<b>")
-    assert tokens.words_of("小猫 cat了") == ("小", "猫", "cat", "了")
-    assert tokens.words_of("$x_1$ 😀 مرحبا 2024") == ("$x_1$", "😀", "مرحبا", "2024")
+    assert words.words_of("the cat\n\tthe  <b>") == ("the", "cat", "the", "<b>")
+    assert words.words_of("小猫 cat了") == ("小", "猫", "cat", "了")
+    assert words.words_of("$x_1$ 😀 مرحبا 2024") == ("$x_1$", "😀", "مرحبا", "2024")
 
 
 @pytest.mark.parametrize(
@@ -17,36 +17,35 @@ def test_words_are_split_and_chinese_characters_stand_alone():
     [(" \n", "no_words"), ("x" * 2001, "too_long"), ("w " * 257, "too_many")],
 )
 def test_text_beyond_the_limits_is_refused(text, key):
-    with pytest.raises(tokens.TextError) as refused:
-        tokens.words_of(text)
+    with pytest.raises(words.TextError) as refused:
+        words.words_of(text)
     assert refused.value.key == key
 
 
 def test_text_at_the_limits_is_taken():
-    assert len(tokens.words_of("w " * 256)) == 256
-    assert len(tokens.words_of("x" * 2000)) == 1
-    assert tokens.sentence("") == ""
+    assert len(words.words_of("w " * 256)) == 256
+    assert len(words.words_of("x" * 2000)) == 1
 
 
 def test_equal_words_get_equal_vectors_wherever_they_stand():
-    h = tokens.hidden_states(("the", "cat", "the"), 0, 64)
+    h = words.hidden_states(("the", "cat", "the"), 0, 64)
     assert h.dtype == np.float32
     assert np.array_equal(h[0], h[2])
     assert not np.array_equal(h[0], h[1])
-    assert np.array_equal(tokens.hidden_states(("cat",), 0, 64)[0], h[1])
-    assert not np.array_equal(tokens.hidden_states(("cat",), 1, 64)[0], h[1])
-    assert abs(tokens.hidden_states(("cat",), 0, 10_000).std() - 1) < 0.05
+    assert np.array_equal(words.hidden_states(("cat",), 0, 64)[0], h[1])
+    assert not np.array_equal(words.hidden_states(("cat",), 1, 64)[0], h[1])
+    assert abs(words.hidden_states(("cat",), 0, 10_000).std() - 1) < 0.05
 
 
 def test_made_up_words_repeat_and_a_longer_list_continues_a_shorter():
-    words = tokens.generated_words(256)
-    assert len(words) == 256
-    assert len(set(words)) < 256
-    assert words[:16] == tokens.generated_words(16)
+    made_up = words.generated_words(256)
+    assert len(made_up) == 256
+    assert len(set(made_up)) < 256
+    assert made_up[:16] == words.generated_words(16)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ("a \u200b b", ("a", "b")),
         ("\u202e a\u200db \ufeffc\u00adc \u3164", ("ab", "cc")),
@@ -60,10 +59,10 @@ def test_made_up_words_repeat_and_a_longer_list_continues_a_shorter():
         ("葛\U000e0100城", ("葛\U000e0100", "城")),
     ],
 )
-def test_invisible_characters_make_no_words_and_joiners_stay_where_they_shape(text, words):
-    assert tokens.words_of(text) == words
+def test_invisible_characters_make_no_words_and_joiners_stay_where_they_shape(text, expected):
+    assert words.words_of(text) == expected
 
 
 def test_a_text_of_nothing_visible_has_no_words():
-    with pytest.raises(tokens.TextError, match="no_words"):
-        tokens.words_of("\u200b\u202e \u200d\ufe0f")
+    with pytest.raises(words.TextError, match="no_words"):
+        words.words_of("\u200b\u202e \u200d\ufe0f")
