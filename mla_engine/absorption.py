@@ -46,11 +46,11 @@ class AbsorbedMatrices:
 
     def singular_values_QK(self) -> Tensor:
         """Singular values of each head's W_QK, falling [h, min(l,k,c)], float64."""
-        return _singular_values(*self.factors_QK)
+        return singular_values_of_product(*self.factors_QK)
 
     def singular_values_VO(self) -> Tensor:
         """Singular values of each head's W_VO, falling [h, min(d,v,c)], float64."""
-        return _singular_values(*self.factors_VO)
+        return singular_values_of_product(*self.factors_VO)
 
     def rank_QK(self) -> Tensor:
         """Numerical rank of each head's W_QK, at most min(l,k,c) [h]."""
@@ -65,8 +65,11 @@ class AbsorbedMatrices:
         return (values > tolerance * values[:, :1]).sum(-1)
 
 
-def _singular_values(left: Tensor, right: Tensor) -> Tensor:
-    """Of left @ right, [h,m,k] and [h,k,n], by way of their small triangular factors."""
+def singular_values_of_product(left: Tensor, right: Tensor) -> Tensor:
+    """Singular values of left @ right, [h,m,k] and [h,k,n], falling [h, min(m,k,n)], float64.
+
+    By way of their small triangular factors; the product itself is never made.
+    """
     triangle = torch.linalg.qr(left.double(), mode="r").R
     lower = torch.linalg.qr(right.double().mT, mode="r").R
     return torch.linalg.svdvals(triangle @ lower.mT)

@@ -1,0 +1,48 @@
+"""Spectra of single heads against numpy on the matrices in full."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from mla_engine import MultiHeadLatentAttention
+from mla_engine.claims.layers import NORMED
+from mla_engine.spectra import Spectrum, spectra
+from tests.engine.samples import arrays, refused
+
+
+@pytest.mark.parametrize("d_latent_q", [None, 15])
+def test_equals_an_svd_of_each_matrix(d_latent_q):
+    config = replace(NORMED, d_latent_q=d_latent_q)
+    mla = MultiHeadLatentAttention(config, seed=5)
+    weights, found = arrays(mla), spectra(mla)
+    for head in range(config.n_heads):
+        W_UQ, W_UK, W_UV = (weights[name][head] for name in ("W_UQ", "W_UK", "W_UV"))
+        for name, matrix in {"W_UK": W_UK, "W_UV": W_UV, "W_QK": W_UQ.T @ W_UK}.items():
+            spectrum = found[name]
+            wanted = np.linalg.svd(matrix, compute_uv=False)
+            got = spectrum.singular_values[head].numpy()
+            np.testing.assert_allclose(got, wanted[: len(got)], rtol=1e-10, atol=1e-12)
+            assert np.abs(wanted[len(got) :]).max(initial=0) < 1e-12  # none is left out
+            assert spectrum.shape == matrix.shape
+            assert float(spectrum.norm[head]) == pytest.approx(np.linalg.norm(matrix))
+            share = wanted[: len(got)] ** 2 / (wanted**2).sum()
+            spread = np.exp(-(share * np.log(share)).sum())
+            assert float(spectrum.effective_rank[head]) == pytest.approx(spread)
+            assert spectrum.numerical_rank[head] == np.linalg.matrix_rank(matrix.astype("f4"))
+
+
+def test_takes_the_heads_asked_for_by_their_global_number():
+    mla, every = (MultiHeadLatentAttention(NORMED, seed=5, heads=h) for h in ([2, 1], None))
+    alone, among = spectra(mla, heads=[1])["W_QK"], spectra(every)["W_QK"]
+    torch.testing.assert_close(alone.singular_values[0], among.singular_values[1])
+    with refused("heads", 0, "2, 1"):
+        spectra(mla, heads=[0])
+
+
+def test_effective_rank_of_known_spectra():
+    values = torch.tensor([[1.0, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, 0]], dtype=torch.float64)
+    spectrum = Spectrum(shape=(4, 4), singular_values=values, dtype=torch.float32)
+    torch.testing.assert_close(spectrum.effective_rank, torch.tensor([4.0, 1, 2]).double())
+    assert spectrum.numerical_rank.tolist() == [4, 1, 2]
