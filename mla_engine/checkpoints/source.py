@@ -62,6 +62,10 @@ class Checkpoint:
         """Names of the files at the top, () if they cannot be known."""
         return self._source.names()
 
+    def tensor_names(self) -> tuple[str, ...]:
+        """Names of all tensors that the index, or the only file's header, lists."""
+        return tuple(self._files)
+
     def has(self, name: str) -> bool:
         """Whether the index, or the only file's header, names this tensor."""
         return name in self._files
