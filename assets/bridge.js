@@ -1,7 +1,45 @@
-// Heatmap clicks and clicker keys for Python. A click sends {chart, x, y}; PageUp and PageDown
-// always step, except in a multi-line text box; the arrows only when no widget has the focus that
-// uses them itself: a plain button does not, one of a group of choices (it has a role) does.
-export default function ({ data, setTriggerValue }) {
+// Heatmap clicks, clicker keys and Escape for Python. A click sends {chart, x, y}; PageUp and
+// PageDown always step, except in a multi-line text box; the arrows only when no widget has the
+// focus that uses them itself: a plain button does not, one of a group of choices (it has a role)
+// does. Sent is the sum of all presses, so that none is lost in a burst; the count outlives this
+// component, which is mounted anew on each page.
+const steps = { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 };
+const BETWEEN_PAGES = 3000; // milliseconds for which presses wait for the next page to listen
+const BUSY = "[role=dialog], [role=listbox], [role=menu], input:focus, textarea:focus";
+
+function stepOf(event) {
+  if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return 0;
+  const focus = document.activeElement;
+  if (focus && focus.tagName === "TEXTAREA") return 0;
+  const free = !focus || focus.matches("body, [data-testid=stMain], button:not([role])");
+  return event.key.startsWith("Arrow") && !free ? 0 : steps[event.key];
+}
+
+function startClicker() {
+  const clicker = { session: null, total: 0, send: null, left: 0, waiting: false };
+  window.addEventListener("keydown", (event) => {
+    const step = stepOf(event);
+    if (!step || (!clicker.send && Date.now() - clicker.left > BETWEEN_PAGES)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const focus = document.activeElement;
+    if (focus && focus.tagName === "INPUT") focus.blur(); // a text box hands over what was typed
+    clicker.total += step;
+    if (clicker.send) clicker.send(clicker.total);
+    else clicker.waiting = true;
+  }, true);
+  return clicker;
+}
+
+// An open dialog, list or full-screen chart takes Escape for itself.
+function busy() {
+  const frames = [...document.querySelectorAll("[data-testid=stFullScreenFrame]")];
+  const full = frames.some((frame) => getComputedStyle(frame).position === "fixed"
+    || (frame.firstElementChild && getComputedStyle(frame.firstElementChild).position === "fixed"));
+  return full || document.querySelector(BUSY) !== null;
+}
+
+export default function ({ data, setTriggerValue, setStateValue }) {
   const attach = () => document.querySelectorAll(".js-plotly-plot").forEach((plot) => {
     if (plot.mlaBridge) return;
     plot.mlaBridge = true;
@@ -11,24 +49,26 @@ export default function ({ data, setTriggerValue }) {
       if (chart) setTriggerValue("cell", { chart, x, y });
     });
   });
-  const steps = { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 };
-  const onKey = (event) => {
-    if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return;
-    const focus = document.activeElement;
-    if (focus && focus.tagName === "TEXTAREA") return;
-    const free = !focus || focus.matches("body, [data-testid=stMain], button:not([role])");
-    if (event.key.startsWith("Arrow") && !free) return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (focus && focus.tagName === "INPUT") focus.blur(); // a text box hands over what was typed
-    setTriggerValue("step", steps[event.key]);
-  };
-  if (data.cells) attach();
   const remounted = new MutationObserver(attach);
+  if (data.cells) attach();
   if (data.cells) remounted.observe(document.body, { childList: true, subtree: true });
-  if (data.keys) window.addEventListener("keydown", onKey, true);
+
+  const clicker = (document.mlaClicker ??= startClicker());
+  const send = (total) => setStateValue("presses", total);
+  if (clicker.session !== data.session) {
+    Object.assign(clicker, { session: data.session, total: data.seen, waiting: false });
+  }
+  if (data.keys) clicker.send = send;
+  if (data.keys && clicker.waiting) send(clicker.total);
+  if (data.keys) clicker.waiting = false;
+
+  const onEscape = (event) => {
+    if (event.key === "Escape" && !busy()) setTriggerValue("escape", true);
+  };
+  if (data.escape) window.addEventListener("keydown", onEscape, true);
   return () => {
     remounted.disconnect();
-    window.removeEventListener("keydown", onKey, true);
+    window.removeEventListener("keydown", onEscape, true);
+    if (clicker.send === send) Object.assign(clicker, { send: null, left: Date.now() });
   };
 }

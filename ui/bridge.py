@@ -1,7 +1,9 @@
 """What Streamlit's charts and widgets do not tell Python: clicks on heatmap cells, clicker keys."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import streamlit as st
@@ -12,8 +14,22 @@ ASSETS = Path(__file__).parent.parent / "assets"
 TOUR = "tour"
 
 
-def _ignore() -> None:
-    """A trigger needs a callback to reach Python."""
+@dataclass
+class Clicker:
+    """The clicker's presses since the session began: forward minus back.
+
+    The browser sends their sum, not one press after another: a message that comes while the last
+    one is still under way takes its place.
+    """
+
+    session: str
+    seen: int = 0
+
+    def take(self, total: int | None) -> int:
+        """The steps that are new in `total`."""
+        by = 0 if total is None else total - self.seen
+        self.seen += by
+        return by
 
 
 def listen(
@@ -21,31 +37,47 @@ def listen(
     *,
     on_cell: Callable[[dict[str, Any]], None] | None = None,
     on_step: Callable[[int], None] | None = None,
+    on_escape: Callable[[], None] | None = None,
 ) -> None:
-    """Call `on_cell({"chart", "x", "y"})` and `on_step(+1 or -1)` before the next run.
+    """Call `on_cell({"chart", "x", "y"})`, `on_step(+1 or -1)`, `on_escape()` before the next run.
 
-    A figure takes part if its layout has `meta={"chart": "a name"}`. During the guided tour the
-    keys are the tour's.
+    A figure takes part if its layout has `meta={"chart": "a name"}`. Presses in quick succession
+    come as their sum. During the guided tour the keys are the tour's.
     """
+    session = st.session_state
     if state.settings()["stop"] and key != TOUR:
         on_step = None
+    session.stepping = session.get("stepping", False) or on_step is not None
+    session.setdefault("clicker", Clicker(token_hex(4)))
     bridge = st.components.v2.component(
         "cell_and_key_bridge", js=(ASSETS / "bridge.js").read_text("utf-8")
     )
 
     def cell() -> None:
-        if on_cell and st.session_state[key].get("cell"):
-            on_cell(st.session_state[key]["cell"])
+        if on_cell and session[key].get("cell"):
+            on_cell(session[key]["cell"])
 
     def step() -> None:
-        if on_step and st.session_state[key].get("step"):
-            on_step(st.session_state[key]["step"])
+        by = session.clicker.take(session[key].get("presses"))
+        if on_step and by:
+            on_step(by)
+
+    def escape() -> None:
+        if on_escape and session[key].get("escape"):
+            on_escape()
 
     bridge(
         key=key,
-        data={"keys": on_step is not None, "cells": on_cell is not None},
+        data={
+            "keys": on_step is not None,
+            "cells": on_cell is not None,
+            "escape": on_escape is not None,
+            "session": session.clicker.session,
+            "seen": session.clicker.seen,
+        },
         on_cell_change=cell,
-        on_step_change=step,
+        on_presses_change=step,
+        on_escape_change=escape,
     )
 
 

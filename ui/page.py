@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
-from ui import bridge, compute, model, state, tour
+from ui import bridge, compute, lecture, model, state, tour
 from ui.text import safe, size, t
 
 PAGES = {  # in lecture order
@@ -43,12 +43,22 @@ def setup(page: str, *, sizes: bool = True, mend: Callable[[], list[state.Note]]
     notes = state.read(page) + model.mend() + mend()
     st.html(STYLE)
     compute.warm_up()
-    tour.bar(page, PAGES)
+    _bar(page)
     with st.sidebar:
         _navigation()
         if sizes:
             model.size_controls()
     _say(notes, page)
+
+
+def _bar(page: str) -> None:
+    """What stands above the title: the bar of lecture mode, or that of the tour."""
+    st.session_state.update(places={}, stepping=False)
+    stop = tour.here(page)
+    if lecture.on():
+        lecture.bar(page, stop, PAGES)
+    elif stop:
+        tour.bar(stop, PAGES)
 
 
 def _navigation() -> None:
@@ -66,6 +76,7 @@ def _navigation() -> None:
     for name, file in PAGES.items():
         st.page_link(file, label=t(f"{name}.link"), query_params=state.query())
     tour.start_button(PAGES)
+    lecture.button()
 
 
 def _say(notes: list[state.Note], page: str) -> None:
@@ -113,6 +124,7 @@ def download(table: Callable[[], pd.DataFrame], file: str) -> None:
 
 def footer(page: str) -> None:
     """The row of quiet buttons: reset all, reset this page, copy link."""
+    lecture.keys(PAGES)
     st.divider()
     everything, here, link = st.columns(3)
     everything.button(t("common.reset_all"), on_click=state.reset, width="stretch")

@@ -149,6 +149,7 @@ SHARED = {
     "d_rope": Setting(64, whole(0, 256, multiple_of=2)),
     "seed": Setting(0, whole(0, 9999)),
     "stop": Setting(0, whole(0, 99)),  # of the guided tour; 0 is none
+    "lecture": Setting(False, flag),
 }
 SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
 
@@ -264,6 +265,6 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
     },
 }
 
-PERSONAL = ("quiz_choice", "quiz_answers")  # not for a link that goes to somebody else
+PERSONAL = ("quiz_choice", "quiz_answers", "lecture")  # not for a link that goes to somebody else
 
 SETTINGS: dict[str, Setting] = SHARED | {n: s for own in OF_PAGE.values() for n, s in own.items()}

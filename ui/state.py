@@ -5,6 +5,7 @@ draws one, `write` puts what differs from the defaults into the URL.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +70,7 @@ def write() -> None:
 def read(page: str) -> list[Note]:
     """Take over what the URL says if it is not what was last written; notes tell what changed."""
     session, url = st.session_state, st.query_params.to_dict()
+    session.asked = frozenset()
     moved = session.get("page") not in (None, page)
     session.page = page
     settings()
@@ -77,6 +79,7 @@ def read(page: str) -> list[Note]:
         return []
     if url == session.get("seen"):
         return []
+    session.asked = frozenset(url)
     notes = _load(url)
     write()
     return notes
@@ -93,8 +96,25 @@ def _load(url: dict[str, str]) -> list[Note]:
                 value = default(name)
             if not _same(url[name], value):
                 notes.append(Note(name, url[name], value))
+            elif len(given := dict.fromkeys(st.query_params.get_all(name))) > 1:
+                notes.append(Note(name, ", ".join(given), value))
         settings()[name] = value
     return notes
+
+
+def nearest(**possible: object) -> list[Note]:
+    """Bring settings to what is possible beside the others; notes on what a link had asked for."""
+    s, asked = settings(), st.session_state.get("asked", ())
+    wrong = {name: value for name, value in possible.items() if s[name] != value}
+    notes = [Note(name, _text(s[name]), wrong[name]) for name in wrong if name in asked]
+    if wrong:
+        change(**wrong)
+    return notes
+
+
+def at_most(**most: int) -> list[Note]:
+    """Bring settings down to the most that there is; notes as `nearest`."""
+    return nearest(**{name: min(settings()[name], top) for name, top in most.items()})
 
 
 def _same(text: str, value: object) -> bool:
@@ -117,8 +137,8 @@ def control(
 ) -> object:
     """Draw a widget that shows and changes the setting `name`; `then` runs after a change.
 
-    The key holds the language: option labels are translated, and a widget that keeps its key while
-    its labels change is reset.
+    Where the bar of lecture mode has a place for it, it stands there. The key holds the language:
+    option labels are translated, and a widget that keeps its key while its labels change is reset.
     """
     key = f"{name}:{settings()['lang']}"
     st.session_state[key] = settings()[name]
@@ -129,7 +149,8 @@ def control(
             then()
         write()
 
-    return widget(label, *args, key=key, on_change=keep, **options)
+    with st.session_state.get("places", {}).get(name) or nullcontext():
+        return widget(label, *args, key=key, on_change=keep, **options)
 
 
 def change(**values: object) -> None:
@@ -141,18 +162,23 @@ def change(**values: object) -> None:
 def reset(page: str | None = None, *, sizes: bool = False) -> None:
     """Back to the defaults: those of one page, with `sizes` the shared ones too, or of all pages.
 
-    The language stays.
+    The language stays, and so does lecture mode.
     """
     names = list(SETTINGS if page is None else OF_PAGE[page])
     if sizes:
         names += [name for name in SHARED if name not in names]
     if "preset" in names:  # first: the others' defaults follow it
         settings()["preset"] = SETTINGS["preset"].default
-    change(**{name: default(name) for name in names if name != "lang"})
+    change(**{name: default(name) for name in names if name not in ("lang", "lecture")})
 
 
 def go(page: str, **values: object) -> None:
-    """Open a page with a state of its own; the page frame does it at the next run."""
+    """Open a page with a state of its own; the page frame does it at the next run.
+
+    Lecture mode goes along.
+    """
+    if settings()["lecture"]:
+        values |= {"lecture": True}
     st.session_state.go = (page, {name: _text(value) for name, value in values.items()})
 
 

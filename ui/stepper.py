@@ -111,19 +111,10 @@ def _variant() -> str:
 
 def mend() -> list[state.Note]:
     """Bring a step or cell beyond the end to the last one; a note for each that was."""
-    s, notes = state.settings(), []
     steps = worked_example.steps(_variant())
-
-    def at_most(name: str, last: int) -> None:
-        if s[name] > last:
-            notes.append(state.Note(name, str(s[name]), last))
-            state.change(**{name: last})
-
-    at_most("we_step", len(steps))
-    rows, columns = steps[s["we_step"] - 1].result.shape
-    at_most("we_row", rows)
-    at_most("we_column", columns)
-    return notes
+    notes = state.at_most(we_step=len(steps))
+    rows, columns = steps[state.settings()["we_step"] - 1].result.shape
+    return notes + state.at_most(we_row=rows, we_column=columns)
 
 
 def scene() -> Scene:
@@ -177,7 +168,8 @@ def listen(here: Scene) -> None:
     """Clicks on cells of the result, and the keys of a clicker."""
 
     def on_step(change: int) -> None:
-        _step_to(min(len(here.steps), max(1, here.place + 1 + change)))
+        step = state.settings()["we_step"] + change
+        _step_to(min(len(here.steps), max(1, step)))
 
     def on_cell() -> None:
         row, column = map(int, st.session_state["we_clicks"]["cell"].split(","))

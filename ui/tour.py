@@ -50,23 +50,35 @@ def start_button(pages: dict[str, str]) -> None:
     st.button(label, icon=":material/tour:", on_click=go, args=(1, pages), width="stretch")
 
 
-def bar(page: str, pages: dict[str, str]) -> None:
-    """What to say here, and the way on, by clicker too; nothing outside the tour.
+def here(page: str) -> int:
+    """The number of the stop that is shown, 0 outside the tour.
 
     A reader who goes to another page by the navigation leaves the tour.
     """
     number = state.settings()["stop"]
-    if number == 0:
-        return
-    if number > len(stops()) or stops()[number - 1].page != page:
+    if number and (number > len(stops()) or stops()[number - 1].page != page):
         state.change(stop=0)
-        return
-    stop = stops()[number - 1]
-    bridge.listen(bridge.TOUR, on_step=lambda step: go(max(1, number + step), pages))
+        return 0
+    return number
+
+
+def sentence(number: int) -> str:
+    """What to say at a stop."""
+    return stops()[number - 1].say[state.settings()["lang"]]
+
+
+def listen(pages: dict[str, str]) -> None:
+    """A clicker's keys go through the stops."""
+    bridge.listen(bridge.TOUR, on_step=lambda by: go(max(1, state.settings()["stop"] + by), pages))
+
+
+def bar(number: int, pages: dict[str, str]) -> None:
+    """What to say at this stop, and the way on, by clicker too."""
+    listen(pages)
     with st.container(border=True, key="tour_bar"):
         words, buttons = st.columns([3, 1], vertical_alignment="center")
         place = t("tour.place", number=number, count=len(stops()))
-        words.markdown(f"**{place}** {stop.say[state.settings()['lang']]}")
+        words.markdown(f"**{place}** {sentence(number)}")
         ways = (
             ("previous", "chevron_left", number - 1, number == 1),
             ("next", "chevron_right", number + 1, number == len(stops())),
