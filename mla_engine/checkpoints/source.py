@@ -205,12 +205,16 @@ def _inner(name: str) -> str:
     return name
 
 
-def open_checkpoint(source: str | Path, revision: str | None = None) -> Checkpoint:
+def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None) -> Checkpoint:
     """The checkpoint in a local folder, or in the Hub repository "owner/name" at a revision.
+
+    One that is open already is returned as it is.
 
     Raises:
         CheckpointError: nothing of that name, no access, or no model in safetensors files.
     """
+    if isinstance(source, Checkpoint):
+        return source
     folder = Path(source).expanduser()
     if folder.is_dir():
         if revision:
