@@ -244,7 +244,8 @@ class LatentConfig:
     `d_latent_q` None projects the queries straight from h (V2-Lite). `bias` is on W_DQ, W_DKV,
     W_KR and W_O. `q_latent_scale` multiplies q_C and q_R, `kv_latent_scale` c_KV after its norm
     and before caching (LongCat). With d_rope = 0 `rope` is ignored; with rope None and d_rope > 0
-    the shared part exists and is not rotated (Kimi-Linear).
+    the shared part exists and is not rotated (Kimi-Linear). Positions from `position_limit` on are
+    refused: there the model does what this layer does not (Mistral 4 raises its softmax scale).
 
     Raises:
         ValueError: a size, a number or a combination that no layer can have, with the fix.
@@ -264,6 +265,7 @@ class LatentConfig:
     q_latent_scale: float = 1.0
     kv_latent_scale: float = 1.0
     bias: bool = False
+    position_limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.d_value is None:
@@ -272,6 +274,8 @@ class LatentConfig:
         checks.whole("d_rope", self.d_rope, least=0)
         if self.d_latent_q is not None:
             checks.whole("d_latent_q", self.d_latent_q)
+        if self.position_limit is not None:
+            checks.whole("position_limit", self.position_limit, most=2**40)
         checks.flag("latent_norm", self.latent_norm)
         for name in ("q_latent_scale", "kv_latent_scale"):
             checks.positive(name, getattr(self, name))

@@ -1,8 +1,9 @@
 """What every attention layer does around its formulas: heads, arguments, the memory budget."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -71,6 +72,35 @@ class AttentionLayer(nn.Module, ABC):
             what = f"{type(self).__name__} of {len(self.heads)} heads ({config.n_heads} in all)"
             budget.require(needed, what, CONSTRUCTION_TIP)
         self._build(Weights(seed, dtype, self.device))
+
+    @classmethod
+    def of_weights(
+        cls,
+        config: GroupedConfig | LatentConfig,
+        weights: Mapping[str, Tensor],
+        heads: Iterable[int] | None = None,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> Self:
+        """The layer of `heads` with given weights, by the names of its parameters; none is drawn.
+
+        Raises:
+            ValueError: as the constructor; a weight that is missing, too many or of another shape.
+        """
+        layer = cls(config, heads=heads, dtype=dtype, device="meta")
+        shapes = {name: list(p.shape) for name, p in layer.named_parameters()}
+        given = {name: list(weight.shape) for name, weight in weights.items()}
+        for name in shapes | given:
+            if shapes.get(name) != given.get(name):
+                raise ValueError(
+                    f"{name} must have the shape {shapes.get(name, 'of nothing: leave it out')}, "
+                    f"and has {given.get(name, 'none: give it')}"
+                )
+        layer.device = _usable(device)
+        for name, weight in weights.items():
+            placed = weight.detach().to(layer.device, dtype)
+            setattr(layer, name, nn.Parameter(placed, requires_grad=False))
+        return layer
 
     @abstractmethod
     def _build(self, weights: Weights) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor, einsum
 from mla_engine import checks
 from mla_engine.absorption import AbsorbedMatrices
 from mla_engine.cache import KVCache, LatentCache
-from mla_engine.layer import position_numbers, query_rows
+from mla_engine.layer import query_rows
 from mla_engine.ops import causal_mask, softmax
 from mla_engine.projections import HeadWeights, LatentProjections, Latents, Queries
 from mla_engine.rope import per_head
@@ -69,7 +69,7 @@ class MultiHeadLatentAttention(LatentProjections):
             ValueError, MemoryBudgetError: as `forward`.
         """
         self._check_hidden(h)
-        return self._run("_compressed", h, position_numbers(positions, h))
+        return self._run("_compressed", h, self._positions(positions, h))
 
     def decode(
         self,
@@ -103,7 +103,7 @@ class MultiHeadLatentAttention(LatentProjections):
         if in_full and form == "absorbed":
             raise ValueError("form 'absorbed' needs the latents: give a LatentCache, not a KVCache")
         self._check_cache(cache, h_next, n_kv_heads=len(self.heads) if in_full else None)
-        positions = position_numbers(positions, h_next, start=cache.length)
+        positions = self._positions(positions, h_next, start=cache.length)
         if in_full:
             return self._run("_decode_in_full", h_next, cache, positions)
         return self._run("_decode_latent", form, h_next, cache, positions)
@@ -130,7 +130,7 @@ class MultiHeadLatentAttention(LatentProjections):
         if latents is not None:
             positions = self._check_latents(latents, h, positions)
         rows = query_rows(queries, h.shape[1])
-        positions = position_numbers(positions, h)
+        positions = self._positions(positions, h)
         return self._run("_prefill", form, h, positions, self._local(heads), rows, latents)
 
     def _check_latents(
@@ -145,7 +145,7 @@ class MultiHeadLatentAttention(LatentProjections):
             )
         if positions is None or latents.positions is None:
             return latents.positions if positions is None else positions
-        given = position_numbers(positions, h)
+        given = self._positions(positions, h)
         if (given != latents.positions).any():
             raise ValueError(
                 f"positions ({given.tolist()!r:.60}) are not those of the latents "

@@ -1,11 +1,12 @@
 """What the two forms of MLA share: the weights, and everything up to queries and latents."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from torch import Tensor, einsum
 
 from mla_engine.config import LatentConfig
-from mla_engine.layer import AttentionLayer
+from mla_engine.layer import AttentionLayer, position_numbers
 from mla_engine.ops import rms_norm
 from mla_engine.rope import Turn, rotate, rotation
 from mla_engine.weights import Weights
@@ -78,6 +79,19 @@ class LatentProjections(AttentionLayer):
             self.b_O = shared("b_O", c.d_model, fan_in=d_out)
             self.b_DQ = shared("b_DQ", c.d_latent_q, fan_in=c.d_model) if c.d_latent_q else None
             self.b_KR = shared("b_KR", c.d_rope, fan_in=c.d_model) if c.d_rope else None
+
+    def _positions(
+        self, positions: Tensor | Sequence[int] | None, h: Tensor, start: int = 0
+    ) -> Tensor:
+        """`position_numbers`, none of them at or beyond the configuration's limit."""
+        numbers = position_numbers(positions, h, start)
+        limit = self.config.position_limit
+        if limit is not None and numbers.max() >= limit:
+            raise ValueError(
+                f"positions reach {int(numbers.max())}, but from position_limit ({limit}) on the "
+                "model does what this layer does not: give earlier positions"
+            )
+        return numbers
 
     def _queries(self, h: Tensor, turn: Turn | None, weights: HeadWeights) -> Queries:
         scale = self.config.q_latent_scale

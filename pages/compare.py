@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from ui import compare_charts, compare_words, page
+from ui import compare, compare_charts, compare_words, page
 from ui.text import t
 
-page.setup("compare")
+page.setup("compare", mend=compare.mend)
 found, refusals = compare_words.both()
 if refusals:
     page.title(t("compare.title_refused"), t("compare.look_flow"))

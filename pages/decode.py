@@ -8,7 +8,7 @@ from ui import decode_words as words
 from ui.compute_page_words import assumed
 from ui.text import t
 
-page.setup("decode")
+page.setup("decode", mend=decode.mend)
 try:
     shown, error = decode.scene(), None
 except ValueError as refusal:

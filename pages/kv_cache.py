@@ -6,7 +6,7 @@ from mla_engine import PRESETS
 from ui import kv, kv_controls, kv_views, kv_words, page, state
 from ui.text import t
 
-page.setup("kv_cache", sizes=False)
+page.setup("kv_cache", sizes=False, mend=kv.mend)
 code, scenes = state.settings()["kv_view"], kv.scenes()
 view = kv_views.VIEWS[code]
 try:

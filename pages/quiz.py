@@ -7,7 +7,7 @@ import streamlit as st
 from ui import bridge, claims_links, page, quiz, quiz_charts, quiz_words, state
 from ui.text import t
 
-page.setup("quiz", sizes=False)
+page.setup("quiz", sizes=False, mend=quiz.mend)
 shown = quiz.present(st.empty())
 question, predicted = shown.question, shown.answer
 bridge.listen("quiz_keys", on_step=partial(quiz.step, shown))

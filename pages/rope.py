@@ -7,7 +7,7 @@ from ui.text import t
 
 PAGE = "rope"
 
-page.setup(PAGE)
+page.setup(PAGE, mend=rope.mend)
 topic = state.settings()["rope_topic"]
 rope_controls.listen(topic)
 try:

@@ -123,15 +123,19 @@ def block(matrix: Matrix) -> Block:
     return Block(label, matrix.rows, matrix.columns, SYMBOLS[matrix.code].role)
 
 
+def mend() -> list[state.Note]:
+    """Bring the head to the nearest that there is."""
+    return state.at_most(ab_head=state.settings()["n_heads"] - 1)
+
+
 def view() -> View:
-    """What the present settings show.
+    """What the present settings show, once `mend` has brought them within what there is.
 
     Raises:
         ValueError: sizes that no layer can have, in the engine's words.
     """
     s = state.settings()
     config = model.config("mla")
-    s["ab_head"] = min(s["ab_head"], config.n_heads - 1)
     words = words_of(t("attention_maps.example"))
     return View(
         config=config,

@@ -189,6 +189,14 @@ def flops(amount: float) -> str:
     return f"{digits(amount)} FLOP"
 
 
+def mend() -> list[state.Note]:
+    """Bring the head to the last one of the side that has more."""
+    s = state.settings()
+    keys = [s[name] for name in SIDES.values()]
+    heads = [s["n_heads"] if k == SHARED_SIZES else model.sizes_of(k)["n_heads"] for k in keys]
+    return state.at_most(vs_head=max(heads) - 1)
+
+
 def head_of(one: Side) -> int:
     """The chosen head, or the side's last."""
     return min(state.settings()["vs_head"], one.config.n_heads - 1)

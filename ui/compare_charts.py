@@ -158,7 +158,6 @@ def _map_controls(a: Side, b: Side) -> None:
     )
     most = max(one.config.n_heads for one in (a, b)) - 1
     if most:
-        state.settings()["vs_head"] = min(state.settings()["vs_head"], most)
         state.control(st.slider, t("compare.head"), "vs_head", 0, most)
     maps_controls.text_controls()
     st.caption(t("compare.random"))

@@ -84,19 +84,25 @@ def head_counts() -> list[int]:
     return [n for n in sorted(possible) if n == 1 or min(n * width, d_model) <= MOST_SIDE]
 
 
+def mend() -> list[state.Note]:
+    """Bring heads and latent to the nearest that the sizes allow."""
+    s = state.settings()
+    heads = max(n for n in head_counts() if n <= max(1, s["cmp_heads"]))
+    notes = state.nearest(cmp_heads=heads)
+    return notes + state.at_most(cmp_rank=heads * (s["d_head"] + s["d_value"]))
+
+
 def view() -> View:
-    """What the present settings show.
+    """What the present settings show, once `mend` has brought them within what there is.
 
     Raises:
         ValueError: sizes that no layer can have, in the engine's words.
     """
     s = state.settings()
     config = model.config("mha")
-    s["cmp_heads"] = max(n for n in head_counts() if n <= max(1, s["cmp_heads"]))
     heads = tuple(range(s["cmp_heads"]))
     decay = s["cmp_decay"] if s["cmp_weights"] == "spectrum" else None
     source = run.Source(config, s["seed"], heads, decay)
-    s["cmp_rank"] = min(s["cmp_rank"], source.full)
     return View(source, words_of(t("attention_maps.example")), s["cmp_rank"])
 
 

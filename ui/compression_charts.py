@@ -14,6 +14,7 @@ from ui.compression import (
     ERRORS,
     View,
     head_counts,
+    mend,
     percent,
     query_table,
     query_ways,
@@ -46,7 +47,8 @@ def controls() -> None:
             st.select_slider,
             t("compression.heads", heads=count(s["n_heads"])),
             "cmp_heads",
-            sorted({*options, s["cmp_heads"]}),
+            options,
+            then=mend,
         )
     state.control(
         st.segmented_control,

@@ -9,7 +9,7 @@ from mla_engine.costs import Cost
 from ui import compute_page
 from ui.compute_page_measure import Way
 from ui.decode_run import ROOM, WIDTH, Step
-from ui.state import settings
+from ui.state import Note, at_most, settings
 
 PROMPTS = tuple(2**n for n in range(11))
 AUTOMATIC_ELEMENTS = 5 * 2**20  # weights of MHA that are drawn in a moment
@@ -68,15 +68,20 @@ class Scene:
         return self.cost(code).total_flops // 2
 
 
+def mend() -> list[Note]:
+    """Bring the heads that are run to those there are."""
+    return at_most(dec_heads=settings()["n_heads"])
+
+
 def scene() -> Scene:
-    """The scene of the present settings.
+    """The scene of the present settings, once `mend` has brought them within what there is.
 
     Raises:
         ValueError: sizes that no layer can have.
     """
     s, ways = settings(), compute_page.ways(decoding=True)
     config = ways["mha"].config
-    heads = min(s["dec_heads"] or config.n_heads, config.n_heads)
+    heads = s["dec_heads"] or config.n_heads
     while not s["dec_heads"] and heads > 1 and _weights(config, heads) > AUTOMATIC_ELEMENTS:
         heads = (heads + 1) // 2
     return Scene(ways, s["dec_prompt"], s["dec_step"], heads)

@@ -4,7 +4,7 @@ MHA, GQA and MQA get the model's own heads. MLA is the model's own where it has 
 in DeepSeek-V2's proportions: d_c = 4 d_h and d_R = d_h / 2.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from mla_engine import PRESETS, GroupedConfig, KVCache, LatentCache, LatentConfi
 from mla_engine.presets import Preset
 from ui.compute import queue
 from ui.model import divisors
-from ui.state import settings
+from ui.state import Note, at_most, nearest, settings
 from ui.text import t
 
 Config = GroupedConfig | LatentConfig
@@ -128,6 +128,25 @@ def filled(config: Config, dtype: torch.dtype, tokens: int) -> KVCache | LatentC
     heads = config.n_kv_heads
     empty = KVCache.empty(config, dtype=dtype)
     return empty.append(rows(heads, config.d_head), rows(heads, config.d_value))
+
+
+def mend() -> list[Note]:
+    """Bring KV heads, layers and GPUs to what at least one of the two models can have."""
+    heads = max(scene.preset.config.n_heads for scene in scenes())
+    groups = max(n for n in kv_heads() if n <= settings()["kv_groups"])
+    notes = nearest(kv_groups=groups) + at_most(kv_layers=most_caches())
+    return notes + at_most(kv_ranks=1 << heads.bit_length() - 1)
+
+
+def most_caches() -> int:
+    """Caches of the model that has more of them."""
+    return max(replace(scene, layers=0).n_caches for scene in scenes())
+
+
+def kv_heads() -> list[int]:
+    """Numbers of KV heads that the heads of one of the two models can share."""
+    heads = [scene.preset.config.n_heads for scene in scenes()]
+    return sorted({n for all_heads in heads for n in divisors(all_heads)})
 
 
 def scenes() -> tuple[Scene, Scene]:

@@ -36,7 +36,7 @@ def _context() -> None:
 
 
 def _groups() -> None:
-    state.control(st.slider, t("kv_cache.groups"), "kv_groups", 1, 128)
+    state.control(st.select_slider, t("kv_cache.groups"), "kv_groups", kv.kv_heads())
 
 
 def _layers() -> None:
@@ -44,7 +44,7 @@ def _layers() -> None:
         st.select_slider,
         t("kv_cache.layers"),
         "kv_layers",
-        range(127),
+        range(kv.most_caches() + 1),
         format_func=lambda n: count(n) if n else t("kv_cache.all_layers"),
     )
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 
 from ui import maps_terms, model, state
 from ui.maps_run import Run, block_of_heads, run
@@ -104,18 +103,9 @@ def percent(share: float) -> str:
 
 
 def mend() -> list[state.Note]:
-    """Bring head, query and key to the nearest that there are; notes on what a link asked for."""
-    s, last = state.settings(), len(words()) - 1
-    most = {"map_head": s["n_heads"] - 1, "map_query": last, "map_key": last}
-    beyond = {name: s[name] for name in most if s[name] > most[name]}
-    notes = [
-        state.Note(name, str(value), most[name])
-        for name, value in beyond.items()
-        if name in st.query_params
-    ]
-    if beyond:
-        state.change(**{name: most[name] for name in beyond})
-    return notes
+    """Bring heads, query and key to the nearest that there are; notes on what a link asked for."""
+    heads, last = state.settings()["n_heads"], len(words()) - 1
+    return state.at_most(map_head=heads - 1, map_run=heads, map_query=last, map_key=last)
 
 
 def view() -> View:

@@ -1,6 +1,6 @@
 """From the shared settings to a configuration of the engine, and from a preset to settings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -100,15 +100,26 @@ def not_modelled(key: str) -> str:
 
 
 def mend() -> list[state.Note]:
-    """Bring n_kv_heads to the nearest divisor of n_heads; a note if a link asked for another."""
+    """Bring sizes that depend on others to the nearest that can be; notes as `state.nearest`."""
     s = state.settings()
-    wanted = s["n_kv_heads"]
-    nearest = min(divisors(s["n_heads"]), key=lambda g: abs(g - wanted))
-    if nearest == wanted:
-        return []
-    asked = "n_kv_heads" in st.query_params
-    state.change(n_kv_heads=nearest)
-    return [state.Note("n_kv_heads", str(wanted), nearest)] if asked else []
+    names = ("n_kv_heads", "d_rope") if _rotary_widths() else ("n_kv_heads",)
+    return state.nearest(
+        **{name: min(_ladder(name), key=lambda n, near=s[name]: abs(n - near)) for name in names}
+    )
+
+
+def _rotary_widths() -> tuple[int, ...]:
+    """The widths that the preset's rotation was made for; empty if any will do."""
+    rope = base().rope
+    factors = getattr(rope and rope.scaling, "short_factor", ())
+    return (0, 2 * len(factors)) if factors and isinstance(base(), LatentConfig) else ()
+
+
+def _ladder(name: str) -> Sequence[int]:
+    """The steps of a size's slider."""
+    if name == "n_kv_heads":
+        return divisors(state.settings()["n_heads"])
+    return (name == "d_rope" and _rotary_widths()) or LADDERS[name]
 
 
 def size_controls() -> None:
@@ -127,7 +138,7 @@ def size_controls() -> None:
     if s["preset"] != SMALL and PRESETS[s["preset"]].not_modelled:
         st.caption(not_modelled(s["preset"]))
     for name in _sizes_in_use():
-        options = divisors(s["n_heads"]) if name == "n_kv_heads" else LADDERS[name]
+        options = _ladder(name)
         if len(options) > 1:
             values = sorted({*options, s[name]})
             state.control(st.select_slider, t(f"common.{name}"), name, values, then=mend)

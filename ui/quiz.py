@@ -58,8 +58,24 @@ class Round:
         return self.marks.count("right")
 
 
+def mend() -> list[state.Note]:
+    """Bring number, prediction and answers to what the set has."""
+    s = state.settings()
+    kinds = quiz.order(s["quiz_seed"])[: s["quiz_count"]]
+    notes = state.at_most(quiz_number=len(kinds))
+    if s["quiz_choice"] is not None:
+        choices = asked(s["quiz_seed"], kinds[s["quiz_number"] - 1]).choices
+        possible = s["quiz_choice"] if s["quiz_choice"] < len(choices) else None
+        notes += state.nearest(quiz_choice=possible)
+    marks = [
+        mark if mark == OPEN or int(mark) < len(asked(s["quiz_seed"], kind).choices) else OPEN
+        for mark, kind in zip(s["quiz_answers"], kinds, strict=False)
+    ]
+    return notes + state.nearest(quiz_answers="".join(marks).rstrip(OPEN))
+
+
 def present(place: DeltaGenerator) -> Round:
-    """The round of the settings; a bar at `place` while its answers are computed."""
+    """The round of the mended settings; a bar at `place` while its answers are computed."""
     s = state.settings()
     kinds = quiz.order(s["quiz_seed"])[: s["quiz_count"]]
     started, questions = monotonic(), []
@@ -70,23 +86,8 @@ def present(place: DeltaGenerator) -> Round:
         questions.append(asked(s["quiz_seed"], kind))
     place.empty()
     given = s["quiz_answers"].ljust(len(kinds), OPEN)
-    answers = tuple(
-        int(mark) if mark != OPEN and int(mark) < len(q.choices) else None
-        for q, mark in zip(questions, given, strict=False)
-    )
-    shown = Round(tuple(questions), answers, min(s["quiz_number"], len(kinds)) - 1)
-    _mend(shown)
-    return shown
-
-
-def _mend(shown: Round) -> None:
-    """Bring a link's number and prediction to what this set has; a wrong number is said."""
-    s, number = state.settings(), shown.place + 1
-    if s["quiz_number"] > number:
-        st.warning(t("quiz.no_such_number", given=s["quiz_number"], used=number))
-        state.change(quiz_number=number)
-    if s["quiz_choice"] is not None and s["quiz_choice"] >= len(shown.question.choices):
-        state.change(quiz_choice=None)
+    answers = tuple(None if mark == OPEN else int(mark) for mark in given)
+    return Round(tuple(questions), answers, s["quiz_number"] - 1)
 
 
 def reveal(shown: Round) -> None:

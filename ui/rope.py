@@ -81,8 +81,14 @@ class Frequencies:
     band: tuple[float, float] | None  # the pairs of YaRN's ramp
 
 
+def mend() -> list[state.Note]:
+    """Bring head and pair to the nearest that there are."""
+    s = state.settings()
+    return state.at_most(rope_head=s["n_heads"] - 1, rope_pair=max(0, s["d_rope"] // 2 - 1))
+
+
 def head() -> Head:
-    """What the present settings stand for; settings beyond its sizes come down to them.
+    """What the present settings stand for, once `mend` has brought them within what there is.
 
     Raises:
         ValueError: sizes that no layer can have, or no rotary part.
@@ -91,8 +97,6 @@ def head() -> Head:
     config = model.config(None if s["variant"].startswith("mla") else "mla")
     if not config.d_rope:
         raise ValueError(t("rope.no_width"))
-    s["rope_head"] = min(s["rope_head"], config.n_heads - 1)
-    s["rope_pair"] = min(s["rope_pair"], config.d_rope // 2 - 1)
     if config.rope is None:
         config = replace(config, rope=RopeConfig())
     words = words_of(t("attention_maps.example"))

@@ -129,13 +129,16 @@ def test_large_models_run_one_head_and_a_side_with_fewer_shows_its_last(opened):
     assert "head 7 of B: Gemma-2B" in alts[1]
 
 
-def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened):
-    sizes = {"d_model": "2560", "n_heads": "40", "d_head": "64", "d_value": "64"}
-    at = opened(PAGE, preset="minicpm3-4b", **sizes, d_rope="2", vs_left="kimi-k2")
-    assert not at.error  # A is Kimi-K2, and MHA has no narrow rotation
-    at = opened(PAGE, preset="minicpm3-4b", **sizes, d_rope="2")
+def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise ValueError("these sizes cannot be")
+
+    monkeypatch.setattr("ui.model.config", refuse)
+    at = opened(PAGE, vs_left="kimi-k2", vs_right="kimi-k2")
+    assert not at.error  # neither side has the sidebar's sizes
+    at = opened(PAGE, vs_right="kimi-k2")
     assert "cannot be built" in at.title[0].value
-    assert "has 1 pairs but short" in at.error[0].value
+    assert "these sizes cannot be" in at.error[0].value
     control(at, "vs_left").set_value("kimi-k2").run()
     assert not at.error
     assert "A: Kimi-K2" in at.title[0].value

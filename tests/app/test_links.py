@@ -1,0 +1,114 @@
+"""Links that contradict themselves: the nearest valid state, and one line that says so."""
+
+import html
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ui.page import PAGES
+from ui.settings import OF_PAGE, SETTINGS
+
+Opened = Callable[..., AppTest]
+SMALL = {"preset": "small"}  # 4 heads of 16, values of 16, rotary width 8
+
+# Page, link, setting, what the line says was given, what the page goes on with.
+CONTRADICTIONS = [
+    ("overview", {"n_heads": "12", "n_kv_heads": "5"}, "n_kv_heads", "5", 4),
+    ("overview", {"d_rope": "63"}, "d_rope", "63", 62),
+    ("overview", {"d_head": "7"}, "d_head", "7", 6),
+    ("overview", {"preset": "minicpm3-4b", "d_rope": "64"}, "d_rope", "64", 32),
+    ("overview", {"preset": "minicpm3-4b", "d_rope": "2"}, "d_rope", "2", 0),
+    ("overview", {"n_heads": ["4", "8"]}, "n_heads", "4, 8", 8),
+    ("worked_example", {"we_step": "99"}, "we_step", "99", 22),
+    ("worked_example", {"we_step": "1", "we_row": "9"}, "we_row", "9", 2),
+    ("worked_example", {"we_step": "1", "we_column": "9"}, "we_column", "9", 1),
+    ("attention_maps", SMALL | {"map_head": "9"}, "map_head", "9", 3),
+    ("attention_maps", SMALL | {"map_run": "64"}, "map_run", "64", 4),
+    ("attention_maps", SMALL | {"map_text": "a b c", "map_query": "8"}, "map_query", "8", 2),
+    ("attention_maps", SMALL | {"map_text": "a b c", "map_key": "3"}, "map_key", "3", 2),
+    ("rope", SMALL | {"rope_head": "4"}, "rope_head", "4", 3),
+    ("rope", SMALL | {"rope_pair": "31"}, "rope_pair", "31", 3),
+    ("absorption", SMALL | {"ab_head": "127"}, "ab_head", "127", 3),
+    ("absorption", SMALL | {"ab_context": "5000"}, "ab_context", "5000", 4096),
+    ("compression", SMALL | {"cmp_rank": "129"}, "cmp_rank", "129", 128),
+    ("compression", SMALL | {"cmp_heads": "2", "cmp_rank": "128"}, "cmp_rank", "128", 64),
+    ("compression", SMALL | {"cmp_heads": "8"}, "cmp_heads", "8", 4),
+    ("compression", SMALL | {"cmp_heads": "3"}, "cmp_heads", "3", 2),
+    ("decode", SMALL | {"dec_heads": "64"}, "dec_heads", "64", 4),
+    ("compute", SMALL | {"cost_batch": "33"}, "cost_batch", "33", 32),
+    ("kv_cache", {"kv_groups": "7"}, "kv_groups", "7", 4),
+    ("kv_cache", {"kv_right": "deepseek-v3", "kv_layers": "62"}, "kv_layers", "62", 61),
+    (
+        "kv_cache",
+        {"kv_left": "gemma-2b", "kv_right": "gemma-2b", "kv_ranks": "16"},
+        "kv_ranks",
+        "16",
+        8,
+    ),
+    ("compare", SMALL | {"vs_head": "5"}, "vs_head", "5", 3),
+    ("compare", {"vs_left": "gemma-2b", "vs_right": "small", "vs_head": "8"}, "vs_head", "8", 7),
+    ("quiz", {"quiz_count": "2", "quiz_number": "9"}, "quiz_number", "9", 2),
+    ("quiz", {"quiz_count": "2", "quiz_answers": "0044"}, "quiz_answers", "0044", "00"),
+    ("claims", {"claims_verdict": "maybe"}, "claims_verdict", "maybe", "all"),
+    ("notation", {"notation_of": "none"}, "notation_of", "none", "all"),
+]
+
+GARBAGE = {
+    "huge": "9" * 5000,
+    "word": "x" * 5000,
+    "nan": "NaN",
+    "infinite": "-inf",
+    "minus zero": "-0",
+    "exponent": "1e9",
+    "full-width": "\uff11\uff12",
+    "half": "\u00bd",
+    "markup": "<script>alert(1)</script>",
+    "percent": "%zz%00%",
+    "replaced": "\ufffd\ufffd",
+    "control": "\x00\x1b[2J",
+    "braces": "{0}{name}",
+    "empty": "",
+}
+
+
+def line(at: AppTest) -> str:
+    """The one line about a link."""
+    assert len(at.warning) == 1
+    return html.unescape(at.warning[0].value)
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "name", "given", "used"),
+    CONTRADICTIONS,
+    ids=[f"{page}-{name}-{given}" for page, _, name, given, _ in CONTRADICTIONS],
+)
+def test_a_contradiction_opens_with_the_nearest_state_and_says_so(
+    opened: Opened, page: str, link: dict, name: str, given: str, used: object
+) -> None:
+    at = opened(PAGES[page], **link)
+    assert line(at) == f"{name}: “{given}” in the link is not possible, {used} is used."
+    assert at.session_state["settings"][name] == used
+    assert not at.error
+    at.run()
+    assert not at.warning, "it is said once"
+
+
+def test_every_page_has_a_contradiction_here() -> None:
+    assert {page for page, *_ in CONTRADICTIONS} == set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("text", GARBAGE.values(), ids=GARBAGE)
+def test_garbage_in_every_setting_is_one_line(opened: Opened, page: str, text: str) -> None:
+    names = [name for name in (*OF_PAGE[page], "n_heads", "d_rope", "seed") if name in SETTINGS]
+    at = opened(PAGES[page], **dict.fromkeys(names, text), bogus=text, lang="en")
+    assert "“bogus” in the link is not a setting" in line(at)
+    assert "<script>" not in at.warning[0].value
+    assert at.title
+
+
+def test_what_no_link_asked_for_is_mended_in_silence(opened: Opened) -> None:
+    at = opened("pages/compression.py", preset="small", cmp_heads="1")  # the default rank is 128
+    assert at.session_state["settings"]["cmp_rank"] == 32
+    assert not at.warning
