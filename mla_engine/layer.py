@@ -92,10 +92,8 @@ class AttentionLayer(nn.Module, ABC):
         given = {name: list(weight.shape) for name, weight in weights.items()}
         for name in shapes | given:
             if shapes.get(name) != given.get(name):
-                raise ValueError(
-                    f"{name} must have the shape {shapes.get(name, 'of nothing: leave it out')}, "
-                    f"and has {given.get(name, 'none: give it')}"
-                )
+                wanted, got = shapes.get(name, "no such weight"), given.get(name, "nothing")
+                raise ValueError(f"{name}: the layer has {wanted}, the weights given {got}")
         layer.device = _usable(device)
         for name, weight in weights.items():
             placed = weight.detach().to(layer.device, dtype)
