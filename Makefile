@@ -5,11 +5,11 @@ PORT ?= 8501
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
-.PHONY: help run test screenshots lint format clean
+.PHONY: help run test demo-model screenshots lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 13
 
 run: .venv/ready  ## start the app, http://localhost:8501 (PORT=... for another)
 	@echo "Starting MLA Explorer on http://localhost:$(PORT)"
@@ -18,6 +18,9 @@ run: .venv/ready  ## start the app, http://localhost:8501 (PORT=... for another)
 test: .venv/ready-to-test  ## run every test, two workers
 	@tests/find_browser.sh
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+
+demo-model: .venv/ready  ## build a small checkpoint with random weights in models/demo
+	@$(BIN)/python -m mla_engine.checkpoints.demo
 
 screenshots: .venv/ready-to-test  ## take the README's pictures, one a page
 	@tests/find_browser.sh

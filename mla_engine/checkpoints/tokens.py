@@ -1,0 +1,165 @@
+"""Text into the tokens that a model sees, by the model's own tokenizer.json.
+
+A tokenizer needs no code of its repository: tokenizer.json holds the vocabulary and every rule.
+Repositories that bring a sentencepiece model or Python code alone are refused.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Encoding, Tokenizer, processors
+
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.source import Checkpoint, open_checkpoint
+
+MOST_CHARACTERS = 20_000
+MOST_TOKENS = 4_096
+SPACE, NEWLINE, TAB = "␣", "↵", "⇥"  # what is invisible, drawn
+_VISIBLE = str.maketrans({" ": SPACE, "▁": SPACE, "\n": NEWLINE, "\t": TAB})
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A text's tokens: their ids, how to draw each, and the characters of the text it covers."""
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]  # (0, 0) for a special token that the text has not
+    special: tuple[bool, ...]  # added by the tokenizer, such as a beginning-of-text token
+
+
+def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None = None) -> Tokens:
+    """The tokens of `text`, with the special tokens that the model's tokenizer adds.
+
+    Spaces, new lines and tabs are drawn as signs. A piece that is only part of a character is drawn
+    as its bytes, as in <0xE4BD>.
+
+    Raises:
+        CheckpointError: an empty text, one over the limits, or no tokenizer.json that can be read.
+    """
+    check_text(text)
+    checkpoint = open_checkpoint(source, revision)
+    path = _file(checkpoint)
+    tokenizer = _load(path, _settings(checkpoint))
+    try:
+        encoding = tokenizer.encode(text)
+    except (TypeError, UnicodeError):
+        raise CheckpointError(
+            "the text holds half a character (a surrogate): leave it out"
+        ) from None
+    if not 1 <= len(encoding.ids) <= MOST_TOKENS:
+        raise CheckpointError(
+            f"the text has {len(encoding.ids):,} tokens: give 1 to {MOST_TOKENS:,}"
+        )
+    return Tokens(
+        ids=tuple(encoding.ids),
+        tokens=_drawn(encoding, tokenizer, path),
+        offsets=tuple(encoding.offsets),
+        special=tuple(map(bool, encoding.special_tokens_mask)),
+    )
+
+
+def check_text(text: str) -> None:
+    """CheckpointError for a text that is empty or has too many characters, before any work."""
+    if not isinstance(text, str) or not text:
+        raise CheckpointError(f"the text ({text!r:.40}) is empty: write at least one word")
+    if len(text) > MOST_CHARACTERS:
+        raise CheckpointError(
+            f"the text has {len(text):,} characters: shorten it to {MOST_CHARACTERS:,}"
+        )
+
+
+def _file(checkpoint: Checkpoint) -> Path:
+    path = checkpoint.file("tokenizer.json")
+    if path is None:
+        found = [name for name in checkpoint.names() if "token" in name or "vocab" in name]
+        instead = f"it has {', '.join(sorted(found)[:6])}" if found else "nor any other tokenizer"
+        raise CheckpointError(
+            f"{checkpoint.name} has no tokenizer.json ({instead}): sentencepiece models and the "
+            "repository's own code are not run; save one with AutoTokenizer(...).save_pretrained"
+        )
+    return path
+
+
+def _settings(checkpoint: Checkpoint) -> dict[str, Any]:
+    path = checkpoint.file("tokenizer_config.json")
+    try:
+        found = {} if path is None else json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"tokenizer_config.json is no JSON: {error!s:.100}") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _load(path: Path, settings: dict[str, Any]) -> Tokenizer:
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing more special
+        raise CheckpointError(f"tokenizer.json cannot be read: {error!s:.120}") from None
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    if {"add_bos_token", "add_eos_token"} & settings.keys():
+        tokenizer.post_processor = _ends(tokenizer, settings)
+    return tokenizer
+
+
+def _ends(tokenizer: Tokenizer, settings: dict[str, Any]) -> processors.TemplateProcessing:
+    """The first and last token that tokenizer_config.json asks for, in the place of others.
+
+    transformers does the same where the configuration has one of the two keys.
+    """
+    names = {}
+    for end in ("bos", "eos"):
+        token = settings.get(f"{end}_token")
+        token = token.get("content") if isinstance(token, dict) else token
+        if settings.get(f"add_{end}_token") and token is not None:
+            if tokenizer.token_to_id(token) is None:
+                raise CheckpointError(f"the vocabulary has no {end}_token ({token!r:.60})")
+            names[end] = token
+    pieces = [*([names["bos"]] if "bos" in names else []), "$A"]
+    pieces += [names["eos"]] if "eos" in names else []
+    return processors.TemplateProcessing(
+        single=pieces,
+        special_tokens=[(name, tokenizer.token_to_id(name)) for name in set(names.values())],
+    )
+
+
+def _drawn(encoding: Encoding, tokenizer: Tokenizer, path: Path) -> tuple[str, ...]:
+    added = {
+        number: token.content for number, token in tokenizer.get_added_tokens_decoder().items()
+    }
+    decoder = json.dumps(json.loads(path.read_bytes()).get("decoder"))
+    in_bytes = '"ByteLevel"' in decoder
+    return tuple(
+        _printable(added[number]) if number in added else _readable(piece, in_bytes=in_bytes)
+        for number, piece in zip(encoding.ids, encoding.tokens, strict=True)
+    )
+
+
+def _readable(piece: str, *, in_bytes: bool) -> str:
+    """A vocabulary's piece as text; a byte-level one writes each byte as one character."""
+    if in_bytes and all(character in _BYTES for character in piece):
+        data = bytes(_BYTES[character] for character in piece)
+        try:
+            piece = data.decode()
+        except UnicodeDecodeError:
+            return f"<0x{data.hex().upper()}>"
+    return _printable(piece.translate(_VISIBLE))
+
+
+def _printable(piece: str) -> str:
+    """Without characters that are invisible or change the direction of what follows."""
+    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in piece)
+
+
+def _byte_characters() -> dict[str, int]:
+    """GPT-2's alphabet: printable Latin-1 bytes stand for themselves, the others follow 0xFF."""
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(0x100) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {
+        chr(0x100 + n): byte for n, byte in enumerate(others)
+    }
+
+
+_BYTES = _byte_characters()
