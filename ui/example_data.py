@@ -14,28 +14,18 @@ from ui.stepper import Scene
 from ui.text import safe, t
 
 
-class Kept(str):
-    """A good matrix's text that stays in use while the entry `typed` cannot be read.
-
-    It stands among the settings, so that a reset drops the entry with the matrix.
-    """
-
-    typed: str
-
-
 def input_box(name: str) -> None:
     """A text box for one matrix: the last good one stays while an entry cannot be read."""
     setting, key = f"we_{name}", f"we_{name}:{state.settings()['lang']}"
     original = worked_example.format_matrix(worked_example.default(name))
     good = state.settings()[setting]
-    shown = good.typed if isinstance(good, Kept) else good or original
+    shown = good.typed if isinstance(good, state.Kept) else good or original
     st.session_state[key] = shown
 
     def keep() -> None:
         text = st.session_state[key]
         if _refusal(name, text):
-            kept = Kept(good)
-            kept.typed = text
+            kept = state.Kept.beside(good, text)
         else:
             canonical = worked_example.format_matrix(worked_example.read(name, text))
             kept = "" if canonical == original else canonical

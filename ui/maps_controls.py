@@ -1,7 +1,6 @@
 """The controls of the attention maps' page, which hold also where nothing could be run."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -28,50 +27,42 @@ def choice(
     widget(label, *args, key=key, on_change=lambda: keep(st.session_state[key]), **options)
 
 
-@dataclass(frozen=True)
-class Refused:
-    """A text beyond the limits, kept in its box as typed while the maps keep `good`."""
-
-    good: str
-    typed: str
-    error: TextError
-
-
 def _keep_text(typed: str) -> None:
     """After an edit: a good text is set, another one stays in the box alone."""
-    try:
-        sentence(typed)
-    except TextError as error:
-        st.session_state.text_refused = Refused(state.settings()["map_text"], typed, error)
+    if _refusal(typed):
+        state.change(map_text=state.Kept.beside(state.settings()["map_text"], typed))
     else:
-        st.session_state.pop("text_refused", None)
         state.change(map_text=typed)
         mend()
 
 
-def _refused() -> Refused | None:
-    """What was refused since the text was last set."""
-    found = st.session_state.get("text_refused")
-    return found if found and found.good == state.settings()["map_text"] else None
+def _refusal(text: str) -> str:
+    """Why the text is beyond the limits; empty if it is not."""
+    try:
+        sentence(text)
+    except TextError as error:
+        values = {name: count(value) for name, value in error.values.items()}
+        return t(f"attention_maps.{error.key}", **values)
+    return ""
 
 
 def text_controls() -> None:
     """The text, or the number of made-up words that stand in for a longer one."""
-    s, refused = state.settings(), _refused()
+    s = state.settings()
+    shown = getattr(s["map_text"], "typed", s["map_text"])
     limits = {"words": count(MAX_WORDS), "characters": count(MAX_CHARACTERS)}
     choice(
         st.text_area,
         t("attention_maps.text", **limits),
         "map_text",
-        refused.typed if refused else s["map_text"],
+        shown,
         placeholder=t("attention_maps.example"),
         height=100,
         disabled=bool(s["map_generated"]),
         keep=_keep_text,
     )
-    if refused and not s["map_generated"]:
-        values = {name: count(value) for name, value in refused.error.values.items()}
-        st.error(t(f"attention_maps.{refused.error.key}", **values))
+    if (reason := _refusal(shown)) and not s["map_generated"]:
+        st.error(reason)
     state.control(
         st.select_slider,
         t("attention_maps.generated"),

@@ -26,6 +26,22 @@ class Note:
     used: object
 
 
+class Kept(str):
+    """A good text that stays in use while what was `typed` in its place is refused.
+
+    It stands among the settings, so that whatever replaces it drops the refused one as well.
+    """
+
+    typed: str
+
+    @classmethod
+    def beside(cls, good: str, typed: str) -> "Kept":
+        """The good text with what is refused."""
+        kept = cls(good)
+        kept.typed = typed
+        return kept
+
+
 def default(name: str) -> object:
     """The default of a setting: of the language the browser's, of a size the preset's."""
     if name in IMPLIED:

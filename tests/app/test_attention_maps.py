@@ -228,6 +228,17 @@ def test_a_text_beyond_the_limit_is_refused_and_the_last_one_stays(opened):
     assert drawn(app, "large").shape == (1, 1)
 
 
+@pytest.mark.parametrize("label", ["Reset this page", "Reset to defaults"])
+@pytest.mark.parametrize("good", ["", "one two"])
+def test_a_reset_empties_the_box_of_a_refused_text(opened, label, good):
+    app = opened(PAGE, **SMALL, map_text=good)
+    app.text_area(key="map_text:en").set_value("word " * 257).run()
+    assert app.error
+    next(button for button in app.button if button.label == label).click().run()
+    assert app.text_area(key="map_text:en").value == ""
+    assert not app.error
+
+
 def test_a_link_with_too_long_a_text_says_so(opened):
     app = opened(PAGE, **SMALL, map_text="x" * 2001)
     assert app.warning
