@@ -1,5 +1,25 @@
-"""The one error of the checkpoint reader."""
+"""The one error of the checkpoint reader, and the interruption that is tried again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class CheckpointError(ValueError):
     """What cannot be read, in one sentence with the value found and what to do."""
+
+
+class Interrupted(Exception):  # noqa: N818 - it is retried, not shown
+    """A transfer broke off; another try may begin in `after_seconds`."""
+
+    def __init__(self, reason: str, after_seconds: float = 0.0) -> None:
+        super().__init__(reason)
+        self.after_seconds = after_seconds
+
+
+@contextmanager
+def unreadable(what: object) -> Iterator[None]:
+    """Turn the operating system's refusals into a CheckpointError that names `what`."""
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(f"{what}: {error.strerror or error}") from error

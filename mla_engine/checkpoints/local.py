@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.ranges import Span
+from mla_engine.checkpoints.errors import CheckpointError, unreadable
+from mla_engine.checkpoints.spans import Span
 
 CHUNK_BYTES = 2**22  # progress is reported, and reading can be stopped, after each
 
@@ -21,7 +21,8 @@ class LocalFiles:
 
     def names(self) -> tuple[str, ...]:
         """Names of the files at the top of the folder."""
-        return tuple(sorted(p.name for p in self.folder.iterdir() if p.is_file()))
+        with unreadable(self.name):
+            return tuple(sorted(path.name for path in self.folder.iterdir() if path.is_file()))
 
     def small_file(self, name: str, most_bytes: int) -> Path | None:
         """Path of a file, None if there is none; CheckpointError above `most_bytes`."""
@@ -41,19 +42,7 @@ class LocalFiles:
 
     def read(self, spans: Sequence[Span], report: Callable[[int], None]) -> list[bytearray]:
         """The bytes of each span; `report` gets the number of bytes of each chunk."""
-        return [self._read(span, report) for span in spans]
-
-    def _read(self, span: Span, report: Callable[[int], None]) -> bytearray:
-        data = bytearray(span.n_bytes)
-        rest = memoryview(data)
-        with self._inside(span.file).open("rb") as file:
-            file.seek(span.start)
-            while rest:
-                if not (n := file.readinto(rest[:CHUNK_BYTES])):
-                    raise CheckpointError(f"{span.file} ends before byte {span.stop}")
-                rest = rest[n:]
-                report(n)
-        return data
+        return [read_span(self._inside(span.file), span, report) for span in spans]
 
     def _inside(self, name: str) -> Path:
         """The real path of `name`; links into the Hub's own blobs are the client's, and fine."""
@@ -64,3 +53,17 @@ class LocalFiles:
         if not any(path.is_relative_to(root) for root in roots):
             raise CheckpointError(f"{name!r:.120} leads out of the folder {self.folder}")
         return path
+
+
+def read_span(path: Path, span: Span, report: Callable[[int], None]) -> bytearray:
+    """The bytes of `span` from the file at `path`; `report` gets the bytes of each chunk."""
+    data = bytearray(span.n_bytes)
+    rest = memoryview(data)
+    with unreadable(span.file), path.open("rb") as file:
+        file.seek(span.start)
+        while rest:
+            if not (n := file.readinto(rest[:CHUNK_BYTES])):
+                raise CheckpointError(f"{span.file} ends before byte {span.stop}")
+            rest = rest[n:]
+            report(n)
+    return data

@@ -1,20 +1,22 @@
 """One way to look into a checkpoint, wherever it lies."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 
 from mla_engine.checkpoints import safetensors_file
-from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.checkpoints.local import LocalFiles
-from mla_engine.checkpoints.ranges import Span
 from mla_engine.checkpoints.safetensors_file import TensorEntry
+from mla_engine.checkpoints.spans import Span
 
 CONFIG, INDEX, SINGLE = "config.json", "model.safetensors.index.json", "model.safetensors"
 MOST_CONFIG_BYTES = 10_000_000
 MOST_FILE_BYTES = 100_000_000
+REPOSITORY = re.compile(r"[\w-][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 Progress = Callable[[int, int], None]
 
@@ -86,10 +88,10 @@ class Checkpoint:
                 f"{self.name} has no tensor {', '.join(missing[:4])}"
                 + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
             )
-        headers = {file: self._header(file) for file in {self._files[name] for name in names}}
-        for name in names:
-            self._check_place(name, [file for file in headers if name in headers[file]])
-        return {name: headers[self._files[name]][name] for name in names}
+        entries = {name: self._header(self._files[name]).get(name) for name in names}
+        for name, entry in entries.items():
+            self._check_place(name, entry)
+        return entries
 
     def bytes_of(self, names: Iterable[str]) -> int:
         """How many bytes these tensors have on disk."""
@@ -148,34 +150,21 @@ class Checkpoint:
         path = self._source.small_file(CONFIG, MOST_CONFIG_BYTES)
         if path is None:
             raise CheckpointError(f"{self.name} has no {CONFIG}, so it is not a model's folder")
-        return safetensors_file.parse_json(path.read_bytes(), CONFIG)
+        return safetensors_file.parse_json(_bytes(path), CONFIG)
 
     def _file_of_each_tensor(self) -> dict[str, str]:
-        path = self._source.small_file(INDEX, MOST_FILE_BYTES)
-        if path is None:
-            self._check_single()
+        """From the only file or else the index: transformers looks in this order, too."""
+        if SINGLE in (names := self._source.names()):
             return dict.fromkeys(self._header(SINGLE), SINGLE)
-        files = safetensors_file.parse_json(path.read_bytes(), INDEX).get("weight_map")
+        if (path := self._source.small_file(INDEX, MOST_FILE_BYTES)) is None:
+            raise CheckpointError(_no_weights(self.name, names))
+        files = safetensors_file.parse_json(_bytes(path), INDEX).get("weight_map")
         if not isinstance(files, dict):
             raise CheckpointError(f"{INDEX} has no object weight_map")
-        for file in set(map(str, files.values())):
-            _inner(file)
-            if not file.endswith(".safetensors"):
+        for file in {str(file) for file in files.values()}:
+            if not _inner(file).endswith(".safetensors"):
                 raise CheckpointError(f"{INDEX} names {file!r:.120}, which is no safetensors file")
         return files
-
-    def _check_single(self) -> None:
-        """Say what is there instead if there is no safetensors file."""
-        names = self._source.names()
-        if not names or SINGLE in names:
-            return
-        pickles = [name for name in names if name.endswith(PICKLES)]
-        if pickles:
-            raise CheckpointError(
-                f"{self.name} holds its weights as pickle ({pickles[0]}), which can run code when "
-                "opened and is never opened here: convert it to safetensors first"
-            )
-        raise CheckpointError(f"{self.name} has neither {SINGLE} nor {INDEX}")
 
     def _header(self, file: str) -> dict[str, TensorEntry]:
         if file not in self._headers:
@@ -189,35 +178,61 @@ class Checkpoint:
             self._headers[file] = safetensors_file.parse_header(header, file, size)
         return self._headers[file]
 
-    def _check_place(self, name: str, found: list[str]) -> None:
-        expected = self._files[name]
-        if expected not in found:
-            raise CheckpointError(f"{INDEX} says that {name} is in {expected}, but it is not there")
-        if len(found) > 1:
-            raise CheckpointError(f"{name} stands twice, in {' and '.join(sorted(found))}")
+    def _check_place(self, name: str, entry: TensorEntry | None) -> None:
+        if entry is None:
+            place = self._files[name]
+            raise CheckpointError(f"{INDEX} says that {name} is in {place}, but it is not there")
+        places = sorted(file for file, header in self._headers.items() if name in header)
+        if len(places) > 1:
+            raise CheckpointError(f"{name} stands twice, in {' and '.join(places)}")
 
 
 def _inner(name: str) -> str:
     """`name` itself, if it is a plain relative path that stays inside."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or {"\\", ":", "\0"} & set(name) or not path.parts:
+    parts = name.split("/")
+    if {"", ".", ".."} & set(parts) or {"\\", ":", "\0"} & set(name):
         raise CheckpointError(f"the file name {name!r:.120} leads out of the model's folder")
     return name
 
 
-def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None) -> Checkpoint:
-    """The checkpoint in a local folder, or in the Hub repository "owner/name" at a revision.
+def _bytes(path: Path) -> bytes:
+    with unreadable(path.name):
+        return path.read_bytes()
 
-    One that is open already is returned as it is.
+
+def _no_weights(name: str, files: Sequence[str]) -> str:
+    """What to say where there is no safetensors file."""
+    if pickles := [file for file in files if file.endswith(PICKLES)]:
+        return (
+            f"{name} holds its weights as pickle ({pickles[0]:.80}), which can run code when it is "
+            "opened and is never opened here: convert it to safetensors first"
+        )
+    listed = ", ".join(files[:6])
+    return f"{name} has neither {SINGLE} nor {INDEX}, only {listed:.300}"
+
+
+def open_checkpoint(source: str | Path, revision: str | None = None) -> Checkpoint:
+    """The checkpoint in a local folder, or in the Hub repository "owner/name" at a revision.
 
     Raises:
         CheckpointError: nothing of that name, no access, or no model in safetensors files.
     """
-    if isinstance(source, Checkpoint):
-        return source
-    folder = Path(source).expanduser()
-    if folder.is_dir():
+    if folder := _folder(source):
         if revision:
             raise CheckpointError(f"a folder has no revision ({revision!r:.60}): leave it out")
         return Checkpoint(LocalFiles(folder))
-    raise CheckpointError(f"there is no folder {str(source)!r:.120}")
+    if isinstance(source, Path) or not REPOSITORY.fullmatch(source):
+        raise CheckpointError(
+            f"there is no folder {str(source)!r:.120}; a Hub repository is written owner/name"
+        )
+    from mla_engine.checkpoints.hub import HubFiles
+
+    return Checkpoint(HubFiles(source, revision or None))
+
+
+def _folder(source: str | Path) -> Path | None:
+    try:
+        folder = Path(source).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # too long, a zero byte, no such user
+        return None

@@ -1,0 +1,168 @@
+"""Pieces of files on disk: each is complete, or it is not there.
+
+A piece grows in order in `NAME.incomplete` and gets its name with its last byte, so what was cut
+off is taken up where it ended, and half a piece is never used. A lock keeps a folder to one writer.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from huggingface_hub.utils import WeakFileLock
+
+from mla_engine.checkpoints.errors import CheckpointError, Interrupted
+from mla_engine.checkpoints.spans import Span, grouped
+
+CONNECTIONS = 6
+TRIES = 5  # in a row without PROGRESS_BYTES in between
+PROGRESS_BYTES = 2**20
+WAIT_SECONDS = 0.5  # before the second try, then twice as long each time
+MOST_WAIT_SECONDS = 60.0
+POLL_SECONDS = 0.1
+Stream = Callable[[Span], Iterator[bytes]]
+Report = Callable[[int], None]
+
+
+class _StoppedError(Exception):
+    """The caller gave up, and so does the thread."""
+
+
+class _Piece:
+    """One span and its file."""
+
+    def __init__(self, folder: Path, span: Span) -> None:
+        self.span = span
+        self.path = folder / quote(span.file, safe="") / f"{span.start}-{span.stop}"
+        self._partial = self.path.with_name(f"{self.path.name}.incomplete")
+
+    def rest(self) -> Span | None:
+        """What is still to be fetched; files of a wrong length are removed."""
+        if not self.span.n_bytes or _size(self.path) == self.span.n_bytes:
+            return None
+        self.path.unlink(missing_ok=True)
+        held = _size(self._partial)
+        if held >= self.span.n_bytes:  # its last byte was written, but it was not renamed
+            self._partial.unlink()
+            held = 0
+        return Span(self.span.file, self.span.start + held, self.span.stop)
+
+    def append(self, parts: Iterator[memoryview], report: Report) -> None:
+        """Write the rest, and give the piece its name when it is complete."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._partial.open("ab") as file:
+            for part in parts:
+                file.write(part)
+                report(len(part))
+        self._partial.replace(self.path)
+
+    def load(self) -> bytearray:
+        """Its bytes."""
+        data = bytearray(self.path.read_bytes() if self.span.n_bytes else b"")
+        if len(data) != self.span.n_bytes:
+            raise CheckpointError(f"{self.path} was changed while it was read: try again")
+        return data
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def read_pieces(
+    folder: Path, spans: Sequence[Span], stream: Stream, report: Report
+) -> list[bytearray]:
+    """The bytes of each span; `stream` brings those that `folder` does not hold yet.
+
+    `report` gets byte counts and may raise: what has arrived by then is kept.
+
+    Raises:
+        CheckpointError: the server refuses, or broke off `TRIES` times in a row.
+    """
+    pieces = [_Piece(folder, span) for span in spans]
+    with WeakFileLock(folder / ".lock"):
+        rests = {rest: piece for piece in pieces if (rest := piece.rest())}
+        total = sum(piece.span.n_bytes for piece in pieces)
+        report(total - sum(rest.n_bytes for rest in rests))
+        _fetch([[rests[rest] for rest in group] for group in grouped(rests)], stream, report)
+        return [piece.load() for piece in pieces]
+
+
+def _fetch(groups: list[list[_Piece]], stream: Stream, report: Report) -> None:
+    """Fetch the groups side by side; `report` is called from the caller's own thread."""
+    counts: queue.SimpleQueue[int] = queue.SimpleQueue()
+    stop = threading.Event()
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        waiting = {pool.submit(_fetch_group, g, stream, counts.put, stop) for g in groups}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
+                report(sum(counts.get() for _ in range(counts.qsize())))
+                for future in done:
+                    future.result()
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def _fetch_group(group: list[_Piece], stream: Stream, count: Report, stop: threading.Event) -> None:
+    tries = fetched = 0
+
+    def report(n_bytes: int) -> None:
+        nonlocal fetched
+        fetched += n_bytes
+        count(n_bytes)
+        if stop.is_set():
+            raise _StoppedError
+
+    while pieces := [piece for piece in group if piece.rest()]:
+        try:
+            _transfer(pieces, stream, report)
+        except Interrupted as error:
+            tries, fetched = 1 if fetched >= PROGRESS_BYTES else tries + 1, 0
+            if stop.wait(_pause(error, tries)):
+                raise _StoppedError from None
+
+
+def _pause(error: Interrupted, tries: int) -> float:
+    """Seconds to wait before the next try."""
+    kept = "what has arrived is kept, so try again later"
+    if tries >= TRIES:
+        raise CheckpointError(f"given up after {tries} tries: {error}; {kept}") from None
+    if error.after_seconds > MOST_WAIT_SECONDS:
+        raise CheckpointError(f"{error}, for {error.after_seconds:.0f} s more; {kept}") from None
+    return max(error.after_seconds, WAIT_SECONDS * 2 ** (tries - 1))
+
+
+def _transfer(pieces: list[_Piece], stream: Stream, report: Report) -> None:
+    """Read what the pieces lack in one request, dropping what lies between them."""
+    rests = [piece.rest() for piece in pieces]
+    whole = Span(rests[0].file, rests[0].start, rests[-1].stop)
+    position = whole.start
+    with closing(stream(whole)) as chunks:
+        tape = _Tape(chunks)
+        for piece, rest in zip(pieces, rests, strict=True):
+            for _ in tape.take(rest.start - position):
+                pass
+            piece.append(tape.take(rest.n_bytes), report)
+            position = rest.stop
+
+
+class _Tape:
+    """Chunks of any length, handed out in the lengths asked for."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._left = chunks, memoryview(b"")
+
+    def take(self, n_bytes: int) -> Iterator[memoryview]:
+        """The next `n_bytes`, in the parts in which they come."""
+        while n_bytes:
+            if not self._left:
+                if (chunk := next(self._chunks, None)) is None:
+                    raise Interrupted("the server sent less than it was asked for")
+                self._left = memoryview(chunk)
+            part, self._left = self._left[:n_bytes], self._left[n_bytes:]
+            n_bytes -= len(part)
+            yield part
