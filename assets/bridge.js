@@ -1,11 +1,10 @@
-// Heatmap clicks, clicker keys and Escape for Python. A click sends {chart, x, y}; PageUp and
+// Heatmap clicks and clicker keys for Python. A click sends {chart, x, y}; PageUp and
 // PageDown always step, except in a multi-line text box; the arrows only when no widget has the
 // focus that uses them itself: a plain button does not, one of a group of choices (it has a role)
 // does. Sent is the sum of all presses, so that none is lost in a burst; the count outlives this
 // component, which is mounted anew on each page.
 const steps = { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 };
 const BETWEEN_PAGES = 3000; // milliseconds for which presses wait for the next page to listen
-const BUSY = "[role=dialog], [role=listbox], [role=menu], input:focus, textarea:focus";
 
 function stepOf(event) {
   if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return 0;
@@ -31,14 +30,6 @@ function startClicker() {
   return clicker;
 }
 
-// An open dialog, list or full-screen chart takes Escape for itself.
-function busy() {
-  const frames = [...document.querySelectorAll("[data-testid=stFullScreenFrame]")];
-  const full = frames.some((frame) => getComputedStyle(frame).position === "fixed"
-    || (frame.firstElementChild && getComputedStyle(frame.firstElementChild).position === "fixed"));
-  return full || document.querySelector(BUSY) !== null;
-}
-
 export default function ({ data, setTriggerValue, setStateValue }) {
   const attach = () => document.querySelectorAll(".js-plotly-plot").forEach((plot) => {
     if (plot.mlaBridge) return;
@@ -61,14 +52,8 @@ export default function ({ data, setTriggerValue, setStateValue }) {
   if (data.keys) clicker.send = send;
   if (data.keys && clicker.waiting) send(clicker.total);
   if (data.keys) clicker.waiting = false;
-
-  const onEscape = (event) => {
-    if (event.key === "Escape" && !busy()) setTriggerValue("escape", true);
-  };
-  if (data.escape) window.addEventListener("keydown", onEscape, true);
   return () => {
     remounted.disconnect();
-    window.removeEventListener("keydown", onEscape, true);
     if (clicker.send === send) Object.assign(clicker, { send: null, left: Date.now() });
   };
 }

@@ -37,9 +37,8 @@ def listen(
     *,
     on_cell: Callable[[dict[str, Any]], None] | None = None,
     on_step: Callable[[int], None] | None = None,
-    on_escape: Callable[[], None] | None = None,
 ) -> None:
-    """Call `on_cell({"chart", "x", "y"})`, `on_step(+1 or -1)`, `on_escape()` before the next run.
+    """Call `on_cell({"chart", "x", "y"})` and `on_step(+1 or -1)` before the next run.
 
     A figure takes part if its layout has `meta={"chart": "a name"}`. Presses in quick succession
     come as their sum. During the guided tour the keys are the tour's.
@@ -62,22 +61,16 @@ def listen(
         if on_step and by:
             on_step(by)
 
-    def escape() -> None:
-        if on_escape and session[key].get("escape"):
-            on_escape()
-
     bridge(
         key=key,
         data={
             "keys": on_step is not None,
             "cells": on_cell is not None,
-            "escape": on_escape is not None,
             "session": session.clicker.session,
             "seen": session.clicker.seen,
         },
         on_cell_change=cell,
         on_presses_change=step,
-        on_escape_change=escape,
     )
 
 

@@ -1,5 +1,6 @@
 """Lecture mode: larger type, the sidebar out of sight, a slim bar, clicker keys."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import streamlit as st
 from ui import bridge, state, tour
 from ui.text import t
 
-STYLE = Path(__file__).parent.parent / "assets" / "lecture.css"
+ASSETS = Path(__file__).parent.parent / "assets"
+STYLE, SCRIPT = ASSETS / "lecture.css", ASSETS / "lecture.js"
 
 # The controls that stand in the bar, of each view of a page its two most important ones.
 CONTROLS = {
@@ -40,32 +42,53 @@ def button() -> None:
 
 
 def bar(page: str, number: int, pages: dict[str, str]) -> None:
-    """Place, the page's two controls, the ways on and out; `number` is the stop of the tour."""
+    """The page's two controls, the place, the ways on and out; `number` is the tour's stop."""
     st.html(STYLE)
-    names = list(pages)
-    place, count = (number, len(tour.stops())) if number else (names.index(page) + 1, len(pages))
+    place, count = (number, len(tour.stops())) if number else (_place(pages), len(pages))
     with st.container(key="lecture_bar", horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{place} / {count}**", width="content")
-        places = {name: st.container(key=f"lecture_{name}") for name in CONTROLS[page]}
-        st.session_state.places = places
-        with st.container(key="lecture_ways", horizontal=True, gap="xsmall", width="content"):
-            for name, icon, by in (("previous", "chevron_left", -1), ("next", "chevron_right", 1)):
-                st.button(
-                    t(f"lecture.{name}"),
-                    icon=f":material/{icon}:",
-                    key=f"lecture_{name}",
-                    on_click=turn,
-                    args=(by, pages),
-                    disabled=not 1 <= place + by <= count,
-                )
-            st.button(
-                t("lecture.leave"), icon=":material/close:", key="lecture_leave", on_click=leave
-            )
-        bridge.listen("lecture_escape", on_escape=leave)
+        st.session_state.places = {
+            name: st.container(key=f"lecture_slot_{name}", horizontal=True)
+            for name in CONTROLS[page]
+        }
+        with st.container(
+            key="lecture_ways", horizontal=True, gap="xsmall", vertical_alignment="center"
+        ):
+            _way("previous", "chevron_left", turn, -1, pages, disabled=place == 1)
+            st.markdown(f"{place} / {count}", width="content")
+            _way("next", "chevron_right", turn, 1, pages, disabled=place == count)
+            _way("leave", "close", leave)
+        _frame()
         if number:
             tour.listen(pages)
     if number:
         st.container(key="lecture_says").markdown(tour.sentence(number))
+
+
+def _place(pages: dict[str, str]) -> int:
+    return list(pages).index(st.session_state.page) + 1
+
+
+def _way(
+    name: str, icon: str, act: Callable[..., None], *args: object, disabled: bool = False
+) -> None:
+    """A button whose words are for the ear and the tooltip."""
+    label = t(f"lecture.{name}")
+    st.button(
+        label,
+        icon=f":material/{icon}:",
+        key=f"lecture_{name}",
+        help=label,
+        on_click=act,
+        args=args,
+        disabled=disabled,
+        type="tertiary",
+    )
+
+
+def _frame() -> None:
+    """Fits the main picture to the screen and listens to Escape."""
+    frame = st.components.v2.component("lecture_frame", js=SCRIPT.read_text("utf-8"))
+    frame(key="lecture_frame", on_escape_change=leave)
 
 
 def leave() -> None:
@@ -80,8 +103,8 @@ def turn(by: int, pages: dict[str, str]) -> None:
         tour.go(max(1, stop + by), pages)
         return
     files = list(pages.values())
-    place = list(pages).index(st.session_state.page) + by
-    state.go(files[min(len(files) - 1, max(0, place))], **state.query())
+    place = min(len(files), max(1, _place(pages) + by))
+    state.go(files[place - 1], **state.query())
 
 
 def keys(pages: dict[str, str]) -> None:

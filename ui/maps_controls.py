@@ -85,9 +85,11 @@ def layer_controls() -> None:
         format_func=lambda code: t(f"common.{code}"),
     )
     head, seed = st.columns(2)
-    label = t("attention_maps.head_of", last=count(n_heads - 1))
-    state.control(head.number_input, label, "map_head", 0, n_heads - 1)
-    state.control(seed.number_input, t("attention_maps.seed"), "seed", 0, 9999)
+    with head:
+        label = t("attention_maps.head_of", last=count(n_heads - 1))
+        state.control(st.number_input, label, "map_head", 0, n_heads - 1)
+    with seed:
+        state.control(st.number_input, t("attention_maps.seed"), "seed", 0, 9999)
     state.control(
         st.select_slider,
         t("attention_maps.temperature"),
@@ -109,13 +111,14 @@ def cell_controls(tokens: Sequence[str]) -> None:
     """The chosen cell by its words; a click on a map chooses as well."""
     numbered = [f"{i} · {short(word)}" for i, word in enumerate(tokens)]
     for column, name in zip(st.columns(2), ("query", "key"), strict=True):
-        state.control(
-            column.selectbox,
-            t(f"attention_maps.{name}_of_cell"),
-            f"map_{name}",
-            range(len(tokens)),
-            format_func=numbered.__getitem__,
-        )
+        with column:
+            state.control(
+                st.selectbox,
+                t(f"attention_maps.{name}_of_cell"),
+                f"map_{name}",
+                range(len(tokens)),
+                format_func=numbered.__getitem__,
+            )
 
 
 def listen(shown: View) -> None:

@@ -1,0 +1,46 @@
+// Lecture mode: the main picture as large as the screen has room for, and Escape for Python.
+const BUSY = "[role=dialog], [role=listbox], [role=menu], input:focus, textarea:focus";
+const BASE = 17; // pixels: the type size at which the charts are drawn
+const ROW = 20; // pixels: charts that begin as high as the first one stand beside it
+
+function isFull(frame) {
+  return [frame, ...frame.children].some((e) => getComputedStyle(e).position === "fixed");
+}
+
+// An open dialog, list or full-screen chart takes Escape for itself.
+function busy() {
+  const frames = [...document.querySelectorAll("[data-testid=stFullScreenFrame]")];
+  return frames.some(isFull) || document.querySelector(BUSY) !== null;
+}
+
+function fit() {
+  const main = document.querySelector("[data-testid=stMain]");
+  const charts = [...main.querySelectorAll(".stElementContainer:has(.stPlotlyChart)")];
+  if (!charts.length) return;
+  const top = (chart) => chart.getBoundingClientRect().top + main.scrollTop;
+  const row = charts.filter((chart) => top(chart) - top(charts[0]) < ROW);
+  const tallest = Math.max(...row.map((chart) => chart.offsetHeight));
+  const type = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const room = window.innerHeight - top(charts[0]) - type / 2;
+  const zoom = Math.max(0.5, Math.min(type / BASE, room / tallest)).toFixed(3);
+  document.documentElement.style.setProperty("--zoom", zoom);
+}
+
+export default function ({ setTriggerValue }) {
+  const onKey = (event) => {
+    if (event.key === "Escape" && !busy()) setTriggerValue("escape", true);
+  };
+  const resized = new ResizeObserver(fit);
+  const redrawn = new MutationObserver(fit);
+  resized.observe(document.querySelector("[data-testid=stMain]"));
+  resized.observe(document.querySelector(".stMainBlockContainer"));
+  redrawn.observe(document.querySelector("[data-testid=stMain]"), { childList: true, subtree: true });
+  window.addEventListener("keydown", onKey, true);
+  fit();
+  return () => {
+    resized.disconnect();
+    redrawn.disconnect();
+    window.removeEventListener("keydown", onKey, true);
+    document.documentElement.style.removeProperty("--zoom");
+  };
+}
