@@ -1,15 +1,16 @@
 """Text into the tokens that a model sees, by the model's own tokenizer.json.
 
 A tokenizer needs no code of its repository: tokenizer.json holds the vocabulary and every rule.
-Repositories that bring a sentencepiece model or Python code alone are refused.
+Repositories that bring a sentencepiece model or Python code alone are refused. Which tokens stand
+before and after a text is what tokenizer.json says, as transformers 5 has it; keys of
+tokenizer_config.json such as add_bos_token change nothing there.
 """
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tokenizers import Encoding, Tokenizer, processors
+from tokenizers import Encoding, Tokenizer
 
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.source import Checkpoint, open_checkpoint
@@ -42,7 +43,7 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
     check_text(text)
     checkpoint = open_checkpoint(source, revision)
     path = _file(checkpoint)
-    tokenizer = _load(path, _settings(checkpoint))
+    tokenizer = _load(path)
     try:
         encoding = tokenizer.encode(text)
     except (TypeError, UnicodeError):
@@ -83,46 +84,14 @@ def _file(checkpoint: Checkpoint) -> Path:
     return path
 
 
-def _settings(checkpoint: Checkpoint) -> dict[str, Any]:
-    path = checkpoint.file("tokenizer_config.json")
-    try:
-        found = {} if path is None else json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"tokenizer_config.json is no JSON: {error!s:.100}") from None
-    return found if isinstance(found, dict) else {}
-
-
-def _load(path: Path, settings: dict[str, Any]) -> Tokenizer:
+def _load(path: Path) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing more special
         raise CheckpointError(f"tokenizer.json cannot be read: {error!s:.120}") from None
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    if {"add_bos_token", "add_eos_token"} & settings.keys():
-        tokenizer.post_processor = _ends(tokenizer, settings)
     return tokenizer
-
-
-def _ends(tokenizer: Tokenizer, settings: dict[str, Any]) -> processors.TemplateProcessing:
-    """The first and last token that tokenizer_config.json asks for, in the place of others.
-
-    transformers does the same where the configuration has one of the two keys.
-    """
-    names = {}
-    for end in ("bos", "eos"):
-        token = settings.get(f"{end}_token")
-        token = token.get("content") if isinstance(token, dict) else token
-        if settings.get(f"add_{end}_token") and token is not None:
-            if tokenizer.token_to_id(token) is None:
-                raise CheckpointError(f"the vocabulary has no {end}_token ({token!r:.60})")
-            names[end] = token
-    pieces = [*([names["bos"]] if "bos" in names else []), "$A"]
-    pieces += [names["eos"]] if "eos" in names else []
-    return processors.TemplateProcessing(
-        single=pieces,
-        special_tokens=[(name, tokenizer.token_to_id(name)) for name in set(names.values())],
-    )
 
 
 def _drawn(encoding: Encoding, tokenizer: Tokenizer, path: Path) -> tuple[str, ...]:
