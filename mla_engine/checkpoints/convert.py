@@ -1,0 +1,146 @@
+"""From a checkpoint's tensors to the engine's parameters, by the cuts in data/families.toml.
+
+A checkpoint fuses what the engine keeps apart: [latent; rotary key] in one matrix, per head
+[content; rotary] or [key; value], queries with keys and values. A cut says in which order.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+import torch
+from torch import Tensor
+
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.families import Family
+from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.grouped import GroupedQueryAttention
+from mla_engine.layer import AttentionLayer
+from mla_engine.mla import MultiHeadLatentAttention
+
+Config = LatentConfig | GroupedConfig
+PREFIXES = ("model.", "", "transformer.", "language_model.model.", "model.language_model.")
+
+
+def layer_type(config: Config) -> type[AttentionLayer]:
+    """The layer that runs this configuration."""
+    latent = isinstance(config, LatentConfig)
+    return MultiHeadLatentAttention if latent else GroupedQueryAttention
+
+
+def sizes_of(config: Config) -> dict[str, int]:
+    """The width of each einsum letter; letters that the configuration has not are absent."""
+    sizes = {"d": config.d_model, "h": config.n_heads, "k": config.d_head, "v": config.d_value}
+    if isinstance(config, GroupedConfig):
+        return sizes | {"g": config.n_kv_heads, "n": config.group_size}
+    more = {"r": config.d_rope, "c": config.d_latent_kv, "l": config.d_latent_q}
+    return sizes | {letter: size for letter, size in more.items() if size is not None}
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How one tensor is cut: its rows are `per` x `parts`, in this order.
+
+    `parts` are the engine's parameters with their axes in einsum letters.
+    """
+
+    name: str
+    parts: Mapping[str, str]
+    per: str = ""
+    columns: str = ""
+    transposed: bool = False
+    unless: str = field(default="", compare=False)
+
+    def widths(self, sizes: Mapping[str, int]) -> list[int]:
+        """Rows of each part, within one of `per`."""
+        return [prod(sizes[letter] for letter in axes.split()) for axes in self.parts.values()]
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape of the tensor in the checkpoint."""
+        rows = sizes.get(self.per, 1) * sum(self.widths(sizes))
+        shape = (rows, sizes[self.columns]) if self.columns else (rows,)
+        return shape[::-1] if self.transposed else shape
+
+    def apply(self, tensor: Tensor, layer: AttentionLayer) -> dict[str, Tensor]:
+        """The parameters of the layer's heads, each a tensor of its own size."""
+        sizes = sizes_of(layer.config)
+        rows = (tensor.T if self.transposed else tensor).unflatten(0, (sizes.get(self.per, 1), -1))
+        pieces = rows.split(self.widths(sizes), dim=1)
+        return {
+            name: _parameter(name, piece, f"{self.per} {axes}".split(), layer)
+            for (name, axes), piece in zip(self.parts.items(), pieces, strict=True)
+        }
+
+
+def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer) -> Tensor:
+    """Rows [1 or per, width, ...] as [*axes, ...], of the heads that the layer has."""
+    sizes = sizes_of(layer.config)
+    piece = piece.reshape(*[sizes[letter] for letter in axes], *piece.shape[2:])
+    if axes[:2] == ["g", "n"]:  # query heads, stored with their KV head
+        piece, axes = piece.flatten(0, 1), ["h", *axes[2:]]
+    chosen = {"h": layer.heads, "g": getattr(layer, "kv_heads", ())}.get(axes[0], ())
+    if chosen and chosen != tuple(range(len(piece))):
+        piece = piece[torch.tensor(chosen, device=piece.device)]
+    if name == "W_O":
+        piece = piece.permute(2, 0, 1)
+    return piece.contiguous()
+
+
+def cuts_of(family: Family, config: Config) -> tuple[list[Cut], list[str]]:
+    """The cuts that make this configuration, and names of tensors that contradict it."""
+    sizes = sizes_of(config)
+    layer = layer_type(config)(config, heads=[0], device="meta")
+    parameters = {name for name, _ in layer.named_parameters()} - set(family.row.get("zero", ()))
+    cuts = [Cut(name, **row) for name, row in family.row["tensors"].items()]
+    wanted = [
+        cut
+        for cut in cuts
+        if parameters.intersection(cut.parts)
+        and cut.unless not in sizes
+        and (not cut.columns or cut.columns in sizes)
+    ]
+    return wanted, [cut.name for cut in cuts if cut not in wanted]
+
+
+def check_shape(name: str, shape: tuple[int, ...], cut: Cut, config: Config) -> None:
+    """Raise CheckpointError unless a tensor has the shape that config.json asks for."""
+    wanted = cut.shape(sizes_of(config))
+    if tuple(shape) != wanted:
+        raise CheckpointError(
+            f"{name} has the shape {list(shape)}, and config.json asks for {list(wanted)}"
+        )
+
+
+def check_finite(name: str, tensor: Tensor) -> None:
+    """Raise CheckpointError if a tensor holds NaN or Inf."""
+    if count := tensor.numel() - int(torch.isfinite(tensor).sum()):
+        raise CheckpointError(
+            f"{name} has {count:,} values that are NaN or Inf in {tensor.dtype}: "
+            + ("try torch.float32" if tensor.dtype == torch.float16 else "its weights are broken")
+        )
+
+
+def build(
+    family: Family,
+    config: Config,
+    tensors: dict[str, Tensor],
+    heads: tuple[int, ...] | None,
+    place: tuple[torch.dtype, torch.device | str],
+) -> AttentionLayer:
+    """The layer with these tensors, by their short names; `tensors` is emptied on the way.
+
+    Raises:
+        CheckpointError: NaN or Inf.
+        ValueError: an unknown head, dtype or device.
+    """
+    dtype, device = place
+    bare = layer_type(config)(config, heads=heads, dtype=dtype, device="meta")
+    parameters = dict(bare.named_parameters())
+    weights = {
+        name: torch.zeros(parameters[name].shape, dtype=dtype)
+        for name in set(family.row.get("zero", ())) & set(parameters)
+    }
+    for cut in cuts_of(family, config)[0]:
+        weights |= cut.apply(tensors.pop(cut.name), bare)
+    weights = {name: weights[name] for name in parameters}
+    return layer_type(config).of_weights(config, weights, heads, dtype, device)

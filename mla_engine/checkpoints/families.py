@@ -1,0 +1,228 @@
+"""Which configuration of the engine equals an attention of a published model: by a table.
+
+The table is data/families.toml. What an entry of config.json means is written there, once a
+family; what the engine cannot reproduce exactly is refused here, never approximated.
+"""
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from types import MappingProxyType
+from typing import Any
+
+from mla_engine import checks
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
+from mla_engine.config import GroupedConfig, LatentConfig
+
+CONFIG_TYPES = {"latent": LatentConfig, "grouped": GroupedConfig}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One row of the table: `row` holds its columns, those of its kind included."""
+
+    model_type: str
+    row: Mapping[str, Any]
+
+    @property
+    def is_latent(self) -> bool:
+        """Whether it has Multi-head Latent Attention."""
+        return self.row["kind"] == "latent"
+
+    def attention(self, layer: int) -> str:
+        """The path of attention number `layer`, with a dot behind."""
+        block, sublayer = divmod(layer, self.row["sublayers"])
+        return self.row["attention"].format(layer=block, sublayer=sublayer)
+
+
+def _load() -> dict[str, Family]:
+    text = resources.files("mla_engine").joinpath("data/families.toml").read_text("utf-8")
+    table = tomllib.loads(text)
+    families = {}
+    for name, own in table["families"].items():
+        kind = table["kinds"][own["kind"]]
+        merged = {key: kind[key] | own.get(key, {}) for key in ("fields", "only")}
+        families[name] = Family(name, MappingProxyType(kind | own | merged))
+    return families
+
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(_load())
+
+
+def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
+    """The family, and the part of config.json that speaks of text.
+
+    A model of texts and images has its language model's config under text_config.
+
+    Raises:
+        CheckpointError: a model_type that is not in the table.
+    """
+    inner = config.get("text_config")
+    for part in (config, inner if isinstance(inner, dict) else {}):
+        name = part.get("model_type")
+        if isinstance(name, str) and name in FAMILIES:
+            return FAMILIES[name], dict(part)
+    raise CheckpointError(
+        f"config.json says model_type {config.get('model_type')!r:.60} "
+        f"(architectures {config.get('architectures')!r:.80}), and the families known are "
+        f"{', '.join(FAMILIES)}"
+    )
+
+
+def n_attentions(config: Mapping[str, Any]) -> int:
+    """How many attentions the model has: LongCat has two a layer.
+
+    Raises:
+        CheckpointError: an unknown family, or no number of layers.
+    """
+    family, config = family_of(config)
+    layers = _value(config, [family.row["layers"]])
+    try:
+        checks.whole(family.row["layers"], layers)
+    except ValueError as error:
+        raise CheckpointError(f"config.json: {error}") from error
+    return layers * family.row["sublayers"]
+
+
+def attention_config(config: Mapping[str, Any], layer: int) -> LatentConfig | GroupedConfig:
+    """The engine's configuration of attention number `layer`, from 0.
+
+    Args:
+        config: the parsed config.json, as transformers writes it or as repositories publish it.
+        layer: counts attentions.
+
+    Raises:
+        CheckpointError: an unknown family, a layer out of range, a missing key, a rotation that is
+            unknown, anything that the engine does not model.
+    """
+    n_layers = n_attentions(config)
+    if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer < n_layers:
+        raise CheckpointError(
+            f"layer ({layer!r:.40}) must be a number from 0 to {n_layers - 1}: the model has "
+            f"{n_layers} attentions"
+        )
+    family, config = family_of(config)
+    _check_only(family, config)
+    values = {name: _value(config, sources) for name, sources in family.row["fields"].items()}
+    values |= _window(family, config, layer)
+    try:
+        values |= _rotation(family, config, values)
+        return CONFIG_TYPES[family.row["kind"]](**values)
+    except CheckpointError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"config.json of a {family.model_type} model: {error}") from error
+
+
+def _check_only(family: Family, config: Mapping[str, Any]) -> None:
+    for key, neutral in family.row["only"].items():
+        value = config.get(key)
+        if value is not None and value not in neutral:
+            wanted = f"{' or '.join(map(repr, neutral))} or none" if neutral else "none"
+            raise CheckpointError(
+                f"config.json says {key} = {value!r:.80}, which the engine does not model in a "
+                f"{family.model_type} model: only {wanted}"
+            )
+
+
+def _value(config: Mapping[str, Any], sources: list[Any]) -> Any:
+    """The first of `sources` that config.json has; CheckpointError if it has none."""
+    asked = []
+    for source in sources:
+        match source:
+            case {"if": key, "then": then}:
+                if config.get(key):
+                    return _value(config, [then])
+            case {"ratio": keys, **options}:
+                return _ratio(config, keys, options.get("power", 1))
+            case str():
+                key = source.removesuffix("?")
+                if config.get(key) is not None or (key in config and key != source):
+                    return config[key]
+                asked.append(key)
+            case _:
+                return source
+    raise CheckpointError(f"config.json has no {' and no '.join(asked)}")
+
+
+def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
+    numbers = [_value(config, [key]) for key in keys]
+    for key, number in zip(keys, numbers, strict=True):
+        try:
+            checks.positive(key, number)
+        except ValueError as error:
+            raise CheckpointError(f"config.json: {error}") from error
+    over, under = numbers[0], math.prod(numbers[1:])
+    if power != 1:
+        return (over / under) ** power
+    if over % under:
+        raise CheckpointError(f"config.json: {keys[0]} ({over}) is no multiple of {keys[1:]}")
+    return over // under
+
+
+WINDOWS: Mapping[str, Callable[[Mapping[str, Any], int], bool]] = {
+    "even": lambda config, layer: layer % 2 == 0,
+    "late": lambda config, layer: (
+        bool(config.get("use_sliding_window")) and layer >= _value(config, ["max_window_layers"])
+    ),
+}
+LAYER_TYPES = {"sliding_attention": True, "full_attention": False}
+
+
+def _window(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, int]:
+    """The sliding window of this layer, if its family has such layers."""
+    rule, types = family.row.get("window"), config.get("layer_types")
+    if rule is None:
+        return {}
+    if types is None:
+        slides = WINDOWS[rule](config, layer)
+    elif isinstance(types, list) and len(types) > layer and types[layer] in LAYER_TYPES:
+        slides = LAYER_TYPES[types[layer]]
+    else:
+        raise CheckpointError(
+            f"config.json has layer_types = {types!r:.80}, in which layer {layer} is none of "
+            f"{', '.join(LAYER_TYPES)}"
+        )
+    return {"sliding_window": _value(config, ["sliding_window"])} if slides else {}
+
+
+def _rotation(
+    family: Family, config: Mapping[str, Any], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The fields `rope` and, for Mistral 4, `position_limit`."""
+    row = family.row
+    if not row["rope"]:
+        if entries := rope_entries(config):
+            raise CheckpointError(
+                f"config.json has {entries!r:.80}, but a {family.model_type} model rotates nothing"
+            )
+        return {"rope": None}
+    extra, config = _without(config, row.get("rope_extra", ()))
+    width = values["d_rope" if family.is_latent else "d_head"]
+    whole = sum(_value(config, [key]) for key in row.get("rotary_of", ())) or width
+    rope = rope_config(
+        config,
+        theta=row["theta"],
+        interleaved=_value(config, row["interleaved"]),
+        latent=family.is_latent,
+        widths=(width, whole),
+    )
+    if not extra.get("llama_4_scaling_beta"):
+        return {"rope": rope}
+    # from there on queries are multiplied by 1 + beta ln(1 + floor(position / limit))
+    limit = rope_entries(config).get(CONTEXT) or _value(config, ["max_position_embeddings"])
+    return {"rope": rope, "position_limit": limit}
+
+
+def _without(config: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[dict, dict[str, Any]]:
+    """What the rotation's tables have under `keys`, and config.json without that."""
+    taken, rest = {}, dict(config)
+    for name in ("rope_scaling", "rope_parameters"):
+        table = rest.get(name)
+        if isinstance(table, dict):
+            taken |= {key: table[key] for key in keys if key in table}
+            rest[name] = {key: value for key, value in table.items() if key not in keys}
+    return taken, rest

@@ -1,0 +1,53 @@
+"""DeepSeek-V3's 8-bit weights: e4m3 numbers, and a factor for every block of 128 x 128.
+
+A matrix W [o,i] has beside it W_scale_inv [ceil(o/128), ceil(i/128)], and the weight is their
+product; blocks at the edge are cut off, 576 rows are 4.5 of them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mla_engine.checkpoints.errors import CheckpointError
+
+BLOCK = 128
+SUFFIX = "_scale_inv"  # added to the name of the weight
+
+
+def check_quantization(config: Mapping[str, Any]) -> None:
+    """Raise CheckpointError unless weights are stored in full or in blocks of 8 bits."""
+    inner = config.get("text_config")
+    for part in (config, inner if isinstance(inner, dict) else {}):
+        found = part.get("quantization_config")
+        if found is None:
+            continue
+        said = found if isinstance(found, dict) else {}
+        method, form = said.get("quant_method"), said.get("fmt") or "e4m3"
+        if (method, form, said.get("weight_block_size")) != ("fp8", "e4m3", [BLOCK, BLOCK]):
+            raise CheckpointError(
+                f"config.json has quantization_config {found!r:.200}, and only fp8 (e4m3) in "
+                f"blocks of {BLOCK} x {BLOCK} is read: take the original weights"
+            )
+
+
+def scale_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the factors of a matrix [o,i]."""
+    return tuple(-(-size // BLOCK) for size in shape)
+
+
+def dequantized(weight: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
+    """The weight [o,i] in `dtype`, each product made in float32.
+
+    Args:
+        weight: torch.float8_e4m3fn [o,i].
+        scale: [ceil(o/128), ceil(i/128)].
+        dtype: of the result.
+    """
+    out = torch.empty(weight.shape, dtype=dtype)
+    columns = scale.float().repeat_interleave(BLOCK, dim=1)[:, : weight.shape[1]]
+    for row, start in enumerate(range(0, len(weight), BLOCK)):  # a row of blocks at a time
+        part = slice(start, start + BLOCK)
+        out[part] = weight[part].float() * columns[row]
+    return out

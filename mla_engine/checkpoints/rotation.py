@@ -1,0 +1,156 @@
+"""The rotation that a config.json asks for, in both forms in which files write it.
+
+transformers 5 writes `rope_parameters`; published repositories have `rope_scaling`, with `type` or
+`rope_type`, and `rope_theta` beside it. A key that no table here knows is refused, not left out:
+a rotation that is slightly wrong gives plausible maps.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.config import (
+    LinearScaling,
+    Llama3Scaling,
+    LongRopeScaling,
+    RopeConfig,
+    Scaling,
+    YarnConfig,
+)
+
+CONTEXT = "original_max_position_embeddings"
+
+
+class _Kind(NamedTuple):
+    """One rope_type: its class, and their keys with our names; those `needed` have no default."""
+
+    scaling: type[Scaling] | None
+    keys: Mapping[str, str]
+    needed: tuple[str, ...] = ()
+
+
+KINDS = {
+    "default": _Kind(None, {}),
+    "linear": _Kind(LinearScaling, {"factor": "factor"}, ("factor",)),
+    "llama3": _Kind(
+        Llama3Scaling,
+        {"factor": "factor", CONTEXT: "original_max_position"}
+        | {name: name for name in ("low_freq_factor", "high_freq_factor")},
+        ("factor", "low_freq_factor", "high_freq_factor"),
+    ),
+    "longrope": _Kind(
+        LongRopeScaling,
+        {CONTEXT: "original_max_position"}
+        | {n: n for n in ("short_factor", "long_factor", "factor", "attention_factor")},
+        ("short_factor", "long_factor"),
+    ),
+    "yarn": _Kind(
+        YarnConfig,
+        {"factor": "factor", CONTEXT: "original_max_position", "beta_fast": "beta_fast"}
+        | {n: n for n in ("beta_slow", "mscale", "mscale_all_dim", "truncate", "attention_factor")},
+        ("factor",),
+    ),
+}
+BESIDE = ("rope_theta", "partial_rotary_factor", CONTEXT)  # keys that may stand at the top level
+READ_ELSEWHERE = {"rope_parameters", "rope_scaling", "rope_interleave"}
+
+
+def rope_entries(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What config.json says of the rotation, as one flat table without nulls.
+
+    Raises:
+        CheckpointError: two places that contradict each other, or a rotary key that is unknown.
+    """
+    known = READ_ELSEWHERE | set(BESIDE)
+    for key in config:
+        if key.startswith(("rope", "rotary")) and key not in known and config[key] is not None:
+            raise CheckpointError(f"config.json has {key} = {config[key]!r:.80}, which is unknown")
+    entries: dict[str, Any] = {}
+    beside = {key: config[key] for key in BESIDE if key in config}
+    for name in ("rope_scaling", "rope_parameters"):
+        table = config.get(name) or {}
+        if not isinstance(table, dict):
+            raise CheckpointError(f"config.json has {name} = {table!r:.80}, which is no table")
+        _add(entries, {key: value for key, value in table.items() if key != "type"})
+        _add(entries, {"rope_type": table.get("type")})
+    _add(entries, beside)
+    return entries
+
+
+def _add(entries: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for key, value in more.items():
+        if value is not None and entries.setdefault(key, value) != value:
+            raise CheckpointError(
+                f"config.json says both {key} = {entries[key]!r:.60} and {value!r:.60}"
+            )
+
+
+def rope_config(
+    config: Mapping[str, Any], *, theta: float, interleaved: bool, latent: bool, widths: tuple[int, int]
+) -> RopeConfig:
+    """The rotation of one attention.
+
+    Args:
+        config: the parsed config.json, without the keys that the family reads elsewhere.
+        theta: the base where config.json names none.
+        interleaved: whether neighbours make a pair.
+        latent: whether YaRN's mscale_all_dim goes into the softmax scale, as MLA families have it.
+        widths: r, the rotated dimensions, and the width of which partial_rotary_factor is a part.
+
+    Raises:
+        CheckpointError: a rope_type or a key that is unknown, a key that is missing, a rotation
+            of a part of the head.
+    """
+    entries = rope_entries(config)
+    name = entries.pop("rope_type", "default")
+    if name not in KINDS:
+        raise CheckpointError(
+            f"config.json asks for the rotation {name!r:.60}, which the engine does not model: it "
+            f"knows {', '.join(KINDS)}"
+        )
+    part = entries.pop("partial_rotary_factor", None)
+    if part is not None and int(part * widths[1]) != widths[0]:
+        raise CheckpointError(
+            f"partial_rotary_factor = {part!r} rotates a part of {widths[1]} dimensions: the "
+            "engine rotates all of a head or of its rotary part"
+        )
+    theta = entries.pop("rope_theta", theta)
+    scaling = _scaling(name, entries, config.get("max_position_embeddings"))
+    if isinstance(scaling, YarnConfig):
+        scaling = _as_modules_do(scaling, entries, latent)
+    pairing = "interleaved" if interleaved else "half"
+    return RopeConfig(theta=theta, pairing=pairing, scaling=scaling)
+
+
+def _scaling(name: str, entries: Mapping[str, Any], longest: int | None) -> Scaling | None:
+    kind = KINDS[name]
+    for key in entries:
+        if key not in kind.keys and (key != CONTEXT or name != "default"):
+            raise CheckpointError(
+                f"the rotation {name!r} has {key} = {entries[key]!r:.80}, which is unknown: it "
+                f"may have {', '.join(kind.keys) or 'nothing more'}"
+            )
+    if missing := [key for key in kind.needed if key not in entries]:
+        raise CheckpointError(f"the rotation {name!r} needs {', '.join(missing)} in config.json")
+    if kind.scaling is None:
+        return None
+    if CONTEXT in kind.keys:
+        entries = {CONTEXT: longest} | dict(entries)
+        if not entries[CONTEXT]:
+            raise CheckpointError(f"the rotation {name!r} needs {CONTEXT} in config.json")
+    if name == "longrope" and longest:
+        entries = {"factor": longest / entries[CONTEXT]} | entries
+    ours = {kind.keys[key]: value for key, value in entries.items()}
+    lists = {key: tuple(value) for key, value in ours.items() if isinstance(value, list)}
+    return kind.scaling(**(ours | lists))
+
+
+def _as_modules_do(yarn: YarnConfig, entries: Mapping[str, Any], latent: bool) -> YarnConfig:
+    """The stretch of cos and sin is m(mscale) / m(mscale_all_dim) only where both are given."""
+    given = entries.get("mscale") and entries.get("mscale_all_dim")
+    if yarn.attention_factor is None and not given:
+        yarn = replace(yarn, attention_factor=yarn.magnitude(1.0))
+    if latent:
+        return yarn
+    return replace(yarn, attention_factor=yarn.rotation_magnitude, mscale=1.0, mscale_all_dim=0.0)
