@@ -211,12 +211,16 @@ def _no_weights(name: str, files: Sequence[str]) -> str:
     return f"{name} has neither {SINGLE} nor {INDEX}, only {listed:.300}"
 
 
-def open_checkpoint(source: str | Path, revision: str | None = None) -> Checkpoint:
+def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None) -> Checkpoint:
     """The checkpoint in a local folder, or in the Hub repository "owner/name" at a revision.
+
+    One that is open already is returned as it is.
 
     Raises:
         CheckpointError: nothing of that name, no access, or no model in safetensors files.
     """
+    if isinstance(source, Checkpoint):
+        return source
     if folder := _folder(source):
         if revision:
             raise CheckpointError(f"a folder has no revision ({revision!r:.60}): leave it out")
