@@ -150,6 +150,7 @@ SHARED = {
     "seed": Setting(0, whole(0, 9999)),
     "stop": Setting(0, whole(0, 99)),  # of the guided tour; 0 is none
     "lecture": Setting(False, flag),
+    "code": Setting("none", one_of("none", "source", "snippet")),  # shown at the page's foot
 }
 SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
 

@@ -1,0 +1,236 @@
+"""Of each page the snippet that makes its headline numbers, and the values to fill it with."""
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from mla_engine import GroupedConfig, LatentConfig, costs, worked_example
+from ui import (
+    absorption,
+    claims,
+    claims_list,
+    compare,
+    compression,
+    compute_page,
+    decode,
+    kv,
+    maps,
+    model,
+    overview,
+    rope,
+    state,
+    stepper,
+)
+from ui.kv_memory import served
+from ui.snippet import Code, call, config, filled, listed
+from ui.text import t
+
+Config = GroupedConfig | LatentConfig
+Recipe = tuple[str, Mapping[str, object]]  # the template's name, its values
+ABSORBED = ".forward_absorbed"
+
+
+def snippet(page: str) -> str:
+    """The page's snippet, filled.
+
+    Raises:
+        ValueError: these settings run nothing.
+    """
+    return filled(*OF_PAGE[page]())
+
+
+def _preset() -> str:
+    return state.settings()["preset"]
+
+
+def _layer(of: Config, form: str) -> dict[str, Code]:
+    """How a template builds and calls a layer."""
+    kind = "MultiHeadLatentAttention" if isinstance(of, LatentConfig) else "GroupedQueryAttention"
+    call_of = ABSORBED if form == "absorbed" else ""
+    return {"config": config(of, _preset()), "layer": Code(kind), "call": Code(call_of)}
+
+
+def _overview() -> Recipe:
+    shown = overview.of(model.config())
+    return "overview", _layer(shown.config, shown.form) | {"tokens": overview.TOKENS}
+
+
+def _worked_example() -> Recipe:
+    here, s = stepper.scene(), state.settings()
+    names = worked_example.INPUTS[here.variant]
+    row, column = here.chosen
+    completed = here.variant.endswith("_completed")
+    return "worked_example_completed" if completed else "worked_example", {
+        "variant": here.variant,
+        "matrices": {name: str(s[f"we_{name}"]) for name in names if s[f"we_{name}"]},
+        "place": here.place,
+        "row": row,
+        "column": column,
+    }
+
+
+def _attention_maps() -> Recipe:
+    shown, s = maps.view(), state.settings()
+    generated = s["map_generated"]
+    text = s["map_text"] or t("attention_maps.example")
+    words = f"generated_words({generated})" if generated else f"words_of({text!r})"
+    makers = "generated_words, hidden_states" if generated else "hidden_states, words_of"
+    kind = "grouped" if shown.run.form == "grouped" else "latent"
+    template = "attention_maps" if shown.causal else f"attention_maps_unmasked_{kind}"
+    values = {name: getattr(shown, name) for name in ("head", "query", "key", "temperature")}
+    values |= {"words": Code(words), "makers": Code(makers), "seed": s["seed"]}
+    return template, values | _layer(shown.run.config, shown.run.form)
+
+
+def _rope() -> Recipe:
+    one, s = rope.head(), state.settings()
+    topic = s["rope_topic"]
+    values = {"config": config(one.config, _preset()), "seed": one.seed, "head": one.head}
+    values["text"] = t("attention_maps.example")
+    if topic == "turning":
+        shown = {"query": s["rope_query"], "key": s["rope_key"], "positions": rope.POSITIONS}
+        return "rope_turning", values | shown
+    if topic == "merged":
+        return "rope_merged", values | {"distance": s["rope_distance"]}
+    if topic == "yarn":
+        length = getattr(one.rope.scaling, "original_max_position", 0) + 1
+        return "rope_yarn", {"config": values["config"], "length": length}
+    choice = s[f"rope_{topic}"]
+    shown = rope.reading(one, topic, choice)
+    if topic == "scale" and not (shown.kept == shown.mask).all():
+        return "rope_scale", values | {"scale": choice}
+    readings = {"pairing": "own", "scale": "own", topic: choice}
+    return "rope_reading", values | readings | {"start": one.start}
+
+
+def _absorption() -> Recipe:
+    view = absorption.view()
+    return "absorption", {
+        "config": config(view.config, _preset()),
+        "seed": view.seed,
+        "head": view.head,
+        "side": view.side,
+        "queries": view.queries,
+        "keys": view.context + view.queries,
+    }
+
+
+def _compression() -> Recipe:
+    view = compression.view()
+    decay = view.source.decay
+    spectrum = "# the weights as they were drawn"
+    if decay is not None:
+        spectrum = (
+            f"W_K, W_V = with_spectrum(layer.W_K, layer.W_V, {decay!r})\n"
+            "layer.W_K.copy_(W_K), layer.W_V.copy_(W_V)"
+        )
+    return "compression", {
+        "config": config(view.source.config, _preset()),
+        "seed": view.source.seed,
+        "heads": len(view.source.heads),
+        "rank": view.rank,
+        "text": t("attention_maps.example"),
+        "spectrum": Code(spectrum),
+        "makers": Code("joint, loss" + (", with_spectrum" if decay is not None else "")),
+    }
+
+
+def _kv_cache() -> Recipe:
+    s, scene = state.settings(), kv.scenes()[0]
+    on = served(scene, s) if s["kv_view"] == "memory" else None
+    own = scene.ways["mla"] if s["kv_view"] == "layouts" else scene.ways[scene.own]
+    own = scene.preset.config if s["kv_view"] == "formula" else own
+    return f"kv_{s['kv_view']}", {
+        "config": config(own, scene.key),
+        "tokens": s["kv_context"],
+        "context": s["kv_context"],
+        "batch": scene.batch,
+        "caches": scene.preset.n_caches or scene.preset.n_layers if on else scene.n_caches,
+        "width": kv.WIDTHS[scene.dtype],
+        "cache_width": kv.WIDTHS[scene.dtype],
+        "weight_width": kv.WIDTHS[s["kv_weights"]],
+        "parameters": scene.preset.parameters or 0,
+        "gpu": s["kv_gpu"],
+        "ranks": s["kv_ranks"],
+        "attention": s["kv_attention"],
+        "sequences": s["kv_sequences"],
+    }
+
+
+def _decode() -> Recipe:
+    shown = decode.scene()
+    return "decode", {
+        "config": config(shown.latent, _preset()),
+        "mha": config(shown.ways["mha"].config, _preset()),
+        "seed": state.settings()["seed"],
+        "tokens": shown.context + 1,
+        "heads": shown.heads,
+    }
+
+
+def _compute() -> Recipe:
+    shown, s = compute_page.scene(), state.settings()
+    known = s["cost_gpu"] in costs.GPUS
+    device = f"costs.GPUS[{s['cost_gpu']!r}]" if known else f"costs.{call(shown.device)}"
+    return "compute_decode" if shown.decoding else "compute_prefill", {
+        "config": config(shown.latent, _preset()),
+        "mha": config(shown.ways["mha"].config, _preset()),
+        "device": Code(device),
+        "context": shown.context,
+        "queries": shown.queries,
+        "batch": shown.batch,
+        "layers": shown.layers,
+    }
+
+
+def _compare() -> Recipe:
+    a, b = (compare.side(letter) for letter in compare.SIDES)
+    return "compare", {
+        "config": config(a.config, a.preset or ""),
+        "other": config(b.config, b.preset or ""),
+        "form": _cost_form(a),
+        "other_form": _cost_form(b),
+        "context": state.settings()["vs_context"],
+    }
+
+
+def _cost_form(side: compare.Side) -> str | None:
+    return None if side.form == "grouped" else side.form
+
+
+def _claims() -> Recipe:
+    found = claims.findings(st.empty())
+    shown = tuple(finding.id for finding in claims_list.shown(found))
+    return "claims", {"shown": Code("CLAIMS") if len(shown) == len(found) else listed(shown)}
+
+
+def _quiz() -> Recipe:
+    s = state.settings()
+    return "quiz", {
+        "seed": s["quiz_seed"],
+        "number": s["quiz_number"],
+        "count": s["quiz_count"],
+        "predicted": s["quiz_answers"],
+    }
+
+
+def _notation() -> Recipe:
+    variant = state.settings()["variant"]
+    return "notation", _layer(model.config(), overview.FORMS.get(variant, "grouped"))
+
+
+OF_PAGE: Mapping[str, Callable[[], Recipe]] = {
+    "overview": _overview,
+    "worked_example": _worked_example,
+    "attention_maps": _attention_maps,
+    "rope": _rope,
+    "absorption": _absorption,
+    "compression": _compression,
+    "kv_cache": _kv_cache,
+    "decode": _decode,
+    "compute": _compute,
+    "compare": _compare,
+    "claims": _claims,
+    "quiz": _quiz,
+    "notation": _notation,
+}
