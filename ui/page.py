@@ -135,3 +135,6 @@ def footer(page: str) -> None:
         bridge.copy_link(
             urlencode(state.link()), label=t("common.copy_link"), done=t("common.link_copied")
         )
+    from ui import code  # knows the modules of every page, which know this one
+
+    code.behind(page)
