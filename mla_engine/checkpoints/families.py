@@ -79,7 +79,7 @@ def n_attentions(config: Mapping[str, Any]) -> int:
         CheckpointError: an unknown family, or no number of layers.
     """
     family, config = family_of(config)
-    layers = _value(config, [family.row["layers"]])
+    layers = value_of(config, [family.row["layers"]])
     try:
         checks.whole(family.row["layers"], layers)
     except ValueError as error:
@@ -106,7 +106,7 @@ def attention_config(config: Mapping[str, Any], layer: int) -> LatentConfig | Gr
         )
     family, config = family_of(config)
     _check_only(family, config)
-    values = {name: _value(config, sources) for name, sources in family.row["fields"].items()}
+    values = {name: value_of(config, sources) for name, sources in family.row["fields"].items()}
     values |= _window(family, config, layer)
     try:
         values |= _rotation(family, config, values)
@@ -128,14 +128,14 @@ def _check_only(family: Family, config: Mapping[str, Any]) -> None:
             )
 
 
-def _value(config: Mapping[str, Any], sources: list[Any]) -> Any:
+def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
     """The first of `sources` that config.json has; CheckpointError if it has none."""
     asked = []
     for source in sources:
         match source:
             case {"if": key, "then": then}:
                 if config.get(key):
-                    return _value(config, [then])
+                    return value_of(config, [then])
             case {"ratio": keys, **options}:
                 return _ratio(config, keys, options.get("power", 1))
             case str():
@@ -149,7 +149,7 @@ def _value(config: Mapping[str, Any], sources: list[Any]) -> Any:
 
 
 def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
-    numbers = [_value(config, [key]) for key in keys]
+    numbers = [value_of(config, [key]) for key in keys]
     for key, number in zip(keys, numbers, strict=True):
         try:
             checks.positive(key, number)
@@ -166,7 +166,7 @@ def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
 WINDOWS: Mapping[str, Callable[[Mapping[str, Any], int], bool]] = {
     "even": lambda config, layer: layer % 2 == 0,
     "late": lambda config, layer: (
-        bool(config.get("use_sliding_window")) and layer >= _value(config, ["max_window_layers"])
+        bool(config.get("use_sliding_window")) and layer >= value_of(config, ["max_window_layers"])
     ),
 }
 LAYER_TYPES = {"sliding_attention": True, "full_attention": False}
@@ -186,7 +186,7 @@ def _window(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, 
             f"config.json has layer_types = {types!r:.80}, in which layer {layer} is none of "
             f"{', '.join(LAYER_TYPES)}"
         )
-    return {"sliding_window": _value(config, ["sliding_window"])} if slides else {}
+    return {"sliding_window": value_of(config, ["sliding_window"])} if slides else {}
 
 
 def _rotation(
@@ -202,18 +202,18 @@ def _rotation(
         return {"rope": None}
     extra, config = _without(config, row.get("rope_extra", ()))
     width = values["d_rope" if family.is_latent else "d_head"]
-    whole = sum(_value(config, [key]) for key in row.get("rotary_of", ())) or width
+    whole = sum(value_of(config, [key]) for key in row.get("rotary_of", ())) or width
     rope = rope_config(
         config,
         theta=row["theta"],
-        interleaved=_value(config, row["interleaved"]),
+        interleaved=value_of(config, row["interleaved"]),
         latent=family.is_latent,
         widths=(width, whole),
     )
     if not extra.get("llama_4_scaling_beta"):
         return {"rope": rope}
     # from there on queries are multiplied by 1 + beta ln(1 + floor(position / limit))
-    limit = rope_entries(config).get(CONTEXT) or _value(config, ["max_position_embeddings"])
+    limit = rope_entries(config).get(CONTEXT) or value_of(config, ["max_position_embeddings"])
     return {"rope": rope, "position_limit": limit}
 
 
