@@ -36,5 +36,5 @@ else:
             with cell.container(border=True):
                 st.metric(t(f"overview.{key}"), figure, help=t(f"overview.{key}_help"))
                 st.caption(t(f"overview.{key}_beside", beside=beside))
-        st.markdown(overview.problem(), unsafe_allow_html=True)
+        page.prose(overview.problem())
 page.footer("overview")

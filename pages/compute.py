@@ -6,7 +6,7 @@ from ui import compute_page, page
 from ui import compute_page_charts as charts
 from ui import compute_page_controls as controls
 from ui import compute_page_words as say
-from ui.text import t, tensor
+from ui.text import t
 
 page.setup("compute")
 try:
@@ -15,7 +15,7 @@ except ValueError as refusal:
     shown, error = None, refusal
 
 if shown:
-    page.title(say.title(shown), t("compute.look", latent=tensor("c_KV")))
+    page.title(say.title(shown), t("compute.look"))
 else:
     page.title(t("compute.title_refused"), "")
     page.refused(error)
@@ -39,7 +39,7 @@ if shown:
     expanding, turning = st.columns(2, gap="large")
     with expanding:
         st.subheader(t("compute.expand_title"), anchor=False)
-        st.markdown(say.expansion(shown), unsafe_allow_html=True)
+        page.prose(say.expansion(shown))
         charts.expansion(shown)
     with turning:
         st.subheader(t("compute.turn_title"), anchor=False)

@@ -36,7 +36,7 @@ else:
     formulas = rope_words.FORMULAS[topic]
     for column, formula in zip(st.columns(len(formulas)), formulas, strict=True):
         column.latex(formula)
-    st.markdown(rope_words.explanation(one, topic), unsafe_allow_html=True)
+    page.prose(rope_words.explanation(one, topic))
     for note in rope_words.notes(one):
         st.caption(note)
 page.footer(PAGE)

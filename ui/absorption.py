@@ -11,7 +11,7 @@ from mla_engine.symbols import SYMBOLS
 from ui import absorption_run as run
 from ui import model, state
 from ui.maps_run import block_of_heads
-from ui.text import count, digits, t, tensor, times
+from ui.text import count, digits, t, times
 from ui.tokens import words_of
 
 CONTEXTS = tuple(2**n for n in range(4, 21))
@@ -152,9 +152,7 @@ def view() -> View:
 
 def look() -> str:
     """What to look at, tensors in their colours."""
-    side = state.settings()["ab_side"]
-    names = {"scores": ("q_C", "c_KV", "k_C"), "output": ("c_KV", "o", "v_C")}[side]
-    return t(f"absorption.look_{side}", **{name: tensor(name) for name in names})
+    return t(f"absorption.look_{state.settings()['ab_side']}")
 
 
 def order_label(form: str) -> str:

@@ -83,7 +83,7 @@ def merged(view: View) -> None:
         "width": count(view.config.d_head if name == "W_QK" else view.config.d_value),
     }
     look = t("absorption.merged_look", name=tensor(name), **facts)
-    st.markdown(look, unsafe_allow_html=True)
+    page.prose(look)
     picture, spectrum, words = st.columns([4, 4, 4], gap="medium")
     with picture:
         row_axis = "d" if name == "W_VO" or not view.config.d_latent_q else "l"

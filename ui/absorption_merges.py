@@ -53,7 +53,7 @@ def heads_in_one(view: View) -> None:
         "sum": percent(merged.sum_error),
         "output": percent(merged.best_output),
     }
-    st.markdown(t("absorption.one_words", **facts))
+    page.prose(t("absorption.one_words", **facts))
     _claims_on_heads()
 
 
@@ -65,7 +65,7 @@ def _claims_on_heads() -> None:
         verdict = run.claim(name)
         values = {key: digits(verdict.value(key), 2) for key in figure_names}
         values["n_heads"] = count(verdict.value("n_heads"))
-        st.markdown(t(f"absorption.claim_{name}", verdict=judged(verdict), **values))
+        page.prose(t(f"absorption.claim_{name}", verdict=judged(verdict), **values))
 
 
 def judged(verdict: run.claims.Verdict) -> str:
@@ -100,10 +100,10 @@ def past_the_norm(view: View) -> None:
             sorted({*GAINS, gain}),
             format_func=lambda x: f"{x:g}×",
         )
-        st.markdown(t("absorption.norm_words", **facts))
+        page.prose(t("absorption.norm_words", **facts))
         errors = {name: percent(e) for name, e in merged.errors.items() if e is not None}
         key = "norm_errors" if view.config.d_latent_q else "norm_errors_keys"
-        st.markdown(t(f"absorption.{key}", **errors))
+        page.prose(t(f"absorption.{key}", **errors))
         _claims_on_norms()
 
 
@@ -120,4 +120,4 @@ def _claims_on_norms() -> None:
             "without": f"{verdict.value('without_norm'):.0e}",
             "normed": digits(verdict.value("with_norm"), 2),
         }
-        st.markdown(t(f"absorption.claim_{name}", verdict=judged(verdict), **values, **more))
+        page.prose(t(f"absorption.claim_{name}", verdict=judged(verdict), **values, **more))

@@ -125,7 +125,7 @@ def spectrum(view: View) -> None:
     plot(fig, "spectrum", t("compression.alt_spectrum", largest=largest, least=least))
     table = {name: pd.Series(values) for name, values in spectra.items()}
     page.download(partial(pd.DataFrame, table), "mla_compression_spectra.csv")
-    st.markdown(t(f"compression.words_{state.settings()['cmp_weights']}"))
+    page.prose(t(f"compression.words_{state.settings()['cmp_weights']}"))
 
 
 def separately(view: View, curves: pd.DataFrame) -> None:
@@ -146,7 +146,7 @@ def separately(view: View, curves: pd.DataFrame) -> None:
         facts = {"joint": percent(getattr(one, error)), "separate": percent(getattr(two, error))}
         facts |= {"rank": count(view.rank), "keys": count(keys), "values": count(values)}
         st.markdown(t("compression.separate_words", name=t(f"compression.error_{error}"), **facts))
-        st.markdown(t("compression.separate_why"))
+        page.prose(t("compression.separate_why"))
     with picture:
         lines = {
             t(f"compression.{way}"): 100 * curves[curves["way"] == way][error].to_numpy()
@@ -175,7 +175,7 @@ def queries() -> None:
         "queries": count(ways[0].kept_elements),
         "recomputed": count(ways[-1].kept_elements),
     }
-    st.markdown(t(f"compression.{key}", **facts))
+    page.prose(t(f"compression.{key}", **facts))
     picture, words = st.columns(2, gap="large")
     with picture:
         names = [way_name(way) for way in ways]
@@ -193,4 +193,4 @@ def queries() -> None:
         page.download(partial(pd.DataFrame, [vars(way) for way in ways]), "mla_query_memory.csv")
     with words:
         st.table(query_table(ways))
-        st.markdown(t("compression.query_words"))
+        page.prose(t("compression.query_words"))

@@ -13,7 +13,7 @@ from ui.compute_page import Scene
 from ui.compute_page_measure import Trial, Way, machine
 from ui.settings import SMALL
 from ui.state import settings
-from ui.text import count, digits, size, t, tensor, times
+from ui.text import count, digits, size, t, times
 
 PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 CLOCKS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -169,7 +169,7 @@ def expansion(shown: Scene) -> str:
         return t("compute.never_expand", **values)
     values |= {"queries": count(by_flop[0]), "limit": digits(costs.crossover_queries(shown.latent))}
     clocked = t("compute.never") if by_clock is None else count(by_clock)
-    return t("compute.expand", **values, clocked=clocked, latent=tensor("c_KV"))
+    return t("compute.expand", **values, clocked=clocked)
 
 
 def turning(shown: Scene) -> str:

@@ -7,7 +7,7 @@ from ui import compute_page_words as say
 from ui.compute_page_words import TIED
 from ui.decode import Scene
 from ui.decode_run import Step
-from ui.text import count, digits, size, t, tensor, times
+from ui.text import count, digits, size, t, times
 
 LATENT = ("mla_kv", "mla_each", "mla_absorbed")
 WAITING = "\N{HORIZONTAL ELLIPSIS}"
@@ -33,7 +33,7 @@ def title(shown: Scene) -> str:
 
 def look() -> str:
     """What to look at."""
-    return t("decode.look", latent=tensor("c_KV"), rope=tensor("k_R"))
+    return t("decode.look")
 
 
 def table(shown: Scene, taken: dict[str, Step] | None) -> pd.DataFrame:

@@ -4,9 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine import costs, figures
-from ui import kv_words, state
+from ui import kv_words, page, state
 from ui.kv import WIDTHS, Scene
-from ui.text import count, size, t, tensor, times
+from ui.text import count, size, t, times
 
 ROLES = ("key", "rope", "latent", "value")  # the parts, in the order of the bars
 LATENTS = ("copy", "latent")
@@ -28,7 +28,7 @@ def title(scene: Scene) -> str:
 
 def look() -> str:
     """What to look at."""
-    return t("kv_cache.look_layouts", latent=tensor("c_KV"), rope=tensor("k_R"))
+    return t("kv_cache.look_layouts")
 
 
 def draw(scene: Scene, name: str) -> None:
@@ -39,8 +39,8 @@ def draw(scene: Scene, name: str) -> None:
     _bars(scene, LATENTS, f"{name}:latents")
     st.table(_table(scene, kept))
     st.markdown(_baselines(scene, kept))
-    st.markdown(t("kv_cache.layout_full"))
-    st.markdown(t("kv_cache.layout_copy"))
+    page.prose(t("kv_cache.layout_full"))
+    page.prose(t("kv_cache.layout_copy"))
     if scene.own != "mla":
         mla = scene.ways["mla"]
         st.markdown(t("kv_cache.layout_assumed", latent=mla.d_latent_kv, rope=mla.d_rope))

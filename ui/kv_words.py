@@ -6,7 +6,7 @@ from mla_engine import GroupedConfig, LatentConfig, costs
 from mla_engine.presets import Preset
 from ui.kv import WIDTHS, Scene
 from ui.state import settings
-from ui.text import count, digits, size, t, tensor, times
+from ui.text import count, digits, size, t, times
 
 TIED = "\N{NO-BREAK SPACE}"
 
@@ -42,10 +42,7 @@ def _keeps(preset: Preset, tokens: int) -> str:
 
 def look() -> str:
     """What to look at, by the kind of axes."""
-    words = {"latent": tensor("c_KV"), "rope": tensor("k_R")}
-    if settings()["kv_log"]:
-        return t("kv_cache.look_log", **words)
-    return t("kv_cache.look_linear", **words)
+    return t("kv_cache.look_log") if settings()["kv_log"] else t("kv_cache.look_linear")
 
 
 def numbers(config: GroupedConfig | LatentConfig) -> str:

@@ -8,7 +8,7 @@ from mla_engine import SYMBOLS, GroupedConfig, LatentConfig, costs
 from mla_engine.figures import FlowNode, symbol_html
 from mla_engine.symbols import sources
 from ui import compute, state
-from ui.text import count, digits, size, t, tensor, times
+from ui.text import count, digits, size, t, times
 
 TOKENS = 8  # shown in the data flow; every width is that of the whole layer
 FORMS = {"mla": "expanded", "mla_absorbed": "absorbed"}
@@ -95,8 +95,7 @@ def of(config: GroupedConfig | LatentConfig) -> Overview:
 
 def problem() -> str:
     """What problem MLA solves, tensors in their colours."""
-    names = ("c_KV", "k_R", "k_C", "v_C", "q_C")
-    return t("overview.problem", **{name: tensor(name) for name in names})
+    return t("overview.problem")
 
 
 def flow_words() -> dict[str, str]:

@@ -98,7 +98,12 @@ def _say(notes: list[state.Note], page: str) -> None:
 def title(text: str, look: str) -> None:
     """The page's title, a statement, and one sentence on what to look at."""
     st.title(text, anchor=False)
-    st.markdown(look, unsafe_allow_html=True)  # our own words, with tensors in their colours
+    prose(look)
+
+
+def prose(text: str) -> None:
+    """Our own words as Markdown, tensors in their colours with their meaning as tooltip."""
+    st.markdown(text, unsafe_allow_html=True)
 
 
 def refused(error: ValueError) -> None:

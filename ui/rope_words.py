@@ -4,7 +4,7 @@ import numpy as np
 
 from ui import model, rope, state
 from ui.rope import Head
-from ui.text import count, digits, t, tensor
+from ui.text import count, digits, t
 
 FORMULAS = {
     "turning": (r"(R_t\,\mathbf{q})\cdot(R_i\,\mathbf{k}) = (R_{t-i}\,\mathbf{q})\cdot\mathbf{k}",),
@@ -79,7 +79,7 @@ def scale(one: Head) -> dict[str, str]:
 
 def look(topic: str) -> str:
     """One sentence on what to look at."""
-    return t(f"rope.look_{topic}", rope=tensor("k_R"), latent=tensor("c_KV"))
+    return t(f"rope.look_{topic}")
 
 
 def explanation(one: Head, topic: str) -> str:

@@ -29,9 +29,19 @@ def catalogue() -> dict[str, dict[str, str]]:
     return texts
 
 
+class _Filling(dict):
+    """What a text's braces stand for: the values given, and else tensors by their codes."""
+
+    def __missing__(self, code: str) -> str:
+        return tensor(code)
+
+
 def t(key: str, **values: object) -> str:
-    """The text `page.key` in the present language, with its values filled in."""
-    return catalogue()[key][settings()["lang"]].format(**values)
+    """The text `page.key` in the present language, with its values filled in.
+
+    A symbol's code in braces becomes its name in its colour, as HTML: `page.prose` shows it.
+    """
+    return catalogue()[key][settings()["lang"]].format_map(_Filling(values))
 
 
 def count(value: float) -> str:
