@@ -1,0 +1,258 @@
+"""A small random model of every family, as transformers builds it, and how its attention is run."""
+
+import json
+from dataclasses import dataclass, field
+from functools import cache
+
+import torch
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, Mistral4ForCausalLM
+
+from mla_engine import LinearScaling, Llama3Scaling, LongRopeScaling, RopeConfig, YarnConfig
+from tests import reference_rope
+
+SMALL = {"hidden_size": 48, "num_hidden_layers": 2, "vocab_size": 64, "intermediate_size": 32}
+SMALL |= {"max_position_embeddings": 512, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+LATENT = SMALL | {"num_attention_heads": 4, "num_key_value_heads": 4, "kv_lora_rank": 16}
+LATENT |= {"q_lora_rank": 24, "qk_nope_head_dim": 12, "qk_rope_head_dim": 8, "v_head_dim": 10}
+EXPERTS = {"n_routed_experts": 2, "n_shared_experts": 1, "num_experts_per_tok": 1}
+EXPERTS |= {"moe_intermediate_size": 8, "n_group": 1, "topk_group": 1}
+GROUPED = SMALL | {"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 8}
+FALCON = {k: v for k, v in SMALL.items() if k != "intermediate_size"} | {"num_attention_heads": 6}
+GPT2 = {"n_embd": 48, "n_head": 6, "n_layer": 2, "vocab_size": 64, "n_positions": 512}
+
+SHORT, LONG = [1.0, 1.1, 1.2, 1.3], [1.0, 2.0, 4.0, 9.0]
+CONTEXT = "original_max_position_embeddings"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of transformers, and the rotation that it should be found to have.
+
+    `rope_parameters` and `settings` are transformers' words, `rope` is ours, written by hand;
+    `published` names entries of config.json that published files leave out.
+    """
+
+    model_type: str
+    settings: dict
+    rope: RopeConfig | None = field(default_factory=RopeConfig)
+    rope_parameters: dict = field(default_factory=lambda: {"rope_type": "default"})
+    rotated: int = 8
+    path: str = "model.layers.{0}.self_attn"
+    layers: tuple = (1,)
+    windows: tuple = (None, None, None)
+    published: tuple = ()
+    renamed: str | None = None  # the model_type to write into config.json
+
+    @property
+    def all_settings(self):
+        if self.rope is None:
+            return self.settings
+        parameters = {"rope_theta": self.rope.theta} | self.rope_parameters
+        return self.settings | {"rope_parameters": parameters}
+
+    def attention(self, model, layer):
+        """The attention module, whose number counts attentions."""
+        return model.get_submodule(self.path.format(layer, *divmod(layer, 2)))
+
+
+def yarn(factor, original, mscale, **more):
+    """YaRN with both magnitudes equal, in our words and in transformers'."""
+    magnitudes = {"mscale": mscale, "mscale_all_dim": mscale}
+    ours = YarnConfig(factor=factor, original_max_position=original, **magnitudes, **more)
+    theirs = {"rope_type": "yarn", "factor": factor, CONTEXT: original}
+    return ours, theirs | magnitudes | {"beta_fast": 32, "beta_slow": 1} | more
+
+
+V2, V2_WORDS = yarn(40.0, 64, 0.707)
+V3, V3_WORDS = yarn(40.0, 64, 1.0)
+KIMI, KIMI_WORDS = yarn(32.0, 64, 1.0, beta_fast=1, beta_slow=1)
+SMALL4, SMALL4_WORDS = yarn(128.0, 256, 1.0)
+QWEN = YarnConfig(factor=4.0, original_max_position=64, attention_factor=1 + 0.1386294361119891)
+LLAMA3 = Llama3Scaling(factor=8.0, original_max_position=64)
+LLAMA3_WORDS = {"rope_type": "llama3", "factor": 8.0, CONTEXT: 64}
+LLAMA3_WORDS |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+MINICPM3 = LongRopeScaling(
+    short_factor=tuple(SHORT), long_factor=tuple(LONG), original_max_position=64, factor=512 / 64
+)
+MINICPM3_WORDS = {"rope_type": "longrope", CONTEXT: 64, "short_factor": SHORT, "long_factor": LONG}
+HALF = RopeConfig(pairing="half")
+INTERLEAVE = ("rope_interleave",)
+LONGCAT = {k: v for k, v in LATENT.items() if k not in ("num_hidden_layers", "intermediate_size")}
+LONGCAT |= {"num_layers": 2, "n_routed_experts": 2, "moe_topk": 1, "zero_expert_num": 1}
+LONGCAT |= {"ffn_hidden_size": 32, "expert_ffn_hidden_size": 8, "head_dim": 8}
+QWEN2 = {k: v for k, v in GROUPED.items() if k != "head_dim"}
+QWEN2 |= {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}
+GEMMA = {"query_pre_attn_scalar": 10, "attn_logit_softcapping": 1.5, "sliding_window": 3}
+HEADS = {"published": ("head_dim",)}
+H_SELF = "transformer.h.{0}.self_attention"
+
+MODELS = {
+    "deepseek_v2": Model(
+        "deepseek_v2", LATENT | EXPERTS, RopeConfig(scaling=V2), V2_WORDS, layers=(0, 1)
+    ),
+    "deepseek_v2, lite": Model(
+        "deepseek_v2", LATENT | EXPERTS | {"q_lora_rank": None}, RopeConfig(scaling=V2), V2_WORDS
+    ),
+    "deepseek_v3": Model(
+        "deepseek_v3",
+        LATENT | EXPERTS | {"attention_bias": True},
+        RopeConfig(scaling=V3),
+        V3_WORDS,
+        published=INTERLEAVE,
+    ),
+    "deepseek_v3 in halves": Model(
+        "deepseek_v3", LATENT | EXPERTS | {"rope_interleave": False}, HALF
+    ),
+    "kimi_k2": Model(
+        "deepseek_v3",
+        LATENT | EXPERTS,
+        RopeConfig(theta=50000.0, scaling=KIMI),
+        KIMI_WORDS,
+        published=INTERLEAVE,
+        renamed="kimi_k2",
+    ),
+    "minicpm3": Model(
+        "minicpm3",
+        LATENT | {"v_head_dim": 12},
+        RopeConfig(pairing="half", scaling=MINICPM3),
+        MINICPM3_WORDS,
+        published=("v_head_dim", "rope_theta"),
+    ),
+    "glm4_moe_lite": Model(
+        "glm4_moe_lite", LATENT | EXPERTS, RopeConfig(theta=1e6), published=INTERLEAVE
+    ),
+    "longcat_flash": Model(
+        "longcat_flash",
+        LONGCAT,
+        RopeConfig(theta=1e7),
+        path="model.layers.{1}.self_attn.{2}",
+        layers=(0, 1, 2, 3),
+        windows=(None,) * 4,
+        published=("rope_theta",),
+    ),
+    "mistral4": Model(
+        "mistral4",
+        LATENT | EXPERTS,
+        RopeConfig(scaling=SMALL4),
+        SMALL4_WORDS | {"llama_4_scaling_beta": 0.1},
+        published=INTERLEAVE,
+    ),
+    "youtu": Model("youtu", LATENT, RopeConfig(theta=1.6e6), published=INTERLEAVE),
+    "axk1": Model("axk1", LATENT | EXPERTS, published=INTERLEAVE),
+    "llama": Model("llama", GROUPED, HALF, **HEADS),
+    "llama, biases, linear": Model(
+        "llama",
+        GROUPED | {"num_key_value_heads": 6, "attention_bias": True},
+        RopeConfig(pairing="half", scaling=LinearScaling(factor=8.0)),
+        {"rope_type": "linear", "factor": 8.0},
+        published=("head_dim", "num_key_value_heads"),
+    ),
+    "llama 3.1": Model(
+        "llama",
+        GROUPED | {"head_dim": 10},
+        RopeConfig(theta=500000.0, pairing="half", scaling=LLAMA3),
+        LLAMA3_WORDS,
+        rotated=10,
+    ),
+    "mistral": Model("mistral", GROUPED | {"sliding_window": 3}, HALF, windows=(3, 3), **HEADS),
+    "qwen2": Model(
+        "qwen2",
+        QWEN2,
+        RopeConfig(theta=1e6, pairing="half", scaling=QWEN),
+        {"rope_type": "yarn", "factor": 4.0, CONTEXT: 64},
+        layers=(0, 1),
+        windows=(None, 3),
+        published=("layer_types",),
+    ),
+    "qwen3": Model(
+        "qwen3",
+        GROUPED | {"rms_norm_eps": 1e-3, "attention_bias": True},
+        HALF,
+        published=("layer_types",),
+    ),
+    "gemma2": Model(
+        "gemma2",
+        GROUPED | GEMMA,
+        HALF,
+        layers=(0, 1),
+        windows=(3, None),
+        published=("layer_types",),
+    ),
+    "gpt2": Model("gpt2", GPT2, None, {}, path="transformer.h.{0}.attn"),
+    "falcon, one KV head": Model("falcon", FALCON, HALF, path=H_SELF),
+    "falcon, new decoder": Model(
+        "falcon", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}, HALF, path=H_SELF
+    ),
+    "falcon, all KV heads": Model(
+        "falcon", FALCON | {"multi_query": False, "bias": True}, HALF, path=H_SELF
+    ),
+}
+
+
+@cache
+def built(name):
+    """The model with eager attention; norms and biases are random too."""
+    model = MODELS[name]
+    config = CONFIG_MAPPING[model.model_type](**model.all_settings)
+    config._attn_implementation = "eager"
+    make = AutoModelForCausalLM.from_config
+    if model.model_type == "mistral4":
+        make = Mistral4ForCausalLM._from_config
+    made = make(config, attn_implementation="eager").eval().requires_grad_(False)
+    draw = torch.Generator().manual_seed(7)
+    for key, parameter in made.named_parameters():
+        shift = 1.0 if "norm" in key or "ln_" in key else 0.0
+        parameter.normal_(shift, 0.3, generator=draw)
+    return made
+
+
+@cache
+def saved(name, folder, published):
+    """The model's folder, sharded, with config.json as transformers writes it or as published."""
+    folder = folder / f"{name}{published}"
+    built(name).save_pretrained(folder, max_shard_size="30KB")
+    file = folder / "config.json"
+    config = json.loads(file.read_text())
+    if MODELS[name].renamed:
+        config["model_type"] = MODELS[name].renamed
+    if published:
+        config = as_published(config, MODELS[name].published)
+    file.write_text(json.dumps(config))
+    return folder
+
+
+def as_published(config, left_out):
+    """rope_scaling with type, rope_theta beside it, and without the entries named."""
+    table = dict(config.pop("rope_parameters", None) or {})
+    kind, theta = table.pop("rope_type", "default"), table.pop("rope_theta", None)
+    if table or theta:
+        config |= {"rope_theta": theta, "rope_scaling": None}
+    if kind != "default":
+        config["rope_scaling"] = table | {"type": kind}
+    return {key: value for key, value in config.items() if key not in left_out}
+
+
+def angles(model, positions):
+    """cos and sin as the family takes them, made pair by pair in float64 and cast."""
+    length, width = int(positions.max()) + 1, model.rotated
+    turns = [reference_rope.frequency(model.rope, width, i, length) for i in range(width // 2)]
+    phase = positions[None, :, None] * torch.tensor(turns, dtype=torch.float64)
+    stretch = reference_rope.stretch(model.rope)
+    if model.model_type == "deepseek_v2":
+        return (torch.polar(torch.ones_like(phase), phase) * stretch).to(torch.complex64)
+    phase = torch.cat((phase, phase), dim=-1)
+    return (phase.cos() * stretch).float(), (phase.sin() * stretch).float()
+
+
+def run(name, layer, h, positions):
+    """Output and attention of their module, with angles made in float64."""
+    model, tokens, window = MODELS[name], len(positions), MODELS[name].windows[layer]
+    seen = torch.ones(tokens, tokens, dtype=torch.bool).tril()
+    seen = seen if window is None else seen.triu(1 - window)
+    mask = torch.zeros(1, 1, tokens, tokens).masked_fill(~seen, -torch.inf)
+    given = {"hidden_states": h, "attention_mask": mask, "position_ids": positions[None]}
+    if model.rope is not None:
+        given["position_embeddings"] = angles(model, positions)
+    if model.model_type == "falcon":
+        given |= {"alibi": None, "output_attentions": True}
+    return model.attention(built(name), layer)(**given)[:2]
