@@ -69,18 +69,22 @@ def _gpu(name: str, tera_flops: float, giga_bytes: float, memory: float, source:
 # 16-bit tensor cores, dense: half of what the sheets print for 2:4 sparse matrices.
 GPUS: MappingProxyType[str, Device] = MappingProxyType(
     {
-        "t4": _gpu("T4", 65, 320, 16, "NVIDIA T4 data sheet: float16, it has no bfloat16"),
+        "t4": _gpu("T4", 65, 320, 16, "NVIDIA T4 product brief: float16, it has no bfloat16"),
         "l4": _gpu("L4", 121, 300, 24, "NVIDIA L4 data sheet: 242 sparse, halved"),
         "a10g": _gpu("A10G", 70, 600, 24, "NVIDIA A10G data sheet for AWS G5: 140 sparse, halved"),
-        "a100-40": _gpu("A100 40 GB", 312, 1555, 40, "NVIDIA A100 data sheet, 40 GB"),
-        "a100-80": _gpu("A100 80 GB SXM", 312, 2039, 80, "NVIDIA A100 data sheet, 80 GB SXM"),
+        "a100-40": _gpu("A100 40 GB", 312, 1555, 40, "NVIDIA A100 data sheet, 40 GB: dense"),
+        "a100-80": _gpu(
+            "A100 80 GB SXM", 312, 2039, 80, "NVIDIA A100 data sheet, 80 GB SXM: dense"
+        ),
         "h100": _gpu(
             "H100 SXM", 989.5, 3350, 80, "NVIDIA H100 data sheet, SXM: 1,979 sparse, halved"
         ),
         "h200": _gpu(
             "H200 SXM", 989.5, 4800, 141, "NVIDIA H200 data sheet, SXM: 1,979 sparse, halved"
         ),
-        "b200": _gpu("B200", 2250, 8000, 180, "NVIDIA Blackwell data sheet: 4,500 sparse, halved"),
+        "b200": _gpu(
+            "B200", 2250, 8000, 180, "NVIDIA DGX B200 data sheet, an eighth: 4,500 sparse, halved"
+        ),
         "mi300x": _gpu("MI300X", 1307.4, 5300, 192, "AMD Instinct MI300X data sheet: dense"),
         "rtx-4090": _gpu(
             "RTX 4090", 165.2, 1008, 24, "NVIDIA Ada whitepaper, appendix A: float32 sums, dense"
