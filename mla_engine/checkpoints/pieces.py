@@ -17,7 +17,7 @@ from huggingface_hub.utils import WeakFileLock
 from mla_engine.checkpoints.errors import CheckpointError, Interrupted
 from mla_engine.checkpoints.spans import Span, grouped
 
-CONNECTIONS = 6
+CONNECTIONS, THREADS = 6, "byte-ranges"
 TRIES = 5  # in a row without PROGRESS_BYTES in between
 PROGRESS_BYTES = 2**20
 WAIT_SECONDS = 0.5  # before the second try, then twice as long each time
@@ -94,7 +94,7 @@ def _fetch(groups: list[list[_Piece]], stream: Stream, report: Report) -> None:
     """Fetch the groups side by side; `report` is called from the caller's own thread."""
     counts: queue.SimpleQueue[int] = queue.SimpleQueue()
     stop = threading.Event()
-    with ThreadPoolExecutor(CONNECTIONS) as pool:
+    with ThreadPoolExecutor(CONNECTIONS, THREADS) as pool:
         waiting = {pool.submit(_fetch_group, g, stream, counts.put, stop) for g in groups}
         try:
             while waiting:

@@ -7,12 +7,13 @@ is read, so that no whole file is read in silence.
 from collections.abc import Iterator
 from typing import Any
 
+from huggingface_hub.constants import HF_HUB_DOWNLOAD_TIMEOUT
 from huggingface_hub.utils import get_session, httpx
 
 from mla_engine.checkpoints.errors import CheckpointError, Interrupted
 from mla_engine.checkpoints.spans import Span
 
-TIMEOUT_SECONDS = 20.0  # without a byte
+TIMEOUT_SECONDS = HF_HUB_DOWNLOAD_TIMEOUT  # without a byte
 BUSY = (408, 429, 500, 502, 503, 504)
 ANSWERS = {
     401: "so it wants an access token: set HF_TOKEN",

@@ -1,0 +1,109 @@
+"""The Hub's own client against a Hub on this machine."""
+
+import shutil
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+import torch
+
+from mla_engine.checkpoints import CheckpointError, open_checkpoint
+from tests.checkpoints.conftest import SHARDS
+from tests.checkpoints.serving import COMMIT, serving
+
+
+def refused(*words, source="who/model", revision=None):
+    with pytest.raises(CheckpointError) as caught:
+        open_checkpoint(source, revision)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_reads_config_tokenizer_and_tensors_at_a_commit(hub, sharded_tensors):
+    checkpoint = open_checkpoint("who/model")
+    assert (checkpoint.name, checkpoint.revision) == ("who/model", COMMIT)
+    assert not checkpoint.is_local
+    assert checkpoint.config == {"model_type": "deepseek_v2"}
+    assert checkpoint.file("tokenizer.json").read_text() == '{"version": "1.0"}'
+    assert checkpoint.file("tokenizer.model") is None
+    tensors = sharded_tensors[0] | sharded_tensors[1]
+    found = checkpoint.read(tensors)
+    for name, tensor in tensors.items():
+        assert found[name].dtype == tensor.dtype, name
+        assert torch.equal(found[name].double(), tensor.double()), name
+    wanted = [299, 0, 7, 8, 7]
+    assert torch.equal(checkpoint.rows("embed", wanted), tensors["embed"][wanted])
+
+
+def test_refuses_what_is_not_there_or_not_granted(hub):
+    refused("who/missing", "no such repository", source="who/missing")
+    refused("who/model", "v9", "no such revision", revision="v9")
+    refused("who/gated", "HF_TOKEN", source="who/gated")
+    refused("no folder 'a/b/c'", "owner/name", source="a/b/c")
+    refused("no folder 'gpt2'", "owner/name", source="gpt2")
+    refused("'../../x'", "no branch, tag or commit", revision="../../x")
+
+
+def test_refuses_a_repository_without_safetensors(model_folder, empty_cache, monkeypatch):
+    for path in model_folder.glob("model*"):
+        path.unlink()
+    with serving(model_folder) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        refused("neither model.safetensors", "config.json, tokenizer.json")
+        (model_folder / "pytorch_model.bin").write_bytes(b"\x80\x04cposix\nsystem\n")
+        refused("pickle (pytorch_model.bin)", "convert it to safetensors")
+        assert not any(path.endswith(".bin") for _, path, _ in hub.asked)
+        (model_folder / "config.json").unlink()
+        refused("who/model has no config.json")
+
+
+def test_reads_from_the_cache_without_a_network(hub, monkeypatch, sharded_tensors):
+    names = list(sharded_tensors[0])
+    checkpoint = open_checkpoint("who/model")
+    checkpoint.read(names[:2])
+    checkpoint.rows("embed", [5, 9])
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    asked = len(hub.asked)
+    again = open_checkpoint("who/model")
+    assert again.revision == COMMIT
+    assert torch.equal(again.read(names[:2])[names[1]], sharded_tensors[0][names[1]])
+    assert torch.equal(again.rows("embed", [9]), sharded_tensors[1]["embed"][[9]])
+    with pytest.raises(CheckpointError, match="the cache does not hold what is needed"):
+        again.read(names)
+    with pytest.raises(CheckpointError, match="cache does not hold what is needed"):
+        again.file("tokenizer.json")
+    assert len(hub.asked) == asked
+    refused("HF_HUB_OFFLINE", source="who/other")
+
+
+def test_a_hub_that_is_away_or_busy_leaves_the_cache(hub, monkeypatch):
+    open_checkpoint("who/model")
+    for status in (503, 429):
+        hub.down = status
+        assert open_checkpoint("who/model").revision == COMMIT
+        refused(f"answers {status}", source="who/other")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert open_checkpoint("who/model").revision == COMMIT
+    refused("cannot be reached", source="who/other")
+
+
+def test_sends_the_token_to_the_hub_and_not_to_the_store(hub, model_folder, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_abc")
+    with serving(model_folder) as store:
+        hub.store = store.address.replace("127.0.0.1", "localhost")
+        open_checkpoint("who/model").read(["double"])
+    assert {token for _, token in hub.tokens} == {"Bearer hf_abc"}
+    assert store.shard_bytes > 0
+    assert {token for _, token in store.tokens} == {None}
+
+
+def test_uses_a_shard_that_the_client_has_fetched_whole(hub, sharded_tensors):
+    first, second = sharded_tensors
+    open_checkpoint("who/model")
+    config = huggingface_hub.try_to_load_from_cache("who/model", "config.json", revision=COMMIT)
+    shutil.copy(hub.folder / SHARDS[0], Path(config).parent)
+    hub.asked.clear()
+    found = open_checkpoint("who/model").read(["double", "layers.0.W"])
+    assert torch.equal(found["double"], second["double"])
+    assert torch.equal(found["layers.0.W"], first["layers.0.W"])
+    assert {path.rpartition("/")[2] for _, path, asked in hub.asked if asked} == {SHARDS[1]}
