@@ -78,7 +78,7 @@ MINICPM3_WORDS = {"rope_type": "longrope", CONTEXT: 64, "short_factor": SHORT, "
 HALF = RopeConfig(pairing="half")
 INTERLEAVE = ("rope_interleave",)
 LONGCAT = {k: v for k, v in LATENT.items() if k not in ("num_hidden_layers", "intermediate_size")}
-LONGCAT |= {"num_layers": 2, "n_routed_experts": 2, "moe_topk": 1, "zero_expert_num": 1}
+LONGCAT |= {"num_layers": 2, "n_routed_experts": 2, "moe_topk": 2, "zero_expert_num": 1}
 LONGCAT |= {"ffn_hidden_size": 32, "expert_ffn_hidden_size": 8, "head_dim": 8}
 QWEN2 = {k: v for k, v in GROUPED.items() if k != "head_dim"}
 QWEN2 |= {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}

@@ -1,0 +1,101 @@
+"""The engine's trace of an attention inside a live transformers model."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mla_engine.cache import DTYPES
+from mla_engine.checkpoints import convert
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.families import attention_config, family_of
+from mla_engine.layer import AttentionLayer
+from mla_engine.trace import GroupedTrace, LatentTrace
+
+
+def trace_module(
+    model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]
+) -> LatentTrace | GroupedTrace:
+    """Every intermediate of one attention of a model, from the model's own weights.
+
+    Attention and output equal the model's own up to rounding: transformers makes its angles in
+    float32, the engine in float64.
+
+    Args:
+        model: a model of transformers, of a family that the table knows, in eval mode.
+        layer: counts attentions from 0; LongCat has two in each layer.
+        inputs: token numbers [b,t], what a tokenizer returned, or the hidden states [b,t,d] that
+            enter this attention. With tokens the model runs up to this attention and no further.
+
+    Raises:
+        CheckpointError: an unknown family, a layer out of range, a model in training mode or
+            with quantised weights, padded inputs.
+        ValueError, MemoryBudgetError: as the layer's `forward`.
+    """
+    if model.training:
+        raise CheckpointError("the model is in training mode, with dropout: call model.eval()")
+    module, ours = _twin(model, layer)
+    if isinstance(inputs, Tensor) and inputs.is_floating_point():
+        return ours(inputs.to(ours.device, ours.dtype))
+    h, positions = _entering(model, module, inputs)
+    return ours(h, positions=positions)
+
+
+def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
+    """The model's attention, and the engine's layer on the same weights."""
+    found = model.config.to_dict()
+    config, family = attention_config(found, layer), family_of(found)[0]
+    path = family.attention(layer).removesuffix(".")
+    modules = dict(model.named_modules())
+    module = next((modules[p + path] for p in convert.PREFIXES if p + path in modules), None)
+    if module is None:
+        raise CheckpointError(f"{type(model).__name__} has no module {path}")
+    cuts, unwanted = convert.cuts_of(family, config)
+    held = dict(module.named_parameters())
+    tensors = {cut.name: held[cut.name].detach() for cut in cuts if cut.name in held}
+    if odd := {cut.name for cut in cuts} - set(tensors) | set(unwanted) & set(held):
+        raise CheckpointError(f"{path} and the model's config disagree over {sorted(odd)}")
+    if {tensor.dtype for tensor in tensors.values()} - set(DTYPES):
+        raise CheckpointError(f"the weights of {path} are quantised: load the model in full")
+    for cut in cuts:
+        convert.check_shape(cut.name, tensors[cut.name].shape, cut, config)
+        convert.check_finite(cut.name, tensors[cut.name])
+    like = tensors[cuts[0].name]
+    return module, convert.build(family, config, tensors, None, (like.dtype, like.device))
+
+
+class _ReachedError(Exception):
+    """Ends the model's run as soon as the attention has its inputs."""
+
+
+def _entering(
+    model: nn.Module, module: nn.Module, inputs: Tensor | Mapping[str, Tensor]
+) -> tuple[Tensor, Tensor | None]:
+    """What enters the attention: hidden states [b,t,d] and positions [t] or [b,t]."""
+    given = {"input_ids": inputs} if isinstance(inputs, Tensor) else dict(inputs)
+    padding = given.get("attention_mask")
+    if padding is not None and not bool(padding.all()):
+        raise CheckpointError("the inputs are padded: give sequences of one length")
+    device = next(model.parameters()).device
+    given = {name: value.to(device) for name, value in given.items()}
+    caught: list[tuple[Tensor, Tensor | None]] = []
+
+    def catch(_: nn.Module, args: tuple, named: dict[str, Any]) -> None:
+        h = args[0] if args else named["hidden_states"]
+        positions = named.get("position_ids")
+        shared = positions is not None and len(positions) == 1
+        caught.append((h, positions[0] if shared else positions))
+        raise _ReachedError
+
+    handle = module.register_forward_pre_hook(catch, with_kwargs=True)
+    try:
+        with torch.no_grad():
+            model(**given, use_cache=False)
+    except _ReachedError:
+        pass
+    finally:
+        handle.remove()
+    if not caught:
+        raise CheckpointError(f"{type(module).__name__} was not called when the model ran")
+    return caught[0]

@@ -1,0 +1,96 @@
+"""The trace of a live model: attention and output are the model's own."""
+
+from copy import deepcopy
+
+import pytest
+import torch
+
+from mla_engine.checkpoints import CheckpointError, trace_module
+from tests.checkpoints.models import MODELS, built
+from tests.engine.samples import hidden, relative
+
+IDS = torch.tensor([[5, 9, 9, 31, 2, 7, 63, 1], [8, 3, 3, 40, 11, 6, 0, 2]])
+
+
+def own(name, layer, **given):
+    """Hidden states, output and attention that the model's own attention had when it ran."""
+    kept = {}
+
+    def keep(_, args, named, result):
+        kept["h"] = args[0] if args else named["hidden_states"]
+        kept["u"], kept["attention"] = result[:2]
+
+    module = MODELS[name].attention(built(name), layer)
+    with torch.no_grad():
+        handle = module.register_forward_hook(keep, with_kwargs=True)
+        built(name)(**given, use_cache=False, output_attentions=True)
+        handle.remove()
+    return kept
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_equals_the_model(name):
+    """Angles in float32 are off by less than 8 x 2^-24 here."""
+    for layer in MODELS[name].layers:
+        kept = own(name, layer, input_ids=IDS)
+        trace = trace_module(built(name), layer, {"input_ids": IDS})
+        assert relative(trace.h, kept["h"]) == 0
+        assert relative(trace.u, kept["u"]) < 1e-5
+        assert relative(trace.attention, kept["attention"]) < 1e-5
+
+
+def test_takes_numbers_of_tokens_positions_and_hidden_states():
+    model = built("deepseek_v3")
+    trace = trace_module(model, 1, IDS)
+    again = trace_module(model, 1, trace.h)
+    assert torch.equal(again.u, trace.u)
+    positions = torch.arange(20, 28)[None]
+    kept = own("deepseek_v3", 1, input_ids=IDS, position_ids=positions)
+    moved = trace_module(model, 1, {"input_ids": IDS, "position_ids": positions})
+    assert relative(moved.u, kept["u"]) < 1e-5
+    assert relative(moved.q_R, trace.q_R) > 0.1
+    rows = torch.stack((torch.arange(8), torch.arange(20, 28)))
+    kept = own("deepseek_v3", 1, input_ids=IDS, position_ids=rows)
+    mixed = trace_module(model, 1, {"input_ids": IDS, "position_ids": rows})
+    assert relative(mixed.u, kept["u"]) < 1e-5
+
+
+def test_runs_the_model_no_further_and_leaves_no_hook(monkeypatch):
+    model = built("llama")
+    layers = model.model.layers
+    monkeypatch.setattr(type(layers[1].mlp), "forward", lambda *_: pytest.fail("ran on"))
+    trace_module(model, 0, IDS)
+    assert not layers[0].self_attn._forward_pre_hooks
+
+
+def test_takes_a_model_without_its_head():
+    h = hidden(1, 4, 48, dtype=torch.float32)
+    whole, bare = built("gpt2"), built("gpt2").transformer
+    assert torch.equal(trace_module(bare, 0, h).u, trace_module(whole, 0, h).u)
+
+
+def test_refuses_what_it_cannot_trace():
+    model = built("llama")
+    with pytest.raises(CheckpointError, match=r"layer \(2\) must be a number from 0 to 1"):
+        trace_module(model, 2, IDS)
+    padded = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS).triu()}
+    with pytest.raises(CheckpointError, match="padded"):
+        trace_module(model, 0, padded)
+    model.train()
+    try:
+        with pytest.raises(CheckpointError, match=r"model\.eval\(\)"):
+            trace_module(model, 0, IDS)
+    finally:
+        model.eval()
+
+
+def test_refuses_broken_and_quantised_weights():
+    model = deepcopy(built("llama"))
+    projection = model.model.layers[0].self_attn.q_proj
+    projection.weight[3, 4] = torch.nan
+    with pytest.raises(CheckpointError, match=r"q_proj.weight has 1 values that are NaN"):
+        trace_module(model, 0, IDS)
+    eight = projection.weight.to(torch.float8_e4m3fn)
+    projection.weight = torch.nn.Parameter(eight, requires_grad=False)
+    with pytest.raises(CheckpointError, match="quantised"):
+        trace_module(model, 0, IDS)
