@@ -74,12 +74,12 @@ def listen(
     )
 
 
-def copy_link(query: str, *, label: str, done: str) -> None:
-    """A button that copies this page's address, in the browser's own origin, with `query`."""
+def copy_link(link: str, *, label: str, done: str) -> None:
+    """A button that copies `link`."""
     button = st.components.v2.component(
         "copy_link",
         html='<button class="quiet" type="button"></button><input hidden readonly>',
         css=(ASSETS / "copy_link.css").read_text("utf-8"),
         js=(ASSETS / "copy_link.js").read_text("utf-8"),
     )
-    button(key="copy_link", data={"query": query, "label": label, "done": done})
+    button(key="copy_link", data={"link": link, "label": label, "done": done})

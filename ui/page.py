@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import pandas as pd
 import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
-from ui import bridge, compute, lecture, model, state, tour
+from ui import bridge, compute, lecture, model, share, state, tour
+from ui import source as real
 from ui.text import safe, size, t
 
 PAGES = {  # in lecture order
@@ -32,14 +33,21 @@ ASSETS = Path(__file__).parent.parent / "assets"
 STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
 
 
-def setup(page: str, *, sizes: bool = True, mend: Callable[[], list[state.Note]] = list) -> None:
+def setup(
+    page: str,
+    *,
+    sizes: bool = True,
+    source: bool = False,
+    mend: Callable[[], list[state.Note]] = list,
+) -> None:
     """Begin a page; with `sizes` the sidebar has the preset picker and the size sliders.
 
-    `mend` brings the page's own settings within what there is.
+    With `source` a real model's layer can stand in for them. `mend` brings the page's own settings
+    within what there is.
     """
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
     state.follow()
-    st.session_state.with_sizes = sizes
+    st.session_state.update(with_sizes=sizes, uses_source=source)
     notes = state.read(page) + model.mend() + mend()
     st.html(STYLE)
     compute.warm_up()
@@ -49,6 +57,7 @@ def setup(page: str, *, sizes: bool = True, mend: Callable[[], list[state.Note]]
         if sizes:
             model.size_controls()
     _say(notes, page)
+    real.failure()
 
 
 def _bar(page: str) -> None:
@@ -72,15 +81,15 @@ def _navigation() -> None:
         required=True,
         label_visibility="collapsed",
     )
-    st.session_state.links = state.query()
+    st.session_state.links = query = state.query()
     for name, file in PAGES.items():
-        st.page_link(file, label=t(f"{name}.link"), query_params=state.query())
+        st.page_link(file, label=t(f"{name}.link"), query_params=query)
     tour.start_button(PAGES)
     lecture.button()
 
 
 def _say(notes: list[state.Note], page: str) -> None:
-    """One line about everything in the link that could not be used as it was."""
+    """One line about everything in the link that could not be used, and what it has no room for."""
     lines = []
     path = urlsplit(st.context.url or "").path.rstrip("/").rsplit("/", 1)[-1]
     if page == "overview" and path and path != "overview":
@@ -91,6 +100,8 @@ def _say(notes: list[state.Note], page: str) -> None:
         key = "common.unknown_setting" if note.used is None else "common.changed_setting"
         given, used = safe(note.given[:40]), safe(str(note.used)) or t("common.the_original")
         lines.append(t(key, name=safe(note.name[:40]), given=given, used=used))
+    if state.left_out():
+        lines.append(share.left_out())
     if lines:
         st.warning(" ".join(lines), icon=":material/info:")
 
@@ -99,6 +110,7 @@ def title(text: str, look: str) -> None:
     """The page's title, a statement, and one sentence on what to look at."""
     st.title(text, anchor=False)
     prose(look)
+    real.badge()
 
 
 def prose(text: str) -> None:
@@ -128,18 +140,18 @@ def download(table: Callable[[], pd.DataFrame], file: str) -> None:
 
 
 def footer(page: str) -> None:
-    """The row of quiet buttons: reset all, reset this page, copy link."""
+    """The row of quiet buttons: reset all, reset this page, copy link, QR code."""
     lecture.keys(PAGES)
     st.divider()
-    everything, here, link = st.columns(3)
+    everything, here, link, audience = st.columns(4)
     everything.button(t("common.reset_all"), on_click=state.reset, width="stretch")
     sizes = {"sizes": st.session_state.with_sizes}
     own = {"args": (page,), "kwargs": sizes, "width": "stretch"}
     here.button(t("common.reset_page"), on_click=state.reset, **own)
     with link:
-        bridge.copy_link(
-            urlencode(state.link()), label=t("common.copy_link"), done=t("common.link_copied")
-        )
+        bridge.copy_link(share.link(), label=t("common.copy_link"), done=t("common.link_copied"))
+    with audience:
+        share.button(width="stretch")
     from ui import code  # knows the modules of every page, which know this one
 
     code.behind(page)

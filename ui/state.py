@@ -11,6 +11,7 @@ from typing import Any
 
 import streamlit as st
 
+from ui import address
 from ui.settings import LANGUAGES, OF_PAGE, PERSONAL, SETTINGS, SHARED, SIZES
 from ui.sizes import implied
 
@@ -64,9 +65,20 @@ def _text(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def query() -> dict[str, str]:
-    """The settings that differ from their defaults, as URL parameters."""
+def _differing() -> dict[str, str]:
+    """The settings that differ from their defaults, as texts."""
     return {n: _text(v) for n, v in settings().items() if v != default(n)}
+
+
+def left_out() -> set[str]:
+    """The settings for which a link has no room: the longest texts."""
+    return address.beyond({"lang": settings()["lang"]} | _differing())
+
+
+def query() -> dict[str, str]:
+    """The settings that differ from their defaults, as far as a link has room for them."""
+    gone = left_out()
+    return {name: text for name, text in _differing().items() if name not in gone}
 
 
 def link() -> dict[str, str]:
