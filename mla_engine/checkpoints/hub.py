@@ -53,7 +53,7 @@ REASONS = {  # the first that fits
     HFValidationError: "that is no name of a repository",
     OfflineModeIsEnabled: "HF_HUB_OFFLINE is set, and the cache does not hold what is needed",
     LocalEntryNotFoundError: NOT_HELD,
-    httpx.TransportError: NOT_HELD,
+    httpx.RequestError: NOT_HELD,
 }
 
 
@@ -103,9 +103,8 @@ class HubFiles:
         whole = {file: self._whole(file) for file in {span.file for span in spans}}
         at_hand = [span for span in spans if whole[span.file]]
         others = [span for span in spans if not whole[span.file]]
-        with self._clear():
-            data = {span: read_span(whole[span.file], span, report) for span in at_hand}
-            pieces = read_pieces(self._pieces, others, self._stream, report) if others else []
+        data = {span: read_span(whole[span.file], span, report) for span in at_hand}
+        pieces = read_pieces(self._pieces, others, self._stream, report) if others else []
         data |= dict(zip(others, pieces, strict=True))
         return [data[span] for span in spans]
 
@@ -113,7 +112,7 @@ class HubFiles:
         """The commit and its files with their sizes: from the Hub, or else from the cache."""
         try:
             return self._ask()
-        except (OfflineModeIsEnabled, httpx.TransportError, HfHubHTTPError) as error:
+        except (OfflineModeIsEnabled, httpx.RequestError, HfHubHTTPError) as error:
             if isinstance(error, HfHubHTTPError) and error.response.status_code not in BUSY:
                 raise
             self._away = True
@@ -130,7 +129,9 @@ class HubFiles:
             info = api.model_info(self.name, **asked)
             sizes = {file.rfilename: file.size for file in info.siblings}
             commit = COMMIT.fullmatch(info.sha)[0]
-        except (json.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
+        except (HFValidationError, HfHubHTTPError):
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CheckpointError(f"{self._endpoint} does not answer as the Hub does") from error
         return commit, sizes
 
@@ -169,20 +170,24 @@ class HubFiles:
         if self._away:
             raise CheckpointError(f"{self._where()}: {NOT_HELD}")
         headers = build_hf_headers(library_name=LIBRARY)
-        return stream(self._url(span.file), headers, span, self.size(span.file))
+        with self._clear():
+            yield from stream(self._url(span.file), headers, span, self.size(span.file))
 
     def _where(self) -> str:
-        return f"{self.name} at revision {self._asked}"
+        mirror = f" of {self._endpoint}" if self._endpoint != hub.ENDPOINT else ""
+        return f"{self.name} at revision {self._asked}{mirror}"
 
     @contextmanager
     def _clear(self) -> Iterator[None]:
         """Turn the client's errors into one sentence, without addresses and tokens."""
         try:
             yield
-        except (*REASONS, HfHubHTTPError, OSError) as error:
+        except CheckpointError:
+            raise
+        except (*REASONS, HfHubHTTPError, OSError, ValueError) as error:
             reasons = [text for kind, text in REASONS.items() if isinstance(error, kind)]
             if isinstance(error, HfHubHTTPError):
                 status = error.response.status_code
                 reasons.append(f"the Hub answers {status}, {ANSWERS.get(status, OTHER_ANSWER)}")
-            reasons.append(f"{type(error).__name__} {getattr(error, 'strerror', None) or ''}")
+            reasons.append(f"{type(error).__name__}: {error!s:.200}")
             raise CheckpointError(f"{self._where()}: {reasons[0]}") from error

@@ -8,13 +8,13 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from urllib.parse import quote
 
 from huggingface_hub.utils import WeakFileLock
 
-from mla_engine.checkpoints.errors import CheckpointError, Interrupted
+from mla_engine.checkpoints.errors import CheckpointError, Interrupted, unreadable
 from mla_engine.checkpoints.spans import Span, grouped
 
 CONNECTIONS, THREADS = 6, "byte-ranges"
@@ -39,11 +39,16 @@ class _Piece:
         self.path = folder / quote(span.file, safe="") / f"{span.start}-{span.stop}"
         self._partial = self.path.with_name(f"{self.path.name}.incomplete")
 
+    def complete(self) -> bool:
+        """Whether nothing is left to be fetched."""
+        return not self.span.n_bytes or _size(self.path) == self.span.n_bytes
+
     def rest(self) -> Span | None:
         """What is still to be fetched; files of a wrong length are removed."""
-        if not self.span.n_bytes or _size(self.path) == self.span.n_bytes:
+        if self.complete():
             return None
-        self.path.unlink(missing_ok=True)
+        if self.path.exists():
+            self.path.unlink()
         held = _size(self._partial)
         if held >= self.span.n_bytes:  # its last byte was written, but it was not renamed
             self._partial.unlink()
@@ -52,16 +57,18 @@ class _Piece:
 
     def append(self, parts: Iterator[memoryview], report: Report) -> None:
         """Write the rest, and give the piece its name when it is complete."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._partial.open("ab") as file:
-            for part in parts:
-                file.write(part)
-                report(len(part))
-        self._partial.replace(self.path)
+        with unreadable(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self._partial.open("ab") as file:
+                for part in parts:
+                    file.write(part)
+                    report(len(part))
+            self._partial.replace(self.path)
 
     def load(self) -> bytearray:
         """Its bytes."""
-        data = bytearray(self.path.read_bytes() if self.span.n_bytes else b"")
+        with unreadable(self.path):
+            data = bytearray(self.path.read_bytes() if self.span.n_bytes else b"")
         if len(data) != self.span.n_bytes:
             raise CheckpointError(f"{self.path} was changed while it was read: try again")
         return data
@@ -82,12 +89,17 @@ def read_pieces(
         CheckpointError: the server refuses, or broke off `TRIES` times in a row.
     """
     pieces = [_Piece(folder, span) for span in spans]
-    with WeakFileLock(folder / ".lock"):
-        rests = {rest: piece for piece in pieces if (rest := piece.rest())}
-        total = sum(piece.span.n_bytes for piece in pieces)
-        report(total - sum(rest.n_bytes for rest in rests))
-        _fetch([[rests[rest] for rest in group] for group in grouped(rests)], stream, report)
-        return [piece.load() for piece in pieces]
+    total = sum(piece.span.n_bytes for piece in pieces)
+    if all(piece.complete() for piece in pieces):
+        report(total)
+    else:
+        with ExitStack() as stack:
+            with unreadable(folder):
+                stack.enter_context(WeakFileLock(folder / ".lock"))
+                rests = {rest: piece for piece in pieces if (rest := piece.rest())}
+            report(total - sum(rest.n_bytes for rest in rests))
+            _fetch([[rests[rest] for rest in group] for group in grouped(rests)], stream, report)
+    return [piece.load() for piece in pieces]
 
 
 def _fetch(groups: list[list[_Piece]], stream: Stream, report: Report) -> None:
@@ -117,7 +129,7 @@ def _fetch_group(group: list[_Piece], stream: Stream, count: Report, stop: threa
         if stop.is_set():
             raise _StoppedError
 
-    while pieces := [piece for piece in group if piece.rest()]:
+    while pieces := [piece for piece in group if not piece.complete()]:
         try:
             _transfer(pieces, stream, report)
         except Interrupted as error:

@@ -38,7 +38,7 @@ def stream(url: str, headers: dict[str, str], span: Span, size: int) -> Iterator
         with get_session().stream("GET", url, **request) as response:
             _check(response, span, size)
             yield from response.iter_raw()
-    except httpx.TransportError as error:
+    except (httpx.RequestError, RuntimeError) as error:  # or another thread closed the client
         raise Interrupted(f"{type(error).__name__} ({error!s:.120})") from None
 
 

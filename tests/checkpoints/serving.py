@@ -81,7 +81,8 @@ class Handler(BaseHTTPRequestHandler):
         data = (hub.folder / file).read_bytes()
         start, stop = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"]).groups())
         is_header = stop < 8 + int.from_bytes(data[:8], "little")
-        hub.header_bytes += is_header * (stop + 1 - start)
+        with self.server.counting:
+            hub.header_bytes += is_header * (stop + 1 - start)
         fault = hub.faults.pop(0) if hub.faults and not is_header else ""
         if fault == "ignores":
             self.answer(200, data)
@@ -104,8 +105,9 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(206, b"", len(sent if fault == "short" else body), **headers)
         for eighth in range(8):
             chunk = sent[len(sent) * eighth // 8 : len(sent) * (eighth + 1) // 8]
+            with self.server.counting:
+                self.server.hub.shard_bytes += len(chunk)
             self.wfile.write(chunk)
-            self.server.hub.shard_bytes += len(chunk)
             time.sleep(0.1 * (fault == "slow"))
         self.close_connection = fault == "cut"
 
@@ -125,6 +127,7 @@ class Handler(BaseHTTPRequestHandler):
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    counting = threading.Lock()
 
     def handle_error(self, *_):
         """A client that hangs up is what some tests are about."""

@@ -9,7 +9,7 @@ import torch
 
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
 from tests.checkpoints.conftest import SHARDS
-from tests.checkpoints.serving import COMMIT, serving
+from tests.checkpoints.serving import COMMIT, Handler, serving
 
 
 def refused(*words, source="who/model", revision=None):
@@ -85,6 +85,22 @@ def test_a_hub_that_is_away_or_busy_leaves_the_cache(hub, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert open_checkpoint("who/model").revision == COMMIT
     refused("cannot be reached", source="who/other")
+
+
+def test_something_else_than_a_hub_is_named(hub, empty_cache, monkeypatch):
+    for body in (b"<html>", b"[1]", b"{}", b'{"sha": "../../x", "siblings": []}', b"\xff"):
+        monkeypatch.setattr(Handler, "listing", lambda self, body=body: self.answer(200, body))
+        refused(f"{hub.address} does not answer as the Hub does")
+    hub.down = 400
+    refused("the Hub answers 400, which is not understood")
+    monkeypatch.setenv("HF_ENDPOINT", "nowhere")
+    refused("who/model at revision main of nowhere: the Hub cannot be reached")
+    assert not list(empty_cache.rglob("config.json"))
+
+
+def test_says_when_the_cache_cannot_be_made(hub, empty_cache):
+    empty_cache.write_text("a file where a folder should be")
+    refused("who/model", str(empty_cache))
 
 
 def test_sends_the_token_to_the_hub_and_not_to_the_store(hub, model_folder, monkeypatch):

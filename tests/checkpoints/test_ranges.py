@@ -1,10 +1,13 @@
 """Reading by byte ranges: what it costs, and what a bad server cannot do."""
 
+import re
+import shutil
 import threading
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, DeepseekV2Config
 
 from mla_engine.checkpoints import CheckpointError, open_checkpoint, pieces
@@ -99,6 +102,21 @@ def test_neighbours_go_together_while_gaps_are_small():
     ]
 
 
+def test_a_small_gap_is_read_over_and_dropped(hub, model_folder, empty_cache):
+    draw = torch.Generator().manual_seed(5)
+    sizes = {"a": 4000, "b": 100, "c": 4000, "d": 4000, "e": 100}
+    tensors = {name: torch.randn(size, generator=draw) for name, size in sizes.items()}
+    hub.folder = model_folder
+    save_file(tensors, model_folder / "model.safetensors")
+    checkpoint = open_with_headers("a")
+    sent, asked = hub.shard_bytes, len(hub.asked)
+    expect_equal(checkpoint.read("ac"), tensors)
+    assert hub.shard_bytes - sent == 4 * (4000 + 100 + 4000)
+    assert len(hub.asked) - asked == 1
+    expect_equal(checkpoint.read("be"), tensors)
+    assert len(hub.asked) - asked == 3
+
+
 @pytest.mark.parametrize("faults", [["cut"], ["429", "503"], ["cut", "503", "cut", "cut"]], ids=str)
 def test_takes_up_again_what_was_cut_off(hub, empty_cache, sharded_tensors, faults):
     checkpoint = open_with_headers()
@@ -164,6 +182,24 @@ def test_a_stopped_read_goes_on_where_it_was(hub, empty_cache, sharded_tensors):
     expect_equal(checkpoint.read(NAMES), sharded_tensors[0])
     assert hub.shard_bytes - sent <= needed * 5 / 4  # at most two eighths were under way
     assert not unfinished(empty_cache)
+
+
+@pytest.mark.parametrize("kind", [ValueError, OSError, KeyboardInterrupt])
+def test_what_the_callback_raises_comes_through(hub, kind):
+    def stop(done, total):
+        raise kind("enough")
+
+    with pytest.raises(kind, match="enough"):
+        open_checkpoint("who/model").read(NAMES, stop)
+
+
+def test_says_when_the_cache_cannot_be_written(hub, empty_cache):
+    checkpoint = open_with_headers()
+    [folder] = {path.parent for path in empty_cache.rglob("0-8")}
+    shutil.rmtree(folder)
+    folder.write_text("a file where the folder was")
+    with pytest.raises(CheckpointError, match=re.escape(str(folder))):
+        checkpoint.read(NAMES)
 
 
 def test_never_uses_a_damaged_piece(hub, empty_cache, sharded_tensors):
