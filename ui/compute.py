@@ -11,6 +11,8 @@ import streamlit as st
 import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, LatentConfig, MultiHeadLatentAttention
+from mla_engine.checkpoints import load_attention
+from ui import source
 from ui.tokens import hidden_states
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -65,23 +67,52 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
     return np.ascontiguousarray(tensor.detach().to("cpu", torch.float32).numpy())
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
 def layer(
-    config: GroupedConfig | LatentConfig, seed: int, heads: tuple[int, ...] | None
+    config: GroupedConfig | LatentConfig, origin: source.Origin, heads: tuple[int, ...] | None
 ) -> GroupedQueryAttention | MultiHeadLatentAttention:
-    """A layer with seeded weights; `heads` builds these alone.
+    """A layer with seeded or real weights; `heads` builds these alone.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    kind = MultiHeadLatentAttention if isinstance(config, LatentConfig) else GroupedQueryAttention
+    return _layer(config, origin if isinstance(origin, int) else origin.weights, heads)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _layer(
+    config: GroupedConfig | LatentConfig, origin: source.Origin, heads: tuple[int, ...] | None
+) -> GroupedQueryAttention | MultiHeadLatentAttention:
     with queue().turn():
-        return kind(config, seed=seed, heads=heads, device=DEVICE)
+        return built(config, origin, heads, torch.float32)
 
 
-def hidden(words: tuple[str, ...], seed: int, d_model: int) -> torch.Tensor:
+def built(
+    config: GroupedConfig | LatentConfig,
+    origin: source.Origin,
+    heads: tuple[int, ...] | None,
+    dtype: torch.dtype,
+) -> GroupedQueryAttention | MultiHeadLatentAttention:
+    """The same in any dtype, made anew.
+
+    A real layer's weights may be asked for with another rotation, or without its latent norms.
+    """
+    kind = MultiHeadLatentAttention if isinstance(config, LatentConfig) else GroupedQueryAttention
+    made = {"heads": heads, "dtype": dtype, "device": DEVICE}
+    if isinstance(origin, int):
+        return kind(config, seed=origin, **made)
+    real = load_attention(source.checkpoint(origin), origin.layer, **made)
+    if config == real.config:
+        return real
+    wanted = dict(kind(config, heads=heads, device="meta").named_parameters())
+    weights = {name: weight for name, weight in real.named_parameters() if name in wanted}
+    return kind.of_weights(config, weights, **made)
+
+
+def hidden(words: tuple[str, ...], origin: source.Origin, d_model: int) -> torch.Tensor:
     """The hidden states of these words, h [1,t,d], where the layers are."""
-    return torch.from_numpy(hidden_states(words, seed, d_model))[None].to(DEVICE)
+    if isinstance(origin, int):
+        return torch.from_numpy(hidden_states(words, origin, d_model))[None].to(DEVICE)
+    return source.inputs(origin).h[:, : len(words)].to(DEVICE, torch.float32)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ui import maps_terms, model, state
+from ui import maps_terms, model, source, state
 from ui.maps_run import Run, block_of_heads, run
 from ui.text import count, safe, t
 from ui.tokens import generated_words, words_of
@@ -17,6 +17,8 @@ LEAST_SHARE = 1e-5  # that is written out
 def words() -> tuple[str, ...]:
     """The tokens that the settings stand for."""
     s = state.settings()
+    if loaded := source.chosen():
+        return source.inputs(loaded).tokens
     if s["map_generated"]:
         return generated_words(s["map_generated"])
     return words_of(s["map_text"] or t("attention_maps.example"))
@@ -62,7 +64,7 @@ class View:
             "heads": count(self.run.config.n_heads),
             "run": count(len(self.run.heads)),
             "tokens": count(len(self.run.words)),
-            "variant": t(f"common.{state.settings()['variant']}"),
+            "variant": t(f"common.{model.present_variant()}"),
         }
 
     def say(self, key: str) -> str:
@@ -104,7 +106,7 @@ def percent(share: float) -> str:
 
 def mend() -> list[state.Note]:
     """Bring heads, query and key to the nearest that there are; notes on what a link asked for."""
-    heads, last = state.settings()["n_heads"], len(words()) - 1
+    heads, last = model.sizes()["n_heads"], len(words()) - 1
     return state.at_most(map_head=heads - 1, map_run=heads, map_query=last, map_key=last)
 
 
@@ -117,7 +119,8 @@ def view() -> View:
     s = state.settings()
     tokens, config = words(), model.config()
     heads = block_of_heads(config, len(tokens), s["map_head"], s["map_run"])
-    found = run(config, FORMS.get(s["variant"], "grouped"), tokens, s["seed"], heads)
+    form = FORMS.get(model.present_variant(), "grouped")
+    found = run(config, form, tokens, model.origin(config), heads)
     attention = found.attention(s["map_causal"], s["map_temperature"])
     chosen = (s["map_head"], s["map_query"], s["map_key"], s["map_causal"], s["map_temperature"])
     return View(found, attention, *chosen)

@@ -6,9 +6,8 @@ from typing import Any
 import streamlit as st
 
 from mla_engine import figures
-from ui import bridge, state
+from ui import bridge, model, source, state
 from ui.maps import View, mend, short
-from ui.settings import VARIANTS
 from ui.text import count, t
 from ui.tokens import MAX_CHARACTERS, MAX_WORDS, TextError, sentence
 
@@ -49,6 +48,8 @@ def _refusal(text: str) -> str:
 def text_controls() -> None:
     """The text, or the number of made-up words that stand in for a longer one."""
     s = state.settings()
+    if source.chosen():  # its text stands beside the model
+        return
     shown = getattr(s["map_text"], "typed", s["map_text"])
     limits = {"words": count(MAX_WORDS), "characters": count(MAX_CHARACTERS)}
     choice(
@@ -75,13 +76,13 @@ def text_controls() -> None:
 
 def layer_controls() -> None:
     """Variant, head, mask, temperature and seed."""
-    s = state.settings()
-    n_heads = s["n_heads"]
-    state.control(
+    s, n_heads = state.settings(), model.sizes()["n_heads"]
+    choice(
         st.selectbox,
         t("attention_maps.variant"),
         "variant",
-        VARIANTS,
+        model.present_variant(),
+        model.variants(),
         format_func=lambda code: t(f"common.{code}"),
     )
     head, seed = st.columns(2)

@@ -14,7 +14,7 @@ from mla_engine.grouped import GroupedQueryAttention
 from mla_engine.mla import MultiHeadLatentAttention
 from mla_engine.ops import softmax
 from mla_engine.trace import AbsorbedTrace, GroupedTrace, LatentTrace
-from ui import compute
+from ui import compute, source
 
 Config = GroupedConfig | LatentConfig
 Layer = GroupedQueryAttention | MultiHeadLatentAttention
@@ -97,7 +97,7 @@ def _elements(config: Config, n_tokens: int, n_heads: int) -> int:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def run(
-    config: Config, form: str, words: tuple[str, ...], seed: int, heads: tuple[int, ...]
+    config: Config, form: str, words: tuple[str, ...], origin: source.Origin, heads: tuple[int, ...]
 ) -> Run:
     """Run these heads of a layer; shared by all sessions, so its arrays are read-only.
 
@@ -105,14 +105,14 @@ def run(
         config: the whole layer's configuration.
         form: "expanded", "absorbed" or "grouped".
         words: the tokens.
-        seed: of the weights and of the words' vectors.
+        origin: the seed of the weights and of the words' vectors, or a real layer.
         heads: global numbers.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = compute.layer(config, seed, heads)
-    h = compute.hidden(words, seed, config.d_model)
+    layer = compute.layer(config, origin, heads)
+    h = compute.hidden(words, origin, config.d_model)
     with compute.queue().turn(), torch.inference_mode():
         trace = layer.forward_absorbed(h) if form == "absorbed" else layer(h)
         logits = compute.to_numpy(_unmasked(trace, layer)[0])

@@ -6,9 +6,9 @@ from dataclasses import replace
 import streamlit as st
 
 from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig
-from ui import state
-from ui.settings import SIZES, SMALL
-from ui.sizes import divisors, sizes_of
+from ui import source, state
+from ui.settings import SIZES, SMALL, VARIANTS
+from ui.sizes import divisors, sizes_from, sizes_of
 from ui.text import t
 
 SMALL_CONFIG = LatentConfig(
@@ -26,9 +26,49 @@ LADDERS = {
 
 
 def base() -> GroupedConfig | LatentConfig:
-    """What the chosen preset has, its rotation, norms and scales included."""
+    """What the chosen model has, its rotation, norms and scales included.
+
+    Raises:
+        CheckpointError: a real model's layer that cannot be read.
+    """
+    if loaded := source.chosen():
+        return source.plan(loaded).config
     chosen = state.settings()["preset"]
     return SMALL_CONFIG if chosen == SMALL else PRESETS[chosen].config
+
+
+def sizes() -> Mapping[str, int]:
+    """The sizes in force: a real layer's own, or the settings'."""
+    return sizes_from(base()) if source.chosen() else state.settings()
+
+
+def variants() -> tuple[str, ...]:
+    """What can be shown: all, or of a real layer what its weights are made for."""
+    if not source.chosen():
+        return VARIANTS
+    config = base()
+    if isinstance(config, LatentConfig):
+        return ("mla", "mla_absorbed")
+    return ({config.n_heads: "mha", 1: "mqa"}.get(config.n_kv_heads, "gqa"),)
+
+
+def present_variant() -> str:
+    """The variant in force: the setting's, or the first that there is."""
+    wanted = state.settings()["variant"]
+    return wanted if wanted in variants() else variants()[0]
+
+
+def origin(config: GroupedConfig | LatentConfig) -> source.Origin:
+    """Where the weights of a configuration come from: the real layer that it is of, or the seed.
+
+    The rotation and the latent norms may differ: they change no shape but the norms' own.
+    """
+    loaded = source.chosen()
+    if not loaded or type(config) is not type(base()):
+        return state.settings()["seed"]
+    free = {"rope": base().rope, "softmax_scale": base().softmax_scale}
+    free |= {"latent_norm": base().latent_norm} if isinstance(config, LatentConfig) else {}
+    return loaded if replace(config, **free) == base() else state.settings()["seed"]
 
 
 def variant_of(preset: str) -> str:
@@ -46,8 +86,7 @@ def config(variant: str | None = None) -> GroupedConfig | LatentConfig:
     Raises:
         ValueError: sizes that no layer can have, in the engine's words.
     """
-    s = state.settings()
-    return built(base(), s, variant or s["variant"])
+    return built(base(), sizes(), variant or present_variant())
 
 
 def built(
@@ -101,6 +140,9 @@ def not_modelled(key: str) -> str:
 
 def mend() -> list[state.Note]:
     """Bring sizes that depend on others to the nearest that can be; notes as `state.nearest`."""
+    notes = source.prepare()
+    if source.chosen():
+        return notes
     s = state.settings()
     names = ("n_kv_heads", "d_rope") if _rotary_widths() else ("n_kv_heads",)
     return state.nearest(
@@ -123,8 +165,15 @@ def _ladder(name: str) -> Sequence[int]:
 
 
 def size_controls() -> None:
-    """The preset picker and the sliders of the sizes that the present variant has."""
+    """The preset picker and the sliders of the sizes that the present variant has.
+
+    A real layer stands in for both where the page can use one.
+    """
     s = state.settings()
+    if st.session_state.uses_source:
+        source.controls()
+        if source.chosen():
+            return
     state.control(
         st.selectbox,
         t("common.preset"),

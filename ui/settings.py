@@ -150,6 +150,12 @@ SHARED = {
     "seed": Setting(0, whole(0, 9999)),
     "stop": Setting(0, whole(0, 99)),  # of the guided tour; 0 is none
     "lecture": Setting(False, flag),
+    # A real model's layer in the place of seeded weights; an empty source is none.
+    "source": Setting("", words(200)),
+    "revision": Setting("", words(100)),
+    "layer": Setting(0, whole(0, 999)),
+    "text": Setting("", words(2000)),
+    "activations": Setting("", words(200)),
     "code": Setting("none", one_of("none", "source", "snippet")),  # shown at the page's foot
 }
 SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))

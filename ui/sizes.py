@@ -1,6 +1,6 @@
 """The sizes that a preset stands for: they are the defaults of the size settings beside it."""
 
-from mla_engine import PRESETS, LatentConfig
+from mla_engine import PRESETS, GroupedConfig, LatentConfig
 from ui.settings import SIZES, SMALL
 
 SMALL_SIZES = {
@@ -21,9 +21,11 @@ def sizes_of(preset: str) -> dict[str, int]:
     A grouped model has no latents; its MLA gets them by the paper's rule, d_c = 4 d_h and
     d_R = d_h / 2 (DeepSeek-V2, section 2.1.4).
     """
-    if preset == SMALL:
-        return SMALL_SIZES
-    config = PRESETS[preset].config
+    return SMALL_SIZES if preset == SMALL else sizes_from(PRESETS[preset].config)
+
+
+def sizes_from(config: GroupedConfig | LatentConfig) -> dict[str, int]:
+    """The same of a configuration."""
     own = {name: getattr(config, name, None) or 0 for name in SIZES}
     if isinstance(config, LatentConfig):
         return own | {"n_kv_heads": max(g for g in divisors(config.n_heads) if g <= 8)}

@@ -1,0 +1,206 @@
+"""A real checkpoint in the place of seeded weights: the reader's choice and what it brings.
+
+Pages that can use one begin with `page.setup(..., source=True)`; on the others the choice rests.
+The server reads folders below MLA_MODEL_FOLDERS alone (by default models/ beside the app), since
+everybody who has a link chooses what it reads.
+"""
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import streamlit as st
+
+from mla_engine import checkpoints
+from mla_engine.checkpoints import Checkpoint, CheckpointError, Plan, describe, open_checkpoint
+from ui import state
+from ui.text import count, safe, size, t
+
+APP = Path(__file__).parent.parent
+VARIABLE = "MLA_MODEL_FOLDERS"
+DEMO = "models/demo"
+EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One attention layer of a checkpoint and a text: stands where a seed stands otherwise."""
+
+    source: str
+    revision: str
+    layer: int
+    text: str = ""
+    activations: str = ""  # a file with the layer's inputs, in the place of the text
+
+    @property
+    def weights(self) -> "Loaded":
+        """The same for any text."""
+        return replace(self, text="", activations="")
+
+
+Origin = int | Loaded  # a seed, or a real layer
+
+
+def chosen() -> Loaded | None:
+    """What the settings name, on a page that can use it and where it could be read."""
+    return None if st.session_state.get("source_failed") else _named()
+
+
+def _named() -> Loaded | None:
+    s = state.settings()
+    if not (s["source"] and st.session_state.get("uses_source")):
+        return None
+    text = s["text"] or t("source.example")
+    return Loaded(s["source"], s["revision"], s["layer"], text, s["activations"])
+
+
+def folders() -> list[Path]:
+    """The folders that may be read, with all that lies below."""
+    named = os.environ.get(VARIABLE)
+    return [Path(p).resolve() for p in named.split(os.pathsep)] if named else [APP / "models"]
+
+
+def inside(name: str) -> Path:
+    """A path on the server, relative to the app or absolute.
+
+    Raises:
+        CheckpointError: it leads out of the folders that may be read.
+    """
+    path = (APP / Path(name).expanduser()).resolve()
+    if not any(path.is_relative_to(folder) for folder in folders()):
+        allowed = ", ".join(map(str, folders()))
+        raise CheckpointError(t("source.outside", path=name, folders=allowed, variable=VARIABLE))
+    return path
+
+
+@st.cache_resource(max_entries=16, ttl=600, show_spinner=False)
+def _opened(where: str | Path, revision: str) -> Checkpoint:
+    return open_checkpoint(where, revision or None)
+
+
+def checkpoint(loaded: Loaded) -> Checkpoint:
+    """The checkpoint, its config and index read.
+
+    Raises:
+        CheckpointError: it cannot be read, with the reason.
+    """
+    name = loaded.source
+    on_hub = HUB_NAME.fullmatch(name) and not (APP / name).is_dir()
+    return _opened(name if on_hub else inside(name), loaded.revision)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _plan(where: Loaded, _checkpoint: Checkpoint) -> Plan:
+    return describe(_checkpoint, where.layer)
+
+
+def plan(loaded: Loaded) -> Plan:
+    """What the layer is and how many bytes it takes to read.
+
+    Raises:
+        CheckpointError: a layer that cannot be read, with the reason.
+    """
+    return _plan(loaded.weights, checkpoint(loaded))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _inputs(loaded: Loaded, _checkpoint: Checkpoint) -> "checkpoints.HiddenStates":
+    activations = inside(loaded.activations) if loaded.activations else None
+    return checkpoints.hidden_states(
+        _checkpoint, loaded.text, loaded.layer, activations=activations
+    )
+
+
+def inputs(loaded: Loaded) -> "checkpoints.HiddenStates":
+    """What enters the layer: h [1,t,d] and its tokens as the model's own tokenizer cuts them.
+
+    Raises:
+        CheckpointError, MemoryBudgetError: no tokenizer, a text over the limit, a layer too deep.
+    """
+    return _inputs(loaded, checkpoint(loaded))
+
+
+def prepare() -> list[state.Note]:
+    """Before anything is drawn: bring the layer within the model, read what is not at hand yet.
+
+    What fails here is told by `failure`, and the page goes on with seeded weights.
+    """
+    st.session_state.source_failed = None
+    loaded = _named()
+    if loaded is None:
+        return []
+    try:
+        notes = state.at_most(layer=plan(replace(loaded, layer=0)).n_layers - 1)
+        _fetch(_named())
+    except ValueError as error:
+        st.session_state.source_failed = error
+        return []
+    return notes
+
+
+def failure() -> None:
+    """Above the title: why the real layer could not be read, and what is shown instead."""
+    if failed := st.session_state.source_failed:
+        reason, named = safe(str(failed)), safe(state.settings()["source"])
+        st.error(t("source.failed", source=named, reason=reason), icon=":material/block:")
+
+
+@st.cache_resource(show_spinner=False)
+def _at_hand() -> set[Loaded]:
+    """The layers of the Hub whose bytes lie in its cache on this server."""
+    return set()
+
+
+def _fetch(loaded: Loaded) -> None:
+    """Read what a run will need, with progress; a change of any widget stops it in between."""
+    found, origin = plan(loaded), checkpoint(loaded)
+    if not (origin.is_local or loaded.weights in _at_hand()):
+        told = t("source.reading", size=size(found.n_bytes), name=loaded.source)
+        bar = st.progress(0.0, told)
+        origin.read(found.tensors, lambda done, total: bar.progress(done / max(total, 1), told))
+        bar.empty()
+        _at_hand().add(loaded.weights)
+    with st.spinner(t("source.preparing", layer=loaded.layer), show_time=True):
+        inputs(loaded)
+
+
+def name(loaded: Loaded) -> str:
+    """The checkpoint and its layer in a few words, safe as Markdown."""
+    key = "name_random" if checkpoint(loaded).is_random else "name"
+    return t(f"source.{key}", source=safe(loaded.source), layer=loaded.layer)
+
+
+def badge() -> None:
+    """Under the title: whose weights and whose words these are."""
+    if loaded := chosen():
+        tokens, kind = len(inputs(loaded).tokens), plan(loaded).family
+        st.caption(t("source.badge", name=name(loaded), tokens=count(tokens), family=kind))
+
+
+def controls() -> None:
+    """The checkpoint, its revision, layer and text, and the way back; in the sidebar."""
+    s = state.settings()
+    with st.expander(t("source.title"), expanded=bool(s["source"])):
+        state.control(st.text_input, t("source.source"), "source", placeholder=EXAMPLE)
+        if s["source"]:
+            _choices()
+            return
+        if (APP / DEMO).is_dir():
+            st.button(t("source.demo"), on_click=state.change, kwargs={"source": DEMO})
+        st.caption(t("source.what"))
+
+
+def _choices() -> None:
+    if loaded := chosen():
+        found = plan(loaded)
+        st.caption(t("source.plan", family=found.family, size=size(found.n_bytes)))
+        last = found.n_layers - 1
+        state.control(st.number_input, t("source.layer", last=last), "layer", 0, last)
+    state.control(st.text_input, t("source.revision"), "revision", placeholder="main")
+    example = t("source.example")
+    state.control(st.text_area, t("source.text"), "text", placeholder=example, height=100)
+    state.control(st.text_input, t("source.activations"), "activations")
+    own = dict.fromkeys(("source", "revision", "text", "activations"), "")
+    st.button(t("source.leave"), on_click=state.change, kwargs=own | {"layer": 0})
