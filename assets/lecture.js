@@ -1,5 +1,5 @@
 // Lecture mode: the main picture as large as the screen has room for, and Escape for Python.
-const BUSY = "[role=dialog], [role=listbox], [role=menu], input:focus, textarea:focus";
+const BUSY = "[role=dialog], [role=listbox], [role=menu]";
 const BASE = 17; // pixels: the type size at which the charts are drawn
 const ROW = 20; // pixels: charts that begin as high as the first one stand beside it
 

@@ -36,7 +36,9 @@ def look() -> str:
 
 def choices() -> None:
     """Model and variant of each side, and the view."""
-    for place, (letter, name) in zip(st.columns(2, gap="large"), SIDES.items(), strict=True):
+    with st.container(key="compare_choices"):
+        places = st.columns(2, gap="large")
+    for place, (letter, name) in zip(places, SIDES.items(), strict=True):
         key, variant = place.columns((3, 2))
         with key:
             state.control(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import bridge, state, tour
+from ui import bridge, share, state, tour
 from ui.text import t
 
 ASSETS = Path(__file__).parent.parent / "assets"
@@ -23,7 +23,7 @@ CONTROLS = {
     "kv_cache": ("kv_view", "kv_context"),
     "decode": ("dec_step", "dec_prompt"),
     "compute": ("cost_phase", "cost_queries"),
-    "compare": ("vs_left", "vs_right"),
+    "compare": ("vs_view", "vs_right"),
     "claims": ("claims_verdict", "claims_source"),
     "quiz": ("quiz_seed", "quiz_count"),
     "notation": ("notation_search", "notation_of"),
@@ -56,6 +56,7 @@ def bar(page: str, number: int, pages: dict[str, str]) -> None:
             _way("previous", "chevron_left", turn, -1, pages, disabled=place == 1)
             st.markdown(f"{place} / {count}", width="content")
             _way("next", "chevron_right", turn, 1, pages, disabled=place == count)
+            share.button("lecture_share", help=t("share.button"), type="tertiary")
             _way("leave", "close", leave)
         _frame()
         if number:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from mla_engine.figures.layout import Edge, Layout, arrange
 from mla_engine.figures.theme import COLOURS, FONT_SIZE, WORDS, figure
 
-LAYER_HEIGHT = 84  # pixels: two lines of text and room for an arrow
+LAYER_HEIGHT = 70  # pixels: two lines of text and room for an arrow
 BOX_WIDTH = 0.95  # of a place
 BOX_HEIGHT = 0.62  # of a layer
 CACHED_MARK = "▣ "
