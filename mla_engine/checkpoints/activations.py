@@ -1,0 +1,90 @@
+"""A file of activations that the reader saved: the input of an attention as safetensors.
+
+The tensor `h` [t,d] or [1,t,d]; metadata may hold `tokens` (a JSON list of strings, one a token)
+and `layer`, against which the request is checked.
+"""
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from torch import Tensor
+
+from mla_engine import budget
+from mla_engine.checkpoints import safetensors_file
+from mla_engine.checkpoints.convert import check_finite
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.tokens import MOST_TOKENS
+
+FLOATS = ("F64", "F32", "BF16", "F16")
+
+
+@dataclass(frozen=True, eq=False)
+class Activations:
+    """What the file holds."""
+
+    h: Tensor  # [1,t,d], float32
+    tokens: tuple[str, ...] | None
+
+
+def read_activations(file: str | Path | bytes, d_model: int, layer: int) -> Activations:
+    """The hidden states in a file, or in the bytes of one.
+
+    Raises:
+        CheckpointError: no safetensors file, no tensor h, another width or layer than asked for,
+            too many tokens, NaN or Inf.
+        MemoryBudgetError: the tensor is beyond the memory budget.
+    """
+    if isinstance(file, bytes):
+        return _read(io.BytesIO(file), len(file), "the file", d_model, layer)
+    path = Path(file).expanduser()
+    if path.suffix != ".safetensors":
+        raise CheckpointError(
+            f"{path.name!r:.120} must be a .safetensors file: pickle files are never opened"
+        )
+    if not path.is_file():
+        raise CheckpointError(f"there is no file {str(path)!r:.200}")
+    with path.open("rb") as stream:
+        return _read(stream, path.stat().st_size, path.name, d_model, layer)
+
+
+def _read(stream: BinaryIO, size: int, name: str, d_model: int, layer: int) -> Activations:
+    prefix = stream.read(safetensors_file.LENGTH_BYTES)
+    header = stream.read(safetensors_file.header_bytes(prefix, name, size))
+    entry = safetensors_file.parse_header(header, name, size).get("h")
+    if entry is None or entry.dtype not in FLOATS:
+        raise CheckpointError(f"{name} has no tensor h of {', '.join(FLOATS)}")
+    tokens = entry.shape[-2] if len(entry.shape) > 1 else 0
+    if entry.shape not in {(tokens, d_model), (1, tokens, d_model)} or not tokens:
+        raise CheckpointError(
+            f"{name}: h has the shape {list(entry.shape)}; give [tokens, {d_model}], d_model last"
+        )
+    if tokens > MOST_TOKENS:
+        raise CheckpointError(f"{name}: h has {tokens:,} tokens: give at most {MOST_TOKENS:,}")
+    budget.require(3 * entry.n_bytes, f"{name}", "the number of tokens")
+    names = _names(safetensors_file.parse_json(header, name).get("__metadata__"), tokens, layer)
+    stream.seek(entry.start)
+    data = bytearray(stream.read(entry.n_bytes))
+    h = safetensors_file.as_tensor(data, entry.dtype, (1, tokens, d_model)).float()
+    check_finite("h", h)
+    return Activations(h, names)
+
+
+def _names(metadata: Any, n_tokens: int, layer: int) -> tuple[str, ...] | None:
+    """The tokens that the metadata names, None if it names none."""
+    metadata = metadata if isinstance(metadata, dict) else {}
+    said = metadata.get("layer")
+    if said is not None and said != str(layer):
+        raise CheckpointError(f"the file was saved for layer {said!r:.40}, not for layer {layer}")
+    if "tokens" not in metadata:
+        return None
+    try:
+        names = json.loads(metadata["tokens"])
+    except (TypeError, ValueError, RecursionError):
+        names = None
+    texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not texts or len(names) != n_tokens:
+        raise CheckpointError(f"the file's tokens must be a JSON list of {n_tokens} strings")
+    return tuple(names)

@@ -1,0 +1,148 @@
+"""The real input of an attention: from a text, or from a file that the reader saved.
+
+The first attention reads normed rows of the embedding, nothing else of the model is needed. Deeper
+ones need the layers before them, which transformers runs where memory allows. Everything is
+computed in float32, whatever the weights are stored as.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from mla_engine import budget
+from mla_engine.checkpoints.activations import read_activations
+from mla_engine.checkpoints.convert import check_finite
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.families import attention_config
+from mla_engine.checkpoints.inputs import Inputs
+from mla_engine.checkpoints.prefix import Prefix
+from mla_engine.checkpoints.source import Checkpoint, Progress, open_checkpoint
+from mla_engine.checkpoints.tokens import Tokens, tokenize
+
+TIP = "the layer or the number of tokens, or save the activations elsewhere and give that file"
+WIDE = 16  # vectors of d_model that a token holds at once while a layer runs, an estimate
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HiddenStates:
+    """What an attention reads, after the norm before it."""
+
+    h: Tensor  # [1,t,d], float32
+    ids: tuple[int, ...]  # () where a file does not come with a text
+    tokens: tuple[str, ...]  # to be drawn; untrusted, so escape them
+    positions: tuple[int, ...]
+    origin: str  # "embedding", "prefix" or "file"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HiddenBytes:
+    """What hidden states take, known from headers alone."""
+
+    read_bytes: int  # from disk or from the Hub
+    memory_bytes: int  # at the peak, an estimate
+    origin: str
+
+
+def hidden_bytes(
+    source: str | Path | Checkpoint,
+    text: str,
+    layer: int,
+    *,
+    revision: str | None = None,
+) -> HiddenBytes:
+    """How much `hidden_states` of this text reads and holds; arguments and errors as there."""
+    inputs = _inputs(source, revision, layer)
+    return _needed(inputs, tokenize(inputs.checkpoint, text), layer)
+
+
+def hidden_states(
+    source: str | Path | Checkpoint,
+    text: str,
+    layer: int,
+    *,
+    revision: str | None = None,
+    activations: str | Path | bytes | None = None,
+    progress: Progress | None = None,
+) -> HiddenStates:
+    """The input of one attention of a real model.
+
+    Args:
+        source: "owner/name" on the Hub, a folder, or an open checkpoint.
+        text: what the model reads, by its own tokenizer; with a file it may be "".
+        layer: counts attentions from 0; LongCat has two in each layer.
+        revision: of a Hub repository.
+        activations: a .safetensors file, or its bytes, with `h` [t,d] or [1,t,d].
+        progress: called with bytes read and bytes in all; may raise to stop.
+
+    Raises:
+        CheckpointError: an unknown family, a layer out of range, no tokenizer.json, a text that is
+            empty or too long, tensors that are missing or hold NaN or Inf, a file of another model.
+        MemoryBudgetError: the layers before this one are beyond the memory budget.
+    """
+    inputs = _inputs(source, revision, layer)
+    if activations is not None:
+        return _from_file(inputs, text, layer, activations)
+    tokens = tokenize(inputs.checkpoint, text)
+    needed = _needed(inputs, tokens, layer)
+    budget.require(needed.memory_bytes, f"the input of layer {layer}", TIP)
+    if layer == 0:
+        h = inputs.normed(inputs.embedded(tokens.ids, progress), layer)
+    else:
+        h = Prefix(inputs, layer).run(inputs.embedded(tokens.ids), progress)
+    check_finite(f"the input of layer {layer}", h)
+    return HiddenStates(
+        h=h.unsqueeze(0),
+        ids=tokens.ids,
+        tokens=tokens.tokens,
+        positions=tuple(range(len(tokens.ids))),
+        origin=needed.origin,
+    )
+
+
+def _inputs(source: str | Path | Checkpoint, revision: str | None, layer: int) -> Inputs:
+    checkpoint = open_checkpoint(source, revision)
+    attention_config(
+        checkpoint.config, layer
+    )  # a layer that there is, of a family that is modelled
+    return Inputs.of(checkpoint)
+
+
+def _needed(inputs: Inputs, tokens: Tokens, layer: int) -> HiddenBytes:
+    entries = inputs.checkpoint.entries(inputs.tables).values()
+    rows = sum(entry.n_bytes // max(1, entry.shape[0]) for entry in entries) * len(tokens.ids)
+    config = attention_config(inputs.checkpoint.config, layer)
+    held = 4 * WIDE * len(tokens.ids) * config.d_model
+    if layer == 0:
+        norm = inputs.checkpoint.bytes_of(inputs.norm_tensors(layer).values())
+        return HiddenBytes(read_bytes=rows + norm, memory_bytes=held, origin="embedding")
+    prefix = Prefix(inputs, layer)
+    return HiddenBytes(
+        read_bytes=rows + prefix.read_bytes,
+        memory_bytes=held + prefix.memory_bytes,
+        origin="prefix",
+    )
+
+
+def _from_file(
+    inputs: Inputs, text: str, layer: int, activations: str | Path | bytes
+) -> HiddenStates:
+    """The file's own tokens are drawn, else those of the text, else numbers."""
+    d_model = attention_config(inputs.checkpoint.config, layer).d_model
+    found = read_activations(activations, d_model, layer)
+    numbers, ids, names = tuple(range(found.h.shape[1])), (), found.tokens
+    if names is None and text:
+        tokens = tokenize(inputs.checkpoint, text)
+        ids, names = tokens.ids, tokens.tokens
+        if len(ids) != len(numbers):
+            raise CheckpointError(
+                f"the file holds {len(numbers)} tokens and the text has {len(ids)}: give the text "
+                "that was run, or none"
+            )
+    return HiddenStates(
+        h=found.h,
+        ids=ids,
+        tokens=names or tuple(map(str, numbers)),
+        positions=numbers,
+        origin="file",
+    )

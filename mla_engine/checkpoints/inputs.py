@@ -1,0 +1,101 @@
+"""What the first attention of a model reads: rows of the embedding, and the norm before it.
+
+Only the rows of the text's tokens are read. All is computed in float32 from the stored numbers,
+as transformers does when it is asked for float32: Gemma's factor sqrt(d) is not rounded to bf16.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import layer_norm
+
+from mla_engine import checks
+from mla_engine.checkpoints.convert import PREFIXES, check_finite
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.families import Family, family_of, value_of
+from mla_engine.checkpoints.source import Checkpoint, Progress
+from mla_engine.ops import rms_norm
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where a checkpoint keeps its embedding and its input norms."""
+
+    checkpoint: Checkpoint
+    family: Family
+    config: Mapping[str, Any]  # the part of config.json that speaks of text
+    prefix: str  # of every tensor's name
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint) -> "Inputs":
+        """CheckpointError for an unknown family, or a checkpoint without an embedding."""
+        family, config = family_of(checkpoint.config)
+        name = family.row["embedding"]
+        for prefix in PREFIXES:
+            if checkpoint.has(prefix + name):
+                return cls(checkpoint, family, config, prefix)
+        raise CheckpointError(
+            f"{checkpoint.name} has no embedding {name}: it is no {family.model_type} model, or a "
+            "part of one"
+        )
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the embedding and, where there is one, of the position embedding."""
+        row = self.family.row
+        names = [row[key] for key in ("embedding", "position_embedding") if key in row]
+        return tuple(self.prefix + name for name in names)
+
+    def embedded(self, ids: Sequence[int], progress: Progress | None = None) -> Tensor:
+        """What enters the first layer, before its norm: factor x row (+ position row) [t,d]."""
+        token_table, *position_table = self.tables
+        x = self.checkpoint.rows(token_table, ids, progress).float()
+        check_finite(token_table, x)
+        factor = value_of(self.config, self.family.row["embedding_factor"])
+        checks.positive("embedding_factor", factor)
+        x = x * torch.tensor(float(factor))
+        for name in position_table:
+            rows = self.checkpoint.rows(name, range(len(ids))).float()
+            check_finite(name, rows)
+            x = x + rows
+        return x
+
+    def norm_tensors(self, layer: int) -> dict[str, str]:
+        """Names of the norm before attention number `layer`: its weight and, if any, bias."""
+        block, sublayer = divmod(layer, self.family.row["sublayers"])
+        paths = [
+            self.prefix + path.format(layer=block, sublayer=sublayer)
+            for path in self.family.row["input_norm"]
+        ]
+        for path in paths:
+            if self.checkpoint.has(f"{path}.weight"):
+                parts = ["weight", "bias"] if self.kind == "layer" else ["weight"]
+                return {part: f"{path}.{part}" for part in parts}
+        raise CheckpointError(f"{self.checkpoint.name} has no tensor {paths[0]}.weight")
+
+    @property
+    def kind(self) -> str:
+        """Which norm stands before the attentions."""
+        return self.family.row["input_norm_kind"]
+
+    def normed(self, x: Tensor, layer: int) -> Tensor:
+        """The norm before attention number `layer` applied to x [t,d]."""
+        eps = value_of(self.config, self.family.row["input_norm_eps"])
+        checks.positive("the input norm's eps", eps)
+        names = self.norm_tensors(layer)
+        stored = self.checkpoint.read(names.values())
+        weights = {part: stored[name].float() for part, name in names.items()}
+        for part, name in names.items():
+            check_finite(name, weights[part])
+            if weights[part].shape != x.shape[-1:]:
+                raise CheckpointError(
+                    f"{name} has the shape {list(weights[part].shape)}, and the embedding rows "
+                    f"{list(x.shape[-1:])}"
+                )
+        if self.kind == "layer":
+            return layer_norm(x, x.shape[-1:], weights["weight"], weights["bias"], eps)
+        offset = 1 if self.kind == "rms + 1" else 0
+        return rms_norm(x, weights["weight"] + offset, eps)
