@@ -1,0 +1,121 @@
+"""The demonstration checkpoint: read by the engine and by transformers, and marked as random."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from mla_engine.checkpoints import (
+    build_demo,
+    describe,
+    hidden_states,
+    load_attention,
+    open_checkpoint,
+)
+from mla_engine.checkpoints.demo import SENTENCES
+from mla_engine.logit_shares import logit_shares
+from tests.engine.samples import refused, relative
+
+TEXT = "The cat sat on the mat. 月亮照着海上的船。"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    return build_demo(tmp_path_factory.mktemp("demonstration") / "demo")
+
+
+@pytest.fixture(scope="module")
+def theirs(demo):
+    """Their model in float32, and what each attention reads, gives and attends to."""
+    model = AutoModelForCausalLM.from_pretrained(
+        demo, dtype=torch.float32, attn_implementation="eager"
+    )
+    seen = []
+
+    def keep(module, args, kwargs, output):
+        seen.append((kwargs["hidden_states"], *output[:2]))
+
+    for layer in model.model.layers:
+        layer.self_attn.register_forward_hook(keep, with_kwargs=True)
+    ids = AutoTokenizer.from_pretrained(demo)(TEXT, return_tensors="pt").input_ids
+    with torch.no_grad():
+        model(ids)
+    return ids[0].tolist(), seen
+
+
+@pytest.mark.parametrize("layer", [0, 2])
+def test_reads_and_attends_as_in_transformers(demo, theirs, layer):
+    ids, seen = theirs
+    found = hidden_states(demo, TEXT, layer)
+    h, u, attention = seen[layer]
+    assert list(found.ids) == ids
+    assert relative(found.h, h) < 1e-6
+    trace = load_attention(demo, layer)(found.h)
+    assert relative(trace.u, u) < 1e-5
+    assert relative(trace.attention, attention) < 1e-5
+
+
+def test_has_the_format_of_a_published_model_and_says_that_it_is_random(demo):
+    config = json.loads((demo / "config.json").read_text())
+    assert config["rope_scaling"]["type"] == "yarn"
+    assert "rope_parameters" not in config
+    index = json.loads((demo / "model.safetensors.index.json").read_text())
+    assert set(index["weight_map"].values()) == {p.name for p in demo.glob("*.safetensors")}
+    assert len(set(index["weight_map"].values())) == 2
+    assert open_checkpoint(demo).is_random
+    assert describe(demo, 3).is_random
+    assert describe(demo, 3).n_layers == 4
+    assert "random" in (demo / "README.md").read_text()
+
+
+def test_is_random_only_where_it_says_so(demo, tmp_path):
+    folder = shutil.copytree(demo, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    config.pop("mla_explorer_random")
+    (folder / "config.json").write_text(json.dumps(config))
+    assert not open_checkpoint(folder).is_random
+
+
+def test_heads_differ_in_what_they_look_at(demo):
+    h = hidden_states(demo, " ".join(SENTENCES[:3]), 1).h
+    content = logit_shares(load_attention(demo, 1)(h)).content
+    assert content.min() < 0.4
+    assert content.max() > 0.8
+
+
+def test_is_the_same_every_time_and_replaces_itself_alone(demo, tmp_path):
+    again = build_demo(tmp_path / "again")
+    assert build_demo(again) == again
+    for file in demo.iterdir():
+        assert file.read_bytes() == (again / file.name).read_bytes()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes.txt").write_text("mine")
+    with refused(other, "something else"):
+        build_demo(other)
+    assert [file.name for file in other.iterdir()] == ["notes.txt"]
+
+
+def test_is_built_by_a_command_in_seconds_without_transformers(tmp_path):
+    code = (
+        "import sys, runpy; sys.modules['transformers'] = None; sys.argv = ['demo', sys.argv[1]];"
+        "runpy.run_module('mla_engine.checkpoints.demo', run_name='__main__')"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "demo")],
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert "random weights" in done.stdout
+    assert (tmp_path / "demo" / "config.json").is_file()
