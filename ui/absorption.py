@@ -11,8 +11,8 @@ from mla_engine.symbols import SYMBOLS
 from ui import absorption_run as run
 from ui import model, state
 from ui.maps_run import block_of_heads
+from ui.source import Origin
 from ui.text import count, digits, t, times
-from ui.tokens import words_of
 
 CONTEXTS = tuple(2**n for n in range(4, 21))
 QUERIES = tuple(2**n for n in range(13))
@@ -46,7 +46,7 @@ class View:
     """The present settings' layer and the reader's choices."""
 
     config: LatentConfig
-    seed: int
+    origin: Origin
     head: int
     heads: tuple[int, ...]
     words: tuple[str, ...]
@@ -125,7 +125,7 @@ def block(matrix: Matrix) -> Block:
 
 def mend() -> list[state.Note]:
     """Bring the head to the nearest that there is."""
-    return state.at_most(ab_head=state.settings()["n_heads"] - 1)
+    return state.at_most(ab_head=model.sizes()["n_heads"] - 1)
 
 
 def view() -> View:
@@ -136,10 +136,10 @@ def view() -> View:
     """
     s = state.settings()
     config = model.config("mla")
-    words = words_of(t("attention_maps.example"))
+    words = model.words()
     return View(
         config=config,
-        seed=s["seed"],
+        origin=model.origin(config),
         head=s["ab_head"],
         heads=block_of_heads(config, len(words), s["ab_head"], MOST_HEADS),
         words=words,
@@ -157,7 +157,8 @@ def look() -> str:
 
 def order_label(form: str) -> str:
     """The formula of an order for the present product, as its button shows it."""
-    return f"${FORMULAS[state.settings()['ab_side'], form]}$"
+    formula = FORMULAS[state.settings()["ab_side"], form]
+    return f"{t(f'absorption.bracket_{form}')} ${formula}$"
 
 
 def entries_table(view: View) -> pd.DataFrame:

@@ -72,7 +72,7 @@ def merged(view: View) -> None:
     """One head's merged matrix as a picture, its spectrum, and its size against the factors."""
     name = state.settings()["ab_matrix"]
     with st.spinner(t("absorption.running")):
-        found = run.merged(view.config, view.seed, view.head)[name]
+        found = run.merged(view.config, view.origin, view.head)[name]
     rows, columns = found.matrix.shape
     facts = {
         "head": count(view.head),
@@ -87,9 +87,10 @@ def merged(view: View) -> None:
     picture, spectrum, words = st.columns([4, 4, 4], gap="medium")
     with picture:
         row_axis = "d" if name == "W_VO" or not view.config.d_latent_q else "l"
+        axes = (t(f"attention_maps.axis_{row_axis}"), t("attention_maps.axis_c"))
         title = figures.symbol_html(name)
         fig = figures.tensor_map(
-            found.matrix, axes=(row_axis, "c"), name=title, height=MAP, words=figure_words()
+            found.matrix, axes=axes, name=title, height=MAP, words=figure_words()
         )
         plot(fig, "merged", t("absorption.alt_merged", name=name, **facts))
         page.download(partial(pd.DataFrame, found.matrix), f"{name}.csv")

@@ -21,7 +21,7 @@ LIMITS = (1e-17, 1.0)  # from float64's rounding to nothing right
 def rounding(view: View) -> None:
     """Both forms' outputs and their difference, live, in three formats."""
     with st.spinner(t("absorption.running")):
-        found = run.rounding(view.config, view.seed, view.heads, view.words)
+        found = run.rounding(view.config, view.origin, view.heads, view.words)
     chosen = state.settings()["ab_type"]
     result = found[chosen]
     ran = {"heads": count(len(view.heads)), "words": count(len(view.words))}
@@ -51,7 +51,7 @@ def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
     st.markdown(t(f"absorption.u_{name}"))
     fig = figures.tensor_map(
         u,
-        axes=("t", "d"),
+        axes=(t("attention_maps.axis_t"), t("attention_maps.axis_d")),
         name="u",
         rows=view.words,
         limit=limit,

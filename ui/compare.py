@@ -109,6 +109,7 @@ def sizes(one: Side) -> dict[str, str]:
     latent, rope = isinstance(config, LatentConfig), config.rope
     none = t("compare.none")
     grouped_rope = config.d_head if rope else 0
+    scaling = rope.scaling if rope else None
     return {
         "d_model": count(config.d_model),
         "n_heads": count(config.n_heads),
@@ -120,7 +121,7 @@ def sizes(one: Side) -> dict[str, str]:
         "d_latent_q": count(config.d_latent_q) if latent and config.d_latent_q else none,
         "theta": count(rope.theta) if rope else none,
         "pairing": t(f"compare.pairing_{rope.pairing}") if rope else none,
-        "scaling": type(rope.scaling).__name__ if rope and rope.scaling else none,
+        "scaling": t(f"compare.scaling_{type(scaling).__name__}") if scaling else none,
         "scale": digits(config.scale, 4),
         "layers": count(preset.n_layers) if preset else none,
         "cache": count(costs.cache_elements(config)),

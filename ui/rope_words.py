@@ -34,7 +34,7 @@ def title(one: Head, topic: str) -> str:
 def _turning(one: Head) -> str:
     s = state.settings()
     shown = rope.turning(one, s["rope_pair"])
-    score = digits(float(shown.scores[s["rope_query"], s["rope_key"]]))
+    score = digits(float(shown.scores[s["rope_query"], s["rope_key"]])).replace("-", "−")
     distance = s["rope_query"] - s["rope_key"]
     return t("rope.title_turning", score=score, distance=distance)
 
@@ -128,7 +128,8 @@ def _explain_yarn(one: Head) -> str:
         return t("rope.explain_no_scaling", theta=count(one.rope.theta))
     factor = digits(float(shown.before[-1] / shown.after[-1]), 4)
     if shown.band is None:
-        return t("rope.explain_other_scaling", kind=type(one.rope.scaling).__name__, factor=factor)
+        kind = t(f"compare.scaling_{type(one.rope.scaling).__name__}")
+        return t("rope.explain_other_scaling", kind=kind, factor=factor)
     low, high = (f"{edge:.4g}" for edge in shown.band)
     scaling = one.rope.scaling
     return t(

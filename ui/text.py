@@ -83,9 +83,10 @@ def tooltip(code: str) -> str:
 def tensor(code: str) -> str:
     """A tensor's name in its colour, its meaning as tooltip: HTML for st.html or Markdown."""
     role = SYMBOLS[code].role
-    name, _, suffix = code.partition("_")
-    suffix = f"<sup>{html.escape(suffix)}</sup>" if suffix else ""
-    return f'<span class="tensor {role}"{tooltip(code)}>{html.escape(name)}{suffix}</span>'
+    name, *parts = html.escape(code).split("_")
+    raised = "".join(f"<sup>{part}</sup>" for part in parts if part.isupper())
+    lowered = "".join(f"<sub>{part}</sub>" for part in parts if not part.isupper())
+    return f'<span class="tensor {role}"{tooltip(code)}>{name}{raised}{lowered}</span>'
 
 
 def safe(text: str) -> str:

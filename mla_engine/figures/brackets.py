@@ -4,6 +4,7 @@ Three lines: the factors with the bracket around the pair that is multiplied fir
 beside the factor that remains; the result. Sides grow with the logarithm of rows and columns.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
@@ -14,6 +15,7 @@ from mla_engine.figures.theme import COLOURS, FONT_SIZE, figure
 
 HEIGHT = 430
 LEAST, MOST = 0.3, 0.62  # sides of a box, of a place's width and height
+PLACE_PIXELS = 115  # a place's width on a phone
 BRACKET_WIDTH = 5
 LINE_WIDTH = 3
 STRESSED = FONT_SIZE + 2
@@ -79,6 +81,7 @@ def _box(fig: go.Figure, block: Block, x: float, line: int, longest: float) -> N
     wide, high = (
         LEAST + (MOST - LEAST) * log2(n + 1) / longest for n in (block.columns, block.rows)
     )
+    wide = max(wide, _label_pixels(block.label) / PLACE_PIXELS)
     high *= 0.55  # leaves room for the sizes below and the step above
     middle = line - 0.06
     red, green, blue = (int(COLOURS[block.role][i : i + 2], 16) for i in (1, 3, 5))
@@ -96,6 +99,13 @@ def _box(fig: go.Figure, block: Block, x: float, line: int, longest: float) -> N
     fig.add_annotation(y=middle, text=f"<b>{block.label}</b>", **text)
     size = f"{block.rows:,} × {block.columns:,}"
     fig.add_annotation(y=middle + MOST * 0.55 / 2 + 0.09, text=size, **text)
+
+
+def _label_pixels(label: str) -> float:
+    """About the width of a label: what is raised or lowered is smaller, tags take none."""
+    small = "".join(re.findall("<su[bp]>(.*?)</su[bp]>", label))
+    whole = re.sub("<.*?>", "", label)
+    return 10 * (len(whole) - len(small)) + 7 * len(small) + 16
 
 
 def _bracket(fig: go.Figure, first: int) -> None:

@@ -196,7 +196,7 @@ def _colour_bar(low: float, high: float, width: int) -> dict:
         "len": 1,
         "y": 1.0,
         "yanchor": "bottom",
-        "ypad": 2,
+        "ypad": 8,
         "tickvals": ticks,
         "ticktext": [f"{tick:.3g}".replace("-", "−") for tick in ticks],
         "tickfont": {"size": FONT_SIZE},

@@ -47,8 +47,7 @@ def spectrum(
     fig.update_yaxes(
         title_text=axes[1],
         type="log",
-        dtick="D2" if most / least < 100 else 1 if most / least < 1e6 else None,
-        exponentformat="power",
+        **_ticks(most, least),
         range=[np.log10(least) - 0.15, np.log10(most) + 0.3],
         fixedrange=True,
     )
@@ -65,6 +64,15 @@ def _ends(values: Mapping[str, np.ndarray], decades: int) -> tuple[float, float]
     drawn = np.concatenate([np.asarray(falling, dtype=np.float64) for falling in values.values()])
     most = float(drawn.max()) or 1.0
     return most, float(drawn[drawn > most * 10.0**-decades].min(initial=most))
+
+
+def _ticks(most: float, least: float) -> dict[str, object]:
+    """Powers of ten; within two decades 1, 2 and 5 of each, written out and of one size."""
+    if most / least >= 100:
+        return {"dtick": 1 if most / least < 1e6 else None, "exponentformat": "power"}
+    powers = range(int(np.floor(np.log10(least))) - 1, int(np.ceil(np.log10(most))) + 1)
+    values = [lead * 10.0**power for power in powers for lead in (1, 2, 5)]
+    return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}
 
 
 def _mark(fig: go.Figure, at: int, name: str, side: str) -> None:
