@@ -8,7 +8,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -95,11 +95,24 @@ def read_pieces(
     else:
         with ExitStack() as stack:
             with unreadable(folder):
-                stack.enter_context(WeakFileLock(folder / ".lock"))
+                stack.enter_context(_only_writer(folder, report))
                 rests = {rest: piece for piece in pieces if (rest := piece.rest())}
             report(total - sum(rest.n_bytes for rest in rests))
             _fetch([[rests[rest] for rest in group] for group in grouped(rests)], stream, report)
     return [piece.load() for piece in pieces]
+
+
+@contextmanager
+def _only_writer(folder: Path, report: Report) -> Iterator[None]:
+    """Wait for another reader of the same checkpoint, reporting nothing new meanwhile."""
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(WeakFileLock(folder / ".lock", timeout=POLL_SECONDS))
+                break
+            except TimeoutError:
+                report(0)
+        yield
 
 
 def _fetch(groups: list[list[_Piece]], stream: Stream, report: Report) -> None:

@@ -123,13 +123,9 @@ class Checkpoint:
         n_rows, n_columns = entry.shape
         if wrong := [number for number in numbers if not 0 <= number < n_rows]:
             raise CheckpointError(f"{name} has rows 0 to {n_rows - 1}, so no row {wrong[0]}")
-        row_bytes = entry.n_bytes // n_rows if n_rows else 0
-        spans = [
-            Span(
-                entry.file, entry.start + number * row_bytes, entry.start + (number + 1) * row_bytes
-            )
-            for number in numbers
-        ]
+        row_bytes = entry.n_bytes // max(n_rows, 1)
+        starts = [entry.start + int(number) * row_bytes for number in numbers]
+        spans = [Span(entry.file, start, start + row_bytes) for start in starts]
         unique = list(dict.fromkeys(spans))
         data = dict(zip(unique, self._read(unique, progress), strict=True))
         joined = bytearray().join(data[span] for span in spans)

@@ -86,7 +86,7 @@ class Handler(BaseHTTPRequestHandler):
         fault = hub.faults.pop(0) if hub.faults and not is_header else ""
         if fault == "ignores":
             self.answer(200, data)
-        elif fault in ("429", "503"):
+        elif fault.isdecimal():
             self.answer(int(fault), **{"Retry-After": "0"})
         elif fault == "wait":
             self.answer(429, **{"Retry-After": "3600"})
@@ -101,17 +101,19 @@ class Handler(BaseHTTPRequestHandler):
         headers = {"Content-Range": given} if fault != "no range" else {}
         if fault == "packed":
             headers["Content-Encoding"] = "gzip"
-        sent = body[: len(body) // 2] if fault in ("cut", "short") else body
-        self.answer(206, b"", len(sent if fault == "short" else body), **headers)
+        sent = body[: len(body) // 2] if fault in ("cut", "hangs", "short", "unsized") else body
+        length = {"short": len(sent), "unsized": None}.get(fault, len(body))
+        self.answer(206, b"", length, **headers)
         for eighth in range(8):
             chunk = sent[len(sent) * eighth // 8 : len(sent) * (eighth + 1) // 8]
             with self.server.counting:
                 self.server.hub.shard_bytes += len(chunk)
             self.wfile.write(chunk)
             time.sleep(0.1 * (fault == "slow"))
-        self.close_connection = fault == "cut"
+        time.sleep(0.5 * (fault == "hangs"))
+        self.close_connection = fault in ("cut", "hangs", "unsized")
 
-    def answer(self, status, body=b"", length=None, *, code=None, **headers):
+    def answer(self, status, body=b"", length=0, *, code=None, **headers):
         self.send_response(status)
         for key, value in headers.items():
             self.send_header(key, value)
@@ -119,7 +121,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("X-Error-Code", code)
         self.send_header("X-Repo-Commit", COMMIT)
         self.send_header("Accept-Ranges", "bytes")
-        self.send_header("Content-Length", str(len(body) if length is None else length))
+        if length is not None:
+            self.send_header("Content-Length", str(length or len(body)))
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(body)

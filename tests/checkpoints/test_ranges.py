@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from huggingface_hub.utils import WeakFileLock
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, DeepseekV2Config
 
-from mla_engine.checkpoints import CheckpointError, open_checkpoint, pieces
+from mla_engine.checkpoints import CheckpointError, open_checkpoint, pieces, ranges
 from mla_engine.checkpoints.spans import Span, grouped
 
 NAMES = [f"layers.{i}.W" for i in range(6)]
@@ -117,8 +118,13 @@ def test_a_small_gap_is_read_over_and_dropped(hub, model_folder, empty_cache):
     assert len(hub.asked) - asked == 3
 
 
-@pytest.mark.parametrize("faults", [["cut"], ["429", "503"], ["cut", "503", "cut", "cut"]], ids=str)
-def test_takes_up_again_what_was_cut_off(hub, empty_cache, sharded_tensors, faults):
+@pytest.mark.parametrize(
+    "faults",
+    [["cut"], ["unsized"], ["hangs"], ["429", "503"], ["cut", "503", "cut", "cut"]],
+    ids=" ".join,
+)
+def test_takes_up_again_what_was_cut_off(hub, empty_cache, sharded_tensors, faults, monkeypatch):
+    monkeypatch.setattr(ranges, "TIMEOUT_SECONDS", 0.25)
     checkpoint = open_with_headers()
     sent = hub.shard_bytes
     hub.faults = list(faults)
@@ -140,6 +146,9 @@ def test_takes_up_again_what_was_cut_off(hub, empty_cache, sharded_tensors, faul
         ("short", r"asked for 48960 bytes, the server sends 24480"),
         ("longer", r"asked for 48960 bytes, the server sends 48970"),
         ("packed", r"the server sends 48960 \(gzip\)"),
+        ("401", "answers 401, so it wants an access token: set HF_TOKEN"),
+        ("404", "answers 404, so there is no such file"),
+        ("416", "answers 416, so the file has no such bytes"),
         ("wait", "for 3600 s more; what has arrived is kept"),
     ],
 )
@@ -212,6 +221,22 @@ def test_never_uses_a_damaged_piece(hub, empty_cache, sharded_tensors):
     held[5].with_name(f"{held[5].name}.incomplete").write_bytes(held[5].read_bytes() + b"more")
     held[5].unlink()
     expect_equal(open_checkpoint("who/model").read(NAMES), sharded_tensors[0])
+
+
+def test_a_reader_that_waits_for_another_can_be_stopped(hub, empty_cache):
+    checkpoint = open_with_headers()
+    [lock] = empty_cache.rglob(".lock")
+    calls = []
+
+    def stop(done, total):
+        calls.append(done)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    with WeakFileLock(lock), pytest.raises(KeyboardInterrupt):
+        checkpoint.read(NAMES, stop)
+    assert calls == [0, 0, 0]
+    assert not unfinished(empty_cache)
 
 
 def test_two_readers_at_once_get_the_same(hub, sharded_tensors):
