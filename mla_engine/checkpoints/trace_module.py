@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mla_engine import budget, checks
 from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert
 from mla_engine.checkpoints.errors import CheckpointError
@@ -35,6 +36,7 @@ def trace_module(
     """
     if model.training:
         raise CheckpointError("the model is in training mode, with dropout: call model.eval()")
+    checks.kind("inputs", inputs, (Tensor, Mapping), "a tensor or what a tokenizer returned")
     module, ours = _twin(model, layer)
     if isinstance(inputs, Tensor) and inputs.is_floating_point():
         return ours(inputs.to(ours.device, ours.dtype))
@@ -61,6 +63,8 @@ def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
     for cut in cuts:
         convert.check_shape(cut.name, tensors[cut.name].shape, cut, config)
         convert.check_finite(cut.name, tensors[cut.name])
+    copied = sum(tensor.nbytes for tensor in tensors.values())
+    budget.require(copied, f"a copy of {path}", "the size of the model")
     like = tensors[cuts[0].name]
     return module, convert.build(family, config, tensors, None, (like.dtype, like.device))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 import torch
+from safetensors.torch import save_file
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, Mistral4ForCausalLM
 
 from mla_engine import LinearScaling, Llama3Scaling, LongRopeScaling, RopeConfig, YarnConfig
@@ -219,6 +220,26 @@ def saved(name, folder, published):
         config = as_published(config, MODELS[name].published)
     file.write_text(json.dumps(config))
     return folder
+
+
+def rewritten(folder, name, change=dict, **entries):
+    """One file with the model's tensors after `change`, and config.json with other entries."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {key: value.contiguous() for key, value in change(own_tensors(name)).items()}
+    save_file(tensors, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(own_config(name) | entries))
+    return folder
+
+
+def own_tensors(name):
+    """The model's tensors by their names in a file."""
+    tied = set(built(name)._tied_weights_keys or ())
+    return {k: v for k, v in built(name).state_dict().items() if k not in tied}
+
+
+def own_config(name):
+    """config.json as transformers writes it."""
+    return json.loads(built(name).config.to_json_string())
 
 
 def as_published(config, left_out):
