@@ -22,7 +22,7 @@ from ui import (
     stepper,
 )
 from ui.kv_memory import served
-from ui.snippet import Code, call, config, filled, listed
+from ui.snippet import Code, call, config, filled, listed, literal
 from ui.text import t
 
 Config = GroupedConfig | LatentConfig
@@ -58,14 +58,17 @@ def _overview() -> Recipe:
 def _worked_example() -> Recipe:
     here, s = stepper.scene(), state.settings()
     names = worked_example.INPUTS[here.variant]
-    row, column = here.chosen
+    changed = {name: str(s[f"we_{name}"]) for name in names if s[f"we_{name}"]}
+    reads = [f"    {literal(n)}: read({literal(n)}, {literal(x)}),\n" for n, x in changed.items()]
     completed = here.variant.endswith("_completed")
+    makers = ["printed_count"] * (not completed) + ["read"] * bool(changed) + ["steps"]
     return "worked_example_completed" if completed else "worked_example", {
         "variant": here.variant,
-        "matrices": {name: str(s[f"we_{name}"]) for name in names if s[f"we_{name}"]},
+        "inputs": Code("{\n" + "".join(reads) + "}" if changed else "{}"),
+        "makers": Code(", ".join(makers)),
         "place": here.place,
-        "row": row,
-        "column": column,
+        "row": here.chosen[0],
+        "column": here.chosen[1],
     }
 
 
@@ -73,11 +76,14 @@ def _attention_maps() -> Recipe:
     shown, s = maps.view(), state.settings()
     generated = s["map_generated"]
     text = s["map_text"] or t("attention_maps.example")
-    words = f"generated_words({generated})" if generated else f"words_of({text!r})"
+    words = f"generated_words({generated})" if generated else f"words_of({literal(text)})"
     makers = "generated_words, hidden_states" if generated else "hidden_states, words_of"
     kind = "grouped" if shown.run.form == "grouped" else "latent"
     template = "attention_maps" if shown.causal else f"attention_maps_unmasked_{kind}"
+    plain = shown.temperature == 1
+    attention = "trace.attention" if plain else f"(trace.scores / {shown.temperature}).softmax(-1)"
     values = {name: getattr(shown, name) for name in ("head", "query", "key", "temperature")}
+    values["attention"] = Code(attention)
     values |= {"words": Code(words), "makers": Code(makers), "seed": s["seed"]}
     return template, values | _layer(shown.run.config, shown.run.form)
 
@@ -161,7 +167,6 @@ def _decode() -> Recipe:
     shown = decode.scene()
     return "decode", {
         "config": config(shown.latent, _preset()),
-        "mha": config(shown.ways["mha"].config, _preset()),
         "seed": state.settings()["seed"],
         "tokens": shown.context + 1,
         "heads": shown.heads,
@@ -171,7 +176,7 @@ def _decode() -> Recipe:
 def _compute() -> Recipe:
     shown, s = compute_page.scene(), state.settings()
     known = s["cost_gpu"] in costs.GPUS
-    device = f"costs.GPUS[{s['cost_gpu']!r}]" if known else f"costs.{call(shown.device)}"
+    device = f"costs.GPUS[{literal(s['cost_gpu'])}]" if known else f"costs.{call(shown.device)}"
     return "compute_decode" if shown.decoding else "compute_prefill", {
         "config": config(shown.latent, _preset()),
         "mha": config(shown.ways["mha"].config, _preset()),
