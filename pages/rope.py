@@ -7,7 +7,7 @@ from ui.text import t
 
 PAGE = "rope"
 
-page.setup(PAGE, mend=rope.mend)
+page.setup(PAGE, source="latent", mend=rope.mend)
 topic = state.settings()["rope_topic"]
 rope_controls.listen(topic)
 try:
@@ -39,4 +39,5 @@ else:
     page.prose(rope_words.explanation(one, topic))
     for note in rope_words.notes(one):
         st.caption(note)
+    rope_controls.ticking(topic)
 page.footer(PAGE)

@@ -9,6 +9,7 @@ from ui import compute_page_words as say
 from ui import decode, decode_run, page, state
 from ui import decode_words as words
 from ui.decode import Scene
+from ui.decode_controls import PLAYER
 from ui.decode_run import Step
 from ui.text import t
 
@@ -29,7 +30,7 @@ def blocks(shown: Scene) -> None:
 
 def _cancel(key: tuple | None) -> None:
     st.session_state.dec_cancelled = key
-    st.session_state.dec_playing = False
+    PLAYER.stop()
 
 
 def taken(shown: Scene) -> dict[str, Step] | None:

@@ -4,11 +4,21 @@ import streamlit as st
 
 from mla_engine.conventions import PAIRING_READINGS, SCALE_READINGS
 from ui import bridge, rope, rope_words, state
+from ui.play import Player
 from ui.rope import Head
 from ui.text import t
 
 READINGS = {"pairing": PAIRING_READINGS[1:], "scale": SCALE_READINGS[1:]}
-STEPPED = {"turning": ("rope_query", rope.POSITIONS - 1), "merged": ("rope_distance", rope.FAR)}
+PLAYERS = {
+    "turning": Player("rope_query", 0, rope.POSITIONS - 1),
+    "merged": Player("rope_distance", 0, rope.FAR),
+}
+SECONDS = 1.0  # between two steps
+
+
+def _stop() -> None:
+    for player in PLAYERS.values():
+        player.stop()
 
 
 def topics() -> None:
@@ -21,19 +31,22 @@ def topics() -> None:
         format_func=lambda code: t(f"rope.topic_{code}"),
         required=True,
         label_visibility="collapsed",
+        then=_stop,
     )
 
 
 def of_topic(one: Head, topic: str) -> None:
     """What can be changed about this topic."""
     last = rope.POSITIONS - 1
+    if topic in PLAYERS:
+        PLAYERS[topic].buttons()
     if topic == "turning":
-        state.control(st.slider, t("rope.query_position"), "rope_query", 0, last)
-        state.control(st.slider, t("rope.key_position"), "rope_key", 0, last)
+        state.control(st.slider, t("rope.query_position"), "rope_query", 0, last, then=_stop)
+        state.control(st.slider, t("rope.key_position"), "rope_key", 0, last, then=_stop)
         if one.pairs > 1:
             state.control(st.slider, t("rope.pair"), "rope_pair", 0, one.pairs - 1)
     elif topic == "merged":
-        state.control(st.slider, t("rope.distance"), "rope_distance", 0, rope.FAR)
+        state.control(st.slider, t("rope.distance"), "rope_distance", 0, rope.FAR, then=_stop)
     elif topic in READINGS:
         state.control(
             st.radio,
@@ -58,10 +71,14 @@ def listen(topic: str) -> None:
     def clicked(cell: dict) -> None:
         if cell["chart"] == "rope_scores":
             key, query = (min(rope.POSITIONS - 1, max(0, round(cell[axis]))) for axis in "xy")
+            _stop()
             state.change(rope_query=query, rope_key=key)
 
-    def stepped(by: int) -> None:
-        name, most = STEPPED[topic]
-        state.change(**{name: min(most, max(0, state.settings()[name] + by))})
+    player = PLAYERS.get(topic)
+    bridge.listen("rope", on_cell=clicked, on_step=player and player.by_hand)
 
-    bridge.listen("rope", on_cell=clicked, on_step=stepped if topic in STEPPED else None)
+
+def ticking(topic: str) -> None:
+    """While it plays, one step on every second."""
+    if topic in PLAYERS:
+        PLAYERS[topic].ticking(SECONDS)

@@ -56,11 +56,11 @@ def test_the_page_opens_on_a_step_of_v2_lite_run_with_some_heads(opened):
 def test_a_link_opens_a_step_and_on_and_back_move_it(opened):
     at = opened(PAGE, **SMALL, dec_step="31", dec_prompt="4")
     assert "after 35 tokens" in at.title[0].value
-    button(at, "dec_on").click().run()
+    button(at, "dec_step_on").click().run()
     assert at.query_params["dec_step"] == "32"
     assert "after 36 tokens" in at.title[0].value
-    assert button(at, "dec_on").disabled
-    button(at, "dec_back").click().run()
+    assert button(at, "dec_step_on").disabled
+    button(at, "dec_step_back").click().run()
     assert "after 35 tokens" in at.title[0].value
     control(at, "dec_prompt").set_value(64).run()
     assert "after 95 tokens" in at.title[0].value
@@ -68,15 +68,15 @@ def test_a_link_opens_a_step_and_on_and_back_move_it(opened):
 
 def test_playing_goes_on_by_itself_until_the_last_step(opened, monkeypatch):
     at = opened(PAGE, **SMALL, dec_step="31", dec_speed="fast")
-    button(at, "dec_play").click().run()
-    assert button(at, "dec_play").label == "Pause"
+    button(at, "dec_step_play").click().run()
+    assert button(at, "dec_step_play").label == "Pause"
     assert at.session_state.settings["dec_step"] == 31, "the run that draws the page does not move"
-    at.session_state.dec_due = 0.0
-    monkeypatch.setattr(decode_controls, "ticking", decode_controls.tick)  # a tick that is due
+    at.session_state["dec_step:due"] = 0.0
+    monkeypatch.setattr(decode_controls, "ticking", decode_controls.PLAYER.tick)  # one that is due
     at.run()
     assert not at.exception
     assert at.session_state.settings["dec_step"] == 32
-    assert button(at, "dec_play").label == "Play", "it stops at the end"
+    assert button(at, "dec_step_play").label == "Play", "it stops at the end"
 
 
 def test_a_cancelled_step_waits_for_the_reader(opened):
