@@ -1,0 +1,168 @@
+"""Links for somebody else: the address they begin with, what they leave out, the QR code."""
+
+import html
+import re
+from collections.abc import Callable
+from urllib.parse import quote, unquote, urlencode
+
+import pytest
+import segno
+from streamlit.testing.v1 import AppTest
+
+from mla_engine import worked_example
+from ui import address
+from ui.page import PAGES
+from ui.settings import OF_PAGE
+
+Opened = Callable[..., AppTest]
+HOME = "https://mla.example.org"
+LOCAL = ("localhost", "a.localhost", "127.0.0.1", "127.8.9.1", "0.0.0.0", "[::1]", "[::]")
+ELSEWHERE = ("192.168.1.7", "[fe80::1]", "localhost.example.org")
+CHINESE = "".join(chr(0x4E00 + n) for n in range(256))  # as many words as the maps take
+
+
+def shared(at: AppTest) -> tuple[str, str]:
+    """Click the button: the link in large type and the SVG of the code."""
+    at.button(key="share").click().run()
+    assert not at.exception
+    (body,) = [e.proto.body for e in at.get("html") if "<img" in e.proto.body]
+    link = html.unescape(re.search(r'<p class="share-link[^>]*>(.*)</p>', body)[1])
+    return link, unquote(html.unescape(re.search(r'src="data:image/svg\+xml[^,]*,(.*?)"', body)[1]))
+
+
+def modules(picture: str) -> list[list[int]]:
+    """Read the drawing back: the path's strokes, without the quiet zone around them."""
+    side = int(re.search(r"viewBox='0 0 (\d+) \1'", picture)[1])
+    dark = [[0] * side for _ in range(side)]
+    x, y = 0, 0
+    for move, far, down, along in re.findall(
+        r"([Mm])(-?[\d.]+) (-?[\d.]+)h(\d+)", re.search(r"stroke.*? d='(.*?)'", picture)[1]
+    ):
+        x, y = (float(far), float(down)) if move == "M" else (x + float(far), y + float(down))
+        dark[int(y)][int(x) : int(x) + int(along)] = [1] * int(along)
+        x += int(along)
+    return [row[4:-4] for row in dark[4:-4]]
+
+
+def warnings(at: AppTest) -> str:
+    return " ".join(w.value for w in at.warning)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("mla.example.org", "ftp://a", "https://", "https://[bad", "https://a b", " https://a"),
+        *("//me:word@a", "//a:99999", "//a:0", "//a?b=1", "//a?", "//a#", "//<b>"),
+    ],
+)
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - the page words it
+        address.checked(f"https:{text}" if text.startswith("//") else text)
+
+
+def test_an_address_keeps_its_path_and_loses_the_last_slash() -> None:
+    assert address.checked("http://10.0.0.4:8501/lecture/") == "http://10.0.0.4:8501/lecture"
+    assert address.checked("") == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [(host, True) for host in LOCAL] + [(host, False) for host in ELSEWHERE],
+)
+def test_only_this_machine_reaches_itself(host: str, local: bool) -> None:
+    assert address.is_local(f"http://{host}:8501/kv_cache?lang=en") is local
+
+
+def test_the_code_holds_the_public_link_without_what_is_personal(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PUBLIC_URL", f"{HOME}/")
+    at = opened("pages/quiz.py", n_heads="8", quiz_answers="01", lecture="1", lang="zh")
+    link, picture = shared(at)
+    assert link == f"{HOME}/quiz?lang=zh&n_heads=8"
+    assert modules(picture) == [list(row) for row in segno.make_qr(link, error="l").matrix]
+    assert not at.warning
+
+
+@pytest.mark.parametrize("given", ["mla.example.org", "https://", "javascript:alert(1)"])
+def test_a_wrong_public_address_is_named(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("PUBLIC_URL", given)
+    at = opened("pages/notation.py")
+    link, _ = shared(at)
+    assert link == "/notation?lang=en"  # of the browser's address, which the test has none of
+    said = re.sub(r"&#(\d+);", lambda code: chr(int(code[1])), warnings(at))
+    assert f"PUBLIC_URL is “{given}”, which is no address" in said
+
+
+def test_a_local_address_and_a_long_link_are_shown_with_what_to_do(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PUBLIC_URL", "http://localhost:8501")
+    at = opened("pages/notation.py", notation_search="x" * 60)
+    link, _ = shared(at)
+    assert "Phones cannot reach" in warnings(at)
+    assert "characters" not in warnings(at)
+    monkeypatch.setenv("PUBLIC_URL", HOME)
+    at = opened("pages/notation.py", notation_search="潜" * 60)
+    link, _ = shared(at)
+    assert unquote(link).endswith("潜" * 60)
+    assert f"This link has {len(link)} characters" in warnings(at)
+    assert "reset the sizes or shorten the text" in warnings(at)
+    assert "Phones" not in warnings(at)
+
+
+def test_a_link_has_at_most_2000_characters_with_its_address(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PUBLIC_URL", HOME)
+    assert len("attention_maps") == max(map(len, PAGES)) == max(map(len, OF_PAGE))
+    rest = f"{HOME}/attention_maps?lang=en&map_text="
+    longest = "a b c d e f g h i j ".ljust(2000 - len(rest), "x")
+    at = opened("pages/attention_maps.py", map_text=longest)
+    assert shared(at)[0] == rest + longest.replace(" ", "+")
+    assert not any("room" in w.value for w in at.warning)
+    at = opened("pages/attention_maps.py", map_text=longest + "x")
+    assert shared(at)[0] == f"{HOME}/attention_maps?lang=en"
+    assert "at most 2,000 characters" in at.warning[0].value
+    assert "“map_text”" in at.warning[0].value
+
+
+def test_a_long_chinese_text_stays_in_use_and_alone_leaves_the_link(opened: Opened) -> None:
+    assert len(quote(CHINESE)) == 9 * len(CHINESE) > 2000
+    at = opened("pages/attention_maps.py", map_text=CHINESE, seed="3", map_head="2")
+    assert at.session_state["settings"]["map_text"] == CHINESE
+    assert dict(at.query_params) == {"seed": "3", "map_head": "2"}
+    assert len(at.warning) == 1
+    before = {n: v for n, v in at.session_state["settings"].items() if n != "map_text"}
+    again = opened("pages/attention_maps.py", **dict(at.query_params))  # a reload
+    assert not again.warning
+    after = dict(again.session_state["settings"])
+    assert after.pop("map_text") == ""
+    assert after == before
+
+
+def test_the_longest_matrices_leave_the_link_and_no_more(opened: Opened) -> None:
+    given = {f"we_{name}": filled(name) for name in worked_example.MATRICES}
+    at = opened("pages/worked_example.py", we_step="2", **given)
+    assert not at.error
+    told = dict(at.query_params)
+    gone = set(given) - set(told)
+    assert gone
+    assert set(told) == {"we_step"} | set(given) - gone
+    lengths = {name: len(urlencode({name: text})) for name, text in given.items()}
+    assert min(lengths[name] for name in gone) >= max(
+        lengths[name] for name in told if name in given
+    )
+    assert len(urlencode({"lang": "en"} | told)) < 2000
+    assert len(urlencode(told)) + min(lengths[name] for name in gone) > 2000 - len(
+        "/attention_maps?lang=en&"
+    )
+    assert all((f"“{name}”" in at.warning[0].value) is (name in gone) for name in given)
+
+
+def filled(name: str) -> str:
+    """A matrix of the example's shape with long numbers, in columns."""
+    rows = worked_example.default(name)
+    return "; ".join("    ".join(["-0.123456789"] * len(row)) for row in rows)
