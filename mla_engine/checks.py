@@ -4,6 +4,14 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 
 
+class RefusedError(ValueError):
+    """A refusal that can be said in other languages: a sentence, its `code` and its `values`."""
+
+    def __init__(self, code: str, sentence: str, **values: object) -> None:
+        super().__init__(sentence)
+        self.code, self.values = code, values
+
+
 def whole(name: str, value: object, *, least: int = 1, most: int = 2**20) -> None:
     """Raise ValueError unless `value` is an int from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, Integral):

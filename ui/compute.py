@@ -12,6 +12,7 @@ import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, LatentConfig, MultiHeadLatentAttention
 from mla_engine.checkpoints import load_attention
+from mla_engine.checks import RefusedError
 from ui import source
 from ui.tokens import hidden_states
 
@@ -31,7 +32,8 @@ class Queue:
         ticket = object()
         with self._moved:
             if len(self._line) > self._most:
-                raise ValueError(f"{self._most} pieces of work are waiting: try again soon")
+                said = f"{self._most} pieces of work are waiting: try again soon"
+                raise RefusedError("waiting", said, most=self._most)
             self._line.append(ticket)
             self._moved.wait_for(lambda: self._line[0] is ticket)
         try:

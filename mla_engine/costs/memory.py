@@ -34,9 +34,12 @@ def rank_cache_elements(config: Config, ranks: int, cache: str | None = None) ->
     """
     checks.whole("ranks", ranks)
     if ranks > config.n_heads:
-        raise ValueError(
+        raise checks.RefusedError(
+            "ranks",
             f"ranks ({ranks}) split n_heads ({config.n_heads}) and a head is not split further: "
-            f"try {config.n_heads} or fewer"
+            f"try {config.n_heads} or fewer",
+            ranks=ranks,
+            n_heads=config.n_heads,
         )
     whole = cache_elements(config, cache)
     if kind_of_cache(config, cache) == "latent":

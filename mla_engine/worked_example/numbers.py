@@ -10,6 +10,8 @@ from enum import Enum
 from fractions import Fraction
 from math import isqrt
 
+from mla_engine.checks import RefusedError
+
 DIGITS = 50
 MAX_CHARACTERS = 12
 SHOWN_DIGITS = 5
@@ -29,12 +31,8 @@ class Gap(Enum):
 Number = Fraction | Gap
 
 
-class NumberError(ValueError):
-    """A text that is no number or matrix: a sentence, the `code` of the reason, its `values`."""
-
-    def __init__(self, code: str, sentence: str, **values: object) -> None:
-        super().__init__(sentence)
-        self.code, self.values = code, values
+class NumberError(RefusedError):
+    """A text that is no number or matrix."""
 
 
 def parse_number(text: str) -> Fraction:
