@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
+from mla_engine.checks import RefusedError
 from ui import bridge, compute, lecture, model, share, state, tour
 from ui import source as real
 from ui.text import safe, size, t
@@ -124,7 +125,9 @@ def refused(error: ValueError) -> None:
         needed, limit = size(error.needed_bytes), size(error.limit_bytes)
         st.error(t("common.too_large", needed=needed, limit=limit), icon=":material/block:")
         return
-    st.error(t("common.refused", reason=safe(str(error))), icon=":material/block:")
+    coded = isinstance(error, RefusedError)
+    reason = t(f"errors.{error.code}", **error.values) if coded else str(error)
+    st.error(t("common.refused", reason=safe(reason)), icon=":material/block:")
 
 
 def download(table: Callable[[], pd.DataFrame], file: str) -> None:
