@@ -6,7 +6,7 @@ from mla_engine.bracketing import FORMS, SIDES
 from ui import absorption, absorption_charts, absorption_merges, absorption_rounding, page, state
 from ui.text import count, t
 
-page.setup("absorption", mend=absorption.mend)
+page.setup("absorption", source="latent", mend=absorption.mend)
 try:
     view, error = absorption.view(), None
 except ValueError as refusal:

@@ -7,7 +7,7 @@ from ui.text import t
 
 PAGE = "attention_maps"
 
-page.setup(PAGE, source=True, mend=maps.mend)
+page.setup(PAGE, source="any", mend=maps.mend)
 try:
     view, error = maps.view(), None
 except ValueError as refusal:

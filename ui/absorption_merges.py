@@ -18,7 +18,7 @@ def found(view: View) -> run.TooMuch:
     """The wrong merges of the present settings."""
     gain = state.settings()["ab_gain"]
     with st.spinner(t("absorption.running")):
-        return run.too_much(view.config, view.seed, view.heads, view.words, gain)
+        return run.too_much(view.config, view.origin, view.heads, view.words, gain)
 
 
 def heads_in_one(view: View) -> None:

@@ -8,9 +8,10 @@ import streamlit as st
 import torch
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention, claims
-from mla_engine.agreement import agreement
+from mla_engine.agreement import agreement_of
 from mla_engine.merging import heads_in_one, past_the_norm
 from ui import compute
+from ui.source import Origin
 
 MATRICES = ("W_QK", "W_VO")
 
@@ -59,13 +60,13 @@ def entries(config: LatentConfig) -> dict[str, tuple[int, int]]:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def merged(config: LatentConfig, seed: int, head: int) -> dict[str, Merged]:
+def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]:
     """W_QK and W_VO of one head.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = compute.layer(config, seed, (head,))
+    layer = compute.layer(config, origin, (head,))
     with compute.queue().turn(), torch.inference_mode():
         found = layer.absorbed_matrices()
         matrices = found.W_QK[0], found.W_VO[0]
@@ -80,16 +81,16 @@ def merged(config: LatentConfig, seed: int, head: int) -> dict[str, Merged]:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def rounding(
-    config: LatentConfig, seed: int, heads: tuple[int, ...], words: tuple[str, ...]
+    config: LatentConfig, origin: Origin, heads: tuple[int, ...], words: tuple[str, ...]
 ) -> dict[str, Rounding]:
     """Naive and absorbed output in float64, float32 and bfloat16.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    h = compute.hidden(words, seed, config.d_model)
+    h = compute.hidden(words, origin, config.d_model)
     with compute.queue().turn(), torch.inference_mode():
-        found = agreement(config, h, seed=seed, heads=heads, device=compute.DEVICE)
+        found = agreement_of(lambda dtype: compute.built(config, origin, heads, dtype), h)
     return {
         str(dtype).removeprefix("torch."): Rounding(
             compute.to_numpy(result.expanded[0]),
@@ -104,16 +105,20 @@ def rounding(
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def too_much(
-    config: LatentConfig, seed: int, heads: tuple[int, ...], words: tuple[str, ...], gain: float
+    config: LatentConfig,
+    origin: Origin,
+    heads: tuple[int, ...],
+    words: tuple[str, ...],
+    gain: float,
 ) -> TooMuch:
     """Merge what must not be merged; the last word's h is `gain` times as long.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = compute.layer(config, seed, heads)
-    plain = compute.layer(replace(config, latent_norm=False), seed, heads)
-    h = compute.hidden(words, seed, config.d_model)
+    layer = compute.layer(config, origin, heads)
+    plain = compute.layer(replace(config, latent_norm=False), origin, heads)
+    h = compute.hidden(words, origin, config.d_model)
     longer = h.clone()
     longer[:, -1] *= gain
     with compute.queue().turn(), torch.inference_mode():

@@ -69,6 +69,9 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
     return np.ascontiguousarray(tensor.detach().to("cpu", torch.float32).numpy())
 
 
+@st.cache_resource(
+    max_entries=4, show_spinner=False, hash_funcs={source.Loaded: lambda one: repr(one.weights)}
+)
 def layer(
     config: GroupedConfig | LatentConfig, origin: source.Origin, heads: tuple[int, ...] | None
 ) -> GroupedQueryAttention | MultiHeadLatentAttention:
@@ -77,13 +80,6 @@ def layer(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    return _layer(config, origin if isinstance(origin, int) else origin.weights, heads)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _layer(
-    config: GroupedConfig | LatentConfig, origin: source.Origin, heads: tuple[int, ...] | None
-) -> GroupedQueryAttention | MultiHeadLatentAttention:
     with queue().turn():
         return built(config, origin, heads, torch.float32)
 

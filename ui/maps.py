@@ -17,11 +17,9 @@ LEAST_SHARE = 1e-5  # that is written out
 def words() -> tuple[str, ...]:
     """The tokens that the settings stand for."""
     s = state.settings()
-    if loaded := source.chosen():
-        return source.inputs(loaded).tokens
-    if s["map_generated"]:
-        return generated_words(s["map_generated"])
-    return words_of(s["map_text"] or t("attention_maps.example"))
+    if source.chosen() or not (s["map_generated"] or s["map_text"]):
+        return model.words()
+    return generated_words(s["map_generated"]) or words_of(s["map_text"])
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from ui import source, state
 from ui.settings import SIZES, SMALL, VARIANTS
 from ui.sizes import divisors, sizes_from, sizes_of
 from ui.text import t
+from ui.tokens import words_of
 
 SMALL_CONFIG = LatentConfig(
     d_model=64, n_heads=4, d_head=16, d_latent_kv=32, d_latent_q=48, d_rope=8, latent_norm=True
@@ -69,6 +70,12 @@ def origin(config: GroupedConfig | LatentConfig) -> source.Origin:
     free = {"rope": base().rope, "softmax_scale": base().softmax_scale}
     free |= {"latent_norm": base().latent_norm} if isinstance(config, LatentConfig) else {}
     return loaded if replace(config, **free) == base() else state.settings()["seed"]
+
+
+def words() -> tuple[str, ...]:
+    """The tokens that pages without a text of their own show: a real model's, or our example."""
+    loaded = source.chosen()
+    return source.inputs(loaded).tokens if loaded else words_of(t("attention_maps.example"))
 
 
 def variant_of(preset: str) -> str:

@@ -38,13 +38,13 @@ def setup(
     page: str,
     *,
     sizes: bool = True,
-    source: bool = False,
+    source: str = "",
     mend: Callable[[], list[state.Note]] = list,
 ) -> None:
     """Begin a page; with `sizes` the sidebar has the preset picker and the size sliders.
 
-    With `source` a real model's layer can stand in for them. `mend` brings the page's own settings
-    within what there is.
+    With `source`, "any" or "latent", a real model's layer can stand in for them. `mend` brings the
+    page's own settings within what there is.
     """
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
     state.follow()

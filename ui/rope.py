@@ -11,8 +11,8 @@ from torch import Tensor
 from mla_engine import PRESETS, LatentConfig, RopeConfig, YarnConfig, conventions, relative
 from mla_engine.rope import inverse_frequencies, yarn_bounds
 from ui import compute, model, state
+from ui.source import Origin
 from ui.text import t
-from ui.tokens import words_of
 
 TOPICS = ("turning", "merged", "pairing", "scale", "yarn")
 POSITIONS = 16  # at which one vector is shown
@@ -26,7 +26,7 @@ class Head:
 
     config: LatentConfig
     rope: RopeConfig  # the layer's rotation, or the one assumed where it has none
-    seed: int
+    origin: Origin
     head: int
     words: tuple[str, ...]
     start: int  # position of the first word
@@ -83,7 +83,7 @@ class Frequencies:
 
 def mend() -> list[state.Note]:
     """Bring head and pair to the nearest that there are."""
-    s = state.settings()
+    s = model.sizes()
     return state.at_most(rope_head=s["n_heads"] - 1, rope_pair=max(0, s["d_rope"] // 2 - 1))
 
 
@@ -94,20 +94,19 @@ def head() -> Head:
         ValueError: sizes that no layer can have, or no rotary part.
     """
     s = state.settings()
-    config = model.config(None if s["variant"].startswith("mla") else "mla")
+    config = model.config("mla")
     if not config.d_rope:
         raise ValueError(t("rope.no_width"))
     if config.rope is None:
         config = replace(config, rope=RopeConfig())
-    words = words_of(t("attention_maps.example"))
-    start = s["rope_start"] if s["rope_topic"] == "pairing" else 0
-    return Head(config, config.rope, s["seed"], s["rope_head"], words, start)
+    origin, start = model.origin(config), s["rope_start"] if s["rope_topic"] == "pairing" else 0
+    return Head(config, config.rope, origin, s["rope_head"], model.words(), start)
 
 
 def _parts(one: Head) -> dict[str, Tensor]:
     """The head's queries and keys before their rotation, float64, by their code [t,...]."""
-    layer = compute.layer(one.config, one.seed, (one.head,))
-    h = compute.hidden(one.words, one.seed, one.config.d_model)
+    layer = compute.layer(one.config, one.origin, (one.head,))
+    h = compute.hidden(one.words, one.origin, one.config.d_model)
     with compute.queue().turn(), torch.inference_mode():
         trace = layer(h)
     return {
@@ -139,7 +138,7 @@ def turning(one: Head, pair: int) -> Turning:
 @st.cache_data(max_entries=64, show_spinner=False)
 def merged(one: Head, distance: int) -> Merged:
     """The head's W_UQ and W_UK merged across a rotation of all content dimensions, and without."""
-    layer = compute.layer(one.config, one.seed, (one.head,))
+    layer = compute.layer(one.config, one.origin, (one.head,))
     plain = replace(one.rope, scaling=None)  # a scaling is made for d_rope, not for d_head
     W_UQ, W_UK = layer.W_UQ[0].cpu(), layer.W_UK[0].cpu()
     corner = W_UQ[:, :WINDOW], W_UK[:, :WINDOW]

@@ -1,6 +1,6 @@
 """A real checkpoint in the place of seeded weights: the reader's choice and what it brings.
 
-Pages that can use one begin with `page.setup(..., source=True)`; on the others the choice rests.
+Pages that can use one begin with `page.setup(..., source=ANY)`; on the others the choice rests.
 The server reads folders below MLA_MODEL_FOLDERS alone (by default models/ beside the app), since
 everybody who has a link chooses what it reads.
 """
@@ -12,12 +12,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from mla_engine import checkpoints
+from mla_engine import GroupedConfig, checkpoints
 from mla_engine.checkpoints import Checkpoint, CheckpointError, Plan, describe, open_checkpoint
 from ui import state
 from ui.text import count, safe, size, t
 
 APP = Path(__file__).parent.parent
+ANY, LATENT = "any", "latent"  # what a page can use
+MOST_TOKENS = 512  # of a text, so that its maps can be drawn
 VARIABLE = "MLA_MODEL_FOLDERS"
 DEMO = "models/demo"
 EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
@@ -134,6 +136,7 @@ def prepare() -> list[state.Note]:
     try:
         notes = state.at_most(layer=plan(replace(loaded, layer=0)).n_layers - 1)
         _fetch(_named())
+        _check(_named())
     except ValueError as error:
         st.session_state.source_failed = error
         return []
@@ -145,6 +148,14 @@ def failure() -> None:
     if failed := st.session_state.source_failed:
         reason, named = safe(str(failed)), safe(state.settings()["source"])
         st.error(t("source.failed", source=named, reason=reason), icon=":material/block:")
+
+
+def _check(loaded: Loaded) -> None:
+    """Raise ValueError where this page cannot show the layer or the text."""
+    if st.session_state.uses_source == LATENT and isinstance(plan(loaded).config, GroupedConfig):
+        raise ValueError(t("source.no_latent"))
+    if (given := len(inputs(loaded).tokens)) > MOST_TOKENS:
+        raise ValueError(t("source.too_many", given=count(given), most=count(MOST_TOKENS)))
 
 
 @st.cache_resource(show_spinner=False)
