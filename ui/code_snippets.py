@@ -91,7 +91,7 @@ def _attention_maps() -> Recipe:
 def _rope() -> Recipe:
     one, s = rope.head(), state.settings()
     topic = s["rope_topic"]
-    values = {"config": config(one.config, _preset()), "seed": one.seed, "head": one.head}
+    values = {"config": config(one.config, _preset()), "seed": s["seed"], "head": one.head}
     values["text"] = t("attention_maps.example")
     if topic == "turning":
         shown = {"query": s["rope_query"], "key": s["rope_key"], "positions": rope.POSITIONS}
@@ -113,7 +113,7 @@ def _absorption() -> Recipe:
     view = absorption.view()
     return "absorption", {
         "config": config(view.config, _preset()),
-        "seed": view.seed,
+        "seed": state.settings()["seed"],
         "head": view.head,
         "side": view.side,
         "queries": view.queries,
