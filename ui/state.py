@@ -61,13 +61,14 @@ def settings() -> dict[str, Any]:
     return st.session_state.settings
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """A setting's value as a link says it."""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def _differing() -> dict[str, str]:
     """The settings that differ from their defaults, as texts."""
-    return {n: _text(v) for n, v in settings().items() if v != default(n)}
+    return {n: as_text(v) for n, v in settings().items() if v != default(n)}
 
 
 def left_out() -> set[str]:
@@ -134,7 +135,7 @@ def nearest(**possible: object) -> list[Note]:
     """Bring settings to what is possible beside the others; notes on what a link had asked for."""
     s, asked = settings(), st.session_state.get("asked", ())
     wrong = {name: value for name, value in possible.items() if s[name] != value}
-    notes = [Note(name, _text(s[name]), wrong[name]) for name in wrong if name in asked]
+    notes = [Note(name, as_text(s[name]), wrong[name]) for name in wrong if name in asked]
     if wrong:
         change(**wrong)
     return notes
@@ -152,7 +153,7 @@ def _same(text: str, value: object) -> bool:
             return float(text) == value
         except ValueError:
             return isinstance(value, bool)
-    return _text(value) == text
+    return as_text(value) == text
 
 
 def control(
@@ -207,7 +208,7 @@ def go(page: str, **values: object) -> None:
     """
     if settings()["lecture"]:
         values |= {"lecture": True}
-    st.session_state.go = (page, {name: _text(value) for name, value in values.items()})
+    st.session_state.go = (page, {name: as_text(value) for name, value in values.items()})
 
 
 def follow() -> None:
