@@ -1,0 +1,64 @@
+"""The code behind a page in a real browser: legible, reachable by keys, never cut, downloaded."""
+
+import json
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import settle
+
+pytestmark = pytest.mark.browser
+LEAST_CONTRAST = """() => {
+  const parts = color => color.match(/[0-9.]+/g).map(Number);
+  const light = color => {
+    const [r, g, b] = parts(color).slice(0, 3).map(v => v / 255)
+      .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ratios = [...document.querySelectorAll(".stCode")].flatMap(block => {
+    const back = light(getComputedStyle(block.querySelector("pre")).backgroundColor);
+    return [...block.querySelectorAll("code span")].map(word => {
+      const front = light(getComputedStyle(word).color);
+      return (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
+    });
+  });
+  return [Math.min(...ratios), ratios.length];
+}"""
+
+
+def least_contrast(page: Page) -> float:
+    ratio, words = page.evaluate(LEAST_CONTRAST)
+    assert words > 50
+    return ratio
+
+
+def test_code_is_legible_and_a_snippet_comes_as_it_stands(browser_page, app_url):
+    page = browser_page
+    page.goto(f"{app_url}/?code=source&variant=mla_absorbed")
+    settle(page)
+    page.get_by_text("def _absorbed").wait_for()
+    page.wait_for_selector(".stCode .token.keyword")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(500)
+        assert least_contrast(page) >= 4.5
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    cut = "e => e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0"
+    assert not page.eval_on_selector_all(".stCode, .stCode *", f"all => all.some({cut})")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.get_by_role("radio", name="Notebook snippet").click()
+    settle(page)
+    code = page.locator(".stCode code").inner_text()
+    assert "PRESETS" in code
+    with page.expect_download() as got:
+        page.get_by_role("button", name="Snippet as .py").click()
+    assert got.value.suggested_filename == "mla_overview.py"
+    assert got.value.path().read_text("utf-8").split() == code.split()
+    with page.expect_download() as got:
+        page.get_by_role("button", name="Snippet as .ipynb").click()
+    cell = json.loads(got.value.path().read_text("utf-8"))["cells"][0]
+    assert "".join(cell["source"]).split() == code.split()
+    assert "code=snippet" in page.url
