@@ -21,7 +21,8 @@ from mla_engine.checkpoints.source import Checkpoint, Progress, open_checkpoint
 from mla_engine.checkpoints.tokens import Tokens, tokenize
 
 TIP = "the layer or the number of tokens, or save the activations elsewhere and give that file"
-WIDE = 16  # vectors of d_model that a token holds at once while a layer runs, an estimate
+# what runs at once, an estimate: vectors of d_model a token, and maps of every head
+VECTORS, MAPS, FLOAT32_BYTES = 16, 3, 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,15 +112,15 @@ def _inputs(source: str | Path | Checkpoint, revision: str | None, layer: int) -
 def _needed(inputs: Inputs, tokens: Tokens, layer: int) -> HiddenBytes:
     entries = inputs.checkpoint.entries(inputs.tables).values()
     rows = sum(entry.n_bytes // max(1, entry.shape[0]) for entry in entries) * len(tokens.ids)
-    config = attention_config(inputs.checkpoint.config, layer)
-    held = 4 * WIDE * len(tokens.ids) * config.d_model
+    config, n_tokens = attention_config(inputs.checkpoint.config, layer), len(tokens.ids)
+    held = FLOAT32_BYTES * VECTORS * n_tokens * config.d_model
     if layer == 0:
         norm = inputs.checkpoint.bytes_of(inputs.norm_tensors(layer).values())
         return HiddenBytes(read_bytes=rows + norm, memory_bytes=held, origin="embedding")
-    prefix = Prefix(inputs, layer)
+    prefix, maps = Prefix(inputs, layer), FLOAT32_BYTES * MAPS * config.n_heads * n_tokens**2
     return HiddenBytes(
         read_bytes=rows + prefix.read_bytes,
-        memory_bytes=held + prefix.memory_bytes,
+        memory_bytes=held + maps + prefix.memory_bytes,
         origin="prefix",
     )
 

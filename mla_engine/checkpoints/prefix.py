@@ -5,6 +5,7 @@ the attention, so that its output is the attention's input. Embedding rows come 
 code of the repository runs.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -80,16 +81,17 @@ class Prefix:
 
     @property
     def memory_bytes(self) -> int:
-        """An estimate: what is read, the same as float32, and one layer while it is put together.
+        """An estimate: what is read, the same in float32, and the largest layer once more.
 
-        Activations come on top: they depend on the text.
+        transformers puts a layer's experts together in new tensors. What the tokens need comes on
+        top.
         """
-        entries = self.inputs.checkpoint.entries(self.tensors).values()
-        elements = sum(prod(entry.shape) for entry in entries)
-        if any(entry.dtype == "F8_E4M3" for entry in entries):
-            elements *= 2  # dequantised before transformers copies it
-        widest = elements // self.n_blocks
-        return self.read_bytes + FLOAT32_BYTES * (elements + widest)
+        elements: Counter[str] = Counter()
+        for entry in self.inputs.checkpoint.entries(self.tensors).values():
+            times = 2 if entry.dtype == "F8_E4M3" else 1  # dequantised before it is loaded
+            layer = entry.name.partition(self._blocks)[2].partition(".")[0]
+            elements[layer] += times * prod(entry.shape)
+        return self.read_bytes + FLOAT32_BYTES * (elements.total() + max(elements.values()))
 
     def run(self, x: Tensor, progress: Progress | None = None) -> Tensor:
         """The attention's input [t,d], from what enters the first layer [t,d].

@@ -1,0 +1,244 @@
+"""The input of attentions against what transformers feeds them, for every family."""
+
+import copy
+import json
+import shutil
+from functools import cache
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, Mistral4ForCausalLM
+
+from mla_engine.budget import MemoryBudgetError
+from mla_engine.checkpoints import build_demo, hidden_bytes, hidden_states, open_checkpoint
+from tests.checkpoints.models import MODELS, built, saved
+from tests.engine.samples import refused, relative
+
+TEXT = "the cat and the moon and the sea"
+WORDS = {"the": 5, "cat": 17, "and": 3, "moon": 63, "sea": 9, "?": 11}
+IDS = [WORDS[word] for word in TEXT.split()]
+
+
+def add_tokenizer(folder):
+    tokenizer = Tokenizer(models.WordLevel(WORDS, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return tmp_path_factory.mktemp("hidden")
+
+
+def folder_of(name, root, published=False):
+    return add_tokenizer(saved(name, root, published))
+
+
+@cache
+def fed(name):
+    """What each attention of their model reads, by its number."""
+    return inputs_of(built(name), [MODELS[name].attention(built(name), n) for n in numbers(name)])
+
+
+def numbers(name):
+    return range(4 if name == "longcat_flash" else 2)
+
+
+def inputs_of(model, attentions):
+    found = []
+
+    def keep(module, args, kwargs):
+        found.append(args[0] if args else kwargs["hidden_states"])
+
+    hooks = [
+        attention.register_forward_pre_hook(keep, with_kwargs=True) for attention in attentions
+    ]
+    with torch.no_grad():
+        model(torch.tensor([IDS]))
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_equals_what_the_first_attention_reads(name, root):
+    for published in (False, True):
+        found = hidden_states(folder_of(name, root, published), TEXT, 0)
+        assert relative(found.h, fed(name)[0]) < 1e-6
+    assert found.h.dtype == torch.float32
+    assert (found.origin, list(found.ids)) == ("embedding", IDS)
+    assert (list(found.tokens), found.positions) == (TEXT.split(), tuple(range(8)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_equals_what_deeper_attentions_read(name, root):
+    for published in (False, True):
+        folder = folder_of(name, root, published)
+        for layer in numbers(name)[1:]:
+            found = hidden_states(folder, TEXT, layer)
+            assert found.origin == "prefix"
+            assert relative(found.h, fed(name)[layer]) < 1e-6
+
+
+SPARSE = {"num_hidden_layers": 4, "n_routed_experts": 4, "num_experts_per_tok": 2}
+KINDS = ["dense", "sparse", "sparse", "sparse"]
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    {
+        "deepseek_v3": {"first_k_dense_replace": 1},
+        "glm4_moe_lite": {"mlp_layer_types": KINDS},
+        "axk1": {"mlp_layer_types": KINDS},
+        "mistral4": {"first_k_dense_replace": 0},
+    }.items(),
+)
+def test_runs_layers_of_experts(name, more, tmp_path):
+    """Most files hold each expert by itself, transformers all of a layer in one tensor."""
+    config = CONFIG_MAPPING[name](**(MODELS[name].all_settings | SPARSE | more))
+    make = Mistral4ForCausalLM if name == "mistral4" else AutoModelForCausalLM.from_config
+    torch.manual_seed(5)
+    model = make(config).eval()
+    for parameter in model.parameters():
+        parameter.data.normal_(0.2, 0.4)
+    model.save_pretrained(tmp_path, max_shard_size="50KB")
+    names = open_checkpoint(tmp_path).tensor_names()
+    assert any("layers.2.mlp.experts." in found for found in names)
+    attentions = [model.get_submodule(MODELS[name].path.format(n)) for n in range(4)]
+    found = hidden_states(add_tokenizer(tmp_path), TEXT, 3)
+    assert relative(found.h, inputs_of(model, attentions)[3]) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["deepseek_v2", "gemma2", "minicpm3", "gpt2"])
+def test_computes_in_float32_whatever_is_stored(name, tmp_path):
+    copy.deepcopy(built(name)).bfloat16().save_pretrained(tmp_path)
+    add_tokenizer(tmp_path)
+    for dtype, close in ((torch.float32, 1e-6), (torch.bfloat16, 0.03)):
+        model = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=dtype)
+        attentions = [MODELS[name].attention(model, layer) for layer in (0, 1)]
+        for layer, wanted in enumerate(inputs_of(model, attentions)):
+            found = hidden_states(tmp_path, TEXT, layer)
+            assert found.h.dtype == torch.float32
+            assert relative(found.h, wanted) < close
+
+
+def test_dequantises_the_layers_before(tmp_path):
+    """Blocks of 128 x 128 with a factor each, against the products stored in full."""
+    folders = [shutil.copytree(build_demo(tmp_path / "demo"), tmp_path / n) for n in ("8", "32")]
+    file = sorted(folders[0].glob("*.safetensors"))[0].name
+    weights = load_file(folders[0] / file)
+    for name in [n for n in weights if n.startswith("model.layers.0.") and "proj" in n]:
+        eight, weight = weights[name].to(torch.float8_e4m3fn), weights[name]
+        blocks = [-(-size // 128) for size in weight.shape]
+        factors = 0.5 + torch.rand(blocks, generator=torch.Generator().manual_seed(2))
+        spread = factors.repeat_interleave(128, 0).repeat_interleave(128, 1)
+        in_full = eight.float() * spread[: weight.shape[0], : weight.shape[1]]
+        save_file(load_file(folders[1] / file) | {name: in_full}, folders[1] / file)
+        weights |= {name: eight, f"{name}_scale_inv": factors}
+    save_file(weights, folders[0] / file)
+    index = folders[0] / "model.safetensors.index.json"
+    files = json.loads(index.read_text())["weight_map"] | dict.fromkeys(weights, file)
+    index.write_text(json.dumps({"weight_map": files}))
+    config = json.loads((folders[0] / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+    (folders[0] / "config.json").write_text(json.dumps(config))
+    found, wanted = (hidden_states(folder, "The cat", 1).h for folder in folders)
+    assert torch.equal(found, wanted)
+
+
+def test_reads_rows_and_a_norm_alone_for_the_first_attention(root):
+    said = []
+    folder = folder_of("gpt2", root)
+    hidden_states(folder, TEXT, 0, progress=lambda *bytes_: said.append(bytes_))
+    needed = hidden_bytes(folder, TEXT, 0)
+    assert needed.origin == "embedding"
+    assert needed.read_bytes == 4 * 48 * (8 + 8 + 2)  # rows of both tables, weight and bias
+    assert said[-1] == (4 * 48 * len(set(IDS)), 4 * 48 * len(set(IDS)))
+
+
+def test_reads_the_layers_before_and_no_more(root):
+    """The second attention of LongCat's first layer needs none of its experts."""
+    said = []
+    checkpoint = open_checkpoint(folder_of("longcat_flash", root))
+    names = [
+        name
+        for name in checkpoint.tensor_names()
+        if name.startswith("model.layers.0.")
+        and any(f"{part}.0." in name for part in ("self_attn", "layernorm", "mlps"))
+    ]
+    names.append("model.layers.0.input_layernorm.1.weight")
+    wanted = checkpoint.bytes_of(names)
+    hidden_states(checkpoint, TEXT, 1, progress=lambda *bytes_: said.append(bytes_))
+    assert said[-1] == (wanted, wanted)
+    needed = [hidden_bytes(checkpoint, TEXT, layer) for layer in (1, 2, 3)]
+    assert needed[0].read_bytes == wanted + 4 * 48 * 8
+    assert needed[0].memory_bytes < needed[1].memory_bytes < needed[2].memory_bytes
+
+
+def test_refuses_what_does_not_fit_before_it_reads(root, monkeypatch):
+    checkpoint = open_checkpoint(folder_of("deepseek_v3", root))
+    needed = hidden_bytes(checkpoint, TEXT, 1).memory_bytes
+    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str(0.9 * needed / 2**30))
+    monkeypatch.setattr(checkpoint, "read", None)
+    with pytest.raises(MemoryBudgetError, match="the input of layer 1 needs") as refusal:
+        hidden_states(checkpoint, TEXT, 1)
+    assert refusal.value.needed_bytes == needed
+    assert refusal.value.limit_bytes < needed
+
+
+def test_can_be_stopped_while_it_reads(root):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    for layer in (0, 1):
+        with pytest.raises(KeyboardInterrupt):
+            hidden_states(folder_of("llama", root), TEXT, layer, progress=stop)
+
+
+def damaged(root, tmp_path, name="llama", **changes):
+    """One file, whose tensors of these endings are replaced; None leaves one out."""
+    folder = shutil.copytree(folder_of(name, root), tmp_path / "damaged")
+    (folder / "model.safetensors.index.json").unlink()
+    weights = {}
+    for file in folder.glob("*.safetensors"):
+        weights |= load_file(file)
+        file.unlink()
+    for ending, value in changes.items():
+        (found,) = [n for n in weights if n.endswith(ending.replace("__", "."))]
+        weights.pop(found)
+        weights |= {} if value is None else {found: value}
+    save_file(weights, folder / "model.safetensors")
+    return folder
+
+
+NAN = torch.full((64, 48), torch.nan)
+
+
+@pytest.mark.parametrize(
+    ("layer", "changes", "words"),
+    [
+        (0, {"embed_tokens__weight": None}, ["no embedding", "embed_tokens"]),
+        (0, {"embed_tokens__weight": NAN}, ["embed_tokens", "NaN"]),
+        (0, {"embed_tokens__weight": NAN[:30]}, ["rows 0 to 29", 63]),
+        (0, {"0__input_layernorm__weight": None}, ["no tensor", "0.input_layernorm"]),
+        (0, {"0__input_layernorm__weight": NAN[0]}, ["input_layernorm", "NaN"]),
+        (0, {"0__input_layernorm__weight": torch.ones(7)}, ["input_layernorm", [7], [48]]),
+        (1, {"1__input_layernorm__weight": None}, ["no tensor", "1.input_layernorm"]),
+        (1, {"0__mlp__up_proj__weight": None}, ["missing", "layers.0.mlp.up_proj"]),
+        (1, {"0__mlp__up_proj__weight": torch.ones(3, 48)}, ["first 1 layers"]),
+        (1, {"0__mlp__up_proj__weight": NAN[:32]}, ["input of layer 1", "NaN"]),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_refuses_broken_tensors(layer, changes, words, root, tmp_path):
+    with refused(*words):
+        hidden_states(damaged(root, tmp_path, **changes), TEXT, layer)
+
+
+def test_refuses_a_layer_that_there_is_not(root):
+    for layer in (-1, 2, "0"):
+        with refused("layer", layer, "0 to 1"):
+            hidden_states(folder_of("llama", root), TEXT, layer)
