@@ -30,3 +30,17 @@ def test_the_clicker_walks_the_whole_tour(app_url: str, browser_page: Page) -> N
     page.locator(".st-key-tour_leave").get_by_role("button").click()
     expect(page.locator(".st-key-tour_bar")).to_have_count(0)
     assert "stop=" not in page.url
+
+
+def test_back_undoes_a_jump_in_one_press(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/?n_heads=8")
+    settle(page)
+    page.get_by_role("button", name="Guided tour, 15 stops").click()
+    page.wait_for_url("**stop=1**")
+    settle(page)
+    page.go_back()
+    page.wait_for_url(f"{app_url}/?n_heads=8")
+    settle(page)
+    expect(page.locator(".st-key-tour_bar")).to_have_count(0)
+    assert page.url == f"{app_url}/?n_heads=8"
