@@ -49,7 +49,7 @@ def setup(
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
     state.follow()
     st.session_state.update(with_sizes=sizes, uses_source=source)
-    notes = state.read(page) + model.mend() + mend()
+    notes = state.read(page) + model.mend() + tour.mend(page) + mend()
     st.html(STYLE)
     compute.warm_up()
     _bar(page)
@@ -64,7 +64,7 @@ def setup(
 def _bar(page: str) -> None:
     """What stands above the title: the bar of lecture mode, or that of the tour."""
     st.session_state.update(places={}, stepping=False)
-    stop = tour.here(page)
+    stop = state.settings()["stop"]
     if lecture.on():
         lecture.bar(page, stop, PAGES)
     elif stop:

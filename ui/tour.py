@@ -50,16 +50,11 @@ def start_button(pages: dict[str, str]) -> None:
     st.button(label, icon=":material/tour:", on_click=go, args=(1, pages), width="stretch")
 
 
-def here(page: str) -> int:
-    """The number of the stop that is shown, 0 outside the tour.
-
-    A reader who goes to another page by the navigation leaves the tour.
-    """
+def mend(page: str) -> list[state.Note]:
+    """Outside the tour where the stop is another page's: a reader who goes elsewhere leaves it."""
     number = state.settings()["stop"]
-    if number and (number > len(stops()) or stops()[number - 1].page != page):
-        state.change(stop=0)
-        return 0
-    return number
+    here = 0 < number <= len(stops()) and stops()[number - 1].page == page
+    return state.nearest(stop=number if here else 0)
 
 
 def sentence(number: int) -> str:

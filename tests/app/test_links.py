@@ -20,6 +20,8 @@ CONTRADICTIONS = [
     ("overview", {"preset": "minicpm3-4b", "d_rope": "64"}, "d_rope", "64", 32),
     ("overview", {"preset": "minicpm3-4b", "d_rope": "2"}, "d_rope", "2", 0),
     ("overview", {"n_heads": ["4", "8"]}, "n_heads", "4, 8", 8),
+    ("overview", {"stop": "99"}, "stop", "99", 0),
+    ("claims", {"stop": "1"}, "stop", "1", 0),  # that of the overview
     ("worked_example", {"we_step": "99"}, "we_step", "99", 22),
     ("worked_example", {"we_step": "1", "we_row": "9"}, "we_row", "9", 2),
     ("worked_example", {"we_step": "1", "we_column": "9"}, "we_column", "9", 1),

@@ -73,7 +73,7 @@ def test_a_link_for_the_class_has_the_set_but_no_answers(opened):
 
     link = at.session_state.settings
     assert link["quiz_answers"] == "01"
-    assert {"quiz_answers", "quiz_choice"} == {*state.PERSONAL} <= {*OF_PAGE["quiz"]}
+    assert {"quiz_answers", "quiz_choice"} == {*state.PERSONAL} & {*OF_PAGE["quiz"]}
     copied = next(c for c in at.get("bidi_component") if "quiz_seed" in str(c.proto))
     assert "quiz_seed=7" in str(copied.proto)
     assert "quiz_answers" not in str(copied.proto)
