@@ -4,8 +4,8 @@ A checkpoint fuses what the engine keeps apart: [latent; rotary key] in one matr
 [content; rotary] or [key; value], queries with keys and values. A cut says in which order.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import prod
 
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family
+from mla_engine.checkpoints.fp8 import SUFFIX
 from mla_engine.config import GroupedConfig, LatentConfig
 from mla_engine.grouped import GroupedQueryAttention
 from mla_engine.layer import AttentionLayer
@@ -49,7 +50,7 @@ class Cut:
     per: str = ""
     columns: str = ""
     transposed: bool = False
-    unless: str = field(default="", compare=False)
+    unless: str = ""
 
     def widths(self, sizes: Mapping[str, int]) -> list[int]:
         """Rows of each part, within one of `per`."""
@@ -86,20 +87,29 @@ def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer)
     return piece.contiguous()
 
 
-def cuts_of(family: Family, config: Config) -> tuple[list[Cut], list[str]]:
-    """The cuts that make this configuration, and names of tensors that contradict it."""
+def cuts_of(family: Family, config: Config) -> list[Cut]:
+    """The cuts that make this configuration; another needs others."""
     sizes = sizes_of(config)
     layer = layer_type(config)(config, heads=[0], device="meta")
     parameters = {name for name, _ in layer.named_parameters()} - set(family.row.get("zero", ()))
     cuts = [Cut(name, **row) for name, row in family.row["tensors"].items()]
-    wanted = [
+    return [
         cut
         for cut in cuts
         if parameters.intersection(cut.parts)
         and cut.unless not in sizes
         and (not cut.columns or cut.columns in sizes)
     ]
-    return wanted, [cut.name for cut in cuts if cut not in wanted]
+
+
+def check_nothing_else(family: Family, cuts: list[Cut], held: Iterable[str], where: str) -> None:
+    """Raise CheckpointError if an attention holds tensors, by short names, that no cut takes."""
+    known = {cut.name for cut in cuts} | {cut.name + SUFFIX for cut in cuts}
+    if odd := sorted(set(held) - known - set(family.row.get("buffers", ()))):
+        raise CheckpointError(
+            f"{where} has {', '.join(odd)[:200]}, which its config.json does not ask for or the "
+            "engine does not model"
+        )
 
 
 def check_shape(name: str, shape: tuple[int, ...], cut: Cut, config: Config) -> None:
@@ -140,7 +150,7 @@ def build(
         name: torch.zeros(parameters[name].shape, dtype=dtype)
         for name in set(family.row.get("zero", ())) & set(parameters)
     }
-    for cut in cuts_of(family, config)[0]:
+    for cut in cuts_of(family, config):
         weights |= cut.apply(tensors.pop(cut.name), bare)
     weights = {name: weights[name] for name in parameters}
     return layer_type(config).of_weights(config, weights, heads, dtype, device)

@@ -134,13 +134,12 @@ def _entries(
     checkpoint: Checkpoint, family: Family, config: Config, layer: int
 ) -> dict[str, TensorEntry]:
     """The tensors to read by their full names, all checked against config.json."""
-    cuts, unwanted = convert.cuts_of(family, config)
+    cuts = convert.cuts_of(family, config)
     path = _prefix(checkpoint, family.attention(layer), cuts) + family.attention(layer)
-    if extra := [path + name for name in unwanted if checkpoint.has(path + name)]:
-        raise CheckpointError(
-            f"{checkpoint.name} has {', '.join(extra)}, which its config.json does not ask for"
-        )
     entries = checkpoint.entries(path + cut.name for cut in cuts)
+    names = [name for name in checkpoint.tensor_names() if name.startswith(path)]
+    held = (name.removeprefix(path) for name in names)
+    convert.check_nothing_else(family, cuts, held, path.removesuffix("."))
     for cut in cuts:
         entry = entries[path + cut.name]
         convert.check_shape(entry.name, entry.shape, cut, config)

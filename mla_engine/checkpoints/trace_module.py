@@ -53,11 +53,12 @@ def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
     module = next((modules[p + path] for p in convert.PREFIXES if p + path in modules), None)
     if module is None:
         raise CheckpointError(f"{type(model).__name__} has no module {path}")
-    cuts, unwanted = convert.cuts_of(family, config)
-    held = dict(module.named_parameters())
-    tensors = {cut.name: held[cut.name].detach() for cut in cuts if cut.name in held}
-    if odd := {cut.name for cut in cuts} - set(tensors) | set(unwanted) & set(held):
-        raise CheckpointError(f"{path} and the model's config disagree over {sorted(odd)}")
+    cuts = convert.cuts_of(family, config)
+    held = {name: parameter.detach() for name, parameter in module.named_parameters()}
+    convert.check_nothing_else(family, cuts, held, path)
+    if missing := [cut.name for cut in cuts if cut.name not in held]:
+        raise CheckpointError(f"{path} has no {', '.join(missing)}, which its config asks for")
+    tensors = {cut.name: held[cut.name] for cut in cuts}
     if {tensor.dtype for tensor in tensors.values()} - set(DTYPES):
         raise CheckpointError(f"the weights of {path} are quantised: load the model in full")
     for cut in cuts:

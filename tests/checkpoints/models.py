@@ -1,4 +1,4 @@
-"""A small random model of every family, as transformers builds it, and how its attention is run."""
+"""A small random model of every family, as transformers builds and saves it."""
 
 import json
 from dataclasses import dataclass, field
@@ -9,7 +9,6 @@ from safetensors.torch import save_file
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, Mistral4ForCausalLM
 
 from mla_engine import LinearScaling, Llama3Scaling, LongRopeScaling, RopeConfig, YarnConfig
-from tests import reference_rope
 
 SMALL = {"hidden_size": 48, "num_hidden_layers": 2, "vocab_size": 64, "intermediate_size": 32}
 SMALL |= {"max_position_embeddings": 512, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
@@ -251,29 +250,3 @@ def as_published(config, left_out):
     if kind != "default":
         config["rope_scaling"] = table | {"type": kind}
     return {key: value for key, value in config.items() if key not in left_out}
-
-
-def angles(model, positions):
-    """cos and sin as the family takes them, made pair by pair in float64 and cast."""
-    length, width = int(positions.max()) + 1, model.rotated
-    turns = [reference_rope.frequency(model.rope, width, i, length) for i in range(width // 2)]
-    phase = positions[None, :, None] * torch.tensor(turns, dtype=torch.float64)
-    stretch = reference_rope.stretch(model.rope)
-    if model.model_type == "deepseek_v2":
-        return (torch.polar(torch.ones_like(phase), phase) * stretch).to(torch.complex64)
-    phase = torch.cat((phase, phase), dim=-1)
-    return (phase.cos() * stretch).float(), (phase.sin() * stretch).float()
-
-
-def run(name, layer, h, positions):
-    """Output and attention of their module, with angles made in float64."""
-    model, tokens, window = MODELS[name], len(positions), MODELS[name].windows[layer]
-    seen = torch.ones(tokens, tokens, dtype=torch.bool).tril()
-    seen = seen if window is None else seen.triu(1 - window)
-    mask = torch.zeros(1, 1, tokens, tokens).masked_fill(~seen, -torch.inf)
-    given = {"hidden_states": h, "attention_mask": mask, "position_ids": positions[None]}
-    if model.rope is not None:
-        given["position_embeddings"] = angles(model, positions)
-    if model.model_type == "falcon":
-        given |= {"alibi": None, "output_attentions": True}
-    return model.attention(built(name), layer)(**given)[:2]

@@ -14,7 +14,8 @@ from mla_engine.checkpoints import (
     open_checkpoint,
 )
 from mla_engine.rope import rotation
-from tests.checkpoints.models import CONTEXT, LATENT, MODELS, as_published, own_config, run, saved
+from tests.checkpoints.models import CONTEXT, LATENT, MODELS, as_published, own_config, saved
+from tests.checkpoints.running import run
 from tests.engine.samples import hidden, relative
 
 FORMS = pytest.mark.parametrize("published", [False, True], ids=["own form", "published"])

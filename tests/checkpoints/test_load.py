@@ -174,12 +174,17 @@ REFUSED = {
     "biases that config.json denies": (
         dict,
         {"attention_bias": False},
-        r"has model.layers.1.self_attn.q_a_proj.bias, .* config.json does not ask for",
+        r"model.layers.1.self_attn has .*q_a_proj.bias, which its config.json does not ask for",
+    ),
+    "something unknown": (
+        lambda ts: ts | {"model.layers.1.self_attn.sinks": torch.zeros(4)},
+        {},
+        r"model.layers.1.self_attn has sinks, .* the engine does not model",
     ),
     "queries without their latent": (
         lambda ts: ts | {"model.layers.1.self_attn.q_proj.weight": torch.zeros(80, 48)},
         {},
-        r"has model.layers.1.self_attn.q_proj.weight, which .* does not ask for",
+        r"model.layers.1.self_attn has q_proj.weight, which .* does not ask for",
     ),
 }
 
@@ -190,6 +195,13 @@ def test_refuses_tensors_that_contradict_the_config(change, entries, message, tm
     for call in (describe, load_attention):
         with pytest.raises(CheckpointError, match=message):
             call(folder, 1)
+
+
+def test_leaves_masks_and_frequencies_alone(tmp_path):
+    beside = {"transformer.h.0.attn.bias": torch.ones(1, 1, 4, 4)}
+    load_attention(rewritten(tmp_path / "a", "gpt2", lambda ts: ts | beside), 0)
+    beside = {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(4)}
+    load_attention(rewritten(tmp_path / "b", "llama", lambda ts: ts | beside), 0)
 
 
 def test_refuses_another_dtype_or_device(models_folder):
