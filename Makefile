@@ -5,7 +5,7 @@ PORT ?= 8501
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
-.PHONY: help run test demo-model screenshots lint format clean
+.PHONY: help run test demo-model screenshots handout lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -25,6 +25,10 @@ demo-model: .venv/ready  ## build a small checkpoint with random weights in mode
 screenshots: .venv/ready-to-test  ## take the README's pictures, one a page
 	@tests/find_browser.sh
 	@$(BIN)/python benchmarks/screenshots.py
+
+handout: .venv/ready-to-test  ## print the guided tour into build/ (OPTIONS='--lang zh --url https://...')
+	@tests/find_browser.sh
+	@$(BIN)/python benchmarks/handout.py $(OPTIONS)
 
 lint: .venv/ready-to-test  ## check style and import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
