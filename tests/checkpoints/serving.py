@@ -110,7 +110,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.server.hub.shard_bytes += len(chunk)
             self.wfile.write(chunk)
             time.sleep(0.1 * (fault == "slow"))
-        time.sleep(0.5 * (fault == "hangs"))
+        if fault == "hangs":
+            self.server.closing.wait(8)
         self.close_connection = fault in ("cut", "hangs", "unsized")
 
     def answer(self, status, body=b"", length=0, *, code=None, **headers):
@@ -132,6 +133,10 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     counting = threading.Lock()
 
+    def server_close(self):
+        self.closing.set()  # for whoever hangs
+        super().server_close()
+
     def handle_error(self, *_):
         """A client that hangs up is what some tests are about."""
 
@@ -140,6 +145,7 @@ class Server(ThreadingHTTPServer):
 def serving(folder):
     """Serve `folder` as every repository, whatever its name."""
     server = Server(("127.0.0.1", 0), Handler)
+    server.closing = threading.Event()
     server.hub = Hub(Path(folder), f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()

@@ -79,16 +79,28 @@ def test_reads_from_the_cache_without_a_network(hub, monkeypatch, sharded_tensor
 def test_a_hub_that_is_away_or_busy_leaves_the_cache(hub, monkeypatch):
     open_checkpoint("who/model")
     for status in (503, 429):
-        hub.down = status
+        hub.down, asked = status, len(hub.asked)
         assert open_checkpoint("who/model").revision == COMMIT
+        assert len(hub.asked) == asked + 1
         refused(f"answers {status}", source="who/other")
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    assert open_checkpoint("who/model").revision == COMMIT
+    checkpoint = open_checkpoint("who/model")
+    assert checkpoint.revision == COMMIT
+    with pytest.raises(CheckpointError, match="the Hub cannot be reached, and the cache"):
+        checkpoint.read(["embed"])
     refused("cannot be reached", source="who/other")
 
 
+def test_a_network_that_is_switched_off_later_is_named(hub, monkeypatch):
+    checkpoint = open_checkpoint("who/model")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(CheckpointError, match="HF_HUB_OFFLINE is set, and the cache"):
+        checkpoint.read(["embed"])
+
+
 def test_something_else_than_a_hub_is_named(hub, empty_cache, monkeypatch):
-    for body in (b"<html>", b"[1]", b"{}", b'{"sha": "../../x", "siblings": []}', b"\xff"):
+    climbing = b'{"id": "who/model", "sha": "../../x", "siblings": []}'
+    for body in (b"<html>", b"[1]", b"{}", climbing, b"\xff"):
         monkeypatch.setattr(Handler, "listing", lambda self, body=body: self.answer(200, body))
         refused(f"{hub.address} does not answer as the Hub does")
     hub.down = 400
