@@ -12,7 +12,14 @@ from huggingface_hub.utils import WeakFileLock
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, DeepseekV2Config
 
-from mla_engine.checkpoints import CheckpointError, open_checkpoint, pieces, ranges
+from mla_engine.checkpoints import (
+    CheckpointError,
+    describe,
+    load_attention,
+    open_checkpoint,
+    pieces,
+    ranges,
+)
 from mla_engine.checkpoints.spans import Span, grouped
 
 NAMES = [f"layers.{i}.W" for i in range(6)]
@@ -64,6 +71,16 @@ def test_reads_hardly_more_than_one_layer_of_a_sharded_model(published, hub):
     assert calls == sorted(calls)
     assert calls[-1] == (needed, needed)
     assert not any(asked is None for how, path, asked in hub.asked if path.endswith("tensors"))
+
+
+def test_a_layer_from_the_hub_is_the_one_in_the_folder(published, hub):
+    hub.folder = published
+    plan = describe("who/model", 2)
+    assert hub.shard_bytes == hub.header_bytes  # stated before any weight is read
+    there, here = load_attention("who/model", 2), load_attention(published, 2)
+    assert plan.n_bytes <= hub.shard_bytes - hub.header_bytes <= 1.05 * plan.n_bytes
+    h = torch.randn(1, 5, 128, generator=torch.Generator().manual_seed(6))
+    assert torch.equal(there(h).u, here(h).u)
 
 
 def test_reads_again_from_the_disk(hub, sharded_tensors):
