@@ -10,6 +10,7 @@ from typing import Any
 _HOME = {
     "Checkpoint": "source",
     "CheckpointError": "errors",
+    "HiddenBytes": "hidden",
     "HiddenStates": "hidden",
     "Plan": "load",
     "TensorEntry": "safetensors_file",
@@ -18,8 +19,10 @@ _HOME = {
     "describe": "load",
     "hidden_bytes": "hidden",
     "hidden_states": "hidden",
+    "hidden_states_of_layers": "hidden",
     "load_attention": "load",
     "open_checkpoint": "source",
+    "tokenize": "tokens",
     "trace_module": "trace_module",
 }
 __all__ = list(_HOME)

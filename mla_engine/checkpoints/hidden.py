@@ -5,6 +5,7 @@ ones need the layers before them, which transformers runs where memory allows. E
 computed in float32, whatever the weights are stored as.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,23 +82,52 @@ def hidden_states(
             empty or too long, tensors that are missing or hold NaN or Inf, a file of another model.
         MemoryBudgetError: the layers before this one are beyond the memory budget.
     """
-    inputs = _inputs(source, revision, layer)
     if activations is not None:
-        return _from_file(inputs, text, layer, activations)
-    tokens = tokenize(inputs.checkpoint, text)
-    needed = _needed(inputs, tokens, layer)
-    budget.require(needed.memory_bytes, f"the input of layer {layer}", TIP)
-    if layer == 0:
-        h = inputs.normed(inputs.embedded(tokens.ids, progress), layer)
-    else:
-        h = Prefix(inputs, layer).run(inputs.embedded(tokens.ids), progress)
-    check_finite(f"the input of layer {layer}", h)
+        return _from_file(_inputs(source, revision, layer), text, layer, activations)
+    [found] = hidden_states_of_layers(
+        source, text, [layer], revision=revision, progress=progress
+    ).values()
+    return found
+
+
+def hidden_states_of_layers(
+    source: str | Path | Checkpoint,
+    text: str,
+    layers: Iterable[int],
+    *,
+    revision: str | None = None,
+    progress: Progress | None = None,
+) -> dict[int, HiddenStates]:
+    """The inputs of several attentions by their number, by one run up to the deepest.
+
+    Arguments and errors as `hidden_states`.
+    """
+    layers = list(layers)
+    if not layers:
+        raise CheckpointError("layers is empty: name at least one, for example [0]")
+    checkpoint = open_checkpoint(source, revision)
+    for layer in layers:
+        inputs = _inputs(checkpoint, None, layer)
+    tokens, deepest = tokenize(checkpoint, text), max(layers)
+    needed = _needed(inputs, tokens, deepest).memory_bytes
+    budget.require(needed, f"the input of layer {deepest}", TIP)
+    x = inputs.embedded(tokens.ids, None if deepest else progress)
+    found = {0: inputs.normed(x, 0)} if 0 in layers else {}
+    if deepest:
+        before = sorted(set(layers) - {0, deepest})
+        found |= Prefix(inputs, deepest).run(x, before, progress)
+    for layer, h in found.items():
+        check_finite(f"the input of layer {layer}", h)
+    return {layer: _states(found[layer], tokens, layer) for layer in layers}
+
+
+def _states(h: Tensor, tokens: Tokens, layer: int) -> HiddenStates:
     return HiddenStates(
         h=h.unsqueeze(0),
         ids=tokens.ids,
         tokens=tokens.tokens,
         positions=tuple(range(len(tokens.ids))),
-        origin=needed.origin,
+        origin="prefix" if layer else "embedding",
     )
 
 

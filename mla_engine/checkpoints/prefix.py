@@ -6,9 +6,10 @@ code of the repository runs.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -93,13 +94,15 @@ class Prefix:
             elements[layer] += times * prod(entry.shape)
         return self.read_bytes + FLOAT32_BYTES * (elements.total() + max(elements.values()))
 
-    def run(self, x: Tensor, progress: Progress | None = None) -> Tensor:
-        """The attention's input [t,d], from what enters the first layer [t,d].
+    def run(
+        self, x: Tensor, layers: Iterable[int] = (), progress: Progress | None = None
+    ) -> dict[int, Tensor]:
+        """Inputs [t,d] of this attention and of `layers` before it, from the embedded text [t,d].
 
         Raises:
             CheckpointError: transformers cannot build these layers of these tensors.
         """
-        names = self.tensors
+        names, found = self.tensors, {}
         stored = self.inputs.checkpoint.read(names, progress)
         state = _dequantized({names[name]: stored.pop(name) for name in list(stored)})
         try:
@@ -112,11 +115,16 @@ class Prefix:
                 f"transformers cannot build the first {self.n_blocks} layers of "
                 f"{self.inputs.checkpoint.name}: {error!s:.300}"
             ) from error
+        for layer in layers:
+            path = self.inputs.family.attention(layer).removesuffix(".")
+            keep = partial(_keep, found, layer)
+            model.get_submodule(path).register_forward_pre_hook(keep, with_kwargs=True)
         try:
             with torch.no_grad():
-                return model(inputs_embeds=x[None], use_cache=False).last_hidden_state[0]
+                last = model(inputs_embeds=x[None], use_cache=False).last_hidden_state
         except _Reached as reached:
-            return reached.args[0][0]
+            last = reached.args[0]
+        return found | {self.layer: last[0]}
 
     @property
     def _blocks(self) -> str:
@@ -139,7 +147,12 @@ class Prefix:
         config = self._config(n_tokens)
         kind = _without(MODEL_MAPPING[type(config)], self.unused)
         model, report = kind.from_pretrained(
-            None, config=config, state_dict=state, dtype=torch.float32, output_loading_info=True
+            None,
+            config=config,
+            state_dict=state,
+            dtype=torch.float32,
+            attn_implementation="eager",
+            output_loading_info=True,
         )
         for what in ("missing_keys", "mismatched_keys"):
             if wrong := sorted(map(str, report[what])):
@@ -153,9 +166,8 @@ class Prefix:
         """transformers' own configuration, cut to the layers that run."""
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-        row, given = self.inputs.family.row, dict(self.inputs.config)
-        for key in ("quantization_config", "auto_map", "model_type"):
-            given.pop(key, None)
+        row = self.inputs.family.row
+        given = {key: value for key, value in self.inputs.config.items() if not _unsafe(key)}
         config = CONFIG_MAPPING[row.get("run_as", self.inputs.family.model_type)].from_dict(given)
         n_layers = n_attentions(self.inputs.config) // row["sublayers"]
         if "depth_root" in row:
@@ -169,6 +181,15 @@ class Prefix:
         if "position_embedding" in row:
             config.max_position_embeddings = n_tokens
         return config
+
+
+def _unsafe(key: str) -> bool:
+    """Whether transformers could take code to run from this entry of config.json."""
+    return key.startswith(("_", "auto_map", "quantization")) or key.endswith("implementation")
+
+
+def _keep(found: dict[int, Tensor], layer: int, _: nn.Module, args: tuple, kwargs: dict) -> None:
+    found[layer] = (args[0] if args else kwargs["hidden_states"])[0]
 
 
 def _dequantized(state: dict[str, Tensor]) -> dict[str, Tensor]:

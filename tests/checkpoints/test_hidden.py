@@ -3,64 +3,27 @@
 import copy
 import json
 import shutil
-from functools import cache
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, Mistral4ForCausalLM
 
-from mla_engine.budget import MemoryBudgetError
-from mla_engine.checkpoints import build_demo, hidden_bytes, hidden_states, open_checkpoint
-from tests.checkpoints.models import MODELS, built, saved
-from tests.engine.samples import refused, relative
-
-TEXT = "the cat and the moon and the sea"
-WORDS = {"the": 5, "cat": 17, "and": 3, "moon": 63, "sea": 9, "?": 11}
-IDS = [WORDS[word] for word in TEXT.split()]
-
-
-def add_tokenizer(folder):
-    tokenizer = Tokenizer(models.WordLevel(WORDS, unk_token="?"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return folder
+from mla_engine.checkpoints import (
+    build_demo,
+    hidden_bytes,
+    hidden_states,
+    hidden_states_of_layers,
+    open_checkpoint,
+)
+from tests.checkpoints.models import MODELS, built
+from tests.checkpoints.texts import IDS, TEXT, add_tokenizer, fed, folder_of, inputs_of, numbers
+from tests.engine.samples import relative
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     return tmp_path_factory.mktemp("hidden")
-
-
-def folder_of(name, root, published=False):
-    return add_tokenizer(saved(name, root, published))
-
-
-@cache
-def fed(name):
-    """What each attention of their model reads, by its number."""
-    return inputs_of(built(name), [MODELS[name].attention(built(name), n) for n in numbers(name)])
-
-
-def numbers(name):
-    return range(4 if name == "longcat_flash" else 2)
-
-
-def inputs_of(model, attentions):
-    found = []
-
-    def keep(module, args, kwargs):
-        found.append(args[0] if args else kwargs["hidden_states"])
-
-    hooks = [
-        attention.register_forward_pre_hook(keep, with_kwargs=True) for attention in attentions
-    ]
-    with torch.no_grad():
-        model(torch.tensor([IDS]))
-    for hook in hooks:
-        hook.remove()
-    return found
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -81,6 +44,16 @@ def test_equals_what_deeper_attentions_read(name, root):
             found = hidden_states(folder, TEXT, layer)
             assert found.origin == "prefix"
             assert relative(found.h, fed(name)[layer]) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["longcat_flash", "gpt2", "falcon, one KV head", "gemma2"])
+def test_gives_several_layers_by_one_run(name, root):
+    layers = list(numbers(name))[::-1]
+    found = hidden_states_of_layers(folder_of(name, root), TEXT, layers)
+    assert list(found) == layers
+    for layer in layers:
+        assert relative(found[layer].h, fed(name)[layer]) < 1e-6
+        assert found[layer].origin == ("prefix" if layer else "embedding")
 
 
 SPARSE = {"num_hidden_layers": 4, "n_routed_experts": 4, "num_experts_per_tok": 2}
@@ -176,69 +149,3 @@ def test_reads_the_layers_before_and_no_more(root):
     needed = [hidden_bytes(checkpoint, TEXT, layer) for layer in (1, 2, 3)]
     assert needed[0].read_bytes == wanted + 4 * 48 * 8
     assert needed[0].memory_bytes < needed[1].memory_bytes < needed[2].memory_bytes
-
-
-def test_refuses_what_does_not_fit_before_it_reads(root, monkeypatch):
-    checkpoint = open_checkpoint(folder_of("deepseek_v3", root))
-    needed = hidden_bytes(checkpoint, TEXT, 1).memory_bytes
-    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str(0.9 * needed / 2**30))
-    monkeypatch.setattr(checkpoint, "read", None)
-    with pytest.raises(MemoryBudgetError, match="the input of layer 1 needs") as refusal:
-        hidden_states(checkpoint, TEXT, 1)
-    assert refusal.value.needed_bytes == needed
-    assert refusal.value.limit_bytes < needed
-
-
-def test_can_be_stopped_while_it_reads(root):
-    def stop(done, total):
-        raise KeyboardInterrupt
-
-    for layer in (0, 1):
-        with pytest.raises(KeyboardInterrupt):
-            hidden_states(folder_of("llama", root), TEXT, layer, progress=stop)
-
-
-def damaged(root, tmp_path, name="llama", **changes):
-    """One file, whose tensors of these endings are replaced; None leaves one out."""
-    folder = shutil.copytree(folder_of(name, root), tmp_path / "damaged")
-    (folder / "model.safetensors.index.json").unlink()
-    weights = {}
-    for file in folder.glob("*.safetensors"):
-        weights |= load_file(file)
-        file.unlink()
-    for ending, value in changes.items():
-        (found,) = [n for n in weights if n.endswith(ending.replace("__", "."))]
-        weights.pop(found)
-        weights |= {} if value is None else {found: value}
-    save_file(weights, folder / "model.safetensors")
-    return folder
-
-
-NAN = torch.full((64, 48), torch.nan)
-
-
-@pytest.mark.parametrize(
-    ("layer", "changes", "words"),
-    [
-        (0, {"embed_tokens__weight": None}, ["no embedding", "embed_tokens"]),
-        (0, {"embed_tokens__weight": NAN}, ["embed_tokens", "NaN"]),
-        (0, {"embed_tokens__weight": NAN[:30]}, ["rows 0 to 29", 63]),
-        (0, {"0__input_layernorm__weight": None}, ["no tensor", "0.input_layernorm"]),
-        (0, {"0__input_layernorm__weight": NAN[0]}, ["input_layernorm", "NaN"]),
-        (0, {"0__input_layernorm__weight": torch.ones(7)}, ["input_layernorm", [7], [48]]),
-        (1, {"1__input_layernorm__weight": None}, ["no tensor", "1.input_layernorm"]),
-        (1, {"0__mlp__up_proj__weight": None}, ["missing", "layers.0.mlp.up_proj"]),
-        (1, {"0__mlp__up_proj__weight": torch.ones(3, 48)}, ["first 1 layers"]),
-        (1, {"0__mlp__up_proj__weight": NAN[:32]}, ["input of layer 1", "NaN"]),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
-)
-def test_refuses_broken_tensors(layer, changes, words, root, tmp_path):
-    with refused(*words):
-        hidden_states(damaged(root, tmp_path, **changes), TEXT, layer)
-
-
-def test_refuses_a_layer_that_there_is_not(root):
-    for layer in (-1, 2, "0"):
-        with refused("layer", layer, "0 to 1"):
-            hidden_states(folder_of("llama", root), TEXT, layer)

@@ -1,0 +1,112 @@
+"""Inputs of attentions that cannot be had, and what no checkpoint can make them do."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from mla_engine.budget import MemoryBudgetError
+from mla_engine.checkpoints import (
+    hidden_bytes,
+    hidden_states,
+    hidden_states_of_layers,
+    open_checkpoint,
+)
+from tests.checkpoints.texts import TEXT, fed, folder_of
+from tests.engine.samples import refused, relative
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return tmp_path_factory.mktemp("hidden")
+
+
+def test_refuses_what_does_not_fit_before_it_reads(root, monkeypatch):
+    checkpoint = open_checkpoint(folder_of("deepseek_v3", root))
+    needed = hidden_bytes(checkpoint, TEXT, 1).memory_bytes
+    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str(0.9 * needed / 2**30))
+    monkeypatch.setattr(checkpoint, "read", None)
+    with pytest.raises(MemoryBudgetError, match="the input of layer 1 needs") as refusal:
+        hidden_states(checkpoint, TEXT, 1)
+    assert refusal.value.needed_bytes == needed
+    assert refusal.value.limit_bytes < needed
+
+
+def test_can_be_stopped_while_it_reads(root):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    for layer in (0, 1):
+        with pytest.raises(KeyboardInterrupt):
+            hidden_states(folder_of("llama", root), TEXT, layer, progress=stop)
+
+
+def damaged(root, tmp_path, rename=("", ""), **changes):
+    """Llama in one file, tensors of these endings replaced; None leaves one out."""
+    folder = shutil.copytree(folder_of("llama", root), tmp_path / "damaged")
+    (folder / "model.safetensors.index.json").unlink()
+    weights = {}
+    for file in folder.glob("*.safetensors"):
+        weights |= load_file(file)
+        file.unlink()
+    for ending, value in changes.items():
+        (found,) = [n for n in weights if n.endswith(ending.replace("__", "."))]
+        weights.pop(found)
+        weights |= {} if value is None else {found: value}
+    weights = {name.replace(*rename, 1): weight for name, weight in weights.items()}
+    save_file(weights, folder / "model.safetensors")
+    return folder
+
+
+NAN = torch.full((64, 48), torch.nan)
+
+
+@pytest.mark.parametrize(
+    ("layer", "changes", "words"),
+    [
+        (0, {"embed_tokens__weight": None}, ["no embedding", "embed_tokens"]),
+        (0, {"embed_tokens__weight": NAN}, ["embed_tokens", "NaN"]),
+        (0, {"embed_tokens__weight": NAN[:30]}, ["rows 0 to 29", 63]),
+        (0, {"0__input_layernorm__weight": None}, ["no tensor", "0.input_layernorm"]),
+        (0, {"0__input_layernorm__weight": NAN[0]}, ["input_layernorm", "NaN"]),
+        (0, {"0__input_layernorm__weight": torch.ones(7)}, ["input_layernorm", [7], [48]]),
+        (1, {"1__input_layernorm__weight": None}, ["no tensor", "1.input_layernorm"]),
+        (1, {"0__mlp__up_proj__weight": None}, ["missing", "layers.0.mlp.up_proj"]),
+        (1, {"0__mlp__up_proj__weight": torch.ones(3, 48)}, ["first 1 layers"]),
+        (1, {"0__mlp__up_proj__weight": NAN[:32]}, ["input of layer 1", "NaN"]),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_refuses_broken_tensors(layer, changes, words, root, tmp_path):
+    with refused(*words):
+        hidden_states(damaged(root, tmp_path, **changes), TEXT, layer)
+
+
+def test_runs_no_code_that_config_json_names(root, tmp_path):
+    """transformers would fetch an attention of this name from the Hub."""
+    folder = shutil.copytree(folder_of("llama", root), tmp_path / "named")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"auto_map": {"AutoModel": "modeling_own.Own"}, "use_kernels": True}
+    for key in ("attn_implementation", "_attn_implementation", "experts_implementation"):
+        config[key] = "someone/kernel"
+    (folder / "config.json").write_text(json.dumps(config))
+    assert relative(hidden_states(folder, TEXT, 1).h, fed("llama")[1]) < 1e-6
+
+
+def test_reads_the_language_model_of_a_larger_model(root, tmp_path):
+    folder = damaged(root, tmp_path, rename=("model.", "language_model.model."))
+    config = json.loads((folder / "config.json").read_text())
+    wrapped = {"model_type": "with_images", "text_config": config}
+    (folder / "config.json").write_text(json.dumps(wrapped))
+    for layer in (0, 1):
+        assert relative(hidden_states(folder, TEXT, layer).h, fed("llama")[layer]) < 1e-6
+
+
+def test_refuses_a_layer_that_there_is_not(root):
+    for layer in (-1, 2, "0"):
+        with refused("layer", layer, "0 to 1"):
+            hidden_states(folder_of("llama", root), TEXT, layer)
+    with refused("layers", "empty"):
+        hidden_states_of_layers(folder_of("llama", root), TEXT, [])

@@ -1,0 +1,49 @@
+"""A text for the small models of every family, and what transformers feeds their attentions."""
+
+from functools import cache
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from tests.checkpoints.models import MODELS, built, saved
+
+TEXT = "the cat and the moon and the sea"
+WORDS = {"the": 5, "cat": 17, "and": 3, "moon": 63, "sea": 9, "?": 11}
+IDS = [WORDS[word] for word in TEXT.split()]
+
+
+def add_tokenizer(folder):
+    tokenizer = Tokenizer(models.WordLevel(WORDS, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def folder_of(name, root, published=False):
+    return add_tokenizer(saved(name, root, published))
+
+
+@cache
+def fed(name):
+    """What each attention of their model reads, by its number."""
+    return inputs_of(built(name), [MODELS[name].attention(built(name), n) for n in numbers(name)])
+
+
+def numbers(name):
+    return range(4 if name == "longcat_flash" else 2)
+
+
+def inputs_of(model, attentions):
+    found = []
+
+    def keep(module, args, kwargs):
+        found.append(args[0] if args else kwargs["hidden_states"])
+
+    hooks = [
+        attention.register_forward_pre_hook(keep, with_kwargs=True) for attention in attentions
+    ]
+    with torch.no_grad():
+        model(torch.tensor([IDS]))
+    for hook in hooks:
+        hook.remove()
+    return found
