@@ -30,7 +30,9 @@ from ui.text import catalogue  # noqa: E402
 WINDOW = {"width": 1200, "height": 1080}  # large letters on paper, the main picture above the fold
 BARE = """
   [data-testid=stSidebar], [data-testid=stExpandSidebarButton], .st-key-tour_bar,
-  [data-testid=stElementContainer]:has(> .stHeading h1) { display: none; }
+  [data-testid=stElementContainer]:has(> .stHeading h1), hr,
+  [data-testid=stLayoutWrapper]:has(.st-key-share),
+  [data-testid=stLayoutWrapper]:has(.st-key-share) ~ * { display: none; }
   .stMainBlockContainer { padding: 0 1.5rem !important; }
 """
 STYLE = """
