@@ -1,0 +1,250 @@
+"""Numbers that stand on several pages agree, over one link, with each other and with formulas.
+
+What a page says is parsed from what it shows. The sizes are typed here from the models' published
+configurations and counted by formulas written here: nothing of the engine is asked.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+Opened = Callable[..., AppTest]
+UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "k": 1e3, "": 1}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A configuration by its link, and what follows from its sizes."""
+
+    link: dict[str, str]
+    d: int
+    h: int
+    k: int
+    v: int
+    c: int
+    r: int
+    l: int = 0  # noqa: E741 - the letter of the query latent
+    g: int = 0  # KV heads of a grouped model, which has no latent
+    layers: int = 0  # of a published model
+    yarn: tuple[float, float] = (1.0, 0.0)  # factor, mscale_all_dim
+
+    @property
+    def cache(self) -> int:
+        """Numbers per token and layer."""
+        return 2 * self.g * self.k if self.g else self.c + self.r
+
+    @property
+    def mha(self) -> int:
+        """The same of MHA with these heads."""
+        return 2 * self.h * self.k
+
+    @property
+    def parameters(self) -> int:
+        """Of one layer."""
+        if self.g:
+            return self.d * (self.h + 2 * self.g) * self.k + self.h * self.v * self.d
+        wide = self.h * (self.k + self.r)
+        query = self.d * self.l + self.l * wide if self.l else self.d * wide
+        keys_and_values = self.c * self.h * (self.k + self.v)
+        return query + self.d * (self.c + self.r) + keys_and_values + self.h * self.v * self.d
+
+    @property
+    def scale(self) -> float:
+        """Of the softmax: over the width of a head's query, stretched by YaRN."""
+        factor, mscale = self.yarn
+        stretch = 0.1 * mscale * math.log(factor) + 1
+        return stretch**2 / math.sqrt(self.k if self.g else self.k + self.r)
+
+
+V2_LITE = {"d": 2048, "h": 16, "k": 128, "v": 128, "c": 512, "r": 64, "yarn": (40, 0.707)}
+V3 = Model(
+    {"preset": "deepseek-v3"}, d=7168, h=128, k=128, v=128, c=512, r=64, l=1536, layers=61,
+    yarn=(40, 1.0),
+)  # fmt: skip
+MODELS = {
+    "v3": V3,
+    "v2-lite": Model({}, **V2_LITE, layers=27),
+    "small": Model({"preset": "small"}, d=64, h=4, k=16, v=16, c=32, r=8, l=48),
+    "grouped": Model(
+        {"preset": "llama-3-8b"}, d=4096, h=32, k=128, v=128, c=512, r=64, g=8, layers=32
+    ),
+    "own sizes": Model(
+        {"d_model": "1024", "n_heads": "8", "d_head": "64", "d_value": "64",
+         "d_latent_kv": "192", "d_latent_q": "256", "d_rope": "32"},
+        d=1024, h=8, k=64, v=64, c=192, r=32, l=256, yarn=(40, 0.707),
+    ),
+}  # fmt: skip
+LATENT = [name for name, one in MODELS.items() if not one.g]
+PUBLISHED = [name for name, one in MODELS.items() if one.layers]
+
+
+def amount(text: str) -> float:
+    """The first number of a text with its unit: "1.12 KiB", "187 M", "32,768", "56.9x"."""
+    found = re.search(r"([\d,]+\.?\d*)(?:\s?([KMGTk])?(iB|B)?\b)?", text.replace("\xa0", " "))
+    number, unit, kind = float(found[1].replace(",", "")), found[2] or "", found[3]
+    return number * (1024.0 ** " KMGT".index(unit) if kind == "iB" and unit else UNITS[unit])
+
+
+def near(value: float, *, digits: int = 3) -> object:
+    """A number that was printed with so many digits."""
+    return pytest.approx(value, rel=0.5001 * 10.0 ** (1 - digits))
+
+
+def said(at: AppTest, words: str) -> str:
+    """The one text of the page with these words."""
+    texts = [w.value for w in (*at.markdown, *at.caption)] + [w.proto.body for w in at.get("html")]
+    return next(text for text in texts if words in text)
+
+
+def row(at: AppTest, name: str) -> list[str]:
+    """The row of the first table that has one of this name."""
+    return next(list(w.value.loc[name]) for w in at.table if name in w.value.index)
+
+
+def metric(at: AppTest, label: str) -> float:
+    return amount(next(w.value for w in at.metric if w.label == label))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
+    """Overview, comparison, decode page and glossary."""
+    one = MODELS[name]
+    home = opened(**one.link)
+    compare = opened("pages/compare.py", **one.link)
+    decode = opened("pages/decode.py", **one.link, dec_heads="1")
+    cached, mha = (amount(cell) for cell in row(compare, "Cached numbers, token and layer")[:2])
+    assert metric(home, "Cache per token") == cached == one.cache
+    assert amount(re.search(r"caches ([\d,]+)", home.title[0].value)[1]) == cached
+    assert amount(said(home, "as much:").split(":")[1]) == mha == one.mha
+    assert amount(said(home, "in bf16").split(",")[1]) == near(2 * cached)
+    assert metric(home, "MHA keeps") == near(mha / cached)
+    apart = amount(re.search(r"([\d.,]+)× apart", compare.title[0].value)[1])
+    assert apart == metric(home, "MHA keeps")
+    assert metric(home, "As much as GQA with") == near(cached / (2 * one.k))
+    assert metric(home, "Parameters") == near(one.parameters)
+    parameters = row(compare, "Attention parameters a layer")
+    assert amount(parameters[0]) == metric(home, "Parameters")
+
+    tokens = amount(re.search(r"after ([\d,]+) tokens", decode.title[0].value)[1])
+    kept = f"GQA, g = {one.g}" if one.g else "MLA, absorbed"
+    assert amount(row(decode, kept)[0]) == near(4 * tokens * cached)  # float32
+    assert amount(row(decode, "MHA")[0]) == near(4 * tokens * mha)
+    ratio = amount(re.search(r"([\d.,]+)×", decode.title[0].value)[1])
+    assert ratio == near(mha / (one.c + one.r))  # of a grouped model an assumed latent's
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_bytes_that_a_step_reads(opened: Opened, name: str) -> None:
+    """The compute page: where the cache outweighs all else, its bytes are the cache's."""
+    one = MODELS[name]
+    batch, context = 1024, 2**20
+    sizes = {"cost_batch": str(batch), "cost_context": str(context), "cost_scope": "layer"}
+    compute = opened("pages/compute.py", **one.link, **sizes)
+    kept = f"GQA, g = {one.g}" if one.g else "MLA, absorbed"
+    tokens = batch * (context + 1)
+    assert amount(row(compute, kept)[1]) == pytest.approx(2 * tokens * one.cache, rel=0.01)
+    assert amount(row(compute, "MHA")[1]) == pytest.approx(2 * tokens * one.mha, rel=0.01)
+
+
+@pytest.mark.parametrize("name", LATENT)
+def test_softmax_scale(opened: Opened, name: str) -> None:
+    """The comparison, the page on rotations and the products of a cell of the maps."""
+    one = MODELS[name]
+    compare = opened("pages/compare.py", **one.link)
+    rope = opened("pages/rope.py", **one.link, rope_topic="scale")
+    maps = opened("pages/attention_maps.py", **one.link, map_run="1")
+    assert float(row(compare, "Softmax scale")[0]) == near(one.scale, digits=4)
+    words = said(rope, "wide, but its scale stays")
+    absorbed, own, scale = re.search(r"(\d+) wide.*of (\d+): ([\d.]+)", words).groups()
+    assert (int(absorbed), int(own)) == (one.c + one.r, one.k + one.r)
+    assert float(scale) == pytest.approx(one.scale, abs=5.1e-7)
+    shown = re.search(r"softmax scale ([\d.]+)", said(maps, "times the softmax scale"))[1]
+    assert float(shown) == near(one.scale, digits=4)
+
+
+@pytest.mark.parametrize("name", LATENT)
+def test_entries_and_products(opened: Opened, name: str) -> None:
+    """The page on absorption: both brackets, merged matrices and factors."""
+    one = MODELS[name]
+    at = opened("pages/absorption.py", **one.link)
+    context = 4096 + 1
+    left = one.h * (one.k * one.c + one.c * context)
+    right = one.h * (one.c * one.k * context + one.k * context)
+    numbers = re.findall(r"[\d.,]+ [kMGT]\b", _plain(at.title[0].value))
+    assert [amount(text) for text in numbers[:2]] == [near(left), near(right)]
+    query = one.l or one.d
+    entries = {
+        "W_QK: W_UQ, W_UK": (query * one.c, one.k * (query + one.c)),
+        "W_VO: W_O, W_UV": (one.d * one.c, one.v * (one.d + one.c)),
+    }
+    for pair, (merged, factors) in entries.items():
+        cells = row(at, pair)
+        assert amount(cells[2]) == near(merged / factors)
+        for cell, count in zip(cells[:2], (merged, factors), strict=True):
+            assert amount(cell) == pytest.approx(one.h * count, abs=0.0501e6)  # one decimal of M
+
+
+@pytest.mark.parametrize("name", LATENT)
+def test_what_a_latent_replaces(opened: Opened, name: str) -> None:
+    """The page on compression: keys and values of the chosen heads, a share of MHA's cache."""
+    one = MODELS[name]
+    heads = 2
+    at = opened("pages/compression.py", **one.link, cmp_heads=str(heads), cmp_rank="16")
+    full = amount(re.search(r"in place of ([\d,]+)", at.title[0].value)[1])
+    assert full == heads * (one.k + one.v)
+    if one.v == one.k:
+        assert full * one.h / heads == one.mha
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_bytes_of_the_whole_model(opened: Opened, name: str) -> None:
+    """The cache page over the model's layers, and its other baselines."""
+    one = MODELS[name]
+    preset = one.link.get("preset", "deepseek-v2-lite")
+    tokens = 2**17
+    at = opened("pages/kv_cache.py", kv_left=preset, kv_context=str(tokens))
+    numbers = [amount(text) for text in re.findall(r"[\d.,]+ [KMGT]iB", _plain(at.title[0].value))]
+    whole, mha = (2 * one.layers * tokens * n for n in (one.cache, one.mha))
+    assert numbers == [near(whole), near(mha)]
+    product = said(at, "This model keeps")
+    factors = [amount(n) for n in re.findall(r"[\d,]+(?= (?:numbers|caches|tokens))", product)]
+    assert factors == [one.cache, one.layers, tokens]
+    assert amount(re.search(r"\*\*(.*?)\*\*", product)[1]) == numbers[0]
+    assert amount(row(at, "MHA")[0].split("=")[1]) == one.mha
+    ratio = re.search(r"([\d.,]+)× as much", at.title[0].value)[1]
+    assert amount(ratio) == near(one.mha / one.cache)
+    if not one.g:
+        expanded = one.h * (one.k + one.r + one.v)
+        found = re.search(r"= ([\d,]+) numbers, the ratio is ([\d.]+)×", said(at, "own heads"))
+        assert amount(found[1]) == expanded
+        assert amount(found[2]) == near(expanded / one.cache)
+        layouts = opened("pages/kv_cache.py", kv_left=preset, kv_view="layouts")
+        said_there = _plain(layouts.title[0].value)
+        assert f"{expanded:,}" in said_there
+        assert f"{one.cache:,}" in said_there
+
+
+@pytest.mark.parametrize("name", LATENT)
+def test_widths_in_the_glossary(opened: Opened, name: str) -> None:
+    """What is cached is as wide there as the overview's number."""
+    one = MODELS[name]
+    glossary = opened("pages/notation.py", **one.link, notation_of="cached")
+    texts = " ".join(w.value for w in glossary.markdown)
+    texts += " ".join(w.proto.body for w in glossary.get("html"))
+    widths = {m[0]: int(m[1].replace(",", "")) for m in re.findall(r"\b([cr])=([\d,]+)", texts)}
+    assert widths == {"c": one.c, "r": one.r}
+    assert sum(widths.values()) == metric(opened(**one.link), "Cache per token")
+
+
+def test_the_two_ratios_of_deepseek_v3_and_their_baselines() -> None:
+    """57 against plain MHA, 71 against MLA's own heads: both are right, for their baselines."""
+    assert round(V3.mha / V3.cache) == 57
+    assert round(V3.h * (V3.k + V3.r + V3.v) / V3.cache) == 71
+
+
+def _plain(text: str) -> str:
+    return text.replace("\xa0", " ")
