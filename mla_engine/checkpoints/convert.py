@@ -4,7 +4,7 @@ A checkpoint fuses what the engine keeps apart: [latent; rotary key] in one matr
 [content; rotary] or [key; value], queries with keys and values. A cut says in which order.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -13,7 +13,6 @@ from torch import Tensor
 
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family
-from mla_engine.checkpoints.fp8 import SUFFIX
 from mla_engine.config import GroupedConfig, LatentConfig
 from mla_engine.grouped import GroupedQueryAttention
 from mla_engine.layer import AttentionLayer
@@ -102,13 +101,13 @@ def cuts_of(family: Family, config: Config) -> list[Cut]:
     ]
 
 
-def check_nothing_else(family: Family, cuts: list[Cut], held: Iterable[str], where: str) -> None:
-    """Raise CheckpointError if an attention holds tensors, by short names, that no cut takes."""
-    known = {cut.name for cut in cuts} | {cut.name + SUFFIX for cut in cuts}
-    if odd := sorted(set(held) - known - set(family.row.get("buffers", ()))):
+def check_nothing_else(family: Family, path: str, rest: Iterable[str]) -> None:
+    """Raise CheckpointError if an attention has tensors beside those that are cut."""
+    odd = {name.removeprefix(path) for name in rest} - set(family.row.get("buffers", ()))
+    if odd:
         raise CheckpointError(
-            f"{where} has {', '.join(odd)[:200]}, which its config.json does not ask for or the "
-            "engine does not model"
+            f"{path.removesuffix('.')} has {', '.join(sorted(odd))[:200]}, which its config.json "
+            "does not ask for or the engine does not model"
         )
 
 
@@ -133,11 +132,11 @@ def check_finite(name: str, tensor: Tensor) -> None:
 def build(
     family: Family,
     config: Config,
-    tensors: dict[str, Tensor],
+    take: Callable[[str], Tensor],
     heads: tuple[int, ...] | None,
     place: tuple[torch.dtype, torch.device | str],
 ) -> AttentionLayer:
-    """The layer with these tensors, by their short names; `tensors` is emptied on the way.
+    """The layer with the tensors that `take` gives for their short names, each asked for once.
 
     Raises:
         CheckpointError: NaN or Inf.
@@ -151,6 +150,6 @@ def build(
         for name in set(family.row.get("zero", ())) & set(parameters)
     }
     for cut in cuts_of(family, config):
-        weights |= cut.apply(tensors.pop(cut.name), bare)
+        weights |= cut.apply(take(cut.name), bare)
     weights = {name: weights[name] for name in parameters}
     return layer_type(config).of_weights(config, weights, heads, dtype, device)

@@ -3,7 +3,7 @@
 Everything is looked up in config.json and the headers first, so a refusal costs no download.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,9 +125,8 @@ def load_attention(
     entries = checkpoint.entries(plan.tensors)
     budget.require(_needed_bytes(bare, plan, entries), f"layer {layer} of {plan.name}", TIP)
     family = family_of(checkpoint.config)[0]
-    stored = checkpoint.read(plan.tensors, progress)
-    tensors = _converted(stored, family.attention(layer), dtype)
-    return convert.build(family, plan.config, tensors, heads, (dtype, device))
+    take = _taker(checkpoint.read(plan.tensors, progress), family.attention(layer), dtype)
+    return convert.build(family, plan.config, take, heads, (dtype, device))
 
 
 def _entries(
@@ -137,18 +136,18 @@ def _entries(
     cuts = convert.cuts_of(family, config)
     path = _prefix(checkpoint, family.attention(layer), cuts) + family.attention(layer)
     entries = checkpoint.entries(path + cut.name for cut in cuts)
-    names = [name for name in checkpoint.tensor_names() if name.startswith(path)]
-    held = (name.removeprefix(path) for name in names)
-    convert.check_nothing_else(family, cuts, held, path.removesuffix("."))
     for cut in cuts:
         entry = entries[path + cut.name]
         convert.check_shape(entry.name, entry.shape, cut, config)
-        if entry.dtype not in (*FULL, QUANTIZED):
+        if entry.dtype not in FULL and (entry.dtype, len(entry.shape)) != (QUANTIZED, 2):
             raise CheckpointError(
-                f"{entry.name} is stored as {entry.dtype}: only {', '.join(FULL)} and {QUANTIZED} "
-                "in blocks are read"
+                f"{entry.name} is stored as {entry.dtype}: only {', '.join(FULL)} and matrices in "
+                f"blocks of {QUANTIZED} are read"
             )
-    return entries | _scales(checkpoint, entries)
+    entries |= _scales(checkpoint, entries)
+    held = {name for name in checkpoint.tensor_names() if name.startswith(path)}
+    convert.check_nothing_else(family, path, held - set(entries))
+    return entries
 
 
 def _prefix(checkpoint: Checkpoint, path: str, cuts: list[Cut]) -> str:
@@ -180,27 +179,18 @@ def _needed_bytes(bare: AttentionLayer, plan: Plan, entries: Mapping[str, Tensor
     return layer + plan.n_bytes + largest * bare.dtype.itemsize
 
 
-def _converted(stored: dict[str, Tensor], path: str, dtype: torch.dtype) -> "_Converted":
-    return _Converted({name.partition(path)[2]: name for name in stored}, stored, dtype)
+def _taker(stored: dict[str, Tensor], path: str, dtype: torch.dtype) -> Callable[[str], Tensor]:
+    """Takes a stored tensor out by its short name, once, in the layer's dtype."""
+    names = {name.partition(path)[2]: name for name in stored}
 
-
-class _Converted:
-    """Stored tensors by their short names, each converted when it is taken out, once."""
-
-    def __init__(
-        self, names: Mapping[str, str], stored: dict[str, Tensor], dtype: torch.dtype
-    ) -> None:
-        self._names, self._stored, self._dtype = names, stored, dtype
-
-    def pop(self, short: str) -> Tensor:
-        """The tensor in the layer's dtype; CheckpointError for NaN or Inf."""
-        name = self._names[short]
-        tensor, scale = self._stored.pop(name), self._stored.pop(name + fp8.SUFFIX, None)
-        if scale is not None:
-            tensor = fp8.dequantized(tensor, scale, self._dtype)
-        tensor = tensor.to(self._dtype)
+    def take(short: str) -> Tensor:
+        name = names[short]
+        tensor, scale = stored.pop(name), stored.pop(name + fp8.SUFFIX, None)
+        tensor = tensor.to(dtype) if scale is None else fp8.dequantized(tensor, scale, dtype)
         convert.check_finite(name, tensor)
         return tensor
+
+    return take
 
 
 def _notes(

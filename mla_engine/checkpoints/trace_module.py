@@ -55,7 +55,7 @@ def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
         raise CheckpointError(f"{type(model).__name__} has no module {path}")
     cuts = convert.cuts_of(family, config)
     held = {name: parameter.detach() for name, parameter in module.named_parameters()}
-    convert.check_nothing_else(family, cuts, held, path)
+    convert.check_nothing_else(family, f"{path}.", set(held) - {cut.name for cut in cuts})
     if missing := [cut.name for cut in cuts if cut.name not in held]:
         raise CheckpointError(f"{path} has no {', '.join(missing)}, which its config asks for")
     tensors = {cut.name: held[cut.name] for cut in cuts}
@@ -67,7 +67,9 @@ def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
     copied = sum(tensor.nbytes for tensor in tensors.values())
     budget.require(copied, f"a copy of {path}", "the size of the model")
     like = tensors[cuts[0].name]
-    return module, convert.build(family, config, tensors, None, (like.dtype, like.device))
+    return module, convert.build(
+        family, config, tensors.__getitem__, None, (like.dtype, like.device)
+    )
 
 
 class _ReachedError(Exception):

@@ -118,3 +118,13 @@ def test_refuses_missing_broken_and_misshapen_factors(tmp_path):
     eight = checkpoint(tmp_path / "d", lambda ts: ts | {name: ts[name].to(torch.float8_e4m3fn)})
     with pytest.raises(CheckpointError, match=f"{name} is F8_E4M3"):
         describe(eight, 0)
+
+
+def test_refuses_a_norm_in_8_bits_and_factors_of_what_is_in_full(tmp_path):
+    norm = f"{ATTENTION}kv_a_layernorm.weight"
+    eight = checkpoint(tmp_path / "a", lambda ts: ts | {norm: ts[norm].to(torch.float8_e4m3fn)})
+    with pytest.raises(CheckpointError, match=f"{norm} is stored as F8_E4M3"):
+        describe(eight, 0)
+    full = checkpoint(tmp_path / "b", lambda ts: ts | {KV_A: ts[KV_A].bfloat16()})
+    with pytest.raises(CheckpointError, match=r"has kv_a_proj_with_mqa\.weight_scale_inv, which"):
+        describe(full, 0)
