@@ -71,7 +71,8 @@ class HubFiles:
         with self._clear():
             self.revision, self._sizes = self._look_up()
             self._pieces = self._folder(self.revision)
-            self._keep_listing()
+            if not self._away:
+                self._keep_listing()
 
     def names(self) -> tuple[str, ...]:
         """Names of all files of the repository."""
@@ -91,7 +92,8 @@ class HubFiles:
     def size(self, file: str) -> int:
         """Size of a file in bytes; CheckpointError if it is missing."""
         if file not in self._sizes:
-            raise CheckpointError(f"{file} is missing in {self.name}, though the index names it")
+            missing = f"it is missing in {self.name}, though the index names it"
+            raise CheckpointError(f"{file}: {NOT_HELD if self._away else missing}")
         if self._sizes[file] is None:
             with self._clear():
                 headers = build_hf_headers(library_name=LIBRARY)

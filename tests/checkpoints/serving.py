@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(403, code="GatedRepo")
         if not (hub.folder / file).is_file():
             return self.answer(404, code="EntryNotFound")
-        if self.command == "GET" and file.endswith(".safetensors"):
+        if self.headers["Range"]:
             if hub.store:
                 return self.answer(302, Location=f"{hub.store}/store/{file}")
             return self.shard(file)

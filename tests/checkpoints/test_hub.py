@@ -1,5 +1,6 @@
 """The Hub's own client against a Hub on this machine."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
+from mla_engine.checkpoints.source import INDEX
 from tests.checkpoints.conftest import SHARDS
 from tests.checkpoints.serving import COMMIT, Handler, serving
 
@@ -98,6 +100,26 @@ def test_a_network_that_is_switched_off_later_is_named(hub, monkeypatch):
         checkpoint.read(["embed"])
 
 
+def test_asks_for_sizes_that_the_listing_leaves_out(hub, monkeypatch, sharded_tensors):
+    files = [{"rfilename": path.name} for path in hub.folder.iterdir()]
+    body = json.dumps({"id": "who/model", "sha": COMMIT, "siblings": files}).encode()
+    monkeypatch.setattr(Handler, "listing", lambda self: self.answer(200, body))
+    found = open_checkpoint("who/model").read(["double"])
+    assert torch.equal(found["double"], sharded_tensors[1]["double"])
+
+
+def test_a_model_that_another_program_fetched_is_read_offline(hub, monkeypatch, sharded_tensors):
+    for file in ("config.json", INDEX, SHARDS[1]):
+        huggingface_hub.hf_hub_download("who/model", file, endpoint=hub.address)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    found = open_checkpoint("who/model").read(["double"])
+    assert torch.equal(found["double"], sharded_tensors[1]["double"])
+    with pytest.raises(CheckpointError, match=f"{SHARDS[0]}: the Hub cannot be reached"):
+        open_checkpoint("who/model").read(["layers.0.W"])
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    assert "tokenizer.json" in open_checkpoint("who/model").names()
+
+
 def test_something_else_than_a_hub_is_named(hub, empty_cache, monkeypatch):
     climbing = b'{"id": "who/model", "sha": "../../x", "siblings": []}'
     for body in (b"<html>", b"[1]", b"{}", climbing, b"\xff"):
@@ -135,3 +157,10 @@ def test_uses_a_shard_that_the_client_has_fetched_whole(hub, sharded_tensors):
     assert torch.equal(found["double"], second["double"])
     assert torch.equal(found["layers.0.W"], first["layers.0.W"])
     assert {path.rpartition("/")[2] for _, path, asked in hub.asked if asked} == {SHARDS[1]}
+
+
+def test_names_a_shard_that_the_index_invents(hub, model_folder):
+    hub.folder = model_folder
+    (model_folder / SHARDS[0]).unlink()
+    with pytest.raises(CheckpointError, match=f"{SHARDS[0]}: it is missing in who/model"):
+        open_checkpoint("who/model").read(["layers.0.W"])
