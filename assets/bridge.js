@@ -4,7 +4,10 @@
 // does. Sent is the sum of all presses, so that none is lost in a burst; the count outlives this
 // component, which is mounted anew on each page.
 const steps = { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 };
-const BETWEEN_PAGES = 3000; // milliseconds for which presses wait for the next page to listen
+const BETWEEN_PAGES = 5000; // milliseconds for which presses wait for the next page to listen
+const SETTLING = 120; // milliseconds in which the widgets take up the values of a run
+const LONG = 3000; // milliseconds after which a run may be interrupted
+const LOST = 15000; // and after which a message that was not taken will never be
 
 function stepOf(event) {
   if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return 0;
@@ -14,8 +17,28 @@ function stepOf(event) {
   return event.key.startsWith("Arrow") && !free ? 0 : steps[event.key];
 }
 
+// One message at a time: one that interrupts the run of another can undo what that was about to do.
+function mustWait(clicker) {
+  const now = Date.now();
+  const app = document.querySelector("[data-testid=stApp]");
+  if (app && app.dataset.testScriptState === "running") clicker.ranAt = now;
+  const working = now - clicker.ranAt < SETTLING;
+  return now - clicker.sentAt < (clicker.taken !== clicker.sent ? LOST : working ? LONG : 0);
+}
+
+function flush(clicker) {
+  clearTimeout(clicker.timer);
+  if (!clicker.send || clicker.total === clicker.sent) return;
+  if (mustWait(clicker)) {
+    clicker.timer = setTimeout(flush, 30, clicker);
+    return;
+  }
+  Object.assign(clicker, { sent: clicker.total, sentAt: Date.now() });
+  clicker.send(clicker.total);
+}
+
 function startClicker() {
-  const clicker = { session: null, total: 0, send: null, left: 0, waiting: false };
+  const clicker = { session: null, total: 0, sent: 0, taken: 0, ranAt: 0, send: null, left: 0 };
   window.addEventListener("keydown", (event) => {
     const step = stepOf(event);
     if (!step || (!clicker.send && Date.now() - clicker.left > BETWEEN_PAGES)) return;
@@ -24,8 +47,7 @@ function startClicker() {
     const focus = document.activeElement;
     if (focus && focus.tagName === "INPUT") focus.blur(); // a text box hands over what was typed
     clicker.total += step;
-    if (clicker.send) clicker.send(clicker.total);
-    else clicker.waiting = true;
+    flush(clicker);
   }, true);
   return clicker;
 }
@@ -47,11 +69,11 @@ export default function ({ data, setTriggerValue, setStateValue }) {
   const clicker = (document.mlaClicker ??= startClicker());
   const send = (total) => setStateValue("presses", total);
   if (clicker.session !== data.session) {
-    Object.assign(clicker, { session: data.session, total: data.seen, waiting: false });
+    Object.assign(clicker, { session: data.session, total: data.seen, sent: data.seen });
   }
+  clicker.taken = data.seen;
   if (data.keys) clicker.send = send;
-  if (data.keys && clicker.waiting) send(clicker.total);
-  if (data.keys) clicker.waiting = false;
+  if (data.keys) flush(clicker);
   return () => {
     remounted.disconnect();
     if (clicker.send === send) Object.assign(clicker, { send: null, left: Date.now() });

@@ -56,12 +56,13 @@ def listen(
         if on_cell and session[key].get("cell"):
             on_cell(session[key]["cell"])
 
-    def step() -> None:
-        by = session.clicker.take(session[key].get("presses"))
+    def step(sent: dict[str, Any]) -> bool:
+        by = session.clicker.take(sent.get("presses"))
         if on_step and by:
             on_step(by)
+        return by != 0
 
-    bridge(
+    sent = bridge(
         key=key,
         data={
             "keys": on_step is not None,
@@ -70,8 +71,10 @@ def listen(
             "seen": session.clicker.seen,
         },
         on_cell_change=cell,
-        on_presses_change=step,
+        on_presses_change=lambda: step(session[key]) if key in session else None,
     )
+    if step(sent):  # presses that came when an interrupted run had not drawn this yet
+        st.rerun()
 
 
 def copy_link(link: str, *, label: str, done: str) -> None:

@@ -44,7 +44,9 @@ def button() -> None:
 def bar(page: str, number: int, pages: dict[str, str]) -> None:
     """The page's two controls, the place, the ways on and out; `number` is the tour's stop."""
     st.html(STYLE)
-    place, count = (number, len(tour.stops())) if number else (_place(pages), len(pages))
+    place, count = number, len(tour.stops())
+    if not number:
+        place, count = list(pages).index(page) + 1, len(pages)
     with st.container(key="lecture_bar", horizontal=True, vertical_alignment="center"):
         st.session_state.places = {
             name: st.container(key=f"lecture_slot_{name}", horizontal=True)
@@ -63,10 +65,6 @@ def bar(page: str, number: int, pages: dict[str, str]) -> None:
             tour.listen(pages)
     if number:
         st.container(key="lecture_says").markdown(tour.sentence(number))
-
-
-def _place(pages: dict[str, str]) -> int:
-    return list(pages).index(st.session_state.page) + 1
 
 
 def _way(
@@ -99,13 +97,12 @@ def leave() -> None:
 
 def turn(by: int, pages: dict[str, str]) -> None:
     """On by a stop of the tour; outside it by a page in lecture order."""
-    stop = state.settings()["stop"]
-    if stop:
-        tour.go(max(1, stop + by), pages)
+    if state.settings()["stop"]:
+        tour.turn(by, pages)
         return
     files = list(pages.values())
-    place = min(len(files), max(1, _place(pages) + by))
-    state.go(files[place - 1], **state.query())
+    place = list(pages).index(st.session_state.page) + by
+    state.go(files[min(len(files) - 1, max(0, place))], **state.query())
 
 
 def keys(pages: dict[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 import tomllib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,14 @@ def sentence(number: int) -> str:
     return stops()[number - 1].say[state.settings()["lang"]]
 
 
+def turn(by: int, pages: dict[str, str]) -> None:
+    """On by so many stops."""
+    go(max(1, state.settings()["stop"] + by), pages)
+
+
 def listen(pages: dict[str, str]) -> None:
     """A clicker's keys go through the stops."""
-    bridge.listen(bridge.TOUR, on_step=lambda by: go(max(1, state.settings()["stop"] + by), pages))
+    bridge.listen(bridge.TOUR, on_step=partial(turn, pages=pages))
 
 
 def bar(number: int, pages: dict[str, str]) -> None:
