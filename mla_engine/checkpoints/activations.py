@@ -16,9 +16,8 @@ from mla_engine import budget
 from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.load import FULL
 from mla_engine.checkpoints.tokens import MOST_TOKENS
-
-FLOATS = ("F64", "F32", "BF16", "F16")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +53,8 @@ def _read(stream: BinaryIO, size: int, name: str, d_model: int, layer: int) -> A
     prefix = stream.read(safetensors_file.LENGTH_BYTES)
     header = stream.read(safetensors_file.header_bytes(prefix, name, size))
     entry = safetensors_file.parse_header(header, name, size).get("h")
-    if entry is None or entry.dtype not in FLOATS:
-        raise CheckpointError(f"{name} has no tensor h of {', '.join(FLOATS)}")
+    if entry is None or entry.dtype not in FULL:
+        raise CheckpointError(f"{name} has no tensor h of {', '.join(FULL)}")
     tokens = entry.shape[-2] if len(entry.shape) > 1 else 0
     if entry.shape not in {(tokens, d_model), (1, tokens, d_model)} or not tokens:
         raise CheckpointError(

@@ -12,6 +12,7 @@ from pathlib import Path
 from torch import Tensor
 
 from mla_engine import budget
+from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.activations import read_activations
 from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.errors import CheckpointError
@@ -136,6 +137,7 @@ def _inputs(source: str | Path | Checkpoint, revision: str | None, layer: int) -
     attention_config(
         checkpoint.config, layer
     )  # a layer that there is, of a family that is modelled
+    fp8.check_quantization(checkpoint.config)
     return Inputs.of(checkpoint)
 
 

@@ -4,7 +4,7 @@ Only the rows of the text's tokens are read. All is computed in float32 from the
 as transformers does when it is asked for float32: Gemma's factor sqrt(d) is not rounded to bf16.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from mla_engine import checks
 from mla_engine.checkpoints.convert import PREFIXES, check_finite
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, family_of, value_of
+from mla_engine.checkpoints.load import FULL
+from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.source import Checkpoint, Progress
 from mla_engine.ops import rms_norm
 
@@ -52,6 +54,7 @@ class Inputs:
     def embedded(self, ids: Sequence[int], progress: Progress | None = None) -> Tensor:
         """What enters the first layer, before its norm: factor x row (+ position row) [t,d]."""
         token_table, *position_table = self.tables
+        check_dtypes(self.checkpoint.entries(self.tables).values())
         x = self.checkpoint.rows(token_table, ids, progress).float()
         check_finite(token_table, x)
         factor = value_of(self.config, self.family.row["embedding_factor"])
@@ -86,6 +89,7 @@ class Inputs:
         eps = value_of(self.config, self.family.row["input_norm_eps"])
         checks.positive("the input norm's eps", eps)
         names = self.norm_tensors(layer)
+        check_dtypes(self.checkpoint.entries(names.values()).values())
         stored = self.checkpoint.read(names.values())
         weights = {part: stored[name].float() for part, name in names.items()}
         for part, name in names.items():
@@ -99,3 +103,13 @@ class Inputs:
             return layer_norm(x, x.shape[-1:], weights["weight"], weights["bias"], eps)
         offset = 1 if self.kind == "rms + 1" else 0
         return rms_norm(x, weights["weight"] + offset, eps)
+
+
+def check_dtypes(entries: Iterable[TensorEntry], also: Container[str] = ()) -> None:
+    """Raise CheckpointError for numbers that stand for something else, unless named in `also`."""
+    for entry in entries:
+        if entry.dtype not in FULL and entry.name not in also:
+            raise CheckpointError(
+                f"{entry.name} is stored as {entry.dtype}, which is read with its factors alone: "
+                f"take a checkpoint in {', '.join(FULL)}"
+            )

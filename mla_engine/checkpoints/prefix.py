@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import n_attentions
-from mla_engine.checkpoints.inputs import Inputs
+from mla_engine.checkpoints.inputs import Inputs, check_dtypes
+from mla_engine.checkpoints.load import QUANTIZED
 from mla_engine.checkpoints.source import Progress
 
 FLOAT32_BYTES = 4
@@ -89,10 +90,12 @@ class Prefix:
         """
         elements: Counter[str] = Counter()
         for entry in self.inputs.checkpoint.entries(self.tensors).values():
-            times = 2 if entry.dtype == "F8_E4M3" else 1  # dequantised before it is loaded
+            times = 2 if entry.dtype == QUANTIZED else 1  # dequantised before it is loaded
             layer = entry.name.partition(self._blocks)[2].partition(".")[0]
             elements[layer] += times * prod(entry.shape)
-        return self.read_bytes + FLOAT32_BYTES * (elements.total() + max(elements.values()))
+        return self.read_bytes + FLOAT32_BYTES * (
+            elements.total() + max(elements.values(), default=0)
+        )
 
     def run(
         self, x: Tensor, layers: Iterable[int] = (), progress: Progress | None = None
@@ -103,6 +106,9 @@ class Prefix:
             CheckpointError: transformers cannot build these layers of these tensors.
         """
         names, found = self.tensors, {}
+        entries = self.inputs.checkpoint.entries(names).values()
+        eight = [e.name for e in entries if e.dtype == QUANTIZED and e.name + fp8.SUFFIX in names]
+        check_dtypes(entries, also=eight)
         stored = self.inputs.checkpoint.read(names, progress)
         state = _dequantized({names[name]: stored.pop(name) for name in list(stored)})
         try:
@@ -151,7 +157,6 @@ class Prefix:
             config=config,
             state_dict=state,
             dtype=torch.float32,
-            attn_implementation="eager",
             output_loading_info=True,
         )
         for what in ("missing_keys", "mismatched_keys"):

@@ -60,7 +60,7 @@ def damaged(root, tmp_path, rename=("", ""), **changes):
     return folder
 
 
-NAN = torch.full((64, 48), torch.nan)
+NAN, EIGHT = torch.full((64, 48), torch.nan), torch.ones(64, 48).to(torch.float8_e4m3fn)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,9 @@ NAN = torch.full((64, 48), torch.nan)
         (1, {"0__mlp__up_proj__weight": None}, ["missing", "layers.0.mlp.up_proj"]),
         (1, {"0__mlp__up_proj__weight": torch.ones(3, 48)}, ["first 1 layers"]),
         (1, {"0__mlp__up_proj__weight": NAN[:32]}, ["input of layer 1", "NaN"]),
+        (0, {"embed_tokens__weight": EIGHT}, ["embed_tokens", "F8_E4M3"]),
+        (0, {"0__input_layernorm__weight": EIGHT[0].clone()}, ["input_layernorm", "F8_E4M3"]),
+        (1, {"0__mlp__up_proj__weight": EIGHT[:32].clone()}, ["up_proj", "F8_E4M3", "factors"]),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
@@ -93,6 +96,15 @@ def test_runs_no_code_that_config_json_names(root, tmp_path):
         config[key] = "someone/kernel"
     (folder / "config.json").write_text(json.dumps(config))
     assert relative(hidden_states(folder, TEXT, 1).h, fed("llama")[1]) < 1e-6
+
+
+def test_refuses_weights_that_are_packed_in_another_way(root, tmp_path):
+    folder = shutil.copytree(folder_of("llama", root), tmp_path / "packed")
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "awq", "bits": 4}
+    (folder / "config.json").write_text(json.dumps(config))
+    with refused("quantization_config", "awq"):
+        hidden_states(folder, TEXT, 0)
 
 
 def test_reads_the_language_model_of_a_larger_model(root, tmp_path):
