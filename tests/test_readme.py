@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ui.page import PAGES
+from ui.text import catalogue
+
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 
 
@@ -21,3 +24,23 @@ def test_the_two_commands_are_on_the_first_screen() -> None:
     first_screen = "\n".join(README.splitlines()[:30])
     assert "make run" in first_screen
     assert "make test" in first_screen
+
+
+def test_the_comparison_is_dated_whole_and_names_pages_that_exist() -> None:
+    section = re.search(r"## How it compares\n(.*?)\n## ", README, re.DOTALL)[1]
+    assert "November 2026" in section
+    head, _, *rows = re.findall(r"^\| ?(.*) \|$", section, re.MULTILINE)
+    systems = re.findall(r"\[(.+?)\]", head)
+    pages = {catalogue()[f"{page}.link"]["en"] for page in PAGES} | {
+        "all pages",
+        "every chart",
+        "yes",
+        "–",
+    }
+    for row in rows:
+        _, ours, *theirs = row.split(" | ")
+        assert len(theirs) == len(systems), row
+        assert set(theirs) <= {"yes", "part", "–", "?"}, row
+        assert set(ours.split(": ")[-1].split(", ")) <= pages, row
+    for system in systems:
+        assert f"\n[{system}]: https://" in section
