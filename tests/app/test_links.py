@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ui.page import PAGES
-from ui.settings import OF_PAGE, SETTINGS
+from ui.settings import OF_PAGE, SHARED
 
 Opened = Callable[..., AppTest]
 SMALL = {"preset": "small"}  # 4 heads of 16, values of 16, rotary width 8
@@ -103,7 +103,7 @@ def test_every_page_has_a_contradiction_here() -> None:
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("text", GARBAGE.values(), ids=GARBAGE)
 def test_garbage_in_every_setting_is_one_line(opened: Opened, page: str, text: str) -> None:
-    names = [name for name in (*OF_PAGE[page], "n_heads", "d_rope", "seed") if name in SETTINGS]
+    names = {*OF_PAGE[page], *SHARED} - {"lang", "lecture"}
     at = opened(PAGES[page], **dict.fromkeys(names, text), bogus=text, lang="en")
     assert "“bogus” in the link is not a setting" in line(at)
     assert "<script>" not in at.warning[0].value
