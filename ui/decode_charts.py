@@ -23,7 +23,7 @@ def blocks(shown: Scene) -> None:
         most=shown.most_tokens,
         titles=(t("decode.block_prompt"), t("decode.block_old"), t("decode.block_new")),
         axis=t("decode.axis_held"),
-        totals=[words.shown_bytes(shown.held_bytes(code)) for code in shown.ways],
+        shown=words.shown_bytes,
     )
     st.plotly_chart(fig, width="stretch", key="blocks", alt=words.alt(shown))
 

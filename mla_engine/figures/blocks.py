@@ -1,6 +1,7 @@
 """Caches as they grow: a bar for each way of caching, a block for each token."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import log2
 
 import plotly.graph_objects as go
 
@@ -19,7 +20,7 @@ def cache_blocks(
     most: int,
     titles: tuple[str, str, str],
     axis: str,
-    totals: Sequence[str],
+    shown: Callable[[float], str],
     height: int = HEIGHT,
 ) -> go.Figure:
     """Lying bars of blocks, as wide as the bytes that each holds; the newest stands out.
@@ -31,7 +32,7 @@ def cache_blocks(
         most: tokens that the axis leaves room for, so that nothing jumps as the caches grow.
         titles: what the prompt, an earlier token and the newest one are called.
         axis: title of the axis of bytes.
-        totals: a text at the end of each row.
+        shown: bytes as text, for the axis and the end of each row.
         height: pixels.
     """
     prompt, made = tokens
@@ -60,15 +61,16 @@ def cache_blocks(
         )
         named.add(title)
     held = [(prompt + made) * size for size in bytes_per_token]
-    traces.append(_ends(held, totals))
+    traces.append(_ends(held, [shown(size) for size in held]))
     fig = figure(traces, height=height)
-    widest = most * max(bytes_per_token)
+    widest = 1.25 * most * max(bytes_per_token)
+    tick = 2.0 ** int(log2(widest))  # one beside 0: more run together on a phone
     fig.update_xaxes(
         title_text=axis,
-        range=[0, 1.25 * widest],
+        range=[0, widest],
         fixedrange=True,
-        tickformat="~s",
-        nticks=4,
+        tickvals=[0, tick],
+        ticktext=["0", shown(tick)],
         tickangle=0,
     )
     ticks = {"tickvals": rows, "ticktext": list(names)}

@@ -9,7 +9,7 @@ TITLES = ("prompt", "earlier", "newest")
 def drawn(prompt, made):
     return cache_blocks(
         ["MHA", "MLA"], [512, 72], (prompt, made),
-        most=40, titles=TITLES, axis="bytes", totals=["a", "b"],
+        most=40, titles=TITLES, axis="held", shown=lambda size: f"{size / 1024:g} KiB",
     )  # fmt: skip
 
 
@@ -19,7 +19,7 @@ def test_every_token_has_a_block_and_blocks_add_up():
     assert [list(block.x) for block in blocks] == [[8 * 512, 8 * 72], *[[512, 72]] * 3]
     assert [block.name for block in blocks] == ["prompt", "earlier", "earlier", "newest"]
     assert list(ends.x) == [11 * 512, 11 * 72]
-    assert list(ends.text) == [" a", " b"]
+    assert list(ends.text) == [" 5.5 KiB", " 0.773438 KiB"]
     assert fig.layout.barmode == "stack"
 
 
@@ -37,6 +37,12 @@ def test_a_title_stands_in_the_legend_once():
 def test_the_axis_stays_as_the_caches_grow():
     assert drawn(8, 1).layout.xaxis.range == drawn(8, 32).layout.xaxis.range
     assert drawn(8, 32).layout.xaxis.range[1] > 40 * 512
+
+
+def test_the_axis_counts_in_the_unit_of_the_texts():
+    axis = drawn(8, 3).layout.xaxis  # to 1.25 x 40 x 512 = 25 x 1,024
+    assert list(axis.tickvals) == [0, 16 * 1024]
+    assert list(axis.ticktext) == ["0", "16 KiB"]
 
 
 def test_letters_are_large_and_paper_is_left_to_the_page():
