@@ -194,10 +194,8 @@ def built(name):
     """The model with eager attention; norms and biases are random too."""
     model = MODELS[name]
     config = CONFIG_MAPPING[model.model_type](**model.all_settings)
-    config._attn_implementation = "eager"
-    make = AutoModelForCausalLM.from_config
-    if model.model_type == "mistral4":
-        make = Mistral4ForCausalLM._from_config
+    auto = AutoModelForCausalLM.from_config  # which does not know Mistral 4
+    make = Mistral4ForCausalLM._from_config if model.model_type == "mistral4" else auto
     made = make(config, attn_implementation="eager").eval().requires_grad_(False)
     draw = torch.Generator().manual_seed(7)
     for key, parameter in made.named_parameters():
