@@ -33,10 +33,15 @@ def button(key: str = "share", **options: object) -> None:
 
 def _audience() -> None:
     text = link()
-    size = "share-link long" if len(text) > LARGE else "share-link"
-    st.html(f'{code(text, t("share.alt"))}<p class="{size}">{html.escape(text)}</p>')
-    for words in _warnings(text):
-        st.warning(words, icon=":material/info:")
+    long = len(text) > LARGE  # of many lines: what to do stands before them
+    words = f'<p class="share-link{" long" * long}">{html.escape(text)}</p>'
+    st.html(code(text, t("share.alt")))
+    if not long:
+        st.html(words)
+    for warning in _warnings(text):
+        st.warning(warning, icon=":material/info:")
+    if long:
+        st.html(words)
 
 
 def _warnings(text: str) -> list[str]:

@@ -25,8 +25,8 @@ def shared(at: AppTest) -> tuple[str, str]:
     """Click the button: the link in large type and the SVG of the code."""
     at.button(key="share").click().run()
     assert not at.exception
-    (body,) = [e.proto.body for e in at.get("html") if "<img" in e.proto.body]
-    link = html.unescape(re.search(r'<p class="share-link[^>]*>(.*)</p>', body)[1])
+    body = "".join(e.proto.body for e in at.get("html"))
+    link = html.unescape(re.search(r'<p class="share-link[^>]*>(.*?)</p>', body)[1])
     return link, unquote(html.unescape(re.search(r'src="data:image/svg\+xml[^,]*,(.*?)"', body)[1]))
 
 
