@@ -142,9 +142,8 @@ def _inputs(source: str | Path | Checkpoint, revision: str | None, layer: int) -
 
 
 def _needed(inputs: Inputs, tokens: Tokens, layer: int) -> HiddenBytes:
-    entries = inputs.checkpoint.entries(inputs.tables).values()
-    rows = sum(entry.n_bytes // max(1, entry.shape[0]) for entry in entries) * len(tokens.ids)
     config, n_tokens = attention_config(inputs.checkpoint.config, layer), len(tokens.ids)
+    rows = inputs.rows_bytes(tokens.ids, config.d_model)
     held = FLOAT32_BYTES * VECTORS * n_tokens * config.d_model
     if layer == 0:
         norm = inputs.checkpoint.bytes_of(inputs.norm_tensors(layer).values())

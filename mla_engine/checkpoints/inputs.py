@@ -51,10 +51,28 @@ class Inputs:
         names = [row[key] for key in ("embedding", "position_embedding") if key in row]
         return tuple(self.prefix + name for name in names)
 
+    def rows_bytes(self, ids: Sequence[int], d_model: int) -> int:
+        """Bytes on disk of the rows that `embedded` reads, a row that comes twice once.
+
+        Raises:
+            CheckpointError: an embedding that contradicts config.json, or is stored in a code.
+        """
+        entries = self.checkpoint.entries(self.tables)
+        check_dtypes(entries.values())
+        for name, entry in entries.items():
+            if len(entry.shape) != 2 or entry.shape[1] != d_model or not entry.shape[0]:
+                raise CheckpointError(
+                    f"{name} has the shape {list(entry.shape)}, and config.json asks for "
+                    f"[rows, {d_model}]"
+                )
+        counts = dict(zip(self.tables, (len(set(ids)), len(ids)), strict=False))
+        return sum(
+            n * entries[name].n_bytes // entries[name].shape[0] for name, n in counts.items()
+        )
+
     def embedded(self, ids: Sequence[int], progress: Progress | None = None) -> Tensor:
         """What enters the first layer, before its norm: factor x row (+ position row) [t,d]."""
         token_table, *position_table = self.tables
-        check_dtypes(self.checkpoint.entries(self.tables).values())
         x = self.checkpoint.rows(token_table, ids, progress).float()
         check_finite(token_table, x)
         factor = value_of(self.config, self.family.row["embedding_factor"])
@@ -96,7 +114,7 @@ class Inputs:
             check_finite(name, weights[part])
             if weights[part].shape != x.shape[-1:]:
                 raise CheckpointError(
-                    f"{name} has the shape {list(weights[part].shape)}, and the embedding rows "
+                    f"{name} has the shape {list(weights[part].shape)}, and the embedding's rows "
                     f"{list(x.shape[-1:])}"
                 )
         if self.kind == "layer":

