@@ -7,6 +7,8 @@ code of a repository runs and no pickle file is opened. Names are imported on fi
 from importlib import import_module
 from typing import Any
 
+from mla_engine.checkpoints.trace_module import trace_module
+
 _HOME = {
     "Checkpoint": "source",
     "CheckpointError": "errors",
@@ -23,9 +25,8 @@ _HOME = {
     "load_attention": "load",
     "open_checkpoint": "source",
     "tokenize": "tokens",
-    "trace_module": "trace_module",
 }
-__all__ = list(_HOME)
+__all__ = [*_HOME, "trace_module"]  # which is imported at once: its module has the same name
 
 
 def __getattr__(name: str) -> Any:
