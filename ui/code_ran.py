@@ -67,7 +67,7 @@ def functions(page: str) -> Functions:
 
 
 def _form() -> str:
-    return overview.FORMS.get(state.settings()["variant"], "grouped")
+    return overview.FORMS.get(model.present_variant(), "grouped")
 
 
 def _overview() -> Functions:

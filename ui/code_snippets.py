@@ -22,7 +22,8 @@ from ui import (
     stepper,
 )
 from ui.kv_memory import served
-from ui.snippet import Code, call, config, filled, listed, literal
+from ui.snippet import Code, call, config, filled, listed, literal, part
+from ui.source import Loaded
 from ui.text import t
 
 Config = GroupedConfig | LatentConfig
@@ -43,11 +44,33 @@ def _preset() -> str:
     return state.settings()["preset"]
 
 
-def _layer(of: Config, form: str) -> dict[str, Code]:
-    """How a template builds and calls a layer."""
+def _layer(of: Config, form: str = "") -> dict[str, Code]:
+    """How a template builds a layer and calls it."""
     kind = "MultiHeadLatentAttention" if isinstance(of, LatentConfig) else "GroupedQueryAttention"
     call_of = ABSORBED if form == "absorbed" else ""
     return {"config": config(of, _preset()), "layer": Code(kind), "call": Code(call_of)}
+
+
+def _made(of: Config, heads: object, words: str = "") -> dict[str, Code]:
+    """The lines that make a layer with these heads and what enters it: seeded, or a real one.
+
+    `words` is the expression of a text of the page's own; without one it is the example.
+    """
+    origin = model.origin(of)
+    values = _layer(of) | {"heads": heads, "words": Code(words or _example())}
+    kind = "seeded"
+    if isinstance(origin, Loaded):
+        kind, real = "real", {"source": origin.source, "number": origin.layer}
+        revision, file = origin.revision, origin.activations
+        real["revision"] = Code(f", {literal(revision)}" if revision else "")
+        real["file"] = Code(f", activations={literal(file)}" if file else "")
+        values |= real | {"text": origin.text}
+    values["seed"] = state.settings()["seed"]
+    return {name: part(f"{name}_{kind}", values) for name in ("weights", "inputs")}
+
+
+def _example() -> str:
+    return f"words_of({literal(t('attention_maps.example'))})"
 
 
 def _overview() -> Recipe:
@@ -61,11 +84,9 @@ def _worked_example() -> Recipe:
     changed = {name: str(s[f"we_{name}"]) for name in names if s[f"we_{name}"]}
     reads = [f"    {literal(n)}: read({literal(n)}, {literal(x)}),\n" for n, x in changed.items()]
     completed = here.variant.endswith("_completed")
-    makers = ["printed_count"] * (not completed) + ["read"] * bool(changed) + ["steps"]
     return "worked_example_completed" if completed else "worked_example", {
         "variant": here.variant,
         "inputs": Code("{\n" + "".join(reads) + "}" if changed else "{}"),
-        "makers": Code(", ".join(makers)),
         "place": here.place,
         "row": here.chosen[0],
         "column": here.chosen[1],
@@ -74,25 +95,23 @@ def _worked_example() -> Recipe:
 
 def _attention_maps() -> Recipe:
     shown, s = maps.view(), state.settings()
-    generated = s["map_generated"]
-    text = s["map_text"] or t("attention_maps.example")
-    words = f"generated_words({generated})" if generated else f"words_of({literal(text)})"
-    makers = "generated_words, hidden_states" if generated else "hidden_states, words_of"
-    kind = "grouped" if shown.run.form == "grouped" else "latent"
-    template = "attention_maps" if shown.causal else f"attention_maps_unmasked_{kind}"
+    config_of, form = shown.run.config, shown.run.form
+    words = f"words_of({literal(s['map_text'])})" if s["map_text"] else ""
+    if s["map_generated"]:
+        words = f"generated_words({s['map_generated']})"
     plain = shown.temperature == 1
     attention = "trace.attention" if plain else f"(trace.scores / {shown.temperature}).softmax(-1)"
     values = {name: getattr(shown, name) for name in ("head", "query", "key", "temperature")}
-    values["attention"] = Code(attention)
-    values |= {"words": Code(words), "makers": Code(makers), "seed": s["seed"]}
-    return template, values | _layer(shown.run.config, shown.run.form)
+    values |= _made(config_of, [shown.head], words) | {"attention": Code(attention)}
+    kind = "grouped" if form == "grouped" else "latent"
+    template = "attention_maps" if shown.causal else f"attention_maps_unmasked_{kind}"
+    return template, values | _layer(config_of, form)
 
 
 def _rope() -> Recipe:
     one, s = rope.head(), state.settings()
     topic = s["rope_topic"]
-    values = {"config": config(one.config, _preset()), "seed": s["seed"], "head": one.head}
-    values["text"] = t("attention_maps.example")
+    values = _made(one.config, [one.head])
     if topic == "turning":
         shown = {"query": s["rope_query"], "key": s["rope_key"], "positions": rope.POSITIONS}
         return "rope_turning", values | shown
@@ -100,7 +119,7 @@ def _rope() -> Recipe:
         return "rope_merged", values | {"distance": s["rope_distance"]}
     if topic == "yarn":
         length = getattr(one.rope.scaling, "original_max_position", 0) + 1
-        return "rope_yarn", {"config": values["config"], "length": length}
+        return "rope_yarn", {"config": config(one.config, _preset()), "length": length}
     choice = s[f"rope_{topic}"]
     shown = rope.reading(one, topic, choice)
     if topic == "scale" and not (shown.kept == shown.mask).all():
@@ -111,10 +130,7 @@ def _rope() -> Recipe:
 
 def _absorption() -> Recipe:
     view = absorption.view()
-    return "absorption", {
-        "config": config(view.config, _preset()),
-        "seed": state.settings()["seed"],
-        "head": view.head,
+    return "absorption", _made(view.config, [view.head]) | {
         "side": view.side,
         "queries": view.queries,
         "keys": view.context + view.queries,
@@ -130,15 +146,8 @@ def _compression() -> Recipe:
             f"W_K, W_V = with_spectrum(layer.W_K, layer.W_V, {decay!r})\n"
             "layer.W_K.copy_(W_K), layer.W_V.copy_(W_V)"
         )
-    return "compression", {
-        "config": config(view.source.config, _preset()),
-        "seed": view.source.seed,
-        "heads": len(view.source.heads),
-        "rank": view.rank,
-        "text": t("attention_maps.example"),
-        "spectrum": Code(spectrum),
-        "makers": Code("joint, loss" + (", with_spectrum" if decay is not None else "")),
-    }
+    made = _made(view.source.config, Code(f"range({len(view.source.heads)})"))
+    return "compression", made | {"rank": view.rank, "spectrum": Code(spectrum)}
 
 
 def _kv_cache() -> Recipe:

@@ -16,21 +16,50 @@ from mla_engine import PRESETS
 
 FOLDER = Path(__file__).parent / "snippets"
 WIDTH = 88
-EXPORTED = {*mla_engine.__all__, "conventions", "costs", "relative"}
+STANDARD = {"collections": {"Counter"}, "dataclasses": {"replace"}}
+ENGINE = {  # where what a snippet may use is to be imported from
+    "mla_engine": {*mla_engine.__all__, "checkpoints", "conventions", "costs", "relative"},
+    "mla_engine.agreement": {"relative_error"},
+    "mla_engine.bracketing": {"bracketings"},
+    "mla_engine.claims": {"CLAIMS", "check"},
+    "mla_engine.compression": {"joint", "loss", "with_spectrum"},
+    "mla_engine.costs": {"GPUS", "Serving"},
+    "mla_engine.quiz": {"order", "question"},
+    "mla_engine.rope": {"inverse_frequencies"},
+    "mla_engine.words": {"generated_words", "hidden_states", "words_of"},
+    "mla_engine.worked_example": {"printed_count", "read", "steps"},
+}
 
 
 class Code(str):
     """An expression or statement of our own, which stands in a snippet as it is."""
 
 
-def filled(template: str, values: Mapping[str, object]) -> str:
-    """The snippet of this name; `$engine` becomes the names that it needs of mla_engine."""
+def part(template: str, values: Mapping[str, object]) -> Code:
+    """A template of this name, filled."""
     text = Template((FOLDER / f"{template}.py.txt").read_text("utf-8"))
-    written = {name: literal(value) for name, value in values.items()}
-    body = ast.parse(text.substitute(written, engine="*"))
-    used = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)} & EXPORTED
-    names = sorted(used, key=lambda name: (not name.isupper(), name.islower(), name))
-    return text.substitute(written, engine=_imported(names))
+    return Code(text.substitute({n: literal(v) for n, v in values.items()}).rstrip())
+
+
+def filled(template: str, values: Mapping[str, object]) -> str:
+    """The whole snippet: a template, below the imports that it needs."""
+    body = part(template, values)
+    nodes = [node for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)]
+    used = {node.id for node in nodes} - {n.id for n in nodes if isinstance(n.ctx, ast.Store)}
+    torch = "import torch\n" if "torch" in used else ""
+    blocks = (_imports(STANDARD, used), torch, _imports(ENGINE, used), f"{body}\n")
+    return "\n".join(filter(None, blocks))
+
+
+def _imports(homes: Mapping[str, set[str]], used: set[str]) -> str:
+    lines = []
+    for home in homes:
+        names = sorted(used & homes[home], key=lambda n: (not n.isupper(), n.islower(), n))
+        line = ", ".join(names)
+        if len(line) > WIDTH - len(home):
+            line = _wrapped("", names, 0)
+        lines += [f"from {home} import {line}\n"] * bool(names)
+    return "".join(lines)
 
 
 def literal(value: object) -> str:
@@ -76,11 +105,6 @@ def _argument(value: object) -> str:
         if value == preset.config.rope and value.scaling:  # rather than its long tables
             return f"PRESETS[{literal(key)}].config.rope"
     return f"{type(value).__name__}({', '.join(_given(value))})"
-
-
-def _imported(names: list[str]) -> str:
-    line = ", ".join(names)
-    return line if len(line) < WIDTH - len("from mla_engine import ") else _wrapped("", names, 0)
 
 
 def _wrapped(name: str, parts: list[str], width: int = WIDTH) -> Code:

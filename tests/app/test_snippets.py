@@ -1,0 +1,228 @@
+"""Snippets for a notebook: every one makes the numbers of its page, with mla_engine alone."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mla_engine import PRESETS, costs
+from mla_engine.checkpoints import build_demo
+from mla_engine.words import words_of
+from ui import snippet
+from ui.sizes import SMALL_SIZES, sizes_of
+
+ROOT = Path(__file__).parents[2]
+MOST_LINES = 25
+ALLOWED = {"mla_engine", "torch", "collections", "dataclasses"}
+# reads a snippet a line as JSON, runs it in an empty namespace and answers with what it printed
+NOTEBOOK = """
+import contextlib, importlib.util, io, json, sys, traceback
+assert not any(map(importlib.util.find_spec, ("ui", "app", "pages", "tests")))
+for line in sys.stdin:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(json.loads(line), {"__name__": "__main__"})
+        except Exception:
+            traceback.print_exc(file=printed)
+    assert "streamlit" not in sys.modules
+    print(json.dumps(printed.getvalue()), flush=True)
+"""
+V3 = {"preset": "deepseek-v3"} | {name: str(size) for name, size in sizes_of("deepseek-v3").items()}
+SMALL = {"preset": "small"} | {name: str(size) for name, size in SMALL_SIZES.items()}
+HOSTILE = 'it\'s "{x}" $config \'\'\' """ \\n\n# 猫 {0}\t\\'
+STATES = [
+    ("overview", {}),
+    ("overview", V3 | {"variant": "mla_absorbed", "lang": "zh"}),
+    ("overview", {"variant": "mha", "n_heads": "8"}),
+    ("overview", {"preset": "minicpm3-4b", "d_model": "1024"}),
+    ("worked_example", {}),
+    ("worked_example", {"we_variant": "mha", "we_h": "1 1/2 -3 4", "lang": "zh"}),
+    ("worked_example", {"we_completed": "1", "we_step": "12", "we_row": "2"}),
+    ("attention_maps", {}),
+    ("attention_maps", {"map_text": HOSTILE, "map_query": "3", "map_key": "2"}),
+    ("attention_maps", {"lang": "zh", "map_head": "5", "map_temperature": "0.5", "seed": "7"}),
+    ("attention_maps", V3 | {"variant": "mla_absorbed", "map_head": "77", "map_causal": "0"}),
+    ("attention_maps", {"preset": "gemma-2-9b", "variant": "gqa", "map_causal": "0"}),
+    ("attention_maps", SMALL | {"variant": "mqa", "map_generated": "64", "map_query": "40"}),
+    ("rope", {"rope_head": "3", "rope_query": "2", "rope_key": "11", "lang": "zh"}),
+    ("rope", V3 | {"rope_topic": "merged", "rope_distance": "9"}),
+    ("rope", {"rope_topic": "pairing", "rope_pairing": "keys", "rope_start": "900"}),
+    ("rope", SMALL | {"rope_topic": "pairing", "rope_pairing": "regrouped", "lang": "zh"}),
+    ("rope", V3 | {"rope_topic": "scale", "rope_scale": "no_mscale"}),
+    ("rope", SMALL | {"rope_topic": "scale", "rope_scale": "no_mscale"}),
+    ("rope", {"rope_topic": "yarn", "lang": "zh"}),
+    ("rope", SMALL | {"rope_topic": "yarn"}),
+    ("absorption", {}),
+    ("absorption", SMALL | {"ab_side": "output", "ab_queries": "128", "lang": "zh"}),
+    ("compression", SMALL | {"cmp_rank": "20", "lang": "zh"}),
+    ("compression", SMALL | {"cmp_weights": "spectrum", "cmp_decay": "1.5", "cmp_rank": "9"}),
+    ("kv_cache", {}),
+    ("kv_cache", {"kv_left": "llama-3-8b", "kv_unit": "GB", "kv_layers": "3", "lang": "zh"}),
+    ("kv_cache", {"kv_view": "memory"}),
+    ("kv_cache", {"kv_view": "memory", "kv_gpu": "t4", "kv_weights": "bf16", "lang": "zh"}),
+    ("kv_cache", {"kv_view": "layouts", "kv_left": "llama-3-8b"}),
+    ("kv_cache", {"kv_view": "parallel", "kv_left": "llama-3-8b", "kv_ranks": "16"}),
+    ("kv_cache", {"kv_view": "formula", "kv_left": "llama-3.1-405b", "lang": "zh"}),
+    ("decode", {"dec_step": "9"}),
+    ("decode", SMALL | {"dec_prompt": "64", "lang": "zh"}),
+    ("compute", {"cost_gpu": "mi300x", "cost_scope": "layer"}),
+    ("compute", V3 | {"cost_phase": "prefill", "lang": "zh"}),
+    ("compute", {"cost_gpu": "this"}),
+    ("compare", {}),
+    ("compare", {"vs_left": "deepseek-v3", "vs_right": "llama-3-8b", "lang": "zh"}),
+    ("claims", {}),
+    ("claims", {"claims_text": "C9", "lang": "zh"}),
+    ("quiz", {"quiz_seed": "5", "quiz_count": "3", "quiz_number": "2", "quiz_answers": "1-0"}),
+    ("notation", {"variant": "gqa", "preset": "llama-3-8b"}),
+    ("notation", V3 | {"lang": "zh"}),
+]
+SCALES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+SCALES |= {f"{prefix}B": 1000 ** (n + 1) for n, prefix in enumerate("kMGTP")}
+SCALES |= {f"{prefix}iB": 1024 ** (n + 1) for n, prefix in enumerate("KMGTP")}
+NUMBER = re.compile(
+    r"(?<![A-Za-z0-9_.,-])(-?\d[\d,]*(?:\.(\d+))?)(?:e([+-]\d+))?"
+    r"[ \xa0]?([KMGTP]iB|[kMGTP]B|[mµn]s|[kMGT](?![A-Za-z])|)"
+)
+Opened = Callable[..., AppTest]
+
+
+def named(parameter: object) -> str:
+    """What stands in a test's name: its page."""
+    return parameter if isinstance(parameter, str) else ""
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Runs code where of this project there is nothing but mla_engine."""
+    place = tmp_path_factory.mktemp("notebook")
+    (place / "mla_engine").symlink_to(ROOT / "mla_engine")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", NOTEBOOK], cwd=place, **pipes) as kernel:
+
+        def run(code: str) -> str:
+            kernel.stdin.write(json.dumps(code) + "\n")
+            kernel.stdin.flush()
+            return json.loads(kernel.stdout.readline())
+
+        yield run
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A checkpoint on the server."""
+    folder = tmp_path_factory.mktemp("models") / "it's a demo"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLA_MODEL_FOLDERS", str(folder.parent))
+        yield str(build_demo(folder))
+
+
+def page_of(opened: Opened, page: str, **parameters: str) -> AppTest:
+    return opened("app.py" if page == "overview" else f"pages/{page}.py", **parameters)
+
+
+def shown_numbers(text: str) -> list[tuple[float, float]]:
+    """The numbers that a reader sees, each with half a unit of its last digit."""
+    text = re.sub(r"“[^”]*”", "", text).replace("−", "-")
+    for name in [preset.name for preset in PRESETS.values()] + [
+        g.name for g in costs.GPUS.values()
+    ]:
+        text = text.replace(name, "")
+    numbers = []
+    for digits, decimals, power, unit in NUMBER.findall(text):
+        scale = SCALES.get(unit, 1) * 10 ** int(power or 0)
+        value = float(digits.replace(",", "")) * scale
+        numbers.append((value, 0.5 * 10 ** -len(decimals) * scale + 1e-6 * abs(value)))
+    return numbers
+
+
+def printed_numbers(line: str) -> list[float]:
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", line)]
+
+
+def assert_shown(text: str, printed: list[float]) -> None:
+    """Every number of the text is one of those printed, each for one."""
+    shown, left = shown_numbers(text), list(printed)
+    assert shown, text
+    for value, half_a_digit in shown:
+        near = min(left, key=lambda number: abs(number - value))
+        assert abs(near - value) <= half_a_digit, f"{value} of {text!r} is not in {printed}"
+        left.remove(near)
+
+
+@pytest.mark.parametrize(("page", "link"), STATES, ids=named)
+def test_every_snippet_makes_the_numbers_of_its_page(opened, notebook, page, link):
+    at = page_of(opened, page, code="snippet", **link)
+    code = at.code[0].value
+    assert len(code.splitlines()) <= MOST_LINES
+    imports = [n for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    modules = {getattr(n, "module", None) or n.names[0].name for n in imports}
+    assert {module.split(".")[0] for module in modules} <= ALLOWED
+    printed = notebook(code)
+    assert "Traceback" not in printed, printed
+    assert_shown(at.title[0].value, printed_numbers(printed.splitlines()[-1]))
+
+
+REAL_STATES = [
+    ("attention_maps", {"layer": "1", "map_head": "2", "map_query": "5", "map_key": "0"}),
+    ("attention_maps", {"variant": "mla_absorbed", "map_causal": "0", "text": 'it\'s a "cat"'}),
+    ("rope", {"rope_topic": "turning", "rope_head": "1", "lang": "zh"}),
+    ("rope", {"rope_topic": "merged"}),
+    ("rope", {"rope_topic": "scale", "rope_scale": "no_mscale"}),
+    ("absorption", {"layer": "1"}),
+]
+
+
+@pytest.mark.parametrize(("page", "link"), REAL_STATES, ids=named)
+def test_a_real_layers_snippet_reads_its_checkpoint(opened, notebook, demo, page, link):
+    at = page_of(opened, page, code="snippet", source=demo, **link)
+    code = at.code[0].value
+    assert len(code.splitlines()) <= MOST_LINES
+    assert "load_attention" in code
+    assert "seed=" not in code
+    assert_shown(at.title[0].value, printed_numbers(notebook(code).splitlines()[-1]))
+
+
+def test_the_snippet_makes_the_key_figures_of_the_overview(opened, notebook):
+    at = page_of(opened, "overview", code="snippet", n_heads="12", d_latent_kv="384")
+    parameters, last = notebook(at.code[0].value).splitlines()[-2:]
+    known = [float(parameters.split()[0]), float(parameters.split()[2]), *printed_numbers(last)]
+    assert_shown(" ".join(metric.value for metric in at.metric), known)
+
+
+def test_a_readers_text_stays_a_text(opened, notebook):
+    at = page_of(opened, "attention_maps", code="snippet", map_text=HOSTILE)
+    words = notebook(f"{at.code[0].value}\nprint(ascii(words))").splitlines()[-1]
+    assert ast.literal_eval(words) == words_of(HOSTILE)
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "", "'", '"', "'\"", "\\", "a\x00b\u2028c", "${h}$$"])
+def test_values_enter_as_what_they_are(text):
+    assert ast.literal_eval(snippet.literal(text)) == text
+    code = snippet.filled("quiz", {"seed": text, "number": 1, "count": 2, "predicted": "--"})
+    assigned = ast.parse(code).body[1].value
+    assert ast.literal_eval(assigned) == (text, 1, "--")
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_a_configuration_is_written_as_it_is(key):
+    engine = __import__("mla_engine")
+    config = PRESETS[key].config
+    assert eval(snippet.config(config, key), vars(engine)) == config
+    assert snippet.config(config, key) == f'PRESETS["{key}"].config'
+    other = snippet.config(type(config)(**vars(config) | {"d_model": config.d_model + 2}))
+    assert eval(other, vars(engine)).d_model == config.d_model + 2
+    assert eval(other, vars(engine)).scale == config.scale
+    assert max(map(len, other.splitlines())) <= 100
+
+
+def test_a_notebook_holds_the_code():
+    cells = json.loads(snippet.notebook("import torch\nprint('猫')"))["cells"]
+    assert [cell["cell_type"] for cell in cells] == ["code"]
+    assert "".join(cells[0]["source"]) == "import torch\nprint('猫')"
