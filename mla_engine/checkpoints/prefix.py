@@ -178,9 +178,6 @@ class Prefix:
         if "depth_root" in row:
             factor = (self.n_blocks / n_layers) ** 0.5
             setattr(config, row["depth_root"], getattr(config, row["depth_root"]) * factor)
-        for key in ("layer_types", "mlp_layer_types"):
-            if isinstance(getattr(config, key, None), list):
-                setattr(config, key, getattr(config, key)[: self.n_blocks])
         setattr(config, row["layers"], self.n_blocks)
         config.vocab_size, config.pad_token_id = 1, None
         if "position_embedding" in row:

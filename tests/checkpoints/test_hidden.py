@@ -57,6 +57,7 @@ def test_gives_several_layers_by_one_run(name, root):
 
 
 SPARSE = {"num_hidden_layers": 4, "n_routed_experts": 4, "num_experts_per_tok": 2}
+SPARSE |= {"pad_token_id": 11}
 KINDS = ["dense", "sparse", "sparse", "sparse"]
 
 
