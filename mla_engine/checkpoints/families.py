@@ -107,13 +107,13 @@ def attention_config(config: Mapping[str, Any], layer: int) -> LatentConfig | Gr
     family, config = family_of(config)
     _check_only(family, config)
     values = {name: value_of(config, sources) for name, sources in family.row["fields"].items()}
-    values |= _window(family, config, layer)
     try:
+        values |= _window(family, config, layer)
         values |= _rotation(family, config, values)
         return CONFIG_TYPES[family.row["kind"]](**values)
     except CheckpointError:
         raise
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:  # an entry of an odd kind
         raise CheckpointError(f"config.json of a {family.model_type} model: {error}") from error
 
 
