@@ -5,7 +5,7 @@
 // component, which is mounted anew on each page.
 const steps = { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 };
 const BETWEEN_PAGES = 5000; // milliseconds for which presses wait for the next page to listen
-const SETTLING = 120; // milliseconds in which the widgets take up the values of a run
+const SETTLING = 300; // milliseconds in which the widgets take up the values of a run
 const LONG = 3000; // milliseconds after which a run may be interrupted
 const LOST = 15000; // and after which a message that was not taken will never be
 
@@ -71,7 +71,7 @@ export default function ({ data, setTriggerValue, setStateValue }) {
   if (clicker.session !== data.session) {
     Object.assign(clicker, { session: data.session, total: data.seen, sent: data.seen });
   }
-  clicker.taken = data.seen;
+  if (clicker.taken !== data.seen) Object.assign(clicker, { taken: data.seen, ranAt: Date.now() });
   if (data.keys) clicker.send = send;
   if (data.keys) flush(clicker);
   return () => {
