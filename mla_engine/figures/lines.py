@@ -116,8 +116,12 @@ def _axes(
 ) -> None:
     kind = "log" if log else "linear"
     # Powers of ten alone: a decade's other ticks would print 2 and 5 without their decade.
-    axis = {"type": kind, "fixedrange": True, "dtick": 1 if log else None, "tickformat": ",~g"}
-    fig.update_xaxes(title_text=words["context"], **axis, exponentformat="none")
+    axis = {"type": kind, "fixedrange": True, "dtick": 1 if log else None, "tickformat": ",.9~g"}
+    fig.update_xaxes(title_text=words["context"], **axis)
+    if log:  # in full a million would run into its neighbour on a phone
+        tens = [10**power for power in range(10)]
+        texts = [f"{n:,}" if n < 10**6 else f"{n // 10**6:,}M" for n in tens]
+        fig.update_xaxes(tickvals=tens, ticktext=texts, tickangle=0)
     fig.update_yaxes(title_text=f"{words['cache']}, {unit}", **axis)
     if limits is not None:
         ends = np.asarray(limits, dtype=np.float64) / UNITS[unit]

@@ -131,13 +131,24 @@ def test_an_open_expander(opened: Callable[[str], Page], path: str) -> None:
         "overview?preset=minicpm3-4b&d_rope=64",
         "overview?preset=deepseek-v3&lecture=1",
         "attention_maps?stop=5",
+        "compare?code=source",
+        "kv_cache?code=snippet",
         "quiz?quiz_answers=0",
         "quiz?quiz_answers=1",
     ],
-    ids=["warned", "refused", "lecture", "tour", "answered", "answered otherwise"],
+    ids=["warned", "refused", "lecture", "tour", "source", "snippet", "answered", "otherwise"],
 )
 def test_a_state(opened: Callable[[str], Page], path: str) -> None:
     assert looked_at(opened(path)) == {}
+
+
+def test_the_dialog_with_the_link_for_the_audience(opened: Callable[[str], Page]) -> None:
+    page = opened("notation?notation_of=cached")
+    page.locator(".st-key-share").get_by_role("button").click()
+    page.get_by_role("dialog").wait_for()
+    settle(page)
+    page.wait_for_timeout(300)  # it fades in
+    assert looked_at(page) == {}
 
 
 def test_what_cannot_be_read_is_found(reader: Page) -> None:

@@ -47,6 +47,13 @@ def test_axes_and_shared_limits(log, kind, top):
     assert fig.layout.yaxis.range[1] == pytest.approx(top)
 
 
+def test_a_million_tokens_are_short_on_a_logarithmic_axis():
+    axis = cache_growth(CONTEXTS, CURVES).layout.xaxis
+    texts = dict(zip(axis.tickvals, axis.ticktext, strict=True))
+    assert [texts[10**power] for power in (3, 5, 6, 9)] == ["1,000", "100,000", "1M", "1,000M"]
+    assert cache_growth(CONTEXTS, CURVES, log=False).layout.xaxis.tickvals is None
+
+
 def test_an_unknown_unit_is_refused():
     with pytest.raises(ValueError, match=r"unit \('GiBi'\) must be one of B, KiB"):
         cache_growth(CONTEXTS, CURVES, unit="GiBi")
