@@ -14,6 +14,8 @@ from mla_engine.checkpoints.families import attention_config, family_of
 from mla_engine.layer import AttentionLayer
 from mla_engine.trace import GroupedTrace, LatentTrace
 
+TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids")  # of a tokenizer's answer
+
 
 def trace_module(
     model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]
@@ -80,7 +82,8 @@ def _entering(
     model: nn.Module, module: nn.Module, inputs: Tensor | Mapping[str, Tensor]
 ) -> tuple[Tensor, Tensor | None]:
     """What enters the attention: hidden states [b,t,d] and positions [t] or [b,t]."""
-    given = {"input_ids": inputs} if isinstance(inputs, Tensor) else dict(inputs)
+    given = {"input_ids": inputs} if isinstance(inputs, Tensor) else inputs
+    given = {name: given[name] for name in TAKEN if name in given}
     padding = given.get("attention_mask")
     if padding is not None and not bool(padding.all()):
         raise CheckpointError("the inputs are padded: give sequences of one length")

@@ -1,14 +1,23 @@
 """The trace of a live model: attention and output are the model's own."""
 
+import re
 from copy import deepcopy
+from pathlib import Path
 
 import pytest
 import torch
+from transformers import BatchEncoding
 
-from mla_engine.checkpoints import CheckpointError, trace_module
+from mla_engine.checkpoints import (
+    CheckpointError,
+    build_demo,
+    load_attention,
+    trace_module,
+)
 from tests.checkpoints.models import MODELS, built
 from tests.engine.samples import hidden, relative
 
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 IDS = torch.tensor([[5, 9, 9, 31, 2, 7, 63, 1], [8, 3, 3, 40, 11, 6, 0, 2]])
 
 
@@ -42,6 +51,9 @@ def test_equals_the_model(name):
 def test_takes_numbers_of_tokens_positions_and_hidden_states():
     model = built("deepseek_v3")
     trace = trace_module(model, 1, IDS)
+    answer = {"attention_mask": torch.ones_like(IDS), "token_type_ids": torch.zeros_like(IDS)}
+    again = trace_module(model, 1, BatchEncoding({"input_ids": IDS} | answer))
+    assert torch.equal(again.u, trace.u)
     again = trace_module(model, 1, trace.h)
     assert torch.equal(again.u, trace.u)
     positions = torch.arange(20, 28)[None]
@@ -53,6 +65,19 @@ def test_takes_numbers_of_tokens_positions_and_hidden_states():
     kept = own("deepseek_v3", 1, input_ids=IDS, position_ids=rows)
     mixed = trace_module(model, 1, {"input_ids": IDS, "position_ids": rows})
     assert relative(mixed.u, kept["u"]) < 1e-5
+
+
+def test_the_way_in_the_readme_runs(tmp_path, monkeypatch):
+    """Its model is loaded by the recipe above it; the file gives the same layer."""
+    codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (recipe,) = (code for code in codes if "save_file" in code)
+    (way,) = (code for code in codes if "trace_module" in code)
+    demo, names = build_demo(tmp_path / "demo"), {}
+    monkeypatch.chdir(tmp_path)
+    exec(recipe.replace("models/demo", str(demo)).replace('"auto"', '"float32"'), names)
+    exec(way, names)
+    wanted = load_attention(demo, names["layer"])(names["inputs"]["h"])
+    assert relative(names["trace"].u, wanted.u) < 1e-6
 
 
 def test_runs_the_model_no_further_and_leaves_no_hook(monkeypatch):
@@ -73,6 +98,10 @@ def test_refuses_what_it_cannot_trace():
     model = built("llama")
     with pytest.raises(CheckpointError, match=r"layer \(2\) must be a number from 0 to 1"):
         trace_module(model, 2, IDS)
+    with pytest.raises(
+        ValueError, match=r"inputs \(\[5, 9\]\) must be a tensor or what a tokenizer"
+    ):
+        trace_module(model, 0, [5, 9])
     padded = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS).triu()}
     with pytest.raises(CheckpointError, match="padded"):
         trace_module(model, 0, padded)
