@@ -40,7 +40,7 @@ def test_reads_config_tokenizer_and_tensors_at_a_commit(hub, sharded_tensors):
 def test_refuses_what_is_not_there_or_not_granted(hub):
     refused("who/missing", "no such repository", source="who/missing")
     refused("who/model", "v9", "no such revision", revision="v9")
-    refused("who/gated", "HF_TOKEN", source="who/gated")
+    refused("who/gated", "access has to be granted", "HF_TOKEN", source="who/gated")
     refused("no folder 'a/b/c'", "owner/name", source="a/b/c")
     refused("no folder 'gpt2'", "owner/name", source="gpt2")
     refused("'../../x'", "no branch, tag or commit", revision="../../x")
@@ -164,3 +164,10 @@ def test_names_a_shard_that_the_index_invents(hub, model_folder):
     (model_folder / SHARDS[0]).unlink()
     with pytest.raises(CheckpointError, match=f"{SHARDS[0]}: it is missing in who/model"):
         open_checkpoint("who/model").read(["layers.0.W"])
+
+
+def test_an_absurdly_large_config_is_not_fetched(hub, model_folder):
+    hub.folder = model_folder
+    (model_folder / "config.json").write_bytes(b"{}" + b" " * 10_000_000)
+    refused("config.json (10,000,002 bytes) is larger than 10,000,000")
+    assert not any(path.endswith("config.json") for _, path, _ in hub.asked)
