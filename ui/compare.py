@@ -37,7 +37,12 @@ class Side:
     @property
     def name(self) -> str:
         """Letter, model and variant."""
-        return f"{self.letter}: {self.model}, {t(f'common.{self.variant}')}"
+        return t(
+            "compare.name",
+            letter=self.letter,
+            model=self.model,
+            variant=t(f"common.{self.variant}"),
+        )
 
     @property
     def overview(self) -> Overview:

@@ -11,7 +11,8 @@ from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_
 HEIGHT = 520
 LEGEND_HEIGHT = 96
 TERA = 1e12
-INTENSITIES = (0.1, 1e4)  # FLOP per byte, the ends of the x axis
+INTENSITIES = (0.1, 1e4)  # FLOP per byte, the ends of the x axis unless a call is beyond them
+MOST_TICKS = 6  # that a phone has room for
 ROOF = "#7F858D"
 # Colour is never the only sign: each call has a symbol of its own.
 STYLES = (
@@ -46,7 +47,7 @@ def roofline(
         height: pixels.
     """
     peak, bandwidth = rates
-    low, high = INTENSITIES
+    low, high = _ends(calls)
     corner = min(max(peak / bandwidth, low), high)
     roof = np.array([low, corner, high])
     traces = [
@@ -78,8 +79,15 @@ def roofline(
         xshift=6,
         font={"size": FONT_SIZE},
     )
-    _axes(fig, peak, bandwidth, titles)
+    _axes(fig, peak, bandwidth, (low, high), titles)
     return fig
+
+
+def _ends(calls: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+    """The ends of the x axis: fixed, but by whole decades further where a call would be lost."""
+    low, high = INTENSITIES
+    most = max((intensity for intensity, _ in calls.values()), default=low)
+    return low, max(high, 10.0 ** np.ceil(np.log10(1.5 * most)))
 
 
 def _mark(
@@ -104,12 +112,20 @@ def _mark(
     )
 
 
-def _axes(fig: go.Figure, peak: float, bandwidth: float, titles: tuple[str, str]) -> None:
-    axis = {"type": "log", "fixedrange": True, "dtick": 1, "tickformat": ",~g"}
+def _axes(
+    fig: go.Figure,
+    peak: float,
+    bandwidth: float,
+    ends: tuple[float, float],
+    titles: tuple[str, str],
+) -> None:
+    axis = {"type": "log", "fixedrange": True, "dtick": 1, "tickformat": ",.9~g"}
     axis["exponentformat"] = "none"
-    low, high = np.log10(INTENSITIES)
+    low, high = np.log10(ends)
     bottom, top = np.log10(bandwidth * INTENSITIES[0] / TERA / 10), np.log10(peak / TERA * 2)
     fig.update_xaxes(title_text=titles[0], range=[low, high], **axis)
+    if high - low >= MOST_TICKS:
+        fig.update_xaxes(dtick=2)
     fig.update_yaxes(title_text=titles[1], range=[bottom, top], **axis)
     fig.update_layout(hovermode="closest")
     legend_above(fig, height=LEGEND_HEIGHT, entry_width=200)

@@ -38,6 +38,16 @@ def test_a_ridge_off_the_chart_stays_at_its_edge():
     assert list(fig.data[0].y) == pytest.approx([1e-3] * 3)
 
 
+def test_a_call_beyond_the_axis_lengthens_it_by_decades():
+    axes = [
+        roofline(RATES, {"MLA": (intensity, 1e15)}).layout.xaxis
+        for intensity in (9.0, 5e3, 14_097.0, 124_690.0)
+    ]
+    assert [axis.range for axis in axes] == [pytest.approx((-1, top)) for top in (4, 4, 5, 6)]
+    assert [axis.dtick for axis in axes] == [1, 1, 2, 2]
+    assert list(roofline(RATES, {"MLA": (2e5, 1e15)}).data[0].x) == [0.1, 200, 1e6]
+
+
 def test_a_crossing_is_ringed_and_the_readers_place_marked():
     lines = {"a": np.array([1, 2, 4]), "b": np.array([3, 3, 3])}
     fig = crossing([1, 2, 4], lines, titles=("n", "FLOP"), cross=(3, 7.0), label="3", here=2)
