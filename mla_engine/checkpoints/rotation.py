@@ -87,7 +87,12 @@ def _add(entries: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 def rope_config(
-    config: Mapping[str, Any], *, theta: float, interleaved: bool, latent: bool, widths: tuple[int, int]
+    config: Mapping[str, Any],
+    *,
+    theta: float,
+    interleaved: bool,
+    latent: bool,
+    widths: tuple[int, int],
 ) -> RopeConfig:
     """The rotation of one attention.
 
