@@ -45,6 +45,11 @@ class LogitShares:
         return self.variance_position / self.variance
 
     @property
+    def balance(self) -> Tensor:
+        """var(R) / (var(C) + var(R)) in [0, 1] [h]: above 1/2 a head looks at places first."""
+        return self.variance_position / (self.variance_content + self.variance_position)
+
+    @property
     def shared(self) -> Tensor:
         """2 cov(C, R) / var(C + R) [h]: above 0 where the two parts agree."""
         return 2 * self.covariance / self.variance

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from mla_engine import (
+    GroupedConfig,
     GroupedQueryAttention,
     KVCache,
     LatentCache,
@@ -27,11 +28,14 @@ from mla_engine import quiz as questions
 from mla_engine.absorption import AbsorbedMatrices
 from mla_engine.agreement import agreement_of
 from mla_engine.bracketing import Bracketing, bracketings
+from mla_engine.checkpoints import describe, hidden_states, load_attention
 from mla_engine.costs import Device, Formula, Serving, calls
+from mla_engine.logit_shares import logit_shares
+from mla_engine.spectra import spectra
 from mla_engine.symbols import Symbol
 from mla_engine.worked_example.variants import BUILDERS
 from ui import claims as claims_page
-from ui import claims_list, compare, compute_page, kv, model, overview, state, stepper
+from ui import claims_list, compare, compute_page, kv, model, overview, source, state, stepper
 from ui import rope as rope_page
 
 Functions = tuple[Callable, ...]
@@ -180,6 +184,13 @@ def _compute() -> Functions:
     return (call, calls._cost, *bounds, costs.expanding_wins, costs.attention_turns)
 
 
+def _real_models() -> Functions:
+    shown = (load_attention, hidden_states)
+    if not source.chosen():
+        return (describe,)
+    return (*shown, *(() if isinstance(model.config(), GroupedConfig) else (logit_shares, spectra)))
+
+
 def _compare() -> Functions:
     sides = [compare.side(letter) for letter in compare.SIDES]
     view = state.settings()["vs_view"]
@@ -217,6 +228,7 @@ OF_PAGE: Mapping[str, Callable[[], Functions]] = {
     "decode": _decode,
     "compute": _compute,
     "compare": _compare,
+    "real_models": _real_models,
     "claims": _claims,
     "quiz": _quiz,
     "notation": _notation,

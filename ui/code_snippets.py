@@ -18,6 +18,7 @@ from ui import (
     model,
     overview,
     rope,
+    source,
     state,
     stepper,
 )
@@ -208,6 +209,14 @@ def _compare() -> Recipe:
     }
 
 
+def _real_models() -> Recipe:
+    if not source.chosen():
+        raise ValueError(t("source.what"))
+    of = model.config()
+    template = "real_models_grouped" if isinstance(of, GroupedConfig) else "real_models"
+    return template, _made(of, None)
+
+
 def _cost_form(side: compare.Side) -> str | None:
     return None if side.form == "grouped" else side.form
 
@@ -244,6 +253,7 @@ OF_PAGE: Mapping[str, Callable[[], Recipe]] = {
     "decode": _decode,
     "compute": _compute,
     "compare": _compare,
+    "real_models": _real_models,
     "claims": _claims,
     "quiz": _quiz,
     "notation": _notation,

@@ -87,8 +87,7 @@ def layer_controls() -> None:
     )
     head, seed = st.columns(2)
     with head:
-        label = t("attention_maps.head_of", last=count(n_heads - 1))
-        state.control(st.number_input, label, "map_head", 0, n_heads - 1)
+        head_control()
     with seed:
         state.control(st.number_input, t("attention_maps.seed"), "seed", 0, 9999)
     state.control(
@@ -106,6 +105,13 @@ def layer_controls() -> None:
         sorted({n for n in RUN_LADDER if n <= n_heads} | {s["map_run"]}),
         format_func=lambda n: count(n) if n else t("attention_maps.automatic"),
     )
+
+
+def head_control() -> None:
+    """The head by its number; a click on a tile chooses as well."""
+    last = model.sizes()["n_heads"] - 1
+    label = t("attention_maps.head_of", last=count(last))
+    state.control(st.number_input, label, "map_head", 0, last)
 
 
 def cell_controls(tokens: Sequence[str]) -> None:

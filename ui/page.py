@@ -25,6 +25,7 @@ PAGES = {  # in lecture order
     "decode": "pages/decode.py",
     "compute": "pages/compute.py",
     "compare": "pages/compare.py",
+    "real_models": "pages/real_models.py",
     "claims": "pages/claims.py",
     "quiz": "pages/quiz.py",
     "notation": "pages/notation.py",

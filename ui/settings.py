@@ -241,6 +241,10 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
         "vs_map": Setting("attention", one_of("attention", "scores")),
         "vs_head": Setting(0, whole(0, 127)),
     },
+    "real_models": {
+        "real_matrix": Setting("W_QK", one_of("W_QK", "W_UK", "W_UV")),
+        "real_layers": Setting(False, flag),  # whether all layers are compared
+    },
     "rope": {
         "rope_topic": Setting("turning", one_of("turning", "merged", "pairing", "scale", "yarn")),
         "rope_query": Setting(9, whole(0, 15)),

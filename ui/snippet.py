@@ -24,6 +24,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.claims": {"CLAIMS", "check"},
     "mla_engine.compression": {"joint", "loss", "with_spectrum"},
     "mla_engine.costs": {"GPUS", "Serving"},
+    "mla_engine.logit_shares": {"logit_shares"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.words": {"generated_words", "hidden_states", "words_of"},

@@ -5,6 +5,7 @@ The server reads folders below MLA_MODEL_FOLDERS alone (by default models/ besid
 everybody who has a link chooses what it reads.
 """
 
+import hashlib
 import os
 import re
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from ui.text import count, safe, size, t
 APP = Path(__file__).parent.parent
 ANY, LATENT = "any", "latent"  # what a page can use
 MOST_TOKENS = 512  # of a text, so that its maps can be drawn
+MOST_UPLOADS, MOST_UPLOAD_MIB = 20, 64
 VARIABLE = "MLA_MODEL_FOLDERS"
 DEMO = "models/demo"
 EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
@@ -183,6 +185,11 @@ def name(loaded: Loaded) -> str:
     return t(f"source.{key}", source=safe(loaded.source), layer=loaded.layer)
 
 
+def title(loaded: Loaded) -> str:
+    """The checkpoint's own name alone, safe as Markdown."""
+    return safe(loaded.source.rstrip("/").rsplit("/", 1)[-1])
+
+
 def badge() -> None:
     """Under the title: whose weights and whose words these are."""
     if loaded := chosen():
@@ -215,3 +222,32 @@ def _choices() -> None:
     state.control(st.text_input, t("source.activations"), "activations")
     own = dict.fromkeys(("source", "revision", "text", "activations"), "")
     st.button(t("source.leave"), on_click=state.change, kwargs=own | {"layer": 0})
+
+
+def upload() -> None:
+    """A file of activations from the reader's own machine, kept below the first readable folder."""
+
+    def keep() -> None:
+        file = st.session_state["source:file"]
+        if file is not None:
+            state.change(activations=_kept(file.getvalue()))
+
+    if chosen() or st.session_state.source_failed:
+        st.file_uploader(
+            t("source.upload"),
+            type="safetensors",
+            key="source:file",
+            on_change=keep,
+            max_upload_size=MOST_UPLOAD_MIB,
+        )
+
+
+def _kept(data: bytes) -> str:
+    """Write the file under the name of its content; the oldest make room."""
+    folder = folders()[0] / "activations"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{hashlib.sha256(data).hexdigest()[:16]}.safetensors"
+    path.write_bytes(data)
+    for old in sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)[:-MOST_UPLOADS]:
+        old.unlink()
+    return str(path.relative_to(APP) if path.is_relative_to(APP) else path)

@@ -12,12 +12,13 @@ from mla_engine.figures.cells import cell_at
 from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
 from mla_engine.figures.flow import FlowNode, data_flow
-from mla_engine.figures.heatmap import attention_map, score_map, shared_limit, tensor_map
+from mla_engine.figures.heatmap import attention_map, score_map, share_map, shared_limit, tensor_map
 from mla_engine.figures.levels import add_levels, stress_line, ticks_at
 from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.marks import mark_cells
 from mla_engine.figures.ranks import over_rank
 from mla_engine.figures.roofline import roofline
+from mla_engine.figures.shares import head_shares
 from mla_engine.figures.spectra import spectrum
 from mla_engine.figures.theme import COLOURS, symbol_html
 from mla_engine.figures.tiles import TileGrid, head_tiles
@@ -40,11 +41,13 @@ __all__ = [
     "crossing",
     "curves",
     "data_flow",
+    "head_shares",
     "head_tiles",
     "mark_cells",
     "over_rank",
     "roofline",
     "score_map",
+    "share_map",
     "shared_limit",
     "spectrum",
     "stress_line",

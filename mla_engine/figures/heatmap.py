@@ -99,6 +99,20 @@ def tensor_map(
     return _draw(values, (rows, columns), axes, (-limit, limit, SIGNED), hover, name, **options)
 
 
+def share_map(
+    values: np.ndarray,
+    *,
+    axes: tuple[str, str],
+    name: str,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Unpack[Options],
+) -> go.Figure:
+    """Any matrix of shares, numbers in [0, 1]; `axes` names rows and columns."""
+    hover = f"{axes[0]} %{{y}}<br>{axes[1]} %{{x}}<br>"
+    return _draw(values, (rows, columns), axes, (0.0, 1.0, PROBABILITY), hover, name, **options)
+
+
 def _token_map(
     values: np.ndarray,
     tokens: tuple[Sequence[str], Sequence[str]],

@@ -1,0 +1,60 @@
+"""Parts of a whole, one upright bar for each head; a part may be negative."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.bars import PATTERNS
+from mla_engine.figures.theme import COLOURS, MASKED, figure, legend_above
+
+HEIGHT = 360
+
+
+def head_shares(
+    heads: Sequence[int],
+    parts: Mapping[str, np.ndarray],
+    *,
+    roles: Sequence[str],
+    axes: tuple[str, str],
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Parts [h] that sum to 1 in each head, stacked up and, where negative, down from 0.
+
+    Args:
+        heads: global numbers, in the order of the bars.
+        parts: name -> amounts [h].
+        roles: what picks the colour of each part.
+        axes: titles of the axes of heads and of shares.
+        height: pixels.
+    """
+    traces = [
+        go.Bar(
+            x=list(range(len(heads))),
+            y=np.asarray(amounts, dtype=np.float64),
+            name=part,
+            marker={
+                "color": COLOURS[role],
+                "pattern": {"shape": pattern, "solidity": 0.25, "fillmode": "overlay"},
+            },
+            customdata=list(heads),
+            hovertemplate=f"{axes[0]} %{{customdata}}<br>{part} %{{y:.3f}}<extra></extra>",
+        )
+        for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
+    ]
+    fig = figure(traces, height=height)
+    every = -(-len(heads) // 32)
+    places = list(range(0, len(heads), every))
+    fig.update_xaxes(
+        title_text=axes[0],
+        tickvals=places,
+        ticktext=[str(heads[place]) for place in places],
+        tickangle=0,
+        fixedrange=True,
+        showgrid=False,
+    )
+    fig.update_yaxes(title_text=axes[1], fixedrange=True, nticks=6, gridcolor=MASKED)
+    fig.add_hline(y=0, line={"color": MASKED, "width": 2}, layer="below")
+    legend_above(fig, shown=True)
+    fig.update_layout(barmode="relative", bargap=0.2)
+    return fig

@@ -1,0 +1,57 @@
+"""Real models: one attention of a checkpoint, its maps, latents, matrices and kinds of heads."""
+
+import streamlit as st
+
+from ui import maps, maps_charts, maps_controls, page, real, real_charts, real_layers, source
+from ui.text import t
+
+PAGE = "real_models"
+
+page.setup(PAGE, sizes=False, source="any", mend=maps.mend)
+try:
+    view, error = real.view(), None
+except ValueError as refusal:
+    view, error = None, refusal
+
+if view:
+    page.title(view.title(), t("real_models.look" if view.shares else "real_models.look_grouped"))
+else:
+    page.title(t("real_models.title_empty"), t("real_models.look_empty"))
+
+*pictures, controls = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
+with controls:
+    source.controls()
+    source.upload()
+if view:
+    heads, one_head = pictures
+    with controls:
+        maps_controls.head_control()
+        maps_controls.cell_controls(view.maps.run.words)
+    with heads:
+        st.markdown(maps_charts.caption(view.maps))
+        maps_charts.thumbnails(view.maps)
+    with one_head:
+        st.markdown(view.maps.say("large_note"))
+        maps_charts.large(view.maps)
+    st.subheader(t("attention_maps.parts_title"), anchor=False)
+    maps_charts.parts(view.maps)
+    if view.shares:
+        st.subheader(t("real_models.shares_title"), anchor=False)
+        page.prose(t("real_models.shares_look"))
+        real_charts.shares(view)
+        st.subheader(t("real_models.latents_title"), anchor=False)
+        real_charts.latents(view)
+        st.subheader(t("real_models.matrices_title"), anchor=False)
+        page.prose(t("real_models.matrices_look"))
+        real_charts.matrices(view)
+        real_layers.section(view)
+    else:
+        st.info(t("real_models.no_latent"))
+    maps_controls.listen(view.maps)
+else:
+    with pictures[0]:
+        if error:
+            page.refused(error)
+        page.prose(t("real_models.families", families=real.families()))
+        page.prose(t("real_models.demo_how"))
+page.footer(PAGE)
