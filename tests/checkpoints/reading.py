@@ -1,0 +1,24 @@
+"""What the tests of byte ranges share."""
+
+from pathlib import Path
+
+import torch
+
+from mla_engine.checkpoints import open_checkpoint
+
+NAMES = [f"layers.{i}.W" for i in range(6)]
+
+
+def open_with_headers(names=NAMES):
+    checkpoint = open_checkpoint("who/model")
+    checkpoint.entries(names)
+    return checkpoint
+
+
+def expect_equal(found, tensors):
+    for name in found:
+        assert torch.equal(found[name].float(), tensors[name].float()), name
+
+
+def unfinished(cache):
+    return [path for path in Path(cache).rglob("*.incomplete") if "assets" in path.parts]
