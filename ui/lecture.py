@@ -24,11 +24,9 @@ CONTROLS = {
     "decode": ("dec_step", "dec_prompt"),
     "compute": ("cost_phase", "cost_queries"),
     "compare": ("vs_view", "vs_right"),
-    "real_models": ("source", "map_head"),
     "claims": ("claims_verdict", "claims_source"),
     "quiz": ("quiz_seed", "quiz_count"),
     "notation": ("notation_search", "notation_of"),
-    "real_models": ("source", "layer", "map_head"),
 }
 
 
