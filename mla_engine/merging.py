@@ -10,6 +10,8 @@ from torch import Tensor, einsum
 
 from mla_engine import checks
 from mla_engine.agreement import relative_error
+from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.grouped import GroupedQueryAttention
 from mla_engine.mla import MultiHeadLatentAttention
 
 
@@ -109,6 +111,49 @@ def _straight(
     h: Tensor, up: Tensor, norm: Tensor | None, down: Tensor, bias: Tensor | None
 ) -> Tensor:
     """(up diag(norm) down) h + up diag(norm) bias."""
-    up = up if norm is None else up * norm
-    straight = einsum("btd,hkd->bthk", h, einsum("hkc,cd->hkd", up, down))
-    return straight if bias is None else straight + einsum("hkc,c->hk", up, bias)
+    straight = einsum("btd,hkd->bthk", h, _through(up, norm, down))
+    return straight if bias is None else straight + _through(up, norm, bias)
+
+
+def _through(up: Tensor, norm: Tensor | None, down: Tensor) -> Tensor:
+    """up diag(norm) down [h,k,d]; of a bias [c] in the place of down [h,k]."""
+    return (up if norm is None else up * norm) @ down
+
+
+def content_config(config: LatentConfig) -> GroupedConfig:
+    """The MHA of `content_attention`: as many heads, as wide, of the same scale, not rotated."""
+    names = ("d_model", "n_heads", "d_head", "d_value", "norm_eps", "bias")
+    sizes = {name: getattr(config, name) for name in names}
+    return GroupedConfig(**sizes, n_kv_heads=config.n_heads, softmax_scale=config.scale)
+
+
+def content_attention(mla: MultiHeadLatentAttention) -> GroupedQueryAttention:
+    """The MHA whose keys and values a layer's latents stand for, norms and rotary part left out.
+
+    W_K is W_UK W_DKV and W_V is W_UV W_DKV, so that both have rank d_latent_kv together; what is
+    constant is merged as in `past_the_norm`. It has the heads that the layer was built with.
+
+    Raises:
+        ValueError: not an MLA.
+    """
+    checks.kind("mla", mla, MultiHeadLatentAttention, "a MultiHeadLatentAttention")
+    config, kv = mla.config, mla.config.kv_latent_scale
+    weights = {"W_Q": mla.W_UQ * config.q_latent_scale, "W_O": mla.W_O}
+    if mla.W_DQ is not None:
+        weights["W_Q"] = _through(weights["W_Q"], mla.c_Q_norm, mla.W_DQ)
+    for name, up in (("W_K", mla.W_UK), ("W_V", mla.W_UV)):
+        weights[name] = _through(up, mla.c_KV_norm, mla.W_DKV) * kv
+    if config.bias:
+        weights |= _content_biases(mla)
+    placed = {"heads": mla.heads, "dtype": mla.dtype, "device": mla.device}
+    return GroupedQueryAttention.of_weights(content_config(config), weights, **placed)
+
+
+def _content_biases(mla: MultiHeadLatentAttention) -> dict[str, Tensor]:
+    kv, biases = mla.config.kv_latent_scale, {"b_O": mla.b_O}
+    for name, up in (("b_K", mla.W_UK), ("b_V", mla.W_UV)):
+        biases[name] = _through(up, mla.c_KV_norm, mla.b_DKV) * kv
+    biases["b_Q"] = mla.W_UQ.new_zeros(mla.W_UQ.shape[:2])
+    if mla.b_DQ is not None:
+        biases["b_Q"] = _through(mla.W_UQ, mla.c_Q_norm, mla.b_DQ) * mla.config.q_latent_scale
+    return biases

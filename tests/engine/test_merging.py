@@ -10,7 +10,7 @@ from mla_engine.agreement import agreement, relative_error
 from mla_engine.bracketing import bracketings
 from mla_engine.claims.layers import MLA, NORMED
 from mla_engine.claims.layers import hidden as claimed_hidden
-from mla_engine.merging import heads_in_one, past_the_norm
+from mla_engine.merging import content_attention, heads_in_one, past_the_norm
 from tests.engine.samples import hidden, randomized, refused
 
 V3 = PRESETS["deepseek-v3"].config
@@ -125,3 +125,30 @@ def test_without_query_compression_there_is_no_query_to_merge():
     found = past_the_norm(scaled(replace(NORMED, d_latent_q=None)), hidden(1, 4, 24))
     assert found.queries_merged is None
     assert found.query_error is None
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("d_latent_q", [None, 10])
+def test_the_content_attention_is_the_layer_without_norm_and_rotation(d_latent_q, bias):
+    config = LatentConfig(
+        d_model=24, n_heads=3, d_head=6, d_value=5, d_latent_kv=7, d_latent_q=d_latent_q,
+        softmax_scale=0.3, q_latent_scale=1.5, kv_latent_scale=0.7, bias=bias,
+    )  # fmt: skip
+    mla = randomized(MultiHeadLatentAttention(config, heads=(2, 0), dtype=torch.float64))
+    found, h = content_attention(mla), hidden(1, 5, 24)
+    exact, trace = mla(h), found(h)
+    torch.testing.assert_close(trace.u, exact.u)
+    torch.testing.assert_close(trace.scores, exact.scores)
+    stacked = torch.cat((found.W_K, found.W_V), dim=1).flatten(0, 1)
+    assert torch.linalg.matrix_rank(stacked) == 7
+    assert found.heads == (2, 0)
+
+
+def test_the_content_attention_keeps_the_norms_weights():
+    config = LatentConfig(d_model=24, n_heads=2, d_head=6, d_latent_kv=7, latent_norm=True)
+    mla = randomized(MultiHeadLatentAttention(config, dtype=torch.float64))
+    h = hidden(1, 4, 24)
+    wanted = past_the_norm(mla, h).keys_merged
+    torch.testing.assert_close(content_attention(mla)(h).k, wanted)
+    with refused("mla", "MultiHeadLatentAttention"):
+        content_attention(content_attention(mla))
