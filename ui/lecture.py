@@ -27,6 +27,7 @@ CONTROLS = {
     "claims": ("claims_verdict", "claims_source"),
     "quiz": ("quiz_seed", "quiz_count"),
     "notation": ("notation_search", "notation_of"),
+    "real_models": ("source", "layer", "map_head"),
 }
 
 

@@ -1,0 +1,94 @@
+"""Lecture mode: it goes along through the app, and no further; its bar takes two controls."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ui import lecture
+from ui.page import PAGES
+from ui.settings import SETTINGS
+from ui.tour import stops
+
+Opened = Callable[..., AppTest]
+
+
+def widgets(at: AppTest) -> list[str]:
+    """The settings that have a widget, in the order of the page."""
+    keys = [node.key for node in at.main if getattr(node, "key", None)]
+    return [key.removesuffix(":en") for key in keys if key.endswith(":en")]
+
+
+def test_every_page_has_two_controls_in_the_bar() -> None:
+    for page in PAGES:
+        assert len(lecture.CONTROLS[page]) >= 2
+        assert set(lecture.CONTROLS[page]) <= set(SETTINGS), page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_bar_takes_a_page_s_two_controls_and_loses_none(opened: Opened, page: str) -> None:
+    plain, at = opened(PAGES[page]), opened(PAGES[page], lecture="1")
+    assert not at.error
+    assert not at.warning
+    in_bar = [name for name in lecture.CONTROLS[page] if name in widgets(at)]
+    assert 1 <= len(in_bar) <= 2
+    assert widgets(at)[: len(in_bar)] == in_bar  # before all others
+    at_home = {name for name in widgets(plain) if name not in ("lang", "preset")}
+    assert at_home <= set(widgets(at))
+
+
+def test_next_leads_on_and_keeps_lecture_mode_and_sizes(opened: Opened) -> None:
+    at = opened("pages/compute.py", lecture="1", n_heads="8")
+    at.button(key="lecture_next").click().run()
+    settings = at.session_state["settings"]
+    assert at.session_state["page"] == "compare"
+    assert (settings["lecture"], settings["n_heads"]) == (True, 8)
+    assert at.query_params["lecture"] == "1"
+    at.button(key="lecture_previous").click().run()
+    assert at.session_state["page"] == "compute"
+
+
+def test_the_ends_lead_no_further(opened: Opened) -> None:
+    assert opened(lecture="1").button(key="lecture_previous").disabled
+    assert opened("pages/notation.py", lecture="1").button(key="lecture_next").disabled
+
+
+def test_the_tour_keeps_lecture_mode_and_says_its_sentence(opened: Opened) -> None:
+    at = opened(lecture="1")
+    at.sidebar.button[0].click().run()
+    assert at.session_state["settings"]["stop"] == 1
+    for number in (2, 3):
+        at.button(key="lecture_next").click().run()
+        assert at.session_state["settings"]["stop"] == number
+        assert at.session_state["settings"]["lecture"]
+        said = [m.value for m in at.markdown]
+        assert f"{number} / 15" in said
+        assert stops()[number - 1].say["en"] in said
+
+
+def test_a_link_for_somebody_else_does_not_force_it(opened: Opened) -> None:
+    def copied() -> None:
+        import streamlit as st
+
+        from ui import state
+
+        state.settings().update(lecture=True, n_heads=8)
+        st.json(state.link())
+
+    shared = json.loads(AppTest.from_function(copied).run().json[0].value)
+    assert shared == {"lang": "en", "n_heads": "8"}
+    assert opened(lecture="1").query_params["lecture"] == "1"  # a reload stays in it
+
+
+def test_reset_stays_in_it_and_leave_leaves(opened: Opened) -> None:
+    at = opened("pages/kv_cache.py", lecture="1", kv_batch="4")
+    next(b for b in at.button if b.label == "Reset to defaults").click().run()
+    assert at.session_state["settings"]["lecture"]
+    assert at.session_state["settings"]["kv_batch"] == 1
+    at.button(key="lecture_leave").click().run()
+    assert not at.session_state["settings"]["lecture"]
+    assert "lecture" not in at.query_params
+    assert "lecture_leave" not in [b.key for b in at.button]
+    next(b for b in at.sidebar.button if b.label == "Lecture mode").click().run()
+    assert at.query_params["lecture"] == "1"
