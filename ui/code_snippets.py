@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from mla_engine import GroupedConfig, LatentConfig, costs, worked_example
+from mla_engine import GroupedConfig, costs, worked_example
 from ui import (
     absorption,
     claims,
@@ -23,13 +23,11 @@ from ui import (
     stepper,
 )
 from ui.kv_memory import served
-from ui.snippet import Code, call, config, filled, listed, literal, part
-from ui.source import Loaded
+from ui.snippet import Code, call, config, filled, listed, literal
+from ui.snippet_layer import layer, made, preset
 from ui.text import t
 
-Config = GroupedConfig | LatentConfig
 Recipe = tuple[str, Mapping[str, object]]  # the template's name, its values
-ABSORBED = ".forward_absorbed"
 
 
 def snippet(page: str) -> str:
@@ -41,42 +39,9 @@ def snippet(page: str) -> str:
     return filled(*OF_PAGE[page]())
 
 
-def _preset() -> str:
-    return state.settings()["preset"]
-
-
-def _layer(of: Config, form: str = "") -> dict[str, Code]:
-    """How a template builds a layer and calls it."""
-    kind = "MultiHeadLatentAttention" if isinstance(of, LatentConfig) else "GroupedQueryAttention"
-    call_of = ABSORBED if form == "absorbed" else ""
-    return {"config": config(of, _preset()), "layer": Code(kind), "call": Code(call_of)}
-
-
-def _made(of: Config, heads: object, words: str = "") -> dict[str, Code]:
-    """The lines that make a layer with these heads and what enters it: seeded, or a real one.
-
-    `words` is the expression of a text of the page's own; without one it is the example.
-    """
-    origin = model.origin(of)
-    values = _layer(of) | {"heads": heads, "words": Code(words or _example())}
-    kind = "seeded"
-    if isinstance(origin, Loaded):
-        kind, real = "real", {"source": origin.source, "number": origin.layer}
-        revision, file = origin.revision, origin.activations
-        real["revision"] = Code(f", {literal(revision)}" if revision else "")
-        real["file"] = Code(f", activations={literal(file)}" if file else "")
-        values |= real | {"text": origin.text}
-    values["seed"] = state.settings()["seed"]
-    return {name: part(f"{name}_{kind}", values) for name in ("weights", "inputs")}
-
-
-def _example() -> str:
-    return f"words_of({literal(t('attention_maps.example'))})"
-
-
 def _overview() -> Recipe:
     shown = overview.of(model.config())
-    return "overview", _layer(shown.config, shown.form) | {"tokens": overview.TOKENS}
+    return "overview", layer(shown.config, shown.form) | {"tokens": overview.TOKENS}
 
 
 def _worked_example() -> Recipe:
@@ -103,16 +68,16 @@ def _attention_maps() -> Recipe:
     plain = shown.temperature == 1
     attention = "trace.attention" if plain else f"(trace.scores / {shown.temperature}).softmax(-1)"
     values = {name: getattr(shown, name) for name in ("head", "query", "key", "temperature")}
-    values |= _made(config_of, [shown.head], words) | {"attention": Code(attention)}
+    values |= made(config_of, [shown.head], words) | {"attention": Code(attention)}
     kind = "grouped" if form == "grouped" else "latent"
     template = "attention_maps" if shown.causal else f"attention_maps_unmasked_{kind}"
-    return template, values | _layer(config_of, form)
+    return template, values | layer(config_of, form)
 
 
 def _rope() -> Recipe:
     one, s = rope.head(), state.settings()
     topic = s["rope_topic"]
-    values = _made(one.config, [one.head])
+    values = made(one.config, [one.head])
     if topic == "turning":
         shown = {"query": s["rope_query"], "key": s["rope_key"], "positions": rope.POSITIONS}
         return "rope_turning", values | shown
@@ -120,7 +85,7 @@ def _rope() -> Recipe:
         return "rope_merged", values | {"distance": s["rope_distance"]}
     if topic == "yarn":
         length = getattr(one.rope.scaling, "original_max_position", 0) + 1
-        return "rope_yarn", {"config": config(one.config, _preset()), "length": length}
+        return "rope_yarn", {"config": config(one.config, preset()), "length": length}
     choice = s[f"rope_{topic}"]
     shown = rope.reading(one, topic, choice)
     if topic == "scale" and not (shown.kept == shown.mask).all():
@@ -131,7 +96,7 @@ def _rope() -> Recipe:
 
 def _absorption() -> Recipe:
     view = absorption.view()
-    return "absorption", _made(view.config, [view.head]) | {
+    return "absorption", made(view.config, [view.head]) | {
         "side": view.side,
         "queries": view.queries,
         "keys": view.context + view.queries,
@@ -147,8 +112,8 @@ def _compression() -> Recipe:
             f"W_K, W_V = with_spectrum(layer.W_K, layer.W_V, {decay!r})\n"
             "layer.W_K.copy_(W_K), layer.W_V.copy_(W_V)"
         )
-    made = _made(view.source.config, Code(f"range({len(view.source.heads)})"))
-    return "compression", made | {"rank": view.rank, "spectrum": Code(spectrum)}
+    values = made(view.source.config, Code(f"range({len(view.source.heads)})"))
+    return "compression", values | {"rank": view.rank, "spectrum": Code(spectrum)}
 
 
 def _kv_cache() -> Recipe:
@@ -176,7 +141,7 @@ def _kv_cache() -> Recipe:
 def _decode() -> Recipe:
     shown = decode.scene()
     return "decode", {
-        "config": config(shown.latent, _preset()),
+        "config": config(shown.latent, preset()),
         "seed": state.settings()["seed"],
         "tokens": shown.context + 1,
         "heads": shown.heads,
@@ -188,8 +153,8 @@ def _compute() -> Recipe:
     known = s["cost_gpu"] in costs.GPUS
     device = f"costs.GPUS[{literal(s['cost_gpu'])}]" if known else f"costs.{call(shown.device)}"
     return "compute_decode" if shown.decoding else "compute_prefill", {
-        "config": config(shown.latent, _preset()),
-        "mha": config(shown.ways["mha"].config, _preset()),
+        "config": config(shown.latent, preset()),
+        "mha": config(shown.ways["mha"].config, preset()),
         "device": Code(device),
         "context": shown.context,
         "queries": shown.queries,
@@ -214,7 +179,7 @@ def _real_models() -> Recipe:
         raise ValueError(t("source.what"))
     of = model.config()
     template = "real_models_grouped" if isinstance(of, GroupedConfig) else "real_models"
-    return template, _made(of, None)
+    return template, made(of, None)
 
 
 def _cost_form(side: compare.Side) -> str | None:
@@ -239,7 +204,7 @@ def _quiz() -> Recipe:
 
 def _notation() -> Recipe:
     variant = state.settings()["variant"]
-    return "notation", _layer(model.config(), overview.FORMS.get(variant, "grouped"))
+    return "notation", layer(model.config(), overview.FORMS.get(variant, "grouped"))
 
 
 OF_PAGE: Mapping[str, Callable[[], Recipe]] = {

@@ -9,8 +9,10 @@ import pytest
 import streamlit as st
 
 from mla_engine import costs
-from tests.app.test_snippets import ROOT, SMALL, named, page_of
+from tests.app.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page_of
+from ui import code_ran, code_snippets
 from ui.code import source
+from ui.page import PAGES
 
 
 def called_by(run: Callable[[], object]) -> set[tuple[str, int]]:
@@ -70,6 +72,12 @@ def test_the_source_that_is_shown_did_run(opened, page, link):
         assert [line.strip() for line in block.value.splitlines()] == [
             line.strip() for line in lines
         ]
+
+
+def test_no_page_is_without_its_code():
+    assert set(code_ran.OF_PAGE) == set(code_snippets.OF_PAGE) == set(PAGES)
+    assert {page for page, _ in (*STATES, *REAL_STATES)} == set(PAGES)
+    assert {page for page, _ in SOURCE_STATES} <= set(PAGES)
 
 
 def test_a_decorated_function_is_shown_whole():

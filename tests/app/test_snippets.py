@@ -176,6 +176,7 @@ REAL_STATES = [
     ("rope", {"rope_topic": "merged"}),
     ("rope", {"rope_topic": "scale", "rope_scale": "no_mscale"}),
     ("absorption", {"layer": "1"}),
+    ("real_models", {"layer": "1"}),
 ]
 
 
