@@ -1,0 +1,143 @@
+"""Lecture mode on three projectors: what must be seen is seen, by clicker, and Escape leaves."""
+
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import settle
+from ui.page import PAGES
+from ui.tour import stops
+
+pytestmark = pytest.mark.browser
+
+PROJECTORS = ((1920, 1080), (1280, 720), (1024, 768))
+# The picture of a page, or the top of what stands in its place.
+PICTURE = {
+    "worked_example": ".board",
+    "claims": ".claims-board",
+    "quiz": ".st-key-quiz_stage",
+    "notation": ".st-key-notation_table th",
+}
+CHART = ".stElementContainer:has(.stPlotlyChart)"
+# Everything that does not stand in the window, or reads smaller than it may; empty if all is well.
+OUTSIDE = """([picture, least]) => {
+  const found = [];
+  for (const name of [".st-key-lecture_bar", "h1", picture]) {
+    const box = document.querySelector(name)?.getBoundingClientRect();
+    const inside = box && box.height > 20 && box.top >= 0 && box.bottom <= innerHeight
+      && box.left >= 0 && box.right <= innerWidth + 1;
+    if (!inside) found.push([name, JSON.stringify(box)]);
+  }
+  const main = document.querySelector("[data-testid=stMain]");
+  if (main.scrollWidth > main.clientWidth + 1) found.push(["wide", main.scrollWidth]);
+  const type = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  if (type < least * innerHeight) found.push(["type", type]);
+  return found;
+}"""
+
+
+def assert_it_fits(page: Page, name: str) -> None:
+    """On each projector; a change of size has a few seconds to settle."""
+    asked = [PICTURE.get(name, CHART), 1 / 52]
+    for width, height in PROJECTORS:
+        page.set_viewport_size({"width": width, "height": height})
+        for _ in range(50):
+            outside = page.evaluate(OUTSIDE, asked)
+            if not outside:
+                break
+            page.wait_for_timeout(100)
+        assert not outside, (name, width, height)
+
+
+def listening(page: Page) -> None:
+    settle(page)
+    page.wait_for_function("!!(document.mlaClicker && document.mlaClicker.send)")
+
+
+def test_every_stop_fits_every_projector(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    first = stops()[0]
+    page.goto(f"{app_url}/?{urlencode(first.own | {'stop': 1, 'lecture': 1, 'lang': 'en'})}")
+    for number, stop in enumerate(stops(), start=1):
+        expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"{number} / {len(stops())}")
+        listening(page)
+        assert_it_fits(page, stop.page)
+        if number < len(stops()):
+            page.keyboard.press("PageDown")
+
+
+def test_the_other_pages_fit_every_projector(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    seen = {stop.page for stop in stops()} | {"real_models"}  # which is empty without a model
+    for name in [name for name in PAGES if name not in seen]:
+        page.goto(f"{app_url}/{name}?lecture=1&lang=zh")
+        settle(page)
+        assert_it_fits(page, name)
+        expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+
+
+def test_a_burst_of_presses_loses_none(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/worked_example?lecture=1")
+    listening(page)
+    for _ in range(6):
+        page.keyboard.press("PageDown", delay=10)
+    expect(page.locator(".st-key-we_stage h3")).to_contain_text("7 of 22")
+    page.goto(f"{app_url}/?stop=1&lecture=1&preset=deepseek-v3&variant=mha")
+    listening(page)
+    for _ in range(4):
+        page.keyboard.press("PageDown", delay=10)
+    expect(page.locator(".st-key-lecture_ways")).to_contain_text("5 / 15")
+
+
+def test_where_nothing_else_steps_the_clicker_turns_the_pages(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/claims?lecture=1&n_heads=8")
+    listening(page)
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**/quiz?**")
+    assert "n_heads=8" in page.url
+    assert "lecture=1" in page.url
+
+
+def test_the_mouse_meets_the_cell_that_it_points_at(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/attention_maps?lecture=1")
+    settle(page)
+    plot = page.locator(".js-plotly-plot").nth(1)
+    page.wait_for_function("document.querySelectorAll('.nsewdrag').length > 1")
+    page.wait_for_timeout(500)
+    box = plot.locator(".nsewdrag").bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] * 2.5 / 11, box["y"] + box["height"] * 5.5 / 11
+    page.mouse.move(x - 3, y - 3)
+    page.mouse.move(x, y)
+    expect(plot.locator(".hoverlayer")).to_contain_text("query mat (5)key sat (2)")
+    page.mouse.click(x, y)
+    page.wait_for_url("**map_query=5&map_key=2**")
+
+
+def test_escape_leaves_when_nothing_else_is_open(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    bar = page.locator(".st-key-lecture_bar")
+    page.goto(f"{app_url}/?lecture=1")
+    settle(page)
+    page.locator(".st-key-lecture_share button").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.locator(".stPlotlyChart").first.hover()
+    page.get_by_role("button", name="Fullscreen").first.click()
+    page.wait_for_timeout(500)
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(500)
+    settle(page)
+    expect(bar).to_be_visible()
+    assert "lecture=1" in page.url
+    page.keyboard.press("Escape")
+    expect(bar).to_have_count(0)
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+    assert "lecture" not in page.url
