@@ -5,7 +5,7 @@ import streamlit as st
 from ui import compression, compression_charts, page
 from ui.text import t
 
-page.setup("compression", mend=compression.mend)
+page.setup("compression", source="any", mend=compression.mend)
 view, error = None, None
 try:
     view = compression.view()

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mla_engine import LatentConfig
+from mla_engine import GroupedConfig, LatentConfig
+from mla_engine.merging import content_config
 from mla_engine.training import QueryMemory, query_memory
 from ui import compression_run as run
-from ui import model, state
+from ui import model, source, state
 from ui.text import count, digits, t
-from ui.tokens import words_of
 
 ERRORS = ("k", "v", "scores", "u")
 POINTS = 16  # of the curves, beside the chosen rank
@@ -35,7 +35,8 @@ class View:
         """Where the curves are computed, the chosen rank among them."""
         closer_to_none = np.linspace(0, 1, POINTS + 1) ** 2
         ranks = (self.source.full * closer_to_none).round().astype(int)
-        most = min(self.source.full, self.source.config.d_model)  # where the joint error ends
+        # where the joint error ends
+        most = min(self.source.full, self.source.config.d_model, own_latent() or self.source.full)
         return sorted({*ranks.tolist(), most - 1, most, self.rank})
 
     def title(self) -> str:
@@ -76,18 +77,49 @@ def percent(error: float) -> str:
     return f"{100 * error:.1f}\N{NO-BREAK SPACE}%"
 
 
+def weights() -> tuple[str, ...]:
+    """What the weights can be: of a seeded layer its own are the random ones."""
+    if source.chosen():
+        return ("own", "random", "spectrum")
+    return ("random" if state.settings()["cmp_weights"] == "random" else "own", "spectrum")
+
+
+def layer_config() -> GroupedConfig:
+    """The layer whose keys and values are compressed: a real one's as it is, else an MHA.
+
+    Raises:
+        ValueError: sizes that no layer can have, in the engine's words.
+    """
+    if not source.chosen():
+        return model.config("mha")
+    config = model.base()
+    return config if isinstance(config, GroupedConfig) else content_config(config)
+
+
+def own_latent() -> int | None:
+    """The size of the latent that the weights come from, if they are a real MLA's own."""
+    own = source.chosen() and state.settings()["cmp_weights"] == "own"
+    return getattr(model.base(), "d_latent_kv", None) if own else None
+
+
+def all_heads() -> int:
+    """Heads with keys and values of their own: all of an MHA, the KV heads of a GQA."""
+    grouped = source.chosen() and isinstance(model.base(), GroupedConfig)
+    return model.sizes()["n_kv_heads" if grouped else "n_heads"]
+
+
 def head_counts() -> list[int]:
     """How many heads can be compressed together in a moment, at the present sizes."""
-    s = state.settings()
+    s, every = model.sizes(), all_heads()
     width, d_model = s["d_head"] + s["d_value"], s["d_model"]
-    possible = {n for n in HEADS if n < s["n_heads"]} | {s["n_heads"]}
+    possible = {n for n in HEADS if n < every} | {every}
     return [n for n in sorted(possible) if n == 1 or min(n * width, d_model) <= MOST_SIDE]
 
 
 def mend() -> list[state.Note]:
     """Bring heads and latent to the nearest that the sizes allow."""
-    s = state.settings()
-    heads = max(n for n in head_counts() if n <= max(1, s["cmp_heads"]))
+    s = model.sizes()
+    heads = max(n for n in head_counts() if n <= max(1, state.settings()["cmp_heads"]))
     notes = state.nearest(cmp_heads=heads)
     return notes + state.at_most(cmp_rank=heads * (s["d_head"] + s["d_value"]))
 
@@ -98,12 +130,29 @@ def view() -> View:
     Raises:
         ValueError: sizes that no layer can have, in the engine's words.
     """
-    s = state.settings()
-    config = model.config("mha")
-    heads = tuple(range(s["cmp_heads"]))
+    s, config, loaded = state.settings(), layer_config(), source.chosen()
+    heads = tuple(range(s["cmp_heads"] * config.group_size))
     decay = s["cmp_decay"] if s["cmp_weights"] == "spectrum" else None
-    source = run.Source(config, s["seed"], heads, decay)
-    return View(source, words_of(t("attention_maps.example")), s["cmp_rank"])
+    origin = loaded if loaded and s["cmp_weights"] == "own" else s["seed"]
+    return View(run.Source(config, origin, heads, decay, loaded), model.words(), s["cmp_rank"])
+
+
+def words() -> str:
+    """What the weights are, and what that means for a latent."""
+    s, latent = state.settings(), own_latent()
+    if latent:
+        return t("compression.words_latent", latent=count(latent))
+    if source.chosen() and s["cmp_weights"] == "own":
+        config = model.base()
+        facts = {"heads": count(config.n_heads), "groups": count(config.n_kv_heads)}
+        return t("compression.words_grouped", **facts)
+    return t(f"compression.words_{'spectrum' if s['cmp_weights'] == 'spectrum' else 'random'}")
+
+
+def weights_label(code: str) -> str:
+    """A choice of weights in the reader's language."""
+    drawn = code == "own" and not source.chosen()
+    return t(f"compression.weights_{'random' if drawn else code}")
 
 
 def query_ways() -> tuple[LatentConfig, int, list[QueryMemory]]:

@@ -13,12 +13,16 @@ from ui.compression import (
     DECAYS,
     ERRORS,
     View,
+    all_heads,
     head_counts,
     mend,
     percent,
     query_table,
     query_ways,
     way_name,
+    weights,
+    weights_label,
+    words,
 )
 from ui.text import count, size, t
 
@@ -45,7 +49,7 @@ def controls() -> None:
     if len(options) > 1:
         state.control(
             st.select_slider,
-            t("compression.heads", heads=count(s["n_heads"])),
+            t("compression.heads", heads=count(all_heads())),
             "cmp_heads",
             options,
             then=mend,
@@ -54,8 +58,8 @@ def controls() -> None:
         st.segmented_control,
         t("compression.weights"),
         "cmp_weights",
-        ("random", "spectrum"),
-        format_func=lambda code: t(f"compression.weights_{code}"),
+        weights(),
+        format_func=weights_label,
         required=True,
     )
     state.control(
@@ -64,7 +68,7 @@ def controls() -> None:
         "cmp_decay",
         sorted({*DECAYS, s["cmp_decay"]}),
         format_func=lambda value: f"{value:g}",
-        disabled=s["cmp_weights"] == "random",
+        disabled=s["cmp_weights"] != "spectrum",
     )
     state.control(st.toggle, t("compression.log"), "cmp_log")
 
@@ -125,14 +129,14 @@ def spectrum(view: View) -> None:
     plot(fig, "spectrum", t("compression.alt_spectrum", largest=largest, least=least))
     table = {name: pd.Series(values) for name, values in spectra.items()}
     page.download(partial(pd.DataFrame, table), "mla_compression_spectra.csv")
-    page.prose(t(f"compression.words_{state.settings()['cmp_weights']}"))
+    page.prose(words())
 
 
 def separately(view: View, curves: pd.DataFrame) -> None:
     """Joint against separate compression, both caching as many numbers."""
     error = state.settings()["cmp_error"]
-    picture, words = st.columns([3, 2], gap="large")
-    with words:
+    picture, said = st.columns([3, 2], gap="large")
+    with said:
         state.control(
             st.segmented_control,
             t("compression.error_of"),
@@ -176,7 +180,7 @@ def queries() -> None:
         "recomputed": count(ways[-1].kept_elements),
     }
     page.prose(t(f"compression.{key}", **facts))
-    picture, words = st.columns(2, gap="large")
+    picture, said = st.columns(2, gap="large")
     with picture:
         names = [way_name(way) for way in ways]
         kept = [way.kept_elements for way in ways]
@@ -191,6 +195,6 @@ def queries() -> None:
         each = "; ".join(f"{n}: {count(k)}" for n, k in zip(names, kept, strict=True))
         plot(fig, "queries", t("compression.alt_queries", each=each))
         page.download(partial(pd.DataFrame, [vars(way) for way in ways]), "mla_query_memory.csv")
-    with words:
+    with said:
         st.table(query_table(ways))
         page.prose(t("compression.query_words"))

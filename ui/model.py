@@ -139,6 +139,12 @@ def preset_name(key: str) -> str:
     return t("common.small_sizes") if key == SMALL else PRESETS[key].name
 
 
+def shown_name() -> str:
+    """What is shown, as plain text: a real model's own name, or the preset's."""
+    loaded = source.chosen()
+    return source.own_name(loaded) if loaded else preset_name(state.settings()["preset"])
+
+
 def not_modelled(key: str) -> str:
     """One sentence on what a preset's model has beside what the engine computes."""
     gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in PRESETS[key].not_modelled]

@@ -201,7 +201,8 @@ OF_PAGE: dict[str, dict[str, Setting]] = {
     "compression": {
         "cmp_rank": Setting(128, whole(0, 2**16)),
         "cmp_heads": Setting(4, whole(1, 128)),  # that share the latent
-        "cmp_weights": Setting("random", one_of("random", "spectrum")),
+        # "own" is a real model's; the own weights of a seeded layer are random
+        "cmp_weights": Setting("own", one_of("own", "random", "spectrum")),
         "cmp_decay": Setting(1.0, number(0, 3)),
         "cmp_error": Setting("u", one_of("k", "v", "scores", "u")),
         "cmp_log": Setting(False, flag),

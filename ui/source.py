@@ -1,12 +1,9 @@
 """A real checkpoint in the place of seeded weights: the reader's choice and what it brings.
 
 Pages that can use one begin with `page.setup(..., source=ANY)`; on the others the choice rests.
-The server reads folders below MLA_MODEL_FOLDERS alone (by default models/ beside the app), since
-everybody who has a link chooses what it reads.
 """
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,15 +11,14 @@ from pathlib import Path
 import streamlit as st
 
 from mla_engine import GroupedConfig, checkpoints
-from mla_engine.checkpoints import Checkpoint, CheckpointError, Plan, describe, open_checkpoint
+from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
 from ui import state
+from ui.folders import APP, folders, inside
 from ui.text import count, safe, size, t
 
-APP = Path(__file__).parent.parent
 ANY, LATENT = "any", "latent"  # what a page can use
 MOST_TOKENS = 512  # of a text, so that its maps can be drawn
 MOST_UPLOADS, MOST_UPLOAD_MIB = 20, 64
-VARIABLE = "MLA_MODEL_FOLDERS"
 DEMO = "models/demo"
 EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
@@ -58,25 +54,6 @@ def _named() -> Loaded | None:
         return None
     text = s["text"] or t("source.example")
     return Loaded(s["source"], s["revision"], s["layer"], text, s["activations"])
-
-
-def folders() -> list[Path]:
-    """The folders that may be read, with all that lies below."""
-    named = os.environ.get(VARIABLE)
-    return [Path(p).resolve() for p in named.split(os.pathsep)] if named else [APP / "models"]
-
-
-def inside(name: str) -> Path:
-    """A path on the server, relative to the app or absolute.
-
-    Raises:
-        CheckpointError: it leads out of the folders that may be read.
-    """
-    path = (APP / Path(name).expanduser()).resolve()
-    if not any(path.is_relative_to(folder) for folder in folders()):
-        allowed = ", ".join(map(str, folders()))
-        raise CheckpointError(t("source.outside", path=name, folders=allowed, variable=VARIABLE))
-    return path
 
 
 @st.cache_resource(max_entries=16, ttl=600, show_spinner=False)
@@ -185,9 +162,14 @@ def name(loaded: Loaded) -> str:
     return t(f"source.{key}", source=safe(loaded.source), layer=loaded.layer)
 
 
+def own_name(loaded: Loaded) -> str:
+    """The checkpoint's own name alone, as plain text."""
+    return loaded.source.rstrip("/").rsplit("/", 1)[-1]
+
+
 def title(loaded: Loaded) -> str:
-    """The checkpoint's own name alone, safe as Markdown."""
-    return safe(loaded.source.rstrip("/").rsplit("/", 1)[-1])
+    """The same, safe as Markdown."""
+    return safe(own_name(loaded))
 
 
 def badge() -> None:
