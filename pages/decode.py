@@ -8,7 +8,7 @@ from ui import decode_words as words
 from ui.compute_page_words import assumed
 from ui.text import t
 
-page.setup("decode", mend=decode.mend)
+page.setup("decode", source="any", mend=decode.mend)
 try:
     shown, error = decode.scene(), None
 except ValueError as refusal:
@@ -30,6 +30,7 @@ if shown:
         decode_charts.blocks(shown)
     decode_charts.numbers(shown)
     st.caption(words.counted(shown))
+    st.markdown(words.whose(shown))
     st.markdown(assumed(shown.latent))
     controls.ticking()
 page.footer("decode")

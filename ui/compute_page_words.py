@@ -11,7 +11,6 @@ from ui import compute_page_measure as measure
 from ui import model
 from ui.compute_page import Scene
 from ui.compute_page_measure import Trial, Way, machine
-from ui.settings import SMALL
 from ui.state import settings
 from ui.text import count, digits, size, t, times
 
@@ -134,8 +133,7 @@ def devices() -> pd.DataFrame:
 
 def assumed(latent: LatentConfig) -> str:
     """Where the latent comes from when the preset has none."""
-    s = settings()
-    if s["preset"] == SMALL or not isinstance(model.base(), GroupedConfig):
+    if not isinstance(model.base(), GroupedConfig):
         return ""
     return t("compute.assumed", latent=latent.d_latent_kv, rope=latent.d_rope)
 

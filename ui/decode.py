@@ -6,10 +6,11 @@ import pandas as pd
 
 from mla_engine import GroupedConfig, LatentConfig, costs
 from mla_engine.costs import Cost
-from ui import compute_page
+from ui import compute_page, model, source
 from ui.compute_page_measure import Way
 from ui.decode_run import ROOM, WIDTH, Step
 from ui.state import Note, at_most, settings
+from ui.text import t
 
 PROMPTS = tuple(2**n for n in range(11))
 AUTOMATIC_ELEMENTS = 5 * 2**20  # weights of MHA that are drawn in a moment
@@ -17,11 +18,12 @@ AUTOMATIC_ELEMENTS = 5 * 2**20  # weights of MHA that are drawn in a moment
 
 @dataclass(frozen=True)
 class Scene:
-    """The ways, how many tokens came before, which step is shown, how many heads are run."""
+    """The ways, how many tokens came before, which step of how many, how many heads are run."""
 
     ways: dict[str, Way]
     prompt: int
     step: int
+    room: int
     heads: int
 
     @property
@@ -61,30 +63,45 @@ class Scene:
     @property
     def most_tokens(self) -> int:
         """Tokens after the last step."""
-        return self.prompt + ROOM
+        return self.prompt + self.room
 
     def multiply_adds(self, code: str) -> int:
         """Of all matrix products of the step."""
         return self.cost(code).total_flops // 2
 
 
+def prompts() -> tuple[int, ...]:
+    """Lengths of the prompt; a real text's leave a token for a step."""
+    most = len(model.words()) - 1 if source.chosen() else PROMPTS[-1]
+    return tuple(n for n in PROMPTS if n <= max(1, most))
+
+
+def room() -> int:
+    """Steps after the prompt: a real text ends with its last token."""
+    left = len(model.words()) - settings()["dec_prompt"] if source.chosen() else ROOM
+    return max(1, min(left, ROOM))
+
+
 def mend() -> list[Note]:
-    """Bring the heads that are run to those there are."""
-    return at_most(dec_heads=settings()["n_heads"])
+    """Bring heads, prompt and step to what there is; notes as `at_most`."""
+    notes = at_most(dec_heads=model.sizes()["n_heads"], dec_prompt=prompts()[-1])
+    return notes + at_most(dec_step=room())
 
 
 def scene() -> Scene:
     """The scene of the present settings, once `mend` has brought them within what there is.
 
     Raises:
-        ValueError: sizes that no layer can have.
+        ValueError: sizes that no layer can have, or a real text of one token.
     """
+    if source.chosen() and len(model.words()) < 2:
+        raise ValueError(t("decode.too_short"))
     s, ways = settings(), compute_page.ways(decoding=True)
     config = ways["mha"].config
     heads = s["dec_heads"] or config.n_heads
     while not s["dec_heads"] and heads > 1 and _weights(config, heads) > AUTOMATIC_ELEMENTS:
         heads = (heads + 1) // 2
-    return Scene(ways, s["dec_prompt"], s["dec_step"], heads)
+    return Scene(ways, s["dec_prompt"], s["dec_step"], room(), heads)
 
 
 def _weights(config: GroupedConfig, heads: int) -> int:

@@ -6,10 +6,10 @@ import streamlit as st
 
 from mla_engine import figures
 from ui import compute_page_words as say
-from ui import decode, decode_run, page, state
+from ui import decode, decode_run, model, page, source, state
 from ui import decode_words as words
 from ui.decode import Scene
-from ui.decode_controls import PLAYER
+from ui.decode_controls import player
 from ui.decode_run import Step
 from ui.text import t
 
@@ -30,7 +30,7 @@ def blocks(shown: Scene) -> None:
 
 def _cancel(key: tuple | None) -> None:
     st.session_state.dec_cancelled = key
-    PLAYER.stop()
+    player().stop()
 
 
 def taken(shown: Scene) -> dict[str, Step] | None:
@@ -39,8 +39,8 @@ def taken(shown: Scene) -> dict[str, Step] | None:
     Raises:
         MemoryBudgetError: in the engine's words.
     """
-    sizes = (shown.heads, shown.prompt, state.settings()["seed"])
-    key = (shown.step, *sizes, *shown.ways.values())
+    sizes, real = (shown.heads, shown.prompt), source.chosen()
+    key = (shown.step, *sizes, real or state.settings()["seed"], *shown.ways.values())
     if st.session_state.get("dec_cancelled") == key:
         st.button(t("decode.run"), key="dec_run", on_click=_cancel, args=(None,))
         return None
@@ -49,7 +49,7 @@ def taken(shown: Scene) -> dict[str, Step] | None:
     bar.progress(0.0, t("decode.building"))
     runners = {}
     for code, way in shown.ways.items():
-        runners[code] = decode_run.runner(way, *sizes)
+        runners[code] = decode_run.runner(way, *sizes, model.origin(way.config), real)
         bar.progress(0.0, say.label(shown.ways, code))
     missing = sum(runner.pieces_to(shown.step) for runner in runners.values())
     done = 0

@@ -16,6 +16,7 @@ from mla_engine.agreement import relative_error
 from mla_engine.costs.sizes import heads_held
 from ui import compute
 from ui.compute_page_measure import Way
+from ui.source import Loaded, Origin
 
 CHUNK = 64  # tokens in a piece before the step
 WIDTH = 4  # bytes a number: float32
@@ -35,12 +36,14 @@ class Step:
 class Runner:
     """One way on its way through the tokens."""
 
-    def __init__(self, way: Way, heads: int, prompt: int, seed: int) -> None:
+    def __init__(
+        self, way: Way, heads: int, prompt: int, origin: Origin, inputs: Loaded | None = None
+    ) -> None:
         self.way, self.prompt = way, prompt
-        self.layer = compute.layer(way.config, seed, tuple(range(heads)))
+        self.layer = compute.layer(way.config, origin, tuple(range(heads)))
         words = tuple(str(n) for n in range(prompt + ROOM))
-        self.h = compute.hidden(words, seed, way.config.d_model)
-        place = {"device": compute.DEVICE, "capacity": prompt + ROOM}
+        self.h = compute.hidden(words, inputs or origin, way.config.d_model)
+        place = {"device": compute.DEVICE, "capacity": self.h.shape[1]}
         if way.cache == "latent":
             self.cache = LatentCache.empty(way.config, **place)
         else:
@@ -83,10 +86,10 @@ class Runner:
 
 
 @st.cache_resource(max_entries=18, show_spinner=False)
-def runner(way: Way, heads: int, prompt: int, seed: int) -> Runner:
-    """The runner that all sessions share.
+def runner(way: Way, heads: int, prompt: int, origin: Origin, inputs: Loaded | None) -> Runner:
+    """The runner that all sessions share; it reads a real layer's inputs, or those of the seed.
 
     Raises:
         MemoryBudgetError: in the engine's words.
     """
-    return Runner(way, heads, prompt, seed)
+    return Runner(way, heads, prompt, origin, inputs)

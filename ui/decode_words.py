@@ -4,6 +4,7 @@ import pandas as pd
 
 from ui import compute_page_measure as measure
 from ui import compute_page_words as say
+from ui import model, source
 from ui.compute_page_words import TIED
 from ui.decode import Scene
 from ui.decode_run import Step
@@ -20,10 +21,11 @@ def shown_bytes(n_bytes: float) -> str:
 
 def title(shown: Scene) -> str:
     """A statement with live numbers: what MHA and MLA hold after the step."""
+    loaded = source.chosen()
     mha, mla = shown.held_bytes("mha"), shown.held_bytes("mla_absorbed")
     return t(
         "decode.title",
-        model=say.of_model(),
+        model=source.title(loaded) if loaded else say.of_model(),
         tokens=count(shown.context + 1),
         mha=shown_bytes(mha),
         mla=shown_bytes(mla),
@@ -61,6 +63,20 @@ def counted(shown: Scene) -> str:
         heads=count(shown.heads),
         machine=say.device_name(measure.machine(), long=True),
     )
+
+
+def whose(shown: Scene) -> str:
+    """Which ways have a real layer's weights; empty without one."""
+    loaded = source.chosen()
+    if not loaded:
+        return ""
+    real, seeded = [], []
+    for code, way in shown.ways.items():
+        named = real if model.origin(way.config) == loaded else seeded
+        named.append(say.label(shown.ways, code))
+    between = t("compute.between")
+    ways = {"real": between.join(real), "seeded": between.join(seeded)}
+    return t("decode.whose", name=source.name(loaded), **ways)
 
 
 def agreement(taken: dict[str, Step]) -> str:

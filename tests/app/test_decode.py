@@ -72,7 +72,8 @@ def test_playing_goes_on_by_itself_until_the_last_step(opened, monkeypatch):
     assert button(at, "dec_step_play").label == "Pause"
     assert at.session_state.settings["dec_step"] == 31, "the run that draws the page does not move"
     at.session_state["dec_step:due"] = 0.0
-    monkeypatch.setattr(decode_controls, "ticking", decode_controls.PLAYER.tick)  # one that is due
+    tick = decode_controls.player
+    monkeypatch.setattr(decode_controls, "ticking", lambda: tick().tick())  # one that is due
     at.run()
     assert not at.exception
     assert at.session_state.settings["dec_step"] == 32
@@ -112,7 +113,7 @@ def test_a_run_beyond_the_budget_is_refused_and_the_rest_lives(opened, monkeypat
     ("cache", "form"), [("kv", "expanded"), ("latent", "expanded"), ("latent", "absorbed")]
 )
 def test_a_runner_does_what_decoding_by_hand_does(cache, form):
-    runner = decode_run.Runner(Way(SMALL_CONFIG, form, cache), 4, 70, seed=3)
+    runner = decode_run.Runner(Way(SMALL_CONFIG, form, cache), 4, 70, 3)
     assert runner.pieces_to(3) == 3  # 64 and 8 tokens before the step, and the step
     storage = runner.cache.storage
     for step in (3, 2, 5):  # on, back and on again
