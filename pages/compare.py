@@ -5,7 +5,7 @@ import streamlit as st
 from ui import compare, compare_charts, compare_words, page
 from ui.text import t
 
-page.setup("compare", mend=compare.mend)
+page.setup("compare", source="any", mend=compare.mend)
 found, refusals = compare_words.both()
 if refusals:
     page.title(t("compare.title_refused"), t("compare.look_flow"))

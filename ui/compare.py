@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-import streamlit as st
 
 from mla_engine import PRESETS, GroupedConfig, LatentConfig, costs
 from mla_engine.costs import Cost
-from ui import compute, maps, model, state
-from ui.maps_run import Run, run
+from ui import compute, model, source, state
 from ui.overview import FORMS, TOKENS, Overview
 from ui.settings import SHARED_SIZES, VARIANTS
-from ui.text import count, digits, size, t, times
+from ui.text import count, digits, safe, size, t, times
 
 SIDES = {"A": "vs_left", "B": "vs_right"}
 OWN = "own"
@@ -22,12 +19,16 @@ DIFFERS = "≠"
 
 @dataclass(frozen=True)
 class Side:
-    """One layer: of a published model or of the sidebar's sizes, in a variant."""
+    """One layer: of a published model or what the sidebar has, in a variant.
+
+    Where that is a real layer `loaded` names it, whether its weights fit the variant or not.
+    """
 
     letter: str
     model: str
     config: GroupedConfig | LatentConfig
     variant: str
+    loaded: source.Loaded | None = None
 
     @property
     def form(self) -> str:
@@ -36,13 +37,22 @@ class Side:
 
     @property
     def name(self) -> str:
-        """Letter, model and variant."""
-        return t(
-            "compare.name",
-            letter=self.letter,
-            model=self.model,
-            variant=t(f"common.{self.variant}"),
-        )
+        """Letter, model and variant, as plain text."""
+        return self._named(self.model)
+
+    @property
+    def shown_name(self) -> str:
+        """The same as Markdown."""
+        return self._named(safe(self.model) if self.loaded else self.model)
+
+    def _named(self, of_model: str) -> str:
+        variant = t(f"common.{self.variant}")
+        return t("compare.name", letter=self.letter, model=of_model, variant=variant)
+
+    @property
+    def origin(self) -> source.Origin:
+        """Where its weights come from."""
+        return model.origin(self.config) if self.loaded else state.settings()["seed"]
 
     @property
     def overview(self) -> Overview:
@@ -57,6 +67,8 @@ class Side:
     @property
     def preset(self) -> str | None:
         """The published model that the sizes are from."""
+        if self.loaded:
+            return None
         chosen = state.settings()[SIDES[self.letter]]
         chosen = state.settings()["preset"] if chosen == SHARED_SIZES else chosen
         return chosen if chosen in PRESETS else None
@@ -79,8 +91,8 @@ def side(letter: str) -> Side:
     s = state.settings()
     key, variant = s[SIDES[letter]], s[f"{SIDES[letter]}_as"]
     if key == SHARED_SIZES:
-        variant = s["variant"] if variant == OWN else variant
-        return Side(letter, _changed(s["preset"]), model.config(variant), variant)
+        variant = model.present_variant() if variant == OWN else variant
+        return Side(letter, _shared_name(), model.config(variant), variant, source.chosen())
     if variant == OWN:
         variant = PRESETS[key].kind.lower() if key in PRESETS else "mla"
         config = PRESETS[key].config if key in PRESETS else model.SMALL_CONFIG
@@ -90,9 +102,15 @@ def side(letter: str) -> Side:
     return Side(letter, model.preset_name(key), config, variant)
 
 
-def _changed(preset: str) -> str:
-    name = model.preset_name(preset)
-    return t("compare.changed", model=name) if model.changed_sizes() else name
+def _shared_name() -> str:
+    name, own = model.shown_name(), source.chosen() or not model.changed_sizes()
+    return name if own else t("compare.changed", model=name)
+
+
+def _layers(one: Side) -> str:
+    if one.loaded:
+        return count(source.plan(one.loaded).n_layers)
+    return count(PRESETS[one.preset].n_layers) if one.preset else t("compare.none")
 
 
 def differing(a: Side, b: Side) -> dict[str, str]:
@@ -110,7 +128,7 @@ def differing(a: Side, b: Side) -> dict[str, str]:
 
 def sizes(one: Side) -> dict[str, str]:
     """Label key -> a size or convention of one side, as text."""
-    config, preset = one.config, PRESETS.get(one.preset)
+    config = one.config
     latent, rope = isinstance(config, LatentConfig), config.rope
     none = t("compare.none")
     grouped_rope = config.d_head if rope else 0
@@ -128,7 +146,7 @@ def sizes(one: Side) -> dict[str, str]:
         "pairing": t(f"compare.pairing_{rope.pairing}") if rope else none,
         "scaling": t(f"compare.scaling_{type(scaling).__name__}") if scaling else none,
         "scale": digits(config.scale, 4),
-        "layers": count(preset.n_layers) if preset else none,
+        "layers": _layers(one),
         "cache": count(costs.cache_elements(config)),
         "parameters": f"{digits(costs.parameters(config) / 1e6)} M",
     }
@@ -197,38 +215,9 @@ def flops(amount: float) -> str:
 
 def mend() -> list[state.Note]:
     """Bring the head to the last one of the side that has more."""
-    s = state.settings()
-    keys = [s[name] for name in SIDES.values()]
-    heads = [s["n_heads"] if k == SHARED_SIZES else model.sizes_of(k)["n_heads"] for k in keys]
-    return state.at_most(vs_head=max(heads) - 1)
-
-
-def head_of(one: Side) -> int:
-    """The chosen head, or the side's last."""
-    return min(state.settings()["vs_head"], one.config.n_heads - 1)
-
-
-def ran(one: Side) -> Run:
-    """The chosen head over the tokens that both sides get.
-
-    Raises:
-        ValueError, MemoryBudgetError: in the engine's words.
-    """
-    seed = state.settings()["seed"]
-    with st.spinner(t("compare.running")):
-        return run(one.config, one.form, maps.words(), seed, (head_of(one),))
-
-
-def head_map(found: Run, kind: str) -> np.ndarray:
-    """Attention or logits [t,s] of the one head that was run, masked cells nan."""
-    values = found.attention(True, 1.0) if kind == "attention" else found.logits
-    return np.where(found.mask, values[0], np.nan)
-
-
-def furthest_apart(left: np.ndarray, right: np.ndarray) -> tuple[int, int]:
-    """Query and key of the cell where two maps differ most."""
-    row, column = np.unravel_index(np.nanargmax(np.abs(left - right)), left.shape)
-    return int(row), int(column)
+    keys = [state.settings()[name] for name in SIDES.values()]
+    sizes = [model.sizes() if k == SHARED_SIZES else model.sizes_of(k) for k in keys]
+    return state.at_most(vs_head=max(size["n_heads"] for size in sizes) - 1)
 
 
 def variant_label(code: str) -> str:

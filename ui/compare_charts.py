@@ -8,7 +8,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.costs import cache_bytes_per_token
-from ui import compare, maps_charts, maps_controls, page, state
+from ui import compare, compare_maps, maps_charts, maps_controls, page, state
 from ui.compare import BF16_BYTES, DIFFERS, Side
 from ui.kv import CONTEXTS, LENGTHS
 from ui.kv_context import chart_words
@@ -34,7 +34,7 @@ def flow(a: Side, b: Side) -> None:
     left, right, table = st.columns((5, 5, 4), gap="medium")
     for place, one in ((left, a), (right, b)):
         with place:
-            st.markdown(f"**{one.name}**")
+            st.markdown(f"**{one.shown_name}**")
             nodes = [
                 replace(node, label=f"{DIFFERS} {node.label}") if node.code in marked else node
                 for node in one.overview.nodes()
@@ -119,13 +119,13 @@ def maps(a: Side, b: Side) -> None:
     left, right, controls = st.columns((7, 7, 4), gap="medium")
     with controls:
         _map_controls(a, b)
-    runs = [compare.ran(one) for one in (a, b)]
-    shown = [compare.head_map(found, kind) for found in runs]
+    runs = [compare_maps.ran(one) for one in (a, b)]
+    shown = [compare_maps.head_map(found, kind) for found in runs]
     limit = figures.shared_limit(*shown)
-    cell = compare.furthest_apart(*shown)
+    cell = compare_maps.furthest_apart(*shown)
     for place, one, found, values in zip((left, right), (a, b), runs, shown, strict=True):
         with place:
-            st.markdown(f"**{one.name}**")
+            st.markdown(f"**{one.shown_name}**")
             options = {
                 "cell": cell,
                 "head": str(found.heads[0]),
@@ -160,4 +160,4 @@ def _map_controls(a: Side, b: Side) -> None:
     if most:
         state.control(st.slider, t("compare.head"), "vs_head", 0, most)
     maps_controls.text_controls()
-    st.caption(t("compare.random"))
+    st.caption(compare_maps.weights(a, b))

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from mla_engine import PRESETS, costs
-from ui import compare, compare_charts, model, state
+from ui import compare, compare_charts, model, source, state
 from ui.compare import SIDES, Side
 from ui.settings import SHARED_SIZES, SMALL
 from ui.text import count, t, times
@@ -23,7 +23,7 @@ def both() -> tuple[list[Side], list[ValueError]]:
 def title(a: Side, b: Side) -> str:
     """The caches of both and their ratio."""
     left, right = costs.cache_elements(a.config), costs.cache_elements(b.config)
-    said = {"a": count(left), "b": count(right), "left": a.name, "right": b.name}
+    said = {"a": count(left), "b": count(right), "left": a.shown_name, "right": b.shown_name}
     if left == right:
         return t("compare.title_equal", **said)
     return t("compare.title", ratio=times(max(left, right) / min(left, right)), **said)
@@ -59,7 +59,9 @@ def choices() -> None:
 
 
 def _model_label(key: str) -> str:
-    return t("compare.shared") if key == SHARED_SIZES else model.preset_name(key)
+    if key != SHARED_SIZES:
+        return model.preset_name(key)
+    return model.shown_name() if source.chosen() else t("compare.shared")
 
 
 def chosen_view() -> str:
