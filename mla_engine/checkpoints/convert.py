@@ -74,7 +74,7 @@ class Cut:
 
 
 def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer) -> Tensor:
-    """Rows [1 or per, width, ...] as [*axes, ...], of the heads that the layer has."""
+    """Rows [1 or per, width, ...] as [*axes, ...], of the layer's heads and in its dtype."""
     sizes = sizes_of(layer.config)
     piece = piece.reshape(*[sizes[letter] for letter in axes], *piece.shape[2:])
     if axes[:2] == ["g", "n"]:  # query heads, stored with their KV head
@@ -84,7 +84,7 @@ def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer)
         piece = piece[torch.tensor(chosen, device=piece.device)]
     if name == "W_O":
         piece = piece.permute(2, 0, 1)
-    return piece.contiguous()
+    return piece.to(layer.dtype).contiguous()
 
 
 def cuts_of(family: Family, config: Config) -> list[Cut]:
@@ -121,13 +121,17 @@ def check_shape(name: str, shape: tuple[int, ...], cut: Cut, config: Config) -> 
         )
 
 
-def check_finite(name: str, tensor: Tensor) -> None:
-    """Raise CheckpointError if a tensor holds NaN or Inf; looked at in parts, to save memory."""
-    parts = tensor.flatten().split(PART)
+def check_finite(name: str, *cut: Tensor) -> None:
+    """Raise CheckpointError if what was cut out of a tensor holds NaN or Inf.
+
+    Looked at in parts, to save memory.
+    """
+    parts = (part for tensor in cut for part in tensor.flatten().split(PART))
     if count := sum(int((~torch.isfinite(part)).sum()) for part in parts):
+        dtype = cut[0].dtype
         raise CheckpointError(
-            f"{name} has {count:,} values that are NaN or Inf in {tensor.dtype}: "
-            + ("try torch.float32" if tensor.dtype == torch.float16 else "its weights are broken")
+            f"{name} has {count:,} values that are NaN or Inf in {dtype}: "
+            + ("try torch.float32" if dtype == torch.float16 else "its weights are broken")
         )
 
 
@@ -137,8 +141,11 @@ def build(
     take: Callable[[str], Tensor],
     heads: tuple[int, ...] | None,
     place: tuple[torch.dtype, torch.device | str],
+    path: str = "",
 ) -> AttentionLayer:
     """The layer with the tensors that `take` gives for their short names, each asked for once.
+
+    `path` stands before the names in what is said.
 
     Raises:
         CheckpointError: NaN or Inf.
@@ -152,6 +159,8 @@ def build(
         for name in set(family.row.get("zero", ())) & set(parameters)
     }
     for cut in cuts_of(family, config):
-        weights |= cut.apply(take(cut.name), bare)
+        found = cut.apply(take(cut.name), bare)
+        check_finite(path + cut.name, *found.values())
+        weights |= found
     weights = {name: weights[name] for name in parameters}
     return layer_type(config).of_weights(config, weights, heads, dtype, device)

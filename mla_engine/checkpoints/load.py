@@ -113,7 +113,7 @@ def load_attention(
         progress: called with bytes read and bytes in all; may raise to stop.
 
     Raises:
-        CheckpointError: as `describe`; NaN or Inf among the weights.
+        CheckpointError: as `describe`; NaN or Inf among the weights of these heads.
         MemoryBudgetError: the layer and what is read for it are beyond the memory budget.
         ValueError: an unknown head, dtype or device.
     """
@@ -125,8 +125,9 @@ def load_attention(
     entries = checkpoint.entries(plan.tensors)
     budget.require(_needed_bytes(bare, plan, entries), f"layer {layer} of {plan.name}", TIP)
     family = family_of(checkpoint.config)[0]
-    take = _taker(checkpoint.read(plan.tensors, progress), family.attention(layer), dtype)
-    return convert.build(family, plan.config, take, heads, (dtype, device))
+    before, path, _ = plan.tensors[0].partition(family.attention(layer))
+    take = _taker(checkpoint.read(plan.tensors, progress), path, dtype)
+    return convert.build(family, plan.config, take, heads, (dtype, device), before + path)
 
 
 def _entries(
@@ -180,15 +181,13 @@ def _needed_bytes(bare: AttentionLayer, plan: Plan, entries: Mapping[str, Tensor
 
 
 def _taker(stored: dict[str, Tensor], path: str, dtype: torch.dtype) -> Callable[[str], Tensor]:
-    """Takes a stored tensor out by its short name, once, in the layer's dtype."""
+    """Takes a stored tensor out by its short name, once; 8 bits come in the layer's dtype."""
     names = {name.partition(path)[2]: name for name in stored}
 
     def take(short: str) -> Tensor:
         name = names[short]
         tensor, scale = stored.pop(name), stored.pop(name + fp8.SUFFIX, None)
-        tensor = tensor.to(dtype) if scale is None else fp8.dequantized(tensor, scale, dtype)
-        convert.check_finite(name, tensor)
-        return tensor
+        return tensor if scale is None else fp8.dequantized(tensor, scale, dtype)
 
     return take
 

@@ -65,7 +65,6 @@ def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
         raise CheckpointError(f"the weights of {path} are quantised: load the model in full")
     for cut in cuts:
         convert.check_shape(cut.name, tensors[cut.name].shape, cut, config)
-        convert.check_finite(cut.name, tensors[cut.name])
     copied = sum(tensor.nbytes for tensor in tensors.values())
     budget.require(copied, f"a copy of {path}", "the size of the model")
     like = tensors[cuts[0].name]
