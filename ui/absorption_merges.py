@@ -1,5 +1,6 @@
 """What the absorption page says of merging too much: all heads in one, and past the norm."""
 
+import html
 from functools import partial
 
 import pandas as pd
@@ -11,7 +12,9 @@ from ui import page, state
 from ui.absorption import GAINS, View, percent
 from ui.absorption_charts import MAP, plot
 from ui.maps_charts import figure_words
-from ui.text import count, digits, t
+from ui.text import count, digits, safe, t
+
+MOST_BARS = 12  # the last words of a longer text, whose names can be read
 
 
 def found(view: View) -> run.TooMuch:
@@ -81,9 +84,13 @@ def past_the_norm(view: View) -> None:
     facts = {"right": digits(right[-1]), "merged": digits(wrong[-1]), "gain": f"{gain:g}"}
     picture, words = st.columns([3, 2], gap="large")
     with picture:
+        names = [f"{i} {html.escape(word, quote=False)}" for i, word in enumerate(view.words)]
         fig = figures.bars(
-            [f"{i} {word}" for i, word in enumerate(view.words)],
-            {t("absorption.keys_right"): right, t("absorption.keys_merged"): wrong},
+            names[-MOST_BARS:],
+            {
+                t("absorption.keys_right"): right[-MOST_BARS:],
+                t("absorption.keys_merged"): wrong[-MOST_BARS:],
+            },
             stacked=False,
             axis=t("absorption.key_length"),
             roles=("value", "key"),
@@ -95,7 +102,7 @@ def past_the_norm(view: View) -> None:
     with words:
         state.control(
             st.select_slider,
-            t("absorption.gain", word=view.words[-1]),
+            t("absorption.gain", word=safe(view.words[-1])),
             "ab_gain",
             sorted({*GAINS, gain}),
             format_func=lambda x: f"{x:g}×",

@@ -32,6 +32,16 @@ class Head:
     start: int  # position of the first word
 
     @property
+    def place(self) -> int:
+        """Where the word stands that is turned: the second, or the only one."""
+        return min(1, len(self.words) - 1)
+
+    @property
+    def word(self) -> str:
+        """That word."""
+        return self.words[self.place]
+
+    @property
     def pairs(self) -> int:
         """How many pairs of the rotary part turn."""
         return self.config.d_rope // 2
@@ -119,9 +129,10 @@ def _parts(one: Head) -> dict[str, Tensor]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def turning(one: Head, pair: int) -> Turning:
-    """The second word's query and key, turned at every position."""
+    """One word's query and key, turned at every position."""
     parts, positions = _parts(one), torch.arange(POSITIONS)
-    q, k = (relative.turned(parts[code][1], one.rope, positions) for code in ("q_R_pre", "k_R_pre"))
+    rotary = parts["q_R_pre"][one.place], parts["k_R_pre"][one.place]
+    q, k = (relative.turned(part, one.rope, positions) for part in rotary)
     dimensions = relative.pair_dimensions(pair, one.config.d_rope, one.rope.pairing)
     scores = q @ k.T
     angles = inverse_frequencies(one.rope, one.config.d_rope, POSITIONS)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ui import model, rope, state
+from ui import model, rope, source, state
 from ui.rope import Head
-from ui.text import count, digits, t
+from ui.text import count, digits, safe, t
 
 FORMULAS = {
     "turning": (r"(R_t\,\mathbf{q})\cdot(R_i\,\mathbf{k}) = (R_{t-i}\,\mathbf{q})\cdot\mathbf{k}",),
@@ -60,7 +60,8 @@ def _reading(one: Head) -> str:
 
 
 def _yarn(one: Head) -> str:
-    name, numbers = model.preset_name(state.settings()["preset"]), scale(one)
+    numbers, loaded = scale(one), source.chosen()
+    name = source.title(loaded) if loaded else model.shown_name()
     if numbers["plain"] == numbers["scale"]:
         return t("rope.title_plain", name=name, scale=numbers["scale"])
     return t("rope.title_yarn", name=name, **numbers)
@@ -87,7 +88,7 @@ def explanation(one: Head, topic: str) -> str:
     s, config = state.settings(), one.config
     if topic == "turning":
         spread = rope.turning(one, s["rope_pair"]).spread
-        return t("rope.explain_turning", spread=f"{spread:.1e}", word=one.words[1])
+        return t("rope.explain_turning", spread=f"{spread:.1e}", word=safe(one.word))
     if topic == "merged":
         window = min(rope.WINDOW, config.d_latent_kv)
         sizes = {"rows": count(config.d_latent_q or config.d_model), "columns": config.d_latent_kv}
@@ -147,7 +148,7 @@ def _explain_yarn(one: Head) -> str:
 def notes(one: Head) -> list[str]:
     """What is assumed where the chosen model has no such part."""
     origin, said = model.base(), []
-    if not state.settings()["variant"].startswith("mla"):
+    if not model.present_variant().startswith("mla"):
         sizes = {"latent": one.config.d_latent_kv, "rope": one.config.d_rope}
         said.append(t("rope.assumed_mla", **sizes))
     if origin.rope is None:
