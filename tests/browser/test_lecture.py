@@ -11,6 +11,7 @@ from ui.tour import stops
 
 pytestmark = pytest.mark.browser
 
+PATIENCE = 20_000  # milliseconds
 PROJECTORS = ((1920, 1080), (1280, 720), (1024, 768))
 # The picture of a page, or the top of what stands in its place.
 PICTURE = {
@@ -60,7 +61,8 @@ def test_every_stop_fits_every_projector(app_url: str, browser_page: Page) -> No
     first = stops()[0]
     page.goto(f"{app_url}/?{urlencode(first.own | {'stop': 1, 'lecture': 1, 'lang': 'en'})}")
     for number, stop in enumerate(stops(), start=1):
-        expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"{number} / {len(stops())}")
+        place = f"{number} / {len(stops())}"
+        expect(page.locator(".st-key-lecture_ways")).to_contain_text(place, timeout=PATIENCE)
         listening(page)
         assert_it_fits(page, stop.page)
         if number < len(stops()):
@@ -83,12 +85,12 @@ def test_a_burst_of_presses_loses_none(app_url: str, browser_page: Page) -> None
     listening(page)
     for _ in range(6):
         page.keyboard.press("PageDown", delay=10)
-    expect(page.locator(".st-key-we_stage h3")).to_contain_text("7 of 22")
+    expect(page.locator(".st-key-we_stage h3")).to_contain_text("7 of 22", timeout=PATIENCE)
     page.goto(f"{app_url}/?stop=1&lecture=1&preset=deepseek-v3&variant=mha")
     listening(page)
     for _ in range(4):
         page.keyboard.press("PageDown", delay=10)
-    expect(page.locator(".st-key-lecture_ways")).to_contain_text("5 / 15")
+    expect(page.locator(".st-key-lecture_ways")).to_contain_text("5 / 15", timeout=PATIENCE)
 
 
 def test_where_nothing_else_steps_the_clicker_turns_the_pages(
