@@ -1,8 +1,9 @@
 // Heatmap clicks and clicker keys for Python. A click sends {chart, x, y}; PageUp and
 // PageDown always step, except in a multi-line text box; the arrows only when no widget has the
 // focus that uses them itself: a plain button does not, one of a group of choices (it has a role)
-// does. Sent is the sum of all presses, so that none is lost in a burst; the count outlives this
-// component, which is mounted anew on each page.
+// does. Sent is the sum of all presses, so that none is lost in a burst; where they turn back, in
+// two messages, since the way on may have met the end. The count outlives this component, which is
+// mounted anew on each page.
 const steps = { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 };
 const BETWEEN_PAGES = 5000; // milliseconds for which presses wait for the next page to listen
 const SETTLING = 300; // milliseconds in which the widgets take up the values of a run
@@ -28,17 +29,19 @@ function mustWait(clicker) {
 
 function flush(clicker) {
   clearTimeout(clicker.timer);
-  if (!clicker.send || clicker.total === clicker.sent) return;
+  if (!clicker.send || !clicker.waiting.length) return;
   if (mustWait(clicker)) {
     clicker.timer = setTimeout(flush, 30, clicker);
     return;
   }
-  Object.assign(clicker, { sent: clicker.total, sentAt: Date.now() });
-  clicker.send(clicker.total);
+  clicker.sent += clicker.waiting.shift();
+  clicker.sentAt = Date.now();
+  clicker.send(clicker.sent);
+  flush(clicker);
 }
 
 function startClicker() {
-  const clicker = { session: null, total: 0, sent: 0, taken: 0, ranAt: 0, send: null, left: 0 };
+  const clicker = { session: null, waiting: [], sent: 0, taken: 0, ranAt: 0, send: null, left: 0 };
   window.addEventListener("keydown", (event) => {
     const step = stepOf(event);
     if (!step || (!clicker.send && Date.now() - clicker.left > BETWEEN_PAGES)) return;
@@ -46,7 +49,9 @@ function startClicker() {
     event.stopPropagation();
     const focus = document.activeElement;
     if (focus && focus.tagName === "INPUT") focus.blur(); // a text box hands over what was typed
-    clicker.total += step;
+    const last = clicker.waiting.length - 1;
+    if (clicker.waiting[last] * step > 0) clicker.waiting[last] += step;
+    else clicker.waiting.push(step);
     flush(clicker);
   }, true);
   return clicker;
@@ -69,7 +74,7 @@ export default function ({ data, setTriggerValue, setStateValue }) {
   const clicker = (document.mlaClicker ??= startClicker());
   const send = (total) => setStateValue("presses", total);
   if (clicker.session !== data.session) {
-    Object.assign(clicker, { session: data.session, total: data.seen, sent: data.seen });
+    Object.assign(clicker, { session: data.session, waiting: [], sent: data.seen });
   }
   if (clicker.taken !== data.seen) Object.assign(clicker, { taken: data.seen, ranAt: Date.now() });
   if (data.keys) clicker.send = send;
