@@ -2,7 +2,17 @@
 
 import streamlit as st
 
-from ui import maps, maps_charts, maps_controls, page, real, real_charts, real_layers, source
+from ui import (
+    maps,
+    maps_charts,
+    maps_controls,
+    page,
+    real,
+    real_charts,
+    real_layers,
+    source,
+    uploads,
+)
 from ui.text import t
 
 PAGE = "real_models"
@@ -20,12 +30,13 @@ else:
 
 *pictures, controls = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
 with controls:
-    source.controls()
-    source.upload()
+    source.controls(own_place=True)
+    uploads.activations()
 if view:
     heads, one_head = pictures
     with controls:
         maps_controls.head_control()
+        page.prose(view.kind())
         maps_controls.cell_controls(view.maps.run.words)
     with heads:
         st.markdown(maps_charts.caption(view.maps))
@@ -46,12 +57,13 @@ if view:
         real_charts.matrices(view)
         real_layers.section(view)
     else:
-        st.info(t("real_models.no_latent"))
+        st.info(view.missing())
     maps_controls.listen(view.maps)
 else:
     with pictures[0]:
         if error:
             page.refused(error)
+        source.demo_button()
         page.prose(t("real_models.families", families=real.families()))
         page.prose(t("real_models.demo_how"))
 page.footer(PAGE)

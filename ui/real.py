@@ -1,5 +1,6 @@
 """What the real models' page shows: one attention of a checkpoint over the reader's text."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -7,7 +8,7 @@ import numpy as np
 import streamlit as st
 import torch
 
-from mla_engine import LatentConfig
+from mla_engine import GroupedConfig, LatentConfig, MultiHeadLatentAttention
 from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.logit_shares import LogitShares, logit_shares
 from mla_engine.spectra import Spectrum, spectra
@@ -17,6 +18,7 @@ from ui.source import Loaded
 from ui.text import count, t
 
 MATRICES = ("W_QK", "W_UK", "W_UV")
+FEWEST_HEADS = 16  # of a block: each reads the layer anew
 Block = tuple[LogitShares, dict[str, Spectrum]]
 
 
@@ -43,16 +45,34 @@ class View:
         """The page's statement with its numbers."""
         facts = {"layer": count(self.loaded.layer), "heads": count(self.config.n_heads)}
         facts["name"] = source.title(self.loaded)
-        if self.shares is None:
+        if isinstance(self.config, GroupedConfig):
             groups = count(self.config.n_kv_heads)
             return t("real_models.title_grouped", groups=groups, **facts)
+        if self.shares is None:
+            return t("real_models.title_one", **facts)
         positional = int((self.balance > 0.5).sum())
         return t("real_models.title", positional=count(positional), **facts)
+
+    def kind(self) -> str:
+        """Whether the chosen head looks at words or at places, in words; "" where none has both."""
+        if self.shares is None:
+            return ""
+        share, head = float(self.balance[self.maps.head]), count(self.maps.head)
+        if math.isnan(share):
+            return t("real_models.kind_flat", head=head)
+        if share > 0.5:
+            return t("real_models.kind_position", head=head, share=maps.percent(share))
+        return t("real_models.kind_content", head=head, share=maps.percent(1 - share))
+
+    def missing(self) -> str:
+        """Why latents and the split into content and position are not shown."""
+        grouped = isinstance(self.config, GroupedConfig)
+        return t("real_models.no_latent" if grouped else "real_models.one_token")
 
 
 def blocks(config: Config, tokens: int) -> list[tuple[int, ...]]:
     """All heads in blocks that take a moment each."""
-    size = len(block_of_heads(config, tokens, 0, 0))
+    size = max(len(block_of_heads(config, tokens, 0, 0)), FEWEST_HEADS)
     return [
         tuple(range(first, min(first + size, config.n_heads)))
         for first in range(0, config.n_heads, size)
@@ -107,9 +127,19 @@ def block(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer, h = compute.layer(config, loaded, heads), compute.hidden(words, loaded, config.d_model)
+    layer, h = weights(config, loaded, heads), compute.hidden(words, loaded, config.d_model)
     with compute.queue().turn(), torch.inference_mode():
         return logit_shares(layer(h)), spectra(layer)
+
+
+def weights(
+    config: LatentConfig, loaded: Loaded, heads: tuple[int, ...]
+) -> MultiHeadLatentAttention:
+    """These heads: those of a whole layer shared with the maps, others read for this once."""
+    if len(heads) == config.n_heads:
+        return compute.layer(config, loaded, heads)
+    with compute.queue().turn():
+        return compute.built(config, loaded, heads, torch.float32)
 
 
 def joined_shares(found: list[Block]) -> LogitShares:

@@ -1,5 +1,6 @@
 """The charts of the real models' page, each with its alternative text and download."""
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.figures import Figure, symbol_html
-from mla_engine.logit_shares import table
+from mla_engine.logit_shares import LogitShares, table
 from ui import maps_charts, page, state
 from ui.real import MATRICES, View
 from ui.text import count, digits, t
@@ -32,11 +33,17 @@ def shares(view: View) -> None:
         roles=tuple(PARTS.values()),
         axes=(t("real_models.head"), t("real_models.share")),
     )
-    most = int(view.balance.argmax())
+    most = int(np.nan_to_num(view.balance).argmax())
     values = {"most": most, "share": digits(float(view.balance[most]), 2)}
     plot(fig, "shares", t("real_models.alt_shares", heads=len(heads), **values))
-    rows = pd.DataFrame(table({view.loaded.layer: found}))
+    rows = numbers({view.loaded.layer: found})
     page.download(lambda: rows, "heads.csv")
+
+
+def numbers(layers: Mapping[int, LogitShares]) -> pd.DataFrame:
+    """Every layer and head, its columns in the reader's language."""
+    rows = pd.DataFrame(table(layers))
+    return rows.rename(columns={name: t(f"real_models.{name}") for name in rows.columns})
 
 
 def latents(view: View) -> None:
@@ -59,7 +66,7 @@ def latents(view: View) -> None:
             page.prose(t(f"real_models.latent_{code}", width=count(values.shape[1])))
             alt = t("real_models.alt_latent", name=code, tokens=len(run.words))
             plot(fig, code, alt)
-            page.download(partial(pd.DataFrame, values, run.words), f"{code}.csv")
+            page.download(partial(_of_tokens, values, run.words), f"{code}.csv")
 
 
 def matrices(view: View) -> None:
@@ -95,9 +102,21 @@ def matrices(view: View) -> None:
     picture, numbers = st.columns([3, 2], gap="medium")
     with picture:
         plot(fig, "spectra", t("real_models.alt_spectra", name=name, heads=len(heads)))
-        page.download(partial(pd.DataFrame, values), f"{name}.csv")
+        page.download(partial(_joined, rows, values), f"{name}.csv")
     with numbers:
         st.table(rows.map(_written).set_index(t("real_models.head")), height=TALL)
+
+
+def _of_tokens(values: np.ndarray, words: tuple[str, ...]) -> pd.DataFrame:
+    """A row for each token, its word first."""
+    rows = pd.DataFrame(values)
+    rows.insert(0, "token", words)
+    return rows
+
+
+def _joined(rows: pd.DataFrame, values: np.ndarray) -> pd.DataFrame:
+    """The table, and in the same rows all singular values."""
+    return pd.concat([rows, pd.DataFrame(values)], axis=1)
 
 
 def _written(value: float) -> str:

@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 import torch
 
 from mla_engine import budget, figures
 from mla_engine.checkpoints import hidden_bytes, hidden_states_of_layers
-from mla_engine.logit_shares import LogitShares, logit_shares, table
-from ui import compute, maps_charts, page, real, source, state
+from mla_engine.logit_shares import LogitShares, logit_shares
+from ui import compute, maps_charts, page, real, real_charts, source, state
 from ui.source import Loaded
 from ui.text import count, size, t
 
@@ -22,30 +21,33 @@ class Reach:
     """How many layers' inputs can be had here, and what the next one would hold."""
 
     layers: int
-    next_bytes: int | None  # None where every layer is within reach
+    read_bytes: int  # to have their inputs
+    next_bytes: int | None  # in memory; None where every layer is within reach
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def reach(loaded: Loaded) -> Reach:
-    """The layers whose input fits the memory budget: they are the first ones.
+def reach(loaded: Loaded, limit: int) -> Reach:
+    """The layers whose input fits the memory budget of `limit` bytes: they are the first ones.
 
     Raises:
         CheckpointError: as `source.inputs`.
     """
-    limit, last = budget.limit_bytes(), source.plan(loaded).n_layers
+    last = source.plan(loaded).n_layers
     needed = partial(hidden_bytes, source.checkpoint(loaded), loaded.text)
-    low, high = 1, last  # the first layer's has been made; search the last one that fits
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = needed(middle - 1).memory_bytes <= limit
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return Reach(low, needed(low).memory_bytes if low < last else None)
+    found = needed(0)
+    for layer in range(1, last):
+        deeper = needed(layer)
+        if deeper.memory_bytes > limit:
+            return Reach(layer, found.read_bytes, deeper.memory_bytes)
+        found = deeper
+    return Reach(last, found.read_bytes, None)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _inputs(loaded: Loaded, layers: int) -> Mapping[int, torch.Tensor]:
     """What enters each of the first layers, h [1,t,d], by one run of the model's beginning."""
-    found = hidden_states_of_layers(source.checkpoint(loaded), loaded.text, range(layers))
+    with compute.queue().turn():
+        found = hidden_states_of_layers(source.checkpoint(loaded), loaded.text, range(layers))
     return {layer: states.h for layer, states in found.items()}
 
 
@@ -54,8 +56,8 @@ def _shares(loaded: Loaded, _h: torch.Tensor) -> LogitShares:
     """Of all heads of one layer, some heads at a time."""
     config, found = source.plan(loaded).config, []
     for heads in real.blocks(config, _h.shape[1]):
-        layer = compute.layer(config, loaded, heads)
         with compute.queue().turn(), torch.inference_mode():
+            layer = compute.built(config, loaded, heads, torch.float32)
             found.append((logit_shares(layer(_h.to(compute.DEVICE))), {}))
     return real.joined_shares(found)
 
@@ -70,23 +72,35 @@ def _measured(loaded: Loaded, layers: int) -> Iterator[tuple[tuple[int, LogitSha
 def section(view: real.View) -> None:
     """The share of position by layer and head, computed when it is asked for."""
     st.subheader(t("real_models.layers_title"), anchor=False)
-    found = reach(replace(view.loaded, layer=0, activations=""))
+    first, limit = replace(view.loaded, layer=0, activations=""), budget.limit_bytes()
+    try:
+        found = reach(first, limit)
+        _said(view.loaded, found, limit)
+        if state.settings()["real_layers"]:
+            _picture(_all(first, found.layers))
+    except ValueError as error:
+        page.refused(error)
+
+
+def _said(loaded: Loaded, found: Reach, limit: int) -> None:
+    """Which layers there are, which are left out and why, and before it begins a button."""
     page.prose(t("real_models.layers_look", layers=count(found.layers)))
     if found.next_bytes is not None:
-        sizes = {"needed": size(found.next_bytes), "limit": size(budget.limit_bytes())}
+        sizes = {"needed": size(found.next_bytes), "limit": size(limit)}
         st.caption(t("real_models.layers_left", first=count(found.layers), **sizes))
+    if loaded.activations:
+        st.caption(t("real_models.layers_text"))
     if not state.settings()["real_layers"]:
+        st.caption(t("real_models.layers_read", size=size(found.read_bytes)))
         begin = partial(state.change, real_layers=True)
         st.button(t("real_models.layers_begin"), on_click=begin, icon=":material/layers:")
-        return
-    _picture(_all(view.loaded, found.layers))
 
 
-def _all(loaded: Loaded, layers: int) -> dict[int, LogitShares]:
+def _all(first: Loaded, layers: int) -> dict[int, LogitShares]:
     """Every layer within reach, with progress and a way to stop between two of them."""
     place, stop = st.empty(), st.empty()
     stop.button(t("real_models.layers_stop"), on_click=partial(state.change, real_layers=False))
-    first, told = replace(loaded, layer=0, activations=""), t("real_models.layers_running")
+    told = t("real_models.layers_running")
     place.progress(0.0, told)
     done = dict(piece for piece, _ in real.with_bar(_measured(first, layers), place, told))
     stop.empty()
@@ -104,10 +118,10 @@ def _picture(found: Mapping[int, LogitShares]) -> None:
         columns=heads,
         words=maps_charts.figure_words(),
     )
-    most = int(balance.mean(1).argmax())
+    most = int(np.nan_to_num(balance).mean(1).argmax())
     alt = t("real_models.alt_layers", layers=len(layers), heads=len(heads), most=most)
     st.plotly_chart(fig, key="chart:real_layers", alt=alt, config={"displaylogo": False})
-    rows = pd.DataFrame(table(found))
+    rows = real_charts.numbers(found)
     page.download(lambda: rows, "layers.csv")
     with st.expander(t("real_models.layers_table")):
         st.dataframe(rows, hide_index=True)

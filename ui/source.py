@@ -3,7 +3,6 @@
 Pages that can use one begin with `page.setup(..., source=ANY)`; on the others the choice rests.
 """
 
-import hashlib
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from mla_engine import GroupedConfig, checkpoints
+from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
 from ui import state
 from ui.folders import APP, folders, inside
@@ -18,7 +18,6 @@ from ui.text import count, safe, size, t
 
 ANY, LATENT = "any", "latent"  # what a page can use
 MOST_TOKENS = 512  # of a text, so that its maps can be drawn
-MOST_UPLOADS, MOST_UPLOAD_MIB = 20, 64
 DEMO = "models/demo"
 EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
@@ -125,8 +124,25 @@ def prepare() -> list[state.Note]:
 def failure() -> None:
     """Above the title: why the real layer could not be read, and what is shown instead."""
     if failed := st.session_state.source_failed:
-        reason, named = safe(str(failed)), safe(state.settings()["source"])
-        st.error(t("source.failed", source=named, reason=reason), icon=":material/block:")
+        reason, named = safe(_reason(failed)), safe(state.settings()["source"])
+        told = t("source.failed", source=named, reason=reason)
+        seeded = t("source.seeded") if st.session_state.with_sizes else ""
+        st.error(f"{told} {seeded}", icon=":material/block:")
+        if _too_deep(failed):
+            st.button(t("source.first_layer"), on_click=state.change, kwargs={"layer": 0})
+
+
+def _too_deep(failed: ValueError) -> bool:
+    """Whether the layers before the chosen one are what does not fit."""
+    return isinstance(failed, MemoryBudgetError) and not state.settings()["activations"]
+
+
+def _reason(failed: ValueError) -> str:
+    if not _too_deep(failed):
+        return str(failed)
+    needed, limit = size(failed.needed_bytes), size(failed.limit_bytes)
+    layer = state.settings()["layer"]
+    return t("source.too_deep", layer=layer, needed=needed, limit=limit)
 
 
 def _check(loaded: Loaded) -> None:
@@ -175,27 +191,49 @@ def title(loaded: Loaded) -> str:
 def badge() -> None:
     """Under the title: whose weights and whose words these are."""
     if loaded := chosen():
-        tokens, kind = len(inputs(loaded).tokens), plan(loaded).family
-        st.caption(t("source.badge", name=name(loaded), tokens=count(tokens), family=kind))
+        found = inputs(loaded)
+        facts = {"tokens": count(len(found.tokens)), "family": plan(loaded).family}
+        facts["fed"] = t(f"source.from_{found.origin}", layers=count(loaded.layer))
+        st.caption(t("source.badge", name=name(loaded), **facts))
 
 
-def controls() -> None:
-    """The checkpoint, its revision, layer and text, and the way back; in the sidebar."""
+def demo_button() -> None:
+    """One step to the demonstration model, where this server has it."""
+    folder = APP / DEMO
+    if folder.is_dir() and any(folder.is_relative_to(readable) for readable in folders()):
+        first = {"source": DEMO, "revision": "", "layer": 0, "activations": ""}
+        st.button(t("source.demo"), on_click=state.change, kwargs=first)
+
+
+def controls(*, own_place: bool = False) -> None:
+    """The checkpoint, its revision, layer and text, and the way back.
+
+    In the sidebar, or open in a place of its own, beside which the page offers the demonstration.
+    """
     s = state.settings()
-    with st.expander(t("source.title"), expanded=bool(s["source"])):
+    with st.expander(t("source.title"), expanded=own_place or bool(s["source"])):
         state.control(st.text_input, t("source.source"), "source", placeholder=EXAMPLE)
         if s["source"]:
             _choices()
             return
-        if (APP / DEMO).is_dir():
-            st.button(t("source.demo"), on_click=state.change, kwargs={"source": DEMO})
+        if not own_place:
+            demo_button()
         st.caption(t("source.what"))
 
 
+def _planned() -> Plan | None:
+    """The plan of what is named, also where it cannot be shown; None if there is none."""
+    try:
+        return plan(_named())
+    except ValueError:
+        return None
+
+
 def _choices() -> None:
-    if loaded := chosen():
-        found = plan(loaded)
+    if found := _planned():
         st.caption(t("source.plan", family=found.family, size=size(found.n_bytes)))
+        for note in found.notes:
+            st.caption(t(f"source.note_{note.replace(' ', '_')}", **_limits(found)))
         last = found.n_layers - 1
         state.control(st.number_input, t("source.layer", last=last), "layer", 0, last)
     state.control(st.text_input, t("source.revision"), "revision", placeholder="main")
@@ -206,30 +244,7 @@ def _choices() -> None:
     st.button(t("source.leave"), on_click=state.change, kwargs=own | {"layer": 0})
 
 
-def upload() -> None:
-    """A file of activations from the reader's own machine, kept below the first readable folder."""
-
-    def keep() -> None:
-        file = st.session_state["source:file"]
-        if file is not None:
-            state.change(activations=_kept(file.getvalue()))
-
-    if chosen() or st.session_state.source_failed:
-        st.file_uploader(
-            t("source.upload"),
-            type="safetensors",
-            key="source:file",
-            on_change=keep,
-            max_upload_size=MOST_UPLOAD_MIB,
-        )
-
-
-def _kept(data: bytes) -> str:
-    """Write the file under the name of its content; the oldest make room."""
-    folder = folders()[0] / "activations"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{hashlib.sha256(data).hexdigest()[:16]}.safetensors"
-    path.write_bytes(data)
-    for old in sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)[:-MOST_UPLOADS]:
-        old.unlink()
-    return str(path.relative_to(APP) if path.is_relative_to(APP) else path)
+def _limits(found: Plan) -> dict[str, str]:
+    """What a note counts, where the layer has it."""
+    names = ("position_limit", "sliding_window")
+    return {name: count(getattr(found.config, name, None) or 0) for name in names}
