@@ -36,6 +36,7 @@ from mla_engine.symbols import Symbol
 from mla_engine.worked_example.variants import BUILDERS
 from ui import claims as claims_page
 from ui import claims_list, compare, compute_page, kv, model, overview, source, state, stepper
+from ui import compression as compression_page
 from ui import rope as rope_page
 
 Functions = tuple[Callable, ...]
@@ -89,7 +90,8 @@ def _worked_example() -> Functions:
 def _attention_maps() -> Functions:
     config = model.config()
     turned = (rope.rotate,) if config.rope and getattr(config, "d_rope", 1) else ()
-    return (*FORWARD[_form()], *turned, ops.softmax, words.hidden_states)
+    read = (load_attention, hidden_states) if source.chosen() else (words.hidden_states,)
+    return (*FORWARD[_form()], *turned, ops.softmax, *read)
 
 
 def _rope() -> Functions:
@@ -128,9 +130,11 @@ def _absorption() -> Functions:
 
 
 def _compression() -> Functions:
-    model.config("mha")
+    compression_page.layer_config()
+    latent = compression_page.own_latent()
     spectrum = state.settings()["cmp_weights"] == "spectrum"
     return (
+        *((merging.content_attention,) if latent else ()),
         *((factoring.with_spectrum,) if spectrum else ()),
         factoring.joint,
         factoring.Factors.of,

@@ -24,7 +24,7 @@ from ui import (
 )
 from ui.kv_memory import served
 from ui.snippet import Code, call, config, filled, listed, literal
-from ui.snippet_layer import layer, made, preset
+from ui.snippet_layer import layer, made, preset, read_config
 from ui.text import t
 
 Recipe = tuple[str, Mapping[str, object]]  # the template's name, its values
@@ -106,13 +106,16 @@ def _absorption() -> Recipe:
 def _compression() -> Recipe:
     view = compression.view()
     decay = view.source.decay
-    spectrum = "# the weights as they were drawn"
+    spectrum = "# the weights as they are"
+    if compression.own_latent():
+        spectrum = "layer = content_attention(layer)\nconfig = layer.config"
     if decay is not None:
         spectrum = (
             f"W_K, W_V = with_spectrum(layer.W_K, layer.W_V, {decay!r})\n"
             "layer.W_K.copy_(W_K), layer.W_V.copy_(W_V)"
         )
-    values = made(view.source.config, Code(f"range({len(view.source.heads)})"))
+    heads = Code(f"range({len(view.source.heads)})")
+    values = made(view.source.config, heads, origin=view.source.origin)
     return "compression", values | {"rank": view.rank, "spectrum": Code(spectrum)}
 
 
@@ -140,12 +143,11 @@ def _kv_cache() -> Recipe:
 
 def _decode() -> Recipe:
     shown = decode.scene()
-    return "decode", {
-        "config": config(shown.latent, preset()),
-        "seed": state.settings()["seed"],
-        "tokens": shown.context + 1,
-        "heads": shown.heads,
-    }
+    tokens = shown.context + 1
+    values = made(
+        shown.latent, Code(f"range({shown.heads})"), f"tuple(str(n) for n in range({tokens}))"
+    )
+    return "decode", values | {"tokens": tokens}
 
 
 def _compute() -> Recipe:
@@ -166,8 +168,8 @@ def _compute() -> Recipe:
 def _compare() -> Recipe:
     a, b = (compare.side(letter) for letter in compare.SIDES)
     return "compare", {
-        "config": config(a.config, a.preset or ""),
-        "other": config(b.config, b.preset or ""),
+        "config": _side_config(a),
+        "other": _side_config(b),
         "form": _cost_form(a),
         "other_form": _cost_form(b),
         "context": state.settings()["vs_context"],
@@ -180,6 +182,12 @@ def _real_models() -> Recipe:
     of = model.config()
     template = "real_models_grouped" if isinstance(of, GroupedConfig) else "real_models"
     return template, made(of, None)
+
+
+def _side_config(side: compare.Side) -> Code:
+    if isinstance(side.origin, source.Loaded):
+        return read_config(side.origin)
+    return config(side.config, side.preset or "")
 
 
 def _cost_form(side: compare.Side) -> str | None:

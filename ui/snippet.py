@@ -25,6 +25,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.compression": {"joint", "loss", "with_spectrum"},
     "mla_engine.costs": {"GPUS", "Serving"},
     "mla_engine.logit_shares": {"logit_shares"},
+    "mla_engine.merging": {"content_attention"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.words": {"generated_words", "hidden_states", "words_of"},

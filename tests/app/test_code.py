@@ -80,6 +80,22 @@ def test_no_page_is_without_its_code():
     assert {page for page, _ in SOURCE_STATES} <= set(PAGES)
 
 
+SOURCE_OF_REAL = [
+    ("attention_maps", {"layer": "1"}),
+    ("rope", {"rope_topic": "scale"}),
+    ("absorption", {}),
+    ("compression", {"cmp_rank": "32"}),
+    ("compression", {"cmp_weights": "spectrum"}),
+    ("decode", {"dec_step": "2"}),
+    ("compare", {"vs_view": "maps"}),
+]
+
+
+@pytest.mark.parametrize(("page", "link"), SOURCE_OF_REAL, ids=named)
+def test_the_source_that_is_shown_of_a_real_layer_did_run(opened, demo, page, link):
+    test_the_source_that_is_shown_did_run(opened, page, link | {"source": demo})
+
+
 def test_a_decorated_function_is_shown_whole():
     place, text = source(costs.Serving.free_bytes.fget)
     assert text.startswith("@property\ndef free_bytes(self)")

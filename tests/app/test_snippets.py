@@ -12,7 +12,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, costs
-from mla_engine.checkpoints import build_demo
 from mla_engine.words import words_of
 from ui import snippet
 from ui.sizes import SMALL_SIZES, sizes_of
@@ -114,15 +113,6 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
         yield run
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A checkpoint on the server."""
-    folder = tmp_path_factory.mktemp("models") / "it's a demo"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLA_MODEL_FOLDERS", str(folder.parent))
-        yield str(build_demo(folder))
-
-
 def page_of(opened: Opened, page: str, **parameters: str) -> AppTest:
     return opened("app.py" if page == "overview" else f"pages/{page}.py", **parameters)
 
@@ -176,6 +166,9 @@ REAL_STATES = [
     ("rope", {"rope_topic": "merged"}),
     ("rope", {"rope_topic": "scale", "rope_scale": "no_mscale"}),
     ("absorption", {"layer": "1"}),
+    ("compression", {"layer": "1", "cmp_rank": "32", "lang": "zh"}),
+    ("decode", {"dec_step": "3"}),
+    ("compare", {"vs_right": "deepseek-v3", "vs_right_as": "own"}),
     ("real_models", {"layer": "1"}),
 ]
 
@@ -185,8 +178,17 @@ def test_a_real_layers_snippet_reads_its_checkpoint(opened, notebook, demo, page
     at = page_of(opened, page, code="snippet", source=demo, **link)
     code = at.code[0].value
     assert len(code.splitlines()) <= MOST_LINES
-    assert "load_attention" in code
+    assert ("describe(" if page == "compare" else "load_attention(") in code
     assert "seed=" not in code
+    assert_shown(at.title[0].value, printed_numbers(notebook(code).splitlines()[-1]))
+
+
+def test_a_snippets_seeded_weights_read_a_real_models_inputs(opened, notebook, demo):
+    link = {"cmp_weights": "random", "cmp_rank": "40", "layer": "1", "seed": "6"}
+    at = page_of(opened, "compression", code="snippet", source=demo, **link)
+    code = at.code[0].value
+    assert "seed=6" in code
+    assert "checkpoints.hidden_states" in code
     assert_shown(at.title[0].value, printed_numbers(notebook(code).splitlines()[-1]))
 
 
