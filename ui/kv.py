@@ -64,7 +64,8 @@ class Scene:
     def ways(self) -> dict[str, Config]:
         """Code of a way of caching -> its configuration, in the order of the legend."""
         config = self.preset.config
-        heads = {name: getattr(config, name) for name in ("d_model", "n_heads", "d_head")}
+        sizes = ("d_model", "n_heads", "d_head", "d_value")
+        heads = {name: getattr(config, name) for name in sizes}
         n_kv_heads = {"mha": config.n_heads, "gqa": self.gqa_heads, "mqa": 1}
         ways = {way: GroupedConfig(**heads, n_kv_heads=n) for way, n in n_kv_heads.items()}
         if self.preset.kind == "MLA":

@@ -46,11 +46,13 @@ def look() -> str:
 
 
 def numbers(config: GroupedConfig | LatentConfig) -> str:
-    """How the numbers per token and layer come about, 2 x g x k or c + r."""
+    """How the numbers per token and layer come about, g x (k + v) or c + r."""
     total = count(costs.cache_elements(config))
     if isinstance(config, LatentConfig):
         return f"{config.d_latent_kv} + {config.d_rope} = {total}"
-    return f"2 × {config.n_kv_heads} × {config.d_head} = {total}"
+    if config.d_head == config.d_value:
+        return f"2 × {config.n_kv_heads} × {config.d_head} = {total}"
+    return f"{config.n_kv_heads} × ({config.d_head} + {config.d_value}) = {total}"
 
 
 def table(scene: Scene) -> pd.DataFrame:

@@ -51,7 +51,7 @@ def rank_cache_elements(config: Config, ranks: int, cache: str | None = None) ->
 def layouts(config: LatentConfig) -> dict[str, dict[str, int]]:
     """Numbers per token and layer of every way to lay out the cache, by part.
 
-    "mha" is plain MHA with as many heads of d_head, for comparison; "full" keeps keys and values of
+    "mha" is plain MHA of the same heads, for comparison; "full" keeps keys and values of
     every head; "copy" keeps the latent a second time, transposed, for the product with the weights.
 
     Raises:
@@ -59,10 +59,10 @@ def layouts(config: LatentConfig) -> dict[str, dict[str, int]]:
     """
     checks.kind("config", config, LatentConfig, "a LatentConfig")
     heads, latent, rope = config.n_heads, config.d_latent_kv, config.d_rope
-    keys = heads * config.d_head
+    keys, values = heads * config.d_head, heads * config.d_value
     return {
-        "mha": {"key": keys, "rope": 0, "latent": 0, "value": keys},
-        "full": {"key": keys, "rope": heads * rope, "latent": 0, "value": heads * config.d_value},
+        "mha": {"key": keys, "rope": 0, "latent": 0, "value": values},
+        "full": {"key": keys, "rope": heads * rope, "latent": 0, "value": values},
         "copy": {"key": 0, "rope": rope, "latent": latent, "value": latent},
         "latent": {"key": 0, "rope": rope, "latent": latent, "value": 0},
     }

@@ -133,13 +133,16 @@ def cache_bytes_per_token(config: Config, dtype_bytes: float, cache: str | None 
 
 
 def mha_cache_elements(config: Config) -> int:
-    """Numbers per token and layer that plain MHA with as many heads of d_head keeps: 2 n_h d_h."""
-    return 2 * config.n_heads * config.d_head
+    """Numbers per token and layer that plain MHA of the same heads keeps: n_h (d_h + d_v).
+
+    Keys are d_head wide, without a rotary part, and values d_value: 2 n_h d_h where both are equal.
+    """
+    return config.n_heads * (config.d_head + config.d_value)
 
 
 def equivalent_kv_heads(config: Config) -> float:
-    """KV heads of a GQA with the same d_head and as large a cache; of MLA (c + r) / (2 d_h)."""
-    return cache_elements(config) / (2 * config.d_head)
+    """KV heads, as wide as these, that fill as large a cache; of MLA (c + r) / (d_h + d_v)."""
+    return cache_elements(config) / (config.d_head + config.d_value)
 
 
 def crossover_queries(config: LatentConfig, context: int | None = None) -> float:

@@ -30,6 +30,7 @@ def sizes(preset: str) -> tuple[Figure, ...]:
         Figure("model", PRESETS[preset].name.split(" (")[0]),
         Figure("n_heads", config.n_heads),
         Figure("d_head", config.d_head),
+        Figure("d_value", config.d_value),
         Figure("d_latent_kv", config.d_latent_kv),
         Figure("d_rope", config.d_rope),
     )
@@ -55,7 +56,7 @@ def own_heads(rng: Random) -> Question:
     config = PRESETS[preset].config
     wrong = {
         "latent_and_rope": costs.cache_elements(config),
-        "all_heads_without_rope": config.n_heads * (config.d_head + config.d_value),
+        "all_heads_without_rope": costs.mha_cache_elements(config),
         "key_alone": config.n_heads * (config.d_head + config.d_rope),
     }
     mixed = amounts(rng, costs.cache_elements(config, "kv"), "expanded_heads", wrong)
@@ -121,7 +122,7 @@ def equivalent(rng: Random) -> Question:
     wrong = {
         "number_of_heads": float(config.n_heads),
         "one_shared": 1.0,
-        "key_alone": 2 * right,
+        "key_alone": costs.cache_elements(config) / config.d_head,
         "eight_groups": 8.0,
     }
     mixed = amounts(rng, right, "half_for_values", wrong)

@@ -48,6 +48,15 @@ def test_a_link_brings_every_choice(opened):
     ]  # fmt: skip
 
 
+def test_values_wider_than_keys_are_counted_as_wide_as_they_are(opened):
+    at = opened(PAGE, kv_left="glm-4.7-flash", kv_groups="4")
+    ways = at.table[0].value
+    assert ways.loc["MHA"].iloc[0] == "20 × (192 + 256) = 8,960"
+    assert ways.loc["GQA, g = 4"].iloc[0] == "4 × (192 + 256) = 1,792"
+    assert ways.loc["MLA ★"].iloc[2] == "15.6×"
+    assert "15.6× as much" in title(at)
+
+
 def test_moving_a_slider_changes_numbers_and_link(opened):
     at = opened(PAGE)
     control(at, "kv_context").set_value(2**20).run()
@@ -96,7 +105,9 @@ def test_values_out_of_range_become_the_nearest(opened):
 def test_ways_of_every_model(key, groups):
     scene = kv.Scene(key, groups, 0, 1, "bf16")
     ways, config = scene.ways, PRESETS[key].config
-    assert costs.cache_elements(ways["mha"]) == costs.mha_cache_elements(config)
+    each = config.d_head + config.d_value
+    assert costs.cache_elements(ways["mha"]) == config.n_heads * each
+    assert costs.cache_elements(ways["mqa"]) == each
     assert costs.cache_elements(ways[scene.own]) == costs.cache_elements(config)
     assert config.n_heads % ways["gqa"].n_kv_heads == 0
     assert ways["gqa"].n_kv_heads <= groups

@@ -34,7 +34,8 @@ def place_of(kind: str, seed: int = 1) -> str:
 def test_predict_then_reveal(opened):
     at = opened(PAGE, quiz_seed="1", quiz_count="31", quiz_number=place_of("ratio"))
     config = PRESETS[engine.question(1, "ratio").preset].config
-    ratio = 2 * config.n_heads * config.d_head / (config.d_latent_kv + config.d_rope)
+    mha = config.n_heads * (config.d_head + config.d_value)
+    ratio = mha / (config.d_latent_kv + config.d_rope)
     assert at.title[0].value == f"Question {place_of('ratio')} of 31: what do you predict?"
     assert button(at, "Reveal").disabled
     assert not any('class="quiz-choices"' in h.body for h in at.get("html"))
@@ -51,6 +52,18 @@ def test_predict_then_reveal(opened):
     assert at.query_params["quiz_answers"] == "-" * (int(place_of("ratio")) - 1) + str(wrong)
     assert "quiz_choice" not in at.query_params
     assert not at.radio
+
+
+@pytest.mark.parametrize("kind", ["ratio", "equivalent"])
+def test_the_printed_formula_gives_the_printed_answer(kind):
+    asked = [engine.question(seed, kind) for seed in range(20)]
+    configs = [PRESETS[question.preset].config for question in asked]
+    assert any(config.d_value != config.d_head for config in configs)
+    for question in asked:
+        told = words(quiz_words.revealed(question, 0))
+        formula, printed = re.search(r"([\d(][\d×+/() ]+) = ([\d.]+)", told).groups()
+        factors = re.sub(r"[^\d+*/() ]", "", formula.replace("×", "*"))
+        assert eval(factors) == pytest.approx(float(printed), rel=6e-3)
 
 
 def test_the_score_counts_what_is_right(opened):

@@ -130,7 +130,7 @@ def test_the_parts_of_a_layout_add_up(key):
     config = PRESETS[key].config
     totals = {name: sum(parts.values()) for name, parts in costs.layouts(config).items()}
     assert totals == {
-        "mha": costs.mha_cache_elements(config),
+        "mha": config.n_heads * (config.d_head + config.d_value),
         "full": costs.cache_elements(config, "kv"),
         "copy": costs.cache_elements(config) + config.d_latent_kv,
         "latent": costs.cache_elements(config),
