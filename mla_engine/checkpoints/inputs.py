@@ -75,9 +75,7 @@ class Inputs:
         token_table, *position_table = self.tables
         x = self.checkpoint.rows(token_table, ids, progress).float()
         check_finite(token_table, x)
-        factor = value_of(self.config, self.family.row["embedding_factor"])
-        checks.positive("embedding_factor", factor)
-        x = x * torch.tensor(float(factor))
+        x = x * torch.tensor(self._number("embedding_factor"))
         for name in position_table:
             rows = self.checkpoint.rows(name, range(len(ids))).float()
             check_finite(name, rows)
@@ -97,6 +95,15 @@ class Inputs:
                 return {part: f"{path}.{part}" for part in parts}
         raise CheckpointError(f"{self.checkpoint.name} has no tensor {paths[0]}.weight")
 
+    def _number(self, column: str) -> float:
+        """What config.json says of a column of the table; CheckpointError if it is no number."""
+        value = value_of(self.config, self.family.row[column])
+        try:
+            checks.positive(column, value)
+        except ValueError as error:
+            raise CheckpointError(f"config.json: {error}") from error
+        return float(value)
+
     @property
     def kind(self) -> str:
         """Which norm stands before the attentions."""
@@ -104,8 +111,7 @@ class Inputs:
 
     def normed(self, x: Tensor, layer: int) -> Tensor:
         """The norm before attention number `layer` applied to x [t,d]."""
-        eps = value_of(self.config, self.family.row["input_norm_eps"])
-        checks.positive("the input norm's eps", eps)
+        eps = self._number("input_norm_eps")
         names = self.norm_tensors(layer)
         check_dtypes(self.checkpoint.entries(names.values()).values())
         stored = self.checkpoint.read(names.values())

@@ -103,7 +103,7 @@ class Prefix:
         """Inputs [t,d] of this attention and of `layers` before it, from the embedded text [t,d].
 
         Raises:
-            CheckpointError: transformers cannot build these layers of these tensors.
+            CheckpointError: transformers cannot build these layers of these tensors, or run them.
         """
         names, found = self.tensors, {}
         entries = self.inputs.checkpoint.entries(names).values()
@@ -127,9 +127,15 @@ class Prefix:
             model.get_submodule(path).register_forward_pre_hook(keep, with_kwargs=True)
         try:
             with torch.no_grad():
-                last = model(inputs_embeds=x[None], use_cache=False).last_hidden_state
+                answer = model(inputs_embeds=x[None], use_cache=False, return_dict=True)
+            last = answer.last_hidden_state
         except _Reached as reached:
             last = reached.args[0]
+        except Exception as error:  # an entry of config.json that only the run asks for
+            raise CheckpointError(
+                f"transformers cannot run the first {self.n_blocks} layers of "
+                f"{self.inputs.checkpoint.name}: {error!s:.300}"
+            ) from error
         return found | {self.layer: last[0]}
 
     @property

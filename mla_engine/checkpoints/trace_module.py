@@ -33,7 +33,8 @@ def trace_module(
 
     Raises:
         CheckpointError: an unknown family, a layer out of range, a model in training mode or
-            with quantised weights, padded inputs.
+            with quantised weights, padded inputs, a mask or positions that end the order of one
+            text, inputs that the model cannot run.
         ValueError, MemoryBudgetError: as the layer's `forward`.
     """
     if model.training:
@@ -48,6 +49,8 @@ def trace_module(
 
 def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
     """The model's attention, and the engine's layer on the same weights."""
+    if not hasattr(model, "config"):
+        raise CheckpointError(f"{type(model).__name__} has no config: give a transformers model")
     found = model.config.to_dict()
     config, family = attention_config(found, layer), family_of(found)[0]
     path = family.attention(layer).removesuffix(".")
@@ -83,9 +86,7 @@ def _entering(
     """What enters the attention: hidden states [b,t,d] and positions [t] or [b,t]."""
     given = {"input_ids": inputs} if isinstance(inputs, Tensor) else inputs
     given = {name: given[name] for name in TAKEN if name in given}
-    padding = given.get("attention_mask")
-    if padding is not None and not bool(padding.all()):
-        raise CheckpointError("the inputs are padded: give sequences of one length")
+    _check_one_text(given.get("attention_mask"), given.get("position_ids"))
     device = next(model.parameters()).device
     given = {name: value.to(device) for name, value in given.items()}
     caught: list[tuple[Tensor, Tensor | None]] = []
@@ -103,8 +104,23 @@ def _entering(
             model(**given, use_cache=False)
     except _ReachedError:
         pass
+    except Exception as error:  # a model has errors of many kinds
+        raise CheckpointError(f"the model cannot run the inputs: {error!s:.200}") from error
     finally:
         handle.remove()
     if not caught:
         raise CheckpointError(f"{type(module).__name__} was not called when the model ran")
     return caught[0]
+
+
+def _check_one_text(mask: Tensor | None, positions: Tensor | None) -> None:
+    """Raise CheckpointError unless every query sees itself and all before it, and no more.
+
+    transformers takes a mask [b,1,t,s] as it stands, and a jump of positions for another text.
+    """
+    if mask is not None and mask.dim() != 2:
+        raise CheckpointError(f"attention_mask is {list(mask.shape)}: give [b,t], or none")
+    if mask is not None and not bool(mask.all()):
+        raise CheckpointError("the inputs are padded: give sequences of one length")
+    if positions is not None and not bool((positions.diff() == 1).all()):
+        raise CheckpointError("position_ids jump: give those of one text, each one more")

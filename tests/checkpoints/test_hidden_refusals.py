@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import (
+    build_demo,
     hidden_bytes,
     hidden_states,
     hidden_states_of_layers,
@@ -98,6 +99,33 @@ def test_runs_no_code_that_config_json_names(root, tmp_path):
         config[key] = "someone/kernel"
     (folder / "config.json").write_text(json.dumps(config))
     assert relative(hidden_states(folder, TEXT, 1).h, fed("llama")[1]) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("layer", "entries", "words"),
+    [
+        (0, {"rms_norm_eps": "1e-6"}, ["config.json", "input_norm_eps", "1e-6"]),
+        (0, {"rms_norm_eps": float("nan")}, ["config.json", "input_norm_eps", "nan"]),
+        (1, {"hidden_act": "some act"}, ["cannot build the first 1 layers", "some act"]),
+        (1, {"num_key_value_heads": 6}, ["cannot", "the first 1 layers"]),
+    ],
+)
+def test_refuses_entries_that_no_layer_can_run_with(layer, entries, words, root, tmp_path):
+    folder = shutil.copytree(folder_of("llama", root), tmp_path / "odd")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | entries))
+    with refused(*words):
+        hidden_states(folder, TEXT, layer)
+
+
+def test_says_what_the_run_asks_for_too_late(tmp_path):
+    folder = build_demo(tmp_path / "demo")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_experts_per_tok": 9}))
+    with refused("cannot run the first 2 layers", "range"):
+        hidden_states(folder, TEXT, 2)
+    (folder / "config.json").write_text(json.dumps(config | {"return_dict": False}))
+    assert hidden_states(folder, TEXT, 2).h.isfinite().all()
 
 
 def test_refuses_weights_that_are_packed_in_another_way(root, tmp_path):

@@ -105,6 +105,17 @@ def test_refuses_what_it_cannot_trace():
     padded = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS).triu()}
     with pytest.raises(CheckpointError, match="padded"):
         trace_module(model, 0, padded)
+    everywhere = {"input_ids": IDS, "attention_mask": torch.ones(2, 1, 8, 8, dtype=torch.bool)}
+    with pytest.raises(CheckpointError, match=r"attention_mask is \[2, 1, 8, 8\]"):
+        trace_module(model, 0, everywhere)  # the model looks ahead with it
+    for packed in ([0, 1, 2, 0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5, 6, 9], list(range(8))[::-1]):
+        with pytest.raises(CheckpointError, match="position_ids jump"):
+            trace_module(model, 0, {"input_ids": IDS, "position_ids": torch.tensor([packed])})
+    for wrong in (IDS + 900, IDS > 5):
+        with pytest.raises(CheckpointError, match="the model cannot run the inputs: "):
+            trace_module(model, 0, wrong)
+    with pytest.raises(CheckpointError, match="Linear has no config: give a transformers model"):
+        trace_module(torch.nn.Linear(2, 2).eval(), 0, IDS)
     model.train()
     try:
         with pytest.raises(CheckpointError, match=r"model\.eval\(\)"):
