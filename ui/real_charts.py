@@ -15,6 +15,7 @@ from ui.real import MATRICES, View
 from ui.text import count, digits, t
 
 TALL, LATENTS = 420, 400  # pixels high
+FEW = 10  # rows that need no scrolling
 PARTS = {"content": "latent", "position": "rope", "shared": "score"}
 
 
@@ -104,7 +105,8 @@ def matrices(view: View) -> None:
         plot(fig, "spectra", t("real_models.alt_spectra", name=name, heads=len(heads)))
         page.download(partial(_joined, rows, values), f"{name}.csv")
     with numbers:
-        st.table(rows.map(_written).set_index(t("real_models.head")), height=TALL)
+        height = TALL if len(heads) > FEW else "content"
+        st.table(rows.map(_written).set_index(t("real_models.head")), height=height)
 
 
 def _of_tokens(values: np.ndarray, words: tuple[str, ...]) -> pd.DataFrame:

@@ -71,6 +71,8 @@ def _measured(loaded: Loaded, layers: int) -> Iterator[tuple[tuple[int, LogitSha
 
 def section(view: real.View) -> None:
     """The share of position by layer and head, computed when it is asked for."""
+    if source.plan(view.loaded).n_layers < 2:
+        return
     st.subheader(t("real_models.layers_title"), anchor=False)
     first, limit = replace(view.loaded, layer=0, activations=""), budget.limit_bytes()
     try:
@@ -109,17 +111,15 @@ def _all(first: Loaded, layers: int) -> dict[int, LogitShares]:
 
 def _picture(found: Mapping[int, LogitShares]) -> None:
     balance = np.stack([shares.balance.numpy() for shares in found.values()])
-    layers, heads = (list(map(str, range(side))) for side in balance.shape)
+    layers, heads = balance.shape
     fig = figures.share_map(
         balance,
         axes=(t("real_models.layer"), t("real_models.head")),
         name=t("real_models.position"),
-        rows=layers,
-        columns=heads,
         words=maps_charts.figure_words(),
     )
     most = int(np.nan_to_num(balance).mean(1).argmax())
-    alt = t("real_models.alt_layers", layers=len(layers), heads=len(heads), most=most)
+    alt = t("real_models.alt_layers", layers=layers, heads=heads, most=most)
     st.plotly_chart(fig, key="chart:real_layers", alt=alt, config={"displaylogo": False})
     rows = real_charts.numbers(found)
     page.download(lambda: rows, "layers.csv")

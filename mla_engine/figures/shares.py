@@ -9,6 +9,8 @@ from mla_engine.figures.bars import PATTERNS
 from mla_engine.figures.theme import COLOURS, MASKED, figure, legend_above
 
 HEIGHT = 360
+MOST_LABELS = 9  # of three digits that stand beside each other on a phone
+STEPS = (1, 2, 4, 5, 8, 10, 16, 20, 32, 64)  # from label to label
 
 
 def head_shares(
@@ -22,7 +24,7 @@ def head_shares(
     """Parts [h] that sum to 1 in each head, stacked up and, where negative, down from 0.
 
     Args:
-        heads: global numbers, in the order of the bars.
+        heads: global numbers, in the order of the bars, at most 576.
         parts: name -> amounts [h].
         roles: what picks the colour of each part.
         axes: titles of the axes of heads and of shares.
@@ -43,7 +45,7 @@ def head_shares(
         for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
     ]
     fig = figure(traces, height=height)
-    every = -(-len(heads) // 32)
+    every = next(step for step in STEPS if step * MOST_LABELS >= len(heads))
     places = list(range(0, len(heads), every))
     fig.update_xaxes(
         title_text=axes[0],

@@ -44,6 +44,19 @@ def test_equals_a_loop_over_rows(form, given):
     assert found.variance.dtype == torch.float64
 
 
+def test_the_balance_leaves_the_covariance_out():
+    trace = traces()[0]
+    shares = []
+    for head in range(trace.scores_C.shape[1]):
+        content, position, _ = by_loops(trace, head)
+        shares.append(position / (content + position))
+    assert logit_shares(trace).balance.numpy() == pytest.approx(np.array(shares), rel=1e-10)
+    opposed = replace(trace, scores_C=-2 * trace.scores_R)  # content 4, position 1, covariance -2
+    found = logit_shares(opposed)
+    torch.testing.assert_close(found.balance, torch.full_like(found.balance, 0.2))
+    torch.testing.assert_close(found.position, torch.ones_like(found.position))
+
+
 def test_what_a_whole_row_shares_does_not_count():
     trace = traces()[0]
     shifted = replace(trace, scores_C=trace.scores_C + 100 * torch.arange(7.0).view(7, 1))
@@ -61,6 +74,7 @@ def test_a_layer_without_rotary_dimensions_is_content_alone():
     found = logit_shares(traces(replace(NORMED, d_rope=0, rope=None))[0])
     assert (found.content == 1).all()
     assert (found.position == 0).all()
+    assert (found.balance == 0).all()
 
 
 def test_a_table_names_layers_and_heads():
