@@ -17,8 +17,8 @@ PICTURE, BARS, MAP = 430, 230, 420
 
 
 def plot(fig: object, key: str, alt: str) -> None:
-    """A chart with its alternative text."""
-    st.plotly_chart(fig, width="stretch", key=f"absorption:{key}", alt=alt)
+    """A chart with its alternative text, read aloud and so without bold type."""
+    st.plotly_chart(fig, width="stretch", key=f"absorption:{key}", alt=alt.replace("**", ""))
 
 
 def brackets(view: View) -> None:
