@@ -27,7 +27,7 @@ class LocalFiles:
     def small_file(self, name: str, most_bytes: int) -> Path | None:
         """Path of a file, None if there is none; CheckpointError above `most_bytes`."""
         path = self._inside(name)
-        if not path.is_file():
+        if not _is_file(path):
             return None
         if (size := path.stat().st_size) > most_bytes:
             raise CheckpointError(f"{name} ({size:,} bytes) is larger than {most_bytes:,}")
@@ -36,8 +36,10 @@ class LocalFiles:
     def size(self, file: str) -> int:
         """Size of a file in bytes; CheckpointError if it is missing."""
         path = self._inside(file)
-        if not path.is_file():
-            raise CheckpointError(f"{file} is missing in {self.folder}, though the index names it")
+        if not _is_file(path):
+            raise CheckpointError(
+                f"{file:.120} is missing in {self.folder}, though the index names it"
+            )
         return path.stat().st_size
 
     def read(self, spans: Sequence[Span], report: Callable[[int], None]) -> list[bytearray]:
@@ -46,13 +48,23 @@ class LocalFiles:
 
     def _inside(self, name: str) -> Path:
         """The real path of `name`; links into the Hub's own blobs are the client's, and fine."""
-        path = (self.folder / name).resolve()
+        try:
+            path = (self.folder / name).resolve()
+        except (OSError, RuntimeError) as error:  # a link to itself
+            raise CheckpointError(f"{name!r:.120} leads nowhere: {error!s:.120}") from error
         roots = [self.folder]
         if self.folder.parent.name == "snapshots":
             roots.append(self.folder.parents[1] / "blobs")
         if not any(path.is_relative_to(root) for root in roots):
             raise CheckpointError(f"{name!r:.120} leads out of the folder {self.folder}")
         return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 def read_span(path: Path, span: Span, report: Callable[[int], None]) -> bytearray:

@@ -16,6 +16,7 @@ from mla_engine.checkpoints.errors import CheckpointError
 
 MOST_HEADER_BYTES = 100_000_000  # the safetensors library's own limit
 LENGTH_BYTES = 8
+MOST_SIZE, MOST_AXES = 2**63, 64
 DTYPES = {
     "BF16": torch.bfloat16,
     "F16": torch.float16,
@@ -94,7 +95,7 @@ def header_bytes(prefix: bytes, file: str, size: int) -> int:
 
 
 def _is_size(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_SIZE
 
 
 def _entry(name: str, row: Any, file: str, data_start: int, size: int) -> TensorEntry:
@@ -105,7 +106,7 @@ def _entry(name: str, row: Any, file: str, data_start: int, size: int) -> Tensor
     if not isinstance(dtype, str) or dtype not in DTYPES:
         known = ", ".join(DTYPES)
         raise CheckpointError(f"{where} has the dtype {dtype!r:.40}; known are {known}")
-    if not isinstance(shape, list) or not all(map(_is_size, shape)):
+    if not (isinstance(shape, list) and len(shape) <= MOST_AXES and all(map(_is_size, shape))):
         raise CheckpointError(f"{where} has the shape {shape!r:.80}, not a list of whole numbers")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
         raise CheckpointError(f"{where} has the data_offsets {offsets!r:.80}, not two byte counts")

@@ -221,7 +221,7 @@ def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None
         if revision:
             raise CheckpointError(f"a folder has no revision ({revision!r:.60}): leave it out")
         return Checkpoint(LocalFiles(folder))
-    if isinstance(source, Path) or not REPOSITORY.fullmatch(source):
+    if not isinstance(source, str) or not REPOSITORY.fullmatch(source):
         raise CheckpointError(
             f"there is no folder {str(source)!r:.120}; a Hub repository is written owner/name"
         )
@@ -231,6 +231,8 @@ def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None
 
 
 def _folder(source: str | Path) -> Path | None:
+    if not source or not isinstance(source, str | Path):  # "" would be the present folder
+        return None
     try:
         folder = Path(source).expanduser()
         return folder if folder.is_dir() else None

@@ -59,6 +59,8 @@ def test_refuses_what_is_no_model(tmp_path, model_folder):
     refused(model_folder / "config.json", "there is no folder")
     refused("x" * 5000, "there is no folder")
     refused("a\0b", "there is no folder")
+    for odd in ("", None, 5, b"owner/name"):
+        refused(odd, "there is no folder")
     with pytest.raises(CheckpointError, match=r"a folder has no revision \('main'\)"):
         open_checkpoint(model_folder, "main")
     (tmp_path / "empty").mkdir()
@@ -108,6 +110,14 @@ def test_refuses_missing_and_doubled_tensors(model_folder, sharded_tensors):
 def test_refuses_a_name_that_leaves_the_folder(model_folder, file):
     rewrite_index(model_folder, lambda files: files.update(half=file))
     refused(model_folder, "leads out of" if isinstance(file, str) else "no safetensors file")
+
+
+def test_refuses_names_that_the_system_does(model_folder):
+    rewrite_index(model_folder, lambda files: files.update(half="x" * 5000 + ".safetensors"))
+    refused(model_folder, "xxx is missing in", names=["half"])
+    (model_folder / "config.json").unlink()
+    (model_folder / "config.json").symlink_to("config.json")
+    refused(model_folder, "'config.json' leads nowhere")
 
 
 def test_gives_no_file_from_outside(sharded_folder):

@@ -68,6 +68,8 @@ def test_reads_what_the_library_writes(kinds):
         ({"a": row(offsets=(1, 25))}, r"lies at bytes \d+-\d+ of a file of"),
         ({"a": row(shape=(2, 2))}, r"shape \[2, 2\] and dtype F32 needs 16 bytes.*gives it 24"),
         ({"a": row("BF16")}, r"dtype BF16 needs 12 bytes, the header gives it 24"),
+        ({"a": row(shape=[10**4000] * 2)}, r"'a' has the shape \[1000"),
+        ({"a": row(shape=[1] * 100)}, r"'a' has the shape \[1, 1"),
         ({"a": row(shape=(2**40, 2**40))}, "needs 4835703278458516698824704 bytes"),
         (
             {"a": row(shape=(4,), offsets=(0, 16)), "b": row(shape=(3,), offsets=(12, 24))},
