@@ -14,7 +14,7 @@ except ValueError as refusal:
     view, error = None, refusal
 
 if view:
-    page.title(view.say("title"), view.say("look" if view.parts else "look_one"))
+    page.title(view.say("title"), view.look)
 else:
     page.title(t("attention_maps.title_refused"), "")
 

@@ -16,6 +16,7 @@ from ui.compression import (
     all_heads,
     head_counts,
     mend,
+    own_latent,
     percent,
     query_table,
     query_ways,
@@ -122,7 +123,7 @@ def spectrum(view: View) -> None:
         at=view.rank if 0 < view.rank <= len(spectra["both"]) else None,
         at_name=t("compression.kept", rank=count(view.rank)),
         axes=(t("compression.number"), t("compression.singular_value")),
-        decades=6,
+        decades=8 if own_latent() else 6,  # down to the rounding beyond a real latent's rank
         height=SPECTRUM,
     )
     largest, least = (f"{v:.2e}" for v in (spectra["both"][0], spectra["both"][-1]))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mla_engine import GroupedConfig
 from ui import maps_terms, model, source, state
 from ui.maps_run import Run, block_of_heads, run
 from ui.text import count, safe, t
@@ -64,6 +65,15 @@ class View:
             "tokens": count(len(self.run.words)),
             "variant": t(f"common.{model.present_variant()}"),
         }
+
+    @property
+    def look(self) -> str:
+        """What to look at: whether equal words enter a layer as equal vectors."""
+        loaded, config = source.chosen(), self.run.config
+        told_apart = isinstance(config, GroupedConfig) and config.rope is None
+        if loaded and (told_apart or source.inputs(loaded).origin != "embedding"):
+            return self.say("look_unequal")
+        return self.say("look" if self.parts else "look_one")
 
     def say(self, key: str) -> str:
         """A text of the page with these facts, safe as Markdown."""

@@ -75,7 +75,7 @@ def text_controls() -> None:
 
 
 def layer_controls() -> None:
-    """Variant, head, mask, temperature and seed."""
+    """Variant, head, mask, temperature and the seed where weights are drawn."""
     s, n_heads = state.settings(), model.sizes()["n_heads"]
     choice(
         st.selectbox,
@@ -88,8 +88,9 @@ def layer_controls() -> None:
     head, seed = st.columns(2)
     with head:
         head_control()
-    with seed:
-        state.control(st.number_input, t("attention_maps.seed"), "seed", 0, 9999)
+    if not source.chosen():
+        with seed:
+            state.control(st.number_input, t("attention_maps.seed"), "seed", 0, 9999)
     state.control(
         st.select_slider,
         t("attention_maps.temperature"),

@@ -149,8 +149,8 @@ def footer(page: str) -> None:
     st.divider()
     everything, here, link, audience = st.columns(4)
     everything.button(t("common.reset_all"), on_click=state.reset, width="stretch")
-    sizes = {"sizes": st.session_state.with_sizes}
-    own = {"args": (page,), "kwargs": sizes, "width": "stretch"}
+    also = {"sizes": st.session_state.with_sizes, "source": bool(st.session_state.uses_source)}
+    own = {"args": (page,), "kwargs": also, "width": "stretch"}
     here.button(t("common.reset_page"), on_click=state.reset, **own)
     with link:
         bridge.copy_link(share.link(), label=t("common.copy_link"), done=t("common.link_copied"))

@@ -159,6 +159,7 @@ SHARED = {
     "code": Setting("none", one_of("none", "source", "snippet")),  # shown at the page's foot
 }
 SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
+SOURCE = ("source", "revision", "layer", "text", "activations")
 
 OF_PAGE: dict[str, dict[str, Setting]] = {
     "overview": {},

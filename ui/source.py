@@ -17,7 +17,7 @@ from ui.folders import APP, folders, inside
 from ui.text import count, safe, size, t
 
 ANY, LATENT = "any", "latent"  # what a page can use
-MOST_TOKENS = 512  # of a text, so that its maps can be drawn
+MOST_TOKENS, LONGEST_NAME = 512, 40  # so that maps can be drawn, and a title read
 DEMO = "models/demo"
 EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
@@ -141,8 +141,7 @@ def _reason(failed: ValueError) -> str:
     if not _too_deep(failed):
         return str(failed)
     needed, limit = size(failed.needed_bytes), size(failed.limit_bytes)
-    layer = state.settings()["layer"]
-    return t("source.too_deep", layer=layer, needed=needed, limit=limit)
+    return t("source.too_deep", layer=state.settings()["layer"], needed=needed, limit=limit)
 
 
 def _check(loaded: Loaded) -> None:
@@ -179,8 +178,9 @@ def name(loaded: Loaded) -> str:
 
 
 def own_name(loaded: Loaded) -> str:
-    """The checkpoint's own name alone, as plain text."""
-    return loaded.source.rstrip("/").rsplit("/", 1)[-1]
+    """The checkpoint's own name alone, as plain text; a long one is cut."""
+    name = loaded.source.rstrip("/").rsplit("/", 1)[-1]
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def title(loaded: Loaded) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from ui import address
-from ui.settings import LANGUAGES, OF_PAGE, PERSONAL, SETTINGS, SHARED, SIZES
+from ui.settings import LANGUAGES, OF_PAGE, PERSONAL, SETTINGS, SHARED, SIZES, SOURCE
 from ui.sizes import implied
 
 IMPLIED = (*SIZES, "variant")  # settings whose default follows the preset
@@ -188,14 +188,16 @@ def change(**values: object) -> None:
     write()
 
 
-def reset(page: str | None = None, *, sizes: bool = False) -> None:
+def reset(page: str | None = None, *, sizes: bool = False, source: bool = False) -> None:
     """Back to the defaults: those of one page, with `sizes` the shared ones too, or of all pages.
 
-    The language stays, and so does lecture mode.
+    The language stays, and so does lecture mode; a real model stays unless `source` is given.
     """
     names = list(SETTINGS if page is None else OF_PAGE[page])
     if sizes:
-        names += [name for name in SHARED if name not in names]
+        names += [name for name in SHARED if name not in (*names, *SOURCE)]
+    if source:
+        names += SOURCE
     if "preset" in names:  # first: the others' defaults follow it
         settings()["preset"] = SETTINGS["preset"].default
     change(**{name: default(name) for name in names if name not in ("lang", "lecture")})

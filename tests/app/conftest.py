@@ -1,14 +1,17 @@
 """Pages opened as a link opens them: the parameters first, then one run."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine.checkpoints import build_demo
 
 ROOT = Path(__file__).parents[2]
+REAL_LAYER, REAL_TEXT = 1, "The cat sat on the mat and looked at the moon."
 
 
 @pytest.fixture(scope="session")
@@ -32,5 +35,30 @@ def opened() -> Callable[..., AppTest]:
         at.run()
         assert not at.exception
         return at
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def llama(demo: str) -> str:
+    """A grouped model with 8 heads over 2 KV heads, and the same tokenizer."""
+    from transformers import LlamaConfig, LlamaForCausalLM  # takes a second
+
+    folder = Path(demo).parent / "llama"
+    sizes = {"hidden_size": 64, "num_attention_heads": 8, "num_key_value_heads": 2}
+    sizes |= {"head_dim": 16, "num_hidden_layers": 2, "intermediate_size": 32}
+    torch.manual_seed(5)
+    LlamaForCausalLM(LlamaConfig(**sizes, vocab_size=800)).save_pretrained(folder)
+    shutil.copy(Path(demo) / "tokenizer.json", folder)
+    return str(folder)
+
+
+@pytest.fixture
+def real(opened: Callable[..., AppTest], demo: str) -> Callable[..., AppTest]:
+    """`real("rope", rope_head="2")` opens that page on REAL_LAYER of the demonstration model."""
+
+    def run(page: str, **link: str) -> AppTest:
+        given = {"source": demo, "layer": str(REAL_LAYER), "text": REAL_TEXT} | link
+        return opened(f"pages/{page}.py", **given)
 
     return run
