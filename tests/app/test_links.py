@@ -50,6 +50,7 @@ CONTRADICTIONS = [
     ),
     ("compare", SMALL | {"vs_head": "5"}, "vs_head", "5", 3),
     ("compare", {"vs_left": "gemma-2b", "vs_right": "small", "vs_head": "8"}, "vs_head", "8", 7),
+    ("real_models", {"real_matrix": "W_O"}, "real_matrix", "W_O", "W_QK"),
     ("quiz", {"quiz_count": "2", "quiz_number": "9"}, "quiz_number", "9", 2),
     ("quiz", {"quiz_count": "2", "quiz_answers": "0044"}, "quiz_answers", "0044", "00"),
     ("claims", {"claims_verdict": "maybe"}, "claims_verdict", "maybe", "all"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
 
@@ -366,6 +366,29 @@ def test_one_token_has_nothing_to_compare(opened, demo, models):
     assert app.title[0].value == f"In layer 0 of demo, {HEADS} heads read one token"
     assert "One token has no other to look at" in app.info[0].value
     assert drawn(app, "large").tolist() == [[1.0]]
+
+
+def test_a_model_without_rotary_part_looks_at_words_alone(opened, models):
+    folder = build_demo(models / "no rotary part")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"qk_rope_head_dim": 0}))
+    tensors = {}
+    for shard in folder.glob("*.safetensors"):
+        tensors |= load_file(shard)
+        shard.unlink()
+    (folder / "model.safetensors.index.json").unlink()
+    for name, tensor in tensors.items():
+        if "q_b_proj" in name:
+            kept = tensor.unflatten(0, (HEADS, -1))[:, : config["qk_nope_head_dim"]]
+            tensors[name] = kept.flatten(0, 1).contiguous()
+        if "kv_a_proj" in name:
+            tensors[name] = tensor[: config["kv_lora_rank"]].contiguous()
+    save_file(tensors, folder / "model.safetensors")
+    app = opened(PAGE, source=str(folder), text=WORDS, real_layers="1")
+    assert not app.error
+    assert f"0 of {HEADS} heads look at places" in app.title[0].value
+    assert "100 % of its two parts' variance is content" in said(app)
+    assert (last_map(app, (LAYERS, HEADS)) == 0).all()
 
 
 @pytest.mark.parametrize("matrix", ["W_UK", "W_UV"])

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, costs
 from mla_engine.words import words_of
+from tests.checkpoints.texts import TEXT, folder_of
 from ui import snippet
 from ui.sizes import SMALL_SIZES, sizes_of
 
@@ -189,6 +190,15 @@ def test_a_snippets_seeded_weights_read_a_real_models_inputs(opened, notebook, d
     code = at.code[0].value
     assert "seed=6" in code
     assert "checkpoints.hidden_states" in code
+    assert_shown(at.title[0].value, printed_numbers(notebook(code).splitlines()[-1]))
+
+
+def test_a_grouped_models_snippet_reads_its_checkpoint(opened, notebook, demo):
+    folder = str(folder_of("llama", Path(demo).parent))
+    at = page_of(opened, "real_models", code="snippet", source=folder, text=TEXT)
+    code = at.code[0].value
+    assert len(code.splitlines()) <= MOST_LINES
+    assert at.title[0].value.endswith("6 heads read 2 KV heads")
     assert_shown(at.title[0].value, printed_numbers(notebook(code).splitlines()[-1]))
 
 
