@@ -32,6 +32,11 @@ class Family:
         """Whether it has Multi-head Latent Attention."""
         return self.row["kind"] == "latent"
 
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Its model_type, and what else repositories write for it."""
+        return (self.model_type, *self.row.get("also", ()))
+
     def attention(self, layer: int) -> str:
         """The path of attention number `layer`, with a dot behind."""
         block, sublayer = divmod(layer, self.row["sublayers"])
@@ -50,6 +55,7 @@ def _load() -> dict[str, Family]:
 
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(_load())
+_SPELLED = {name: family for family in FAMILIES.values() for name in family.spellings}
 
 
 def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
@@ -63,8 +69,8 @@ def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
     inner = config.get("text_config")
     for part in (config, inner if isinstance(inner, dict) else {}):
         name = part.get("model_type")
-        if isinstance(name, str) and name in FAMILIES:
-            return FAMILIES[name], dict(part)
+        if isinstance(name, str) and name in _SPELLED:
+            return _SPELLED[name], dict(part)
     raise CheckpointError(
         f"config.json says model_type {config.get('model_type')!r:.60} "
         f"(architectures {config.get('architectures')!r:.80}), and the families known are "

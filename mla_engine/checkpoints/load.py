@@ -199,7 +199,7 @@ def _notes(
         "dequantised from fp8": QUANTIZED in dtypes,
         "learned positions": not family.row["rope"],
         "no output bias": bool(family.row.get("zero")),
-        "part of a larger model": found.get("model_type") != family.model_type,
+        "part of a larger model": found.get("model_type") not in family.spellings,
         "positions end": getattr(config, "position_limit", None) is not None,
         "sliding window": getattr(config, "sliding_window", None) is not None,
     }

@@ -53,7 +53,7 @@ KINDS = {
     ),
 }
 BESIDE = ("rope_theta", "partial_rotary_factor", CONTEXT)  # keys that may stand at the top level
-READ_ELSEWHERE = {"rope_parameters", "rope_scaling", "rope_interleave"}
+READ_ELSEWHERE = {"rope_parameters", "rope_scaling", "rope_interleave", "rope_interleaved"}
 
 
 def rope_entries(config: Mapping[str, Any]) -> dict[str, Any]:

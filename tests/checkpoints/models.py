@@ -139,6 +139,7 @@ MODELS = {
     ),
     "youtu": Model("youtu", LATENT, RopeConfig(theta=1.6e6), published=INTERLEAVE),
     "axk1": Model("axk1", LATENT | EXPERTS, published=INTERLEAVE),
+    "axk1 in capitals": Model("axk1", LATENT | EXPERTS, renamed="AXK1"),
     "llama": Model("llama", GROUPED, HALF, **HEADS),
     "llama, biases, linear": Model(
         "llama",

@@ -139,6 +139,13 @@ def test_windows_slide_where_the_family_has_them():
     assert still.sliding_window is None
 
 
+def test_takes_a_word_that_says_what_is_so_anyway():
+    """As SmolLM's config.json has it, whose pairs are halves."""
+    assert attention_config(LLAMA | {"rope_interleaved": False}, 0) == attention_config(LLAMA, 0)
+    with pytest.raises(CheckpointError, match="rope_interleaved = False"):
+        attention_config(PUBLISHED["deepseek-v3"] | {"rope_interleaved": False}, 0)
+
+
 ALIKE = {"type": "linear", "factor": 2.0}
 REFUSED = {
     "unknown family": ({"model_type": "bloom"}, r"'bloom' .* families known are deepseek_v2, "),
@@ -166,6 +173,7 @@ REFUSED = {
     "bad factor": ({"rope_scaling": ALIKE | {"factor": "2"}}, r"factor \('2'\) must be a number"),
     "ALiBi": ({"alibi": True}, "alibi = True, which the engine does not model"),
     "chunks": ({"dual_chunk_attention_config": {"chunk_size": 8}}, "dual_chunk_attention_config"),
+    "pairs of neighbours": ({"rope_interleaved": True}, "rope_interleaved = True"),
     "both directions": ({"use_bidirectional_attention": True}, "use_bidirectional_attention"),
     "no width": ({"hidden_size": None}, "config.json has no hidden_size"),
     "heads that do not divide": ({"num_attention_heads": 7}, "4096.* is no multiple of"),
