@@ -15,7 +15,7 @@ from torch import Tensor
 from mla_engine import budget
 from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.convert import check_finite
-from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.checkpoints.load import FULL
 from mla_engine.checkpoints.tokens import MOST_TOKENS
 
@@ -38,14 +38,19 @@ def read_activations(file: str | Path | bytes, d_model: int, layer: int) -> Acti
     """
     if isinstance(file, bytes):
         return _read(io.BytesIO(file), len(file), "the file", d_model, layer)
-    path = Path(file).expanduser()
+    path = Path(file)
     if path.suffix != ".safetensors":
         raise CheckpointError(
             f"{path.name!r:.120} must be a .safetensors file: pickle files are never opened"
         )
-    if not path.is_file():
+    try:
+        path = path.expanduser()
+        found = path.is_file()
+    except (OSError, RuntimeError):  # too long, no such user
+        found = False
+    if not found:
         raise CheckpointError(f"there is no file {str(path)!r:.200}")
-    with path.open("rb") as stream:
+    with unreadable(path.name), path.open("rb") as stream:
         return _read(stream, path.stat().st_size, path.name, d_model, layer)
 
 

@@ -50,6 +50,10 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
         raise CheckpointError(
             "the text holds half a character (a surrogate): leave it out"
         ) from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the library's panics are no Exceptions
+        raise CheckpointError(f"tokenizer.json cannot cut this text: {error!s:.120}") from error
     if not 1 <= len(encoding.ids) <= MOST_TOKENS:
         raise CheckpointError(
             f"the text has {len(encoding.ids):,} tokens: give 1 to {MOST_TOKENS:,}"

@@ -103,6 +103,9 @@ def test_never_opens_another_kind_of_file(demo, tmp_path, monkeypatch):
         hidden_states(demo, "", 1, activations=pickle)
     with refused("no file", "nowhere.safetensors"):
         hidden_states(demo, "", 1, activations=tmp_path / "nowhere.safetensors")
+    for name in ("x" * 5000, "~no_such_user/h"):
+        with refused("no file", name[:100]):
+            hidden_states(demo, "", 1, activations=f"{name}.safetensors")
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")
     with pytest.raises(MemoryBudgetError, match="number of tokens"):
         hidden_states(demo, "", 1, activations=save({"h": H}))

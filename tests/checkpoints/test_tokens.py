@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import AutoTokenizer
 
 from mla_engine.checkpoints import build_demo
@@ -104,3 +104,15 @@ def test_refuses_a_damaged_file(folder, content):
     (folder / "tokenizer.json").write_bytes(content)
     with refused("tokenizer.json cannot be read"):
         tokenize(folder, "the")
+
+
+def test_refuses_a_tokenizer_that_fails_over_the_text(folder):
+    """One without a token for what is unknown; one whose expression takes too long, a panic."""
+    Tokenizer(models.WordLevel({"the": 1})).save(str(folder / "tokenizer.json"))
+    with refused("cannot cut this text", "[UNK]"):
+        tokenize(folder, "moon")
+    tokenizer = Tokenizer(models.WordLevel({"the": 1}, unk_token="the"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("(a+)+$"), "isolated")
+    tokenizer.save(str(folder / "tokenizer.json"))
+    with refused("cannot cut this text", "limit"):
+        tokenize(folder, "a" * 28 + "!")
