@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from mla_engine.checkpoints import build_demo
+from ui.source import DEMO
+
 ROOT = Path(__file__).parents[2]
 FLAGS = [
     "--headless",
@@ -59,6 +62,14 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.terminate()
         server.wait(10)
         log.close()
+
+
+@pytest.fixture(scope="session")
+def demo() -> str:
+    """The demonstration model, where the server looks for it."""
+    if not (ROOT / DEMO / "tokenizer.json").exists():
+        build_demo(ROOT / DEMO)
+    return DEMO
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine.checkpoints import (
-    build_demo,
     hidden_states,
     hidden_states_of_layers,
     load_attention,
@@ -20,20 +19,11 @@ from mla_engine.figures import TileGrid
 from mla_engine.logit_shares import logit_shares
 from tests.browser.conftest import settle
 from tests.browser.test_attention_maps import click
-from ui import source
 
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[2]
 TEXT, LAYER, HEADS = "The cat sat on the mat.", 2, 8
-
-
-@pytest.fixture(scope="module")
-def demo() -> str:
-    """Where the server looks for models, as the page itself offers it."""
-    if not (ROOT / source.DEMO / "tokenizer.json").exists():
-        build_demo(ROOT / source.DEMO)
-    return source.DEMO
 
 
 def test_a_click_chooses_the_head_and_layers_are_compared(
