@@ -14,10 +14,13 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.browser.conftest import FLAGS, chromium_path, settle  # noqa: E402 - found by the path
+from mla_engine.checkpoints import build_demo  # noqa: E402 - found by the path
+from tests.browser.conftest import FLAGS, chromium_path, settle  # noqa: E402
 from ui.page import PAGES  # noqa: E402
+from ui.source import DEMO  # noqa: E402
 
 README_SIZE = (1920, 1080)
+STATES = {"real_models": f"&source={DEMO}&layer=2&map_head=6"}  # what a page shows, if not its own
 EVERY = itertools.product(((1920, 1080), (390, 844)), ("light", "dark"), ("en", "zh"))
 
 
@@ -39,6 +42,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", type=Path, metavar="FOLDER", help="every size, theme, language")
     folder = parser.parse_args().all
+    if not (ROOT / DEMO).exists():
+        build_demo(ROOT / DEMO)
     with server(ROOT / "app.py") as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
         views = EVERY if folder else [(README_SIZE, "light", "en")]
@@ -51,7 +56,8 @@ def main() -> None:
                 where = folder or ROOT / "assets" / "screenshots"
                 where.mkdir(parents=True, exist_ok=True)
                 page.set_viewport_size(size)
-                take(page, f"{url}/{path}?lang={lang}", where / picture, whole=bool(folder))
+                address = f"{url}/{path}?lang={lang}{STATES.get(name, '')}"
+                take(page, address, where / picture, whole=bool(folder))
             page.close()
         browser.close()
 
