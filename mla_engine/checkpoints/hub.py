@@ -129,11 +129,11 @@ class HubFiles:
         asked = {"revision": self._asked, "files_metadata": True, "timeout": TIMEOUT_SECONDS}
         try:
             info = api.model_info(self.name, **asked)
-            sizes = {file.rfilename: file.size for file in info.siblings}
+            sizes = {str(file.rfilename): _size(file.size) for file in info.siblings}
             commit = COMMIT.fullmatch(info.sha)[0]
         except (HFValidationError, HfHubHTTPError):
             raise
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise CheckpointError(f"{self._endpoint} does not answer as the Hub does") from error
         return commit, sizes
 
@@ -193,3 +193,10 @@ class HubFiles:
                 reasons.append(f"the Hub answers {status}, {ANSWERS.get(status, OTHER_ANSWER)}")
             reasons.append(f"{type(error).__name__}: {error!s:.200}")
             raise CheckpointError(f"{self._where()}: {reasons[0]}") from error
+
+
+def _size(said: object) -> int | None:
+    """A file's size in the listing, which may leave it out; ValueError if it is none."""
+    if said is None or (type(said) is int and said >= 0):
+        return said
+    raise ValueError(f"a size of {said!r:.40}")

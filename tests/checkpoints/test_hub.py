@@ -122,7 +122,11 @@ def test_a_model_that_another_program_fetched_is_read_offline(hub, monkeypatch, 
 
 def test_something_else_than_a_hub_is_named(hub, empty_cache, monkeypatch):
     climbing = b'{"id": "who/model", "sha": "../../x", "siblings": []}'
-    for body in (b"<html>", b"[1]", b"{}", climbing, b"\xff"):
+    unsized = climbing.replace(b"../../x", b"0" * 40)
+    sizes = [
+        unsized.replace(b"[]", b'[{"rfilename": "a", "size": %b}]' % n) for n in (b'"1"', b"-5")
+    ]
+    for body in (b"<html>", b"[1]", b"{}", climbing, b"\xff", b"[" * 50_000, *sizes):
         monkeypatch.setattr(Handler, "listing", lambda self, body=body: self.answer(200, body))
         refused(f"{hub.address} does not answer as the Hub does")
     hub.down = 400
