@@ -17,7 +17,7 @@ from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.checkpoints.load import FULL
-from mla_engine.checkpoints.tokens import MOST_TOKENS
+from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,4 +91,8 @@ def _names(metadata: Any, n_tokens: int, layer: int) -> tuple[str, ...] | None:
     texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not texts or len(names) != n_tokens:
         raise CheckpointError(f"the file's tokens must be a JSON list of {n_tokens} strings")
-    return tuple(names)
+    if (n_characters := sum(map(len, names))) > MOST_CHARACTERS:
+        raise CheckpointError(
+            f"the file's tokens have {n_characters:,} characters: give at most {MOST_CHARACTERS:,}"
+        )
+    return tuple(map(visible, names))

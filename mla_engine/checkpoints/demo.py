@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
 
-from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.errors import CheckpointError, unreadable
 
 FOLDER = Path("models/demo")
 MARK = "mla_explorer_random"
@@ -92,11 +92,12 @@ def build_demo(folder: str | Path = FOLDER, seed: int = 0) -> Path:
     """Write the demonstration checkpoint, over an earlier one if there is one.
 
     Raises:
-        CheckpointError: the folder holds something else.
+        CheckpointError: the folder holds something else, or cannot be made.
     """
     folder = Path(folder)
-    _check_own(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    with unreadable(folder):
+        _check_own(folder)
+        folder.mkdir(parents=True, exist_ok=True)
     tokenizer = _tokenizer()
     ends = {
         "bos_token_id": tokenizer.token_to_id(BEGIN),

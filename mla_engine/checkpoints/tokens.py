@@ -118,6 +118,11 @@ def _readable(piece: str, *, in_bytes: bool) -> str:
             piece = data.decode()
         except UnicodeDecodeError:
             return f"<0x{data.hex().upper()}>"
+    return visible(piece)
+
+
+def visible(piece: str) -> str:
+    """A piece of text with signs for spaces and new lines, and nothing that hides or turns."""
     return _printable(piece.translate(_VISIBLE))
 
 

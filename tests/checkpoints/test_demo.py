@@ -112,6 +112,8 @@ def test_is_the_same_every_time_and_replaces_itself_alone(demo, tmp_path):
     with refused(other, "something else"):
         build_demo(other)
     assert [file.name for file in other.iterdir()] == ["notes.txt"]
+    with refused("notes.txt/model", "Not a directory"):
+        build_demo(other / "notes.txt" / "model")
 
 
 def test_is_built_by_a_command_without_transformers(tmp_path):
