@@ -2,7 +2,7 @@
 
 One browser session loads each page once. It is looked at on a wide and on a narrow screen, in one
 of the themes and languages here and in the other there; the combinations alternate from page to
-page.
+page. Its further views and states get one of these looks each, and their charts both.
 """
 
 from collections.abc import Callable, Iterator
@@ -166,13 +166,13 @@ def _serious(page: Page) -> list[str]:
     ]
 
 
-def looked_at(page: Page, turn: Turn) -> dict[str, list[str]]:
-    """The findings on a wide screen and, in the other theme, on a narrow one."""
-    found = {f"wide {THEMES[turn.theme]}": findings(page)}
+def looked_at(page: Page, turn: Turn) -> list[str]:
+    """The findings on one of the screens, and the words of charts on the other."""
+    looks = (unreadable, findings) if turn.language else (findings, unreadable)
+    found = looks[0](page)
     page.emulate_media(color_scheme=THEMES[1 - turn.theme])
     resized(page, PHONE)
-    found[f"phone {THEMES[1 - turn.theme]}"] = findings(page)
-    return {where: what for where, what in found.items() if what}
+    return found + looks[1](page)
 
 
 Opened = Callable[[str, Turn], Page]
@@ -199,13 +199,18 @@ def test_a_page_has_no_serious_finding(opened: Opened, name: str) -> None:
 @pytest.mark.parametrize("path", VIEWS)
 def test_a_view_has_none_either(opened: Opened, path: str) -> None:
     turn = Turn.of(VIEWS.index(path))
-    assert looked_at(opened(path, turn), turn) == {}
+    assert looked_at(opened(path, turn), turn) == []
 
 
 @pytest.mark.parametrize("name", STATES)
 def test_a_state(opened: Opened, name: str) -> None:
     turn = Turn.of(list(STATES).index(name))
-    assert looked_at(opened(STATES[name], turn), turn) == {}
+    assert looked_at(opened(STATES[name], turn), turn) == []
+
+
+def test_a_real_layer(opened: Opened, demo: str) -> None:
+    turn = Turn.of(1)
+    assert looked_at(opened(f"real_models?source={demo}&layer=1&text=ab+ab", turn), turn) == []
 
 
 def test_the_dialog_with_the_link_for_the_audience(opened: Opened) -> None:
@@ -214,7 +219,7 @@ def test_the_dialog_with_the_link_for_the_audience(opened: Opened) -> None:
     page.locator(".st-key-share").get_by_role("button").click()
     page.get_by_role("dialog").wait_for()
     drawn(page)
-    assert looked_at(page, turn) == {}
+    assert looked_at(page, turn) == []
 
 
 def test_what_cannot_be_read_is_found(reader: Page) -> None:
