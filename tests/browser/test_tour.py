@@ -44,3 +44,24 @@ def test_back_undoes_a_jump_in_one_press(app_url: str, browser_page: Page) -> No
     settle(page)
     expect(page.locator(".st-key-tour_bar")).to_have_count(0)
     assert page.url == f"{app_url}/?n_heads=8"
+
+
+def test_back_undoes_a_stop_on_another_page_in_one_press(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/compute?preset=deepseek-v3&stop=12")
+    settle(page)
+    page.wait_for_function("!!(document.mlaClicker && document.mlaClicker.send)")
+    page.keyboard.press("PageDown")
+    page.wait_for_url(f"{app_url}/compression?stop=13")
+    settle(page)
+    page.go_back()
+    expect(page.locator(".st-key-tour_bar")).to_contain_text("Stop 12 of 15")
+    settle(page)
+    assert page.url == f"{app_url}/compute?preset=deepseek-v3&stop=12"
+    page.go_forward()
+    expect(page.locator(".st-key-tour_bar")).to_contain_text("Stop 13 of 15")
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Claims").click()
+    page.wait_for_url("**/claims**")
+    settle(page)
+    page.go_back()
+    page.wait_for_url("**/compression**")
