@@ -18,6 +18,7 @@ from mla_engine.checkpoints import build_demo, hidden_bytes, hidden_states, load
 from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.checkpoints.load import NOTES
 from tests.app.test_attention_maps import drawn
+from tests.app.test_prose import APART, BARE
 from tests.checkpoints.models import built
 from tests.checkpoints.texts import IDS, TEXT, folder_of
 from ui import real, real_layers, source, uploads
@@ -415,6 +416,14 @@ def test_the_latents_are_those_of_the_run(opened, demo):
         figure = next(fig for alt, fig in figures.items() if alt.startswith(f"Heatmap of {code}"))
         expected = getattr(trace, code)[0].numpy()
         assert decoded(figure["data"][0]["z"]).reshape(expected.shape) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_symbol_stands_bare_in_prose(opened, demo, lang):
+    app = opened(PAGE, source=demo, text=WORDS, real_layers="1", lang=lang)
+    for written in (*app.markdown, *app.caption):
+        assert not BARE.findall(APART.sub("", html.unescape(written.value))), written.value
+        assert written.allow_html or "<span" not in written.value
 
 
 def test_a_language_switch_keeps_everything(opened, demo):
