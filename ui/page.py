@@ -12,6 +12,7 @@ from mla_engine.budget import MemoryBudgetError
 from mla_engine.checks import RefusedError
 from ui import bridge, compute, lecture, model, share, state, tour
 from ui import source as real
+from ui.settings import SETTINGS
 from ui.text import safe, size, t
 
 PAGES = {  # in lecture order
@@ -99,8 +100,10 @@ def _say(notes: list[state.Note], page: str) -> None:
     first = {note.name: note for note in reversed(notes)}
     last = {note.name: note.used for note in notes}  # of a setting that was mended twice
     for note in (replace(first[name], used=used) for name, used in last.items()):
-        key = "common.unknown_setting" if note.used is None else "common.changed_setting"
-        given, used = safe(note.given[:40]), safe(str(note.used)) or t("common.the_original")
+        known = note.name in SETTINGS
+        key = "common.changed_setting" if known else "common.unknown_setting"
+        given = safe(note.given[:40])
+        used = safe(str("" if note.used is None else note.used)) or t("common.the_original")
         lines.append(t(key, name=safe(note.name[:40]), given=given, used=used))
     if state.left_out():
         lines.append(share.left_out())

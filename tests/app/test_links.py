@@ -111,6 +111,11 @@ def test_garbage_in_every_setting_is_one_line(opened: Opened, page: str, text: s
     assert at.title
 
 
+def test_a_setting_that_ends_without_a_value_is_still_one(opened: Opened) -> None:
+    at = opened("pages/quiz.py", quiz_choice="4")  # the first question has four choices
+    assert line(at) == "quiz_choice: “4” in the link is not possible, the page's own is used."
+
+
 def test_what_no_link_asked_for_is_mended_in_silence(opened: Opened) -> None:
     at = opened("pages/compression.py", preset="small", cmp_heads="1")  # the default rank is 128
     assert at.session_state["settings"]["cmp_rank"] == 32
