@@ -41,7 +41,8 @@ def listen(
     """Call `on_cell({"chart", "x", "y"})` and `on_step(+1 or -1)` before the next run.
 
     A figure takes part if its layout has `meta={"chart": "a name"}`. Presses in quick succession
-    come as their sum. During the guided tour the keys are the tour's.
+    come as their sum. During the guided tour the keys are the tour's; in lecture mode a press at a
+    page's last step turns the page.
     """
     session = st.session_state
     if state.settings()["stop"] and key != TOUR:
@@ -59,7 +60,10 @@ def listen(
     def step(sent: dict[str, Any]) -> bool:
         by = session.clicker.take(sent.get("presses"))
         if on_step and by:
+            before = state.query()
             on_step(by)
+            if session.get("beyond") and "go" not in session and state.query() == before:
+                session.beyond(1 if by > 0 else -1)  # the page is at its end already
         return by != 0
 
     sent = bridge(

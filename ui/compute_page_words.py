@@ -85,7 +85,7 @@ def costs_table(shown: Scene) -> pd.DataFrame:
             flop(shown.layers * cost.total_flops),
             size(shown.layers * cost.total_bytes, binary=False).replace(" ", TIED),
             digits(cost.flops_per_byte),
-            f"{clock(shown.seconds(code))}, {t(f'compute.bound_{bound}')}",
+            t("compute.bound", time=clock(shown.seconds(code)), by=t(f"compute.bound_{bound}")),
         )
     columns = [t(f"compute.column_{c}") for c in ("flop", "bytes", "intensity", "seconds")]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)

@@ -52,6 +52,7 @@ def bar(page: str, number: int, pages: dict[str, str]) -> None:
         st.session_state.places = {
             name: st.container(key=f"lecture_slot_{name}", horizontal=True)
             for name in CONTROLS[page]
+            if name != "source" or not state.settings()["source"]  # once chosen, it rests
         }
         with st.container(
             key="lecture_ways", horizontal=True, gap="xsmall", vertical_alignment="center"
@@ -108,5 +109,6 @@ def turn(by: int, pages: dict[str, str]) -> None:
 
 def keys(pages: dict[str, str]) -> None:
     """Let a clicker turn the pages where nothing else on the page listens to it."""
+    st.session_state.beyond = partial(turn, pages=pages) if on() else None
     if on() and not st.session_state.stepping:
         bridge.listen("lecture_keys", on_step=partial(turn, pages=pages))

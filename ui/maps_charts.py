@@ -125,6 +125,9 @@ def intermediates(view: View) -> None:
         format_func=_described,
     )
     matrix = run.matrix(chosen, view.head)
+    wanted = state.settings()["map_tensor"]
+    if wanted not in (chosen, state.default("map_tensor")):
+        st.caption(t("attention_maps.no_such_tensor", wanted=wanted, shown=chosen))
     letters = run.axes(chosen)
     names = [run.words if letter in TOKEN_AXES else None for letter in letters]
     symbol = SYMBOLS[chosen]

@@ -309,3 +309,11 @@ def test_a_full_line_of_work_is_said_where_the_picture_was(opened, monkeypatch):
     app = opened(PAGE, **SMALL, seed="4321")
     assert "waiting" in app.columns[0].error[0].value
     assert app.columns[1].text_area
+
+
+def test_a_link_to_a_tensor_that_the_layer_has_not_says_what_is_shown_instead(opened):
+    said = "This layer has no c_Q: c_KV_pre is shown."
+    app = opened(PAGE, d_latent_q="0", map_tensor="c_Q")
+    shown = app.selectbox(key="map_tensor:en").value
+    assert said.replace("c_KV_pre", shown) in [caption.value for caption in app.caption]
+    assert app.query_params["map_tensor"] == "c_Q"  # and comes back with the query latent

@@ -38,6 +38,11 @@ def test_the_bar_takes_a_page_s_two_controls_and_loses_none(opened: Opened, page
     assert at_home <= set(widgets(at))
 
 
+def test_a_chosen_model_leaves_the_bar_to_its_layer_and_head(opened: Opened, demo: str) -> None:
+    at = opened("pages/real_models.py", lecture="1", source=demo)
+    assert widgets(at)[:2] == ["layer", "map_head"]
+
+
 def test_next_leads_on_and_keeps_lecture_mode_and_sizes(opened: Opened) -> None:
     at = opened("pages/compute.py", lecture="1", n_heads="8")
     at.button(key="lecture_next").click().run()

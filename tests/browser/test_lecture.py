@@ -105,6 +105,19 @@ def test_where_nothing_else_steps_the_clicker_turns_the_pages(
     assert "lecture=1" in page.url
 
 
+def test_beyond_a_pages_last_step_the_clicker_turns_the_page(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/decode?lecture=1&dec_step=31")
+    listening(page)
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**/decode?*dec_step=32*", timeout=PATIENCE)
+    listening(page)
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**/compute?*", timeout=PATIENCE)
+
+
 def test_the_mouse_meets_the_cell_that_it_points_at(app_url: str, browser_page: Page) -> None:
     page = browser_page
     page.goto(f"{app_url}/attention_maps?lecture=1")
