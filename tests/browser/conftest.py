@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from mla_engine.checkpoints import build_demo
+from ui.folders import VARIABLE
 from ui.source import DEMO
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +49,9 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     log = (tmp_path_factory.mktemp("server") / "log.txt").open("w")
-    server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+    # Tests of pages in this process read other folders.
+    own = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    server = subprocess.Popen(command, cwd=ROOT, env=own, stdout=log, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(300):
