@@ -61,12 +61,13 @@ class Overview:
 
     def title(self) -> str:
         """The statement on top."""
+        n = self.config.n_heads
         variant = state.settings()["variant"].removesuffix("_absorbed").upper()
         values = {
             "variant": variant,
             "elements": count(self._cache),
             "mha": count(costs.mha_cache_elements(self.config)),
-            "heads": self.config.n_heads,
+            "heads": t("overview.one_head" if n == 1 else "overview.some_heads", n=n),
         }
         return t("overview.title_mha" if variant == "MHA" else "overview.title", **values)
 
