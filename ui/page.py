@@ -84,7 +84,7 @@ def _navigation() -> None:
         required=True,
         label_visibility="collapsed",
     )
-    st.session_state.links = query = state.query()
+    st.session_state.links = query = state.elsewhere()
     for name, file in PAGES.items():
         st.page_link(file, label=t(f"{name}.link"), query_params=query)
     tour.start_button(PAGES)

@@ -40,9 +40,10 @@ class Player:
         self.stop()
         self.move(by)
 
-    def _toggle(self) -> None:
-        st.session_state[f"{self.setting}:playing"] = not self.playing
-        if self.playing and self.at == self.last:
+    def _set(self, playing: bool) -> None:
+        """What the button said when it was drawn: a click that is told twice changes nothing."""
+        st.session_state[f"{self.setting}:playing"] = playing
+        if playing and self.at == self.last:
             state.change(**{self.setting: self.first})
 
     def buttons(self) -> None:
@@ -57,7 +58,8 @@ class Player:
             )
             st.button(**back)
             key = f"{self.setting}_play"
-            st.button(label, key=key, on_click=self._toggle, type="primary")
+            way = {"on_click": self._set, "args": (not self.playing,)}
+            st.button(label, key=key, type="primary", **way)
             st.button(**on)
 
     def ticking(self, seconds: float) -> None:

@@ -82,6 +82,11 @@ def query() -> dict[str, str]:
     return {name: text for name, text in _differing().items() if name not in gone}
 
 
+def elsewhere() -> dict[str, str]:
+    """The same for the navigation: it leads out of the tour."""
+    return {name: text for name, text in query().items() if name != "stop"}
+
+
 def link() -> dict[str, str]:
     """The same with the language and without what is personal, for somebody else."""
     shared = {name: text for name, text in query().items() if name not in PERSONAL}
@@ -104,6 +109,7 @@ def read(page: str) -> list[Note]:
     session.page = page
     settings()
     if moved and url == session.get("links"):  # a link of our own navigation, perhaps drawn before
+        settings()["stop"] = 0  # a reader who goes elsewhere leaves the tour
         write()  # a fragment changed a setting
         return []
     if url == session.get("seen"):

@@ -60,6 +60,7 @@ def test_back_undoes_a_stop_on_another_page_in_one_press(app_url: str, browser_p
     assert page.url == f"{app_url}/compute?preset=deepseek-v3&stop=12"
     page.go_forward()
     expect(page.locator(".st-key-tour_bar")).to_contain_text("Stop 13 of 15")
+    settle(page)
     page.get_by_test_id("stSidebar").get_by_role("link", name="Claims").click()
     page.wait_for_url("**/claims**")
     settle(page)
