@@ -14,9 +14,14 @@ VARIABLE = "MLA_MODEL_FOLDERS"
 
 
 def folders() -> list[Path]:
-    """The folders that may be read, with all that lies below."""
-    named = os.environ.get(VARIABLE)
-    return [Path(p).resolve() for p in named.split(os.pathsep)] if named else [APP / "models"]
+    """The folders that may be read, with all that lies below; links are followed."""
+    named = os.environ.get(VARIABLE) or str(APP / "models")
+    return [Path(folder).resolve() for folder in named.split(os.pathsep)]
+
+
+def readable(path: Path) -> bool:
+    """Whether it lies in one of these folders."""
+    return any(path.resolve().is_relative_to(folder) for folder in folders())
 
 
 def inside(name: str) -> Path:
@@ -26,7 +31,7 @@ def inside(name: str) -> Path:
         CheckpointError: it leads out of the folders that may be read.
     """
     path = (APP / Path(name).expanduser()).resolve()
-    if not any(path.is_relative_to(folder) for folder in folders()):
+    if not readable(path):
         allowed = ", ".join(map(str, folders()))
         raise CheckpointError(t("source.outside", path=name, folders=allowed, variable=VARIABLE))
     return path

@@ -13,7 +13,7 @@ from mla_engine import GroupedConfig, checkpoints
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
 from ui import state
-from ui.folders import APP, folders, inside
+from ui.folders import APP, inside, readable
 from ui.text import count, safe, size, t
 
 ANY, LATENT = "any", "latent"  # what a page can use
@@ -200,7 +200,7 @@ def badge() -> None:
 def demo_button() -> None:
     """One step to the demonstration model, where this server has it."""
     folder = APP / DEMO
-    if folder.is_dir() and any(folder.is_relative_to(readable) for readable in folders()):
+    if folder.is_dir() and readable(folder):
         first = {"source": DEMO, "revision": "", "layer": 0, "activations": ""}
         st.button(t("source.demo"), on_click=state.change, kwargs=first)
 

@@ -80,7 +80,8 @@ def bars(
     rows = {"tickvals": list(range(len(names))), "ticktext": list(names)}
     fig.update_yaxes(range=[len(names) - 0.5, -0.5], fixedrange=True, showgrid=False, **rows)
     if totals:
-        _write_totals(fig, parts, totals)
+        ends = np.asarray(list(parts.values()), dtype=np.float64).sum(0)
+        fig.add_trace(totals_at_ends(ends, totals))
     legend_above(fig, shown=len(parts) > 1)
     fig.update_layout(barmode="stack" if stacked else "group", bargap=0.3)
     return fig
@@ -91,12 +92,10 @@ def _longest(parts: Mapping[str, Sequence[float]], stacked: bool) -> float:
     return float((amounts.sum(0) if stacked else amounts).max()) or 1.0
 
 
-def _write_totals(
-    fig: go.Figure, parts: Mapping[str, Sequence[float]], totals: Sequence[str]
-) -> None:
-    ends = np.asarray(list(parts.values()), dtype=np.float64).sum(0)
-    fig.add_scatter(
-        x=ends,
+def totals_at_ends(ends: Sequence[float], totals: Sequence[str]) -> go.Scatter:
+    """A text behind the end of each lying bar."""
+    return go.Scatter(
+        x=list(ends),
         y=list(range(len(totals))),
         mode="text",
         text=[f" {total}" for total in totals],

@@ -5,6 +5,7 @@ from math import log2
 
 import plotly.graph_objects as go
 
+from mla_engine.figures.bars import totals_at_ends
 from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
 
 HEIGHT = 420
@@ -61,7 +62,7 @@ def cache_blocks(
         )
         named.add(title)
     held = [(prompt + made) * size for size in bytes_per_token]
-    traces.append(_ends(held, [shown(size) for size in held]))
+    traces.append(totals_at_ends(held, [shown(size) for size in held]))
     fig = figure(traces, height=height)
     widest = 1.25 * most * max(bytes_per_token)
     tick = 2.0 ** int(log2(widest))  # one beside 0: more run together on a phone
@@ -83,17 +84,3 @@ def cache_blocks(
         legend=legend | {"font": {"size": FONT_SIZE}},
     )
     return fig
-
-
-def _ends(held: Sequence[float], totals: Sequence[str]) -> go.Scatter:
-    return go.Scatter(
-        x=list(held),
-        y=list(range(len(held))),
-        mode="text",
-        text=[f" {total}" for total in totals],
-        textposition="middle right",
-        textfont={"size": FONT_SIZE},
-        hoverinfo="skip",
-        showlegend=False,
-        cliponaxis=False,
-    )

@@ -99,13 +99,17 @@ def test_another_set_begins_anew(opened):
     assert words(html(at, "quiz-asks"))
 
 
-def test_the_way_to_the_page_that_shows_it(opened):
+def answered_statement(opened):
+    """The page on an answered question about a statement, and the statement's id."""
     number = int(place_of("statement", 2))
-    claim = engine.question(2, "statement").fact("claim")
-    at = opened(
-        PAGE, quiz_seed="2", quiz_count="31", quiz_number=str(number),
-        quiz_answers="-" * (number - 1) + "0",
-    )  # fmt: skip
+    answers = "-" * (number - 1) + "0"
+    link = {"quiz_seed": "2", "quiz_count": "31", "quiz_number": str(number)}
+    at = opened(PAGE, **link, quiz_answers=answers)
+    return at, engine.question(2, "statement").fact("claim")
+
+
+def test_the_way_to_the_page_that_shows_it(opened):
+    at, claim = answered_statement(opened)
     button(at, "See it: Claims").click().run()
     assert not at.exception
     assert at.query_params == {"claims_text": claim}
@@ -143,12 +147,7 @@ def test_every_place_is_a_page_with_settings_it_has(kind, seed):
 
 
 def test_a_statement_is_explained_by_its_own_figures(opened):
-    number = int(place_of("statement", 2))
-    claim = engine.question(2, "statement").fact("claim")
-    at = opened(
-        PAGE, quiz_seed="2", quiz_count="31", quiz_number=str(number),
-        quiz_answers="-" * (number - 1) + "0",
-    )  # fmt: skip
+    at, claim = answered_statement(opened)
     statement = words(claims.CLAIMS[claim].statement)[:12]
     assert statement in words(html(at, "quiz-asks"))
 

@@ -129,3 +129,17 @@ def test_a_reset_of_a_page_leaves_a_model_that_it_cannot_show(opened, demo):
     button(at, "Reset this page").click().run()
     assert at.query_params == {}
     assert not at.exception
+
+
+def test_models_may_be_a_link_to_another_disk(opened, demo, tmp_path, monkeypatch):
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "models").symlink_to(shutil.copytree(demo, tmp_path / "disk" / "demo").parent)
+    monkeypatch.delenv("MLA_MODEL_FOLDERS")
+    for module in ("folders", "source"):
+        monkeypatch.setattr(f"ui.{module}.APP", app)
+    at = opened("pages/attention_maps.py")
+    button(at, "Use the demonstration model").click().run()
+    assert not at.error
+    assert at.query_params["source"] == "models/demo"
+    assert "demo" in at.caption[0].value
