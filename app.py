@@ -3,17 +3,23 @@
 import streamlit as st
 
 from mla_engine.figures import data_flow
-from ui import model, overview, page, state
-from ui.settings import VARIANTS
-from ui.text import t
+from ui.engine import model
+from ui.frame import page
+from ui.pages.overview import PAGE
+from ui.parts import charts, prose
+from ui.parts import flow as overview
+from ui.settings import state
+from ui.settings.shared import VARIANTS
+from ui.words.text import t
 
-page.setup("overview")
+page.setup(PAGE)
 try:
     shown = overview.of(model.config())
 except ValueError as error:
-    page.refused(error)
+    shown = None
+    prose.refused(error)
 else:
-    page.title(shown.title(), t("overview.look"))
+    prose.title(shown.title(), t("overview.look"))
     state.control(
         st.segmented_control,
         t("overview.variant"),
@@ -28,7 +34,7 @@ else:
         flow = data_flow(shown.nodes(), shown.edges(), words=overview.flow_words())
         st.plotly_chart(flow, width="stretch", alt=shown.alt(), key="flow")
         st.caption(t("overview.shapes"))
-        page.download(shown.table, "mla_data_flow.csv")
+        charts.download(shown.table, "mla_data_flow.csv")
     with words:
         with st.container(key="figures"):
             cells = [*st.columns(2), *st.columns(2)]
@@ -36,5 +42,5 @@ else:
             with cell.container(border=True):
                 st.metric(t(f"overview.{key}"), figure, help=t(f"overview.{key}_help"))
                 st.caption(t(f"overview.{key}_beside", beside=beside))
-        page.prose(overview.problem())
-page.footer("overview")
+        prose.say(overview.problem())
+page.footer(shown)

@@ -23,9 +23,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.browser.conftest import FLAGS, chromium_path, settle  # noqa: E402 - found by the path
-from ui import address, share, state, tour  # noqa: E402
-from ui.settings import LANGUAGES  # noqa: E402
-from ui.text import catalogue  # noqa: E402
+from ui.frame import share, tour  # noqa: E402
+from ui.settings import address, state  # noqa: E402
+from ui.settings.shared import LANGUAGES  # noqa: E402
+from ui.words.text import catalogue  # noqa: E402
 
 WINDOW = {"width": 1200, "height": 1080}  # large letters on paper, the main picture above the fold
 BARE = """

@@ -16,8 +16,8 @@ sys.path.insert(0, str(ROOT))
 
 from mla_engine.checkpoints import build_demo  # noqa: E402 - found by the path
 from tests.browser.conftest import FLAGS, chromium_path, settle  # noqa: E402
-from ui.page import PAGES  # noqa: E402
-from ui.source import DEMO  # noqa: E402
+from ui.frame.rooms import PAGES  # noqa: E402
+from ui.parts.real_layer import DEMO  # noqa: E402
 
 README_SIZE = (1920, 1080)
 STATES = {"real_models": f"&source={DEMO}&layer=2&map_head=6"}  # what a page shows, if not its own
@@ -50,8 +50,8 @@ def main() -> None:
         for (width, height), scheme, lang in views:
             size = {"width": width, "height": height}
             page = browser.new_page(viewport=size, color_scheme=scheme)
-            for name, file in PAGES.items():
-                path = "" if file == "app.py" else name
+            for name, room in PAGES.items():
+                path = "" if room.file == "app.py" else name
                 picture = f"{name}-{width}-{scheme}-{lang}.png" if folder else f"{name}.png"
                 where = folder or ROOT / "assets" / "screenshots"
                 where.mkdir(parents=True, exist_ok=True)

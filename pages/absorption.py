@@ -3,20 +3,28 @@
 import streamlit as st
 
 from mla_engine.bracketing import FORMS, SIDES
-from ui import absorption, absorption_charts, absorption_merges, absorption_rounding, page, state
-from ui.text import count, t
+from ui.frame import page
+from ui.pages.absorption import PAGE
+from ui.pages.absorption import charts as absorption_charts
+from ui.pages.absorption import merges as absorption_merges
+from ui.pages.absorption import rounding as absorption_rounding
+from ui.pages.absorption import view as absorption
+from ui.parts import prose
+from ui.settings import state
+from ui.words.numbers import count
+from ui.words.text import t
 
-page.setup("absorption", source="latent", mend=absorption.mend)
+page.setup(PAGE)
 try:
     view, error = absorption.view(), None
 except ValueError as refusal:
     view, error = None, refusal
 
 if view:
-    page.title(view.title(), absorption.look())
+    prose.title(view.title(), absorption.look())
 else:
-    page.title(t("absorption.title_refused"), "")
-    page.refused(error)
+    prose.title(t("absorption.title_refused"), "")
+    prose.refused(error)
 
 picture, bars, controls = st.columns([6, 6, 4], gap="medium")
 with picture:
@@ -69,6 +77,6 @@ if view:
         try:
             section(view)
         except ValueError as refusal:
-            page.refused(refusal)
+            prose.refused(refusal)
 
-page.footer("absorption")
+page.footer(view)

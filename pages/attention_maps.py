@@ -2,21 +2,24 @@
 
 import streamlit as st
 
-from ui import maps, maps_charts, maps_controls, page
-from ui.text import t
+from ui.frame import page
+from ui.pages.attention_maps import PAGE
+from ui.parts import prose
+from ui.parts.maps import charts as maps_charts
+from ui.parts.maps import controls as maps_controls
+from ui.parts.maps import view as maps
+from ui.words.text import t
 
-PAGE = "attention_maps"
-
-page.setup(PAGE, source="any", mend=maps.mend)
+page.setup(PAGE)
 try:
     view, error = maps.view(), None
 except ValueError as refusal:
     view, error = None, refusal
 
 if view:
-    page.title(view.say("title"), view.look)
+    prose.title(view.say("title"), view.look)
 else:
-    page.title(t("attention_maps.title_refused"), "")
+    prose.title(t("attention_maps.title_refused"), "")
 
 *pictures, controls = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
 with controls:
@@ -48,6 +51,6 @@ if view:
     maps_controls.listen(view)
 else:
     with pictures[0]:
-        page.refused(error)
+        prose.refused(error)
 
-page.footer(PAGE)
+page.footer(view)

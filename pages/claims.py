@@ -2,12 +2,19 @@
 
 import streamlit as st
 
-from ui import claims, claims_links, claims_list, claims_words, page, state
-from ui.text import t
+from ui.frame import page
+from ui.pages.claims import PAGE
+from ui.pages.claims import view as claims_list
+from ui.parts import charts, prose
+from ui.parts import claim_words as claims_words
+from ui.parts import findings as claims
+from ui.parts import places as claims_links
+from ui.settings import state
+from ui.words.text import t
 
-page.setup("claims", sizes=False)
+page.setup(PAGE)
 found = claims.findings(st.empty())
-page.title(claims_words.headline(found), t("claims.look"))
+prose.title(claims_words.headline(found), t("claims.look"))
 
 verdicts, sources = claims_words.verdict_options(found), claims_words.source_options()
 verdict, source, search = st.columns([5, 3, 3])
@@ -47,5 +54,5 @@ for finding in shown:
             )
 
 table = claims_list.table(shown)
-page.download(lambda: table, "claims.csv")
-page.footer("claims")
+charts.download(lambda: table, "claims.csv")
+page.footer(shown)

@@ -2,25 +2,29 @@
 
 import streamlit as st
 
-from ui import compare, compare_charts, compare_words, page
-from ui.text import t
+from ui.frame import page
+from ui.pages.compare import PAGE
+from ui.pages.compare import charts as compare_charts
+from ui.pages.compare import words as compare_words
+from ui.parts import prose
+from ui.words.text import t
 
-page.setup("compare", source="any", mend=compare.mend)
+page.setup(PAGE)
 found, refusals = compare_words.both()
 if refusals:
-    page.title(t("compare.title_refused"), t("compare.look_flow"))
+    prose.title(t("compare.title_refused"), t("compare.look_flow"))
 else:
-    page.title(compare_words.title(*found), compare_words.look())
+    prose.title(compare_words.title(*found), compare_words.look())
 
 compare_words.choices()
 for refusal in refusals:
-    page.refused(refusal)
+    prose.refused(refusal)
 if not refusals:
     view = compare_words.chosen_view()
     try:
         getattr(compare_charts, view)(*found)
     except ValueError as refusal:
-        page.refused(refusal)
+        prose.refused(refusal)
     for sentence in compare_words.limitations(found):
         st.markdown(sentence)
-page.footer("compare")
+page.footer(found if not refusals else None)

@@ -2,10 +2,14 @@
 
 import streamlit as st
 
-from ui import compression, compression_charts, page
-from ui.text import t
+from ui.frame import page
+from ui.pages.compression import PAGE
+from ui.pages.compression import charts as compression_charts
+from ui.pages.compression import view as compression
+from ui.parts import prose
+from ui.words.text import t
 
-page.setup("compression", source="any", mend=compression.mend)
+page.setup(PAGE)
 view, error = None, None
 try:
     view = compression.view()
@@ -13,9 +17,9 @@ try:
         title = view.title()
 except ValueError as refusal:
     title, error = t("compression.title_refused"), refusal
-page.title(title, t("compression.look"))
+prose.title(title, t("compression.look"))
 if error:
-    page.refused(error)
+    prose.refused(error)
 
 picture, spectrum, controls = st.columns([6, 5, 4], gap="medium")
 with controls:
@@ -36,5 +40,5 @@ st.subheader(t("compression.section_queries"), anchor=False)
 try:
     compression_charts.queries()
 except ValueError as refusal:
-    page.refused(refusal)
-page.footer("compression")
+    prose.refused(refusal)
+page.footer(view)

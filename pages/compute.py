@@ -2,23 +2,24 @@
 
 import streamlit as st
 
-from ui import compute_page, page
-from ui import compute_page_charts as charts
-from ui import compute_page_controls as controls
-from ui import compute_page_words as say
-from ui.text import t
+from ui.frame import page
+from ui.pages.compute import PAGE, charts, controls
+from ui.pages.compute import view as compute_page
+from ui.pages.compute import words as say
+from ui.parts import prose, ways
+from ui.words.text import t
 
-page.setup("compute")
+page.setup(PAGE)
 try:
     shown, error = compute_page.scene(), None
 except ValueError as refusal:
     shown, error = None, refusal
 
 if shown:
-    page.title(say.title(shown), t("compute.look"))
+    prose.title(say.title(shown), t("compute.look"))
 else:
-    page.title(t("compute.title_refused"), "")
-    page.refused(error)
+    prose.title(t("compute.title_refused"), "")
+    prose.refused(error)
 
 picture, choices = st.columns([7, 3], gap="large")
 with choices:
@@ -30,7 +31,7 @@ if shown:
         charts.roof(shown)
     st.table(say.costs_table(shown))
     st.caption(say.counted(shown))
-    st.markdown(say.assumed(shown.latent))
+    st.markdown(ways.assumed(shown.latent))
 
     st.subheader(t("compute.bytes_title"), anchor=False)
     st.markdown(t("compute.bytes_look"))
@@ -39,7 +40,7 @@ if shown:
     expanding, turning = st.columns(2, gap="large")
     with expanding:
         st.subheader(t("compute.expand_title"), anchor=False)
-        page.prose(say.expansion(shown))
+        prose.say(say.expansion(shown))
         charts.expansion(shown)
     with turning:
         st.subheader(t("compute.turn_title"), anchor=False)
@@ -53,4 +54,4 @@ if shown:
 
 with st.expander(t("compute.sources")):
     st.table(say.devices())
-page.footer("compute")
+page.footer(shown)

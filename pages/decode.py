@@ -2,23 +2,25 @@
 
 import streamlit as st
 
-from ui import decode, decode_charts, page
-from ui import decode_controls as controls
-from ui import decode_words as words
-from ui.compute_page_words import assumed
-from ui.text import t
+from ui.frame import page
+from ui.pages.decode import PAGE, controls, words
+from ui.pages.decode import charts as decode_charts
+from ui.pages.decode import view as decode
+from ui.parts import prose
+from ui.parts.ways import assumed
+from ui.words.text import t
 
-page.setup("decode", source="any", mend=decode.mend)
+page.setup(PAGE)
 try:
     shown, error = decode.scene(), None
 except ValueError as refusal:
     shown, error = None, refusal
 
 if shown:
-    page.title(words.title(shown), words.look())
+    prose.title(words.title(shown), words.look())
 else:
-    page.title(t("decode.title_refused"), "")
-    page.refused(error)
+    prose.title(t("decode.title_refused"), "")
+    prose.refused(error)
 
 picture, choices = st.columns([7, 3], gap="large")
 with choices:
@@ -33,4 +35,4 @@ if shown:
     st.markdown(words.whose(shown))
     st.markdown(assumed(shown.latent))
     controls.ticking()
-page.footer("decode")
+page.footer(shown)

@@ -3,16 +3,23 @@
 import streamlit as st
 
 from mla_engine import PRESETS
-from ui import kv, kv_controls, kv_views, kv_words, page, state
-from ui.text import t
+from ui.frame import page
+from ui.pages.kv_cache import PAGE
+from ui.pages.kv_cache import controls as kv_controls
+from ui.pages.kv_cache import view as kv
+from ui.pages.kv_cache import views as kv_views
+from ui.pages.kv_cache import words as kv_words
+from ui.parts import charts, prose
+from ui.settings import state
+from ui.words.text import t
 
-page.setup("kv_cache", sizes=False, mend=kv.mend)
+page.setup(PAGE)
 code, scenes = state.settings()["kv_view"], kv.scenes()
 view = kv_views.VIEWS[code]
 try:
-    page.title(view.title(scenes[0]), view.look())
+    prose.title(view.title(scenes[0]), view.look())
 except ValueError:  # said below, beside the model that it is about
-    page.title(t("kv_cache.title_refused"), view.look())
+    prose.title(t("kv_cache.title_refused"), view.look())
 
 state.control(
     st.segmented_control,
@@ -33,7 +40,7 @@ for place, scene, name in zip((left, right), scenes, labels, strict=True):
         try:
             view.draw(scene, name)
         except ValueError as error:
-            page.refused(error)
+            prose.refused(error)
 with controls:
     kv_controls.draw(code)
 
@@ -41,5 +48,5 @@ with st.expander(t("kv_cache.sources")):
     for scene in scenes:
         st.markdown(f"**{scene.preset.name}** {kv_words.notes(scene)}")
         st.caption(scene.preset.source)
-page.download(kv_views.data(code, scenes), kv_views.file(code))
-page.footer("kv_cache")
+charts.download(kv_views.data(code, scenes), kv_views.file(code))
+page.footer(scenes)

@@ -2,18 +2,21 @@
 
 import streamlit as st
 
-from ui import notation, page, state
-from ui.text import safe, t
-
-PAGE = "notation"
+from ui.frame import page
+from ui.pages.notation import PAGE
+from ui.pages.notation import view as notation
+from ui.parts import prose
+from ui.settings import state
+from ui.words.text import safe, t
 
 page.setup(PAGE)
 try:
     shown = notation.entries()
-    page.title(notation.title(), notation.look())
+    prose.title(notation.title(), notation.look())
 except ValueError as error:
-    page.title(t("notation.title_refused"), "")
-    page.refused(error)
+    shown = None
+    prose.title(t("notation.title_refused"), "")
+    prose.refused(error)
 else:
     search, choice = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with search:
@@ -36,4 +39,4 @@ else:
     else:
         text = safe(state.settings()["notation_search"])
         st.info(t("notation.nothing", text=text), icon=":material/search_off:")
-page.footer(PAGE)
+page.footer(shown)

@@ -4,14 +4,21 @@ from functools import partial
 
 import streamlit as st
 
-from ui import bridge, claims_links, page, quiz, quiz_charts, quiz_words, state
-from ui.text import t
+from ui.frame import page
+from ui.pages.quiz import PAGE
+from ui.pages.quiz import charts as quiz_charts
+from ui.pages.quiz import view as quiz
+from ui.pages.quiz import words as quiz_words
+from ui.parts import bridge, charts, prose
+from ui.parts import places as claims_links
+from ui.settings import state
+from ui.words.text import t
 
-page.setup("quiz", sizes=False, mend=quiz.mend)
+page.setup(PAGE)
 shown = quiz.present(st.empty())
 question, predicted = shown.question, shown.answer
 bridge.listen("quiz_keys", on_step=partial(quiz.step, shown))
-page.title(quiz_words.title(shown), t("quiz.look"))
+prose.title(quiz_words.title(shown), t("quiz.look"))
 
 stage, controls = st.columns([3, 1], gap="large")
 with stage, st.container(key="quiz_stage"):
@@ -54,5 +61,5 @@ with controls:
     st.button(t("quiz.again"), on_click=quiz.again, width="stretch")
     st.caption(t("quiz.hint"))
     table = quiz_words.table(shown)
-    page.download(lambda: table, "quiz.csv")
-page.footer("quiz")
+    charts.download(lambda: table, "quiz.csv")
+page.footer(shown)

@@ -2,39 +2,34 @@
 
 import streamlit as st
 
-from ui import (
-    maps,
-    maps_charts,
-    maps_controls,
-    page,
-    real,
-    real_charts,
-    real_layers,
-    source,
-    uploads,
-)
-from ui.text import t
+from ui.frame import page
+from ui.pages.real_models import PAGE, uploads
+from ui.pages.real_models import charts as real_charts
+from ui.pages.real_models import layers as real_layers
+from ui.pages.real_models import view as real
+from ui.parts import prose, real_layer
+from ui.parts.maps import charts as maps_charts
+from ui.parts.maps import controls as maps_controls
+from ui.words.text import t
 
-PAGE = "real_models"
-
-page.setup(PAGE, sizes=False, source="any", mend=maps.mend)
+page.setup(PAGE)
 try:
     view, error = real.view(), None
 except ValueError as refusal:
     view, error = None, refusal
 
 if view:
-    page.title(view.title(), t("real_models.look" if view.shares else "real_models.look_grouped"))
+    prose.title(view.title(), t("real_models.look" if view.shares else "real_models.look_grouped"))
 else:
-    page.title(t("real_models.title_empty"), t("real_models.look_empty"))
+    prose.title(t("real_models.title_empty"), t("real_models.look_empty"))
 
 pictures, controls = st.columns([16, 5], gap="medium")
 with controls:
     if view:
         maps_controls.head_control()
-        page.prose(view.kind())
+        prose.say(view.kind())
         maps_controls.cell_controls(view.maps.run.words)
-    source.controls(own_place=True)
+    real_layer.controls(own_place=True)
     uploads.activations()
 if view:
     with pictures:
@@ -47,7 +42,7 @@ if view:
             maps_charts.large(view.maps)
         if view.shares:
             st.subheader(t("real_models.shares_title"), anchor=False)
-            page.prose(t("real_models.shares_look"))
+            prose.say(t("real_models.shares_look"))
             real_charts.shares(view)
         else:
             st.info(view.missing())
@@ -57,15 +52,15 @@ if view:
         st.subheader(t("real_models.latents_title"), anchor=False)
         real_charts.latents(view)
         st.subheader(t("real_models.matrices_title"), anchor=False)
-        page.prose(t("real_models.matrices_look"))
+        prose.say(t("real_models.matrices_look"))
         real_charts.matrices(view)
         real_layers.section(view)
     maps_controls.listen(view.maps)
 else:
     with pictures:
         if error:
-            page.refused(error)
-        source.demo_button()
-        page.prose(t("real_models.families", families=real.families()))
-        page.prose(t("real_models.demo_how"))
-page.footer(PAGE)
+            prose.refused(error)
+        real_layer.demo_button()
+        prose.say(t("real_models.families", families=real.families()))
+        prose.say(t("real_models.demo_how"))
+page.footer(view)

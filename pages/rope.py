@@ -2,22 +2,28 @@
 
 import streamlit as st
 
-from ui import page, rope, rope_charts, rope_controls, rope_words, state
-from ui.text import t
+from ui.frame import page
+from ui.pages.rope import PAGE
+from ui.pages.rope import charts as rope_charts
+from ui.pages.rope import controls as rope_controls
+from ui.pages.rope import view as rope
+from ui.pages.rope import words as rope_words
+from ui.parts import prose
+from ui.settings import state
+from ui.words.text import t
 
-PAGE = "rope"
-
-page.setup(PAGE, source="latent", mend=rope.mend)
+page.setup(PAGE)
 topic = state.settings()["rope_topic"]
 rope_controls.listen(topic)
 try:
     one = rope.head()
     with st.spinner(t("rope.running")):
         statement = rope_words.title(one, topic)
-    page.title(statement, rope_words.look(topic))
+    prose.title(statement, rope_words.look(topic))
 except ValueError as error:
-    page.title(t("rope.title_refused"), "")
-    page.refused(error)
+    one = None
+    prose.title(t("rope.title_refused"), "")
+    prose.refused(error)
     rope_controls.topics()
 else:
     rope_controls.topics()
@@ -36,8 +42,8 @@ else:
     formulas = rope_words.FORMULAS[topic]
     for column, formula in zip(st.columns(len(formulas)), formulas, strict=True):
         column.latex(formula)
-    page.prose(rope_words.explanation(one, topic))
+    prose.say(rope_words.explanation(one, topic))
     for note in rope_words.notes(one):
         st.caption(note)
     rope_controls.ticking(topic)
-page.footer(PAGE)
+page.footer(one)

@@ -2,14 +2,19 @@
 
 import streamlit as st
 
-from ui import example_data, page, state, stepper
-from ui.board import board
-from ui.text import t
+from ui.frame import page
+from ui.pages.worked_example import PAGE
+from ui.pages.worked_example import data as example_data
+from ui.pages.worked_example import view as stepper
+from ui.pages.worked_example.board import board
+from ui.parts import prose
+from ui.settings import state
+from ui.words.text import t
 
-page.setup("worked_example", sizes=False, mend=stepper.mend)
+page.setup(PAGE)
 here = stepper.scene()
 stepper.listen(here)
-page.title(here.title, t("worked_example.look"))
+prose.title(here.title, t("worked_example.look"))
 
 with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
     state.control(
@@ -77,4 +82,4 @@ for place, kind in ((as_csv, "csv"), (as_xlsx, "xlsx")):
         on_click="ignore",
         width="stretch",
     )
-page.footer("worked_example")
+page.footer(here)

@@ -41,6 +41,6 @@ def test_a_page_is_a_short_storyboard(path: Path) -> None:
 
 
 def test_every_page_has_an_entry_in_the_navigation() -> None:
-    from ui.page import PAGES as NAVIGATION
+    from ui.frame.rooms import PAGES as NAVIGATION
 
-    assert {ROOT / file for file in NAVIGATION.values()} == set(PAGES)
+    assert {ROOT / page.file for page in NAVIGATION.values()} == set(PAGES)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ui.page import PAGES
-from ui.text import catalogue
+from ui.frame.rooms import PAGES
+from ui.words.text import catalogue
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 

@@ -8,10 +8,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, MultiHeadLatentAttention, costs
-from ui import absorption, absorption_run, text
-from ui.model import SMALL_CONFIG
-from ui.sizes import SMALL_SIZES
-from ui.tokens import hidden_states
+from mla_engine.words import hidden_states
+from ui.engine.model import SMALL_CONFIG
+from ui.pages.absorption import run as absorption_run
+from ui.pages.absorption import view as absorption
+from ui.settings.sizes import SMALL_SIZES
+from ui.words import numbers
 
 PAGE = "pages/absorption.py"
 SMALL = {"preset": "small"} | {name: str(size) for name, size in SMALL_SIZES.items()}
@@ -56,7 +58,7 @@ def test_moving_the_bracket_and_the_sliders(opened):
     expanded = (step["k_C"] + step["scores_C"]) / 2
     absorbed = (other["q_C_absorbed"] + other["scores_C"]) / 2
     assert expanded < absorbed
-    assert f"takes **{text.times(absorbed / expanded)}** less work" in said(at)
+    assert f"takes **{numbers.times(absorbed / expanded)}** less work" in said(at)
     assert "**expanded** order" in said(at)
     control(at, "ab_order").set_value("expanded").run()
     assert at.query_params["ab_order"] == "expanded"

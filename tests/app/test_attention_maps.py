@@ -11,9 +11,14 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
-from ui import bridge, compute, maps_run, maps_terms, state, tokens
-from ui.model import SMALL_CONFIG
-from ui.sizes import SMALL_SIZES
+from mla_engine import words as tokens
+from ui.engine import queue
+from ui.engine.model import SMALL_CONFIG
+from ui.parts import bridge
+from ui.parts.maps import run as maps_run
+from ui.parts.maps import terms as maps_terms
+from ui.settings import state
+from ui.settings.sizes import SMALL_SIZES
 
 PAGE = "pages/attention_maps.py"
 WORDS = ("the", "cat", "sees", "the", "dog")
@@ -296,7 +301,7 @@ def test_shares_are_percentages_of_three_digits_and_none_is_too_small(opened, sh
     def page(share):
         import streamlit as st
 
-        from ui import maps
+        from ui.parts.maps import view as maps
 
         st.text(maps.percent(share))
 
@@ -305,7 +310,7 @@ def test_shares_are_percentages_of_three_digits_and_none_is_too_small(opened, sh
 
 
 def test_a_full_line_of_work_is_said_where_the_picture_was(opened, monkeypatch):
-    monkeypatch.setattr(compute, "queue", lambda: compute.Queue(-1))
+    monkeypatch.setattr(queue, "_queue", lambda: queue.Queue(-1, 1))
     app = opened(PAGE, **SMALL, seed="4321")
     assert "waiting" in app.columns[0].error[0].value
     assert app.columns[1].text_area

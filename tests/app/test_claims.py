@@ -7,10 +7,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import claims as engine
-from ui import claims_links, claims_words
-from ui.page import PAGES
-from ui.settings import SETTINGS
-from ui.text import catalogue, tensor
+from ui.frame.rooms import PAGES
+from ui.parts import claim_words as claims_words
+from ui.parts import places as claims_links
+from ui.settings.rooms import SETTINGS
+from ui.words.text import catalogue, tensor
 
 PAGE = "pages/claims.py"
 
@@ -90,7 +91,7 @@ def test_a_check_that_cannot_run_says_so_and_leaves_the_rest(opened, monkeypatch
         return check(claim)
 
     monkeypatch.setattr(engine, "check", refuse_one)
-    from ui import claims
+    from ui.parts import findings as claims
 
     claims.checked.clear()
     at = opened(PAGE)

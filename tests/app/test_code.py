@@ -10,9 +10,9 @@ import streamlit as st
 
 from mla_engine import costs
 from tests.app.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page_of
-from ui import code_ran, code_snippets
-from ui.code import source
-from ui.page import PAGES
+from ui.frame.code import source
+from ui.frame.rooms import PAGES
+from ui.settings.page import nothing
 
 
 def called_by(run: Callable[[], object]) -> set[tuple[str, int]]:
@@ -75,7 +75,7 @@ def test_the_source_that_is_shown_did_run(opened, page, link):
 
 
 def test_no_page_is_without_its_code():
-    assert set(code_ran.OF_PAGE) == set(code_snippets.OF_PAGE) == set(PAGES)
+    assert all(page.code is not nothing and page.snippet for page in PAGES.values())
     assert {page for page, _ in (*STATES, *REAL_STATES)} == set(PAGES)
     assert {page for page, _ in SOURCE_STATES} <= set(PAGES)
 

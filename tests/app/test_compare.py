@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mla_engine import PRESETS, GroupedConfig, MultiHeadLatentAttention, costs
-from ui.tokens import hidden_states, words_of
+from mla_engine.words import hidden_states, words_of
 
 PAGE = "pages/compare.py"
 SENTENCE = "the cat sat on the mat because the cat was tired"
@@ -115,7 +115,7 @@ SMALL = {
 
 
 def small_config():
-    from ui.model import SMALL_CONFIG
+    from ui.engine.model import SMALL_CONFIG
 
     return SMALL_CONFIG
 
@@ -133,7 +133,7 @@ def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, mon
     def refuse(*_: object) -> None:
         raise ValueError("these sizes cannot be")
 
-    monkeypatch.setattr("ui.model.config", refuse)
+    monkeypatch.setattr("ui.engine.model.config", refuse)
     at = opened(PAGE, vs_left="kimi-k2", vs_right="kimi-k2")
     assert not at.error  # neither side has the sidebar's sizes
     at = opened(PAGE, vs_right="kimi-k2")
@@ -168,7 +168,7 @@ def test_every_view_in_chinese_with_gaps_named(opened, view):
 
 
 def test_variants_of_a_preset_keep_its_sizes():
-    from ui.compare import model
+    from ui.pages.compare.view import model
 
     config = model.built(PRESETS["llama-3-8b"].config, model.sizes_of("llama-3-8b"), "mla")
     assert (config.d_latent_kv, config.d_rope, config.n_heads) == (512, 64, 32)

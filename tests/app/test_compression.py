@@ -7,10 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, RopeConfig, claims, costs
 from mla_engine.presets import PRESETS
-from ui import compression_run
-from ui.compression_run import Source
-from ui.sizes import SMALL_SIZES
-from ui.tokens import hidden_states
+from mla_engine.words import hidden_states
+from ui.pages.compression import run as compression_run
+from ui.pages.compression.run import Source
+from ui.settings.sizes import SMALL_SIZES
 
 PAGE = "pages/compression.py"
 SMALL = {"preset": "small"} | {name: str(size) for name, size in SMALL_SIZES.items()}

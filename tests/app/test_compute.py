@@ -6,8 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, costs
-from ui import compute_page, compute_page_measure
-from ui.compute_page_words import clock, flop
+from ui.pages.compute import view as compute_page
+from ui.pages.compute.words import clock, flop
+from ui.parts import measure as compute_page_measure
 
 PAGE = "pages/compute.py"
 V3 = PRESETS["deepseek-v3"].config

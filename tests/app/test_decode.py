@@ -7,12 +7,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, GroupedConfig, LatentCache, MultiHeadLatentAttention, costs
-from ui import decode_controls, decode_run
-from ui.compute_page_measure import Way
-from ui.compute_page_words import prefixed
-from ui.model import SMALL_CONFIG
-from ui.text import size
-from ui.tokens import hidden_states
+from mla_engine.words import hidden_states
+from ui.engine.model import SMALL_CONFIG
+from ui.pages.decode import controls as decode_controls
+from ui.pages.decode import run as decode_run
+from ui.parts.ways import Way
+from ui.words.numbers import prefixed, size
 
 PAGE = "pages/decode.py"
 SMALL = {

@@ -6,7 +6,8 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, KVCache, costs
 from mla_engine.presets import NOT_MODELLED
-from ui import kv, text
+from ui.pages.kv_cache import view as kv
+from ui.words import numbers, text
 
 PAGE = "pages/kv_cache.py"
 GIB = 2**30
@@ -40,7 +41,7 @@ def test_a_link_brings_every_choice(opened):
     table = at.table[0].value
     assert table.loc["GQA, g = 4"].iloc[0] == "2 × 4 × 128 = 1,024"
     kept = 576 * 4 * 4096 * 3 * 8
-    assert table.loc["MLA ★"].iloc[1].replace("\xa0", " ") == text.size(kept, binary=False)
+    assert table.loc["MLA ★"].iloc[1].replace("\xa0", " ") == numbers.size(kept, binary=False)
     assert f"keeps {kept / 1e6:.0f} MB" in title(at)
     # GQA set to 4 KV heads is not what Llama-3-8B has: its own 8 stand beside.
     assert list(at.table[1].value.index) == [

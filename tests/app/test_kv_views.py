@@ -6,7 +6,8 @@ import pytest
 
 from mla_engine import PRESETS, costs
 from tests.app.test_kv_cache import control, title
-from ui import kv, kv_views
+from ui.pages.kv_cache import view as kv
+from ui.pages.kv_cache import views as kv_views
 
 PAGE = "pages/kv_cache.py"
 GIB = 2**30

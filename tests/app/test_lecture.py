@@ -6,10 +6,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui import lecture
-from ui.page import PAGES
-from ui.settings import SETTINGS
-from ui.tour import stops
+from ui.frame.rooms import PAGES
+from ui.frame.tour import stops
+from ui.settings.rooms import SETTINGS
 
 Opened = Callable[..., AppTest]
 
@@ -22,16 +21,16 @@ def widgets(at: AppTest) -> list[str]:
 
 def test_every_page_has_two_controls_in_the_bar() -> None:
     for page in PAGES:
-        assert len(lecture.CONTROLS[page]) >= 2
-        assert set(lecture.CONTROLS[page]) <= set(SETTINGS), page
+        assert len(PAGES[page].lecture) >= 2
+        assert set(PAGES[page].lecture) <= set(SETTINGS), page
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_bar_takes_a_page_s_two_controls_and_loses_none(opened: Opened, page: str) -> None:
-    plain, at = opened(PAGES[page]), opened(PAGES[page], lecture="1")
+    plain, at = opened(PAGES[page].file), opened(PAGES[page].file, lecture="1")
     assert not at.error
     assert not at.warning
-    in_bar = [name for name in lecture.CONTROLS[page] if name in widgets(at)]
+    in_bar = [name for name in PAGES[page].lecture if name in widgets(at)]
     assert 1 <= len(in_bar) <= 2
     assert widgets(at)[: len(in_bar)] == in_bar  # before all others
     at_home = {name for name in widgets(plain) if name not in ("lang", "preset")}
@@ -76,7 +75,7 @@ def test_a_link_for_somebody_else_does_not_force_it(opened: Opened) -> None:
     def copied() -> None:
         import streamlit as st
 
-        from ui import state
+        from ui.settings import state
 
         state.settings().update(lecture=True, n_heads=8)
         st.json(state.link())

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui.page import PAGES
-from ui.settings import OF_PAGE, SHARED
+from ui.frame.rooms import PAGES
+from ui.settings.shared import SHARED
 
 Opened = Callable[..., AppTest]
 SMALL = {"preset": "small"}  # 4 heads of 16, values of 16, rotary width 8
@@ -89,7 +89,7 @@ def line(at: AppTest) -> str:
 def test_a_contradiction_opens_with_the_nearest_state_and_says_so(
     opened: Opened, page: str, link: dict, name: str, given: str, used: object
 ) -> None:
-    at = opened(PAGES[page], **link)
+    at = opened(PAGES[page].file, **link)
     assert line(at) == f"{name}: “{given}” in the link is not possible, {used} is used."
     assert at.session_state["settings"][name] == used
     assert not at.error
@@ -104,8 +104,8 @@ def test_every_page_has_a_contradiction_here() -> None:
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("text", GARBAGE.values(), ids=GARBAGE)
 def test_garbage_in_every_setting_is_one_line(opened: Opened, page: str, text: str) -> None:
-    names = {*OF_PAGE[page], *SHARED} - {"lang", "lecture"}
-    at = opened(PAGES[page], **dict.fromkeys(names, text), bogus=text, lang="en")
+    names = {*PAGES[page].settings, *SHARED} - {"lang", "lecture"}
+    at = opened(PAGES[page].file, **dict.fromkeys(names, text), bogus=text, lang="en")
     assert "“bogus” in the link is not a setting" in line(at)
     assert "<script>" not in at.warning[0].value
     assert at.title

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, SYMBOLS, MultiHeadLatentAttention
-from ui.text import catalogue
+from ui.words.text import catalogue
 
 PAGE = "pages/notation.py"
 

@@ -58,7 +58,7 @@ def test_what_cannot_run_is_one_sentence(opened: Opened, monkeypatch: pytest.Mon
     def refuse(*_: object) -> None:
         raise ValueError("d_rope (64) has 32 pairs")
 
-    monkeypatch.setattr("ui.model.built", refuse)
+    monkeypatch.setattr("ui.engine.model.built", refuse)
     at = opened()
     (error,) = at.error
     assert "d_rope (64) has 32 pairs" in html.unescape(error.value)

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import SYMBOLS
-from ui.page import PAGES
-from ui.text import catalogue
+from ui.frame.rooms import PAGES
+from ui.words.text import catalogue
 
 Opened = Callable[..., AppTest]
 TWINS = "|".join(sorted((code for code in SYMBOLS if "_" in code), key=len, reverse=True))
@@ -32,7 +32,7 @@ VIEWS = [
     ("page", "link"), VIEWS, ids=["-".join([page, *link.values()]) for page, link in VIEWS]
 )
 def test_no_symbol_stands_bare_in_prose(opened: Opened, page: str, link: dict, lang: str) -> None:
-    at = opened(PAGES[page], lang=lang, **link)
+    at = opened(PAGES[page].file, lang=lang, **link)
     for written in (*at.markdown, *at.caption, *at.get("html")):
         text = getattr(written, "value", None) or written.proto.body
         assert not BARE.findall(APART.sub("", html.unescape(text))), text
@@ -58,7 +58,7 @@ def test_no_symbol_stands_bare_in_prose(opened: Opened, page: str, link: dict, l
 def test_a_symbols_tooltip_is_its_meaning(
     opened: Opened, page: str, codes: tuple[str, ...], lang: str
 ) -> None:
-    at = opened(PAGES[page], lang=lang)
+    at = opened(PAGES[page].file, lang=lang)
     texts = [getattr(w, "value", None) or w.proto.body for w in (*at.markdown, *at.get("html"))]
     for code in codes:
         name, _, suffix = code.partition("_")

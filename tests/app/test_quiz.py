@@ -7,9 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, claims
 from mla_engine import quiz as engine
-from ui import quiz_words
-from ui.page import PAGES
-from ui.settings import OF_PAGE, SETTINGS
+from ui.frame.rooms import PAGES
+from ui.pages.quiz import words as quiz_words
+from ui.settings.rooms import SETTINGS
 
 PAGE = "pages/quiz.py"
 KINDS = len(engine.KINDS)
@@ -82,11 +82,11 @@ def test_the_score_counts_what_is_right(opened):
 
 def test_a_link_for_the_class_has_the_set_but_no_answers(opened):
     at = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_answers="01", quiz_choice="1")
-    from ui import state
-
     link = at.session_state.settings
     assert link["quiz_answers"] == "01"
-    assert {"quiz_answers", "quiz_choice"} == {*state.PERSONAL} & {*OF_PAGE["quiz"]}
+    assert {"quiz_answers", "quiz_choice"} == {
+        n for n, setting in PAGES["quiz"].settings.items() if setting.personal
+    }
     copied = next(c for c in at.get("bidi_component") if "quiz_seed" in str(c.proto))
     assert "quiz_seed=7" in str(copied.proto)
     assert "quiz_answers" not in str(copied.proto)

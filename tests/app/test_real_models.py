@@ -21,8 +21,11 @@ from tests.app.test_attention_maps import drawn
 from tests.app.test_prose import APART, BARE
 from tests.checkpoints.models import built
 from tests.checkpoints.texts import IDS, TEXT, folder_of
-from ui import real, real_layers, source, uploads
-from ui.text import catalogue
+from ui.engine import real_layer as source
+from ui.pages.real_models import layers as real_layers
+from ui.pages.real_models import uploads
+from ui.pages.real_models import view as real
+from ui.words.text import catalogue
 
 PAGE = "pages/real_models.py"
 WORDS = "The cat sat on the mat."

@@ -10,14 +10,14 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS
 from mla_engine.checks import RefusedError
 from mla_engine.costs import rank_cache_elements
-from ui.compute import Queue
-from ui.text import FOLDER, catalogue
+from ui.engine.queue import Queue
+from ui.words.text import catalogue, files
 
 Opened = Callable[..., AppTest]
 
 
 def full_queue() -> None:
-    with Queue(-1).turn():
+    with Queue(-1, 1).turn():
         pass
 
 
@@ -37,7 +37,7 @@ def test_the_english_sentence_is_the_engines(code: str) -> None:
 
 
 def test_every_code_is_raised_here() -> None:
-    assert set(tomllib.loads((FOLDER / "errors.toml").read_text("utf-8"))) == set(REFUSED)
+    assert set(tomllib.loads(files()["errors"].read_text("utf-8"))) == set(REFUSED)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,6 @@ def test_another_refusal_keeps_the_engines_words(
     def refuse(*_: object) -> None:
         raise ValueError("d_head (3) must be even")
 
-    monkeypatch.setattr("ui.model.built", refuse)
+    monkeypatch.setattr("ui.engine.model.built", refuse)
     at = opened(lang="zh")
     assert "d_head (3) must be even" in html.unescape(at.error[0].value)

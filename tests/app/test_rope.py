@@ -9,12 +9,13 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, MultiHeadLatentAttention
+from mla_engine.words import hidden_states
 from tests.reference_rope import rotate
-from ui import rope, rope_controls
-from ui.model import SMALL_CONFIG
-from ui.sizes import SMALL_SIZES
-from ui.text import catalogue
-from ui.tokens import hidden_states
+from ui.engine.model import SMALL_CONFIG
+from ui.pages.rope import controls as rope_controls
+from ui.pages.rope import view as rope
+from ui.settings.sizes import SMALL_SIZES
+from ui.words.text import catalogue
 
 PAGE = "pages/rope.py"
 SMALL = {"preset": "small"} | {name: str(size) for name, size in SMALL_SIZES.items()}

@@ -10,9 +10,8 @@ import segno
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import worked_example
-from ui import address
-from ui.page import PAGES
-from ui.settings import OF_PAGE
+from ui.frame.rooms import PAGES
+from ui.settings import address
 
 Opened = Callable[..., AppTest]
 HOME = "https://mla.example.org"
@@ -117,7 +116,7 @@ def test_a_link_has_at_most_2000_characters_with_its_address(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PUBLIC_URL", HOME)
-    assert len("attention_maps") == max(map(len, PAGES)) == max(map(len, OF_PAGE))
+    assert len("attention_maps") == max(map(len, PAGES))
     rest = f"{HOME}/attention_maps?lang=en&map_text="
     longest = "a b c d e f g h i j ".ljust(2000 - len(rest), "x")
     at = opened("pages/attention_maps.py", map_text=longest)

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS, costs
 from mla_engine.words import words_of
 from tests.checkpoints.texts import TEXT, folder_of
-from ui import snippet
-from ui.sizes import SMALL_SIZES, sizes_of
+from ui.parts import snippet
+from ui.settings.sizes import SMALL_SIZES, sizes_of
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES = 25

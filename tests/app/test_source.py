@@ -15,9 +15,9 @@ from mla_engine.checkpoints import attention_config, hidden_states
 from tests.app.conftest import REAL_LAYER as LAYER
 from tests.app.conftest import REAL_TEXT as TEXT
 from tests.app.test_compare import decoded, spec
-from ui import decode_run
-from ui.compute_page_measure import Way
-from ui.source import Loaded
+from ui.engine.real_layer import RealLayer as Loaded
+from ui.pages.decode import run as decode_run
+from ui.parts.ways import Way
 
 WIDTHS = {"k": 32, "r": 16, "v": 32, "c": 64}
 

@@ -136,7 +136,7 @@ def test_models_may_be_a_link_to_another_disk(opened, demo, tmp_path, monkeypatc
     app.mkdir()
     (app / "models").symlink_to(shutil.copytree(demo, tmp_path / "disk" / "demo").parent)
     monkeypatch.delenv("MLA_MODEL_FOLDERS")
-    for module in ("folders", "source"):
+    for module in ("engine.real_layer", "engine.folders", "parts.real_layer"):
         monkeypatch.setattr(f"ui.{module}.APP", app)
     at = opened("pages/attention_maps.py")
     button(at, "Use the demonstration model").click().run()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui.settings import SETTINGS
+from ui.settings.rooms import SETTINGS
 
 Opened = Callable[..., AppTest]
 HOSTILE = [

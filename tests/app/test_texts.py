@@ -7,10 +7,11 @@ from string import Formatter
 import pytest
 
 from mla_engine import SYMBOLS
-from ui.text import catalogue, count, digits, safe, size
+from ui.words.numbers import count, digits, size
+from ui.words.text import catalogue, safe
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [ROOT / "app.py", *ROOT.glob("pages/*.py"), *ROOT.glob("ui/*.py")]
+SOURCES = [ROOT / "app.py", *ROOT.glob("pages/*.py"), *ROOT.glob("ui/**/*.py")]
 
 
 def placeholders(text: str) -> set[str]:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui.page import PAGES
-from ui.settings import SETTINGS
-from ui.tour import stops
+from ui.frame.rooms import PAGES
+from ui.frame.tour import stops
+from ui.settings.rooms import SETTINGS
 
 Opened = Callable[..., AppTest]
 
@@ -29,7 +29,7 @@ def test_a_stop_names_pages_and_settings_that_exist() -> None:
 def test_every_stop_opens_from_its_link(opened: Opened, number: int) -> None:
     stop = stops()[number - 1]
     link = {name: text(value) for name, value in stop.link(number).items()}
-    at = opened(PAGES[stop.page], **link)
+    at = opened(PAGES[stop.page].file, **link)
     assert not at.error
     assert not at.warning
     said = [m.value for m in at.markdown if m.value.startswith(f"**Stop {number} of 15.**")]

@@ -143,8 +143,8 @@ def test_chinese_keeps_step_cell_and_numbers(opened: Opened) -> None:
 
 
 def test_files_hold_every_cell_with_both_figures_as_numbers() -> None:
-    from ui import example_data
-    from ui.stepper import Scene
+    from ui.pages.worked_example import data as example_data
+    from ui.pages.worked_example.view import Scene
 
     steps = worked_example.steps("mla")
     here = Scene("mla", frozenset(), steps, 0, (0, 0))

@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from mla_engine.checkpoints import build_demo
-from ui.folders import VARIABLE
-from ui.source import DEMO
+from ui.engine.folders import VARIABLE
+from ui.parts.real_layer import DEMO
 
 ROOT = Path(__file__).parents[2]
 FLAGS = [

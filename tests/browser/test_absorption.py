@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from mla_engine.bracketing import bracketings
 from tests.browser.conftest import settle
-from ui.model import SMALL_CONFIG
-from ui.sizes import SMALL_SIZES
+from ui.engine.model import SMALL_CONFIG
+from ui.settings.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser
 LINK = {"preset": "small", **SMALL_SIZES, "ab_queries": 4}

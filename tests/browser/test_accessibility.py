@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from ui.page import PAGES
+from ui.frame.rooms import PAGES
 
 pytestmark = pytest.mark.browser
 

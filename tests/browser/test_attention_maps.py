@@ -8,11 +8,11 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
+from mla_engine import words as tokens
 from mla_engine.figures import TileGrid
 from tests.browser.conftest import settle
-from ui import tokens
-from ui.model import SMALL_CONFIG
-from ui.sizes import SMALL_SIZES
+from ui.engine.model import SMALL_CONFIG
+from ui.settings.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser
 

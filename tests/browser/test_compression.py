@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import GroupedConfig, RopeConfig
 from tests.browser.conftest import settle
-from ui.compression_run import Source, lost
-from ui.sizes import SMALL_SIZES
+from ui.pages.compression.run import Source, lost
+from ui.settings.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser
 LINK = {"preset": "small", **SMALL_SIZES, "cmp_weights": "spectrum", "cmp_rank": 32}

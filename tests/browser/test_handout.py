@@ -12,7 +12,7 @@ import pytest
 import segno
 from PIL import Image, ImageStat
 
-from ui.tour import stops
+from ui.frame.tour import stops
 
 ROOT = Path(__file__).parents[2]
 HOME = "https://mla.example.org/lecture"

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import settle
-from ui.page import PAGES
-from ui.tour import stops
+from ui.frame.rooms import PAGES
+from ui.frame.tour import stops
 
 pytestmark = pytest.mark.browser
 

@@ -8,11 +8,11 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
+from mla_engine.words import hidden_states
 from tests.browser.conftest import settle
-from ui.model import SMALL_CONFIG
-from ui.sizes import SMALL_SIZES
-from ui.text import catalogue
-from ui.tokens import hidden_states
+from ui.engine.model import SMALL_CONFIG
+from ui.settings.sizes import SMALL_SIZES
+from ui.words.text import catalogue
 
 pytestmark = pytest.mark.browser
 LINK = "preset=small&" + "&".join(f"{name}={size}" for name, size in SMALL_SIZES.items())

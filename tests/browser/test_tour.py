@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import settle
-from ui.tour import stops
+from ui.frame.tour import stops
 
 pytestmark = pytest.mark.browser
 

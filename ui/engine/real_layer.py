@@ -1,0 +1,165 @@
+"""A real checkpoint in the place of seeded weights: the reader's choice and what it brings.
+
+Pages that can show one say so in their `Page`; on the others the choice rests.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import streamlit as st
+
+from mla_engine import GroupedConfig, checkpoints
+from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
+from ui.engine.folders import APP, inside
+from ui.settings import state
+from ui.settings.page import LATENT_LAYER, Note
+from ui.settings.visit import visit
+from ui.words.numbers import count, size
+from ui.words.text import safe, t
+
+MOST_TOKENS, LONGEST_NAME = 512, 40  # so that maps can be drawn, and a title read
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+
+
+@dataclass(frozen=True)
+class RealLayer:
+    """One attention layer of a checkpoint and a text: stands where a seed stands otherwise."""
+
+    source: str
+    revision: str
+    layer: int
+    text: str = ""
+    activations: str = ""  # a file with the layer's inputs, in the place of the text
+
+    @property
+    def weights(self) -> "RealLayer":
+        """The same for any text."""
+        return replace(self, text="", activations="")
+
+
+Origin = int | RealLayer  # a seed, or a real layer
+
+
+def chosen() -> RealLayer | None:
+    """What the settings name, on a page that can use it and where it could be read."""
+    return None if visit().failed else named()
+
+
+def named() -> RealLayer | None:
+    """What the settings name, also where it cannot be read."""
+    s = state.settings()
+    if not (s["source"] and visit().page.real_layers):
+        return None
+    text = s["text"] or t("source.example")
+    return RealLayer(s["source"], s["revision"], s["layer"], text, s["activations"])
+
+
+@st.cache_resource(max_entries=16, ttl=600, show_spinner=False)
+def _opened(where: str | Path, revision: str) -> Checkpoint:
+    return open_checkpoint(where, revision or None)
+
+
+def checkpoint(loaded: RealLayer) -> Checkpoint:
+    """The checkpoint, its config and index read.
+
+    Raises:
+        CheckpointError: it cannot be read, with the reason.
+    """
+    name = loaded.source
+    on_hub = HUB_NAME.fullmatch(name) and not (APP / name).is_dir()
+    return _opened(name if on_hub else inside(name), loaded.revision)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _plan(where: RealLayer, _checkpoint: Checkpoint) -> Plan:
+    return describe(_checkpoint, where.layer)
+
+
+def plan(loaded: RealLayer) -> Plan:
+    """What the layer is and how many bytes it takes to read.
+
+    Raises:
+        CheckpointError: a layer that cannot be read, with the reason.
+    """
+    return _plan(loaded.weights, checkpoint(loaded))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _inputs(loaded: RealLayer, _checkpoint: Checkpoint) -> "checkpoints.HiddenStates":
+    activations = inside(loaded.activations) if loaded.activations else None
+    return checkpoints.hidden_states(
+        _checkpoint, loaded.text, loaded.layer, activations=activations
+    )
+
+
+def inputs(loaded: RealLayer) -> "checkpoints.HiddenStates":
+    """What enters the layer: h [1,t,d] and its tokens as the model's own tokenizer cuts them.
+
+    Raises:
+        CheckpointError, MemoryBudgetError: no tokenizer, a text over the limit, a layer too deep.
+    """
+    return _inputs(loaded, checkpoint(loaded))
+
+
+def prepare() -> list[Note]:
+    """Before anything is drawn: bring the layer within the model, read what is not at hand yet.
+
+    What fails here is told by `failure`, and the page goes on with seeded weights.
+    """
+    visit().failed = None
+    loaded = named()
+    if loaded is None:
+        return []
+    try:
+        notes = state.at_most(layer=plan(replace(loaded, layer=0)).n_layers - 1)
+        _fetch(named())
+        _check(named())
+    except ValueError as error:
+        visit().failed = error
+        return []
+    return notes
+
+
+def _check(loaded: RealLayer) -> None:
+    """Raise ValueError where this page cannot show the layer or the text."""
+    if visit().page.real_layers == LATENT_LAYER and isinstance(plan(loaded).config, GroupedConfig):
+        raise ValueError(t("source.no_latent"))
+    if (given := len(inputs(loaded).tokens)) > MOST_TOKENS:
+        raise ValueError(t("source.too_many", given=count(given), most=count(MOST_TOKENS)))
+
+
+@st.cache_resource(show_spinner=False)
+def _at_hand() -> set[RealLayer]:
+    """The layers of the Hub whose bytes lie in its cache on this server."""
+    return set()
+
+
+def _fetch(loaded: RealLayer) -> None:
+    """Read what a run will need, with progress; a change of any widget stops it in between."""
+    found, origin = plan(loaded), checkpoint(loaded)
+    if not (origin.is_local or loaded.weights in _at_hand()):
+        told = t("source.reading", size=size(found.n_bytes), name=loaded.source)
+        bar = st.progress(0.0, told)
+        origin.read(found.tensors, lambda done, total: bar.progress(done / max(total, 1), told))
+        bar.empty()
+        _at_hand().add(loaded.weights)
+    with st.spinner(t("source.preparing", layer=loaded.layer), show_time=True):
+        inputs(loaded)
+
+
+def name(loaded: RealLayer) -> str:
+    """The checkpoint and its layer in a few words, safe as Markdown."""
+    key = "name_random" if checkpoint(loaded).is_random else "name"
+    return t(f"source.{key}", source=safe(loaded.source), layer=loaded.layer)
+
+
+def own_name(loaded: RealLayer) -> str:
+    """The checkpoint's own name alone, as plain text; a long one is cut."""
+    name = loaded.source.rstrip("/").rsplit("/", 1)[-1]
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def title(loaded: RealLayer) -> str:
+    """The same, safe as Markdown."""
+    return safe(own_name(loaded))

@@ -1,0 +1,8 @@
+"""What stands around every page: navigation, lecture mode, tour, link, code.
+
+Whoever imports it finds the rooms open.
+"""
+
+from ui.frame.rooms import open_all
+
+open_all()

@@ -1,0 +1,76 @@
+"""Code behind a page: the engine's source of what it just ran, and a snippet for a notebook.
+
+Drawn only where it is chosen: st.code loads a highlighter of half a megabyte.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from textwrap import dedent
+
+import streamlit as st
+
+from ui import ROOT
+from ui.parts import snippet
+from ui.settings import state
+from ui.settings.page import Page
+from ui.words.text import t
+
+SHOWN = ("none", "source", "snippet")
+
+
+def behind(page: Page, view: object) -> None:
+    """The choice, and below it the code that is chosen; `view` is what the page shows."""
+    state.control(
+        st.segmented_control,
+        t("code.behind"),
+        "code",
+        SHOWN,
+        format_func=lambda shown: t(f"code.{shown}"),
+        required=True,
+    )
+    draw = {"none": lambda *_: None, "source": _source, "snippet": _snippet}
+    try:
+        draw[state.settings()["code"]](page, view)
+    except ValueError:  # said on the page itself, in the engine's words
+        st.info(t("code.nothing"), icon=":material/code_off:")
+
+
+def _source(page: Page, view: object) -> None:
+    functions = tuple(dict.fromkeys(page.code(view)))
+    st.markdown(t("code.look_source", count=len(functions)))
+    for function in functions:
+        place, text = source(function)
+        st.markdown(f"`{function.__qualname__}` · {place}")
+        st.code(text, language="python", wrap_lines=True)
+
+
+def source(function: Callable) -> tuple[str, str]:
+    """Where a function of the engine stands, and its text."""
+    function = inspect.unwrap(function)
+    lines, first = inspect.getsourcelines(function)
+    file = Path(inspect.getsourcefile(function)).relative_to(ROOT).as_posix()
+    place = t("code.place", file=file, first=first, last=first + len(lines) - 1)
+    return place, dedent("".join(lines)).rstrip()
+
+
+def _snippet(page: Page, view: object) -> None:
+    template, values = page.snippet(view)
+    text = snippet.filled(ROOT / f"ui/pages/{page.name}/snippets/{template}.py.txt", values)
+    st.markdown(t("code.look_snippet"))
+    st.code(text, language="python", wrap_lines=True)
+    kinds = {
+        "py": ("text/x-python", text.encode),
+        "ipynb": ("application/x-ipynb+json", partial(snippet.notebook, text)),
+    }
+    with st.container(horizontal=True):
+        for kind, (mime, made) in kinds.items():
+            st.download_button(
+                t(f"code.download_{kind}"),
+                made,
+                f"mla_{page.name}.{kind}",
+                mime,
+                key=f"code:{kind}",
+                on_click="ignore",
+            )

@@ -1,0 +1,100 @@
+"""Lecture mode: larger type, the sidebar out of sight, a slim bar, clicker keys."""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from ui import ASSETS
+from ui.frame import share, tour
+from ui.parts import bridge
+from ui.settings import state
+from ui.settings.page import Page
+from ui.settings.rooms import PAGES
+from ui.settings.visit import visit
+from ui.words.text import t
+
+STYLE, SCRIPT = ASSETS / "lecture.css", ASSETS / "lecture.js"
+
+
+def on() -> bool:
+    """Whether lecture mode is on."""
+    return state.settings()["lecture"]
+
+
+def button() -> None:
+    """In the navigation: begin."""
+    start = partial(state.change, lecture=True)
+    st.button(t("lecture.start"), icon=":material/co_present:", on_click=start, width="stretch")
+
+
+def bar(page: Page, number: int) -> None:
+    """The page's two controls, the place, the ways on and out; `number` is the tour's stop."""
+    st.html(STYLE)
+    place, count = number, len(tour.stops())
+    if not number:
+        place, count = list(PAGES).index(page.name) + 1, len(PAGES)
+    with st.container(key="lecture_bar", horizontal=True, vertical_alignment="center"):
+        visit().places = {
+            name: st.container(key=f"lecture_slot_{name}", horizontal=True)
+            for name in page.lecture
+            if name != "source" or not state.settings()["source"]  # once chosen, it rests
+        }
+        with st.container(
+            key="lecture_ways", horizontal=True, gap="xsmall", vertical_alignment="center"
+        ):
+            _way("previous", "chevron_left", turn, -1, disabled=place == 1)
+            st.markdown(f"{place} / {count}", width="content")
+            _way("next", "chevron_right", turn, 1, disabled=place == count)
+            share.button("lecture_share", help=t("share.button"), type="tertiary")
+            _way("leave", "close", leave)
+        _frame()
+        if number:
+            tour.listen()
+    if number:
+        st.container(key="lecture_says").markdown(tour.sentence(number))
+
+
+def _way(
+    name: str, icon: str, act: Callable[..., None], *args: object, disabled: bool = False
+) -> None:
+    """A button whose words are for the ear and the tooltip."""
+    label = t(f"lecture.{name}")
+    st.button(
+        label,
+        icon=f":material/{icon}:",
+        key=f"lecture_{name}",
+        help=label,
+        on_click=act,
+        args=args,
+        disabled=disabled,
+        type="tertiary",
+    )
+
+
+def _frame() -> None:
+    """Fits the main picture to the screen and listens to Escape."""
+    frame = st.components.v2.component("lecture_frame", js=SCRIPT.read_text("utf-8"))
+    frame(key="lecture_frame", on_escape_change=leave)
+
+
+def leave() -> None:
+    """Back to the page as it was."""
+    state.change(lecture=False)
+
+
+def turn(by: int) -> None:
+    """Go on by a stop of the tour; outside it by a page in lecture order."""
+    if state.settings()["stop"]:
+        tour.turn(by)
+        return
+    names = list(PAGES)
+    place = names.index(visit().page.name) + by
+    state.go(names[min(len(names) - 1, max(0, place))], **state.query())
+
+
+def keys() -> None:
+    """Let a clicker turn the pages where nothing else on the page listens to it."""
+    visit().beyond = turn if on() else None
+    if on() and not visit().stepping:
+        bridge.listen("lecture_keys", on_step=turn)

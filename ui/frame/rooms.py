@@ -1,0 +1,67 @@
+"""Finds the rooms: every folder of ui/pages declares its page as PAGE.
+
+A room that cannot be opened is refused when the app starts, with its file and the name.
+"""
+
+import tomllib
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+
+from ui import ROOT
+from ui.settings.page import Link, Page
+from ui.settings.rooms import PAGES, SETTINGS, RoomError, home, register
+
+ROOMS = ROOT / "ui/pages"
+
+
+def find() -> list[Page]:
+    """The page of every folder of ui/pages.
+
+    Raises:
+        RoomError: a folder that declares none, one of another name, without texts or storyboard.
+    """
+    folders = sorted(file.parent for file in ROOMS.glob("*/__init__.py"))
+    return [_page(folder) for folder in folders]
+
+
+def _page(folder: Path) -> Page:
+    page = getattr(import_module(f"ui.pages.{folder.name}"), "PAGE", None)
+    if not isinstance(page, Page):
+        raise RoomError(f"{home(folder.name)}: declare the page as PAGE = Page(...)")
+    if page.name != folder.name:
+        raise RoomError(f"{home(folder.name)}: the page is called {page.name!r}, not as its folder")
+    texts = folder / "texts.toml"
+    if not texts.is_file() or "link" not in tomllib.loads(texts.read_text("utf-8")):
+        raise RoomError(f"{texts.relative_to(ROOT)}: the text 'link' is missing")
+    if not (ROOT / page.file).is_file():
+        raise RoomError(f"{page.file}: the storyboard of {page.name!r} is missing")
+    return page
+
+
+def check_links(links: Iterable[Link], file: str) -> None:
+    """Whether every page and setting that is named exists.
+
+    Raises:
+        RoomError: one that does not.
+    """
+    for link in links:
+        if link.page not in PAGES:
+            raise RoomError(f"{file}: there is no page {link.page!r}")
+        for name in link.values:
+            if name not in SETTINGS:
+                raise RoomError(f"{file}: the link to {link.page!r} sets the unknown {name!r}")
+
+
+def open_all() -> None:
+    """Find all rooms, take them in, and check what they name.
+
+    Raises:
+        RoomError: as `find`; names that nobody has.
+    """
+    register(find())
+    for page in PAGES.values():
+        check_links(page.links, home(page.name))
+        for name in page.lecture:
+            if name not in SETTINGS:
+                raise RoomError(f"{home(page.name)}: lecture mode shows the unknown {name!r}")

@@ -1,0 +1,17 @@
+"""Absorption: the order of multiplication, the merged matrices, and what must not be merged."""
+
+from ui.pages.absorption import code, snippet
+from ui.pages.absorption.settings import SETTINGS
+from ui.pages.absorption.view import mend
+from ui.settings.page import LATENT_LAYER, Page
+
+PAGE = Page(
+    name="absorption",
+    order=5,
+    settings=SETTINGS,
+    real_layers=LATENT_LAYER,
+    lecture=("ab_order", "ab_queries"),
+    mend=mend,
+    code=code.ran,
+    snippet=snippet.recipe,
+)

@@ -1,0 +1,23 @@
+"""The code behind the page absorption."""
+
+from mla_engine import MultiHeadLatentAttention, merging
+from mla_engine.absorption import AbsorbedMatrices
+from mla_engine.agreement import agreement_of
+from mla_engine.bracketing import Bracketing, bracketings
+from ui.engine import model
+from ui.settings.page import Functions
+
+
+def ran(_view: object) -> Functions:
+    """The functions of the engine that the page ran, the telling ones."""
+    model.config("mla")
+    return (
+        bracketings,
+        Bracketing.multiply_adds.fget,
+        AbsorbedMatrices.of,
+        agreement_of,
+        MultiHeadLatentAttention._attend,
+        MultiHeadLatentAttention._absorbed,
+        merging.heads_in_one,
+        merging.past_the_norm,
+    )

@@ -1,0 +1,148 @@
+"""What the absorption page has the engine compute, cached and shared by all sessions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+import torch
+
+from mla_engine import LatentConfig, MultiHeadLatentAttention, claims
+from mla_engine.agreement import agreement_of
+from mla_engine.merging import heads_in_one, past_the_norm
+from ui.engine import layers as compute
+from ui.engine import queue
+from ui.engine.real_layer import Origin
+
+MATRICES = ("W_QK", "W_VO")
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A merged matrix of one head, its singular values and how many of them are not rounding."""
+
+    matrix: np.ndarray  # [l,c] or [d,c]
+    singular_values: np.ndarray  # falling
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class Rounding:
+    """Both forms' outputs [t,d] in one format, and relative RMS distances."""
+
+    expanded: np.ndarray
+    absorbed: np.ndarray
+    difference: np.ndarray
+    between: float
+    expanded_error: float
+    absorbed_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class TooMuch:
+    """What one matrix for all heads, and one in the place of the norm, would give."""
+
+    scores: np.ndarray  # [h,t,s], scaled content logits
+    scores_one: np.ndarray  # [t,s]
+    scores_error: float
+    sum_error: float
+    best_output: float  # the least relative RMS error of u, over the heads
+    key_lengths: np.ndarray  # [s,h]
+    merged_lengths: np.ndarray  # [s,h]
+    errors: Mapping[str, float | None]  # of keys and queries, with the norm and without
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def entries(config: LatentConfig) -> dict[str, tuple[int, int]]:
+    """Entries of the merged matrices of all heads, and of their factors, from the shapes alone."""
+    whole = MultiHeadLatentAttention(config, device="meta").absorbed_matrices()
+    pairs = zip(whole.merged_elements, whole.factor_elements, strict=True)
+    return dict(zip(MATRICES, pairs, strict=True))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]:
+    """W_QK and W_VO of one head.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    layer = compute.layer(config, origin, (head,))
+    with queue.turn(), torch.inference_mode():
+        found = layer.absorbed_matrices()
+        matrices = found.W_QK[0], found.W_VO[0]
+        # Of the merged matrix itself, so that the rounding beyond its rank is seen.
+        values = [torch.linalg.svdvals(matrix.double()) for matrix in matrices]
+        ranks = int(found.rank_QK()[0]), int(found.rank_VO()[0])
+    return {
+        name: Merged(compute.to_numpy(matrix), compute.to_numpy(falling), rank)
+        for name, matrix, falling, rank in zip(MATRICES, matrices, values, ranks, strict=True)
+    }
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def rounding(
+    config: LatentConfig, origin: Origin, heads: tuple[int, ...], words: tuple[str, ...]
+) -> dict[str, Rounding]:
+    """Naive and absorbed output in float64, float32 and bfloat16.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    h = compute.hidden(words, origin, config.d_model)
+    with queue.turn(), torch.inference_mode():
+        found = agreement_of(lambda dtype: compute.built(config, origin, heads, dtype), h)
+    return {
+        str(dtype).removeprefix("torch."): Rounding(
+            compute.to_numpy(result.expanded[0]),
+            compute.to_numpy(result.absorbed[0]),
+            compute.to_numpy(result.difference[0]),
+            result.between,
+            *result.errors,
+        )
+        for dtype, result in found.items()
+    }
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def too_much(
+    config: LatentConfig,
+    origin: Origin,
+    heads: tuple[int, ...],
+    words: tuple[str, ...],
+    gain: float,
+) -> TooMuch:
+    """Merge what must not be merged; the last word's h is `gain` times as long.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    layer = compute.layer(config, origin, heads)
+    plain = compute.layer(replace(config, latent_norm=False), origin, heads)
+    h = compute.hidden(words, origin, config.d_model)
+    longer = h.clone()
+    longer[:, -1] *= gain
+    with queue.turn(), torch.inference_mode():
+        one = heads_in_one(layer, h)
+        normed, without = past_the_norm(layer, longer), past_the_norm(plain, longer)
+    return TooMuch(
+        scores=compute.to_numpy(one.scores[0]),
+        scores_one=compute.to_numpy(one.scores_one[0]),
+        scores_error=one.scores_error,
+        sum_error=one.sum_error,
+        best_output=min(one.u_errors),
+        key_lengths=compute.to_numpy(normed.keys[0].norm(dim=-1)),
+        merged_lengths=compute.to_numpy(normed.keys_merged[0].norm(dim=-1)),
+        errors={
+            "keys": normed.key_error,
+            "keys_plain": without.key_error,
+            "queries": normed.query_error,
+            "queries_plain": without.query_error,
+        },
+    )
+
+
+@st.cache_data(show_spinner=False)
+def claim(name: str) -> claims.Verdict:
+    """The verdict on a published statement, with its evidence."""
+    return claims.check(name)

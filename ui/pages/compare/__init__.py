@@ -1,0 +1,17 @@
+"""Compare: any two layers side by side, and what differs between them."""
+
+from ui.pages.compare import code, snippet
+from ui.pages.compare.settings import SETTINGS
+from ui.pages.compare.view import mend
+from ui.settings.page import ANY_LAYER, Page
+
+PAGE = Page(
+    name="compare",
+    order=10,
+    settings=SETTINGS,
+    real_layers=ANY_LAYER,
+    lecture=("vs_view", "vs_right"),
+    mend=mend,
+    code=code.ran,
+    snippet=snippet.recipe,
+)

@@ -1,0 +1,23 @@
+"""The settings of the page compare."""
+
+from ui.settings.parsers import Setting, one_of, power_of_two, preset, whole
+from ui.settings.shared import VARIANTS
+
+SHARED_SIZES = "shared"  # those of the sidebar
+
+
+def comparable(text: str) -> str:
+    """A published model, our own small sizes, or those of the sidebar."""
+    return text if text == SHARED_SIZES else preset(text)
+
+
+SETTINGS = {
+    "vs_left": Setting(SHARED_SIZES, comparable),
+    "vs_left_as": Setting("own", one_of("own", *VARIANTS)),
+    "vs_right": Setting(SHARED_SIZES, comparable),
+    "vs_right_as": Setting("mha", one_of("own", *VARIANTS)),
+    "vs_view": Setting("flow", one_of("flow", "costs", "maps")),
+    "vs_context": Setting(2**15, power_of_two(2**10, 2**20)),
+    "vs_map": Setting("attention", one_of("attention", "scores")),
+    "vs_head": Setting(0, whole(0, 127)),
+}

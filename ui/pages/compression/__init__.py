@@ -1,0 +1,17 @@
+"""Compression: from the weights of MHA's keys and values to one latent, and what it loses."""
+
+from ui.pages.compression import code, snippet
+from ui.pages.compression.settings import SETTINGS
+from ui.pages.compression.view import mend
+from ui.settings.page import ANY_LAYER, Page
+
+PAGE = Page(
+    name="compression",
+    order=6,
+    settings=SETTINGS,
+    real_layers=ANY_LAYER,
+    lecture=("cmp_rank", "cmp_weights"),
+    mend=mend,
+    code=code.ran,
+    snippet=snippet.recipe,
+)

@@ -1,0 +1,103 @@
+"""What the compression page has the engine compute, cached and shared by all sessions."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+import torch
+
+from mla_engine import GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
+from mla_engine.checkpoints import load_attention
+from mla_engine.compression import Joint, Loss, Separate, joint, loss, separate, with_spectrum
+from mla_engine.merging import content_attention
+from ui.engine import layers as compute
+from ui.engine import queue
+from ui.engine.real_layer import Origin, RealLayer, checkpoint
+
+WAYS = ("joint", "separate")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a layer's weights come from; `decay` None leaves them as they are.
+
+    The heads are whole groups that share a KV head. What they read is `inputs`, a real layer's, or
+    what the origin of the weights goes with.
+    """
+
+    config: GroupedConfig
+    origin: Origin
+    heads: tuple[int, ...]
+    decay: float | None
+    inputs: RealLayer | None = None
+
+    @property
+    def full(self) -> int:
+        """Numbers that these heads cache per token without compression."""
+        n_kv_heads = len(self.heads) // self.config.group_size
+        return n_kv_heads * (self.config.d_head + self.config.d_value)
+
+    @property
+    def weights(self) -> "Source":
+        """The same for any text."""
+        real = isinstance(self.origin, RealLayer)
+        return replace(self, inputs=None, origin=self.origin.weights if real else self.origin)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A layer and the factors of its keys' and values' weights."""
+
+    layer: GroupedQueryAttention
+    ways: dict[str, Joint | Separate]
+
+    @property
+    def spectra(self) -> dict[str, np.ndarray]:
+        """Singular values of both together, of W_K and of W_V."""
+        one, two = (self.ways[way] for way in WAYS)
+        found = {"both": one.factors, "W_K": two.keys, "W_V": two.values}
+        return {name: compute.to_numpy(f.singular_values) for name, f in found.items()}
+
+
+def prepared(source: Source) -> Prepared:
+    """The layer with the chosen spectrum, its weights factored.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    return _prepared(source.weights)
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _prepared(source: Source) -> Prepared:
+    with queue.turn(), torch.inference_mode():
+        layer = _layer(source)
+        if source.decay is not None:
+            W_K, W_V = with_spectrum(layer.W_K, layer.W_V, source.decay)
+            layer.W_K.copy_(W_K)
+            layer.W_V.copy_(W_V)
+        found = joint(layer.W_K, layer.W_V), separate(layer.W_K, layer.W_V)
+    return Prepared(layer, dict(zip(WAYS, found, strict=True)))
+
+
+def _layer(source: Source) -> GroupedQueryAttention:
+    """A layer of its own, seeded or real; of an MLA what its latents stand for."""
+    made = {"heads": source.heads, "device": compute.DEVICE}
+    if isinstance(source.origin, int):
+        return GroupedQueryAttention(source.config, seed=source.origin, **made)
+    real = load_attention(checkpoint(source.origin), source.origin.layer, **made)
+    return content_attention(real) if isinstance(real, MultiHeadLatentAttention) else real
+
+
+@st.cache_data(max_entries=2048, show_spinner=False)
+def lost(source: Source, words: tuple[str, ...], way: str, rank: int) -> Loss:
+    """What a latent of `rank` numbers loses on these words; beyond full rank nothing.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    ready = prepared(source)
+    factors = ready.ways[way]
+    h = compute.hidden(words, source.inputs or source.origin, source.config.d_model)
+    with queue.turn(), torch.inference_mode():
+        return loss(ready.layer, h, factors, [min(rank, factors.most)])[0]

@@ -1,0 +1,14 @@
+"""Compute: what every variant and form costs, on which side of a device's ridge, and from where."""
+
+from ui.pages.compute import code, snippet
+from ui.pages.compute.settings import SETTINGS
+from ui.settings.page import Page
+
+PAGE = Page(
+    name="compute",
+    order=9,
+    settings=SETTINGS,
+    lecture=("cost_phase", "cost_queries"),
+    code=code.ran,
+    snippet=snippet.recipe,
+)

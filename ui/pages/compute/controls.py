@@ -1,0 +1,50 @@
+"""The controls of the compute page."""
+
+import streamlit as st
+
+from mla_engine.costs import GPUS
+from ui.pages.compute.view import BATCHES, LENGTHS, QUERIES, THIS
+from ui.settings import state
+from ui.words.numbers import count
+from ui.words.text import t
+
+
+def draw() -> None:
+    """Phase, device, sizes of the call, one layer or all of them."""
+    phase, scope = st.columns(2)
+    with phase:
+        state.control(
+            st.segmented_control,
+            t("compute.phase"),
+            "cost_phase",
+            ["decode", "prefill"],
+            format_func=lambda code: t(f"compute.phase_{code}"),
+            required=True,
+        )
+    with scope:
+        state.control(
+            st.segmented_control,
+            t("compute.scope"),
+            "cost_scope",
+            ["layer", "model"],
+            format_func=lambda code: t(f"compute.scope_{code}"),
+            required=True,
+        )
+    state.control(
+        st.selectbox,
+        t("compute.gpu"),
+        "cost_gpu",
+        [*GPUS, THIS],
+        format_func=lambda key: t("compute.this_machine") if key == THIS else GPUS[key].name,
+    )
+    sliders = {"context": LENGTHS, "queries": QUERIES, "batch": BATCHES}
+    decoding = state.settings()["cost_phase"] == "decode"
+    for name, steps in sliders.items():
+        state.control(
+            st.select_slider,
+            t(f"compute.{name}"),
+            f"cost_{name}",
+            steps,
+            format_func=count,
+            disabled=name == "queries" and not decoding,
+        )

@@ -1,0 +1,17 @@
+"""Decode: one token after another, what each way of caching holds, reads, computes and takes."""
+
+from ui.pages.decode import code, snippet
+from ui.pages.decode.settings import SETTINGS
+from ui.pages.decode.view import mend
+from ui.settings.page import ANY_LAYER, Page
+
+PAGE = Page(
+    name="decode",
+    order=8,
+    settings=SETTINGS,
+    real_layers=ANY_LAYER,
+    lecture=("dec_step", "dec_prompt"),
+    mend=mend,
+    code=code.ran,
+    snippet=snippet.recipe,
+)

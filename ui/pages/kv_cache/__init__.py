@@ -1,0 +1,17 @@
+"""KV cache: what each way of attending keeps, where it fits, and how it is counted."""
+
+from ui.pages.kv_cache import code, snippet
+from ui.pages.kv_cache.settings import SETTINGS
+from ui.pages.kv_cache.view import mend
+from ui.settings.page import Page
+
+PAGE = Page(
+    name="kv_cache",
+    order=7,
+    settings=SETTINGS,
+    sizes=False,
+    lecture=("kv_view", "kv_context"),
+    mend=mend,
+    code=code.ran,
+    snippet=snippet.recipe,
+)

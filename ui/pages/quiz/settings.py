@@ -1,0 +1,21 @@
+"""The settings of the page quiz."""
+
+import re
+
+from ui.settings.parsers import Setting, optional, whole
+
+
+def predictions(text: str) -> str:
+    """The answers to a quiz so far: a figure each, - where none was given."""
+    if not re.fullmatch("[0-4-]{0,31}", text):
+        raise ValueError(text)
+    return text
+
+
+SETTINGS = {
+    "quiz_seed": Setting(1, whole(0, 9999)),
+    "quiz_count": Setting(10, whole(1, 31)),
+    "quiz_number": Setting(1, whole(1, 31)),
+    "quiz_choice": Setting(None, optional(whole(0, 4)), personal=True),
+    "quiz_answers": Setting("", predictions, personal=True),
+}

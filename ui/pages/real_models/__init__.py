@@ -1,0 +1,18 @@
+"""Real models: one attention of a checkpoint, its maps, latents, matrices and kinds of heads."""
+
+from ui.pages.real_models import code, snippet
+from ui.pages.real_models.settings import SETTINGS
+from ui.parts.maps.view import mend
+from ui.settings.page import ANY_LAYER, Page
+
+PAGE = Page(
+    name="real_models",
+    order=11,
+    settings=SETTINGS,
+    sizes=False,
+    real_layers=ANY_LAYER,
+    lecture=("source", "layer", "map_head"),
+    mend=mend,
+    code=code.ran,
+    snippet=snippet.recipe,
+)

@@ -1,0 +1,17 @@
+"""RoPE: what turns, why nothing merges across it, and what a wrong convention does to a map."""
+
+from ui.pages.rope import code, snippet
+from ui.pages.rope.settings import SETTINGS
+from ui.pages.rope.view import mend
+from ui.settings.page import LATENT_LAYER, Page
+
+PAGE = Page(
+    name="rope",
+    order=4,
+    settings=SETTINGS,
+    real_layers=LATENT_LAYER,
+    lecture=("rope_topic", "rope_query", "rope_distance"),
+    mend=mend,
+    code=code.ran,
+    snippet=snippet.recipe,
+)

@@ -1,0 +1,1 @@
+"""What several pages use: charts, maps, play, clicks and keys, prose."""

@@ -1,0 +1,92 @@
+"""What Streamlit's charts and widgets do not tell Python: clicks on heatmap cells, clicker keys."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any
+
+import streamlit as st
+
+from ui import ASSETS
+from ui.settings import state
+from ui.settings.visit import visit
+
+TOUR = "tour"
+
+
+@dataclass
+class Clicker:
+    """The clicker's presses since the session began: forward minus back.
+
+    The browser sends their sum, not one press after another: a message that comes while the last
+    one is still under way takes its place.
+    """
+
+    session: str
+    seen: int = 0
+
+    def take(self, total: int | None) -> int:
+        """The steps that are new in `total`."""
+        by = 0 if total is None else total - self.seen
+        self.seen += by
+        return by
+
+
+def listen(
+    key: str,
+    *,
+    on_cell: Callable[[dict[str, Any]], None] | None = None,
+    on_step: Callable[[int], None] | None = None,
+) -> None:
+    """Call `on_cell({"chart", "x", "y"})` and `on_step(+1 or -1)` before the next run.
+
+    A figure takes part if its layout has `meta={"chart": "a name"}`. Presses in quick succession
+    come as their sum. During the guided tour the keys are the tour's; in lecture mode a press at a
+    page's last step turns the page.
+    """
+    session = st.session_state
+    if state.settings()["stop"] and key != TOUR:
+        on_step = None
+    visit().stepping = visit().stepping or on_step is not None
+    session.setdefault("clicker", Clicker(token_hex(4)))
+    bridge = st.components.v2.component(
+        "cell_and_key_bridge", js=(ASSETS / "bridge.js").read_text("utf-8")
+    )
+
+    def cell() -> None:
+        if on_cell and session[key].get("cell"):
+            on_cell(session[key]["cell"])
+
+    def step(sent: dict[str, Any]) -> bool:
+        by = session.clicker.take(sent.get("presses"))
+        if on_step and by:
+            before = state.query()
+            on_step(by)
+            if visit().beyond and "go" not in session and state.query() == before:
+                visit().beyond(1 if by > 0 else -1)  # the page is at its end already
+        return by != 0
+
+    sent = bridge(
+        key=key,
+        data={
+            "keys": on_step is not None,
+            "cells": on_cell is not None,
+            "session": session.clicker.session,
+            "seen": session.clicker.seen,
+        },
+        on_cell_change=cell,
+        on_presses_change=lambda: step(session[key]) if key in session else None,
+    )
+    if step(sent):  # presses that came when an interrupted run had not drawn this yet
+        st.rerun()
+
+
+def copy_link(link: str, *, label: str, done: str) -> None:
+    """A button that copies `link`."""
+    button = st.components.v2.component(
+        "copy_link",
+        html='<button class="quiet" type="button"></button><input hidden readonly>',
+        css=(ASSETS / "copy_link.css").read_text("utf-8"),
+        js=(ASSETS / "copy_link.js").read_text("utf-8"),
+    )
+    button(key="copy_link", data={"link": link, "label": label, "done": done})

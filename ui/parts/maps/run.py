@@ -1,0 +1,139 @@
+"""One run of a layer over a reader's words: every tensor of some heads as float32 arrays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+import torch
+from torch import Tensor, einsum
+
+from mla_engine import SYMBOLS, GroupedConfig, LatentConfig
+from mla_engine.costs import weight_elements
+from mla_engine.grouped import GroupedQueryAttention
+from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.ops import softmax
+from mla_engine.trace import AbsorbedTrace, GroupedTrace, LatentTrace
+from ui.engine import layers as compute
+from ui.engine import queue
+from ui.engine import real_layer as source
+
+Config = GroupedConfig | LatentConfig
+Layer = GroupedQueryAttention | MultiHeadLatentAttention
+Trace = GroupedTrace | LatentTrace | AbsorbedTrace
+
+# Weights and scores that two cores draw and multiply in about a second, and the most that a run
+# may keep: the cache holds several of them.
+QUICK_ELEMENTS, MOST_ELEMENTS = 24 * 2**20, 96 * 2**20
+SCORES = 4  # arrays of the size of the scores that a run keeps
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What was run and what came out; `tensors` has trace fields and weights by their code."""
+
+    config: Config
+    form: str
+    words: tuple[str, ...]
+    heads: tuple[int, ...]
+    kv_heads: tuple[int, ...]
+    steps: tuple[str, ...]
+    tensors: Mapping[str, np.ndarray]
+    logits: np.ndarray  # [h,t,s], scaled, soft-capped, not masked
+    mask: np.ndarray  # bool [t,s]
+
+    def matrix(self, code: str, head: int) -> np.ndarray:
+        """A tensor as rows and columns: its one batch, this head, its KV head."""
+        places = {"b": 0, "h": self.heads.index(head), "g": self.kv_place(head)}
+        index = tuple(places.get(axis, slice(None)) for axis in SYMBOLS[code].axes.split())
+        return np.atleast_2d(self.tensors[code][index])
+
+    def axes(self, code: str) -> tuple[str, str]:
+        """The letters of `matrix`; a vector is one row."""
+        letters = [axis for axis in SYMBOLS[code].axes.split() if axis not in "bhg"]
+        if getattr(self.config, "d_latent_q", None) is None:
+            letters = ["d" if axis == "l" else axis for axis in letters]
+        return (letters[0], letters[1]) if len(letters) == 2 else ("", letters[0])
+
+    def kv_place(self, head: int) -> int:
+        """Where the KV head of a head stands among those run."""
+        if isinstance(self.config, LatentConfig):
+            return 0
+        return self.kv_heads.index(head // self.config.group_size)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Codes of the parameters."""
+        return tuple(code for code in self.tensors if code not in self.steps)
+
+    def attention(self, causal: bool, temperature: float) -> np.ndarray:
+        """softmax(logits / temperature) [h,t,s], masked or not.
+
+        Masked and at temperature 1 this is the engine's own attention, bit for bit.
+        """
+        scores = torch.tensor(self.logits).div_(temperature)
+        if causal:
+            scores.masked_fill_(~torch.tensor(self.mask), -torch.inf)
+        return compute.to_numpy(softmax(scores))
+
+
+def block_of_heads(config: Config, n_tokens: int, head: int, wanted: int) -> tuple[int, ...]:
+    """The block of neighbouring heads around `head` that is run, fewer where they are large.
+
+    `wanted` 0 lets the size decide alone, so that a run takes a moment.
+
+    Blocks begin at multiples of their length, so that another head of a block needs no new run.
+    """
+    count = min(wanted or config.n_heads, config.n_heads)
+    most = MOST_ELEMENTS if wanted else QUICK_ELEMENTS
+    while count > 1 and _elements(config, n_tokens, count) > most:
+        count = (count + 1) // 2
+    first = head // count * count
+    return tuple(range(first, min(first + count, config.n_heads)))
+
+
+def _elements(config: Config, n_tokens: int, n_heads: int) -> int:
+    weights = sum(weight_elements(config, range(n_heads)).values())
+    return weights + SCORES * n_heads * n_tokens**2
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def run(
+    config: Config, form: str, words: tuple[str, ...], origin: source.Origin, heads: tuple[int, ...]
+) -> Run:
+    """Run these heads of a layer; shared by all sessions, so its arrays are read-only.
+
+    Args:
+        config: the whole layer's configuration.
+        form: "expanded", "absorbed" or "grouped".
+        words: the tokens.
+        origin: the seed of the weights and of the words' vectors, or a real layer.
+        heads: global numbers.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    layer = compute.layer(config, origin, heads)
+    h = compute.hidden(words, origin, config.d_model)
+    with queue.turn(), torch.inference_mode():
+        trace = layer.forward_absorbed(h) if form == "absorbed" else layer(h)
+        logits = compute.to_numpy(_unmasked(trace, layer)[0])
+    parameters = dict(layer.named_parameters())
+    tensors = {step: getattr(trace, step) for step in trace.steps} | parameters
+    arrays = {code: compute.to_numpy(tensor) for code, tensor in tensors.items()}
+    mask = trace.mask.cpu().numpy()
+    for array in (*arrays.values(), logits):
+        array.flags.writeable = False
+    kv_heads = getattr(layer, "kv_heads", ())
+    return Run(config, form, words, heads, kv_heads, trace.steps, arrays, logits, mask)
+
+
+def _unmasked(trace: Trace, layer: Layer) -> Tensor:
+    """The logits [b,h,t,s] before the mask, by the engine's own operations in their order."""
+    config = layer.config
+    if isinstance(trace, GroupedTrace):
+        shared_by = [layer.kv_heads.index(head // config.group_size) for head in layer.heads]
+        logits = einsum("bthk,bshk->bhts", trace.q, trace.k[:, :, shared_by]).mul_(config.scale)
+        cap = config.logit_softcap
+        return logits if cap is None else logits.div_(cap).tanh_().mul_(cap)
+    return trace.scores_C if trace.scores_R is None else trace.scores_C + trace.scores_R

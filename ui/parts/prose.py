@@ -1,0 +1,32 @@
+"""What a page says: its title, sentences with tensors in their colours, and refusals."""
+
+import streamlit as st
+
+from mla_engine.budget import MemoryBudgetError
+from mla_engine.checks import RefusedError
+from ui.parts import real_layer
+from ui.words.numbers import size
+from ui.words.text import safe, t
+
+
+def title(text: str, look: str) -> None:
+    """The page's title, a statement, and one sentence on what to look at."""
+    st.title(text, anchor=False)
+    say(look)
+    real_layer.badge()
+
+
+def say(text: str) -> None:
+    """Our own words as Markdown, tensors in their colours with their meaning as tooltip."""
+    st.markdown(text, unsafe_allow_html=True)
+
+
+def refused(error: ValueError) -> None:
+    """One clear sentence where a configuration cannot run; the rest of the page goes on."""
+    if isinstance(error, MemoryBudgetError):
+        needed, limit = size(error.needed_bytes), size(error.limit_bytes)
+        st.error(t("common.too_large", needed=needed, limit=limit), icon=":material/block:")
+        return
+    coded = isinstance(error, RefusedError)
+    reason = t(f"errors.{error.code}", **error.values) if coded else str(error)
+    st.error(t("common.refused", reason=safe(reason)), icon=":material/block:")

@@ -1,0 +1,100 @@
+"""What the reader sees of a real layer: whose it is, how to choose one, why one cannot be read."""
+
+import streamlit as st
+
+from mla_engine.budget import MemoryBudgetError
+from mla_engine.checkpoints import Plan
+from ui.engine import real_layer
+from ui.engine.folders import APP, readable
+from ui.settings import state
+from ui.settings.visit import visit
+from ui.words.numbers import count, size
+from ui.words.text import safe, t
+
+DEMO = "models/demo"
+EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
+
+
+def failure() -> None:
+    """Above the title: why the real layer could not be read, and what is shown instead."""
+    if failed := visit().failed:
+        reason, named = safe(_reason(failed)), safe(state.settings()["source"])
+        told = t("source.failed", source=named, reason=reason)
+        seeded = t("source.seeded") if visit().page.sizes else ""
+        st.error(f"{told} {seeded}", icon=":material/block:")
+        if _too_deep(failed):
+            st.button(t("source.first_layer"), on_click=state.change, kwargs={"layer": 0})
+
+
+def _too_deep(failed: ValueError) -> bool:
+    """Whether the layers before the chosen one are what does not fit."""
+    return isinstance(failed, MemoryBudgetError) and not state.settings()["activations"]
+
+
+def _reason(failed: ValueError) -> str:
+    if not _too_deep(failed):
+        return str(failed)
+    needed, limit = size(failed.needed_bytes), size(failed.limit_bytes)
+    return t("source.too_deep", layer=state.settings()["layer"], needed=needed, limit=limit)
+
+
+def badge() -> None:
+    """Under the title: whose weights and whose words these are."""
+    if loaded := real_layer.chosen():
+        found = real_layer.inputs(loaded)
+        facts = {"tokens": count(len(found.tokens)), "family": real_layer.plan(loaded).family}
+        facts["fed"] = t(f"source.from_{found.origin}", layers=count(loaded.layer))
+        st.caption(t("source.badge", name=real_layer.name(loaded), **facts))
+
+
+def demo_button() -> None:
+    """One step to the demonstration model, where this server has it."""
+    folder = APP / DEMO
+    if folder.is_dir() and readable(folder):
+        first = {"source": DEMO, "revision": "", "layer": 0, "activations": ""}
+        st.button(t("source.demo"), on_click=state.change, kwargs=first)
+
+
+def controls(*, own_place: bool = False) -> None:
+    """The checkpoint, its revision, layer and text, and the way back.
+
+    In the sidebar, or open in a place of its own, beside which the page offers the demonstration.
+    """
+    s = state.settings()
+    with st.expander(t("source.title"), expanded=own_place or bool(s["source"])):
+        state.control(st.text_input, t("source.source"), "source", placeholder=EXAMPLE)
+        if s["source"]:
+            _choices()
+            return
+        if not own_place:
+            demo_button()
+        st.caption(t("source.what"))
+
+
+def _planned() -> Plan | None:
+    """The plan of what is named, also where it cannot be shown; None if there is none."""
+    try:
+        return real_layer.plan(real_layer.named())
+    except ValueError:
+        return None
+
+
+def _choices() -> None:
+    if found := _planned():
+        st.caption(t("source.plan", family=found.family, size=size(found.n_bytes)))
+        for note in found.notes:
+            st.caption(t(f"source.note_{note.replace(' ', '_')}", **_limits(found)))
+        last = found.n_layers - 1
+        state.control(st.number_input, t("source.layer", last=last), "layer", 0, last)
+    state.control(st.text_input, t("source.revision"), "revision", placeholder="main")
+    example = t("source.example")
+    state.control(st.text_area, t("source.text"), "text", placeholder=example, height=100)
+    state.control(st.text_input, t("source.activations"), "activations")
+    own = dict.fromkeys(("source", "revision", "text", "activations"), "")
+    st.button(t("source.leave"), on_click=state.change, kwargs=own | {"layer": 0})
+
+
+def _limits(found: Plan) -> dict[str, str]:
+    """What a note counts, where the layer has it."""
+    names = ("position_limit", "sliding_window")
+    return {name: count(getattr(found.config, name, None) or 0) for name in names}

@@ -1,0 +1,86 @@
+"""Where the app is, for links: as the reader's browser has it, or as PUBLIC_URL says."""
+
+import os
+import re
+from ipaddress import ip_address
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from ui.settings.page import HOME
+from ui.settings.rooms import PAGES
+
+LONGEST = 2000  # characters of a link that every browser, chat and mail program takes whole
+
+
+def public() -> str:
+    """The environment variable PUBLIC_URL, the address that the audience has; empty if not set.
+
+    Raises:
+        ValueError: it is no address.
+    """
+    return checked(os.environ.get("PUBLIC_URL", ""))
+
+
+def checked(text: str) -> str:
+    """An address without its last slash.
+
+    Raises:
+        ValueError: it does not begin with http:// or https://, has no host, or goes on after the
+            path.
+    """
+    parts = urlsplit(text)
+    well_formed = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    if text and (not well_formed or "@" in parts.netloc or re.search(r"[\s\"<>\\^`{|}?#]", text)):
+        raise ValueError(text)
+    return text.rstrip("/")
+
+
+def known() -> str:
+    """PUBLIC_URL if it is set and good, else the browser's address."""
+    try:
+        return public() or browsers()
+    except ValueError:
+        return browsers()
+
+
+def browsers() -> str:
+    """The app's address in the reader's browser, without the page; empty where none is known."""
+    url, page = st.context.url or "", st.session_state.get("page", HOME)
+    if page != HOME:
+        return url.removesuffix(f"/{page}")
+    parts = urlsplit(url)  # an unknown page leads to the overview: its name goes
+    base = st.get_option("server.baseUrlPath").strip("/")
+    return f"{parts.scheme}://{parts.netloc}/{base}".rstrip("/") if url else ""
+
+
+def link(root: str, page: str, parameters: dict[str, str]) -> str:
+    """The whole link to a page of the app at `root`."""
+    return f"{root}/{'' if page == HOME else page}?{urlencode(parameters)}"
+
+
+def beyond(parameters: dict[str, str]) -> set[str]:
+    """The names that go, the longest first, until a link of any page is short enough."""
+    excess = max(map(len, (known(), browsers()))) + max(map(len, PAGES)) + len("/?") - LONGEST
+    lengths = {name: len(urlencode({name: text})) for name, text in parameters.items()}
+    excess += sum(lengths.values()) + len(lengths) - 1
+    gone = set()
+    for name in sorted(lengths, key=lengths.get, reverse=True):
+        if excess <= 0:
+            break
+        gone.add(name)
+        excess -= lengths[name] + len("&")
+    return gone
+
+
+def is_local(root: str) -> bool:
+    """Whether only this machine reaches the address."""
+    host = urlsplit(root).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        number = ip_address(host)
+    except ValueError:
+        return False
+    number = getattr(number, "ipv4_mapped", None) or number
+    return number.is_loopback or number.is_unspecified

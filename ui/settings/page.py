@@ -1,0 +1,70 @@
+"""What a room declares of itself: everything else that knows a page follows from its `Page`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ui.settings.parsers import Setting
+
+ANY_LAYER, LATENT_LAYER = "any", "latent"  # which layers of a real model a page can show
+HOME = "overview"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A parameter of a link that had to change: `used` stands for `given`, None if unknown."""
+
+    name: str
+    given: str
+    used: object
+
+
+@dataclass(frozen=True)
+class Link:
+    """A page by its name, and the state that it opens with."""
+
+    page: str
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+Functions = tuple[Callable[..., Any], ...]
+Recipe = tuple[str, Mapping[str, object]]  # the name of a snippet's template, its values
+
+
+def nothing(_view: object) -> Functions:
+    """The code behind a page that runs nothing of the engine."""
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page of the app.
+
+    Args:
+        name: of its folder in ui/pages, of its storyboard, and in links.
+        order: its place in the navigation, in lecture order.
+        settings: what it adds to the settings of a link.
+        sizes: whether the sidebar has the preset picker and the sliders of the sizes.
+        real_layers: "any" or "latent" where a real model's layer can stand in for them.
+        lecture: the settings whose controls stand in the bar of lecture mode.
+        mend: brings its settings within what there is; notes on what a link had asked for.
+        code: functions of the engine that ran for a view, shown as the code behind the page.
+        snippet: template and values of the snippet that makes the numbers of a view.
+        links: other pages that it leads to.
+    """
+
+    name: str
+    order: int
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    sizes: bool = True
+    real_layers: str = ""
+    lecture: tuple[str, ...] = ()
+    mend: Callable[[], list[Note]] = list
+    code: Callable[[Any], Functions] = nothing
+    snippet: Callable[[Any], Recipe] | None = None
+    links: tuple[Link, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """Its storyboard, as Streamlit names it."""
+        return "app.py" if self.name == HOME else f"pages/{self.name}.py"

@@ -1,0 +1,112 @@
+"""How the text of a setting in a link is read.
+
+A parser returns the nearest valid value or raises ValueError where there is none.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mla_engine import PRESETS
+from mla_engine.words import words_of
+
+SMALL = "small"  # our own sizes, whose numbers can be read
+
+Parser = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A default and a parser from the text in a link; a personal one stays out of links."""
+
+    default: object
+    parse: Parser
+    personal: bool = False
+
+
+def whole(least: int, most: int, multiple_of: int = 1) -> Parser:
+    """Whole numbers, brought into the range and down to a multiple."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
+            raise ValueError(text)
+        value = min(most, max(least, int(text)))
+        return max(least, value - value % multiple_of)
+
+    return parse
+
+
+def number(least: float, most: float) -> Parser:
+    """Decimal numbers, brought into the range."""
+
+    def parse(text: str) -> float:
+        if not re.fullmatch(r"[+-]?[0-9]{0,12}\.?[0-9]{0,12}", text) or not math.isfinite(
+            float(text)
+        ):
+            raise ValueError(text)
+        return min(most, max(least, float(text)))
+
+    return parse
+
+
+def one_of(*options: str) -> Parser:
+    """One of these codes."""
+
+    def parse(text: str) -> str:
+        if text not in options:
+            raise ValueError(text)
+        return text
+
+    return parse
+
+
+def words(most: int) -> Parser:
+    """Free text of at most `most` characters; a longer one is refused whole."""
+
+    def parse(text: str) -> str:
+        if len(text) > most:
+            raise ValueError(text)
+        return text
+
+    return parse
+
+
+def flag(text: str) -> bool:
+    """1 or 0; what str() makes of a bool is read as well."""
+    values = {"1": True, "True": True, "0": False, "False": False}
+    if text not in values:
+        raise ValueError(text)
+    return values[text]
+
+
+def preset(text: str) -> str:
+    """The key of a published model, or our own small sizes."""
+    return one_of(SMALL, *PRESETS)(text)
+
+
+def published(text: str) -> str:
+    """The key of a published model."""
+    return one_of(*PRESETS)(text)
+
+
+def power_of_two(least: int, most: int) -> Parser:
+    """Powers of two in the range; another number comes down to the nearest below."""
+    within = whole(least, most)
+    return lambda text: 1 << (within(text).bit_length() - 1)
+
+
+def optional(parse: Parser) -> Parser:
+    """The same, or None for no value."""
+    return lambda text: None if text == "None" else parse(text)
+
+
+def sentence(text: str) -> str:
+    """A text whose words can be run; the empty one stands for the page's own.
+
+    Raises:
+        TextError: as `words_of`.
+    """
+    if text:
+        words_of(text)
+    return text

@@ -1,0 +1,42 @@
+"""The pages and all their settings, as `ui.frame.rooms` found them."""
+
+from ui.settings.page import Page
+from ui.settings.parsers import Setting
+from ui.settings.shared import SHARED
+
+PAGES: dict[str, Page] = {}
+"""Name -> page, in lecture order."""
+
+SETTINGS: dict[str, Setting] = dict(SHARED)
+"""Every setting: those that hold on every page, and then those of each room."""
+
+
+class RoomError(Exception):
+    """A room that cannot be opened, with its file and the name that is wrong."""
+
+
+def register(pages: list[Page]) -> None:
+    """Take in all rooms at once.
+
+    Raises:
+        RoomError: two rooms of one name or place, or a setting that is taken.
+    """
+    PAGES.clear()
+    SETTINGS.clear()
+    SETTINGS.update(SHARED)
+    owners = dict.fromkeys(SHARED, "the shared settings")
+    for page in sorted(pages, key=lambda page: page.order):
+        for other in PAGES.values():
+            if other.order == page.order:
+                raise RoomError(f"{home(page.name)}: order {page.order} is that of {other.name}")
+        for name in page.settings:
+            if name in owners:
+                raise RoomError(f"{home(page.name)}: setting {name!r} belongs to {owners[name]}")
+            owners[name] = home(page.name)
+        PAGES[page.name] = page
+        SETTINGS.update(page.settings)
+
+
+def home(name: str) -> str:
+    """Where a room declares itself."""
+    return f"ui/pages/{name}/__init__.py"

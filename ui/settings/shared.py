@@ -1,0 +1,33 @@
+"""The settings that hold on every page, and the languages of the app."""
+
+from ui.settings.parsers import Setting, flag, one_of, preset, whole, words
+
+LANGUAGES = {"en": "English", "zh": "中文"}
+VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_absorbed")
+
+# Sizes as DeepSeek-V2-Lite has them: real, and all heads run on a laptop. d_latent_q 0 is none.
+SHARED = {
+    "lang": Setting("en", one_of(*LANGUAGES)),
+    "preset": Setting("deepseek-v2-lite", preset),
+    "variant": Setting("mla", one_of(*VARIANTS)),
+    "d_model": Setting(2048, whole(2, 16384)),
+    "n_heads": Setting(16, whole(1, 128)),
+    "n_kv_heads": Setting(8, whole(1, 128)),
+    "d_head": Setting(128, whole(2, 512, multiple_of=2)),
+    "d_value": Setting(128, whole(1, 512)),
+    "d_latent_kv": Setting(512, whole(1, 2048)),
+    "d_latent_q": Setting(0, whole(0, 4096)),
+    "d_rope": Setting(64, whole(0, 256, multiple_of=2)),
+    "seed": Setting(0, whole(0, 9999)),
+    "stop": Setting(0, whole(0, 99)),  # of the guided tour; 0 is none
+    "lecture": Setting(False, flag, personal=True),
+    # A real model's layer in the place of seeded weights; an empty source is none.
+    "source": Setting("", words(200)),
+    "revision": Setting("", words(100)),
+    "layer": Setting(0, whole(0, 999)),
+    "text": Setting("", words(2000)),
+    "activations": Setting("", words(200)),
+    "code": Setting("none", one_of("none", "source", "snippet")),  # shown at the page's foot
+}
+SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
+SOURCE = ("source", "revision", "layer", "text", "activations")

@@ -1,0 +1,229 @@
+"""The reader's settings: a plain dict in the session, mirrored in the URL.
+
+So a link, a reload and the Back button restore a page. `read` runs before any widget, `control`
+draws one, `write` puts what differs from the defaults into the URL.
+"""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import streamlit as st
+
+from ui.settings import address
+from ui.settings.page import Note, Page
+from ui.settings.rooms import PAGES, SETTINGS
+from ui.settings.shared import LANGUAGES, SHARED, SIZES, SOURCE
+from ui.settings.sizes import implied
+from ui.settings.visit import visit
+
+IMPLIED = (*SIZES, "variant")  # settings whose default follows the preset
+
+
+class Kept(str):
+    """A good text that stays in use while what was `typed` in its place is refused.
+
+    It stands among the settings, so that whatever replaces it drops the refused one as well.
+    """
+
+    typed: str
+
+    @classmethod
+    def beside(cls, good: str, typed: str) -> "Kept":
+        """The good text with what is refused."""
+        kept = cls(good)
+        kept.typed = typed
+        return kept
+
+
+def default(name: str) -> object:
+    """The default of a setting: of the language the browser's, of a size the preset's."""
+    if name in IMPLIED:
+        return implied(settings()["preset"])[name]
+    if name != "lang":
+        return SETTINGS[name].default
+    browser = (st.context.locale or "en")[:2]
+    return browser if browser in LANGUAGES else "en"
+
+
+def settings() -> dict[str, Any]:
+    """Every setting of this session."""
+    if "settings" not in st.session_state:
+        st.session_state.settings = {"preset": SETTINGS["preset"].default}
+        st.session_state.settings |= {name: default(name) for name in SETTINGS}
+    return st.session_state.settings
+
+
+def as_text(value: object) -> str:
+    """A setting's value as a link says it."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _differing() -> dict[str, str]:
+    """The settings that differ from their defaults, as texts."""
+    return {n: as_text(v) for n, v in settings().items() if v != default(n)}
+
+
+def left_out() -> set[str]:
+    """The settings for which a link has no room: the longest texts."""
+    return address.beyond({"lang": settings()["lang"]} | _differing())
+
+
+def query() -> dict[str, str]:
+    """The settings that differ from their defaults, as far as a link has room for them."""
+    gone = left_out()
+    return {name: text for name, text in _differing().items() if name not in gone}
+
+
+def elsewhere() -> dict[str, str]:
+    """The same for the navigation: it leads out of the tour."""
+    return {name: text for name, text in query().items() if name != "stop"}
+
+
+def link() -> dict[str, str]:
+    """The same with the language and without what is personal, for somebody else."""
+    shared = {name: text for name, text in query().items() if not SETTINGS[name].personal}
+    return {"lang": settings()["lang"]} | shared
+
+
+def write() -> None:
+    """Put the settings into the URL."""
+    parameters = query()
+    if parameters != st.query_params.to_dict():
+        st.query_params.from_dict(parameters)
+    st.session_state.seen = parameters
+
+
+def read(page: str) -> list[Note]:
+    """Take over what the URL says if it is not what was last written; notes tell what changed."""
+    session, url = st.session_state, st.query_params.to_dict()
+    moved = session.get("page") not in (None, page)
+    session.page = page
+    settings()
+    if moved and url == session.get("links"):  # a link of our own navigation, perhaps drawn before
+        settings()["stop"] = 0  # a reader who goes elsewhere leaves the tour
+        write()  # a fragment changed a setting
+        return []
+    if url == session.get("seen"):
+        return []
+    visit().asked = frozenset(url)
+    notes = _load(url)
+    write()
+    return notes
+
+
+def _load(url: dict[str, str]) -> list[Note]:
+    notes = [Note(name, text, None) for name, text in url.items() if name not in SETTINGS]
+    for name, setting in SETTINGS.items():
+        value = default(name)
+        if name in url:
+            try:
+                value = setting.parse(url[name])
+            except ValueError:
+                value = default(name)
+            if not _same(url[name], value):
+                notes.append(Note(name, url[name], value))
+            elif len(given := dict.fromkeys(st.query_params.get_all(name))) > 1:
+                notes.append(Note(name, ", ".join(given), value))
+        settings()[name] = value
+    return notes
+
+
+def nearest(**possible: object) -> list[Note]:
+    """Bring settings to what is possible beside the others; notes on what a link had asked for."""
+    s = settings()
+    wrong = {name: value for name, value in possible.items() if s[name] != value}
+    notes = [Note(name, as_text(s[name]), wrong[name]) for name in wrong if name in visit().asked]
+    if wrong:
+        change(**wrong)
+    return notes
+
+
+def at_most(**most: int) -> list[Note]:
+    """Bring settings down to the most that there is; notes as `nearest`."""
+    return nearest(**{name: min(settings()[name], top) for name, top in most.items()})
+
+
+def _same(text: str, value: object) -> bool:
+    """Whether the text says this value, perhaps spelt in another way ("2" for 2.0)."""
+    if isinstance(value, float | int):
+        try:
+            return float(text) == value
+        except ValueError:
+            return isinstance(value, bool)
+    return as_text(value) == text
+
+
+def control(
+    widget: Callable[..., Any],
+    label: str,
+    name: str,
+    *args: object,
+    then: Callable[[], None] | None = None,
+    **options: object,
+) -> object:
+    """Draw a widget that shows and changes the setting `name`; `then` runs after a change.
+
+    Where the bar of lecture mode has a place for it, it stands there. The key holds the language:
+    option labels are translated, and a widget that keeps its key while its labels change is reset.
+    """
+    key = f"{name}:{settings()['lang']}"
+    st.session_state[key] = settings()[name]
+
+    def keep() -> None:
+        settings()[name] = st.session_state[key]
+        if then:
+            then()
+        write()
+
+    with visit().places.get(name) or nullcontext():
+        return widget(label, *args, key=key, on_change=keep, **options)
+
+
+def change(**values: object) -> None:
+    """Set several settings at once, for callbacks of buttons."""
+    settings().update(values)
+    write()
+
+
+def reset(page: Page | None = None) -> None:
+    """Back to the defaults: what one page has, the sizes and real model too, or of all pages.
+
+    The language and lecture mode stay, and so does a real model that the page cannot show.
+    """
+    if page is None:
+        names = list(SETTINGS)
+    else:
+        names = list(page.settings)
+        names += [name for name in SHARED if page.sizes and name not in SOURCE]
+        names += SOURCE if page.real_layers else ()
+    if "preset" in names:  # first: the others' defaults follow it
+        settings()["preset"] = SETTINGS["preset"].default
+    change(**{name: default(name) for name in names if name not in ("lang", "lecture")})
+
+
+def go(page: str, **values: object) -> None:
+    """Open a page, by its name, with a state of its own; the frame does it at the next run.
+
+    Lecture mode goes along.
+    """
+    if settings()["lecture"]:
+        values |= {"lecture": True}
+    texts = {name: as_text(value) for name, value in values.items()}
+    st.session_state.go = (PAGES[page].file, _as_written(texts))
+
+
+def _as_written(url: dict[str, str]) -> dict[str, str]:
+    """What `write` makes of these parameters: given at once, it adds nothing to the history."""
+    present = dict(settings())
+    _load(url)
+    written = query()
+    settings().update(present)
+    return written
+
+
+def follow() -> None:
+    """Carry out `go`."""
+    if "go" in st.session_state:
+        file, values = st.session_state.pop("go")
+        st.switch_page(file, query_params=values)

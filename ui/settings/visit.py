@@ -1,0 +1,41 @@
+"""What lives for one run of a page, one object in the session."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from ui.settings.page import Page
+
+
+@dataclass
+class Visit:
+    """One run of a page.
+
+    Args:
+        page: the page that runs.
+        asked: the settings that its link named.
+        failed: why the real layer that a link names could not be read.
+        places: where controls stand that are drawn in the bar of lecture mode.
+        stepping: whether something on the page listens to a clicker.
+        beyond: turns the page after its last step or before its first.
+    """
+
+    page: Page
+    asked: frozenset[str] = frozenset()
+    failed: ValueError | None = None
+    places: dict[str, AbstractContextManager] = field(default_factory=dict)
+    stepping: bool = False
+    beyond: Callable[[int], None] | None = None
+
+
+def begin(page: Page) -> Visit:
+    """The visit of a run that begins."""
+    st.session_state.visit = Visit(page)
+    return st.session_state.visit
+
+
+def visit() -> Visit:
+    """The present one, or in a callback that of the run before."""
+    return st.session_state.visit

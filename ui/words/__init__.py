@@ -1,0 +1,1 @@
+"""Texts in the language of the reader, and every number as it is written."""

@@ -1,0 +1,76 @@
+"""Texts in the language of the reader; a file holds each text beside its translations.
+
+Those of a page stand in its room, the others in the folder `texts` beside the code that says them.
+"""
+
+import html
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+
+from mla_engine.claims import CLAIMS
+from mla_engine.symbols import SYMBOLS
+from ui import ROOT
+from ui.settings.state import settings
+
+ORIGINAL = "en"  # the language that stands in where a translation is missing
+
+
+def files() -> dict[str, Path]:
+    """Every file of texts by the first part of its keys."""
+    rooms = {file.parent.name: file for file in sorted(ROOT.glob("ui/pages/*/texts.toml"))}
+    return rooms | {file.stem: file for file in sorted(ROOT.glob("ui/*/texts/*.toml"))}
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> dict[str, dict[str, str]]:
+    """Every text, `page.key` -> {"en": ..., "zh": ...}."""
+    texts = {
+        f"{name}.{key}": entry
+        for name, file in files().items()
+        for key, entry in tomllib.loads(file.read_text("utf-8")).items()
+    }
+    for code, symbol in SYMBOLS.items():  # the glossary itself is English
+        texts[f"symbols.{code}"][ORIGINAL] = symbol.meaning
+    for claim in CLAIMS.values():  # and so are the statements
+        said = {"statement": claim.statement, "method": claim.method, "sentence": claim.sentence}
+        for part, text in said.items():
+            texts[f"claims.{claim.id}_{part}"][ORIGINAL] = text
+        texts[f"claims.source_{claim.id[0]}"][ORIGINAL] = claim.source
+    return texts
+
+
+class _Filling(dict):
+    """What a text's braces stand for: the values given, and else tensors by their codes."""
+
+    def __missing__(self, code: str) -> str:
+        return tensor(code)
+
+
+def t(key: str, **values: object) -> str:
+    """The text `page.key` in the present language, or in English, with its values filled in.
+
+    A symbol's code in braces becomes its name in its colour, as HTML: `prose` shows it.
+    """
+    entry = catalogue()[key]
+    return entry.get(settings()["lang"], entry[ORIGINAL]).format_map(_Filling(values))
+
+
+def tooltip(code: str) -> str:
+    """The HTML attribute that explains a symbol; empty for a name that is none."""
+    return f' title="{html.escape(t(f"symbols.{code}"))}"' if code in SYMBOLS else ""
+
+
+def tensor(code: str) -> str:
+    """A tensor's name in its colour, its meaning as tooltip: HTML for st.html or Markdown."""
+    role = SYMBOLS[code].role
+    name, *parts = html.escape(code).split("_")
+    raised = "".join(f"<sup>{part}</sup>" for part in parts if part.isupper())
+    lowered = "".join(f"<sub>{part}</sub>" for part in parts if not part.isupper())
+    return f'<span class="tensor {role}"{tooltip(code)}>{name}{raised}{lowered}</span>'
+
+
+def safe(text: str) -> str:
+    """Text of a reader, so that Markdown, LaTeX and HTML show it as it was typed."""
+    escaped = html.escape(text, quote=False)
+    return "".join(f"&#{ord(c)};" if c in "\\`*_{}[]()#+-.!|~$:<>" else c for c in escaped)
