@@ -31,7 +31,7 @@ handout: .venv/ready-to-test  ## print the guided tour into build/ (OPTIONS='--l
 	@$(BIN)/python benchmarks/handout.py $(OPTIONS)
 
 lint: .venv/ready-to-test  ## check style and import rules
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-cache
 
 format: .venv/ready-to-test  ## put the code into the house format
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -8,6 +8,7 @@ from ui.frame import page
 from ui.pages.overview import PAGE
 from ui.parts import charts, prose
 from ui.parts import flow as overview
+from ui.parts.figure_words import flow_words
 from ui.settings import state
 from ui.settings.shared import VARIANTS
 from ui.words.text import t
@@ -31,7 +32,7 @@ else:
     )
     picture, words = st.columns([3, 2], gap="large")
     with picture:
-        flow = data_flow(shown.nodes(), shown.edges(), words=overview.flow_words())
+        flow = data_flow(shown.nodes(), shown.edges(), words=flow_words())
         st.plotly_chart(flow, width="stretch", alt=shown.alt(), key="flow")
         st.caption(t("overview.shapes"))
         charts.download(shown.table, "mla_data_flow.csv")

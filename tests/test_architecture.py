@@ -1,6 +1,8 @@
 """The house rules that a linter does not know."""
 
 import ast
+import re
+import statistics
 from pathlib import Path
 
 import pytest
@@ -19,16 +21,10 @@ def imported(path: Path) -> set[str]:
     return modules
 
 
-def test_imports_go_one_way() -> None:
+def test_figures_know_no_torch_and_the_core_no_plotly() -> None:
     for path in ROOT.glob("mla_engine/**/*.py"):
-        names = imported(path)
-        assert not any(n.split(".")[0] in {"streamlit", "ui", "pages"} for n in names), path
-        if "figures" in path.parts:
-            assert "torch" not in names, path
-        else:
-            assert not any(n.split(".")[0] == "plotly" for n in names), path
-    for path in ROOT.glob("ui/*.py"):
-        assert not any(n.split(".")[0] in {"pages", "app", "plotly"} for n in imported(path)), path
+        other = "torch" if "figures" in path.parts else "plotly"
+        assert not any(n.split(".")[0] == other for n in imported(path)), path
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
@@ -44,3 +40,72 @@ def test_every_page_has_an_entry_in_the_navigation() -> None:
     from ui.frame.rooms import PAGES as NAVIGATION
 
     assert {ROOT / page.file for page in NAVIGATION.values()} == set(PAGES)
+
+
+ROOMS = sorted(path.parent for path in ROOT.glob("ui/pages/*/__init__.py"))
+READS_SETTINGS = {"view.py", "controls.py", "__init__.py"}
+SETTINGS = {"ui.settings.state", "ui.engine.model"}
+
+
+def names_imported(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_settings_are_read_where_the_view_is_made(room: Path) -> None:
+    others = [path for path in room.rglob("*.py") if path.name not in READS_SETTINGS]
+    reading = {
+        str(path.relative_to(room))
+        for path in others
+        if names_imported(path) & {"ui.settings.state", "ui.engine.model.present"}
+    }
+    assert not reading, "take the view instead"
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_a_room_speaks_with_its_own_texts(room: Path) -> None:
+    rooms = {other.name for other in ROOMS} - {room.name}
+    for path in (
+        *room.rglob("*.py"),
+        ROOT / ("app.py" if room.name == "overview" else f"pages/{room.name}.py"),
+    ):
+        said = re.findall(r'\bt\(\s*f?"(\w+)\.', path.read_text("utf-8"))
+        assert not set(said) & rooms, path
+
+
+def functions(path: Path) -> list[ast.FunctionDef]:
+    return [
+        n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.FunctionDef)
+    ]
+
+
+def test_functions_and_files_are_short() -> None:
+    paths = [p for folder in ("ui", "mla_engine") for p in ROOT.glob(f"{folder}/**/*.py")]
+    long = [
+        str(path.relative_to(ROOT)) for path in paths if len(path.read_text().splitlines()) > 250
+    ]
+    assert not long, "no file over 250 lines"
+    public = {
+        f"{path.relative_to(ROOT)}:{f.name}": f.end_lineno - f.lineno + 1
+        for path in paths
+        for f in functions(path)
+        if not f.name.startswith("_")
+    }
+    assert not [name for name, lines in public.items() if lines > 40]
+    assert statistics.median(public.values()) < 10
+
+
+FORBIDDEN = re.compile(r"\bglobals\(\)\[|\bgetattr\(\w+, (?:view|s\[|settings)")
+
+
+def test_nothing_is_called_by_its_name_and_no_import_hides_in_a_function() -> None:
+    for path in [*ROOT.glob("ui/**/*.py"), *ROOT.glob("mla_engine/**/*.py"), *PAGES]:
+        text = path.read_text("utf-8")
+        assert not FORBIDDEN.search(text), path
+        for function in functions(path):
+            for node in ast.walk(function):
+                assert not isinstance(node, ast.Import | ast.ImportFrom), f"{path}: {node.lineno}"

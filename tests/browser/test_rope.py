@@ -52,7 +52,7 @@ def test_the_maps_on_the_screen_are_the_engines(app_url: str, browser_page: Page
     page.goto(f"{app_url}/rope?{LINK}&rope_topic=pairing&rope_head=2&lang=zh")
     settle(page)
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
-    h = torch.tensor(hidden_states(tuple(catalogue()["attention_maps.example"]["zh"]), 0, 64))
+    h = torch.tensor(hidden_states(tuple(catalogue()["maps.example"]["zh"]), 0, 64))
     right = MultiHeadLatentAttention(SMALL_CONFIG)(h[None]).attention[0, 2].numpy()
     seen = np.tril(np.ones_like(right)) == 1
     drawn = np.array(page.evaluate(DRAWN, "rope_right"), dtype=np.float32).reshape(right.shape)

@@ -1,17 +1,20 @@
 """From the shared settings to a configuration of the engine, and from a preset to settings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig
 from mla_engine.words import words_of
-from ui.engine import real_layer as source
+from ui.engine import real_layer
+from ui.engine.real_layer import Origin, RealLayer
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import SMALL
 from ui.settings.shared import SIZES, VARIANTS
 from ui.settings.sizes import divisors, sizes_from, sizes_of
 from ui.words.text import t
+
+Config = GroupedConfig | LatentConfig
 
 SMALL_CONFIG = LatentConfig(
     d_model=64, n_heads=4, d_head=16, d_latent_kv=32, d_latent_q=48, d_rope=8, latent_norm=True
@@ -27,56 +30,88 @@ LADDERS = {
 }
 
 
-def base() -> GroupedConfig | LatentConfig:
-    """What the chosen model has, its rotation, norms and scales included.
+@dataclass(frozen=True)
+class Model:
+    """What the shared settings choose: sizes, a variant, and whose weights.
+
+    Args:
+        layer: the real layer that stands in for sizes and seed, if one does.
+        preset: the published model that the sizes began with, or SMALL.
+        base: its configuration, with rotation, norms and scales.
+        sizes: those in force, by the names of their settings.
+        wanted: the variant that is set.
+        seed: of the weights, where they are not a real layer's.
+    """
+
+    layer: RealLayer | None
+    preset: str
+    base: Config
+    sizes: Mapping[str, int]
+    wanted: str
+    seed: int
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """What can be shown: all, or of a real layer what its weights are made for."""
+        if not self.layer:
+            return VARIANTS
+        if isinstance(self.base, LatentConfig):
+            return ("mla", "mla_absorbed")
+        return ({self.base.n_heads: "mha", 1: "mqa"}.get(self.base.n_kv_heads, "gqa"),)
+
+    @property
+    def variant(self) -> str:
+        """The variant in force: the one that is set, or the first that there is."""
+        return self.wanted if self.wanted in self.variants else self.variants[0]
+
+    def config(self, variant: str | None = None) -> Config:
+        """The configuration of these sizes, in this variant or another.
+
+        Raises:
+            ValueError: sizes that no layer can have, in the engine's words.
+        """
+        return built(self.base, self.sizes, variant or self.variant)
+
+    def origin(self, config: Config) -> Origin:
+        """Whose the weights of a configuration are: the real layer's that it is of, or the seed's.
+
+        The rotation and the latent norms may differ: they change no shape but the norms' own.
+        """
+        if not self.layer or type(config) is not type(self.base):
+            return self.seed
+        free = {"rope": self.base.rope, "softmax_scale": self.base.softmax_scale}
+        if isinstance(config, LatentConfig):
+            free["latent_norm"] = self.base.latent_norm
+        return self.layer if replace(config, **free) == self.base else self.seed
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The tokens where a page has no text of its own: a real model's, or our example."""
+        return real_layer.inputs(self.layer).tokens if self.layer else words_of(t("maps.example"))
+
+    @property
+    def changed(self) -> list[str]:
+        """The sizes that differ from the preset's."""
+        own = sizes_of(self.preset)
+        return [n for n in SIZES if n != "n_kv_heads" and self.sizes[n] != own[n]]
+
+    @property
+    def name(self) -> str:
+        """What is shown, as plain text: a real model's own name, or the preset's."""
+        return real_layer.own_name(self.layer) if self.layer else preset_name(self.preset)
+
+
+def present() -> Model:
+    """What the settings choose now.
 
     Raises:
         CheckpointError: a real model's layer that cannot be read.
     """
-    if loaded := source.chosen():
-        return source.plan(loaded).config
-    chosen = state.settings()["preset"]
-    return SMALL_CONFIG if chosen == SMALL else PRESETS[chosen].config
-
-
-def sizes() -> Mapping[str, int]:
-    """The sizes in force: a real layer's own, or the settings'."""
-    return sizes_from(base()) if source.chosen() else state.settings()
-
-
-def variants() -> tuple[str, ...]:
-    """What can be shown: all, or of a real layer what its weights are made for."""
-    if not source.chosen():
-        return VARIANTS
-    config = base()
-    if isinstance(config, LatentConfig):
-        return ("mla", "mla_absorbed")
-    return ({config.n_heads: "mha", 1: "mqa"}.get(config.n_kv_heads, "gqa"),)
-
-
-def present_variant() -> str:
-    """The variant in force: the setting's, or the first that there is."""
-    wanted = state.settings()["variant"]
-    return wanted if wanted in variants() else variants()[0]
-
-
-def origin(config: GroupedConfig | LatentConfig) -> source.Origin:
-    """Where the weights of a configuration come from: the real layer that it is of, or the seed.
-
-    The rotation and the latent norms may differ: they change no shape but the norms' own.
-    """
-    loaded = source.chosen()
-    if not loaded or type(config) is not type(base()):
-        return state.settings()["seed"]
-    free = {"rope": base().rope, "softmax_scale": base().softmax_scale}
-    free |= {"latent_norm": base().latent_norm} if isinstance(config, LatentConfig) else {}
-    return loaded if replace(config, **free) == base() else state.settings()["seed"]
-
-
-def words() -> tuple[str, ...]:
-    """The tokens that pages without a text of their own show: a real model's, or our example."""
-    loaded = source.chosen()
-    return source.inputs(loaded).tokens if loaded else words_of(t("attention_maps.example"))
+    s, layer = state.settings(), real_layer.chosen()
+    own = SMALL_CONFIG if s["preset"] == SMALL else PRESETS[s["preset"]].config
+    base = real_layer.plan(layer).config if layer else own
+    sizes = sizes_from(base) if layer else {name: s[name] for name in SIZES}
+    return Model(layer, s["preset"], base, sizes, s["variant"], s["seed"])
 
 
 def variant_of(preset: str) -> str:
@@ -86,15 +121,6 @@ def variant_of(preset: str) -> str:
     kind = PRESETS[preset].kind.lower()
     present = state.settings()["variant"]
     return present if kind == "mla" and present.startswith("mla") else kind
-
-
-def config(variant: str | None = None) -> GroupedConfig | LatentConfig:
-    """The configuration of the present sizes, in the present variant or another.
-
-    Raises:
-        ValueError: sizes that no layer can have, in the engine's words.
-    """
-    return built(base(), sizes(), variant or present_variant())
 
 
 def built(
@@ -123,12 +149,6 @@ def _plain(rope: RopeConfig | None) -> RopeConfig | None:
     return rope and replace(rope, scaling=None)
 
 
-def changed_sizes() -> list[str]:
-    """The sizes that differ from the preset's."""
-    own = sizes_of(state.settings()["preset"])
-    return [n for n in SIZES if n != "n_kv_heads" and state.settings()[n] != own[n]]
-
-
 def take_preset() -> None:
     """After the picker: the sizes and the variant follow the preset."""
     chosen = state.settings()["preset"]
@@ -140,12 +160,6 @@ def preset_name(key: str) -> str:
     return t("common.small_sizes") if key == SMALL else PRESETS[key].name
 
 
-def shown_name() -> str:
-    """What is shown, as plain text: a real model's own name, or the preset's."""
-    loaded = source.chosen()
-    return source.own_name(loaded) if loaded else preset_name(state.settings()["preset"])
-
-
 def not_modelled(key: str) -> str:
     """One sentence on what a preset's model has beside what the engine computes."""
     gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in PRESETS[key].not_modelled]
@@ -154,8 +168,8 @@ def not_modelled(key: str) -> str:
 
 def mend() -> list[Note]:
     """Bring sizes that depend on others to the nearest that can be; notes as `state.nearest`."""
-    notes = source.prepare()
-    if source.chosen():
+    notes = real_layer.prepare()
+    if real_layer.chosen():
         return notes
     s = state.settings()
     names = ("n_kv_heads", "d_rope") if _rotary_widths() else ("n_kv_heads",)
@@ -176,3 +190,42 @@ def ladder(name: str) -> Sequence[int]:
     if name == "n_kv_heads":
         return divisors(state.settings()["n_heads"])
     return (name == "d_rope" and _rotary_widths()) or LADDERS[name]
+
+
+# Until every page has a view of its own.
+
+
+def base() -> Config:
+    return present().base
+
+
+def sizes() -> Mapping[str, int]:
+    return present().sizes
+
+
+def variants() -> tuple[str, ...]:
+    return present().variants
+
+
+def present_variant() -> str:
+    return present().variant
+
+
+def origin(config: Config) -> Origin:
+    return present().origin(config)
+
+
+def words() -> tuple[str, ...]:
+    return present().words
+
+
+def config(variant: str | None = None) -> Config:
+    return present().config(variant)
+
+
+def changed_sizes() -> list[str]:
+    return present().changed
+
+
+def shown_name() -> str:
+    return present().name

@@ -99,8 +99,3 @@ def of(config: GroupedConfig | LatentConfig) -> Overview:
 def problem() -> str:
     """What problem MLA solves, tensors in their colours."""
     return t("overview.problem")
-
-
-def flow_words() -> dict[str, str]:
-    """What the data-flow picture says by itself."""
-    return {"cached": t("overview.cached")}

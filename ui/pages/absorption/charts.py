@@ -10,7 +10,7 @@ from ui.pages.absorption import run
 from ui.pages.absorption.run import MATRICES
 from ui.pages.absorption.view import BF16_BYTES, FORMULAS, PLAIN, View, amount, entries_table
 from ui.parts import charts, prose
-from ui.parts.maps.charts import figure_words
+from ui.parts.figure_words import map_words
 from ui.settings import state
 from ui.words.numbers import count, size
 from ui.words.text import t, tensor
@@ -91,9 +91,7 @@ def merged(view: View) -> None:
         row_axis = "d" if name == "W_VO" or not view.config.d_latent_q else "l"
         axes = (t(f"attention_maps.axis_{row_axis}"), t("attention_maps.axis_c"))
         title = figures.symbol_html(name)
-        fig = figures.tensor_map(
-            found.matrix, axes=axes, name=title, height=MAP, words=figure_words()
-        )
+        fig = figures.tensor_map(found.matrix, axes=axes, name=title, height=MAP, words=map_words())
         plot(fig, "merged", t("absorption.alt_merged", name=name, **facts))
         charts.download(partial(pd.DataFrame, found.matrix), f"{name}.csv")
     with spectrum:

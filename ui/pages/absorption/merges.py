@@ -11,7 +11,7 @@ from ui.pages.absorption import run
 from ui.pages.absorption.charts import MAP, plot
 from ui.pages.absorption.view import GAINS, View, percent
 from ui.parts import charts, prose
-from ui.parts.maps.charts import figure_words
+from ui.parts.figure_words import map_words
 from ui.settings import state
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
@@ -47,7 +47,7 @@ def heads_in_one(view: View) -> None:
                 limit=limit,
                 height=MAP,
                 numbers=False,
-                words=figure_words(),
+                words=map_words(),
             )
             plot(fig, f"map_{n}", t("absorption.alt_map", label=label))
             table = partial(pd.DataFrame, scores, columns=view.words)

@@ -11,7 +11,7 @@ from ui.pages.absorption import run
 from ui.pages.absorption.charts import plot
 from ui.pages.absorption.view import View
 from ui.parts import charts
-from ui.parts.maps.charts import figure_words
+from ui.parts.figure_words import map_words
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
@@ -58,7 +58,7 @@ def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
         rows=view.words,
         limit=limit,
         height=PANEL,
-        words=figure_words(),
+        words=map_words(),
     )
     alt = t("absorption.alt_u", name=t(f"absorption.u_{name}"), largest=f"{np.abs(u).max():.2e}")
     plot(fig, f"u_{name}", alt)

@@ -1,5 +1,6 @@
 """The snippet of the page absorption."""
 
+from ui.engine import model
 from ui.pages.absorption import view as absorption
 from ui.parts.snippet_layer import made
 from ui.settings.page import Recipe
@@ -8,7 +9,7 @@ from ui.settings.page import Recipe
 def recipe(_view: object) -> Recipe:
     """The snippet that makes the page's headline numbers: a template and its values."""
     view = absorption.view()
-    return "absorption", made(view.config, [view.head]) | {
+    return "absorption", made(model.present(), view.config, [view.head]) | {
         "side": view.side,
         "queries": view.queries,
         "keys": view.context + view.queries,

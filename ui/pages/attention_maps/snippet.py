@@ -1,5 +1,6 @@
 """The snippet of the page attention_maps."""
 
+from ui.engine import model
 from ui.parts.maps import view as maps
 from ui.parts.snippet import Code, literal
 from ui.parts.snippet_layer import layer, made
@@ -17,7 +18,7 @@ def recipe(_view: object) -> Recipe:
     plain = shown.temperature == 1
     attention = "trace.attention" if plain else f"(trace.scores / {shown.temperature}).softmax(-1)"
     values = {name: getattr(shown, name) for name in ("head", "query", "key", "temperature")}
-    values |= made(config_of, [shown.head], words) | {"attention": Code(attention)}
+    values |= made(model.present(), config_of, [shown.head], words) | {"attention": Code(attention)}
     kind = "grouped" if form == "grouped" else "latent"
     template = "masked" if shown.causal else f"unmasked_{kind}"
-    return template, values | layer(config_of, form)
+    return template, values | layer(config_of, state.settings()["preset"], form)

@@ -12,8 +12,8 @@ from ui.pages.compare import maps as compare_maps
 from ui.pages.compare import view as compare
 from ui.pages.compare.view import BF16_BYTES, DIFFERS, Side
 from ui.parts import charts
-from ui.parts.flow import flow_words
-from ui.parts.growth import CONTEXTS, LENGTHS, chart_words
+from ui.parts.figure_words import flow_words, growth_words, map_words
+from ui.parts.growth import CONTEXTS, LENGTHS
 from ui.parts.maps import charts as maps_charts
 from ui.parts.maps import controls as maps_controls
 from ui.parts.maps.view import short
@@ -97,7 +97,7 @@ def _growth(a: Side, b: Side, context: int) -> None:
         one.letter: np.array([cache_bytes_per_token(one.config, BF16_BYTES) * n for n in CONTEXTS])
         for one in (a, b)
     }
-    figure = figures.cache_growth(CONTEXTS, held, at=context, unit="MiB", words=chart_words())
+    figure = figures.cache_growth(CONTEXTS, held, at=context, unit="MiB", words=growth_words())
     now = {letter: size(curve[CONTEXTS.index(context)]) for letter, curve in held.items()}
     alt = t("compare.alt_growth", tokens=count(context), a=now["A"], b=now["B"])
     st.plotly_chart(figure, width="stretch", alt=alt, key="compare:growth")
@@ -135,7 +135,7 @@ def maps(a: Side, b: Side) -> None:
                 "cell": cell,
                 "head": str(found.heads[0]),
                 "height": MAP,
-                "words": maps_charts.figure_words(),
+                "words": map_words(),
             }
             if kind == "attention":
                 name = t("attention_maps.share")

@@ -1,5 +1,6 @@
 """The snippet of the page compression."""
 
+from ui.engine import model
 from ui.pages.compression import view as compression
 from ui.parts.snippet import Code
 from ui.parts.snippet_layer import made
@@ -19,5 +20,5 @@ def recipe(_view: object) -> Recipe:
             "layer.W_K.copy_(W_K), layer.W_V.copy_(W_V)"
         )
     heads = Code(f"range({len(view.source.heads)})")
-    values = made(view.source.config, heads, origin=view.source.origin)
+    values = made(model.present(), view.source.config, heads, origin=view.source.origin)
     return "compression", values | {"rank": view.rank, "spectrum": Code(spectrum)}

@@ -3,7 +3,6 @@
 from mla_engine import costs
 from ui.pages.compute import view as compute_page
 from ui.parts.snippet import Code, call, config, literal
-from ui.parts.snippet_layer import preset
 from ui.settings import state
 from ui.settings.page import Recipe
 
@@ -14,8 +13,8 @@ def recipe(_view: object) -> Recipe:
     known = s["cost_gpu"] in costs.GPUS
     device = f"costs.GPUS[{literal(s['cost_gpu'])}]" if known else f"costs.{call(shown.device)}"
     return "decode" if shown.decoding else "prefill", {
-        "config": config(shown.latent, preset()),
-        "mha": config(shown.ways["mha"].config, preset()),
+        "config": config(shown.latent, state.settings()["preset"]),
+        "mha": config(shown.ways["mha"].config, state.settings()["preset"]),
         "device": Code(device),
         "context": shown.context,
         "queries": shown.queries,

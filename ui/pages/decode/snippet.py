@@ -1,5 +1,6 @@
 """The snippet of the page decode."""
 
+from ui.engine import model
 from ui.pages.decode import view as decode
 from ui.parts.snippet import Code
 from ui.parts.snippet_layer import made
@@ -11,6 +12,9 @@ def recipe(_view: object) -> Recipe:
     shown = decode.scene()
     tokens = shown.context + 1
     values = made(
-        shown.latent, Code(f"range({shown.heads})"), f"tuple(str(n) for n in range({tokens}))"
+        model.present(),
+        shown.latent,
+        Code(f"range({shown.heads})"),
+        f"tuple(str(n) for n in range({tokens}))",
     )
     return "decode", values | {"tokens": tokens}

@@ -11,7 +11,7 @@ from mla_engine import figures
 from ui.pages.kv_cache import view as kv
 from ui.pages.kv_cache import words as kv_words
 from ui.pages.kv_cache.view import Scene
-from ui.parts.growth import chart_words
+from ui.parts.figure_words import growth_words
 from ui.settings import state
 
 
@@ -52,7 +52,7 @@ def draw(scene: Scene, name: str) -> None:
         unit=chosen["kv_unit"],
         limits=kv.limits(),
         at=chosen["kv_context"],
-        words=chart_words(),
+        words=growth_words(),
     )
     st.plotly_chart(figure, width="stretch", key=f"{name}:chart", alt=kv_words.alt(scene))
     st.table(kv_words.table(scene))

@@ -12,7 +12,7 @@ from ui.pages.kv_cache.context import ends
 from ui.pages.kv_cache.layouts import held_bytes
 from ui.pages.kv_cache.view import Scene
 from ui.pages.kv_cache.words import shown
-from ui.parts.growth import chart_words
+from ui.parts.figure_words import growth_words
 from ui.settings import state
 from ui.words.numbers import count, size, times
 from ui.words.text import t
@@ -51,7 +51,7 @@ def draw(scene: Scene, name: str) -> None:
         unit=s["kv_unit"],
         limits=ends(lambda one: _curves(one).values(), log=s["kv_log"]),
         at=s["kv_context"],
-        words=chart_words(),
+        words=growth_words(),
     )
     figures.stress_line(figure, of(scene)[0].short)
     st.plotly_chart(figure, width="stretch", key=f"{name}:formula", alt=_alt(scene))

@@ -14,7 +14,7 @@ from ui.pages.kv_cache.context import ends
 from ui.pages.kv_cache.controls import type_label
 from ui.pages.kv_cache.view import WIDTHS, Scene
 from ui.pages.kv_cache.words import TIED, shown
-from ui.parts.growth import chart_words
+from ui.parts.figure_words import growth_words
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
@@ -75,7 +75,7 @@ def draw(scene: Scene, name: str) -> None:
         unit=s["kv_unit"],
         limits=_limits(on, s, contexts),
         at=s["kv_context"],
-        words=chart_words() | {"cache": t("kv_cache.axis_each_gpu")},
+        words=growth_words() | {"cache": t("kv_cache.axis_each_gpu")},
     )
     levels = {t("kv_cache.level_gpu", gpu=GPUS[s["kv_gpu"]].name): on.gpu_bytes}
     if scene.preset.parameters and on.free_bytes > 0:

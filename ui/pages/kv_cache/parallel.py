@@ -14,7 +14,7 @@ from ui.pages.kv_cache.context import ends
 from ui.pages.kv_cache.controls import RANKS
 from ui.pages.kv_cache.view import WIDTHS, Scene
 from ui.pages.kv_cache.words import shown
-from ui.parts.growth import chart_words
+from ui.parts.figure_words import growth_words
 from ui.settings import state
 from ui.words.numbers import count, digits
 from ui.words.text import t
@@ -121,7 +121,7 @@ def draw(scene: Scene, name: str) -> None:
         unit=s["kv_unit"],
         limits=ends(lambda one: _curves(one, s).values(), log=s["kv_log"]),
         at=s["kv_ranks"],
-        words=chart_words()
+        words=growth_words()
         | {"context": t("kv_cache.axis_gpus"), "cache": t("kv_cache.axis_each_gpu")},
     )
     figures.ticks_at(figure, ranks if s["kv_log"] else ranks[-3:])

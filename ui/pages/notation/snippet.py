@@ -10,4 +10,6 @@ from ui.settings.page import Recipe
 def recipe(_view: object) -> Recipe:
     """The snippet that makes the page's headline numbers: a template and its values."""
     variant = state.settings()["variant"]
-    return "notation", layer(model.config(), overview.FORMS.get(variant, "grouped"))
+    return "notation", layer(
+        model.config(), state.settings()["preset"], overview.FORMS.get(variant, "grouped")
+    )

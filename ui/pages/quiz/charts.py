@@ -7,7 +7,7 @@ import streamlit as st
 from mla_engine import figures, quiz
 from ui.pages.quiz import words as quiz_words
 from ui.parts import charts
-from ui.parts.maps import charts as maps_charts
+from ui.parts.figure_words import map_words
 from ui.words.text import t
 
 MAP_HEIGHT, BAR_HEIGHT = 400, 300
@@ -24,7 +24,7 @@ SPREAD = 50  # largest over smallest amount beyond which a linear axis hides the
 def maps(question: quiz.Question) -> None:
     """The maps to choose among, beside one another, on one scale."""
     columns = st.columns(len(question.maps))
-    words = maps_charts.figure_words()
+    words = map_words()
     for column, letter, shares in zip(columns, quiz_words.LETTERS, question.maps, strict=False):
         seen = shares > 0
         fig = figures.attention_map(

@@ -12,7 +12,7 @@ from mla_engine.figures import Figure, symbol_html
 from mla_engine.logit_shares import LogitShares, table
 from ui.pages.real_models.view import MATRICES, View
 from ui.parts import charts, prose
-from ui.parts.maps import charts as maps_charts
+from ui.parts.figure_words import map_words
 from ui.settings import state
 from ui.words.numbers import count, digits
 from ui.words.text import t
@@ -64,7 +64,7 @@ def latents(view: View) -> None:
             name=symbol_html(code),
             rows=run.words,
             height=LATENTS,
-            words=maps_charts.figure_words(),
+            words=map_words(),
         )
         with column:
             prose.say(t(f"real_models.latent_{code}", width=count(values.shape[1])))
@@ -92,7 +92,7 @@ def matrices(view: View) -> None:
         name=t("real_models.of_largest"),
         rows=heads,
         height=TALL,
-        words=maps_charts.figure_words(),
+        words=map_words(),
     )
     rows = pd.DataFrame(
         {

@@ -18,7 +18,7 @@ from ui.engine.real_layer import RealLayer
 from ui.pages.real_models import charts as real_charts
 from ui.pages.real_models import view as real
 from ui.parts import charts, prose
-from ui.parts.maps import charts as maps_charts
+from ui.parts.figure_words import map_words
 from ui.settings import state
 from ui.words.numbers import count, size
 from ui.words.text import t
@@ -124,7 +124,7 @@ def _picture(found: Mapping[int, LogitShares]) -> None:
         balance,
         axes=(t("real_models.layer"), t("real_models.head")),
         name=t("real_models.position"),
-        words=maps_charts.figure_words(),
+        words=map_words(),
     )
     most = int(np.nan_to_num(balance).mean(1).argmax())
     alt = t("real_models.alt_layers", layers=layers, heads=heads, most=most)

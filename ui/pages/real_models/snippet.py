@@ -14,4 +14,4 @@ def recipe(_view: object) -> Recipe:
         raise ValueError(t("source.what"))
     of = model.config()
     template = "grouped" if isinstance(of, GroupedConfig) else "latent"
-    return template, made(of, None)
+    return template, made(model.present(), of, None)

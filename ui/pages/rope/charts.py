@@ -8,7 +8,7 @@ from mla_engine import figures
 from ui.pages.rope import view as rope
 from ui.pages.rope.view import Head
 from ui.parts import charts
-from ui.parts.maps.charts import figure_words
+from ui.parts.figure_words import map_words
 from ui.settings import state
 from ui.words.numbers import digits
 from ui.words.text import t
@@ -43,7 +43,7 @@ def turning(one: Head) -> None:
             at=at,
             dimensions=shown.dimensions,
             height=PANEL,
-            words=figure_words(),
+            words=map_words(),
         )
         alt = t("rope.plane_alt", t=at[0], i=at[1], pair=s["rope_pair"])
         numbers = np.concatenate((shown.query, shown.key), axis=1)
@@ -52,7 +52,7 @@ def turning(one: Head) -> None:
     with scores:
         st.markdown(t("rope.scores_caption"))
         words = [str(i) for i in range(rope.POSITIONS)]
-        options = {"cell": at, "height": PANEL, "words": figure_words()}
+        options = {"cell": at, "height": PANEL, "words": map_words()}
         fig = figures.score_map(shown.scores, words, words, **options)
         alt = t("rope.scores_alt", score=digits(float(shown.scores[at])), t=at[0], i=at[1])
         _show(fig, "rope_scores", alt, _named(shown.scores, words, words))
@@ -70,7 +70,7 @@ def merged(one: Head) -> None:
         with column:
             st.markdown(t(f"rope.{name}_caption", distance=distance), unsafe_allow_html=True)
             matrix = getattr(shown, name)
-            options = {"limit": limit, "height": PANEL, "words": figure_words()}
+            options = {"limit": limit, "height": PANEL, "words": map_words()}
             fig = figures.tensor_map(matrix, axes=axes, name="M", **options)
             alt = t(f"rope.{name}_alt", distance=distance)
             sides = range(len(matrix)), range(matrix.shape[1])
@@ -94,7 +94,7 @@ def reading(one: Head, topic: str) -> None:
     shown = rope.reading(one, topic, code)
     maps = {"right": shown.right, "read": shown.read}
     columns = st.columns(3, gap="medium")
-    options = {"mask": shown.mask, "height": PANEL, "words": figure_words(), "numbers": False}
+    options = {"mask": shown.mask, "height": PANEL, "words": map_words(), "numbers": False}
     for column, (name, attention) in zip(columns, maps.items(), strict=False):
         with column:
             st.markdown(t(f"rope.{name}_caption"))

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -11,6 +11,7 @@ import streamlit as st
 from mla_engine import figures
 from mla_engine.figures import Figure, symbol_html
 from mla_engine.symbols import SYMBOLS
+from ui.parts.figure_words import map_words
 from ui.parts.maps import controls as maps_controls
 from ui.parts.maps import terms as maps_terms
 from ui.parts.maps.view import View, short
@@ -34,7 +35,7 @@ def thumbnails(view: View) -> None:
         mask=view.mask,
         chosen=view.place,
         height=LARGE,
-        words=figure_words(),
+        words=map_words(),
     )
     rows = [f"{head} {word}" for head in run.heads for word in run.words]
     table = np.where(view.mask, view.attention, np.nan).reshape(len(rows), -1)
@@ -57,7 +58,7 @@ def _attention(view: View, chart: str, height: int) -> None:
         name=t("attention_maps.share"),
         cell=(view.query, view.key),
         height=height,
-        words=figure_words(),
+        words=map_words(),
         **({} if height == LARGE else PANEL_OPTIONS),
     )
     alt = t("attention_maps.alt_attention", **view.facts)
@@ -96,7 +97,7 @@ def _scores(view: View, code: str, values: np.ndarray, limit: float) -> Figure:
         name=symbol_html(code),
         cell=(view.query, view.key),
         height=PANEL,
-        words=figure_words(),
+        words=map_words(),
         **PANEL_OPTIONS,
     )
 
@@ -143,7 +144,7 @@ def intermediates(view: View) -> None:
         rows=names[0],
         columns=names[1],
         height=PANEL,
-        words=figure_words(),
+        words=map_words(),
     )
     shape = " × ".join(count(side) for side in matrix.shape)
     alt = t("attention_maps.alt_tensor", name=chosen, shape=shape, limit=digits(_largest(matrix)))
@@ -177,14 +178,6 @@ def caption(view: View) -> str:
     every = len(view.run.heads) == view.run.config.n_heads
     key = "run_all" if every else "run_one" if first == last else "run_some"
     return t(f"attention_maps.{key}", first=count(first), last=count(last), **view.facts)
-
-
-def figure_words() -> Mapping[str, str]:
-    """What figures say by themselves, in the reader's language."""
-    names = ("query", "key", "head", "masked")
-    return {name: t(f"attention_maps.{name}") for name in names} | {
-        "pooled": t("attention_maps.pooled", rows="{rows}", columns="{columns}")
-    }
 
 
 def show(

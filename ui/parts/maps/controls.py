@@ -62,7 +62,7 @@ def text_controls() -> None:
         t("attention_maps.text", **limits),
         "map_text",
         shown,
-        placeholder=t("attention_maps.example"),
+        placeholder=t("maps.example"),
         height=100,
         disabled=bool(s["map_generated"]),
         keep=_keep_text,

@@ -23,7 +23,7 @@ LITE = PRESETS["deepseek-v2-lite"].config
 V3 = {
     "preset": "deepseek-v3", "d_model": "7168", "n_heads": "128", "d_latent_q": "1536",
 }  # fmt: skip
-WORDS = catalogue()["attention_maps.example"]["en"].split()
+WORDS = catalogue()["maps.example"]["en"].split()
 
 
 def said(at: AppTest) -> str:

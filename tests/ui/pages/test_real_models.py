@@ -17,10 +17,10 @@ from mla_engine import PRESETS
 from mla_engine.checkpoints import build_demo, hidden_bytes, hidden_states, load_attention
 from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.checkpoints.load import NOTES
-from tests.app.test_attention_maps import drawn
-from tests.app.test_prose import APART, BARE
 from tests.checkpoints.models import built
 from tests.checkpoints.texts import IDS, TEXT, folder_of
+from tests.ui.test_attention_maps import drawn
+from tests.ui.test_prose import APART, BARE
 from ui.engine import real_layer as source
 from ui.pages.real_models import layers as real_layers
 from ui.pages.real_models import uploads

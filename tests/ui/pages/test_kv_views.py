@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mla_engine import PRESETS, costs
-from tests.app.test_kv_cache import control, title
+from tests.ui.test_kv_cache import control, title
 from ui.pages.kv_cache import view as kv
 from ui.pages.kv_cache import views as kv_views
 

@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 
 from mla_engine import costs
-from tests.app.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page_of
+from tests.ui.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page_of
 from ui.frame.code import source
 from ui.frame.rooms import PAGES
 from ui.settings.page import nothing

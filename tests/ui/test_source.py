@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
 
 from mla_engine.checkpoints import attention_config, hidden_states
-from tests.app.conftest import REAL_LAYER as LAYER
-from tests.app.conftest import REAL_TEXT as TEXT
-from tests.app.test_compare import decoded, spec
+from tests.ui.conftest import REAL_LAYER as LAYER
+from tests.ui.conftest import REAL_TEXT as TEXT
+from tests.ui.test_compare import decoded, spec
 from ui.engine.real_layer import RealLayer as Loaded
 from ui.pages.decode import run as decode_run
 from ui.parts.ways import Way

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import streamlit
 import torch
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from mla_engine.checkpoints import build_demo
@@ -37,6 +39,25 @@ def opened() -> Callable[..., AppTest]:
         return at
 
     return run
+
+
+@pytest.fixture
+def downloads(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """File name -> what the button of that file hands out, for every button drawn since."""
+    drawn: dict[str, object] = {}
+
+    def noting(draw: Callable[..., bool]) -> Callable[..., bool]:
+        def button(*args: object, **options: object) -> bool:
+            at = 1 if isinstance(args[0], DeltaGenerator) else 0  # drawn by a place, or by st
+            named = dict(zip(("label", "data", "file_name"), args[at:], strict=False)) | options
+            drawn[named["file_name"]] = named["data"]
+            return draw(*args, **options)
+
+        return button
+
+    for owner in (streamlit, DeltaGenerator):
+        monkeypatch.setattr(owner, "download_button", noting(owner.download_button))
+    return drawn
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,87 @@
+"""What a page put on the screen, read back from what was sent to the browser."""
+
+import base64
+import io
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart as the browser gets it."""
+
+    spec: dict[str, Any]
+    alt: str
+
+    @property
+    def traces(self) -> list[dict[str, Any]]:
+        """Every series, in the order of drawing."""
+        return self.spec["data"]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the series."""
+        return [trace.get("name", "") for trace in self.traces]
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Axes, annotations and what else stands around the series."""
+        return self.spec["layout"]
+
+    def axis(self, letter: str) -> str:
+        """The title of an axis, "x", "y", "x2" ..."""
+        name = f"{letter[0]}axis{letter[1:]}"
+        return self.layout.get(name, {}).get("title", {}).get("text", "")
+
+    def trace(self, name: str) -> dict[str, Any]:
+        """The one series of this name."""
+        found = [trace for trace in self.traces if trace.get("name", "") == name]
+        assert len(found) == 1, f"{len(found)} of {name!r} among {self.names}"
+        return found[0]
+
+    def values(self, of: dict[str, Any] | int | str, part: str) -> np.ndarray:
+        """What a series has as x, y, z, text or customdata; masked cells are NaN."""
+        if isinstance(of, str):
+            of = self.trace(of)
+        return array((self.traces[of] if isinstance(of, int) else of)[part])
+
+    @property
+    def words(self) -> list[str]:
+        """The texts of its annotations."""
+        return [note.get("text", "") for note in self.layout.get("annotations", [])]
+
+
+def array(sent: Any) -> np.ndarray:
+    """A list, or the typed array that Plotly writes as base64."""
+    if isinstance(sent, dict) and "bdata" in sent:
+        kind = {"f8": "<f8", "f4": "<f4"}.get(sent["dtype"], sent["dtype"])
+        flat = np.frombuffer(base64.b64decode(sent["bdata"]), dtype=np.dtype(kind))
+        shape = sent.get("shape")
+        return flat.reshape([int(side) for side in shape.split(",")]) if shape else flat
+    made = np.array(sent)
+    return made if made.dtype != object else _numbers_or_texts(sent)
+
+
+def _numbers_or_texts(sent: Any) -> np.ndarray:
+    try:
+        return np.array(sent, dtype=float)  # None becomes NaN
+    except (TypeError, ValueError):
+        return np.array(sent, dtype=object)
+
+
+def charts(at: AppTest) -> list[Chart]:
+    """Every chart of the page, from top to bottom."""
+    sent = [element.proto for element in at.get("plotly_chart")]
+    return [Chart(json.loads(proto.spec), proto.alt) for proto in sent]
+
+
+def csv(data: Any) -> pd.DataFrame:
+    """What a download button hands out as CSV, read as a spreadsheet would."""
+    content = data() if callable(data) else data
+    content = content if isinstance(content, bytes) else content.encode()
+    return pd.read_csv(io.BytesIO(content), encoding="utf-8-sig", keep_default_na=False)
