@@ -30,11 +30,13 @@ def behind(page: Page, view: object) -> None:
         format_func=lambda shown: t(f"code.{shown}"),
         required=True,
     )
-    draw = {"none": lambda *_: None, "source": _source, "snippet": _snippet}
-    try:
-        draw[state.settings()["code"]](page, view)
-    except ValueError:  # said on the page itself, in the engine's words
+    shown = state.settings()["code"]
+    if shown == "none":
+        return
+    if view is None:  # why is said on the page itself
         st.info(t("code.nothing"), icon=":material/code_off:")
+        return
+    {"source": _source, "snippet": _snippet}[shown](page, view)
 
 
 def _source(page: Page, view: object) -> None:
