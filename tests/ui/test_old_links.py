@@ -1,0 +1,38 @@
+"""Links out of old lectures and mails open as on the day when they were drawn.
+
+`old_links.json` has 200 of them, drawn at random (with seeds) from the table of settings of the
+flat `ui` folder, several for every page: valid, out of range, wrong and unknown, in both languages,
+with presets, stops of the tour and lecture mode. Beside each stands what that app made of it: the
+settings that differ from the defaults, the parameters in the URL, the numbers of the title. Nothing
+here imports a module of the app, so that the app can be rearranged while this file stays.
+"""
+
+import html
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+OLD = json.loads(Path(__file__).with_name("old_links.json").read_text("utf-8"))
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
+
+
+def numbers(at: AppTest) -> list[str]:
+    """The numbers of the title, sorted, since better words may bring them in another order."""
+    return sorted(NUMBER.findall(html.unescape(at.title[0].value)))
+
+
+def of_page(old: dict) -> str:
+    return "app.py" if old["page"] == "overview" else f"pages/{old['page']}.py"
+
+
+@pytest.mark.parametrize("old", OLD["links"], ids=of_page)
+def test_an_old_link_opens_as_it_did(opened: Callable[..., AppTest], old: dict) -> None:
+    at = opened(of_page(old), **old["link"])
+    settings = at.session_state["settings"]
+    assert {name: settings[name] for name in OLD["defaults"]} == OLD["defaults"] | old["settings"]
+    assert at.query_params == old["url"]
+    assert numbers(at) == sorted(old["title"])
