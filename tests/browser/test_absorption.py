@@ -38,5 +38,5 @@ def test_the_bracket_moves_on_the_screen(app_url: str, browser_page: Page) -> No
 
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
     page.wait_for_url("**lang=zh**")
-    expect(page.locator("h1")).to_contain_text("吸收就是乘法的顺序")
+    expect(page.locator("h1")).to_contain_text("同一个乘积，两种顺序")
     assert page.evaluate("document.querySelectorAll('.katex-error').length") == 0

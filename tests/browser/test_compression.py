@@ -44,4 +44,4 @@ def test_the_mark_walks_along_the_curve(app_url: str, browser_page: Page) -> Non
 
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
     page.wait_for_url("**lang=zh**")
-    expect(page.locator("h1")).to_contain_text("用 33 个数的潜在向量")
+    expect(page.locator("h1")).to_contain_text("用 33 个数代替")

@@ -44,7 +44,7 @@ def test_unknown_address_and_parameter_lead_on_with_one_line(
     expect(line).to_have_count(1)
     expect(line).to_contain_text("There is no page “no_such_page”")
     expect(line).to_contain_text("“colour” in the link is not a setting")
-    expect(line).to_contain_text("“0” in the link is not possible, 1 is used")
+    expect(line).to_contain_text("“0” in the link is not possible; 1 is used")
 
 
 def test_copied_link_is_in_the_browsers_own_origin(app_url: str, browser_page: Page) -> None:

@@ -111,7 +111,7 @@ def test_the_views_on_a_phone_draw_what_the_engine_counts(app_url: str, browser_
     page.get_by_role("radio", name="Tensor parallel").click()
     settle(page)
     page.wait_for_url("**kv_view=parallel**")
-    expect(page.locator("h1")).to_contain_text("together they hold it 8.00 times")
+    expect(page.locator("h1")).to_contain_text("8.00 copies in all")
     assert len(curve(drawn(page)[0], "MLA ★ by seq.")) == 8
     parts = page.locator("h1, p, .js-plotly-plot, [data-testid=stTable]")
     assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())

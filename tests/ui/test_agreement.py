@@ -124,7 +124,7 @@ def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
     home = opened(**one.link)
     compare = opened("pages/compare.py", **one.link)
     decode = opened("pages/decode.py", **one.link, dec_heads="1")
-    cached, mha = (amount(cell) for cell in row(compare, "Cached numbers, token and layer")[:2])
+    cached, mha = (amount(cell) for cell in row(compare, "Numbers cached per token and layer")[:2])
     assert metric(home, "Cache per token") == cached == one.cache
     assert amount(re.search(r"caches ([\d,]+)", home.title[0].value)[1]) == cached
     assert amount(said(home, "as much:").split(":")[1]) == mha == one.mha
@@ -134,7 +134,7 @@ def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
     assert apart == metric(home, "MHA keeps")
     assert metric(home, "As much as GQA with") == near(cached / (one.k + one.v))
     assert metric(home, "Parameters") == near(one.parameters)
-    parameters = row(compare, "Attention parameters a layer")
+    parameters = row(compare, "Attention parameters per layer")
     assert amount(parameters[0]) == metric(home, "Parameters")
 
     tokens = amount(re.search(r"after ([\d,]+) tokens", decode.title[0].value)[1])

@@ -90,7 +90,7 @@ def test_a_contradiction_opens_with_the_nearest_state_and_says_so(
     opened: Opened, page: str, link: dict, name: str, given: str, used: object
 ) -> None:
     at = opened(PAGES[page].file, **link)
-    assert line(at) == f"{name}: “{given}” in the link is not possible, {used} is used."
+    assert line(at) == f"{name}: “{given}” in the link is not possible; {used} is used instead."
     assert at.session_state["settings"][name] == used
     assert not at.error
     at.run()
@@ -113,7 +113,9 @@ def test_garbage_in_every_setting_is_one_line(opened: Opened, page: str, text: s
 
 def test_a_setting_that_ends_without_a_value_is_still_one(opened: Opened) -> None:
     at = opened("pages/quiz.py", quiz_choice="4")  # the first question has four choices
-    assert line(at) == "quiz_choice: “4” in the link is not possible, the page's own is used."
+    assert (
+        line(at) == "quiz_choice: “4” in the link is not possible; the page's own is used instead."
+    )
 
 
 def test_what_no_link_asked_for_is_mended_in_silence(opened: Opened) -> None:

@@ -92,7 +92,7 @@ def test_a_wrong_public_address_is_named(
     link, _ = shared(at)
     assert link == "/notation?lang=en"  # of the browser's address, which the test has none of
     said = re.sub(r"&#(\d+);", lambda code: chr(int(code[1])), warnings(at))
-    assert f"PUBLIC_URL is “{given}”, which is no address" in said
+    assert f"PUBLIC_URL is “{given}”, which is not an address" in said
 
 
 def test_a_local_address_and_a_long_link_are_shown_with_what_to_do(

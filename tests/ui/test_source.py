@@ -88,7 +88,7 @@ def test_compared_maps_are_those_of_transformers(real, theirs):
     seen = np.tril(np.ones_like(expected, dtype=bool))
     assert decoded(spec(at, 0)["data"][0]["z"])[seen] == pytest.approx(expected[seen], abs=1e-5)
     assert "demo, MLA" in title(at).replace("&#39;", "'")
-    assert any("B: random weights" in caption.value for caption in at.caption)
+    assert any("B has random weights" in caption.value for caption in at.caption)
 
 
 def test_a_decoded_step_gives_the_output_of_transformers(real, theirs, demo):
@@ -99,7 +99,7 @@ def test_a_decoded_step_gives_the_output_of_transformers(real, theirs, demo):
         runner = decode_run.runner(Way(config, form, cache), 8, 4, loaded, loaded)
         assert set(runner.steps) == {5}, "the page did not run it"
         np.testing.assert_allclose(runner.steps[5].u, theirs[1][LAYER][8], rtol=1e-3, atol=2e-5)
-    assert "MLA, absorbed. Seeded weights of the same sizes: MHA" in said(at)
+    assert "MLA, absorbed. With seeded weights of the same sizes: MHA" in said(at)
 
 
 def test_the_keys_past_the_norm_by_hand(real, weights, demo):
@@ -109,7 +109,7 @@ def test_the_keys_past_the_norm_by_hand(real, weights, demo):
     W_DKV = weights["kv_a_proj_with_mqa"][: WIDTHS["c"]]
     right = np.linalg.norm(W_UK @ normed(W_DKV @ h, norm))
     merged = np.linalg.norm(W_UK @ (norm * (W_DKV @ h)))
-    found = re.search(r"through the norm is ([\d.]+) long, the merged one ([\d.,]+)\.", said(at))
+    found = re.search(r"through the norm is ([\d.]+) long and the merged one ([\d.,]+)\.", said(at))
     assert float(found[1]) == pytest.approx(right, rel=5e-3)
     assert float(found[2].replace(",", "")) == pytest.approx(merged, rel=5e-3)
 
@@ -126,7 +126,7 @@ def test_the_merged_matrix_across_a_rotation_by_hand(real, weights):
     turned[:, 1] = np.sin(angles)[:, None] * pairs[:, 0] + np.cos(angles)[:, None] * pairs[:, 1]
     still = W_UQ.T @ W_UK
     change = np.linalg.norm(turned.reshape(W_UQ.shape).T @ W_UK - still) / np.linalg.norm(still)
-    assert f"has moved by {100 * change:.1f} %" in title(at)
+    assert f"has changed by {100 * change:.1f} %" in title(at)
 
 
 def test_the_rotations_page_names_the_model_and_its_scale(real):
@@ -148,10 +148,10 @@ def test_a_compressed_key_is_off_as_by_numpys_svd(real, weights, demo):
     assert singular[WIDTHS["c"]] < 1e-10 * singular[0] < singular[WIDTHS["c"] - 1]
     cut = left[:, :20] * singular[:20] @ right[:20]
     off = np.linalg.norm(h @ (exact - cut)[:64].T) / np.linalg.norm(h @ exact[:64].T)
-    assert f"20 numbers in place of 128 cached ones: keys are off by {100 * off:.1f} %" in title(at)
+    assert f"20 numbers in place of 128: keys are off by {100 * off:.1f} %" in title(at)
     assert "after 64 numbers" in said(at)
     control(at, "cmp_weights").set_value("random").run()
-    assert "Random weights have no direction" in said(at)
+    assert "In random weights no direction" in said(at)
     assert f"off by {100 * off:.1f} %" not in title(at)
 
 
@@ -166,20 +166,20 @@ def test_a_grouped_models_kv_heads_are_compressed(real, llama):
     off = np.linalg.norm(h @ (exact[1] - cut).T) / np.linalg.norm(h @ exact[1].T)
     shown = {metric.label: metric.value for metric in at.metric}
     assert shown["values v"].replace("\xa0", " ") == f"{100 * off:.1f} %"
-    assert "in place of 64 cached ones" in title(at)
+    assert "in place of 64: keys" in title(at)
     assert "its 8 heads share 2 KV heads" in said(at)
 
 
 def test_a_grouped_model_decodes_its_own_kind(real, llama):
     at = real("decode", source=llama)
-    assert "layer 1: GQA, g = 2. Seeded weights of the same sizes: MHA; MQA;" in said(at)
+    assert "layer 1: GQA, g = 2. With seeded weights of the same sizes: MHA; MQA;" in said(at)
     assert all(float(cell) < 1e-5 for cell in at.table[0].value.iloc[:, 4])
     assert any("no MLA" in m.value for m in at.markdown)
 
 
 def test_a_text_ends_the_decoding(real):
     at = real("decode", dec_prompt="256", dec_step="30")
-    tokens = int(re.search(r"([\d]+) tokens; what enters", at.caption[0].value)[1])
+    tokens = int(re.search(r"([\d]+) tokens; the input", at.caption[0].value)[1])
     assert "dec&#95;prompt" in at.warning[0].value
     assert "dec_prompt" not in at.query_params, "8 is the default"
     assert f"after {tokens} tokens" in title(at)

@@ -4,26 +4,71 @@ import re
 from pathlib import Path
 from string import Formatter
 
-import pytest
-
-from mla_engine import SYMBOLS
+from mla_engine import PRESETS, SYMBOLS
+from ui.frame import tour
 from ui.words.numbers import count, digits, size
 from ui.words.text import catalogue, safe
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "app.py", *ROOT.glob("pages/*.py"), *ROOT.glob("ui/**/*.py")]
+HAN = "[\u3400-\u9fff]"
+TERMS = {  # what no Chinese text says -> what it says instead
+    "对数几率": "得分",  # log-odds, which a logit before a softmax is not
+    "(?<!1/3 这样的)分数": "得分",  # but a fraction
+    "(?<!输出 )logit": "得分",  # but the model's own output
+    "热力图": "热图",
+    "升维": "上投影",
+    "降维": "下投影",
+    "计算示例|示例": "算例",
+    "(内存|显存|带宽)(带宽)?(受限|限制)": "访存受限",
+    "受计算限制|算力受限": "计算受限",
+    "不准确": "不精确",
+    "视情况": "视条件而定",
+    "(小|低|(?<!多)少) ?(多少|几|[0-9.]+|{}) ?倍": "为……的 1/n，减少到……",
+    r"第 \{\} 个头": "第 {head} 头",
+    "个 GPU": "张 GPU",
+    "您": "你",
+    "(?<!…)…(?!…)": "……",
+    f"{HAN}[A-Za-z0-9]|[A-Za-z0-9]{HAN}": "a space between Chinese and Latin",
+    f"{HAN} +{HAN}|[，。；：？！、（）“”] | [，。；：？！、（）]": "no space",
+    f"{HAN}[,;:?!()]|[,;:?!)]{HAN}": "full-width punctuation",
+}
 
 
 def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
-@pytest.mark.parametrize("key", catalogue())
-def test_both_languages_say_it_with_the_same_values(key: str) -> None:
-    entry = catalogue()[key]
-    assert set(entry) == {"en", "zh"}
-    assert all(text.strip() for text in entry.values())
-    assert placeholders(entry["en"]) == placeholders(entry["zh"])
+def texts() -> dict[str, dict[str, str]]:
+    """Everything that is written in both languages: catalogue, tour and the notes on models."""
+    said = {f"tour.{n}": stop.say for n, stop in enumerate(tour.stops(), start=1)}
+    noted = {
+        f"presets.{key}": {"en": preset.notes, "zh": preset.notes_zh}
+        for key, preset in PRESETS.items()
+        if preset.notes or preset.notes_zh
+    }
+    return catalogue() | said | noted
+
+
+def test_both_languages_say_it_with_the_same_values() -> None:
+    wrong = {
+        key: entry
+        for key, entry in texts().items()
+        if set(entry) != {"en", "zh"}
+        or not all(text.strip() for text in entry.values())
+        or placeholders(entry["en"]) != placeholders(entry["zh"])
+    }
+    assert not wrong
+
+
+def test_chinese_has_one_term_for_one_thing() -> None:
+    wrong = {
+        key: f"{found[0]!r} should be {right!r}"
+        for pattern, right in TERMS.items()
+        for key, entry in texts().items()
+        if (found := re.search(pattern, re.sub(r"\{[^}]*\}", "{}", entry["zh"])))
+    }
+    assert not wrong
 
 
 def test_every_symbol_is_translated() -> None:

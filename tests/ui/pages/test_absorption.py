@@ -41,8 +41,8 @@ def test_a_link_at_v3s_sizes_counts_as_the_papers_do(opened):
     assert list(entries.iloc[1]) == ["469.8 M", "125.8 M", "3.73×"]
     left = 128 * (128 * 512 + 512 * 4097)
     right = 128 * (128 * 512 * 4097 + 128 * 4097)
-    assert f"{left / 1e6:.0f} M multiply-adds with the bracket on the left" in title(at)
-    assert f"{right / 1e9:.1f} G with it on the right" in title(at)
+    assert f"{left / 1e6:.0f} M multiply-adds absorbed" in title(at)
+    assert f"{right / 1e9:.1f} G expanded" in title(at)
     assert "128 of its 512 singular values" in said(at)
     assert not at.error
 
@@ -77,7 +77,7 @@ def test_outputs_use_the_other_factors(opened):
 
 def test_chinese_and_values_out_of_range(opened):
     at = opened(PAGE, **SMALL, lang="zh", ab_queries="5", ab_head="99", ab_gain="9")
-    assert "吸收就是乘法的顺序" in title(at)
+    assert "同一个乘积，两种顺序" in title(at)
     assert control(at, "ab_queries", "zh").value == 4
     assert control(at, "ab_head", "zh").value == 3
     assert control(at, "ab_gain", "zh").value == 4.0
@@ -96,7 +96,7 @@ def test_a_refusal_leaves_the_controls_alive(opened, monkeypatch):
     absorption_run.rounding.clear()
     at = opened(PAGE, **V3, seed="77")
     assert "a run may hold" in at.error[0].value
-    assert "multiply-adds with the bracket" in title(at)
+    assert "multiply-adds absorbed" in title(at)
     assert control(at, "ab_context").value == 4096
 
 

@@ -256,7 +256,7 @@ def test_a_head_and_a_cell_that_there_are_not_come_to_the_nearest_in_one_line(op
     assert asked == {"map_head": "3", "map_query": "2", "map_key": "2"}
     assert len(app.warning) == 1
     for name, given, used in (("head", 99, 3), ("query", 5000, 2), ("key", 7, 2)):
-        assert f"map_{name}: “{given}” in the link is not possible, {used} is" in plain(app)
+        assert f"map_{name}: “{given}” in the link is not possible; {used} is" in plain(app)
     app.text_area(key="map_text:en").set_value("one").run()
     assert app.query_params["map_query"] == "0"
     assert not app.warning, "a shorter text is no fault of a link"

@@ -52,7 +52,7 @@ def test_steps_that_differ_are_marked_in_the_picture(opened):
     assert "≠ o<sub>latent</sub>" in right
     assert "≠ c<sup>KV</sup>" not in left + right
     assert "Only in A:" in said(at)
-    assert "of another shape" not in said(at)
+    assert "with different shapes" not in said(at)
     same = opened(PAGE, vs_right_as="own")
     assert "≠" not in " ".join(labels(same, 0) + labels(same, 1))
     assert "No step differs." in said(same)
@@ -105,7 +105,7 @@ def test_maps_show_the_same_tokens_on_the_same_limits(opened, kind):
     apart = np.abs(decoded(a["z"]) - decoded(b["z"]))
     row, column = np.unravel_index(np.nanargmax(apart), apart.shape)
     assert apart[row, column] > 0.1
-    assert f"{words[row]}\u2069 looking at \u2068{words[column]}" in said(at)
+    assert f"{words[row]}\u2069 looks at \u2068{words[column]}" in said(at)
 
 
 SMALL = {

@@ -35,11 +35,11 @@ def said(at: AppTest) -> str:
 def test_full_rank_loses_nothing_and_rank_zero_all(opened):
     at = opened(PAGE, **SMALL, cmp_rank="128")
     assert metrics(at) == [0, 0, 0, 0]
-    assert "**128** numbers in place of 128" in said(at)
+    assert "**128** numbers instead of 128" in said(at)
     control(at, "cmp_rank").set_value(0).run()
     assert metrics(at) == [100, 100, 100, 100]
     assert at.query_params["cmp_rank"] == "0"
-    assert "A latent of 0 numbers in place of 128" in at.title[0].value
+    assert "0 numbers in place of 128:" in at.title[0].value
 
 
 def test_a_slider_shows_the_keys_error_of_numpys_svd(opened):
@@ -98,7 +98,7 @@ def test_a_grouped_preset_is_compressed_as_mha(opened):
 
 def test_chinese_and_values_out_of_range(opened):
     at = opened(PAGE, **SMALL, lang="zh", cmp_rank="9999", cmp_heads="64", cmp_decay="9")
-    assert "用 128 个数的潜在向量代替 128 个缓存数" in at.title[0].value
+    assert "用 128 个数代替 128 个" in at.title[0].value
     assert control(at, "cmp_decay", "zh").value == 3.0
     assert control(at, "cmp_heads", "zh").value == 4
 

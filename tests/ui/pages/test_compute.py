@@ -35,8 +35,11 @@ def test_the_page_opens_on_decode_with_intensities_and_ridge(opened):
     at = opened(PAGE)
     config = PRESETS["deepseek-v2-lite"].config
     cost = costs.decode(config, 32_768, batch=32)
-    assert f"does {cost.flops_per_byte:.1f} FLOP per byte in absorbed MLA" in at.title[0].value
-    assert "H200 SXM is limited by memory below 206" in at.title[0].value
+    assert (
+        f"on H200 SXM: absorbed MLA does {cost.flops_per_byte:.1f} FLOP per byte"
+        in at.title[0].value
+    )
+    assert "below 206 memory is the limit" in at.title[0].value
     row = at.table[0].value.loc["MLA, absorbed"]
     seconds = 27 * cost.total_bytes / 4.8e12
     assert row.iloc[3] == f"{clock(seconds)}, memory-bound"
@@ -50,11 +53,11 @@ def test_the_page_opens_on_decode_with_intensities_and_ridge(opened):
 
 def test_a_link_brings_deepseek_v3_and_its_crossings(opened):
     at = opened(PAGE, **V3_LINK, cost_gpu="h200", cost_context="524288", cost_scope="layer")
-    assert "DeepSeek-V3 / R1 (671B): a decode step" in at.title[0].value
-    assert "From **171** query tokens on" in said(at, "query tokens on, expanding")
+    assert "Decoding DeepSeek-V3 / R1 (671B) on" in at.title[0].value
+    assert "from **171** query tokens on" in said(at, "fewer FLOP than absorbing")
     rows = math.ceil(989.5 / 4.8 / (1088 / 576))  # FLOP per byte over those of one row
     turning = said(at, "absorbed attention alone")
-    assert f"heads × query tokens = **{rows}** on" in turning
+    assert f"heads × query tokens = **{rows}**;" in turning
     assert "128 × 1 = 128: compute-bound" in turning
     full = costs.decode(V3, 2**19, cache="kv", batch=32)
     assert at.table[0].value.loc["MLA, full K and V"].iloc[0] == flop(full.total_flops)
@@ -67,7 +70,7 @@ def test_a_slower_device_and_more_queries_move_the_bounds(opened):
     control(at, "cost_gpu").set_value("t4").run()
     assert at.query_params == {"cost_queries": "16", "cost_gpu": "t4"}
     turning = said(at, "absorbed attention alone")
-    assert f"**{math.ceil(65 / 0.32 / (1088 / 576))}** on" in turning
+    assert f"**{math.ceil(65 / 0.32 / (1088 / 576))}**;" in turning
     assert "16 × 16 = 256: compute-bound" in turning
     lite = costs.decode(PRESETS["deepseek-v2-lite"].config, 32_768, batch=32, new_tokens=16)
     assert at.table[0].value.loc["MLA, absorbed"].iloc[0] == flop(27 * lite.total_flops)

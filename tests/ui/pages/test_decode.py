@@ -12,7 +12,7 @@ from ui.engine.model import SMALL_CONFIG
 from ui.pages.decode import controls as decode_controls
 from ui.pages.decode import run as decode_run
 from ui.parts.ways import Way
-from ui.words.numbers import prefixed, size
+from ui.words.numbers import prefixed, size, times
 
 PAGE = "pages/decode.py"
 SMALL = {
@@ -38,9 +38,8 @@ def plain(text: str) -> str:
 def test_the_page_opens_on_a_step_of_v2_lite_run_with_some_heads(opened):
     at = opened(PAGE)
     mha, mla = 12 * 2 * 16 * 128 * 4, 12 * 576 * 4  # tokens x numbers x bytes
-    assert f"after 12 tokens a layer holds {size(mha)} in MHA and {size(mla)} in MLA" in plain(
-        at.title[0].value
-    )
+    held = f"MHA holds {size(mha)} per layer, {times(mha / mla)} the {size(mla)} of MLA"
+    assert f"after 12 tokens {held}" in plain(at.title[0].value)
     table = at.table[0].value
     cost = costs.decode(LITE, 11, "expanded", dtype_bytes=4)
     row = table.loc["MLA, expanded each step"]

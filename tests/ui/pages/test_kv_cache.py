@@ -138,7 +138,7 @@ def test_a_measured_cache_really_holds_its_tokens():
 @pytest.mark.parametrize("dtype", ["fp8", "int4"])
 def test_types_without_a_cache_have_no_points(opened, dtype):
     at = opened(PAGE, kv_type=dtype)
-    assert any("No dots" in c.value for c in at.caption)
+    assert any("There are no dots" in c.value for c in at.caption)
     assert kv.Scene("deepseek-v3", 8, 0, 1, dtype).points() == {}
     assert (
         kv.Scene("deepseek-v3", 8, 1, 1, dtype).held_bytes("mla", 2) == 2 * 576 * kv.WIDTHS[dtype]

@@ -54,7 +54,7 @@ def test_sharing_out_sequences_fits_more_of_them(opened):
 
 def test_weights_that_do_not_fit_or_are_unknown_are_said(opened):
     at = opened(PAGE, kv_view="memory", kv_gpu="t4", kv_right="kimi-k2")
-    assert "takes 78.1 GiB on each of 8 × T4, more than the 14.9 GiB" in title(at)
+    assert "takes 78.1 GiB on each of 8 × T4, which has only 14.9 GiB" in title(at)
     assert "left by the weights" not in traces(at)
     assert "The weights are left out" in said(at)
     assert cells(at, 1).loc["T4 ◀"].iloc[0] == "14.9 GiB"
@@ -63,7 +63,7 @@ def test_weights_that_do_not_fit_or_are_unknown_are_said(opened):
 
 def test_a_refused_model_leaves_the_other_alive(opened):
     at = opened(PAGE, kv_view="parallel", kv_ranks="16", kv_left="gemma-2b")
-    assert "cannot be shared out" in title(at)
+    assert "cannot be split among" in title(at)
     assert "split n" in at.error[0].value
     assert len(at.table) == len(at.get("plotly_chart")) == 1
 
@@ -71,7 +71,7 @@ def test_a_refused_model_leaves_the_other_alive(opened):
 def test_layouts_name_both_baselines_and_both_units(opened):
     at = opened(PAGE, kv_view="layouts", kv_left="deepseek-v2")
     table = cells(at)
-    assert list(table["Of the latent"]) == ["56.9×", "71.1×", "1.89×", "1.00×"]
+    assert list(table["Times the latent"]) == ["56.9×", "71.1×", "1.89×", "1.00×"]
     full = 40_960 * 60 * 2 * 131_072
     assert list(table.loc["heads in full"])[:2] == [f"{full / GIB:.0f} GiB", f"{full / 1e9:.0f} GB"]
     assert "71.1×** against its own heads in full (40,960 numbers)" in said(at)
@@ -90,7 +90,7 @@ def test_the_latent_is_repeated_and_heads_are_split(opened):
     ]
     assert list(table.loc["MLA ★ by seq."])[::2] == [f"{one / 16 / GIB:.1f} GiB", "1.00"]
     assert list(table["Copies"]) == ["1.00", "2.00", "1.00", "16.0", "1.00"]
-    assert "together they hold it 16.0 times" in title(at)
+    assert "16.0 copies in all" in title(at)
 
 
 def test_how_far_off_formulas_are(opened):

@@ -38,7 +38,7 @@ def test_every_symbol_has_a_row_with_the_sizes_of_a_real_layer(opened):
     assert plain(found["W_UK"][6]) == "wkv_b[h, :k]"
     assert "cached" in found["k_R"][0]
     assert "cached" not in found["k_C"][0]
-    assert "caches c_KV and k_R alone" in at.title[0].value
+    assert "caches only c_KV and k_R" in at.title[0].value
 
 
 @pytest.mark.parametrize(

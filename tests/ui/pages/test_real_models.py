@@ -109,7 +109,7 @@ def test_a_link_shows_the_models_own_attention(opened, demo, attentions, layer):
     assert np.isnan(shown[~seen]).all()
     assert ticks(app, "large")[:3] == ["&lt;|begin_of_…", "The", "␣cat"]
     assert ("from the embedding" in said(app)) == (layer == 0)
-    assert ("out of the layers before it (2)" in said(app)) == (layer == 2)
+    assert ("from the layers before it (2)" in said(app)) == (layer == 2)
     assert "random demonstration weights" in said(app)
     assert all(chart.proto.alt for chart in app.get("plotly_chart"))
 
@@ -217,7 +217,7 @@ def test_what_cannot_be_read_is_said_and_the_page_lives(opened, models, monkeypa
 def test_a_layer_beyond_the_last_comes_to_the_last(opened, demo):
     app = opened(PAGE, source=demo, text=WORDS, layer="27")
     assert app.query_params["layer"] == str(LAYERS - 1)
-    assert "layer: “27” in the link is not possible, 3 is used" in said(app)
+    assert "layer: “27” in the link is not possible; 3 is used" in said(app)
     assert app.title[0].value.startswith("In layer 3 of demo")
 
 
@@ -266,7 +266,7 @@ def test_the_comparison_of_layers_can_be_stopped(opened, demo, monkeypatch):
     monkeypatch.setattr(real_layers, "_measured", interrupted)
     app = opened(PAGE, source=demo, text="The sea and the moon.", real_layers="1")
     assert "Stop" in labels(app)
-    assert "One layer after the other" in [bar.text for bar in app.progress]
+    assert "Computing one layer after the other" in [bar.text for bar in app.progress]
     click(app, "Stop")
     assert "real_layers" not in app.query_params
     assert "Compare the layers" in labels(app)
@@ -368,7 +368,7 @@ def test_one_token_has_nothing_to_compare(opened, demo, models):
     file = saved(models / "one.safetensors", torch.ones(1, D_MODEL), ["<b>"], 0)
     app = opened(PAGE, source=demo, activations=file)
     assert app.title[0].value == f"In layer 0 of demo, {HEADS} heads read one token"
-    assert "One token has no other to look at" in app.info[0].value
+    assert "A single token has no other to look at" in app.info[0].value
     assert drawn(app, "large").tolist() == [[1.0]]
 
 
@@ -391,7 +391,7 @@ def test_a_model_without_rotary_part_looks_at_words_alone(opened, models):
     app = opened(PAGE, source=str(folder), text=WORDS, real_layers="1")
     assert not app.error
     assert f"0 of {HEADS} heads look at places" in app.title[0].value
-    assert "100 % of its two parts' variance is content" in said(app)
+    assert "content makes up 100 % of the variance" in said(app)
     assert (last_map(app, (LAYERS, HEADS)) == 0).all()
 
 

@@ -75,7 +75,7 @@ def test_the_merged_matrix_moves_and_the_decoupled_one_stays(opened, sizes, key)
     R = np.stack([rotate(plain, e, 7, 8) for e in np.eye(128)], axis=1)
     moved = (R @ W_UQ).T @ W_UK
     change = 100 * np.linalg.norm(moved - still) / np.linalg.norm(still)
-    assert f"At distance 7 the merged matrix has moved by {change:.1f} %" in at.title[0].value
+    assert f"At distance 7 the merged matrix has changed by {change:.1f} %" in at.title[0].value
     one = rope.Head(PRESETS[key].config, PRESETS[key].config.rope, 0, 2, tuple(WORDS), 0)
     shown = rope.merged(one, 7)
     np.testing.assert_allclose(shown.rotated, moved[:24, :24], rtol=1e-4, atol=1e-6)
@@ -96,8 +96,8 @@ def test_every_wrong_pairing_says_what_it_spares(opened, reading, start, harmed,
     at = opened(PAGE, rope_topic="pairing", rope_pairing=reading, rope_start=str(start), **SMALL)
     wanted = f"{harmed} of 66 logits are wrong" if harmed else "All 66 logits are right"
     assert wanted in at.title[0].value
-    assert f"unharmed as a whole: **{places}**" in said(at)
-    assert f"unharmed: **{1 if harmed else 11} of 11**" in said(at)
+    assert f"all logits are unharmed: **{places}**" in said(at)
+    assert f"rows of the attention map: **{1 if harmed else 11} of 11**" in said(at)
 
 
 def test_a_wrong_scale_moves_shares_by_what_a_softmax_says(opened):

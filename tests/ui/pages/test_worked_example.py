@@ -63,17 +63,17 @@ def test_link_opens_its_step_and_cell_and_an_edit_follows(opened: Opened) -> Non
     step = worked_example.steps("mla")[4]
     assert at.title[0].value == "2 of the 26 printed MLA figures follow from the printed matrices"
     assert terms(at) == step.terms(2, 0)
-    assert "≠ printed 0.008: the computed figure less the printed one is 0.019." in html(at)
+    assert "≠ printed 0.008: the computed figure minus the printed one is 0.019." in html(at)
 
     at.text_input(key="we_h:en").set_value("1; 0.50; 1/3; 0").run()
     changed = worked_example.steps("mla", {"h": worked_example.read("h", "1;0.5;1/3;0")})
     assert cells(at) == [worked_example.show(row[0]) for row in changed[4].result.rows]
     assert link(at, "we_h") == "1;0.5;1/3;0"
     follow, printed = worked_example.printed_count(changed)
-    assert at.title[0].value.startswith(f"With your matrices {follow} of the {printed} ")
+    assert at.title[0].value.startswith(f"With your matrices, {follow} of the {printed} ")
 
     at.text_input(key="we_W_UK:en").set_value("1 0;0 1;1 1;1 x").run()
-    assert "row 4, column 2: “x” is no number" in at.error[0].value
+    assert "row 4, column 2: “x” is not a number" in at.error[0].value
     assert cells(at) == [worked_example.show(row[0]) for row in changed[4].result.rows]
     assert link(at, "we_W_UK") is None
 
@@ -111,8 +111,8 @@ def test_bad_entries_stay_until_mended_or_reset_and_count_rightly(opened: Opened
 def test_bad_matrix_in_a_link_leads_to_the_published_one(opened: Opened) -> None:
     at = opened(PAGE, we_h="1 x;2", we_step="99", lang="en")
     assert len(at.warning) == 1
-    assert "“99” in the link is not possible, 22 is used" in at.warning[0].value
-    assert "in the link is not possible, the page's own is used" in at.warning[0].value
+    assert "“99” in the link is not possible; 22 is used" in at.warning[0].value
+    assert "in the link is not possible; the page's own is used" in at.warning[0].value
     assert at.title[0].value.startswith("2 of the 26 printed")
     assert link(at, "we_step") == str(len(worked_example.steps("mla")))
 
@@ -121,8 +121,8 @@ def test_step_and_cell_beyond_the_end_become_the_last_with_one_line(opened: Open
     at = opened(PAGE, we_variant="mha", we_step="4", we_row="9", we_column="123", lang="en")
     assert len(at.warning) == 1
     said = at.warning[0].value
-    assert "“9” in the link is not possible, 2 is used" in said
-    assert "“123” in the link is not possible, 2 is used" in said
+    assert "“9” in the link is not possible; 2 is used" in said
+    assert "“123” in the link is not possible; 2 is used" in said
     assert (link(at, "we_row"), link(at, "we_column")) == ("2", "2")
     at.button(key="we_next").click().run()
     assert not at.warning
