@@ -6,9 +6,10 @@ import pytest
 
 from mla_engine import budget, claims, quiz
 from tests.quiz import truth, truth_of_runs, truth_of_work
-from ui import quiz_words, state
-from ui.settings import LANGUAGES
-from ui.text import catalogue
+from ui.pages.quiz import words as quiz_words
+from ui.settings import state
+from ui.settings.shared import LANGUAGES
+from ui.words.text import catalogue
 
 SEEDS = range(200)
 TRUTHS = {f.__name__: f for module in (truth, truth_of_work, truth_of_runs) for f in module.KINDS}
