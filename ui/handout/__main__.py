@@ -1,6 +1,6 @@
 """Prints the guided tour as a handout, one HTML file with its pictures in it: `make handout`.
 
-    python benchmarks/handout.py --lang zh --url https://mla.example.org
+    python -m ui.handout --lang zh --url https://mla.example.org
 
 A sheet a stop: number, the page's title, the sentence to say, the picture of the running app, the
 link as text and as a QR code. A browser prints it, or saves it as PDF.
@@ -16,12 +16,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from first_paint import server
 from playwright.sync_api import Browser, sync_playwright
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
+from first_paint import server  # noqa: E402
 from tests.browser.conftest import FLAGS, chromium_path, settle  # noqa: E402 - found by the path
 from ui.frame import share, tour  # noqa: E402
 from ui.settings import address, state  # noqa: E402
