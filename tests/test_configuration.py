@@ -17,5 +17,7 @@ def uploads() -> list[ast.Call]:
 def test_what_is_said_of_uploads_is_true() -> None:
     said = LINE.search((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))[1]
     assert ("nothing is uploaded" in said) == (not uploads())
-    limited = all(any(word.arg == "max_upload_size" for word in call.keywords) for call in uploads())
+    limited = all(
+        any(word.arg == "max_upload_size" for word in call.keywords) for call in uploads()
+    )
     assert ("a limit of its own" in said) == limited
