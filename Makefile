@@ -28,7 +28,7 @@ screenshots: .venv/ready-to-test  ## take the README's pictures, one a page
 
 handout: .venv/ready-to-test  ## print the guided tour into build/ (OPTIONS='--lang zh --url https://...')
 	@tests/find_browser.sh
-	@$(BIN)/python benchmarks/handout.py $(OPTIONS)
+	@$(BIN)/python -m ui.handout $(OPTIONS)
 
 lint: .venv/ready-to-test  ## check style and import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-cache

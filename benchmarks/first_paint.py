@@ -8,14 +8,10 @@ its own, so that no run is answered from the cache. Chromium: $CHROMIUM or the o
 """
 
 import os
-import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +19,10 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from ui.handout.browser import chromium_path, server  # noqa: E402 - found by the path
+
 REPEATS = 3
 LIMIT_SECONDS = 5.0
 FLAGS = ["--no-sandbox", "--disable-gpu"]
@@ -41,29 +41,6 @@ CASES = (
     ("DeepSeek-V3, 1 head of 128, 64 tokens", 64, 1, "DeepSeek-V3 "),
     ("DeepSeek-V2-Lite, 16 heads, 256 tokens", 256, 16, "DeepSeek-V2-Lite"),
 )
-
-
-@contextmanager
-def server(script: Path) -> Iterator[str]:
-    """A Streamlit server for `script`, up and answering."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = ["--server.port", str(port), "--server.headless", "true"]
-    command = [sys.executable, "-m", "streamlit", "run", str(script), *options]
-    running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        while True:
-            try:
-                urllib.request.urlopen(f"{url}/_stcore/health").read()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield url
-    finally:
-        running.terminate()
-        running.wait(10)
 
 
 @contextmanager
@@ -141,10 +118,8 @@ def case(browser: Browser, url: str, tokens: int, heads: int, preset: str) -> tu
 
 def main() -> int:
     """Measure and print; 1 if a limit is broken."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
         first_load = bare(browser)
         print(f"{os.cpu_count()} cores, medians of {REPEATS}")
         print(f"{'bare page, new browser':44}{first_load:6.2f} s")

@@ -8,15 +8,14 @@ import itertools
 import sys
 from pathlib import Path
 
-from first_paint import server
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from mla_engine.checkpoints import build_demo  # noqa: E402 - found by the path
-from tests.browser.conftest import FLAGS, chromium_path, settle  # noqa: E402
 from ui.frame.rooms import PAGES  # noqa: E402
+from ui.handout.browser import FLAGS, chromium_path, server, settle  # noqa: E402
 from ui.parts.real_layer import DEMO  # noqa: E402
 
 README_SIZE = (1920, 1080)

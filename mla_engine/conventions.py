@@ -99,6 +99,12 @@ def unharmed(right: Tensor, read: Tensor, mask: Tensor) -> Tensor:
     return ((right - read).abs() <= EXACT * largest) & mask
 
 
+def reordered(right: Tensor, read: Tensor, mask: Tensor) -> Tensor:
+    """bool [t]: rows in which the visible keys, by their logit, stand in another order."""
+    ranks = (x.masked_fill(~mask, -torch.inf).argsort(stable=True) for x in (right, read))
+    return torch.ne(*ranks).any(-1)
+
+
 def whole_places(kept: Tensor, mask: Tensor) -> tuple[str, ...]:
     """Which parts of a map are unharmed as a whole.
 

@@ -19,7 +19,7 @@ try:
     one = rope.head()
     with st.spinner(t("rope.running")):
         statement = rope_words.title(one, topic)
-    prose.title(statement, rope_words.look(topic))
+    prose.title(statement, rope_words.look(one, topic))
 except ValueError as error:
     one = None
     prose.title(t("rope.title_refused"), "")

@@ -136,7 +136,8 @@ def straight_to_keys(
     weights = costs.weight_elements(model)
     factors = sum(weights[name] for name in ("W_DKV", "W_UK", "W_UV"))
     merged = model.d_model * model.n_heads * (model.d_head + model.d_value)
-    caches = [costs.cache_elements(model, kind) for kind in ("kv", "latent")]
+    # every head's keys and values, and still one k_R for all of them
+    caches = costs.mha_cache_elements(model) + model.d_rope, costs.cache_elements(model)
     figures = (
         Figure("without_norm", without_norm),
         Figure("with_norm", with_norm),

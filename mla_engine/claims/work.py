@@ -15,8 +15,10 @@ from mla_engine.trace import LatentTrace
 
 V2_LITE = PRESETS["deepseek-v2-lite"].config
 V3 = PRESETS["deepseek-v3"].config
-# dense bfloat16 FLOP/s over bytes/s, as NVIDIA's data sheets give them for the SXM boards
-RIDGES = MappingProxyType({"H200": 989e12 / 4.8e12, "H800": 989e12 / 3.35e12})
+# dense bfloat16 FLOP per byte by the data sheets; an H800 SXM has an H100's rates
+RIDGES = MappingProxyType({"H200": costs.GPUS["h200"].ridge, "H800": costs.GPUS["h100"].ridge})
+# of an H800 at the clock it keeps: FlashMLA, docs/20250422-new-kernel-deep-dive.md
+PRACTICAL_RIDGE = 865e12 / 3.35e12
 CONTEXT = 32_768
 
 
@@ -47,29 +49,34 @@ def compute_and_memory_bound(
         Figure("many_heads", many.n_heads),
         Figure("many", decode[1], "FLOP/byte"),
         Figure("ridges", listed(f"{gpu} {ridge:.0f}" for gpu, ridge in ridges.items())),
+        Figure("rounded", 2 * many.n_heads, "FLOP/byte"),
+        Figure("practical", PRACTICAL_RIDGE, "FLOP/byte"),
+        Figure("step", costs.decode(many, CONTEXT).flops_per_byte, "FLOP/byte"),
     )
     return Verdict(judge(*cases), figures)
 
 
-def _kv_products(config: LatentConfig | GroupedConfig) -> float:
-    """Multiply-adds per token that make keys and values."""
+def _products(config: LatentConfig | GroupedConfig, *made: str) -> float:
+    """Multiply-adds per token that make these fields of a trace."""
     steps = costs.prefill(config, 1).step_flops
-    latent = isinstance(config, LatentConfig)
-    made = ("c_KV_pre", "k_C", "v_C") if latent else ("k_pre", "v")
     return sum(steps[name] for name in made) / 2
 
 
 def projection_cost(config: LatentConfig = V3) -> Verdict:
     """C3: multiply-adds of keys and values; the stated plain cost does not grow with d_model."""
-    plain, compressed = _kv_products(_mha_of(config)), _kv_products(config)
-    doubled = _kv_products(_mha_of(replace(config, d_model=2 * config.d_model)))
+    doubled = replace(config, d_model=2 * config.d_model)
+    plain, of_doubled = (_products(_mha_of(c), "k_pre", "v") for c in (config, doubled))
+    down, wide_down = (_products(c, "c_KV_pre") for c in (config, doubled))
+    up, wide_up = (_products(c, "k_C", "v_C") for c in (config, doubled))
     figures = (
         Figure("plain", plain / MILLION, "M multiply-adds"),
-        Figure("compressed", compressed / MILLION, "M multiply-adds"),
-        Figure("growth", doubled / plain, "times"),
+        Figure("compressed", (down + up) / MILLION, "M multiply-adds"),
+        Figure("growth", of_doubled / plain, "times"),
+        Figure("latent_growth", wide_down / down, "times"),
+        Figure("rebuilt_growth", wide_up / up, "times"),
     )
-    less = compressed < plain
-    return Verdict(judge(less and doubled == plain, in_part=less), figures)
+    less = down + up < plain
+    return Verdict(judge(less and of_doubled == plain, in_part=less), figures)
 
 
 def training_losses(steps: Iterable[str] | None = None) -> Verdict:
@@ -125,6 +132,8 @@ def all_activations(config: LatentConfig = V3) -> Verdict:
         Figure("stated", stated, "elements"),
         Figure("recomputed", recomputed, "elements"),
         Figure("kept", kept, "elements"),
+        Figure("key_rotary", _elements(trace, "k_R"), "elements"),
+        Figure("query_rotary", _elements(trace, "q_R"), "elements"),
     )
     return Verdict(judge(*(now == stated < before for now in (recomputed, kept))), figures)
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from random import Random
 
 from mla_engine import costs
-from mla_engine.claims.claim import Figure
-from mla_engine.config import GroupedConfig
+from mla_engine.claims.claim import MILLION, Figure
+from mla_engine.config import GroupedConfig, LatentConfig
 from mla_engine.presets import PRESETS
 from mla_engine.quiz.question import Generator, Question, amounts, words
 
@@ -165,14 +165,13 @@ def longest(rng: Random) -> Question:
     preset, memory_gib = rng.choice(MODELS), rng.choice((4, 8, 16, 24))
     model = PRESETS[preset]
     per_token = costs.cache_bytes_per_token(model.config, BF16_BYTES) * model.n_caches
-    right = int(memory_gib * GIB // per_token)
     mha = costs.mha_cache_elements(model.config) * BF16_BYTES * model.n_caches
-    wrong = {
-        "all_heads": int(memory_gib * GIB // mha),
-        "one_layer": right * model.n_caches,
-        "one_byte": 2 * right,
-        "key_and_value": right // 2,
-    }
+    right, *others = (
+        int(memory_gib * GIB // held)
+        for held in (per_token, mha, per_token / model.n_caches, per_token / 2, 2 * per_token)
+    )
+    ways = ("all_heads", "one_layer", "one_byte", "key_and_value")
+    wrong = dict(zip(ways, others, strict=True))
     facts = (*sizes(preset), Figure("memory", memory_gib * GIB, "bytes"))
     facts += (Figure("layers", model.n_caches), Figure("per_token", per_token, "bytes"))
     mixed = amounts(rng, right, "latent_and_rope", wrong)
@@ -183,17 +182,24 @@ def query_latent(rng: Random) -> Question:
     """What becomes of the cache if the query is compressed."""
     d_latent_q = rng.choice((768, 1024, 1536))
     plain = PRESETS["deepseek-v2-lite"].config
-    before, after = (
-        costs.cache_elements(config) for config in (plain, replace(plain, d_latent_q=d_latent_q))
-    )
+    configs = plain, replace(plain, d_latent_q=d_latent_q)
+    before, after = map(costs.cache_elements, configs)
+    weights = [_query_weights(config) / MILLION for config in configs]
     right = "smaller" if after < before else "larger" if after > before else "the_same"
     facts = (Figure("d_latent_q", d_latent_q), Figure("before", before), Figure("after", after))
+    facts += (Figure("weights_before", weights[0], "M"), Figure("weights_after", weights[1], "M"))
     return Question(
         "query_latent",
         facts=facts,
         preset="deepseek-v2-lite",
+        case="saves" if weights[1] < weights[0] else "costs",
         **words(("smaller", "the_same", "larger"), right),
     )
+
+
+def _query_weights(config: LatentConfig) -> int:
+    held = costs.weight_elements(config)
+    return sum(held.get(name, 0) for name in ("W_DQ", "W_UQ", "W_QR"))
 
 
 KINDS: tuple[Generator, ...] = (

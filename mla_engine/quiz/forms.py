@@ -21,14 +21,14 @@ def absorbed_width(rng: Random) -> Question:
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     h = torch.empty(1, 2, config.d_model, dtype=torch.float64, device="meta")
-    trace = layer(config, "meta").forward_absorbed(h)
+    trace = layer(replace(config, n_heads=1), "meta").forward_absorbed(h)
     wrong = {
         "expanded_width": config.d_head + config.d_rope,
         "without_rope": config.d_latent_kv,
-        "key_and_value": 2 * config.d_latent_kv,
+        "latent_twice": 2 * config.d_latent_kv,
     }
     right = trace.q_C_absorbed.shape[-1] + trace.q_R.shape[-1]
-    mixed = amounts(rng, right, "latent_and_rope", wrong)
+    mixed = amounts(rng, right, "absorbed_width", wrong)
     return Question("absorbed_width", facts=sizes(preset), unit="elements", preset=preset, **mixed)
 
 
@@ -96,12 +96,11 @@ def norm_between(rng: Random) -> Question:
     mla, h = layer(config), hidden(config)
     straight = einsum("bsd,hkc,cd->bshk", h, mla.W_UK, mla.W_DKV)
     off = deviation(straight, mla(h).k_C)
-    facts = (
-        Figure("norm", "with_norm" if normed else "without_norm", "word"),
-        Figure("off", off, "difference"),
-    )
-    right = "the_same" if off < TOLERANCE else "another"
-    return Question("norm_between", facts=facts, **words(("the_same", "another"), right))
+    norm = "with_norm" if normed else "without_norm"
+    facts = (Figure("norm", norm, "word"), Figure("off", off, "difference"))
+    right = "equal_keys" if off < TOLERANCE else "other_keys"
+    mixed = words(("equal_keys", "other_keys"), right)
+    return Question("norm_between", facts=facts, case=norm, **mixed)
 
 
 def head_of_group(rng: Random) -> Question:

@@ -46,6 +46,12 @@ def _mixed(
     )
 
 
+def _uneven(shares: np.ndarray) -> float:
+    """The largest difference between a query's shares [s] of equal words."""
+    places = ([i for i, other in enumerate(WORDS) if other == word] for word in set(WORDS))
+    return max(float(np.ptp(shares[equal])) for equal in places)
+
+
 def unrotated(rng: Random) -> Question:
     """Which layer rotates nothing: equal words get equal shares there."""
     seed = rng.randrange(1000)
@@ -56,7 +62,7 @@ def unrotated(rng: Random) -> Question:
     }
     h = _hidden(rng, WORDS, SIZES.d_model)
     maps = {n: _map(MultiHeadLatentAttention(c, seed), h) for n, c in configs.items()}
-    uneven = {name: float(np.ptp(shares[-1, [1, 4, 7]])) for name, shares in maps.items()}
+    uneven = {name: _uneven(shares[-1]) for name, shares in maps.items()}
     right = min(uneven, key=uneven.get)
     facts = tuple(Figure(name, spread) for name, spread in uneven.items())
     return _mixed(rng, "unrotated", maps, right, facts)
@@ -80,7 +86,7 @@ def window(rng: Random) -> Question:
 
 
 def wrong_scale(rng: Random) -> Question:
-    """Which map comes of the scale 1/sqrt(d_c + d_R): too small a scale, shares too even."""
+    """Which map comes of a sixth of the right scale: its shares are too even."""
     seed = rng.randrange(1000)
     right_scale = replace(SIZES, softmax_scale=None)
     configs = {

@@ -33,6 +33,7 @@ class Question:
         preset: the published model that it is about, if any.
         maps: attention [t,s] of each choice that is a picture.
         tokens: what the maps' rows and columns are, [t].
+        case: which of the kind's explanations is true here, where it has several.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Question:
     preset: str = ""
     maps: tuple[np.ndarray, ...] = ()
     tokens: tuple[str, ...] = ()
+    case: str = ""
 
     def fact(self, name: str) -> float | int | str:
         """The fact of this name.

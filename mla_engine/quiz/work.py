@@ -49,7 +49,7 @@ def prefill_form(rng: Random) -> Question:
     preset, tokens = rng.choice(MODELS), rng.choice((1024, 4096, 16_384))
     config = PRESETS[preset].config
     done = {
-        form: costs.prefill(config, tokens, form).total_flops / 1e12
+        f"{form}_form": costs.prefill(config, tokens, form).total_flops / 1e12
         for form in ("expanded", "absorbed")
     }
     facts = (*sizes(preset), Figure("tokens", tokens))

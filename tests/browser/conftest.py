@@ -1,7 +1,6 @@
 """One real server and one headless Chromium for all browser tests."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,26 +14,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from mla_engine.checkpoints import build_demo
 from ui.engine.folders import VARIABLE
+from ui.handout.browser import FLAGS, chromium_path
 from ui.parts.real_layer import DEMO
 
 ROOT = Path(__file__).parents[2]
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-def chromium_path() -> str:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    assert found, "no Chromium found: tests/find_browser.sh installs one"
-    return found
 
 
 def free_port() -> int:
@@ -91,11 +74,3 @@ def browser_page(chromium: Browser) -> Iterator[Page]:
     page.set_default_timeout(20_000)
     yield page
     context.close()
-
-
-def settle(page: Page) -> None:
-    """Wait until the app is connected, its script has run and nothing is a placeholder."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')
-    page.wait_for_timeout(150)  # a change needs a moment to reach the server
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine.bracketing import bracketings
-from tests.browser.conftest import settle
 from ui.engine.model import SMALL_CONFIG
+from ui.handout.browser import settle
 from ui.settings.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from mla_engine import MultiHeadLatentAttention
 from mla_engine import words as tokens
 from mla_engine.figures import TileGrid
-from tests.browser.conftest import settle
 from ui.engine.model import SMALL_CONFIG
+from ui.handout.browser import settle
 from ui.settings.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser

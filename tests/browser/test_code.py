@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import settle
+from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 LEAST_CONTRAST = """() => {

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import GroupedConfig, RopeConfig
-from tests.browser.conftest import settle
+from ui.handout.browser import settle
 from ui.pages.compression.run import Source, lost
 from ui.settings.sizes import SMALL_SIZES
 

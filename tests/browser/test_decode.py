@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import settle
+from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 

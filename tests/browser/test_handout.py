@@ -48,7 +48,7 @@ class Contents(HTMLParser):
 
 
 def handout(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "benchmarks" / "handout.py"), *options]
+    command = [sys.executable, "-m", "ui.handout", *options]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 

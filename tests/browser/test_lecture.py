@@ -5,9 +5,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import settle
 from ui.frame.rooms import PAGES
 from ui.frame.tour import stops
+from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 

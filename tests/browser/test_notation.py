@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import SYMBOLS
-from tests.browser.conftest import settle
+from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 

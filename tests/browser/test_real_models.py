@@ -17,8 +17,8 @@ from mla_engine.checkpoints import (
 )
 from mla_engine.figures import TileGrid
 from mla_engine.logit_shares import logit_shares
-from tests.browser.conftest import settle
 from tests.browser.test_attention_maps import click
+from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.words import hidden_states
-from tests.browser.conftest import settle
 from ui.engine.model import SMALL_CONFIG
+from ui.handout.browser import settle
 from ui.settings.sizes import SMALL_SIZES
 from ui.words.text import catalogue
 

@@ -7,7 +7,7 @@ import segno
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import settle
+from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 CHINESE = "".join(chr(0x4E00 + n) for n in range(256))

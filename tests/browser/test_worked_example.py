@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import worked_example
 from mla_engine.worked_example import Step
-from tests.browser.conftest import settle
+from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 STEPS = worked_example.steps("mla")

@@ -7,6 +7,8 @@ from fractions import Fraction
 import pytest
 
 from mla_engine import claims
+from mla_engine.claims import work
+from mla_engine.costs import GPUS
 
 VERDICTS = {
     "holds": "N1 N2 N3 N4 N5 N6 T1 T2 T7 T9 S1 S2 S3 S5 S6 S7 S8 S9 P1 P2 P3 C15",
@@ -15,6 +17,14 @@ VERDICTS = {
     "depends": "T5 C5 C8",
     "not decidable": "T8 C4",
 }
+# multiply-adds of one token in DeepSeek-V3: its query and latents with u, then with 4,097 keys
+V3_QUERY = 7168 * 1536 + 1536 * 128 * 192 + 7168 * 576 + 128 * 128 * 7168
+REBUILT_KEYS = 4097 * 128 * (128 * 512 + 128 + 64)
+LATENT_VALUES = 4097 * 128 * 512 + 128 * 128 * 512
+# a whole step of the absorbed form over 32,768 cached tokens: W_UK and W_UV are used, too
+UP = 2 * 128 * 128 * 512
+STEP_FLOPS = 2 * (V3_QUERY + UP + 32_769 * 128 * (2 * 512 + 64))
+STEP_BYTES = 2 * (V3_QUERY + UP + 512 + 1536 + 32_769 * 576 + 2 * 7168)
 EXPECTED = {claim: verdict for verdict, ids in VERDICTS.items() for claim in ids.split()}
 
 
@@ -38,14 +48,18 @@ def test_verdicts_of_all_statements():
         ("P7", "factor_entries", 128 * 128 * (1536 + 512) / 1e6),
         ("C2", "merged_weights", 2 * 7168 * 128 * 128 / 1e6),
         ("C2", "factor_weights", (7168 * 512 + 2 * 512 * 128 * 128) / 1e6),
-        ("C2", "cache_full", 128 * 320),
+        ("C2", "cache_full", 128 * (128 + 128) + 64),  # one k_R for all heads
         ("C3", "plain", 2 * 7168 * 128 * 128 / 1e6),
         ("C3", "compressed", (7168 * 512 + 2 * 512 * 128 * 128) / 1e6),
         ("C3", "growth", 2),
+        ("C3", "latent_growth", 2),
+        ("C3", "rebuilt_growth", 1),
         ("C5", "before", 128 * (128 + 64)),
         ("C5", "kept", 128 * (128 + 64) + 1536),
         ("C8", "recomputed", 512 + 1536),
         ("C8", "kept", 3 * 128 * 128 + 512 + 1536),
+        ("C8", "key_rotary", 64),
+        ("C8", "query_rotary", 128 * 64),
         ("C9", "mha_counted", 4 * 7168 * 128 * 128 / 1e6),
         ("C9", "missing", (7168 * 1536 + 1536 * 128 * 192 + 7168 * 64) / 1e6),
         ("C13", "mha", 2 * 2 * 2 * 2),
@@ -53,7 +67,11 @@ def test_verdicts_of_all_statements():
         ("C13", "times", float(Fraction(8, 3))),
         ("T5", "many", 128 * (2 * 512 + 64) / (512 + 64)),
         ("T5", "few", 16 * (2 * 512 + 64) / (512 + 64)),
+        ("T5", "practical", 865 / 3.35),
+        ("T5", "rounded", 2 * 128),
+        ("T5", "step", STEP_FLOPS / STEP_BYTES),
         ("N4", "rebuilt_keys", 4097),
+        ("N4", "rebuilt_gflops", 2 * (V3_QUERY + REBUILT_KEYS + LATENT_VALUES) / 1e9),
     ],
 )
 def test_figures_against_arithmetic(claim, name, wanted):
@@ -65,9 +83,12 @@ def test_figures_against_arithmetic(claim, name, wanted):
     ("claim", "shown"),
     [
         ("C1", ("64.0", "56.9", "71.1")),
-        ("P7", ("100.7", "33.6")),
+        ("P7", ("W_QK of all heads have 100.7", "W_UQ and W_UK with 33.6", "3.0 times as many")),
+        ("N4", ("69.8 GFLOP", "1.52 GFLOP")),
+        ("C2", ("32,832", "576")),
+        ("C8", ("k_R", "adds 64 to both", "q_R 8,192")),
         ("C3", ("234.9", "20.4")),
-        ("T5", ("241.8", "30.2", "H200 206", "H800 295")),
+        ("T5", ("core", "241.8", "30.2", "H200 206", "H800 295", "ridge of 258", "whole step")),
         ("C13", ("2.67", "16, 4, 4")),
         ("T4", ("DeepSeek-V3 / R1 (671B): 128", "Moonlight-16B-A3B")),
         ("C10", ("d_rope (1) must be even",)),
@@ -99,6 +120,11 @@ def test_sentence_names_every_figure_and_no_other(claim):
 )
 def test_how_findings_become_a_verdict(as_stated, more, verdict):
     assert claims.judge(*as_stated, **more) == verdict
+
+
+def test_an_h200_has_one_peak_rate():
+    assert work.RIDGES["H200"] == GPUS["h200"].ridge
+    assert work.RIDGES["H800"] == GPUS["h100"].ridge  # its rates are an H100's
 
 
 def test_unknown_statement_is_refused():

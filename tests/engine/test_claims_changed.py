@@ -80,7 +80,7 @@ OTHER_SIZES = [
     ("T4", {"presets": ["deepseek-v2-lite"]}, "holds"),
     ("T4", {"presets": ["deepseek-v2", "deepseek-v3"]}, "fails"),
     ("T5", {"few": LITE, "many": LITE}, "holds"),
-    ("T5", {"few": V3, "many": V3, "ridges": {"H200": 989 / 4.8}}, "fails"),
+    ("T5", {"few": V3, "many": V3, "ridges": {"H200": 989.5 / 4.8}}, "fails"),
     ("T6", {"orthogonal": True}, "holds"),
     ("T7", {"shift": 0}, "fails"),
     ("T7", {"config": SMALL_HEADS}, "fails"),

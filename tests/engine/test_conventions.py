@@ -10,6 +10,7 @@ from mla_engine.conventions import (
     SCALE_READINGS,
     masked_attention,
     position_logits,
+    reordered,
     scaled_logits,
     stored_for,
     unharmed,
@@ -111,6 +112,12 @@ def test_a_row_with_one_key_shows_no_wrong_scale():
     assert not unharmed(*logits, MASK).any()
     kept = unharmed(*(masked_attention(x, MASK) for x in logits), MASK)
     assert kept.nonzero().tolist() == [[0, 0]]
+
+
+def test_rows_in_another_order_are_those_whose_ranks_differ():
+    right = torch.tensor([[5.0, 9, 9], [1, 2, 9], [3, 1, 2]], dtype=torch.float64)
+    read = torch.tensor([[7.0, 0, 0], [2, 1, 0], [6, 2, 4]], dtype=torch.float64)
+    assert reordered(right, read, MASK[:3, :3]).tolist() == [False, True, False]
 
 
 def test_unknown_readings_are_refused():

@@ -72,7 +72,7 @@ FIXED = {
     "query_latent": "the_same",
     "bytes_read": "absorbed",  # 576 numbers a token, against all heads or an up-projection
     "flops_of_a_step": "latent_expanded",
-    "prefill_form": "expanded",
+    "prefill_form": "expanded_form",
     "weights": "W_O",
     "shifted": "rotary_parts",
     "stacked_heads": "sum",
@@ -118,7 +118,7 @@ def test_neighbouring_heads_share_a_key_head(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_norm_forbids_merging(seed):
     question = quiz.question(seed, "norm_between")
-    assert (right(question) == "another") == (question.fact("norm") == "with_norm")
+    assert (right(question) == "other_keys") == (question.fact("norm") == "with_norm")
 
 
 def test_a_statement_has_the_verdict_of_its_check():

@@ -112,6 +112,30 @@ def test_every_translation_has_the_same_fields_in_the_same_form(claim):
     assert re.search("[\u3400-\u9fff]", catalogue()[f"claims.{claim}_statement"]["zh"])
 
 
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("N4", ["69.8 GFLOP", "值则仍"]),
+        ("T5", ["核心", "FlashMLA", "拐点 258", "整步"]),
+        ("P7", ["W_QK 共有 100.7 M", "3.0 倍"]),
+        ("C8", ["k_R", "加 64 个", "加 8,192 个"]),
+    ],
+)
+def test_chinese_says_what_the_figures_are_of(claim, said):
+    figures = {figure.name: figure.value for figure in engine.check(claim).evidence}
+    sentence = catalogue()[f"claims.{claim}_sentence"]["zh"].format(**figures)
+    assert all(part in sentence for part in said), sentence
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_of_projection_costs_those_lack_the_width_that_grow_with_it(lang):
+    sentence = catalogue()["claims.C3_sentence"][lang]
+    terms = {"growth": "O(d_h n_h)", "latent_growth": "O(d_c)", "rebuilt_growth": "O(d_h n_h d_c)"}
+    found = engine.check("C3")
+    growing = {term for name, term in terms.items() if found.value(name) == 2}
+    assert {term for term in terms.values() if term in sentence} == growing
+
+
 @pytest.mark.parametrize("claim", engine.CLAIMS)
 def test_every_place_is_one_that_its_page_can_show(claim):
     for name, values in claims_links.PLACES[claim]:

@@ -9,7 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, MultiHeadLatentAttention
-from mla_engine.words import hidden_states
+from mla_engine.words import hidden_states, words_of
 from tests.reference_rope import rotate
 from ui.engine.model import SMALL_CONFIG
 from ui.pages.rope import controls as rope_controls
@@ -34,8 +34,8 @@ def slider(at: AppTest, name: str):
     return next(w for w in at.slider if w.key == f"{name}:en")
 
 
-def trace(config, head: int):
-    h = torch.tensor(hidden_states(tuple(WORDS), 0, config.d_model))[None]
+def trace(config, head: int, words=tuple(WORDS)):
+    h = torch.tensor(hidden_states(words, 0, config.d_model))[None]
     return MultiHeadLatentAttention(config, heads=[head])(h)
 
 
@@ -110,6 +110,40 @@ def test_a_wrong_scale_moves_shares_by_what_a_softmax_says(opened):
     shares = [float(x) for x in re.findall(r"([\d.]+) %", at.title[0].value)]
     assert shares == pytest.approx([100 * float(x.flatten()[cell]) for x in (right, wrong)], 5e-3)
     assert "stays that of 192: 0.114721, not 0.041667" in said(at)
+
+
+V3_RUN = [("absorbed_width", 0), ("no_mscale", 0), ("rotation_alone", 0), ("rotation_alone", 3)]
+
+
+@pytest.mark.parametrize(("reading", "head"), V3_RUN)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_is_said_of_the_order_of_keys_is_what_ranks_say(opened, reading, head, lang):
+    link = {"rope_scale": reading, "rope_head": str(head), "lang": lang}
+    at = opened(PAGE, rope_topic="scale", **link)
+    run = trace(LITE, head, words_of(catalogue()["attention_maps.example"][lang]))
+    content, rotary = (s[0, 0].double().numpy() for s in (run.scores_C, run.scores_R))
+    plain = 192**-0.5 / LITE.scale
+    read = {
+        "absorbed_width": (content + rotary) * 576**-0.5 / LITE.scale,
+        "no_mscale": (content + rotary) * plain,
+        "rotation_alone": content * plain + rotary,
+    }[reading]
+    logits = content + rotary
+    rows = [np.argsort(x[t, : t + 1]).tolist() for x in (logits, read) for t in range(len(x))]
+    changed = sum(a != b for a, b in zip(rows[: len(read)], rows[len(read) :], strict=True))
+    assert bool(changed) == (reading == "rotation_alone")
+    wanted = {
+        "en": f"order of the keys changes in {changed} of {len(read)} rows",
+        "zh": f"{len(read)} 行中有 {changed} 行的键次序改变",
+    }
+    kept = {"en": "keeps the order of the keys in every row", "zh": "每一行的键次序都不变"}
+    assert (wanted if changed else kept)[lang] in said(at)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_scale_that_changes_nothing_is_not_said_to_move_shares(opened, lang):
+    at = opened(PAGE, rope_topic="scale", rope_scale="no_mscale", lang=lang, **SMALL)
+    assert {"en": "Both maps are equal", "zh": "两幅图完全相同"}[lang] in said(at)
 
 
 def test_without_mscale_a_model_without_yarn_is_unharmed(opened):

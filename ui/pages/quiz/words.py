@@ -57,7 +57,7 @@ def amount(value: float | int | str, unit: str) -> str:
         return size(value)
     if unit == "times":
         return times(value)
-    text = count(value) if value == int(value) and abs(value) < 10**7 else digits(value)
+    text = count(value) if value == int(value) and abs(value) < 10**10 else digits(value)
     return f"{text} M" if unit == "M" else text
 
 
@@ -79,6 +79,8 @@ def _facts(question: quiz.Question) -> dict[str, str]:
     right = question.choices[question.answer]
     facts["right"] = amount(right.value, question.unit)
     facts["text"] = " ".join(question.tokens)
+    if question.unit == "map":
+        facts |= {f"map_{choice.because}": choice.value for choice in question.choices}
     if question.kind == "statement":
         claim = facts["claim"]
         facts["statement"] = t(f"claims.{claim}_statement")
@@ -90,6 +92,12 @@ def asks(question: quiz.Question) -> str:
     """The question, as HTML."""
     text = t(f"quiz.{question.kind}_asks", **_facts(question))
     return f'<p class="quiz-asks">{typeset(text)}</p>'
+
+
+def tells(question: quiz.Question) -> str:
+    """The explanation that is true of this question, as HTML."""
+    case = f"_{question.case}" if question.case else ""
+    return typeset(t(f"quiz.{question.kind}_tells{case}", **_facts(question)))
 
 
 def revealed(question: quiz.Question, predicted: int) -> str:
@@ -106,10 +114,9 @@ def revealed(question: quiz.Question, predicted: int) -> str:
         )
     key = "predicted_right" if predicted == question.answer else "predicted_wrong"
     verdict = t(f"quiz.{key}", answer=answers(question)[question.answer])
-    tells = typeset(t(f"quiz.{question.kind}_tells", **_facts(question)))
     return (
         f'<ul class="quiz-choices">{"".join(rows)}</ul>'
-        f'<p class="quiz-verdict">{typeset(verdict)}</p><p class="quiz-tells">{tells}</p>'
+        f'<p class="quiz-verdict">{typeset(verdict)}</p><p class="quiz-tells">{tells(question)}</p>'
     )
 
 

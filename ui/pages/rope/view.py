@@ -83,6 +83,7 @@ class Reading:
     kept: np.ndarray  # bool: logits unharmed
     kept_attention: np.ndarray  # bool
     places: tuple[str, ...]  # unharmed as a whole
+    reordered: int  # rows in which the keys' order changes
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +191,7 @@ def reading(one: Head, topic: str, code: str) -> Reading:
         kept.numpy(),
         conventions.unharmed(*maps, mask).numpy(),
         conventions.whole_places(kept, mask),
+        int(conventions.reordered(right, read, mask).sum()),
     )
 
 

@@ -82,9 +82,18 @@ def scale(one: Head) -> dict[str, str]:
     }
 
 
-def look(topic: str) -> str:
+def look(one: Head, topic: str) -> str:
     """One sentence on what to look at."""
-    return t(f"rope.look_{topic}")
+    return _look_scale(one) if topic == "scale" else t(f"rope.look_{topic}")
+
+
+def _look_scale(one: Head) -> str:
+    shown = rope.reading(one, "scale", state.settings()["rope_scale"])
+    if shown.kept.sum() == shown.mask.sum():
+        return t("rope.look_scale_equal")
+    if not shown.reordered:
+        return t("rope.look_scale_kept")
+    return t("rope.look_scale_reordered", rows=shown.reordered, of=len(one.words))
 
 
 def explanation(one: Head, topic: str) -> str:
