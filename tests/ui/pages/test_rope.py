@@ -120,7 +120,7 @@ V3_RUN = [("absorbed_width", 0), ("no_mscale", 0), ("rotation_alone", 0), ("rota
 def test_what_is_said_of_the_order_of_keys_is_what_ranks_say(opened, reading, head, lang):
     link = {"rope_scale": reading, "rope_head": str(head), "lang": lang}
     at = opened(PAGE, rope_topic="scale", **link)
-    run = trace(LITE, head, words_of(catalogue()["attention_maps.example"][lang]))
+    run = trace(LITE, head, words_of(catalogue()["maps.example"][lang]))
     content, rotary = (s[0, 0].double().numpy() for s in (run.scores_C, run.scores_R))
     plain = 192**-0.5 / LITE.scale
     read = {
