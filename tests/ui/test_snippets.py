@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, costs
-from mla_engine.words import words_of
+from mla_engine.studies.words import words_of
 from tests.checkpoints.texts import TEXT, folder_of
 from ui.parts import snippet
 from ui.settings.sizes import SMALL_SIZES, sizes_of

@@ -1,9 +1,10 @@
 """The code behind the page absorption."""
 
-from mla_engine import MultiHeadLatentAttention, merging
+from mla_engine import MultiHeadLatentAttention
 from mla_engine.absorption import AbsorbedMatrices
-from mla_engine.agreement import agreement_of
-from mla_engine.bracketing import Bracketing, bracketings
+from mla_engine.studies import merging
+from mla_engine.studies.agreement import agreement_of
+from mla_engine.studies.bracketing import Bracketing, bracketings
 from ui.engine import model
 from ui.settings.page import Functions
 

@@ -12,8 +12,8 @@ import streamlit as st
 import torch
 
 from mla_engine import KVCache, LatentCache, timing
-from mla_engine.agreement import relative_error
 from mla_engine.costs.sizes import heads_held
+from mla_engine.studies.agreement import relative_error
 from ui.engine import layers as compute
 from ui.engine import queue
 from ui.engine.real_layer import Origin, RealLayer

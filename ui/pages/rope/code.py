@@ -1,6 +1,7 @@
 """The code behind the page rope."""
 
-from mla_engine import YarnConfig, conventions, relative, rope
+from mla_engine import YarnConfig, rope
+from mla_engine.studies import conventions, relative
 from ui.pages.rope import view as rope_page
 from ui.settings import state
 from ui.settings.page import Functions

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from torch import Tensor, einsum
 
 from mla_engine import checks
-from mla_engine.agreement import relative_error
 from mla_engine.config import GroupedConfig, LatentConfig
 from mla_engine.grouped import GroupedQueryAttention
 from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.studies.agreement import relative_error
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.func import functional_call
 
 from mla_engine import checks
-from mla_engine.agreement import relative_error
 from mla_engine.grouped import GroupedQueryAttention
+from mla_engine.studies.agreement import relative_error
 
 
 @dataclass(frozen=True, eq=False)
