@@ -9,9 +9,9 @@ import torch
 from mla_engine import costs
 from mla_engine.claims.claim import MILLION, Check, Figure, Verdict, judge, listed
 from mla_engine.claims.layers import MLA, hidden, layer
-from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.grouped import GroupedConfig
+from mla_engine.latent import LatentConfig, LatentTrace
 from mla_engine.presets import PRESETS
-from mla_engine.trace import LatentTrace
 
 V2_LITE = PRESETS["deepseek-v2-lite"].config
 V3 = PRESETS["deepseek-v3"].config
@@ -54,9 +54,7 @@ def compute_and_memory_bound(
 def _kv_products(config: LatentConfig | GroupedConfig) -> float:
     """Multiply-adds per token that make keys and values."""
     steps = costs.prefill(config, 1).step_flops
-    latent = isinstance(config, LatentConfig)
-    made = ("c_KV_pre", "k_C", "v_C") if latent else ("k_pre", "v")
-    return sum(steps[name] for name in made) / 2
+    return sum(steps.get(name, 0) for name in ("c_KV_pre", "k_C", "v_C", "k_pre", "v")) / 2
 
 
 def projection_cost(config: LatentConfig = V3) -> Verdict:

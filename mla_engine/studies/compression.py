@@ -16,6 +16,8 @@ from mla_engine import checks
 from mla_engine.grouped import GroupedQueryAttention
 from mla_engine.studies.agreement import relative_error
 
+__all__ = ["Factors", "Joint", "Loss", "Separate", "joint", "loss", "separate", "with_spectrum"]
+
 
 @dataclass(frozen=True, eq=False)
 class Factors:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -239,3 +240,8 @@ def test_a_notebook_holds_the_code():
     cells = json.loads(snippet.notebook("import torch\nprint('猫')"))["cells"]
     assert [cell["cell_type"] for cell in cells] == ["code"]
     assert "".join(cells[0]["source"]) == "import torch\nprint('猫')"
+
+
+def test_what_a_snippet_may_import_is_public():
+    for home, names in snippet.ENGINE.items():
+        assert names <= set(import_module(home).__all__), home

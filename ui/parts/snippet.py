@@ -17,7 +17,7 @@ from mla_engine import PRESETS
 WIDTH = 88
 STANDARD = {"collections": {"Counter"}, "dataclasses": {"replace"}}
 ENGINE = {  # where what a snippet may use is to be imported from
-    "mla_engine": {*mla_engine.__all__, "checkpoints", "costs"},
+    "mla_engine": {*mla_engine.__all__},
     "mla_engine.claims": {"CLAIMS", "check"},
     "mla_engine.costs": {"GPUS", "Serving"},
     "mla_engine.quiz": {"order", "question"},

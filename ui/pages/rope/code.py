@@ -17,7 +17,8 @@ def ran(_view: object) -> Functions:
         return relative.rotated_merge, relative.change_with_distance, rope.rotate
     if topic == "yarn":
         yarn = isinstance(one.rope.scaling, YarnConfig)
-        magnitudes = (rope._yarn, YarnConfig.magnitude, YarnConfig.softmax_magnitude.fget)
+        magnitude = YarnConfig.magnitude, YarnConfig.softmax_magnitude.fget
+        magnitudes = (rope.yarn_frequencies, *magnitude)
         return (rope.inverse_frequencies, *(magnitudes if yarn else ()))
     moved = topic == "pairing" and s["rope_pairing"] in ("regrouped", "layout")
     return (
