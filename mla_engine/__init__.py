@@ -1,17 +1,16 @@
 """Run MHA, MQA, GQA and MLA, and look at every intermediate."""
 
-from mla_engine.cache import KVCache, LatentCache
+from mla_engine import checkpoints, costs, mechanisms
+from mla_engine.cache import KVCache
 from mla_engine.config import (
-    GroupedConfig,
-    LatentConfig,
     LinearScaling,
     Llama3Scaling,
     LongRopeScaling,
     RopeConfig,
     YarnConfig,
 )
-from mla_engine.grouped import GroupedQueryAttention
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.grouped import GroupedConfig, GroupedQueryAttention
+from mla_engine.latent import LatentCache, LatentConfig, MultiHeadLatentAttention
 from mla_engine.presets import PRESETS
 from mla_engine.symbols import SYMBOLS
 
@@ -29,4 +28,7 @@ __all__ = [
     "MultiHeadLatentAttention",
     "RopeConfig",
     "YarnConfig",
+    "checkpoints",
+    "costs",
+    "mechanisms",
 ]

@@ -1,21 +1,23 @@
-"""What attention keeps per token: K and V, or MLA's latent c_KV and rotary key k_R.
+"""What attention keeps per token; keys and values in full are what most mechanisms can keep.
 
 A cache is a value. `append` returns a longer one; the old one stays valid for its own length,
 also when both share reserved memory or when it is continued twice.
 """
 
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
 
 from mla_engine import budget, checks
-from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.config import AttentionConfig, KeysInFull
+
+DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
 @dataclass(eq=False)
-class _Storage:
+class Storage:
     """Reserved memory, [b, capacity, ...] a name, and how much of it some cache has written."""
 
     buffers: dict[str, Tensor]
@@ -23,19 +25,27 @@ class _Storage:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cache:
-    """A prefix of some storage."""
+class Cache:
+    """A prefix of some storage.
 
-    config: GroupedConfig | LatentConfig
+    A mechanism's own cache has a `kind`, the word for it in settings and tables, an `empty` that
+    reserves its rows, and an `append` that takes them by name. Where each KV head keeps rows of
+    its own, `per_head`, their axes begin with the KV head and `empty` takes `n_kv_heads`.
+    """
+
+    kind: ClassVar[str]
+    per_head: ClassVar[bool] = False
+
+    config: AttentionConfig
     length: int
     reserved: bool
-    storage: _Storage = field(repr=False)
+    storage: Storage = field(repr=False)
     positions: Tensor | None = None  # of the tokens, where one call made them all
 
     @classmethod
     def _reserve(
         cls,
-        config: GroupedConfig | LatentConfig,
+        config: AttentionConfig,
         rows: dict[str, tuple[int, ...]],
         place: tuple[int, torch.dtype, torch.device | str],
         capacity: int | None,
@@ -52,7 +62,7 @@ class _Cache:
             name: torch.empty(batch, capacity or 0, *row, dtype=dtype, device=device)
             for name, row in rows.items()
         }
-        return cls(config, 0, capacity is not None, _Storage(buffers))
+        return cls(config, 0, capacity is not None, Storage(buffers))
 
     @property
     def buffers(self) -> dict[str, Tensor]:
@@ -69,6 +79,11 @@ class _Cache:
         return self._first.shape[0]
 
     @property
+    def n_kv_heads(self) -> int | None:
+        """For how many KV heads rows are kept; None where heads share them."""
+        return self._first.shape[2] if self.per_head else None
+
+    @property
     def dtype(self) -> torch.dtype:
         """Type of the elements."""
         return self._first.dtype
@@ -81,7 +96,7 @@ class _Cache:
     def to(self, device: torch.device | str) -> Self:
         """A copy on another device, with the same room and the same length."""
         buffers = {name: buffer.to(device) for name, buffer in self.buffers.items()}
-        storage = _Storage(buffers, self.storage.written)
+        storage = Storage(buffers, self.storage.written)
         return type(self)(self.config, self.length, self.reserved, storage)
 
     @property
@@ -94,6 +109,22 @@ class _Cache:
         """Bytes allocated."""
         return sum(buffer.nbytes for buffer in self.buffers.values())
 
+    def with_zeros(self, tokens: int) -> Self:
+        """A cache with so many tokens, all of them zero, after those held."""
+        zero = torch.zeros(1, dtype=self.dtype, device=self.device)  # the cache makes the copy
+        shapes = {name: buffer.shape[2:] for name, buffer in self.buffers.items()}
+        return self._append(
+            **{name: zero.expand(self.batch, tokens, *row) for name, row in shapes.items()}
+        )
+
+    def rewind(self, length: int) -> Self:
+        """The first `length` tokens; the next `append` writes in place over reserved rows behind.
+
+        Caches that share the memory and are longer then hold what is written there.
+        """
+        self.storage.written = length
+        return type(self)(self.config, length, self.reserved, self.storage)
+
     def _rows(self, name: str) -> Tensor:
         return self.buffers[name][:, : self.length]
 
@@ -101,7 +132,7 @@ class _Cache:
         new = next(iter(rows.values())).shape[1]
         if not self.reserved:
             joined = {n: torch.cat((self._rows(n), row), dim=1) for n, row in rows.items()}
-            return type(self)(self.config, self.length + new, False, _Storage(joined))
+            return type(self)(self.config, self.length + new, False, Storage(joined))
         storage, capacity = self.storage, self._first.shape[1]
         if self.length + new > capacity:
             raise ValueError(
@@ -111,64 +142,26 @@ class _Cache:
         # another continuation has written there, or inference mode has sealed the memory
         sealed = self._first.is_inference() and not torch.is_inference_mode_enabled()
         if storage.written != self.length or sealed:
-            storage = _Storage({n: buffer.clone() for n, buffer in self.buffers.items()})
+            storage = Storage({n: buffer.clone() for n, buffer in self.buffers.items()})
         for name, row in rows.items():
             storage.buffers[name][:, self.length : self.length + new] = row
         storage.written = self.length + new
         return type(self)(self.config, self.length + new, True, storage)
 
 
-class LatentCache(_Cache):
-    """MLA's cache: d_latent_kv + d_rope elements per token, whatever the number of heads."""
-
-    @classmethod
-    def empty(
-        cls,
-        config: LatentConfig,
-        batch: int = 1,
-        dtype: torch.dtype = torch.float32,
-        device: torch.device | str = "cpu",
-        capacity: int | None = None,
-    ) -> Self:
-        """A cache of no tokens; `capacity` reserves memory for so many, None grows as needed.
-
-        Raises:
-            ValueError: a config of another kind, a bad size, or memory beyond the budget.
-        """
-        checks.kind(
-            "config",
-            config,
-            LatentConfig,
-            "a LatentConfig: grouped heads use a KVCache",
-        )
-        rows = {"c_KV": (config.d_latent_kv,), "k_R": (config.d_rope,)}
-        return cls._reserve(config, rows, (batch, dtype, device), capacity)
-
-    @property
-    def c_KV(self) -> Tensor:
-        """The latents held, after norm and scale [b,s,c]."""
-        return self._rows("c_KV")
-
-    @property
-    def k_R(self) -> Tensor | None:
-        """The shared rotary keys held, after rotation [b,s,r]; None without rotary dimensions."""
-        return self._rows("k_R") if self.config.d_rope else None
-
-    def append(self, c_KV: Tensor, k_R: Tensor | None) -> Self:
-        """A cache with these tokens [b,t,c], [b,t,r] after those held."""
-        return self._append(c_KV=c_KV, k_R=c_KV[..., :0] if k_R is None else k_R)
-
-
-class KVCache(_Cache):
+class KVCache(Cache):
     """Keys and values in full: n_kv_heads (d_head + d_value) elements per token.
 
     For MLA the keys are [k_C; k_R] of every head: n_heads (d_head + d_rope + d_value) elements.
     """
 
+    kind = "kv"
+    per_head = True
+
     @classmethod
     def empty(
         cls,
-        config: GroupedConfig | LatentConfig,
+        config: KeysInFull,
         batch: int = 1,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
@@ -176,15 +169,12 @@ class KVCache(_Cache):
         n_kv_heads: int | None = None,
     ) -> Self:
         """As LatentCache.empty; `n_kv_heads` below the config's serves a layer of fewer heads."""
-        kinds = (GroupedConfig, LatentConfig)
-        checks.kind("config", config, kinds, "a GroupedConfig or a LatentConfig")
-        latent = isinstance(config, LatentConfig)
-        held = config.n_heads if latent else config.n_kv_heads
+        checks.kind("config", config, KeysInFull, "a GroupedConfig or a LatentConfig")
+        held, d_key, d_value = config.kv_shape
         if n_kv_heads is not None:
             checks.whole("n_kv_heads", n_kv_heads)
             held = n_kv_heads
-        d_key = config.d_head + (config.d_rope if latent else 0)
-        rows = {"k": (held, d_key), "v": (held, config.d_value)}
+        rows = {"k": (held, d_key), "v": (held, d_value)}
         return cls._reserve(config, rows, (batch, dtype, device), capacity)
 
     @property
@@ -200,6 +190,3 @@ class KVCache(_Cache):
     def append(self, k: Tensor, v: Tensor) -> Self:
         """A cache with these tokens [b,t,g,k], [b,t,g,v] after those held."""
         return self._append(k=k, v=v)
-
-
-DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)

@@ -1,11 +1,12 @@
-"""Frozen, validated configurations: an invalid one cannot exist.
+"""What all configurations share: the rotation with its scalings, and checks of common sizes.
 
-Sizes are words; their letters in the einsum strings are d (d_model), h (n_heads), g (n_kv_heads),
-k (d_head), r (d_rope), v (d_value), c (d_latent_kv) and l (d_latent_q).
+Configurations are frozen and validated: an invalid one cannot exist. Sizes are words; their
+letters in the einsum strings are d (d_model), h (n_heads), g (n_kv_heads), k (d_head), r (d_rope),
+v (d_value), c (d_latent_kv) and l (d_latent_q).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mla_engine import checks
 
@@ -168,14 +169,41 @@ class RopeConfig:
                 )
 
 
-def _effective_scale(width: int, rope: RopeConfig | None, softmax_scale: float | None) -> float:
+def effective_scale(width: int, rope: RopeConfig | None, softmax_scale: float | None) -> float:
+    """width^-1/2 times what the rotation's scaling asks for, unless a scale is given."""
     if softmax_scale is not None:
         return softmax_scale
     scaling = rope.scaling if rope else None
     return width**-0.5 * (scaling.softmax_magnitude if scaling else 1.0)
 
 
-def _check_common(config: "GroupedConfig | LatentConfig", sizes: tuple[str, ...]) -> None:
+def without_scaling(rope: RopeConfig | None) -> RopeConfig | None:
+    """The rotation without a scaling that was made for other widths."""
+    return rope and replace(rope, scaling=None)
+
+
+class AttentionConfig:
+    """What shared code may ask of the configuration of any mechanism."""
+
+    d_model: int
+    n_heads: int
+    d_head: int
+    d_value: int
+    rope: RopeConfig | None
+    scale: float
+
+
+class KeysInFull(AttentionConfig):
+    """A configuration whose keys and values a KVCache can keep in full."""
+
+    @property
+    def kv_shape(self) -> tuple[int, int, int]:
+        """KV heads, and the widths of the key and of the value that each of them keeps."""
+        raise NotImplementedError
+
+
+def check_common(config: AttentionConfig, sizes: tuple[str, ...]) -> None:
+    """Raise ValueError unless the heads, these sizes and the common options can be."""
     checks.whole("n_heads", config.n_heads, most=4096)
     for name in sizes:
         checks.whole(name, getattr(config, name))
@@ -185,109 +213,3 @@ def _check_common(config: "GroupedConfig | LatentConfig", sizes: tuple[str, ...]
         checks.positive("softmax_scale", config.softmax_scale)
     if config.rope is not None:
         checks.kind("rope", config.rope, RopeConfig, "a RopeConfig or None")
-
-
-@dataclass(frozen=True, kw_only=True)
-class GroupedConfig:
-    """MHA (n_kv_heads = n_heads), GQA, and MQA (n_kv_heads = 1); head h reads KV head h g // n_h.
-
-    `bias` is on q, k, v and the output; `qk_norm` an RMSNorm over d_head before the rotation;
-    `logit_softcap` x bounds the scaled logits to x tanh(logit / x); `sliding_window` w lets a
-    query see itself and the w - 1 tokens before.
-
-    Raises:
-        ValueError: a size, a number or a combination that no layer can have, with the fix.
-    """
-
-    d_model: int
-    n_heads: int
-    n_kv_heads: int
-    d_head: int
-    d_value: int | None = None
-    rope: RopeConfig | None = None
-    softmax_scale: float | None = None
-    bias: bool = False
-    qk_norm: bool = False
-    norm_eps: float = 1e-6
-    logit_softcap: float | None = None
-    sliding_window: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.d_value is None:
-            object.__setattr__(self, "d_value", self.d_head)
-        _check_common(self, ("d_model", "n_kv_heads", "d_head", "d_value"))
-        checks.multiple("n_heads", self.n_heads, "n_kv_heads", self.n_kv_heads)
-        checks.flag("qk_norm", self.qk_norm)
-        if self.logit_softcap is not None:
-            checks.positive("logit_softcap", self.logit_softcap)
-        if self.sliding_window is not None:
-            checks.whole("sliding_window", self.sliding_window)
-        if self.rope is not None:
-            self.rope.check_width("d_head", self.d_head)
-
-    @property
-    def scale(self) -> float:
-        """The effective softmax scale: d_head^-1/2, times YaRN's magnitude squared."""
-        return _effective_scale(self.d_head, self.rope, self.softmax_scale)
-
-    @property
-    def group_size(self) -> int:
-        """Query heads that share one KV head."""
-        return self.n_heads // self.n_kv_heads
-
-
-@dataclass(frozen=True, kw_only=True)
-class LatentConfig:
-    """Multi-head Latent Attention (DeepSeek-V2, arXiv 2405.04434, section 2.1).
-
-    `d_head` is the content width (qk_nope_head_dim), `d_rope` the rotary width beside it;
-    `d_latent_q` None projects the queries straight from h (V2-Lite). `bias` is on W_DQ, W_DKV,
-    W_KR and W_O. `q_latent_scale` multiplies q_C and q_R, `kv_latent_scale` c_KV after its norm
-    and before caching (LongCat). With d_rope = 0 `rope` is ignored; with rope None and d_rope > 0
-    the shared part exists and is not rotated (Kimi-Linear). Positions from `position_limit` on are
-    refused: there the model does what this layer does not (Mistral 4 raises its softmax scale).
-
-    Raises:
-        ValueError: a size, a number or a combination that no layer can have, with the fix.
-    """
-
-    d_model: int
-    n_heads: int
-    d_head: int
-    d_latent_kv: int
-    d_rope: int = 0
-    d_value: int | None = None
-    d_latent_q: int | None = None
-    latent_norm: bool = False
-    norm_eps: float = 1e-6
-    rope: RopeConfig | None = RopeConfig()
-    softmax_scale: float | None = None
-    q_latent_scale: float = 1.0
-    kv_latent_scale: float = 1.0
-    bias: bool = False
-    position_limit: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.d_value is None:
-            object.__setattr__(self, "d_value", self.d_head)
-        _check_common(self, ("d_model", "d_head", "d_latent_kv", "d_value"))
-        checks.whole("d_rope", self.d_rope, least=0)
-        if self.d_latent_q is not None:
-            checks.whole("d_latent_q", self.d_latent_q)
-        if self.position_limit is not None:
-            checks.whole("position_limit", self.position_limit, most=2**40)
-        checks.flag("latent_norm", self.latent_norm)
-        for name in ("q_latent_scale", "kv_latent_scale"):
-            checks.positive(name, getattr(self, name))
-        if self.rotation is not None:
-            self.rotation.check_width("d_rope", self.d_rope)
-
-    @property
-    def rotation(self) -> RopeConfig | None:
-        """The rotation that takes place: none without rotary dimensions."""
-        return self.rope if self.d_rope else None
-
-    @property
-    def scale(self) -> float:
-        """The effective softmax scale: (d_head + d_rope)^-1/2, times YaRN's magnitude squared."""
-        return _effective_scale(self.d_head + self.d_rope, self.rotation, self.softmax_scale)

@@ -1,7 +1,7 @@
 """What every attention layer does around its formulas: heads, arguments, the memory budget."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Self
 
@@ -10,11 +10,12 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 from mla_engine import budget, checks
-from mla_engine.cache import DTYPES, KVCache, LatentCache
-from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.cache import DTYPES, Cache
+from mla_engine.config import AttentionConfig
 from mla_engine.weights import Weights
 
 WHOLE_NUMBERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+Places = slice | list[int]
 CONSTRUCTION_TIP = "the number of heads (heads=), d_model or the dtype"
 CALL_TIP = "the number of tokens, heads (heads=) or query rows (queries=), or the dtype"
 
@@ -22,7 +23,7 @@ CALL_TIP = "the number of tokens, heads (heads=) or query rows (queries=), or th
 @lru_cache(maxsize=32)
 def _without_data(
     layer_type: "type[AttentionLayer]",
-    config: GroupedConfig | LatentConfig,
+    config: AttentionConfig,
     heads: tuple[int, ...],
     dtype: torch.dtype,
 ) -> "AttentionLayer":
@@ -32,7 +33,7 @@ def _without_data(
 
 def _to_meta(value: object) -> object:
     """Floating tensors without their data; positions stay, angles are made from them."""
-    if isinstance(value, LatentCache | KVCache):
+    if isinstance(value, Cache):
         return value.to("meta")
     if isinstance(value, Tensor) and value.is_floating_point():
         return value.to("meta")
@@ -40,13 +41,13 @@ def _to_meta(value: object) -> object:
 
 
 class AttentionLayer(nn.Module, ABC):
-    """Base of the two layers: `heads` of the configuration, built and called by global index."""
+    """Base of every layer: `heads` of the configuration, built and called by global index."""
 
     config_type: type
 
     def __init__(
         self,
-        config: GroupedConfig | LatentConfig,
+        config: AttentionConfig,
         seed: int = 0,
         heads: Iterable[int] | None = None,
         dtype: torch.dtype = torch.float32,
@@ -76,7 +77,7 @@ class AttentionLayer(nn.Module, ABC):
     @classmethod
     def of_weights(
         cls,
-        config: GroupedConfig | LatentConfig,
+        config: AttentionConfig,
         weights: Mapping[str, Tensor],
         heads: Iterable[int] | None = None,
         dtype: torch.dtype = torch.float32,
@@ -104,28 +105,39 @@ class AttentionLayer(nn.Module, ABC):
     def _build(self, weights: Weights) -> None:
         """Make the parameters."""
 
-    def _run(self, name: str, *args: object) -> object:
-        """Call the method `name` if it fits the memory budget; on meta nothing is held."""
+    @property
+    def kv_heads(self) -> tuple[int, ...]:
+        """The KV heads that these heads use, in order of first use: here each its own."""
+        return self.heads
+
+    def empty_cache(self, of: type[Cache], batch: int = 1, capacity: int | None = None) -> Cache:
+        """A cache of this type for the heads that the layer has, in its dtype, where it is.
+
+        Raises:
+            ValueError, MemoryBudgetError: as the cache itself.
+        """
+        heads = {"n_kv_heads": len(self.kv_heads)} if of.per_head else {}
+        return of.empty(self.config, batch, self.dtype, self.device, capacity, **heads)
+
+    def _run(self, formulas: Callable, *args: object) -> object:
+        """formulas(layer, *args) if it fits the memory budget; on meta nothing is held."""
         if self.device.type == "meta":
-            return getattr(self, name)(*args)
+            return formulas(self, *args)
         given = tree_map(_to_meta, args)
         twin = _without_data(type(self), self.config, self.heads, self.dtype)
-        needed = budget.peak_bytes(lambda: getattr(twin, name)(*given))
+        needed = budget.peak_bytes(lambda: formulas(twin, *given))
         needed += sum(p.nbytes for p in args if isinstance(p, Tensor) and p.dtype == torch.int64)
-        budget.require(needed, f"{type(self).__name__} {name.strip('_')}", CALL_TIP)
-        return getattr(self, name)(*args)
+        budget.require(needed, f"{type(self).__name__} {formulas.__name__}", CALL_TIP)
+        return formulas(self, *args)
 
-    def _local(self, heads: Iterable[int] | None) -> slice | list[int]:
-        """Where the chosen heads stand among those built; a slice makes views, a list copies."""
+    def _local(self, heads: Iterable[int] | None) -> Places:
+        """Where the chosen heads stand among those built."""
         if heads is None:
             return slice(None)
-        places = [self.heads.index(h) for h in _chosen(heads, self.heads, self.config.n_heads)]
-        first = places[0]
-        if places == list(range(first, first + len(places))):
-            return slice(first, first + len(places))
-        return places
+        chosen = _chosen(heads, self.heads, self.config.n_heads)
+        return places(chosen, among=self.heads)
 
-    def _global(self, local: slice | list[int]) -> tuple[int, ...]:
+    def _global(self, local: Places) -> tuple[int, ...]:
         """The head numbers at these places."""
         return (
             self.heads[local] if isinstance(local, slice) else tuple(self.heads[i] for i in local)
@@ -143,24 +155,24 @@ class AttentionLayer(nn.Module, ABC):
         if h.device.type != self.device.type:
             raise ValueError(f"h is on {h.device} and the layer on {self.device}: move one of them")
 
-    def _check_cache(
-        self, cache: LatentCache | KVCache, h: Tensor, n_kv_heads: int | None = None
-    ) -> None:
+    def _check_cache(self, cache: Cache, h: Tensor) -> None:
         if cache.config != self.config:
             raise ValueError(f"the cache is for {cache.config}, the layer has {self.config}")
         for name, held, needed in (
             ("batch", cache.batch, h.shape[0]),
             ("dtype", cache.dtype, self.dtype),
             ("device", cache.device.type, self.device.type),
-            ("n_kv_heads", n_kv_heads and cache.k.shape[2], n_kv_heads),
+            ("n_kv_heads", cache.n_kv_heads, len(self.kv_heads) if cache.per_head else None),
         ):
             if held != needed:
                 raise ValueError(f"the cache has {name} {held}, this call {needed}: use one {name}")
 
-    def _output(self, o: Tensor, W_O: Tensor) -> Tensor:
-        """u = W_O o + b_O; each head brings 1/n_heads of b_O, so that parts add up to the whole."""
-        u = torch.einsum("bthv,dhv->btd", o, W_O)
-        return u if self.b_O is None else u + self.b_O * (W_O.shape[1] / self.config.n_heads)
+
+def places(chosen: Sequence[int], among: Sequence[int]) -> Places:
+    """Where the chosen stand among others, as an index: a slice makes views, a list copies."""
+    found = [among.index(one) for one in chosen]
+    run = range(found[0], found[0] + len(found))
+    return slice(run.start, run.stop) if found == list(run) else found
 
 
 def _usable(device: torch.device | str) -> torch.device:

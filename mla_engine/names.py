@@ -26,6 +26,11 @@ _EQUATIONS = {
 }
 _OF_MHA = {"scores": 7, "attention": 7, "o": 7, "W_O": 8, "u": 8}
 _OF_MLA = {code: place for place, codes in _EQUATIONS.items() for code in codes}
+_OF_FORM = {
+    "expanded": _OF_MLA,
+    "absorbed": _OF_MLA,
+    "grouped": _OF_MLA | {code: (MHA, equation) for code, equation in _OF_MHA.items()},
+}
 
 DEEPSEEK = {
     "h": "x",
@@ -66,8 +71,7 @@ def citation(code: str, form: str) -> tuple[str, int | None] | None:
 
     Args:
         code: of the symbol.
-        form: "expanded", "absorbed" or "grouped"; MHA and MLA share some symbols.
+        form: "expanded", "absorbed" or "grouped"; MHA and MLA share some symbols. The paper has no
+            other.
     """
-    if form == "grouped" and code in _OF_MHA:
-        return MHA, _OF_MHA[code]
-    return _OF_MLA.get(code)
+    return _OF_FORM.get(form, {}).get(code)

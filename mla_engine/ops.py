@@ -1,7 +1,7 @@
-"""The three operations that both kinds of attention share; each runs in max(float32, dtype)."""
+"""What all mechanisms share; norm and softmax run in max(float32, dtype)."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, einsum
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
@@ -34,3 +34,9 @@ def causal_mask(
     query = key[n_keys - n_new :][queries].unsqueeze(-1)
     visible = key <= query
     return visible if window is None else visible & (key > query - window)
+
+
+def output(o: Tensor, W_O: Tensor, b_O: Tensor | None, n_heads: int) -> Tensor:
+    """u = W_O o + b_O; each head brings 1/n_heads of b_O, so that parts add up to the whole."""
+    u = einsum("bthv,dhv->btd", o, W_O)
+    return u if b_O is None else u + b_O * (W_O.shape[1] / n_heads)

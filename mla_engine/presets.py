@@ -1,19 +1,19 @@
 """Published models: the sizes of one attention layer, with their source and what is uncertain.
 
-The rows are in data/presets.toml. A preset's `config` holds what the engine computes;
-`not_modelled` names what the model does beside that.
+The rows are in data/presets.toml and beside a mechanism that brings its own. A preset's `config`
+holds what the engine computes; `not_modelled` names what the model does beside that.
 """
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
-from mla_engine import checks
+from mla_engine import checks, mechanisms
 from mla_engine.config import (
-    GroupedConfig,
-    LatentConfig,
+    AttentionConfig,
     LinearScaling,
     Llama3Scaling,
     LongRopeScaling,
@@ -47,7 +47,7 @@ class Preset:
 
     key: str
     name: str
-    config: GroupedConfig | LatentConfig
+    config: AttentionConfig
     n_layers: int
     n_caches: int | None
     max_context: int | None
@@ -64,10 +64,8 @@ class Preset:
 
     @property
     def kind(self) -> str:
-        """MLA, or by the number of KV heads MHA, MQA or GQA."""
-        if isinstance(self.config, LatentConfig):
-            return "MLA"
-        return {self.config.n_heads: "MHA", 1: "MQA"}.get(self.config.n_kv_heads, "GQA")
+        """What its attention is: "MLA", "MHA", ..."""
+        return mechanisms.of(self.config).kind(self.config)
 
 
 def _scaling(row: dict[str, Any]) -> Scaling | None:
@@ -86,12 +84,11 @@ def _scaling(row: dict[str, Any]) -> Scaling | None:
     return None
 
 
-def _config(row: dict[str, Any]) -> GroupedConfig | LatentConfig:
+def _config(row: dict[str, Any]) -> AttentionConfig:
+    """The table of sizes that a row has is called as the mechanism."""
     rope = RopeConfig(**row["rope"], scaling=_scaling(row)) if "rope" in row else None
-    options = {"rope": rope} | row.get("options", {})
-    if "latent" in row:
-        return LatentConfig(latent_norm=True, **row["latent"], **options)
-    return GroupedConfig(**row["grouped"], **options)
+    mechanism = next(one for one in mechanisms.all() if one.key in row)
+    return mechanism.of_preset({"rope": rope} | row[mechanism.key] | row.get("options", {}))
 
 
 def _preset(key: str, row: dict[str, Any]) -> Preset:
@@ -112,9 +109,25 @@ def _preset(key: str, row: dict[str, Any]) -> Preset:
     )
 
 
+def _rows() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """File, key and row: data/presets.toml, then the presets beside each mechanism."""
+    root = resources.files("mla_engine")
+    beside = (root / mechanism.key / "presets.toml" for mechanism in mechanisms.all())
+    for file in (root / "data" / "presets.toml", *(file for file in beside if file.is_file())):
+        for key, row in tomllib.loads(file.read_text("utf-8")).items():
+            yield str(file), key, row
+
+
 def _load() -> dict[str, Preset]:
-    text = resources.files("mla_engine").joinpath("data/presets.toml").read_text("utf-8")
-    return {key: _preset(key, row) for key, row in tomllib.loads(text).items()}
+    presets = {}
+    for file, key, row in _rows():
+        if key in presets:
+            raise ValueError(f"{file} has a preset {key!r}, which there is already: rename it")
+        if not any(one.key in row for one in mechanisms.all()):
+            keys = ", ".join(one.key for one in mechanisms.all())
+            raise ValueError(f"{file}: preset {key!r} must have the sizes of one of {keys}")
+        presets[key] = _preset(key, row)
+    return presets
 
 
 PRESETS = MappingProxyType(_load())

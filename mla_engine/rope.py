@@ -10,13 +10,18 @@ import math
 import torch
 from torch import Tensor
 
-from mla_engine.config import (
-    LinearScaling,
-    Llama3Scaling,
-    LongRopeScaling,
-    RopeConfig,
-    YarnConfig,
-)
+from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling, RopeConfig, YarnConfig
+
+__all__ = [
+    "Turn",
+    "inverse_frequencies",
+    "llama3_frequencies",
+    "per_head",
+    "rotate",
+    "rotation",
+    "yarn_bounds",
+    "yarn_frequencies",
+]
 
 Turn = tuple[Tensor, Tensor]
 """Cosines and sines, as `rotation` returns them."""
@@ -40,17 +45,17 @@ def inverse_frequencies(rope: RopeConfig, width: int, length: int = 1) -> Tensor
         case LinearScaling(factor=factor):
             return plain / factor
         case Llama3Scaling() as scaling:
-            return _llama3(plain, scaling)
+            return llama3_frequencies(plain, scaling)
         case LongRopeScaling() as scaling:
             beyond = length > scaling.original_max_position
             factors = scaling.long_factor if beyond else scaling.short_factor
             return plain / torch.tensor(factors, dtype=torch.float64)
         case YarnConfig() as scaling:
-            return _yarn(plain, rope.theta, scaling)
+            return yarn_frequencies(plain, rope.theta, scaling)
     return plain
 
 
-def _llama3(plain: Tensor, scaling: Llama3Scaling) -> Tensor:
+def llama3_frequencies(plain: Tensor, scaling: Llama3Scaling) -> Tensor:
     """Keep pairs that turn more than high_freq_factor times in the original context."""
     turns = scaling.original_max_position * plain / (2 * math.pi)
     kept = (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor)
@@ -58,7 +63,7 @@ def _llama3(plain: Tensor, scaling: Llama3Scaling) -> Tensor:
     return kept * plain + (1 - kept) * plain / scaling.factor
 
 
-def _yarn(plain: Tensor, theta: float, scaling: YarnConfig) -> Tensor:
+def yarn_frequencies(plain: Tensor, theta: float, scaling: YarnConfig) -> Tensor:
     """Keep pairs that turn beta_fast times in the original context, divide those below beta_slow.
 
     Between the two the share that is kept falls linearly with the pair's index (YaRN, section 3.2).

@@ -1,16 +1,18 @@
 """SYMBOLS, the one glossary: every weight and every trace field, as data that tests check.
 
-Its rows are in data/symbols.toml. Where the paper (DeepSeek-V2, arXiv 2405.04434) has superscripts
-the code has a suffix after one underscore: c^KV is c_KV. Our l, the width of c_Q, is the paper's
-d_c'; our r is its d_h^R.
+Its rows are in data/symbols.toml and in each mechanism's symbols.toml. Where the paper
+(DeepSeek-V2, arXiv 2405.04434) has superscripts the code has a suffix after one underscore: c^KV
+is c_KV. Our l, the width of c_Q, is the paper's d_c'; our r is its d_h^R.
 """
 
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
+
+from mla_engine import mechanisms
 
 SIZES = {
     "d": "d_model",
@@ -42,9 +44,9 @@ class Step:
 class Symbol:
     """A tensor: its names, axes and origin.
 
-    `steps` holds how it arises by form: "expanded", "absorbed", "grouped". `role` picks its colour:
-    input, query, key, value, latent, rope, score, output or weight. `instead` is the tensor that
-    stands in its place where a configuration has none. `alias` is the name in checkpoints.
+    `steps` holds how it arises by form: "expanded", "absorbed", "grouped", ... `role` picks its
+    colour: input, query, key, value, latent, rope, score, output or weight. `instead` is the tensor
+    that stands in its place where a configuration has none. `alias` is the name in checkpoints.
     """
 
     code: str
@@ -72,17 +74,28 @@ class Symbol:
         return self.step().inputs
 
 
-def _symbol(code: str, row: dict[str, Any]) -> Symbol:
+def _steps(rows: Iterable[dict[str, Any]]) -> dict[str, Step]:
     steps = {}
-    for step in row.pop("steps", ()):
-        forms, inputs = step.pop("forms"), tuple(step.pop("inputs"))
-        steps |= dict.fromkeys(forms, Step(inputs=inputs, **step))
-    return Symbol(code=code, steps=steps, **row)
+    for row in rows:
+        forms, inputs = row.pop("forms"), tuple(row.pop("inputs"))
+        steps |= dict.fromkeys(forms, Step(inputs=inputs, **row))
+    return steps
 
 
 def _load() -> dict[str, Symbol]:
-    text = resources.files("mla_engine").joinpath("data/symbols.toml").read_text("utf-8")
-    return {code: _symbol(code, row) for code, row in tomllib.loads(text).items()}
+    """The shared rows, then each mechanism's; a row of a code that there is adds steps to it."""
+    root, found = resources.files("mla_engine"), {}
+    beside = (root / mechanism.key / "symbols.toml" for mechanism in mechanisms.all())
+    for file in (root / "data" / "symbols.toml", *(file for file in beside if file.is_file())):
+        for code, row in tomllib.loads(file.read_text("utf-8")).items():
+            steps = _steps(row.pop("steps", ()))
+            if code not in found:
+                found[code] = Symbol(code=code, steps=steps, **row)
+            elif row or steps.keys() & found[code].steps.keys():
+                raise ValueError(f"{file} has a symbol {code!r}, which there is already: rename it")
+            else:
+                found[code].steps.update(steps)
+    return found
 
 
 SYMBOLS = MappingProxyType(_load())

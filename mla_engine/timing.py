@@ -10,17 +10,12 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from mla_engine import budget
-from mla_engine.cache import KVCache, LatentCache
-from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine import budget, mechanisms
+from mla_engine.cache import Cache
+from mla_engine.config import AttentionConfig
 from mla_engine.costs.roofline import Device
-from mla_engine.costs.sizes import heads_held
-from mla_engine.grouped import GroupedQueryAttention
-from mla_engine.layer import CONSTRUCTION_TIP, position_numbers
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.layer import CONSTRUCTION_TIP, AttentionLayer, position_numbers
 
-Layer = GroupedQueryAttention | MultiHeadLatentAttention
-Cache = KVCache | LatentCache
 ENOUGH_SECONDS = 0.08
 MOST_RUNS = 40
 SIDE = {"cpu": 512, "cuda": 4096}  # of the square product that gives the peak
@@ -28,18 +23,17 @@ COPIED_BYTES = {"cpu": 2**25, "cuda": 2**28}  # beyond what caches on the chip h
 
 
 def layer_of_zeros(
-    config: GroupedConfig | LatentConfig,
+    config: AttentionConfig,
     heads: Iterable[int] | None = None,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
-) -> Layer:
+) -> AttentionLayer:
     """A layer whose weights are all zero, made at once: a time does not depend on them.
 
     Raises:
         ValueError, MemoryBudgetError: as the layer itself.
     """
-    latent = isinstance(config, LatentConfig)
-    kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
+    kind = mechanisms.of(config).layer
     layer = kind(config, heads=heads, dtype=dtype, device="meta")
     needed = sum(weight.nbytes for weight in layer.parameters())
     budget.require(needed, f"{kind.__name__} of {len(layer.heads)} heads", CONSTRUCTION_TIP)
@@ -50,25 +44,19 @@ def layer_of_zeros(
     return layer
 
 
-def cache_of_zeros(layer: Layer, context: int, room: int, kind: str, batch: int = 1) -> Cache:
-    """A cache that holds `context` tokens and has room for `room` more; `kind` "latent" or "kv".
+def cache_of_zeros(
+    layer: AttentionLayer, context: int, room: int, kind: str, batch: int = 1
+) -> Cache:
+    """A cache of this kind that holds `context` tokens and has room for `room` more.
 
     Raises:
         ValueError, MemoryBudgetError: as the cache itself.
     """
-    c, place = layer.config, {"dtype": layer.dtype, "device": layer.device}
-    place |= {"batch": batch, "capacity": context + room}
-    if kind == "latent":
-        cache = LatentCache.empty(c, **place)
-    else:
-        cache = KVCache.empty(c, **place, n_kv_heads=heads_held(c, layer.heads)[1])
-    for buffer in cache.buffers.values():
-        buffer.zero_()
-    cache.storage.written = context
-    return type(cache)(c, context, True, cache.storage)
+    of = mechanisms.of(layer.config).cache(kind)
+    return layer.empty_cache(of, batch, context + room).with_zeros(context)
 
 
-def step(layer: Layer, h_next: Tensor, cache: Cache, form: str | None = None) -> Callable:
+def step(layer: AttentionLayer, h_next: Tensor, cache: Cache, form: str | None = None) -> Callable:
     """The formulas of `layer.decode(h_next, cache, form)`, checked once, to be called repeatedly.
 
     Each call writes the new tokens over those of the call before and returns (trace, cache).
@@ -76,32 +64,24 @@ def step(layer: Layer, h_next: Tensor, cache: Cache, form: str | None = None) ->
     Raises:
         ValueError, MemoryBudgetError: as `decode`.
     """
-    latent = isinstance(layer, MultiHeadLatentAttention)
-    layer.decode(h_next, cache, **({"form": form} if latent else {}))
+    layer.decode(h_next, cache, form=form)
+    mechanism = mechanisms.of(layer.config)
+    decode = mechanism.form(form or mechanism.decoded_by[cache.kind]).decode[cache.kind]
     positions = position_numbers(None, h_next, start=cache.length)
-
-    def run() -> tuple:
-        cache.storage.written = cache.length  # or else the whole cache would be copied
-        if not latent:
-            return layer._decode(h_next, cache, positions)
-        if isinstance(cache, KVCache):
-            return layer._decode_in_full(h_next, cache, positions)
-        return layer._decode_latent(form or "absorbed", h_next, cache, positions)
-
-    return run
+    # without going back the whole cache would be copied
+    return lambda: decode(layer, h_next, cache.rewind(cache.length), positions)
 
 
-def prefill(layer: Layer, h: Tensor, form: str = "expanded") -> Callable:
+def prefill(layer: AttentionLayer, h: Tensor, form: str = "expanded") -> Callable:
     """The formulas of a forward call on h, checked once, to be called repeatedly.
 
     Raises:
         ValueError, MemoryBudgetError: as `forward`.
     """
-    (layer.forward_absorbed if form == "absorbed" else layer)(h)
-    positions, everything = position_numbers(None, h), slice(None)
-    if isinstance(layer, GroupedQueryAttention):
-        return lambda: layer._prefill(h, positions, everything, everything)
-    return lambda: layer._prefill(form, h, positions, everything, everything, None)
+    chosen = mechanisms.of(layer.config).form(form)
+    chosen.forward(layer, h)
+    positions = position_numbers(None, h)
+    return lambda: chosen.prefill(layer, h, positions)
 
 
 def seconds(run: Callable, device: torch.device | str) -> float:

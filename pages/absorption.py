@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mla_engine.bracketing import FORMS, SIDES
+from mla_engine.studies.bracketing import FORMS, SIDES
 from ui.frame import page
 from ui.pages.absorption import PAGE
 from ui.pages.absorption import charts as absorption_charts

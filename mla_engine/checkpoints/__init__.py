@@ -33,6 +33,4 @@ def __getattr__(name: str) -> Any:
     """Import a public name from its module when it is first asked for."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

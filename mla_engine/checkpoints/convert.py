@@ -11,31 +11,27 @@ from math import prod
 import torch
 from torch import Tensor
 
+from mla_engine import mechanisms
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family
-from mla_engine.config import GroupedConfig, LatentConfig
-from mla_engine.grouped import GroupedQueryAttention
+from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.symbols import SIZES
 
-Config = LatentConfig | GroupedConfig
+LETTERS = SIZES | {"n": "group_size"}
 PART = 2**20
 PREFIXES = ("model.", "", "transformer.", "language_model.model.", "model.language_model.")
 
 
-def layer_type(config: Config) -> type[AttentionLayer]:
+def layer_type(config: AttentionConfig) -> type[AttentionLayer]:
     """The layer that runs this configuration."""
-    latent = isinstance(config, LatentConfig)
-    return MultiHeadLatentAttention if latent else GroupedQueryAttention
+    return mechanisms.of(config).layer
 
 
-def sizes_of(config: Config) -> dict[str, int]:
+def sizes_of(config: AttentionConfig) -> dict[str, int]:
     """The width of each einsum letter; letters that the configuration has not are absent."""
-    sizes = {"d": config.d_model, "h": config.n_heads, "k": config.d_head, "v": config.d_value}
-    if isinstance(config, GroupedConfig):
-        return sizes | {"g": config.n_kv_heads, "n": config.group_size}
-    more = {"r": config.d_rope, "c": config.d_latent_kv, "l": config.d_latent_q}
-    return sizes | {letter: size for letter, size in more.items() if size is not None}
+    found = {letter: getattr(config, name, None) for letter, name in LETTERS.items()}
+    return {letter: size for letter, size in found.items() if size is not None}
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer)
     return piece.to(layer.dtype).contiguous()
 
 
-def cuts_of(family: Family, config: Config) -> list[Cut]:
+def cuts_of(family: Family, config: AttentionConfig) -> list[Cut]:
     """The cuts that make this configuration; another needs others."""
     sizes = sizes_of(config)
     layer = layer_type(config)(config, heads=[0], device="meta")
@@ -112,7 +108,7 @@ def check_nothing_else(family: Family, path: str, rest: Iterable[str]) -> None:
         )
 
 
-def check_shape(name: str, shape: tuple[int, ...], cut: Cut, config: Config) -> None:
+def check_shape(name: str, shape: tuple[int, ...], cut: Cut, config: AttentionConfig) -> None:
     """Raise CheckpointError unless a tensor has the shape that config.json asks for."""
     wanted = cut.shape(sizes_of(config))
     if tuple(shape) != wanted:
@@ -137,7 +133,7 @@ def check_finite(name: str, *cut: Tensor) -> None:
 
 def build(
     family: Family,
-    config: Config,
+    config: AttentionConfig,
     take: Callable[[str], Tensor],
     heads: tuple[int, ...] | None,
     place: tuple[torch.dtype, torch.device | str],

@@ -12,12 +12,10 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
-from mla_engine import checks
+from mla_engine import checks, mechanisms
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
-from mla_engine.config import GroupedConfig, LatentConfig
-
-CONFIG_TYPES = {"latent": LatentConfig, "grouped": GroupedConfig}
+from mla_engine.config import AttentionConfig
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def n_attentions(config: Mapping[str, Any]) -> int:
     return layers * family.row["sublayers"]
 
 
-def attention_config(config: Mapping[str, Any], layer: int) -> LatentConfig | GroupedConfig:
+def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
     """The engine's configuration of attention number `layer`, from 0.
 
     Args:
@@ -116,7 +114,7 @@ def attention_config(config: Mapping[str, Any], layer: int) -> LatentConfig | Gr
     try:
         values |= _window(family, config, layer)
         values |= _rotation(family, config, values)
-        return CONFIG_TYPES[family.row["kind"]](**values)
+        return mechanisms.named(family.row["kind"]).config_type(**values)
     except CheckpointError:
         raise
     except (ValueError, TypeError, OverflowError) as error:  # an entry of an odd kind

@@ -13,14 +13,13 @@ from torch import Tensor
 from mla_engine import budget, checks
 from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert, fp8
-from mla_engine.checkpoints.convert import Config, Cut
+from mla_engine.checkpoints.convert import Cut
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, attention_config, family_of, n_attentions
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.source import Checkpoint, Progress, open_checkpoint
-from mla_engine.grouped import GroupedQueryAttention
+from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
-from mla_engine.mla import MultiHeadLatentAttention
 
 FULL = ("F64", "F32", "BF16", "F16")
 QUANTIZED = "F8_E4M3"
@@ -39,7 +38,7 @@ class Plan:
     name: str
     revision: str | None
     family: str
-    config: Config
+    config: AttentionConfig
     layer: int
     n_layers: int
     tensors: tuple[str, ...]
@@ -100,7 +99,7 @@ def load_attention(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
-) -> MultiHeadLatentAttention | GroupedQueryAttention:
+) -> AttentionLayer:
     """One attention of a real model, with its weights.
 
     Args:
@@ -131,7 +130,7 @@ def load_attention(
 
 
 def _entries(
-    checkpoint: Checkpoint, family: Family, config: Config, layer: int
+    checkpoint: Checkpoint, family: Family, config: AttentionConfig, layer: int
 ) -> dict[str, TensorEntry]:
     """The tensors to read by their full names, all checked against config.json."""
     cuts = convert.cuts_of(family, config)
@@ -193,7 +192,7 @@ def _taker(stored: dict[str, Tensor], path: str, dtype: torch.dtype) -> Callable
 
 
 def _notes(
-    family: Family, config: Config, found: Mapping[str, object], dtypes: tuple[str, ...]
+    family: Family, config: AttentionConfig, found: Mapping[str, object], dtypes: tuple[str, ...]
 ) -> tuple[str, ...]:
     true = {
         "dequantised from fp8": QUANTIZED in dtypes,

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from math import prod
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -154,10 +156,8 @@ class Prefix:
         return tables
 
     def _model(self, state: dict[str, Tensor], n_tokens: int) -> nn.Module:
-        from transformers import MODEL_MAPPING
-
         config = self._config(n_tokens)
-        kind = _without(MODEL_MAPPING[type(config)], self.unused)
+        kind = _without(_transformers().MODEL_MAPPING[type(config)], self.unused)
         model, report = kind.from_pretrained(
             None,
             config=config,
@@ -175,11 +175,10 @@ class Prefix:
 
     def _config(self, n_tokens: int) -> Any:
         """transformers' own configuration, cut to the layers that run."""
-        from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-
         row = self.inputs.family.row
         given = {key: value for key, value in self.inputs.config.items() if not _unsafe(key)}
-        config = CONFIG_MAPPING[row.get("run_as", self.inputs.family.model_type)].from_dict(given)
+        kind = row.get("run_as", self.inputs.family.model_type)
+        config = _transformers().CONFIG_MAPPING[kind].from_dict(given)
         n_layers = n_attentions(self.inputs.config) // row["sublayers"]
         if "depth_root" in row:
             factor = (self.n_blocks / n_layers) ** 0.5
@@ -189,6 +188,11 @@ class Prefix:
         if "position_embedding" in row:
             config.max_position_embeddings = n_tokens
         return config
+
+
+def _transformers() -> ModuleType:
+    """The library, which takes seconds to import and is not needed before a model runs."""
+    return import_module("transformers")
 
 
 def _unsafe(key: str) -> bool:
@@ -226,8 +230,7 @@ def _without(kind: type[nn.Module], paths: tuple[str, ...]) -> type[nn.Module]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Without transformers' progress bar and its report of what was loaded."""
-    from transformers.utils import logging
-
+    logging = _transformers().utils.logging
     shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()

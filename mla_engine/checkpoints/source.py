@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -225,9 +226,8 @@ def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None
         raise CheckpointError(
             f"there is no folder {str(source)!r:.120}; a Hub repository is written owner/name"
         )
-    from mla_engine.checkpoints.hub import HubFiles
-
-    return Checkpoint(HubFiles(source, revision or None))
+    hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
+    return Checkpoint(hub.HubFiles(source, revision or None))
 
 
 def _folder(source: str | Path) -> Path | None:

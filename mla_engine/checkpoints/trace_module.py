@@ -11,8 +11,9 @@ from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import attention_config, family_of
+from mla_engine.grouped import GroupedTrace
+from mla_engine.latent import LatentTrace
 from mla_engine.layer import AttentionLayer
-from mla_engine.trace import GroupedTrace, LatentTrace
 
 TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids")  # of a tokenizer's answer
 

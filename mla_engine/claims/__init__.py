@@ -7,11 +7,11 @@ derives the verdict from what came out; `CLAIMS` says what is stated and how it 
 from mla_engine.claims import caches, example, forms, merging, positions, work
 from mla_engine.claims.claim import VERDICTS, Check, Claim, Figure, Verdict, judge, load
 
-__all__ = ["CLAIMS", "VERDICTS", "Claim", "Figure", "Verdict", "check", "judge"]
+__all__ = ["CHECKS", "CLAIMS", "VERDICTS", "Claim", "Figure", "Verdict", "check", "judge"]
 
 CLAIMS = load()
 _MODULES = (forms, merging, positions, caches, work, example)
-_CHECKS: dict[str, Check] = {
+CHECKS: dict[str, Check] = {
     claim: run for module in _MODULES for claim, run in module.CHECKS.items()
 }
 
@@ -31,4 +31,4 @@ def check(claim: str, **changed: object) -> Verdict:
     """
     if claim not in CLAIMS:
         raise ValueError(f"no claim {claim!r}: choose from {', '.join(CLAIMS)}")
-    return _CHECKS[claim](**changed)
+    return CHECKS[claim](**changed)

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from mla_engine import costs
-from mla_engine.cache import KVCache, LatentCache
+from mla_engine import costs, mechanisms
 from mla_engine.claims.claim import Check, Figure, Verdict, judge, listed
 from mla_engine.claims.layers import (
     GQA,
@@ -21,7 +20,8 @@ from mla_engine.claims.layers import (
     plain_attention,
     same,
 )
-from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.grouped import GroupedConfig
+from mla_engine.latent import LatentConfig
 from mla_engine.presets import PRESETS
 
 V2 = PRESETS["deepseek-v2"].config
@@ -30,8 +30,7 @@ V3 = PRESETS["deepseek-v3"].config
 
 def held_elements(config: GroupedConfig | LatentConfig, tokens: int = 5) -> int:
     """Numbers that a real cache holds after decoding `tokens` tokens."""
-    kind = LatentCache if isinstance(config, LatentConfig) else KVCache
-    cache = kind.empty(config, dtype=torch.float64)
+    cache = mechanisms.of(config).caches[0].empty(config, dtype=torch.float64)
     _, cache = layer(config).decode(hidden(config, tokens), cache)
     return cache.nbytes // torch.float64.itemsize
 

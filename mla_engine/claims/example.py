@@ -5,7 +5,9 @@ import torch
 from mla_engine import worked_example
 from mla_engine.claims.caches import held_elements
 from mla_engine.claims.claim import Check, Figure, Verdict, judge, listed
-from mla_engine.config import GroupedConfig, LatentConfig, RopeConfig
+from mla_engine.config import RopeConfig
+from mla_engine.grouped import GroupedConfig
+from mla_engine.latent import LatentConfig
 from mla_engine.ops import softmax
 from mla_engine.worked_example import Step
 

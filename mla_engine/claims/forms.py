@@ -19,9 +19,9 @@ from mla_engine.claims.layers import (
     same,
     summed_attention,
 )
-from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.grouped import GroupedConfig
+from mla_engine.latent import AbsorbedTrace, LatentConfig, LatentTrace
 from mla_engine.presets import PRESETS
-from mla_engine.trace import AbsorbedTrace, LatentTrace
 
 
 def _runs(config: LatentConfig) -> tuple[LatentTrace, AbsorbedTrace]:

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from mla_engine.config import GroupedConfig, LatentConfig, RopeConfig
-from mla_engine.grouped import GroupedQueryAttention
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine import mechanisms
+from mla_engine.config import RopeConfig
+from mla_engine.grouped import GroupedConfig, GroupedQueryAttention
+from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
 from mla_engine.presets import PRESETS
 from mla_engine.rope import rotate, rotation
 
@@ -27,9 +28,7 @@ def layer(
     config: GroupedConfig | LatentConfig, device: str = "cpu"
 ) -> GroupedQueryAttention | MultiHeadLatentAttention:
     """The layer in float64; on "meta" as large as a model has it, all shapes and no data."""
-    latent = isinstance(config, LatentConfig)
-    kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
-    return kind(config, dtype=torch.float64, device=device)
+    return mechanisms.of(config).layer(config, dtype=torch.float64, device=device)
 
 
 def narrow(preset: str, n_heads: int = 2, d_model: int = 32) -> LatentConfig:

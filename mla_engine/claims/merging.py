@@ -19,7 +19,7 @@ from mla_engine.claims.layers import (
     plain_attention,
     same,
 )
-from mla_engine.config import LatentConfig
+from mla_engine.latent import LatentConfig
 from mla_engine.presets import PRESETS
 
 

@@ -19,7 +19,8 @@ from mla_engine.claims.layers import (
     plain_attention,
     turn,
 )
-from mla_engine.config import PAIRINGS, LatentConfig, RopeConfig
+from mla_engine.config import PAIRINGS, RopeConfig
+from mla_engine.latent import LatentConfig
 from mla_engine.rope import rotate, rotation
 
 ROPE = RopeConfig()

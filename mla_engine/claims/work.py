@@ -9,9 +9,9 @@ import torch
 from mla_engine import costs
 from mla_engine.claims.claim import MILLION, Check, Figure, Verdict, judge, listed
 from mla_engine.claims.layers import MLA, hidden, layer
-from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.grouped import GroupedConfig
+from mla_engine.latent import LatentConfig, LatentTrace
 from mla_engine.presets import PRESETS
-from mla_engine.trace import LatentTrace
 
 V2_LITE = PRESETS["deepseek-v2-lite"].config
 V3 = PRESETS["deepseek-v3"].config

@@ -1,7 +1,7 @@
 """Closed forms for one layer: parameters, cache, and the FLOPs and bytes of a call."""
 
 from mla_engine.costs.calls import Cost, decode, prefill
-from mla_engine.costs.formulas import Formula, formulas
+from mla_engine.costs.formulas import formulas
 from mla_engine.costs.memory import ATTENTION, Serving, layouts, rank_cache_elements
 from mla_engine.costs.roofline import (
     GPUS,
@@ -16,12 +16,13 @@ from mla_engine.costs.sizes import (
     CACHES,
     cache_bytes_per_token,
     cache_elements,
-    crossover_queries,
     equivalent_kv_heads,
     mha_cache_elements,
     parameters,
     weight_elements,
 )
+from mla_engine.latent.costs import crossover_queries
+from mla_engine.mechanism import Formula
 
 __all__ = [
     "ATTENTION",

@@ -7,27 +7,25 @@ are the least that a call must move, see `Cost`.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from mla_engine import checks
-from mla_engine.config import GroupedConfig
-from mla_engine.costs.products import Sizes, products
+from mla_engine import checks, mechanisms
+from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import (
-    Config,
     cache_elements,
     chosen_heads,
     kind_of_cache,
     weight_elements,
 )
-
-OF_THE_LATENTS = ("W_DKV", "W_KR", "b_DKV", "b_KR", "c_KV_norm")
+from mla_engine.mechanism import Form, Shapes, Sizes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
     """What one call computes and moves.
 
-    `step_flops` goes by the trace field that a product makes, in order of computation. Of bytes
+    `step_flops` goes by the trace field that a product makes, in order of computation; of these
+    fields the products of `growing` grow with queries x keys. Of bytes
     are counted: every weight used, once (`weight_bytes`); what the cache held before, read once;
     new entries, written once; the h that is read and the u that is written (`activation_bytes`);
     keys and values that are up-projected for this call alone, written and read once
@@ -35,6 +33,7 @@ class Cost:
     """
 
     step_flops: Mapping[str, int]
+    growing: tuple[str, ...]
     weight_bytes: float
     cache_read_bytes: float
     cache_written_bytes: float
@@ -49,9 +48,7 @@ class Cost:
     @property
     def attention_flops(self) -> int:
         """The products alone whose work grows with queries x keys."""
-        mixed = "o_latent" if "o_latent" in self.step_flops else "o"
-        grow = ("scores", "scores_C", "scores_R", mixed)
-        return sum(self.step_flops.get(name, 0) for name in grow)
+        return sum(self.step_flops.get(name, 0) for name in self.growing)
 
     @property
     def total_bytes(self) -> float:
@@ -66,7 +63,7 @@ class Cost:
 
 
 def prefill(
-    config: Config,
+    config: AttentionConfig,
     tokens: int,
     form: str | None = None,
     *,
@@ -97,14 +94,17 @@ def prefill(
     if not rows:
         raise ValueError(f"queries ({queries}) chooses none of {tokens} rows: try slice(0, 1)")
     checks.flag("latents", latents)
-    if latents and isinstance(config, GroupedConfig):
-        raise ValueError("latents (True) needs a LatentConfig: grouped heads have none")
+    mechanism = mechanisms.of(config)
+    if latents and not mechanism.costs.of_latents:
+        owners = mechanisms.types_in_words(lambda one: one.costs.of_latents)
+        raise ValueError(f"latents (True) needs {owners}: {mechanism.called} have none")
     sizes = Sizes(batch=batch, queries=rows, new=0 if latents else tokens, keys=tokens)
-    return _cost(config, form or "expanded", None, heads, sizes, dtype_bytes)
+    form = form or mechanism.forms[0].name
+    return call_cost(config, form, None, heads, sizes, dtype_bytes)
 
 
 def decode(
-    config: Config,
+    config: AttentionConfig,
     context: int,
     form: str | None = None,
     *,
@@ -133,39 +133,59 @@ def decode(
     checks.whole("context", context, least=0)
     checks.whole("new_tokens", new_tokens)
     cache = kind_of_cache(config, cache)
-    form = form or ("absorbed" if cache == "latent" else "expanded")
+    form = form or mechanisms.of(config).decoded_by[cache]
     keys = context + new_tokens
     sizes = Sizes(batch=batch, queries=new_tokens, new=new_tokens, keys=keys)
-    return _cost(config, form, cache, heads, sizes, dtype_bytes)
+    return call_cost(config, form, cache, heads, sizes, dtype_bytes)
 
 
-def _cost(
-    config: Config,
+def call_cost(
+    config: AttentionConfig,
     form: str,
     cache: str | None,
     heads: Iterable[int] | None,
     sizes: Sizes,
     dtype_bytes: float,
 ) -> Cost:
+    """Cost of one call of these sizes, of which `prefill` and `decode` are two kinds."""
     checks.whole("batch", sizes.batch)
     checks.positive("dtype_bytes", dtype_bytes)
-    cache = kind_of_cache(config, cache)
-    heads = chosen_heads(config, heads)
-    shapes = products(config, form, cache, heads, sizes)
+    cache, closed = kind_of_cache(config, cache), mechanisms.of(config).costs
+    heads, computed = chosen_heads(config, heads), form_with(config, form, cache)
+    shapes = in_order(computed, closed.products(config, form, cache, heads, sizes))
     weights = weight_elements(config, heads)
     if not sizes.new:
-        weights = {name: size for name, size in weights.items() if name not in OF_THE_LATENTS}
+        weights = {name: size for name, size in weights.items() if name not in closed.of_latents}
     row_bytes = sizes.batch * dtype_bytes
     entry_bytes = row_bytes * cache_elements(config, cache, heads)
     rows_in_and_out = max(sizes.new, sizes.queries) + sizes.queries
-    up_projected = 0
-    if form == "expanded" and cache == "latent":
-        up_projected = sizes.keys * len(heads) * (config.d_head + config.d_value)
+    made_anew = sizes.keys * closed.made_anew(config, form, cache, heads)
     return Cost(
         step_flops={name: 2 * sizes.batch * math.prod(shape) for name, shape in shapes.items()},
+        growing=computed.growing,
         weight_bytes=sum(weights.values()) * dtype_bytes,
         cache_read_bytes=entry_bytes * (sizes.keys - sizes.new),
         cache_written_bytes=entry_bytes * sizes.new,
         activation_bytes=row_bytes * config.d_model * rows_in_and_out,
-        up_projected_bytes=2 * row_bytes * up_projected,
+        up_projected_bytes=2 * row_bytes * made_anew,
     )
+
+
+def form_with(config: AttentionConfig, form: str, cache: str) -> Form:
+    """The form of this name, if it computes from this kind of cache.
+
+    Raises:
+        ValueError: an unknown form, or one that needs what the cache does not hold.
+    """
+    checks.choice("form", form, mechanisms.form_names())
+    for one in mechanisms.of(config).forms:
+        if one.name == form and cache in one.decode:
+            return one
+    needs = next(one.needs for m in mechanisms.all() for one in m.forms if one.name == form)
+    raise ValueError(f"form {form!r} needs {needs}, which a {cache!r} cache does not hold")
+
+
+def in_order(form: Form, shapes: Shapes) -> Shapes:
+    """The products that take place, in the order of the trace's fields."""
+    names = (field.name for field in fields(form.trace))
+    return {name: shapes[name] for name in names if math.prod(shapes.get(name, (0,)))}

@@ -7,10 +7,9 @@ Data-parallel attention gives each rank whole sequences and all attention weight
 
 from dataclasses import dataclass
 
-from mla_engine import checks
-from mla_engine.config import LatentConfig
+from mla_engine import checks, mechanisms
+from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import (
-    Config,
     cache_elements,
     heads_held,
     kind_of_cache,
@@ -21,7 +20,7 @@ ATTENTION = ("tensor", "data")
 MOST = 2**50  # tokens or sequences: what fits may be far more than any layer is run with
 
 
-def rank_cache_elements(config: Config, ranks: int, cache: str | None = None) -> int:
+def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None = None) -> int:
     """Numbers per token and layer on the fullest of `ranks` that split the heads.
 
     Args:
@@ -41,31 +40,24 @@ def rank_cache_elements(config: Config, ranks: int, cache: str | None = None) ->
             ranks=ranks,
             n_heads=config.n_heads,
         )
-    whole = cache_elements(config, cache)
-    if kind_of_cache(config, cache) == "latent":
+    whole, kind = cache_elements(config, cache), kind_of_cache(config, cache)
+    if not mechanisms.of(config).cache(kind).per_head:
         return whole
     n_kv_heads = heads_held(config, None)[1]
     return -(-n_kv_heads // ranks) * (whole // n_kv_heads)
 
 
-def layouts(config: LatentConfig) -> dict[str, dict[str, int]]:
+def layouts(config: AttentionConfig) -> dict[str, dict[str, int]]:
     """Numbers per token and layer of every way to lay out the cache, by part.
 
-    "mha" is plain MHA of the same heads, for comparison; "full" keeps keys and values of
-    every head; "copy" keeps the latent a second time, transposed, for the product with the weights.
-
     Raises:
-        ValueError: a config of another kind.
+        ValueError: a config whose cache is laid out in one way alone.
     """
-    checks.kind("config", config, LatentConfig, "a LatentConfig")
-    heads, latent, rope = config.n_heads, config.d_latent_kv, config.d_rope
-    keys, values = heads * config.d_head, heads * config.d_value
-    return {
-        "mha": {"key": keys, "rope": 0, "latent": 0, "value": values},
-        "full": {"key": keys, "rope": heads * rope, "latent": 0, "value": values},
-        "copy": {"key": 0, "rope": rope, "latent": latent, "value": latent},
-        "latent": {"key": 0, "rope": rope, "latent": latent, "value": 0},
-    }
+    laid_out = mechanisms.of(config).costs.layouts
+    if laid_out is None:
+        wanted = mechanisms.types_in_words(lambda one: one.costs.layouts)
+        raise ValueError(f"config ({config!r:.60}) must be {wanted}")
+    return laid_out(config)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +79,7 @@ class Serving:
         ValueError: an argument that does not fit, named with its value.
     """
 
-    config: Config
+    config: AttentionConfig
     caches: int
     total_parameters: float
     gpu_bytes: float

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from mla_engine import checks
-from mla_engine.config import LatentConfig
+from mla_engine import checks, mechanisms
+from mla_engine.config import AttentionConfig
 from mla_engine.costs.calls import Cost, decode
 
 MOST_QUERIES = 2**20
@@ -110,7 +110,7 @@ def first_whole(holds: Callable[[int], bool], most: int) -> int | None:
 
 
 def expanding_wins(
-    config: LatentConfig, context: int, device: Device | None = None, *, batch: int = 1
+    config: AttentionConfig, context: int, device: Device | None = None, *, batch: int = 1
 ) -> int | None:
     """Query tokens from which on expanding a latent cache beats absorbing.
 
@@ -123,7 +123,7 @@ def expanding_wins(
     Returns:
         The number of query tokens, None if absorbing stays ahead up to MOST_QUERIES.
     """
-    checks.kind("config", config, LatentConfig, "a LatentConfig")
+    _check_absorbs(config)
     width = device.dtype_bytes if device else 2
 
     def work(form: str, queries: int) -> float:
@@ -133,7 +133,15 @@ def expanding_wins(
     return first_whole(lambda n: work("expanded", n) < work("absorbed", n), MOST_QUERIES)
 
 
-def attention_intensity(config: LatentConfig, context: int, rows: int, device: Device) -> float:
+def _check_absorbs(config: AttentionConfig) -> None:
+    """Raise ValueError unless the layer can be computed in the absorbed form, too."""
+    able = [one for one in mechanisms.all() if "absorbed" in one.decoded_by.values()]
+    if mechanisms.of(config) not in able:
+        wanted = mechanisms.types_in_words(able.__contains__)
+        raise ValueError(f"config ({config!r:.60}) must be {wanted}")
+
+
+def attention_intensity(config: AttentionConfig, context: int, rows: int, device: Device) -> float:
     """FLOP per byte of absorbed attention alone, without projections and weights.
 
     Args:
@@ -148,7 +156,7 @@ def attention_intensity(config: LatentConfig, context: int, rows: int, device: D
     return cost.attention_flops / (cost.cache_read_bytes + cost.cache_written_bytes)
 
 
-def attention_turns(config: LatentConfig, context: int, device: Device) -> int | None:
+def attention_turns(config: AttentionConfig, context: int, device: Device) -> int | None:
     """Heads x query tokens from which on absorbed attention alone is compute-bound."""
     return first_whole(
         lambda rows: attention_intensity(config, context, rows, device) >= device.ridge,

@@ -5,7 +5,8 @@ from random import Random
 
 from mla_engine import costs
 from mla_engine.claims.claim import MILLION, Figure
-from mla_engine.config import GroupedConfig, LatentConfig
+from mla_engine.grouped import GroupedConfig
+from mla_engine.latent import LatentConfig
 from mla_engine.presets import PRESETS
 from mla_engine.quiz.question import Generator, Question, amounts, words
 

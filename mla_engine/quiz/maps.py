@@ -10,9 +10,9 @@ from torch import Tensor
 
 from mla_engine.claims.claim import Figure
 from mla_engine.claims.layers import GQA
-from mla_engine.config import LatentConfig, RopeConfig
+from mla_engine.config import RopeConfig
 from mla_engine.grouped import GroupedQueryAttention
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
 from mla_engine.quiz.question import Choice, Generator, Question
 
 WORDS = ("the", "cat", "saw", "the", "cat", "saw", "the", "cat")

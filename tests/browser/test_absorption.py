@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from mla_engine.bracketing import bracketings
+from mla_engine.studies.bracketing import bracketings
 from ui.engine.model import SMALL_CONFIG
 from ui.handout.browser import settle
 from ui.settings.sizes import SMALL_SIZES

@@ -8,8 +8,8 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
-from mla_engine import words as tokens
 from mla_engine.figures import TileGrid
+from mla_engine.studies import words as tokens
 from ui.engine.model import SMALL_CONFIG
 from ui.handout.browser import settle
 from ui.settings.sizes import SMALL_SIZES

@@ -16,7 +16,7 @@ from mla_engine.checkpoints import (
     load_attention,
 )
 from mla_engine.figures import TileGrid
-from mla_engine.logit_shares import logit_shares
+from mla_engine.studies.logit_shares import logit_shares
 from tests.browser.test_attention_maps import click
 from ui.handout.browser import settle
 

@@ -8,7 +8,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
-from mla_engine.words import hidden_states
+from mla_engine.studies.words import hidden_states
 from ui.engine.model import SMALL_CONFIG
 from ui.handout.browser import settle
 from ui.settings.sizes import SMALL_SIZES

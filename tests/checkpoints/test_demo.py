@@ -20,7 +20,7 @@ from mla_engine.checkpoints import (
     open_checkpoint,
 )
 from mla_engine.checkpoints.demo import SENTENCES
-from mla_engine.logit_shares import logit_shares
+from mla_engine.studies.logit_shares import logit_shares
 from tests.engine.samples import refused, relative
 
 TEXT = "The cat sat on the mat. 月亮照着海上的船。"

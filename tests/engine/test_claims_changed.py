@@ -8,21 +8,18 @@ import torch
 from mla_engine import (
     PRESETS,
     GroupedConfig,
-    GroupedQueryAttention,
     KVCache,
     LatentCache,
     LatentConfig,
-    MultiHeadLatentAttention,
     YarnConfig,
     claims,
     grouped,
-    mla,
-    projections,
+    latent,
     rope,
     worked_example,
 )
-from mla_engine.absorption import AbsorbedMatrices
 from mla_engine.claims import layers, positions
+from mla_engine.latent.absorption import AbsorbedMatrices
 from tests.engine.test_claims import EXPECTED
 
 MHA = GroupedConfig(d_model=12, n_heads=4, n_kv_heads=4, d_head=4)
@@ -121,20 +118,20 @@ OTHER_SIZES = [
 ]  # fmt: skip
 
 
-def tiled(self, heads):
-    return [head % len(self.kv_heads) for head in self._global(heads)]
+def tiled(config, heads):
+    return [head % config.n_kv_heads for head in heads]
 
 
-def stretched(self, x, norm, at):
+def stretched(config, x, norm, at):
     return 1.001 * x
 
 
-def large_keys(self, c_KV, weights):
+def large_keys(weights, c_KV):
     k_C = torch.einsum("bsc,hkc->bshk", c_KV, weights.W_UK)
     return 1.001 * k_C, torch.einsum("bsc,hvc->bshv", c_KV, weights.W_UV)
 
 
-def values_of_first_head(self, c_KV, weights):
+def values_of_first_head(weights, c_KV):
     k_C = torch.einsum("bsc,hkc->bshk", c_KV, weights.W_UK)
     return k_C, torch.einsum("bsc,hvc->bshv", c_KV, weights.W_UV[:1].expand_as(weights.W_UV))
 
@@ -151,11 +148,11 @@ def turned_forth(x, cos, sin, pairing, rotate=rope.rotate):
     return rotate(x, cos, sin.abs(), pairing)
 
 
-def unnormed(self, latent, weight):
+def unnormed(config, latent, weight):
     return latent
 
 
-def half_of_u(self, o, W_O):
+def half_of_u(o, W_O, b_O, n_heads):
     return torch.einsum("bthv,dhv->btd", o, W_O) / 2
 
 
@@ -163,37 +160,36 @@ def sharp(scores):
     return (1.001 * scores).softmax(-1)
 
 
-GROUPED, LATENT = GroupedQueryAttention, MultiHeadLatentAttention
 DOUBLE = property(lambda cache: 2 * sum(cache._rows(name).nbytes for name in cache.buffers))
 SEVEN_A_TOKEN = property(lambda cache: cache.length * 8 * 7)
 TWO_A_TOKEN = property(lambda cache: cache.length * 8 * 2)
 # The same checks on an engine that computes something wrong.
 WRONG_ENGINES = [
-    ("N1", GROUPED, "_placed", stretched, "fails"),
-    ("N2", LATENT, "_up_projected", large_keys, "fails"),
+    ("N1", grouped.projections, "placed", stretched, "fails"),
+    ("N2", latent.forms, "up_projected", large_keys, "fails"),
     ("N3", layers, "rotate", unturned, "fails"),
     ("N5", AbsorbedMatrices, "of", heads_mixed_up, "fails"),
     ("N6", AbsorbedMatrices, "of", heads_mixed_up, "fails"),
-    ("T1", mla, "softmax", sharp, "fails"),
-    ("T2", LATENT, "_up_projected", large_keys, "fails"),
-    ("T7", projections, "rotate", unturned, "fails"),
+    ("T1", latent.forms, "softmax", sharp, "fails"),
+    ("T2", latent.forms, "up_projected", large_keys, "fails"),
+    ("T7", latent.projections, "rotate", unturned, "fails"),
     ("T8", positions, "rotate", unturned, "holds"),
-    ("T9", LATENT, "_up_projected", large_keys, "fails"),
-    ("T9", LATENT, "_up_projected", values_of_first_head, "fails"),
-    ("S1", grouped, "softmax", sharp, "fails"),
+    ("T9", latent.forms, "up_projected", large_keys, "fails"),
+    ("T9", latent.forms, "up_projected", values_of_first_head, "fails"),
+    ("S1", grouped.forms, "softmax", sharp, "fails"),
     ("S2", KVCache, "nbytes", SEVEN_A_TOKEN, "fails"),
-    ("S3", GROUPED, "_groups", tiled, "fails"),
+    ("S3", grouped.projections, "shared_places", tiled, "fails"),
     ("S5", AbsorbedMatrices, "of", heads_mixed_up, "fails"),
     ("S6", layers, "rotate", turned_forth, "fails"),
     ("S7", LatentCache, "nbytes", DOUBLE, "fails"),
     ("S9", AbsorbedMatrices, "of", heads_mixed_up, "fails"),
     ("P1", KVCache, "nbytes", DOUBLE, "fails"),
     ("P2", LatentCache, "nbytes", DOUBLE, "fails"),
-    ("P3", LATENT, "_up_projected", large_keys, "fails"),
-    ("C2", LATENT, "_up_projected", large_keys, "fails"),
-    ("C6", LATENT, "_normed", unnormed, "holds"),
+    ("P3", latent.forms, "up_projected", large_keys, "fails"),
+    ("C2", latent.forms, "up_projected", large_keys, "fails"),
+    ("C6", latent.projections, "normed", unnormed, "holds"),
     ("C13", LatentCache, "nbytes", TWO_A_TOKEN, "holds"),
-    ("C15", LATENT, "_output", half_of_u, "fails"),
+    ("C15", latent.forms, "output", half_of_u, "fails"),
 ]
 
 

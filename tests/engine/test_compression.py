@@ -16,8 +16,8 @@ from mla_engine import (
     claims,
     costs,
 )
-from mla_engine.compression import Factors, joint, loss, separate, with_spectrum
-from mla_engine.training import query_memory
+from mla_engine.studies.compression import Factors, joint, loss, separate, with_spectrum
+from mla_engine.studies.training import query_memory
 from tests.engine.samples import hidden, randomized, refused, relative
 
 MHA = GroupedConfig(d_model=24, n_heads=4, n_kv_heads=4, d_head=5, d_value=3)

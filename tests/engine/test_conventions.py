@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention, RopeConfig, YarnConfig
-from mla_engine.conventions import (
+from mla_engine.studies.conventions import (
     PAIRING_READINGS,
     SCALE_READINGS,
     masked_attention,

@@ -8,7 +8,7 @@ import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
 from mla_engine.claims.layers import NORMED
-from mla_engine.logit_shares import logit_shares, table
+from mla_engine.studies.logit_shares import logit_shares, table
 from tests.engine.samples import hidden, randomized, refused
 
 

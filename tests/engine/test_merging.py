@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, claims, costs
-from mla_engine.agreement import agreement, relative_error
-from mla_engine.bracketing import bracketings
 from mla_engine.claims.layers import MLA, NORMED
 from mla_engine.claims.layers import hidden as claimed_hidden
-from mla_engine.merging import content_attention, heads_in_one, past_the_norm
+from mla_engine.studies.agreement import agreement, relative_error
+from mla_engine.studies.bracketing import bracketings
+from mla_engine.studies.merging import content_attention, heads_in_one, past_the_norm
 from tests.engine.samples import hidden, randomized, refused
 
 V3 = PRESETS["deepseek-v3"].config

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention, RopeConfig
-from mla_engine.relative import (
+from mla_engine.studies.relative import (
     change_with_distance,
     diagonal_spread,
     pair_dimensions,

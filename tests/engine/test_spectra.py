@@ -8,7 +8,7 @@ import torch
 
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.claims.layers import NORMED
-from mla_engine.spectra import Spectrum, spectra
+from mla_engine.studies.spectra import Spectrum, spectra
 from tests.engine.samples import arrays, refused
 
 

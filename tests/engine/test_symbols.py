@@ -13,8 +13,9 @@ from mla_engine import (
     MultiHeadLatentAttention,
     RopeConfig,
 )
+from mla_engine.grouped import GroupedTrace
+from mla_engine.latent import AbsorbedTrace, LatentTrace
 from mla_engine.symbols import SIZES, sources
-from mla_engine.trace import AbsorbedTrace, GroupedTrace, LatentTrace
 
 BATCH, QUERIES, KEYS = 2, 3, 5
 SIZES_OF_LATENT = {"d_model": 14, "n_heads": 3, "d_head": 6, "d_value": 7, "d_latent_kv": 11}

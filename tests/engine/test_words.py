@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mla_engine import words
+from mla_engine.studies import words
 
 
 def test_words_are_split_and_chinese_characters_stand_alone():

@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, costs
-from mla_engine.words import words_of
+from mla_engine.studies.words import words_of
 from tests.checkpoints.texts import TEXT, folder_of
 from ui.parts import snippet
 from ui.settings.sizes import SMALL_SIZES, sizes_of
@@ -239,3 +240,8 @@ def test_a_notebook_holds_the_code():
     cells = json.loads(snippet.notebook("import torch\nprint('猫')"))["cells"]
     assert [cell["cell_type"] for cell in cells] == ["code"]
     assert "".join(cells[0]["source"]) == "import torch\nprint('猫')"
+
+
+def test_what_a_snippet_may_import_is_public():
+    for home, names in snippet.ENGINE.items():
+        assert names <= set(import_module(home).__all__), home

@@ -6,7 +6,7 @@ import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, LatentConfig, MultiHeadLatentAttention
 from mla_engine.checkpoints import load_attention
-from mla_engine.words import hidden_states
+from mla_engine.studies.words import hidden_states
 from ui.engine import queue, real_layer
 from ui.engine.real_layer import Origin, RealLayer
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig
-from mla_engine.words import words_of
+from mla_engine.studies.words import words_of
 from ui.engine import real_layer
 from ui.engine.real_layer import Origin, RealLayer
 from ui.settings import state

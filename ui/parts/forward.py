@@ -2,28 +2,13 @@
 
 from collections.abc import Mapping
 
-from mla_engine import GroupedQueryAttention, MultiHeadLatentAttention
+from mla_engine import mechanisms
 from ui.engine import model
 from ui.parts import flow
 from ui.settings.page import Functions
 
-_LATENT = (
-    MultiHeadLatentAttention._prefill,
-    MultiHeadLatentAttention._queries,
-    MultiHeadLatentAttention._latents,
-)
 FORWARD: Mapping[str, Functions] = {
-    "expanded": (
-        *_LATENT,
-        MultiHeadLatentAttention._up_projected,
-        MultiHeadLatentAttention._attend,
-    ),
-    "absorbed": (*_LATENT, MultiHeadLatentAttention._absorbed),
-    "grouped": (
-        GroupedQueryAttention._prefill,
-        GroupedQueryAttention._keys,
-        GroupedQueryAttention._attend,
-    ),
+    form.symbols: form.formulas for one in mechanisms.all() for form in one.forms
 }
 
 

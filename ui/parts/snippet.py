@@ -17,17 +17,23 @@ from mla_engine import PRESETS
 WIDTH = 88
 STANDARD = {"collections": {"Counter"}, "dataclasses": {"replace"}}
 ENGINE = {  # where what a snippet may use is to be imported from
-    "mla_engine": {*mla_engine.__all__, "checkpoints", "conventions", "costs", "relative"},
-    "mla_engine.agreement": {"relative_error"},
-    "mla_engine.bracketing": {"bracketings"},
+    "mla_engine": {*mla_engine.__all__},
     "mla_engine.claims": {"CLAIMS", "check"},
-    "mla_engine.compression": {"joint", "loss", "with_spectrum"},
     "mla_engine.costs": {"GPUS", "Serving"},
-    "mla_engine.logit_shares": {"logit_shares"},
-    "mla_engine.merging": {"content_attention"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
-    "mla_engine.words": {"generated_words", "hidden_states", "words_of"},
+    "mla_engine.studies": {
+        "conventions",
+        "generated_words",
+        "hidden_states",
+        "relative",
+        "words_of",
+    },
+    "mla_engine.studies.agreement": {"relative_error"},
+    "mla_engine.studies.bracketing": {"bracketings"},
+    "mla_engine.studies.compression": {"joint", "loss", "with_spectrum"},
+    "mla_engine.studies.logit_shares": {"logit_shares"},
+    "mla_engine.studies.merging": {"content_attention"},
     "mla_engine.worked_example": {"printed_count", "read", "steps"},
 }
 

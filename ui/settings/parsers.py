@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mla_engine import PRESETS
-from mla_engine.words import words_of
+from mla_engine.studies.words import words_of
 
 SMALL = "small"  # our own sizes, whose numbers can be read
 

@@ -8,7 +8,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, MultiHeadLatentAttention, costs
-from mla_engine.words import hidden_states
+from mla_engine.studies.words import hidden_states
 from ui.engine.model import SMALL_CONFIG
 from ui.pages.absorption import run as absorption_run
 from ui.pages.absorption import view as absorption

@@ -11,7 +11,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
-from mla_engine import words as tokens
+from mla_engine.studies import words as tokens
 from ui.engine import queue
 from ui.engine.model import SMALL_CONFIG
 from ui.parts import bridge

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mla_engine import PRESETS, GroupedConfig, MultiHeadLatentAttention, costs
-from mla_engine.words import hidden_states, words_of
+from mla_engine.studies.words import hidden_states, words_of
 
 PAGE = "pages/compare.py"
 SENTENCE = "the cat sat on the mat because the cat was tired"

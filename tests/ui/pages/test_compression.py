@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, RopeConfig, claims, costs
 from mla_engine.presets import PRESETS
-from mla_engine.words import hidden_states
+from mla_engine.studies.words import hidden_states
 from ui.pages.compression import run as compression_run
 from ui.pages.compression.run import Source
 from ui.settings.sizes import SMALL_SIZES

@@ -7,7 +7,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, GroupedConfig, LatentCache, MultiHeadLatentAttention, costs
-from mla_engine.words import hidden_states
+from mla_engine.studies.words import hidden_states
 from ui.engine.model import SMALL_CONFIG
 from ui.pages.decode import controls as decode_controls
 from ui.pages.decode import run as decode_run

@@ -8,7 +8,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, GroupedQueryAttention, KVCache, LatentCache
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.latent import MultiHeadLatentAttention
 
 Opened = Callable[..., AppTest]
 

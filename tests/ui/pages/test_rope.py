@@ -9,7 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, MultiHeadLatentAttention
-from mla_engine.words import hidden_states, words_of
+from mla_engine.studies.words import hidden_states, words_of
 from tests.reference_rope import rotate
 from ui.engine.model import SMALL_CONFIG
 from ui.pages.rope import controls as rope_controls

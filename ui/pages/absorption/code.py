@@ -1,9 +1,9 @@
 """The code behind the page absorption."""
 
-from mla_engine import MultiHeadLatentAttention, merging
-from mla_engine.absorption import AbsorbedMatrices
-from mla_engine.agreement import agreement_of
-from mla_engine.bracketing import Bracketing, bracketings
+from mla_engine.latent import AbsorbedMatrices, forms
+from mla_engine.studies import merging
+from mla_engine.studies.agreement import agreement_of
+from mla_engine.studies.bracketing import Bracketing, bracketings
 from ui.engine import model
 from ui.settings.page import Functions
 
@@ -16,8 +16,8 @@ def ran(_view: object) -> Functions:
         Bracketing.multiply_adds.fget,
         AbsorbedMatrices.of,
         agreement_of,
-        MultiHeadLatentAttention._attend,
-        MultiHeadLatentAttention._absorbed,
+        forms.attend,
+        forms.absorbed,
         merging.heads_in_one,
         merging.past_the_norm,
     )

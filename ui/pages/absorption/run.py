@@ -8,8 +8,8 @@ import streamlit as st
 import torch
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention, claims
-from mla_engine.agreement import agreement_of
-from mla_engine.merging import heads_in_one, past_the_norm
+from mla_engine.studies.agreement import agreement_of
+from mla_engine.studies.merging import heads_in_one, past_the_norm
 from ui.engine import layers as compute
 from ui.engine import queue
 from ui.engine.real_layer import Origin

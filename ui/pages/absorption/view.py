@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from mla_engine import LatentConfig
-from mla_engine.bracketing import FORMS, Bracketing, Matrix, bracketings
 from mla_engine.figures import Block, symbol_html
+from mla_engine.studies.bracketing import FORMS, Bracketing, Matrix, bracketings
 from mla_engine.symbols import SYMBOLS
 from ui.engine import model
 from ui.engine.real_layer import Origin

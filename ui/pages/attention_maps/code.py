@@ -1,7 +1,8 @@
 """The code behind the page attention_maps."""
 
-from mla_engine import ops, rope, words
+from mla_engine import ops, rope
 from mla_engine.checkpoints import hidden_states, load_attention
+from mla_engine.studies import words
 from ui.engine import model
 from ui.engine import real_layer as source
 from ui.parts.forward import FORWARD, form

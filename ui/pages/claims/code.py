@@ -13,5 +13,5 @@ FEW = 3  # statements whose checks are shown
 def ran(_view: object) -> Functions:
     """The functions of the engine that the page ran, the telling ones."""
     shown = claims_list.shown(claims_page.findings(st.empty()))
-    checks = [claims._CHECKS[finding.id] for finding in shown]
+    checks = [claims.CHECKS[finding.id] for finding in shown]
     return (claims.check, claims.judge, *(checks if len(checks) <= FEW else ()))

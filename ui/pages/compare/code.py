@@ -13,6 +13,6 @@ def ran(_view: object) -> Functions:
     sides = [compare.side(letter) for letter in compare.SIDES]
     view = state.settings()["vs_view"]
     if view == "costs":
-        return costs.cache_elements, costs.decode, costs.prefill, calls._cost
+        return costs.cache_elements, costs.decode, costs.prefill, calls.call_cost
     run = [function for side in sides for function in FORWARD[side.form]]
     return (costs.cache_elements, *run, *((ops.softmax,) if view == "maps" else ()))

@@ -1,7 +1,7 @@
 """The code behind the page compression."""
 
-from mla_engine import compression as factoring
-from mla_engine import merging, training
+from mla_engine.studies import compression as factoring
+from mla_engine.studies import merging, training
 from ui.pages.compression import view as compression_page
 from ui.settings import state
 from ui.settings.page import Functions

@@ -8,8 +8,16 @@ import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
 from mla_engine.checkpoints import load_attention
-from mla_engine.compression import Joint, Loss, Separate, joint, loss, separate, with_spectrum
-from mla_engine.merging import content_attention
+from mla_engine.studies.compression import (
+    Joint,
+    Loss,
+    Separate,
+    joint,
+    loss,
+    separate,
+    with_spectrum,
+)
+from mla_engine.studies.merging import content_attention
 from ui.engine import layers as compute
 from ui.engine import queue
 from ui.engine.real_layer import Origin, RealLayer, checkpoint

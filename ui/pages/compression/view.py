@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine import GroupedConfig, LatentConfig
-from mla_engine.merging import content_config
-from mla_engine.training import QueryMemory, query_memory
+from mla_engine.studies.merging import content_config
+from mla_engine.studies.training import QueryMemory, query_memory
 from ui.engine import model
 from ui.engine import real_layer as source
 from ui.pages.compression import run

@@ -11,4 +11,4 @@ def ran(_view: object) -> Functions:
     shown = compute_page.scene()
     call = costs.decode if shown.decoding else costs.prefill
     bounds = Device.attainable, Device.seconds
-    return (call, calls._cost, *bounds, costs.expanding_wins, costs.attention_turns)
+    return (call, calls.call_cost, *bounds, costs.expanding_wins, costs.attention_turns)

@@ -1,6 +1,6 @@
 """The code behind the page decode."""
 
-from mla_engine import GroupedQueryAttention, KVCache, LatentCache, MultiHeadLatentAttention, costs
+from mla_engine import costs, mechanisms
 from ui.parts import ways
 from ui.settings.page import Functions
 
@@ -8,13 +8,5 @@ from ui.settings.page import Functions
 def ran(_view: object) -> Functions:
     """The functions of the engine that the page ran, the telling ones."""
     ways.ways(decoding=True)
-    latent = MultiHeadLatentAttention
-    return (
-        latent._decode_latent,
-        latent._absorbed,
-        LatentCache.append,
-        latent._decode_in_full,
-        GroupedQueryAttention._decode,
-        KVCache.append,
-        costs.decode,
-    )
+    steps = [formula for way in mechanisms.ways().values() for formula in way.formulas]
+    return *steps, costs.decode

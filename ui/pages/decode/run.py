@@ -5,15 +5,15 @@ the time is that of its formulas alone: the public call runs once before, with i
 estimate of the memory, which takes longer than a small step itself.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import streamlit as st
 import torch
 
 from mla_engine import KVCache, LatentCache, timing
-from mla_engine.agreement import relative_error
 from mla_engine.costs.sizes import heads_held
+from mla_engine.studies.agreement import relative_error
 from ui.engine import layers as compute
 from ui.engine import queue
 from ui.engine.real_layer import Origin, RealLayer
@@ -73,14 +73,13 @@ class Runner:
 
     def _step(self, before: int) -> Step:
         """The token after `before` others; its row of the cache is written again, the same."""
-        storage, new = self.cache.storage, self.h[:, before : before + 1]
-        storage.written = before
-        run = timing.step(self.layer, new, replace(self.cache, length=before), self.way.form)
+        new = self.h[:, before : before + 1]
+        run = timing.step(self.layer, new, self.cache.rewind(before), self.way.form)
         seconds = timing.seconds(run, compute.DEVICE)
         trace, cache = run()
         if before == self.cache.length:
             self.cache = cache
-        storage.written = self.cache.length
+        self.cache.rewind(self.cache.length)  # its last rows are its own again
         whole = self.layer(self.h[:, : before + 1], queries=slice(before, before + 1))
         error = float(relative_error(trace.u, whole.u))
         return Step(seconds, cache.nbytes, error, compute.to_numpy(trace.u[0, 0]))

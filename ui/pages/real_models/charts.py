@@ -9,7 +9,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.figures import Figure, symbol_html
-from mla_engine.logit_shares import LogitShares, table
+from mla_engine.studies.logit_shares import LogitShares, table
 from ui.pages.real_models.view import MATRICES, View
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words

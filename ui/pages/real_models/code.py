@@ -2,8 +2,8 @@
 
 from mla_engine import GroupedConfig
 from mla_engine.checkpoints import describe, hidden_states, load_attention
-from mla_engine.logit_shares import logit_shares
-from mla_engine.spectra import spectra
+from mla_engine.studies.logit_shares import logit_shares
+from mla_engine.studies.spectra import spectra
 from ui.engine import model
 from ui.engine import real_layer as source
 from ui.settings.page import Functions

@@ -10,7 +10,7 @@ import torch
 
 from mla_engine import budget, figures
 from mla_engine.checkpoints import hidden_bytes, hidden_states_of_layers
-from mla_engine.logit_shares import LogitShares, logit_shares
+from mla_engine.studies.logit_shares import LogitShares, logit_shares
 from ui.engine import layers as compute
 from ui.engine import queue
 from ui.engine import real_layer as source

@@ -10,8 +10,8 @@ import torch
 
 from mla_engine import GroupedConfig, LatentConfig, MultiHeadLatentAttention
 from mla_engine.checkpoints.families import FAMILIES
-from mla_engine.logit_shares import LogitShares, logit_shares
-from mla_engine.spectra import Spectrum, spectra
+from mla_engine.studies.logit_shares import LogitShares, logit_shares
+from mla_engine.studies.spectra import Spectrum, spectra
 from ui.engine import layers as compute
 from ui.engine import model, queue
 from ui.engine import real_layer as source

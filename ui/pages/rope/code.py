@@ -1,6 +1,7 @@
 """The code behind the page rope."""
 
-from mla_engine import YarnConfig, conventions, relative, rope
+from mla_engine import YarnConfig, rope
+from mla_engine.studies import conventions, relative
 from ui.pages.rope import view as rope_page
 from ui.settings import state
 from ui.settings.page import Functions
@@ -16,7 +17,8 @@ def ran(_view: object) -> Functions:
         return relative.rotated_merge, relative.change_with_distance, rope.rotate
     if topic == "yarn":
         yarn = isinstance(one.rope.scaling, YarnConfig)
-        magnitudes = (rope._yarn, YarnConfig.magnitude, YarnConfig.softmax_magnitude.fget)
+        magnitude = YarnConfig.magnitude, YarnConfig.softmax_magnitude.fget
+        magnitudes = (rope.yarn_frequencies, *magnitude)
         return (rope.inverse_frequencies, *(magnitudes if yarn else ()))
     moved = topic == "pairing" and s["rope_pairing"] in ("regrouped", "layout")
     return (

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mla_engine.conventions import PAIRING_READINGS, SCALE_READINGS
+from mla_engine.studies.conventions import PAIRING_READINGS, SCALE_READINGS
 from ui.pages.rope import view as rope
 from ui.pages.rope import words as rope_words
 from ui.pages.rope.view import Head

@@ -1,6 +1,6 @@
 """The settings of the page rope."""
 
-from mla_engine.conventions import PAIRING_READINGS, SCALE_READINGS
+from mla_engine.studies.conventions import PAIRING_READINGS, SCALE_READINGS
 from ui.settings.parsers import Setting, one_of, whole
 
 SETTINGS = {

@@ -8,8 +8,9 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from mla_engine import PRESETS, LatentConfig, RopeConfig, YarnConfig, conventions, relative
+from mla_engine import PRESETS, LatentConfig, RopeConfig, YarnConfig
 from mla_engine.rope import inverse_frequencies, yarn_bounds
+from mla_engine.studies import conventions, relative
 from ui.engine import layers as compute
 from ui.engine import model, queue
 from ui.engine.real_layer import Origin

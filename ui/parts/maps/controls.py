@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.words import MAX_CHARACTERS, MAX_WORDS, TextError
+from mla_engine.studies.words import MAX_CHARACTERS, MAX_WORDS, TextError
 from ui.engine import model
 from ui.engine import real_layer as source
 from ui.parts import bridge

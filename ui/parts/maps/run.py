@@ -10,10 +10,9 @@ from torch import Tensor, einsum
 
 from mla_engine import SYMBOLS, GroupedConfig, LatentConfig
 from mla_engine.costs import weight_elements
-from mla_engine.grouped import GroupedQueryAttention
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.grouped import GroupedQueryAttention, GroupedTrace
+from mla_engine.latent import AbsorbedTrace, LatentTrace, MultiHeadLatentAttention
 from mla_engine.ops import softmax
-from mla_engine.trace import AbsorbedTrace, GroupedTrace, LatentTrace
 from ui.engine import layers as compute
 from ui.engine import queue
 from ui.engine import real_layer as source

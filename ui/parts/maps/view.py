@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mla_engine import GroupedConfig
-from mla_engine.words import generated_words, words_of
+from mla_engine.studies.words import generated_words, words_of
 from ui.engine import model
 from ui.engine import real_layer as source
 from ui.parts.maps import terms as maps_terms

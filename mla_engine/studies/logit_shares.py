@@ -18,7 +18,9 @@ import torch
 from torch import Tensor
 
 from mla_engine import checks
-from mla_engine.trace import AbsorbedTrace, LatentTrace
+from mla_engine.latent import AbsorbedTrace, LatentTrace
+
+__all__ = ["LogitShares", "Row", "logit_shares", "table"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

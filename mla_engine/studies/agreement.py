@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from mla_engine import checks
-from mla_engine.config import LatentConfig
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
+
+__all__ = ["DTYPES", "Agreement", "agreement", "agreement_of", "relative_error"]
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16)
 

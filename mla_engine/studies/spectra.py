@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 
 from mla_engine import checks
-from mla_engine.absorption import singular_values_of_product
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.latent import MultiHeadLatentAttention
+from mla_engine.latent.absorption import singular_values_of_product
+
+__all__ = ["Spectrum", "spectra"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,10 +9,18 @@ from dataclasses import dataclass
 from torch import Tensor, einsum
 
 from mla_engine import checks
-from mla_engine.agreement import relative_error
-from mla_engine.config import GroupedConfig, LatentConfig
-from mla_engine.grouped import GroupedQueryAttention
-from mla_engine.mla import MultiHeadLatentAttention
+from mla_engine.grouped import GroupedConfig, GroupedQueryAttention
+from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
+from mla_engine.studies.agreement import relative_error
+
+__all__ = [
+    "HeadsInOne",
+    "PastTheNorm",
+    "content_attention",
+    "content_config",
+    "heads_in_one",
+    "past_the_norm",
+]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,8 +13,10 @@ from torch import Tensor
 from torch.func import functional_call
 
 from mla_engine import checks
-from mla_engine.agreement import relative_error
 from mla_engine.grouped import GroupedQueryAttention
+from mla_engine.studies.agreement import relative_error
+
+__all__ = ["Factors", "Joint", "Loss", "Separate", "joint", "loss", "separate", "with_spectrum"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,9 @@ the queries anew out of the small latent (DeepSeek-V3, arXiv 2412.19437, section
 from dataclasses import dataclass
 
 from mla_engine import checks
-from mla_engine.config import LatentConfig
+from mla_engine.latent import LatentConfig
+
+__all__ = ["QueryMemory", "query_memory"]
 
 
 @dataclass(frozen=True, kw_only=True)

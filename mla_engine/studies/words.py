@@ -11,6 +11,16 @@ from unicodedata import category
 
 import numpy as np
 
+__all__ = [
+    "MAX_CHARACTERS",
+    "MAX_WORDS",
+    "TextError",
+    "generated_words",
+    "hidden_states",
+    "visible",
+    "words_of",
+]
+
 MAX_WORDS = 256
 MAX_CHARACTERS = 2000
 

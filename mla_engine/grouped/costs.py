@@ -1,0 +1,77 @@
+"""Closed forms of MHA, GQA and MQA: weights, cache, matrix products."""
+
+from functools import partial
+
+from mla_engine.grouped.config import GroupedConfig
+from mla_engine.grouped.projections import kv_heads_of
+from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
+
+
+def weights(config: GroupedConfig, heads: Heads) -> dict[str, int]:
+    """Elements of every parameter."""
+    h, g = len(heads), len(kv_heads_of(config, heads))
+    d, k, v = config.d_model, config.d_head, config.d_value
+    sizes = {"W_Q": h * k * d, "W_K": g * k * d, "W_V": g * v * d, "W_O": d * h * v}
+    if config.bias:
+        sizes |= {"b_Q": h * k, "b_K": g * k, "b_V": g * v, "b_O": d}
+    if config.qk_norm:
+        sizes |= {"q_norm": k, "k_norm": k}
+    return sizes
+
+
+def cache_elements(config: GroupedConfig, _cache: str, heads: Heads) -> int:
+    """Keys and values of the KV heads: g (k + v)."""
+    return len(kv_heads_of(config, heads)) * (config.d_head + config.d_value)
+
+
+def written(config: GroupedConfig) -> str:
+    """The same as arithmetic."""
+    g, k, v = config.n_kv_heads, config.d_head, config.d_value
+    return f"2 × {g} × {k}" if k == v else f"{g} × ({k} + {v})"
+
+
+def products(config: GroupedConfig, _form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
+    """By the trace field that each makes, their sizes."""
+    t, s, new, d = sizes.queries, sizes.keys, sizes.new, config.d_model
+    h, g, k, v = len(heads), len(kv_heads_of(config, heads)), config.d_head, config.d_value
+    return {
+        "q_pre": (t, h, k, d),
+        "k_pre": (new, g, k, d),
+        "v": (new, g, v, d),
+        "scores": (h, t, s, k),
+        "o": (h, t, s, v),
+        "u": (t, d, h, v),
+    }
+
+
+def _own_cache(config: GroupedConfig) -> int:
+    return cache_elements(config, "kv", tuple(range(config.n_heads)))
+
+
+_formula = partial(Formula, right=_own_cache)
+FORMULAS = (
+    _formula("right", "2 g d_h", "2g d<sub>h</sub>", "Ainslie et al. 2023, GQA", _own_cache),
+    _formula(
+        "width_over_heads",
+        "2 g (d / n_h)",
+        "2g d/n<sub>h</sub>",
+        "LMCache/LMCache #688",
+        lambda c: 2 * c.n_kv_heads * c.d_model / c.n_heads,
+    ),
+    _formula(
+        "all_query_heads",
+        "2 n_h d_h",
+        "2n<sub>h</sub>d<sub>h</sub>",
+        "hahnyuan/LLM-Viewer #12",
+        lambda c: 2 * c.n_heads * c.d_head,
+    ),
+    _formula("model_width", "2 d", "2d", "vllm-project/vllm #29736", lambda c: 2 * c.d_model),
+)
+COSTS = Costs(
+    weights=weights,
+    kv_heads=kv_heads_of,
+    cache_elements=cache_elements,
+    written=written,
+    products=products,
+    formulas=FORMULAS,
+)

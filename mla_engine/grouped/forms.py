@@ -1,0 +1,79 @@
+"""Grouped-query attention in formulas over weights; arguments are valid and fit the memory."""
+
+import torch
+from torch import Tensor, einsum
+
+from mla_engine.cache import KVCache
+from mla_engine.grouped.projections import (
+    GroupedProjections,
+    GroupedWeights,
+    Keys,
+    keys,
+    queries,
+    turn_of,
+)
+from mla_engine.grouped.trace import GroupedTrace
+from mla_engine.layer import Places
+from mla_engine.ops import causal_mask, output, softmax
+from mla_engine.rope import per_head
+
+
+def prefill(
+    gqa: GroupedProjections,
+    h: Tensor,
+    positions: Tensor,
+    heads: Places = slice(None),
+    rows: slice = slice(None),
+) -> GroupedTrace:
+    """The chosen rows of h as queries, all of h as keys."""
+    w, turn = gqa.weights(heads), turn_of(gqa.config, positions)
+    mask = causal_mask(h.shape[1], h.shape[1], rows, gqa.config.sliding_window, h.device)
+    q_pre_and_q = queries(w, h[:, rows], per_head(turn, rows))
+    return attend(w, h, q_pre_and_q, keys(w, h, per_head(turn)), mask)
+
+
+def decode(
+    gqa: GroupedProjections, h: Tensor, cache: KVCache, positions: Tensor
+) -> tuple[GroupedTrace, KVCache]:
+    """All of h as queries, what the cache holds and h as keys; the longer cache beside it."""
+    w, turn = gqa.weights(), per_head(turn_of(gqa.config, positions))
+    new = keys(w, h, turn)
+    cache = cache.append(new.k, new.v)
+    window = gqa.config.sliding_window
+    mask = causal_mask(cache.length, h.shape[1], window=window, device=h.device)
+    held = new._replace(k=cache.k, v=cache.v)
+    return attend(w, h, queries(w, h, turn), held, mask), cache
+
+
+def attend(
+    w: GroupedWeights, h: Tensor, q_pre_and_q: tuple[Tensor, Tensor], kv: Keys, mask: Tensor
+) -> GroupedTrace:
+    """From queries, keys and values to the output."""
+    q_pre, q = q_pre_and_q
+    scores = logits(w, q, kv.k).masked_fill_(~mask, -torch.inf)
+    attention = softmax(scores)
+    o = einsum("bhts,bshv->bthv", attention, kv.v[:, :, w.shared_by])
+    u = output(o, w.W_O, w.b_O, w.config.n_heads)
+    return GroupedTrace(
+        h=h,
+        q_pre=q_pre,
+        q=q,
+        **kv._asdict(),
+        scores=scores,
+        mask=mask,
+        attention=attention,
+        o=o,
+        u=u,
+    )
+
+
+def logits(w: GroupedWeights, q: Tensor, k: Tensor) -> Tensor:
+    """scale q k, soft-capped where the configuration says so, unmasked [b,h,t,s]."""
+    scores = einsum("bthk,bshk->bhts", q, k[:, :, w.shared_by]).mul_(w.config.scale)
+    cap = w.config.logit_softcap
+    return scores if cap is None else scores.div_(cap).tanh_().mul_(cap)
+
+
+def unmasked(gqa: GroupedProjections, trace: GroupedTrace) -> Tensor:
+    """The logits of a trace of all the layer's heads before the mask [b,h,t,s]."""
+    return logits(gqa.weights(), trace.q, trace.k)

@@ -1,0 +1,181 @@
+"""MLA's two forms in formulas over weights; arguments are valid and fit the memory.
+
+Expanded builds keys and values of every head from the latent; absorbed brings the queries into
+latent space and never builds them. They differ by the order of multiplication alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor, einsum
+
+from mla_engine.cache import KVCache
+from mla_engine.latent.absorption import AbsorbedMatrices
+from mla_engine.latent.cache import LatentCache
+from mla_engine.latent.projections import (
+    LatentProjections,
+    Latents,
+    LatentWeights,
+    Queries,
+    latents_of,
+    queries_of,
+    turn_of,
+)
+from mla_engine.latent.trace import AbsorbedTrace, LatentTrace, masked_sum
+from mla_engine.layer import Places
+from mla_engine.ops import causal_mask, output, softmax
+from mla_engine.rope import per_head
+
+KeysAndValues = tuple[Tensor, Tensor | None, Tensor]
+"""k_C, k_R and v_C."""
+
+
+def up_projected(w: LatentWeights, c_KV: Tensor) -> tuple[Tensor, Tensor]:
+    """k_C [b,s,h,k] and v_C [b,s,h,v] of every head."""
+    k_C = einsum("bsc,hkc->bshk", c_KV, w.W_UK)
+    v_C = einsum("bsc,hvc->bshv", c_KV, w.W_UV)
+    return k_C, v_C
+
+
+def expanded(
+    w: LatentWeights, h: Tensor, queries: Queries, latents: Latents, mask: Tensor
+) -> LatentTrace:
+    """Attention over up-projected keys and values."""
+    k_C, v_C = up_projected(w, latents.c_KV)
+    return attend(w, h, queries, latents, (k_C, latents.k_R, v_C), mask)
+
+
+def attend(
+    w: LatentWeights,
+    h: Tensor,
+    queries: Queries,
+    latents: Latents,
+    keys: KeysAndValues,
+    mask: Tensor,
+) -> LatentTrace:
+    """The expanded form from keys and values on."""
+    k_C, k_R, v_C = keys
+    scores_C = einsum("bthk,bshk->bhts", queries.q_C, k_C).mul_(w.config.scale)
+    scores_R = position_scores(w, queries.q_R, k_R)
+    attention = softmax(masked_sum(scores_C, scores_R, mask))
+    o = einsum("bhts,bshv->bthv", attention, v_C)
+    u = output(o, w.W_O, w.b_O, w.config.n_heads)
+    return LatentTrace(
+        h=h,
+        **queries._asdict(),
+        **latents._asdict(),
+        k_C=k_C,
+        v_C=v_C,
+        scores_C=scores_C,
+        scores_R=scores_R,
+        mask=mask,
+        attention=attention,
+        o=o,
+        u=u,
+    )
+
+
+def absorbed(
+    w: LatentWeights, h: Tensor, queries: Queries, latents: Latents, mask: Tensor
+) -> AbsorbedTrace:
+    """Attention over the latents themselves."""
+    q_C_absorbed = einsum("bthk,hkc->bthc", queries.q_C, w.W_UK)
+    scores_C = einsum("bthc,bsc->bhts", q_C_absorbed, latents.c_KV).mul_(w.config.scale)
+    scores_R = position_scores(w, queries.q_R, latents.k_R)
+    attention = softmax(masked_sum(scores_C, scores_R, mask))
+    o_latent = einsum("bhts,bsc->bthc", attention, latents.c_KV)
+    o = einsum("bthc,hvc->bthv", o_latent, w.W_UV)
+    u = output(o, w.W_O, w.b_O, w.config.n_heads)
+    return AbsorbedTrace(
+        h=h,
+        **queries._asdict(),
+        **latents._asdict(),
+        q_C_absorbed=q_C_absorbed,
+        scores_C=scores_C,
+        scores_R=scores_R,
+        mask=mask,
+        attention=attention,
+        o_latent=o_latent,
+        o=o,
+        u=u,
+    )
+
+
+def position_scores(w: LatentWeights, q_R: Tensor | None, k_R: Tensor | None) -> Tensor | None:
+    """scale q_R k_R: one key for all heads, or the copies of it that a KVCache holds."""
+    if q_R is None:
+        return None
+    equation = "bthr,bsr->bhts" if k_R.ndim == 3 else "bthr,bshr->bhts"
+    return einsum(equation, q_R, k_R).mul_(w.config.scale)
+
+
+def prefill(
+    mla: LatentProjections,
+    h: Tensor,
+    positions: Tensor,
+    heads: Places = slice(None),
+    rows: slice = slice(None),
+    known: LatentCache | None = None,
+    form: Callable = expanded,
+) -> LatentTrace | AbsorbedTrace:
+    """The chosen rows of h as queries, all of h as keys; `form` is `expanded` or `absorbed`."""
+    w, turn = mla.weights(heads), turn_of(mla.config, positions)
+    queries = queries_of(w, h[:, rows], per_head(turn, rows))
+    if known is None:
+        latents = latents_of(w, h, turn)
+    else:
+        latents = Latents(None, known.c_KV, None, known.k_R)
+    mask = causal_mask(h.shape[1], h.shape[1], rows, device=h.device)
+    return form(w, h, queries, latents, mask)
+
+
+def compressed(mla: LatentProjections, h: Tensor, positions: Tensor) -> LatentCache:
+    """The latents of h alone, as a cache."""
+    latents = latents_of(mla.weights(), h, turn_of(mla.config, positions))
+    empty = LatentCache.empty(mla.config, h.shape[0], mla.dtype, h.device)
+    return replace(empty.append(latents.c_KV, latents.k_R), positions=positions)
+
+
+def decode_latent(
+    mla: LatentProjections,
+    h: Tensor,
+    cache: LatentCache,
+    positions: Tensor,
+    form: Callable = absorbed,
+) -> tuple[LatentTrace | AbsorbedTrace, LatentCache]:
+    """All of h as queries, the cached latents and those of h as keys."""
+    w, turn = mla.weights(), turn_of(mla.config, positions)
+    queries = queries_of(w, h, per_head(turn))
+    new = latents_of(w, h, turn)
+    cache = cache.append(new.c_KV, new.k_R)
+    latents = new._replace(c_KV=cache.c_KV, k_R=cache.k_R)
+    mask = causal_mask(cache.length, h.shape[1], device=h.device)
+    return form(w, h, queries, latents, mask), cache
+
+
+def decode_in_full(
+    mla: LatentProjections, h: Tensor, cache: KVCache, positions: Tensor
+) -> tuple[LatentTrace, KVCache]:
+    """All of h as queries; keys and values are up-projected once and kept."""
+    w, turn = mla.weights(), turn_of(mla.config, positions)
+    queries = queries_of(w, h, per_head(turn))
+    latents = latents_of(w, h, turn)
+    k, v_C = up_projected(w, latents.c_KV)
+    if latents.k_R is not None:  # k = [k_C; k_R], the shared part once for every head
+        k = torch.cat((k, latents.k_R.unsqueeze(2).expand(-1, -1, k.shape[2], -1)), dim=-1)
+    cache = cache.append(k, v_C)
+    k_C, k_R = cache.k.split((mla.config.d_head, mla.config.d_rope), dim=-1)
+    mask = causal_mask(cache.length, h.shape[1], device=h.device)
+    return attend(w, h, queries, latents, (k_C, k_R, cache.v), mask), cache
+
+
+def merged(mla: LatentProjections, heads: Places) -> AbsorbedMatrices:
+    """Queries with keys, values with the output: one pair of matrices a head."""
+    w = mla.weights(heads)
+    return AbsorbedMatrices.of(w.W_UQ, w.W_UK, w.W_UV, w.W_O)
+
+
+def unmasked(_mla: LatentProjections, trace: LatentTrace | AbsorbedTrace) -> Tensor:
+    """The logits of a trace before the mask [b,h,t,s]."""
+    return trace.scores_C if trace.scores_R is None else trace.scores_C + trace.scores_R

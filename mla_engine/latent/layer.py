@@ -1,0 +1,167 @@
+"""Multi-head Latent Attention (DeepSeek-V2, arXiv 2405.04434, section 2.1).
+
+Two forms over the same weights. Expanded ("MHA mode") builds keys and values of every head from
+the latent; absorbed ("MQA mode") brings the queries into latent space and never builds them. They
+differ by the order of multiplication alone. The rotary key comes from h, not from the latent, has
+no norm, and is one for all heads; the scale never follows the width of an absorbed query.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from torch import Tensor
+
+from mla_engine import checks
+from mla_engine.cache import KVCache
+from mla_engine.latent import forms
+from mla_engine.latent.absorption import AbsorbedMatrices
+from mla_engine.latent.cache import LatentCache
+from mla_engine.latent.projections import LatentProjections
+from mla_engine.latent.trace import AbsorbedTrace, LatentTrace
+from mla_engine.layer import position_numbers, query_rows
+
+
+class MultiHeadLatentAttention(LatentProjections):
+    """MLA with real weights; every call returns its whole trace and keeps nothing."""
+
+    def forward(
+        self,
+        h: Tensor,
+        positions: Tensor | Sequence[int] | None = None,
+        heads: Iterable[int] | None = None,
+        queries: slice | None = None,
+        latents: LatentCache | None = None,
+    ) -> LatentTrace:
+        """Causal attention in expanded form.
+
+        Args:
+            h: hidden states [b,t,d].
+            positions: [t] or [b,t]; by default those of the latents, or 0, 1, 2, ...
+            heads: global numbers of the heads to compute; u is the sum over these.
+            queries: rows of h to compute as queries; the keys stay complete.
+            latents: what `compress` returned for this h and these positions.
+
+        Returns:
+            Every intermediate; attention is [b, len(heads), len(queries), s].
+
+        Raises:
+            ValueError: an argument that does not fit, named with its value.
+            MemoryBudgetError: the run would hold more than the memory budget.
+        """
+        return self._forward(forms.expanded, h, positions, heads, queries, latents)
+
+    def forward_absorbed(
+        self,
+        h: Tensor,
+        positions: Tensor | Sequence[int] | None = None,
+        heads: Iterable[int] | None = None,
+        queries: slice | None = None,
+        latents: LatentCache | None = None,
+    ) -> AbsorbedTrace:
+        """The same attention in absorbed form; arguments and errors as `forward`."""
+        return self._forward(forms.absorbed, h, positions, heads, queries, latents)
+
+    def compress(self, h: Tensor, positions: Tensor | Sequence[int] | None = None) -> LatentCache:
+        """The part that no head owns, c_KV and k_R, to be used again with other heads or queries.
+
+        Raises:
+            ValueError, MemoryBudgetError: as `forward`.
+        """
+        self._check_hidden(h)
+        return self._run(forms.compressed, h, self._positions(positions, h))
+
+    def decode(
+        self,
+        h_next: Tensor,
+        cache: LatentCache | KVCache,
+        form: str | None = None,
+        positions: Tensor | Sequence[int] | None = None,
+    ) -> tuple[LatentTrace | AbsorbedTrace, LatentCache | KVCache]:
+        """Attention of new tokens [b,t,d] to themselves and to all that the cache holds.
+
+        Args:
+            h_next: hidden states of one or many new tokens.
+            cache: what earlier calls returned; it stays valid for its own length.
+            form: "absorbed" (default with a LatentCache) or "expanded" (the only one with a
+                KVCache; with a LatentCache every cached latent is up-projected in each step).
+            positions: [t] or [b,t], by default they continue from the cache.
+
+        Returns:
+            The trace, whose keys cover all tokens, and the longer cache.
+
+        Raises:
+            ValueError: a cache of another kind, batch or dtype; "absorbed" with a KVCache.
+            MemoryBudgetError: the step would hold more than the memory budget.
+        """
+        self._check_hidden(h_next)
+        checks.kind("cache", cache, (LatentCache, KVCache), "a LatentCache or a KVCache")
+        in_full = isinstance(cache, KVCache)
+        if form is None:
+            form = "expanded" if in_full else "absorbed"
+        checks.choice("form", form, ("absorbed", "expanded"))
+        if in_full and form == "absorbed":
+            raise ValueError("form 'absorbed' needs the latents: give a LatentCache, not a KVCache")
+        self._check_cache(cache, h_next)
+        positions = self._positions(positions, h_next, start=cache.length)
+        if in_full:
+            return self._run(forms.decode_in_full, h_next, cache, positions)
+        formulas = forms.expanded if form == "expanded" else forms.absorbed
+        return self._run(forms.decode_latent, h_next, cache, positions, formulas)
+
+    def absorbed_matrices(self, heads: Iterable[int] | None = None) -> AbsorbedMatrices:
+        """W_QK = W_UQ^T W_UK [h,l,c] and W_VO = W_O W_UV [h,d,c] of each head, merged.
+
+        Raises:
+            ValueError: an unknown head.
+            MemoryBudgetError: the merged matrices are beyond the memory budget.
+        """
+        return self._run(forms.merged, self._local(heads))
+
+    def _forward(
+        self,
+        form: Callable,
+        h: Tensor,
+        positions: Tensor | Sequence[int] | None,
+        heads: Iterable[int] | None,
+        queries: slice | None,
+        latents: LatentCache | None,
+    ) -> LatentTrace | AbsorbedTrace:
+        self._check_hidden(h)
+        if latents is not None:
+            positions = self._check_latents(latents, h, positions)
+        rows = query_rows(queries, h.shape[1])
+        positions = self._positions(positions, h)
+        chosen = self._local(heads)
+        return self._run(forms.prefill, h, positions, chosen, rows, latents, form)
+
+    def _positions(
+        self, positions: Tensor | Sequence[int] | None, h: Tensor, start: int = 0
+    ) -> Tensor:
+        """`position_numbers`, none of them at or beyond the configuration's limit."""
+        numbers = position_numbers(positions, h, start)
+        limit = self.config.position_limit
+        if limit is not None and numbers.max() >= limit:
+            raise ValueError(
+                f"positions reach {int(numbers.max())}, but from position_limit ({limit}) on the "
+                "model does what this layer does not: give earlier positions"
+            )
+        return numbers
+
+    def _check_latents(
+        self, latents: LatentCache, h: Tensor, positions: Tensor | Sequence[int] | None
+    ) -> Tensor | Sequence[int] | None:
+        """The positions to use: those that the latents were made at."""
+        checks.kind("latents", latents, LatentCache, "what compress() returned")
+        self._check_cache(latents, h)
+        if latents.length != h.shape[1]:
+            raise ValueError(
+                f"latents hold {latents.length} tokens and h {h.shape[1]}: compress this h"
+            )
+        if positions is None or latents.positions is None:
+            return latents.positions if positions is None else positions
+        given = self._positions(positions, h)
+        if (given != latents.positions).any():
+            raise ValueError(
+                f"positions ({given.tolist()!r:.60}) are not those of the latents "
+                f"({latents.positions.tolist()!r:.60}): leave them out, or compress again"
+            )
+        return given

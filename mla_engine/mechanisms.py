@@ -1,0 +1,130 @@
+"""The registry of attention mechanisms: every package of mla_engine with a module `mechanism`.
+
+Costs, presets, the glossary and the app's pages ask here instead of knowing any configuration's
+type, so that a new mechanism needs its own package and nothing else of the engine.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib import import_module, resources
+from importlib.resources.abc import Traversable
+
+from mla_engine import checks
+from mla_engine.config import AttentionConfig
+from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
+
+
+@lru_cache(maxsize=1)
+def all() -> tuple[Mechanism, ...]:
+    """Every mechanism that there is, in order.
+
+    Raises:
+        ValueError: a package that declares none, or two that claim one name.
+    """
+    folders = sorted(folder.name for folder in resources.files("mla_engine").iterdir())
+    found = [_declared(name) for name in folders if _declaration(name).is_file()]
+    found.sort(key=lambda one: one.order)
+    _refuse_twins("variant", [(one.key, [v.code for v in one.variants]) for one in found])
+    _refuse_twins("way", [(one.key, [way.code for way in one.ways]) for one in found])
+    return tuple(found)
+
+
+def of(config: AttentionConfig) -> Mechanism:
+    """The mechanism of a configuration.
+
+    Raises:
+        ValueError: something that is no configuration.
+    """
+    for mechanism in all():
+        if isinstance(config, mechanism.config_type):
+            return mechanism
+    raise ValueError(f"config ({config!r:.60}) must be {types_in_words()}")
+
+
+def named(key: str) -> Mechanism:
+    """The mechanism whose package has this name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    by_key = {mechanism.key: mechanism for mechanism in all()}
+    checks.choice("mechanism", key, by_key)
+    return by_key[key]
+
+
+def types_in_words(which: Callable[[Mechanism], object] = bool) -> str:
+    """The configurations' types as a refusal names them, of the mechanisms for which it holds."""
+    names = sorted(one.config_type.__name__ for one in all() if which(one))
+    return " or ".join(f"a {name}" for name in names)
+
+
+def variants() -> dict[str, Variant]:
+    """Code -> variant, in the order in which they are offered."""
+    every = [variant for mechanism in all() for variant in mechanism.variants]
+    return {one.code: one for one in sorted(every, key=lambda one: one.order)}
+
+
+def ways() -> dict[str, Way]:
+    """Code -> way of keeping a cache and decoding, in the order in which they are compared."""
+    every = [way for mechanism in all() for way in mechanism.ways]
+    return {one.code: one for one in sorted(every, key=lambda one: one.order)}
+
+
+def of_variant(code: str) -> Mechanism:
+    """The mechanism that offers a variant."""
+    checks.choice("variant", code, variants())
+    return next(one for one in all() if variants()[code] in one.variants)
+
+
+def form_of(code: str) -> Form:
+    """The form that a variant is computed in."""
+    return of_variant(code).form(variants()[code].form)
+
+
+def form_names() -> tuple[str, ...]:
+    """The names of all forms, each once."""
+    return tuple(dict.fromkeys(form.name for one in all() for form in one.forms))
+
+
+def cache_kinds() -> tuple[str, ...]:
+    """The kinds of all caches, each once."""
+    return tuple(dict.fromkeys(cache.kind for one in all() for cache in one.caches))
+
+
+def sizes_of(config: AttentionConfig) -> dict[str, int]:
+    """The shared sizes that a configuration stands for, 0 for a part that it has not.
+
+    Sizes that only other mechanisms have are those that they suggest for it.
+    """
+    own = of(config)
+    suggested = {}
+    for mechanism in all():
+        if mechanism is not own:
+            suggested |= mechanism.suggested(config)
+    in_use = (name for variant in own.variants for name in variant.sizes)
+    names = dict.fromkeys((*COMMON_SIZES, *in_use))
+    return suggested | {name: getattr(config, name) or 0 for name in names}
+
+
+def _declaration(name: str) -> Traversable:
+    return resources.files("mla_engine") / name / "mechanism.py"
+
+
+def _declared(name: str) -> Mechanism:
+    declared = vars(import_module(f"mla_engine.{name}.mechanism")).get("MECHANISM")
+    if not isinstance(declared, Mechanism) or declared.key != name:
+        raise ValueError(f"mla_engine/{name}/mechanism.py must declare a MECHANISM of key {name!r}")
+    return declared
+
+
+def _refuse_twins(what: str, claimed: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Raise ValueError if two mechanisms claim one code."""
+    owners: dict[str, str] = {}
+    for key, codes in claimed:
+        for code in codes:
+            if code in owners:
+                raise ValueError(
+                    f"mla_engine/{key}/mechanism.py claims the {what} {code!r}, which "
+                    f"mla_engine/{owners[code]}/mechanism.py has: choose another"
+                )
+            owners[code] = key

@@ -1,0 +1,205 @@
+"""The registry: what every mechanism declares, and a new one that brings its package alone."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import torch
+
+from mla_engine import PRESETS, SYMBOLS, GroupedConfig, LatentConfig, costs, mechanisms
+from tests.engine.samples import hidden
+
+pytestmark = pytest.mark.xdist_group("mechanisms")  # the copies are made once
+ROOT = Path(__file__).parents[2]
+TOY = ROOT / "tests" / "toy_mechanism"
+MLA = LatentConfig(d_model=32, n_heads=4, d_head=8, d_latent_kv=12, d_rope=4, d_latent_q=10)
+GQA = GroupedConfig(d_model=32, n_heads=4, n_kv_heads=2, d_head=8, logit_softcap=5.0)
+DECODING = [
+    (config, form, kind)
+    for config in (MLA, GQA)
+    for form in mechanisms.of(config).forms
+    for kind in form.decode
+]
+decoding = pytest.mark.parametrize(("config", "form", "kind"), DECODING)
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the engine with the toy in it, to be changed."""
+    without = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "mla_engine", folder / "mla_engine", ignore=without)
+    shutil.copytree(TOY, folder / "mla_engine" / "toy", ignore=without)
+    return folder / "mla_engine"
+
+
+def written(folder: Path, *command: str) -> dict:
+    """What Python writes, as JSON, with the engine that lies in this folder."""
+    environment, call = os.environ | {"PYTHONPATH": str(folder)}, [sys.executable, *command]
+    done = subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory) -> dict:
+    engine = copied(tmp_path_factory.mktemp("toy"))
+    return written(engine.parent, str(ROOT / "tests/engine/toy_checks.py"))
+
+
+def test_a_new_package_is_found_behind_those_there_are(toy):
+    assert toy["keys"] == [*(one.key for one in mechanisms.all()), "toy"]
+    assert toy["variants"] == [*mechanisms.variants(), "tied"]
+    assert toy["ways"] == [*mechanisms.ways(), "tied"]
+    assert toy["kind"] == "Tied"
+
+
+def test_its_layer_is_torchs_attention_with_keys_for_values_and_decodes_as_it_prefills(toy):
+    assert toy["from torch"] < 1e-12
+    assert toy["decoded"] < 1e-12
+    assert toy["logits"] == 0
+    assert toy["timed"]
+
+
+def test_its_costs_are_those_of_its_runs(toy):
+    length, held, reserved = toy["held"]
+    assert (length, held) == (7, reserved)
+    assert held == 2 * 7 * 8 * toy["elements"]
+    assert toy["zeros"] == 7 * 8 * toy["elements"]
+    assert toy["elements"] == 6 * 8, "n_heads d_head of its preset"
+    assert toy["of a rank of 4"] == 2 * 8, "two of its six heads on the fullest of four"
+    for counted, measured in (toy["parameters"], toy["prefill"], toy["decode"]):
+        assert counted == measured > 0
+    assert toy["attention"] == toy["attention by hand"]
+    assert toy["off"] == [1, 2]
+
+
+def test_its_glossary_is_whole_and_replays_its_run(toy):
+    assert not toy["fields"]
+    assert not toy["weights"]
+    assert set(toy["replayed"]) == {"q", "kv", "o", "u"}
+    assert max(toy["replayed"].values()) < 1e-12
+    assert toy["cited"] is None, "the paper on MLA has no equation of it"
+
+
+def test_its_sizes_make_other_mechanisms_and_come_back(toy):
+    assert toy["same from sizes"]
+    assert toy["as MLA"] == [48, 6, 4 * 8]
+
+
+def test_what_does_not_go_together_is_refused_with_the_mechanisms_own_words(toy):
+    assert "needs the latents, which a 'tied' cache" in toy["refused"]["absorbed"]
+    assert "needs a LatentConfig: tied heads keep 'tied'" in toy["refused"]["latent cache"]
+    assert "needs a LatentConfig: tied heads have none" in toy["refused"]["latents"]
+    assert "must be a LatentConfig" in toy["refused"]["layouts"]
+    assert "needs a TiedConfig: latent attention keep" in toy["refused"]["tied of MLA"]
+
+
+WRONG = {
+    "variant": ("toy/mechanism.py", 'code="tied", kind', 'code="mha", kind', "variant 'mha'"),
+    "way": ("toy/mechanism.py", 'code="tied",\n', 'code="mla_kv",\n', "way 'mla_kv'"),
+    "key": ("toy/mechanism.py", 'key="toy"', 'key="tied"', "MECHANISM of key 'toy'"),
+    "name": ("toy/mechanism.py", "MECHANISM =", "TIED =", "MECHANISM of key 'toy'"),
+    "preset": ("toy/presets.toml", "[toy-tied]", "[llama-3-8b]", "preset 'llama-3-8b'"),
+    "table": ("toy/presets.toml", "toy = {", "tied = {", "preset 'toy-tied'"),
+    "symbol": ("toy/symbols.toml", "[kv]", "[k_R]", "symbol 'k_R'"),
+}
+
+
+IMPORTS = """
+import json, sys, torch
+said = {}
+for folder in sys.argv[1:]:
+    sys.path[0] = folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mla_engine"]:
+        del sys.modules[name]
+    try:
+        import mla_engine
+    except ValueError as error:
+        said[folder] = str(error)
+sys.stdout.write(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory) -> dict:
+    """Name of a wrong declaration -> what the engine says when it is imported."""
+    folders = {}
+    for name, (file, right, wrong, _) in WRONG.items():
+        engine = copied(tmp_path_factory.mktemp(name))
+        text = (engine / file).read_text("utf-8")
+        assert right in text
+        (engine / file).write_text(text.replace(right, wrong, 1), "utf-8")
+        folders[name] = str(engine.parent)
+    said = written(engine.parent, "-c", IMPORTS, *folders.values())
+    return {name: said.get(folder, "nothing") for name, folder in folders.items()}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_declaration_is_refused_at_start_with_its_file(name, refusals):
+    file, *_, said = WRONG[name]
+    assert file in refusals[name]
+    assert said in refusals[name]
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_a_published_model_comes_back_from_its_sizes(key):
+    config = PRESETS[key].config
+    variant = mechanisms.of(config).variant(config)
+    assert variant.kind == PRESETS[key].kind
+    assert variant.config(mechanisms.sizes_of(config), config) == config
+
+
+def test_every_variant_can_be_made_of_every_model():
+    for preset in PRESETS.values():
+        sizes = mechanisms.sizes_of(preset.config)
+        for code, variant in mechanisms.variants().items():
+            made = variant.config(sizes, preset.config)
+            assert mechanisms.of(made) is mechanisms.of_variant(code)
+            assert {made.d_model, made.n_heads} == {preset.config.d_model, preset.config.n_heads}
+
+
+@decoding
+def test_each_form_decodes_with_its_caches_as_it_prefills(config, form, kind):
+    mechanism = mechanisms.of(config)
+    layer, h = mechanism.layer(config, dtype=torch.float64), hidden(1, 6, 32)
+    whole = form.forward(layer, h)
+    assert type(whole) is form.trace
+    positions = torch.arange(6)
+    torch.testing.assert_close(form.prefill(layer, h, positions).u, whole.u, rtol=0, atol=0)
+    empty = layer.empty_cache(mechanism.cache(kind), capacity=6)
+    _, held = layer.decode(h[:, :4], empty)
+    trace, cache = form.decode[kind](layer, h[:, 4:], held, positions[4:])
+    torch.testing.assert_close(trace.u, whole.u[:, 4:], rtol=1e-12, atol=1e-12)
+    assert cache.nbytes == 6 * 8 * costs.cache_elements(config, kind)
+
+
+@decoding
+def test_the_scores_of_a_form_are_its_queries_times_its_keys(config, form, kind):
+    layer, h = mechanisms.of(config).layer(config, dtype=torch.float64), hidden(1, 6, 32)
+    trace = form.forward(layer, h)
+    assert {code for pair in form.scores.values() for code in pair} <= set(trace.steps)
+    seen = trace.mask.expand_as(trace.scores)
+    torch.testing.assert_close(form.unmasked(layer, trace)[seen], trace.scores[seen])
+    assert set(form.growing) <= {field.name for field in fields(trace)} <= set(SYMBOLS)
+
+
+def test_going_back_writes_over_reserved_rows_in_place():
+    layer, h = mechanisms.of(GQA).layer(GQA, dtype=torch.float64), hidden(1, 5, 32)
+    empty = layer.empty_cache(mechanisms.of(GQA).cache("kv"), capacity=5)
+    _, longer = layer.decode(h, empty)
+    shorter = longer.rewind(3)
+    assert (shorter.length, shorter.nbytes) == (3, longer.nbytes * 3 // 5)
+    _, again = layer.decode(2 * h[:, 3:4], shorter)
+    assert again.k.data_ptr() == longer.k.data_ptr()
+    assert torch.equal(longer.k[:, 3], again.k[:, 3])
+
+
+def test_a_cache_of_zeros_holds_them():
+    cache = mechanisms.of(MLA).caches[0].empty(MLA, batch=2, dtype=torch.float64).with_zeros(5)
+    assert (cache.length, cache.batch) == (5, 2)
+    assert cache.nbytes == 2 * 5 * 8 * costs.cache_elements(MLA)
+    assert not cache.c_KV.any()
