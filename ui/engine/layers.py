@@ -4,9 +4,13 @@ import numpy as np
 import streamlit as st
 import torch
 
-from mla_engine import GroupedConfig, GroupedQueryAttention, LatentConfig, MultiHeadLatentAttention
+from mla_engine import mechanisms
 from mla_engine.checkpoints import load_attention
+from mla_engine.config import AttentionConfig
+from mla_engine.layer import AttentionLayer
+from mla_engine.mechanism import Form
 from mla_engine.studies.words import hidden_states
+from mla_engine.trace import Trace
 from ui.engine import queue, real_layer
 from ui.engine.real_layer import Origin, RealLayer
 
@@ -21,9 +25,7 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
 @st.cache_resource(
     max_entries=4, show_spinner=False, hash_funcs={RealLayer: lambda one: repr(one.weights)}
 )
-def layer(
-    config: GroupedConfig | LatentConfig, origin: Origin, heads: tuple[int, ...] | None
-) -> GroupedQueryAttention | MultiHeadLatentAttention:
+def layer(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None) -> AttentionLayer:
     """A layer with seeded or real weights; `heads` builds these alone.
 
     Raises:
@@ -34,16 +36,16 @@ def layer(
 
 
 def built(
-    config: GroupedConfig | LatentConfig,
+    config: AttentionConfig,
     origin: Origin,
     heads: tuple[int, ...] | None,
     dtype: torch.dtype,
-) -> GroupedQueryAttention | MultiHeadLatentAttention:
+) -> AttentionLayer:
     """The same in any dtype, made anew.
 
     A real layer's weights may be asked for with another rotation, or without its latent norms.
     """
-    kind = MultiHeadLatentAttention if isinstance(config, LatentConfig) else GroupedQueryAttention
+    kind = mechanisms.of(config).layer
     made = {"heads": heads, "dtype": dtype, "device": DEVICE}
     if isinstance(origin, int):
         return kind(config, seed=origin, **made)
@@ -63,19 +65,24 @@ def hidden(words: tuple[str, ...], origin: Origin, d_model: int) -> torch.Tensor
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def shapes(
-    config: GroupedConfig | LatentConfig, form: str, tokens: int
-) -> dict[str, tuple[int, ...]]:
+def shapes(config: AttentionConfig, form: str, tokens: int) -> dict[str, tuple[int, ...]]:
     """The shape of every step of a whole layer's trace, from a run without data.
 
     Args:
         config: a layer of any size.
-        form: "expanded", "absorbed" or "grouped".
+        form: "expanded", "absorbed", "grouped", ..., as SYMBOLS names it.
         tokens: how many; the batch is 1.
     """
-    latent = isinstance(config, LatentConfig)
-    kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
-    whole = kind(config, device="meta")
-    h = torch.empty(1, tokens, config.d_model, device="meta")
-    trace = whole.forward_absorbed(h) if form == "absorbed" else whole(h)
-    return {name: tuple(getattr(trace, name).shape) for name in trace.steps}
+    whole = mechanisms.of(config).layer(config, device="meta")
+    trace = run(whole, torch.empty(1, tokens, config.d_model, device="meta"), form)
+    return {name: tuple(vars(trace)[name].shape) for name in trace.steps}
+
+
+def run(layer: AttentionLayer, h: torch.Tensor, form: str) -> Trace:
+    """Run a whole sequence in the form of this name."""
+    return form_of(layer.config, form).forward(layer, h)
+
+
+def form_of(config: AttentionConfig, name: str) -> Form:
+    """The form that SYMBOLS knows by this name."""
+    return next(form for form in mechanisms.of(config).forms if form.symbols == name)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig
+from mla_engine import PRESETS, LatentConfig, mechanisms
+from mla_engine.config import AttentionConfig
 from mla_engine.studies.words import words_of
 from ui.engine import real_layer
 from ui.engine.real_layer import Origin, RealLayer
@@ -11,10 +12,15 @@ from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import SMALL
 from ui.settings.shared import SIZES, VARIANTS
-from ui.settings.sizes import divisors, sizes_from, sizes_of
+from ui.settings.sizes import divisors, sizes_of, variant_of
 from ui.words.text import t
 
-Config = GroupedConfig | LatentConfig
+Config = AttentionConfig
+FREE = (
+    "rope",
+    "softmax_scale",
+    "latent_norm",
+)  # what changes no shape of a weight but the norms' own
 
 SMALL_CONFIG = LatentConfig(
     d_model=64, n_heads=4, d_head=16, d_latent_kv=32, d_latent_q=48, d_rope=8, latent_norm=True
@@ -55,9 +61,9 @@ class Model:
         """What can be shown: all, or of a real layer what its weights are made for."""
         if not self.layer:
             return VARIANTS
-        if isinstance(self.base, LatentConfig):
-            return ("mla", "mla_absorbed")
-        return ({self.base.n_heads: "mha", 1: "mqa"}.get(self.base.n_kv_heads, "gqa"),)
+        mechanism = mechanisms.of(self.base)
+        kind = mechanism.kind(self.base)
+        return tuple(variant.code for variant in mechanism.variants if variant.kind == kind)
 
     @property
     def variant(self) -> str:
@@ -79,9 +85,7 @@ class Model:
         """
         if not self.layer or type(config) is not type(self.base):
             return self.seed
-        free = {"rope": self.base.rope, "softmax_scale": self.base.softmax_scale}
-        if isinstance(config, LatentConfig):
-            free["latent_norm"] = self.base.latent_norm
+        free = {name: vars(self.base)[name] for name in FREE if name in vars(config)}
         return self.layer if replace(config, **free) == self.base else self.seed
 
     @property
@@ -101,6 +105,15 @@ class Model:
         return real_layer.own_name(self.layer) if self.layer else preset_name(self.preset)
 
 
+def built(base: Config, sizes: Mapping[str, int], variant: str) -> Config:
+    """A variant of these sizes, with the rotation, norms and scales of `base`.
+
+    Raises:
+        ValueError: sizes that no layer can have, in the engine's words.
+    """
+    return mechanisms.variants()[variant].config(sizes, base)
+
+
 def present() -> Model:
     """What the settings choose now.
 
@@ -110,49 +123,20 @@ def present() -> Model:
     s, layer = state.settings(), real_layer.chosen()
     own = SMALL_CONFIG if s["preset"] == SMALL else PRESETS[s["preset"]].config
     base = real_layer.plan(layer).config if layer else own
-    sizes = sizes_from(base) if layer else {name: s[name] for name in SIZES}
+    sizes = mechanisms.sizes_of(base) if layer else {name: s[name] for name in SIZES}
     return Model(layer, s["preset"], base, sizes, s["variant"], s["seed"])
 
 
-def variant_of(preset: str) -> str:
-    """The variant a preset uses; an MLA one keeps the form chosen before."""
-    if preset == SMALL:
-        return state.settings()["variant"]
-    kind = PRESETS[preset].kind.lower()
-    present = state.settings()["variant"]
-    return present if kind == "mla" and present.startswith("mla") else kind
-
-
-def built(
-    origin: GroupedConfig | LatentConfig, s: Mapping[str, int], variant: str
-) -> GroupedConfig | LatentConfig:
-    """A variant of these sizes, with the rotation, norms and scales of `origin`.
-
-    Raises:
-        ValueError: sizes that no layer can have, in the engine's words.
-    """
-    common = {name: s[name] for name in ("d_model", "n_heads", "d_head", "d_value")}
-    if variant.startswith("mla"):
-        latent = {name: s[name] for name in ("d_latent_kv", "d_rope")}
-        latent["d_latent_q"] = s["d_latent_q"] or None
-        if isinstance(origin, LatentConfig):
-            return replace(origin, **common, **latent)
-        return LatentConfig(**common, **latent, latent_norm=True, rope=_plain(origin.rope))
-    n_kv_heads = {"mha": s["n_heads"], "mqa": 1}.get(variant, s["n_kv_heads"])
-    if isinstance(origin, GroupedConfig):
-        return replace(origin, **common, n_kv_heads=n_kv_heads)
-    return GroupedConfig(**common, n_kv_heads=n_kv_heads, rope=_plain(origin.rope))
-
-
-def _plain(rope: RopeConfig | None) -> RopeConfig | None:
-    """The rotation without a scaling that was made for other widths."""
-    return rope and replace(rope, scaling=None)
-
-
 def take_preset() -> None:
-    """After the picker: the sizes and the variant follow the preset."""
-    chosen = state.settings()["preset"]
-    state.settings().update(sizes_of(chosen), variant=variant_of(chosen))
+    """After the picker: the sizes and the variant follow the preset.
+
+    A variant of the same kind stays: an MLA preset keeps the form chosen before.
+    """
+    s, every = state.settings(), mechanisms.variants()
+    preset, variant = s["preset"], variant_of(s["preset"])
+    s.update(sizes_of(preset))
+    if preset != SMALL and every[variant].kind != every[s["variant"]].kind:
+        s["variant"] = variant
 
 
 def preset_name(key: str) -> str:
@@ -182,7 +166,7 @@ def _rotary_widths() -> tuple[int, ...]:
     """The widths that the preset's rotation was made for; empty if any will do."""
     rope = base().rope
     factors = getattr(rope and rope.scaling, "short_factor", ())
-    return (0, 2 * len(factors)) if factors and isinstance(base(), LatentConfig) else ()
+    return (0, 2 * len(factors)) if factors and "d_rope" in vars(base()) else ()
 
 
 def ladder(name: str) -> Sequence[int]:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mla_engine import PRESETS
+from mla_engine import PRESETS, mechanisms
 from ui.engine import model
 from ui.engine.real_layer import chosen
 from ui.parts import real_layer
@@ -34,16 +34,8 @@ def controls() -> None:
         st.caption(t("common.sizes_changed", name=model.preset_name(s["preset"])))
     if s["preset"] != SMALL and PRESETS[s["preset"]].not_modelled:
         st.caption(model.not_modelled(s["preset"]))
-    for name in _sizes_in_use():
+    for name in mechanisms.variants()[s["variant"]].sizes:
         options = model.ladder(name)
         if len(options) > 1:
             values = sorted({*options, s[name]})
             state.control(st.select_slider, t(f"common.{name}"), name, values, then=model.mend)
-
-
-def _sizes_in_use() -> tuple[str, ...]:
-    variant = state.settings()["variant"]
-    common = ("d_model", "n_heads", "d_head", "d_value")
-    if variant.startswith("mla"):
-        return (*common, "d_latent_kv", "d_latent_q", "d_rope")
-    return (*common, "n_kv_heads") if variant == "gqa" else common

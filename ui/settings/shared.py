@@ -1,9 +1,10 @@
 """The settings that hold on every page, and the languages of the app."""
 
+from mla_engine import mechanisms
 from ui.settings.parsers import Setting, flag, one_of, preset, whole, words
 
 LANGUAGES = {"en": "English", "zh": "中文"}
-VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_absorbed")
+VARIANTS = tuple(mechanisms.variants())
 
 # Sizes as DeepSeek-V2-Lite has them: real, and all heads run on a laptop. d_latent_q 0 is none.
 SHARED = {

@@ -1,8 +1,7 @@
 """The sizes that a preset stands for: they are the defaults of the size settings beside it."""
 
-from mla_engine import PRESETS, GroupedConfig, LatentConfig
+from mla_engine import PRESETS, mechanisms
 from ui.settings.parsers import SMALL
-from ui.settings.shared import SIZES
 
 SMALL_SIZES = {
     "d_model": 64,
@@ -14,23 +13,12 @@ SMALL_SIZES = {
     "d_latent_q": 48,
     "d_rope": 8,
 }
+SMALL_VARIANT = "mla"
 
 
 def sizes_of(preset: str) -> dict[str, int]:
-    """The shared sizes that a preset stands for.
-
-    A grouped model has no latents; its MLA gets them by the paper's rule, d_c = 4 d_h and
-    d_R = d_h / 2 (DeepSeek-V2, section 2.1.4).
-    """
-    return SMALL_SIZES if preset == SMALL else sizes_from(PRESETS[preset].config)
-
-
-def sizes_from(config: GroupedConfig | LatentConfig) -> dict[str, int]:
-    """The same of a configuration."""
-    own = {name: getattr(config, name, None) or 0 for name in SIZES}
-    if isinstance(config, LatentConfig):
-        return own | {"n_kv_heads": max(g for g in divisors(config.n_heads) if g <= 8)}
-    return own | {"d_latent_kv": 4 * config.d_head, "d_rope": config.d_head // 2 // 2 * 2}
+    """The shared sizes that a preset stands for, those of other mechanisms as they suggest them."""
+    return SMALL_SIZES if preset == SMALL else mechanisms.sizes_of(PRESETS[preset].config)
 
 
 def divisors(n: int) -> list[int]:
@@ -38,7 +26,14 @@ def divisors(n: int) -> list[int]:
     return [g for g in range(1, n + 1) if n % g == 0]
 
 
+def variant_of(preset: str) -> str:
+    """The first variant that shows a preset."""
+    if preset == SMALL:
+        return SMALL_VARIANT
+    config = PRESETS[preset].config
+    return mechanisms.of(config).variant(config).code
+
+
 def implied(preset: str) -> dict[str, object]:
     """What a link that names a preset and nothing else means: its sizes and its variant."""
-    kind = "mla" if preset == SMALL else PRESETS[preset].kind.lower()
-    return sizes_of(preset) | {"variant": kind}
+    return sizes_of(preset) | {"variant": variant_of(preset)}
