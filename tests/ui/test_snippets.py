@@ -219,7 +219,10 @@ def test_a_readers_text_stays_a_text(opened, notebook):
 @pytest.mark.parametrize("text", [HOSTILE, "", "'", '"', "'\"", "\\", "a\x00b\u2028c", "${h}$$"])
 def test_values_enter_as_what_they_are(text):
     assert ast.literal_eval(snippet.literal(text)) == text
-    code = snippet.filled("quiz", {"seed": text, "number": 1, "count": 2, "predicted": "--"})
+    code = snippet.filled(
+        ROOT / "ui/pages/quiz/snippets/quiz.py.txt",
+        {"seed": text, "number": 1, "count": 2, "predicted": "--"},
+    )
     assigned = ast.parse(code).body[1].value
     assert ast.literal_eval(assigned) == (text, 1, "--")
 

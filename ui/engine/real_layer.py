@@ -9,11 +9,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from mla_engine import GroupedConfig, checkpoints
+from mla_engine import checkpoints, mechanisms
 from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
 from ui.engine.folders import APP, inside
 from ui.settings import state
-from ui.settings.page import LATENT_LAYER, Note
+from ui.settings.page import ANY_LAYER, Note
 from ui.settings.visit import visit
 from ui.words.numbers import count, size
 from ui.words.text import safe, t
@@ -123,7 +123,7 @@ def prepare() -> list[Note]:
 
 def _check(loaded: RealLayer) -> None:
     """Raise ValueError where this page cannot show the layer or the text."""
-    if visit().page.real_layers == LATENT_LAYER and isinstance(plan(loaded).config, GroupedConfig):
+    if visit().page.real_layers not in (ANY_LAYER, mechanisms.of(plan(loaded).config).key):
         raise ValueError(t("source.no_latent"))
     if (given := len(inputs(loaded).tokens)) > MOST_TOKENS:
         raise ValueError(t("source.too_many", given=count(given), most=count(MOST_TOKENS)))

@@ -2,22 +2,25 @@
 
 from pathlib import Path
 
-from mla_engine import GroupedConfig, LatentConfig
+from mla_engine import mechanisms
+from mla_engine.config import AttentionConfig
+from ui.engine.layers import form_of
 from ui.engine.model import Model
 from ui.engine.real_layer import Origin, RealLayer
 from ui.parts.snippet import Code, config, literal, part
 from ui.words.text import t
 
-Config = GroupedConfig | LatentConfig
+Config = AttentionConfig
 FOLDER = Path(__file__).parent / "snippets"
-ABSORBED = ".forward_absorbed"
+CALLED = "forward"  # what a layer does where it is called itself
 
 
 def layer(of: Config, preset: str, form: str = "") -> dict[str, Code]:
     """How a template builds a layer and calls it; the model `preset` is named before others."""
-    kind = "MultiHeadLatentAttention" if isinstance(of, LatentConfig) else "GroupedQueryAttention"
-    call_of = ABSORBED if form == "absorbed" else ""
-    return {"config": config(of, preset), "layer": Code(kind), "call": Code(call_of)}
+    kind = mechanisms.of(of).layer.__name__
+    called = form_of(of, form).forward.__name__ if form else CALLED
+    call = "" if called == CALLED else f".{called}"
+    return {"config": config(of, preset), "layer": Code(kind), "call": Code(call)}
 
 
 def made(
