@@ -45,7 +45,7 @@ class Page:
         order: its place in the navigation, in lecture order.
         settings: what it adds to the settings of a link.
         sizes: whether the sidebar has the preset picker and the sliders of the sizes.
-        real_layers: "any", or a mechanism by its key, where a real model's layer can stand in for them.
+        real_layers: "any", or the key of a mechanism, where a real layer can stand in for them.
         lecture: the settings whose controls stand in the bar of lecture mode.
         mend: brings its settings within what there is; notes on what a link had asked for.
         code: functions of the engine that ran for a view, shown as the code behind the page.
