@@ -10,6 +10,7 @@ from ui.handout.browser import settle
 from ui.settings import address, state
 
 WINDOW = {"width": 1200, "height": 1080}  # large letters on paper, the main picture above the fold
+PATIENCE_MILLISECONDS = 120_000  # the first page waits for the server's imports
 BARE = """
   [data-testid=stSidebar], [data-testid=stExpandSidebarButton], .st-key-tour_bar,
   [data-testid=stElementContainer]:has(> .stHeading h1), hr,
@@ -42,6 +43,7 @@ def sheets(browser: Browser, app: str, root: str, lang: str, count: int) -> Iter
         FailedStopError: a page that could not be shown.
     """
     page = browser.new_page(viewport=WINDOW, color_scheme="light", device_scale_factor=1.5)
+    page.set_default_timeout(PATIENCE_MILLISECONDS)
     for number, stop in enumerate(tour.stops()[:count], start=1):
         own = {name: state.as_text(value) for name, value in stop.own.items()}
         told = own | {"stop": str(number), "lang": lang}

@@ -112,10 +112,15 @@ def test_a_wrong_scale_moves_shares_by_what_a_softmax_says(opened):
     assert "stays that of 192: 0.114721, not 0.041667" in said(at)
 
 
-V3_RUN = [("absorbed_width", 0), ("no_mscale", 0), ("rotation_alone", 0), ("rotation_alone", 3)]
+SCALES_READ = [
+    ("absorbed_width", 0),
+    ("no_mscale", 0),
+    ("rotation_alone", 0),
+    ("rotation_alone", 3),
+]
 
 
-@pytest.mark.parametrize(("reading", "head"), V3_RUN)
+@pytest.mark.parametrize(("reading", "head"), SCALES_READ)
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_is_said_of_the_order_of_keys_is_what_ranks_say(opened, reading, head, lang):
     link = {"rope_scale": reading, "rope_head": str(head), "lang": lang}
