@@ -72,11 +72,10 @@ class Scene:
         heads = {name: getattr(config, name) for name in sizes}
         n_kv_heads = {"mha": config.n_heads, "gqa": self.gqa_heads, "mqa": 1}
         ways = {way: GroupedConfig(**heads, n_kv_heads=n) for way, n in n_kv_heads.items()}
-        if self.preset.kind == "MLA":
-            return ways | {"mla": config}
-        d_head = config.d_head
-        ways["mla"] = LatentConfig(**heads, d_latent_kv=4 * d_head, d_rope=d_head // 2)
-        return ways if self.own in ways else ways | {"own": config}
+        if self.preset.kind != "MLA":
+            d_head = config.d_head
+            ways["mla"] = LatentConfig(**heads, d_latent_kv=4 * d_head, d_rope=d_head // 2)
+        return ways | {self.own: config}
 
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""
