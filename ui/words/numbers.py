@@ -41,13 +41,13 @@ def tied_size(n_bytes: float, unit: str) -> str:
     return size(n_bytes, binary=unit == "GiB").replace(" ", TIED)
 
 
-def off_by(ratio: float) -> str:
+def times_in_percent(ratio: float) -> str:
     """A ratio and what it is more or less in percent, "0.889× (−11%)"."""
     percent = f"{ratio - 1:+,.0%}".replace("-", "−")
     return f"{times(ratio)} ({percent})"
 
 
-def millions(number: float) -> str:
+def in_millions(number: float) -> str:
     """A large number in millions, "13.8 M"."""
     return f"{digits(number / 1e6)} M"
 

@@ -153,12 +153,6 @@ OPTIONS = {
 }  # fmt: skip
 
 
-def options(widget: object) -> list[str]:
-    """What a widget offers, as it is written."""
-    offered = widget.options
-    return [getattr(one, "content", one) for one in offered]
-
-
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_topics_controls_change_what_they_say(
     opened: Opened, downloads: Downloads, topic: str
@@ -169,7 +163,7 @@ def test_a_topics_controls_change_what_they_say(
     assert {name: w.label for name, w in found.items()} == {
         name: LABELS[name] for name in ("kv_view", "code", *CHOICES[topic])
     }
-    assert {n: options(w) for n, w in found.items() if n in OPTIONS} == {
+    assert {n: list(w.options) for n, w in found.items() if n in OPTIONS} == {
         n: OPTIONS[n] for n in found if n in OPTIONS
     }
     for name, value in CHOICES[topic].items():

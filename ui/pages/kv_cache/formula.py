@@ -12,7 +12,7 @@ from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations, shown
 from ui.parts import charts
-from ui.words.numbers import count, off_by, size, times
+from ui.words.numbers import count, size, times, times_in_percent
 from ui.words.text import t
 
 
@@ -86,7 +86,7 @@ def _table(view: View, scene: Scene) -> pd.DataFrame:
 
 
 def _off(ratio: float) -> str:
-    return t("kv_cache.right") if ratio == 1 else off_by(ratio)
+    return t("kv_cache.right") if ratio == 1 else times_in_percent(ratio)
 
 
 def _why(formula: Formula) -> str:

@@ -2,7 +2,7 @@
 
 from mla_engine import costs
 from ui.pages.overview.view import View
-from ui.words.numbers import count, digits, millions, size, times
+from ui.words.numbers import count, digits, in_millions, size, times
 from ui.words.text import t
 
 BF16_BYTES = 2
@@ -27,6 +27,6 @@ def figures(view: View) -> dict[str, tuple[str, str]]:
     return {
         "cache": (count(cached), size(cached * BF16_BYTES)),
         "ratio": (times(mha / cached), count(mha)),
-        "parameters": (millions(costs.parameters(view.config)), ""),
+        "parameters": (in_millions(costs.parameters(view.config)), ""),
         "equivalent": (digits(costs.equivalent_kv_heads(view.config)), ""),
     }

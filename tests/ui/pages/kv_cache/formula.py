@@ -8,7 +8,7 @@ from mla_engine import costs
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import Side
 from tests.ui.screen import Chart
-from ui.words.numbers import count, off_by, size, times
+from ui.words.numbers import count, size, times, times_in_percent
 
 FILE = "kv_cache_formula.csv"
 
@@ -75,7 +75,7 @@ def table(one: Side) -> pd.DataFrame:
     for f in costs.formulas(one.config):
         n = f.numbers(one.config)
         ratio = n / costs.cache_elements(one.config)
-        off = "right" if ratio == 1 else off_by(ratio)
+        off = "right" if ratio == 1 else times_in_percent(ratio)
         rows[f"${f.written}$"] = (count(n), one.size(one.bytes_of(n, one.context)), off)
     columns = ["Numbers per token and layer", f"{count(one.context)} tokens", "Off by"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
