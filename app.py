@@ -3,11 +3,10 @@
 import streamlit as st
 
 from mla_engine.figures import data_flow
-from ui.engine import model
 from ui.frame import page
-from ui.pages.overview import PAGE
+from ui.pages.overview import PAGE, words
+from ui.pages.overview.view import view
 from ui.parts import charts, prose
-from ui.parts import flow as overview
 from ui.parts.figure_words import flow_words
 from ui.settings import state
 from ui.settings.shared import VARIANTS
@@ -15,12 +14,12 @@ from ui.words.text import t
 
 page.setup(PAGE)
 try:
-    shown = overview.of(model.config())
+    shown = view()
 except ValueError as error:
     shown = None
     prose.refused(error)
 else:
-    prose.title(shown.title(), t("overview.look"))
+    prose.title(words.title(shown), t("overview.look"))
     state.control(
         st.segmented_control,
         t("overview.variant"),
@@ -30,18 +29,19 @@ else:
         required=True,
         label_visibility="collapsed",
     )
-    picture, words = st.columns([3, 2], gap="large")
+    picture, beside = st.columns([3, 2], gap="large")
     with picture:
-        flow = data_flow(shown.nodes(), shown.edges(), words=flow_words())
-        st.plotly_chart(flow, width="stretch", alt=shown.alt(), key="flow")
+        flow = shown.flow
+        figure = data_flow(flow.nodes(), flow.edges(), words=flow_words())
+        charts.show(figure, "flow", alt=flow.alt(), file="mla_data_flow.csv")
         st.caption(t("overview.shapes"))
-        charts.download(shown.table, "mla_data_flow.csv")
-    with words:
+        charts.download(flow.table, "mla_data_flow.csv")
+    with beside:
         with st.container(key="figures"):
             cells = [*st.columns(2), *st.columns(2)]
-        for cell, (key, (figure, beside)) in zip(cells, shown.figures().items(), strict=True):
+        for cell, (key, (number, by)) in zip(cells, words.figures(shown).items(), strict=True):
             with cell.container(border=True):
-                st.metric(t(f"overview.{key}"), figure, help=t(f"overview.{key}_help"))
-                st.caption(t(f"overview.{key}_beside", beside=beside))
-        prose.say(overview.problem())
+                st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
+                st.caption(t(f"overview.{key}_beside", beside=by))
+        prose.say(t("overview.problem"))
 page.footer(shown)

@@ -1,52 +1,41 @@
 """KV cache: what each way of attending keeps, where it fits, and how it is counted."""
 
+from functools import partial
+
 import streamlit as st
 
-from mla_engine import PRESETS
 from ui.frame import page
-from ui.pages.kv_cache import PAGE
-from ui.pages.kv_cache import controls as kv_controls
-from ui.pages.kv_cache import view as kv
-from ui.pages.kv_cache import views as kv_views
-from ui.pages.kv_cache import words as kv_words
+from ui.pages.kv_cache import PAGE, controls, words
+from ui.pages.kv_cache.topics import TOPICS
+from ui.pages.kv_cache.view import view
 from ui.parts import charts, prose
-from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
-code, scenes = state.settings()["kv_view"], kv.scenes()
-view = kv_views.VIEWS[code]
+shown = view()
+topic = TOPICS[shown.topic]
 try:
-    prose.title(view.title(scenes[0]), view.look())
+    title, computed = topic.title(shown), shown
 except ValueError:  # said below, beside the model that it is about
-    prose.title(t("kv_cache.title_refused"), view.look())
+    title, computed = t("kv_cache.title_refused"), None
+prose.title(title, topic.look(shown))
 
-state.control(
-    st.segmented_control,
-    t("kv_cache.view"),
-    "kv_view",
-    list(kv_views.VIEWS),
-    format_func=lambda code: t(f"kv_cache.view_{code}"),
-    required=True,
-    label_visibility="collapsed",
-)
-left, right, controls = st.columns((4, 4, 2), gap="medium")
-labels = {"kv_left": t("kv_cache.model_left"), "kv_right": t("kv_cache.model_right")}
-for place, scene, name in zip((left, right), scenes, labels, strict=True):
+controls.topic()
+left, right, beside = st.columns((4, 4, 2), gap="medium")
+pickers = {"kv_left": controls.left, "kv_right": controls.right}
+for place, scene, side in zip((left, right), shown.scenes, pickers, strict=True):
     with place:
-        state.control(
-            st.selectbox, labels[name], name, list(PRESETS), format_func=lambda k: PRESETS[k].name
-        )
+        pickers[side]()
         try:
-            view.draw(scene, name)
+            topic.draw(shown, scene, side)
         except ValueError as error:
             prose.refused(error)
-with controls:
-    kv_controls.draw(code)
+with beside:
+    controls.draw(shown)
 
 with st.expander(t("kv_cache.sources")):
-    for scene in scenes:
-        st.markdown(f"**{scene.preset.name}** {kv_words.notes(scene)}")
+    for scene in shown.scenes:
+        st.markdown(f"**{scene.preset.name}** {words.notes(shown, scene)}")
         st.caption(scene.preset.source)
-charts.download(kv_views.data(code, scenes), kv_views.file(code))
-page.footer(scenes)
+charts.download(partial(topic.data, shown), topic.file)
+page.footer(computed)

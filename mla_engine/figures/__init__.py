@@ -13,7 +13,7 @@ from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
 from mla_engine.figures.flow import FlowNode, data_flow
 from mla_engine.figures.heatmap import attention_map, score_map, share_map, shared_limit, tensor_map
-from mla_engine.figures.levels import add_levels, stress_line, ticks_at
+from mla_engine.figures.levels import add_levels, legend_in_columns, stress_line, ticks_at
 from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.marks import mark_cells
 from mla_engine.figures.ranks import over_rank
@@ -43,6 +43,7 @@ __all__ = [
     "data_flow",
     "head_shares",
     "head_tiles",
+    "legend_in_columns",
     "mark_cells",
     "over_rank",
     "roofline",

@@ -1,4 +1,4 @@
-"""What is drawn over a chart of caches: memory that there is, the line to stress, its own ticks."""
+"""What a page changes of a chart: memory that there is, the line to stress, ticks, the legend."""
 
 from collections.abc import Mapping, Sequence
 
@@ -53,4 +53,10 @@ def stress_line(fig: go.Figure, name: str) -> go.Figure:
 def ticks_at(fig: go.Figure, places: Sequence[int]) -> go.Figure:
     """Print these places of x and no others; returns `fig`."""
     fig.update_xaxes(tickmode="array", tickvals=list(places), ticktext=[f"{n:,}" for n in places])
+    return fig
+
+
+def legend_in_columns(fig: go.Figure, *, shown: bool, entry_width: int) -> go.Figure:
+    """Show the legend or not, its entries of one width in pixels; returns `fig`."""
+    fig.update_layout(showlegend=shown, legend_entrywidth=entry_width)
     return fig

@@ -36,6 +36,22 @@ def size(n_bytes: float, binary: bool = True) -> str:
     return f"{digits(n_bytes)} {units[place]}"
 
 
+def tied_size(n_bytes: float, unit: str) -> str:
+    """Bytes in the kind of unit that "GiB" or "GB" is of, never broken from it."""
+    return size(n_bytes, binary=unit == "GiB").replace(" ", TIED)
+
+
+def times_in_percent(ratio: float) -> str:
+    """A ratio and what it is more or less in percent, "0.889× (−11%)"."""
+    percent = f"{ratio - 1:+,.0%}".replace("-", "−")
+    return f"{times(ratio)} ({percent})"
+
+
+def in_millions(number: float) -> str:
+    """A large number in millions, "13.8 M"."""
+    return f"{digits(number / 1e6)} M"
+
+
 def prefixed(number: float) -> str:
     """A number with a prefix of 1,000s, "1.23 T"."""
     place = 0

@@ -1,168 +1,354 @@
-"""The cache page by link and by hand: its numbers against the engine's closed forms."""
+"""The cache page: what it shows of two models in each of its topics, and its controls."""
 
+import html
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+
+import pandas as pd
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import PRESETS, KVCache, costs
+from mla_engine import PRESETS, costs
+from mla_engine.costs import GPUS
 from mla_engine.presets import NOT_MODELLED
-from ui.pages.kv_cache import view as kv
-from ui.words import numbers, text
+from tests.ui.pages.kv_cache import context, formula, layouts, memory, parallel
+from tests.ui.pages.kv_cache.side import DTYPES, GAPS, Side, sides
+from tests.ui.screen import charts, csv
+from ui.pages.kv_cache.scene import Scene
 
 PAGE = "pages/kv_cache.py"
-GIB = 2**30
+TOPICS = {
+    "context": context, "memory": memory, "layouts": layouts, "parallel": parallel,
+    "formula": formula,
+}  # fmt: skip
+Opened = Callable[..., AppTest]
+Downloads = dict[str, object]
+
+# Two models that differ in kind, heads, widths and caches; nothing at its default.
+MIXED = {
+    "kv_left": "minicpm3-4b", "kv_right": "mistral-7b-v0.1", "kv_groups": "4", "kv_layers": "40",
+    "kv_batch": "8", "kv_type": "fp32", "kv_context": "4096", "kv_unit": "GB", "kv_gpu": "a100-40",
+    "kv_ranks": "4", "kv_weights": "bf16", "kv_sequences": "32",
+}  # fmt: skip
+# Others on linear axes: an MLA wider in values than in keys, and one KV head for all.
+LINEAR = {
+    "kv_left": "falcon-7b", "kv_right": "glm-4.7-flash", "kv_log": "0", "kv_type": "int4",
+    "kv_context": "2048", "kv_groups": "5", "kv_gpu": "t4", "kv_ranks": "2", "kv_weights": "int4",
+    "kv_attention": "data", "kv_sequences": "16",
+}  # fmt: skip
 
 
-def control(at: AppTest, name: str, language: str = "en"):
-    widgets = [*at.select_slider, *at.slider, *at.selectbox, *at.toggle, *at.button_group]
-    return next(w for w in widgets if w.key == f"{name}:{language}")
+def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -> None:
+    """Everything that a topic has to say and draw of both models of a link."""
+    told, both = TOPICS[topic], sides(link)
+    (title,) = at.title
+    assert title.value == told.title(both[0])
+    assert [m.value for m in at.main.markdown] == [
+        told.look(both[0]),
+        *[sentence for one in both for sentence in (*told.said(one), *one.limitations())],
+        *[f"**{one.name}** {one.preset.notes}".strip() for one in both],
+    ]
+    assert [c.value for c in at.main.caption] == [
+        *captions(topic, both[0]),
+        *[one.preset.source for one in both],
+    ]
+    drawn = charts(at)
+    assert [
+        json.loads(c.proto.config)["toImageButtonOptions"]["filename"]
+        for c in at.get("plotly_chart")
+    ] == [f"kv_cache_{one.key}" for one in both for _ in range(len(drawn) // 2)]
+    assert len(at.table) == 2
+    each = len(drawn) // 2
+    for n, one in enumerate(both):
+        pd.testing.assert_frame_equal(at.table[n].value, told.table(one))
+        mine = drawn[n * each : (n + 1) * each]
+        assert mine[-1].alt == told.drawn(mine, one, both[1 - n])
+    rows = pd.DataFrame([row for one in both for row in told.data(one)])
+    written = csv(lambda: rows.to_csv(index=False))
+    pd.testing.assert_frame_equal(csv(downloads[told.FILE]), written, check_dtype=False, rtol=1e-12)
 
 
-def title(at: AppTest) -> str:
-    return at.title[0].value.replace("\xa0", " ")
+def captions(topic: str, one: Side) -> Iterator[str]:
+    """The quiet lines beside charts and controls."""
+    if topic == "layouts":
+        yield from ["The two with a latent, magnified:"] * 2
+    yield "1 GiB = 1,024³ bytes, 1 GB = 1,000³ bytes."
+    if topic == "context" and one.type in DTYPES:
+        yield (
+            "Dots are measured: real caches of the engine, one layer and one sequence of 64, 256 "
+            "and 1,024 tokens, times layers and batch."
+        )
+    elif topic == "context":
+        yield (
+            "There are no dots because the engine keeps no cache of this type. The lines count the "
+            "numbers alone, without the scales that such formats add and without parts kept in a "
+            "wider type."
+        )
 
 
-def test_the_page_opens_on_deepseek_v3_and_says_what_it_keeps(opened):
+@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("link", [MIXED, LINEAR], ids=["mixed", "linear"])
+def test_a_topic_shows_what_the_engine_counts_of_both_models(
+    opened: Opened, downloads: Downloads, topic: str, link: dict[str, str]
+) -> None:
+    at = opened(PAGE, kv_view=topic, **link)
+    assert not at.warning
+    shows(at, topic, link, downloads)
+
+
+def widgets(at: AppTest) -> dict[str, object]:
+    """Setting -> its widget on the page itself."""
+    found = (at.main.select_slider, at.main.selectbox, at.main.toggle, at.main.button_group)
+    return {w.key.split(":")[0]: w for kind in found for w in kind}
+
+
+LABELS = {
+    "kv_view": "View", "code": "Code behind this page",
+    "kv_left": "Left model", "kv_right": "Right model", "kv_context": "Context length, tokens",
+    "kv_groups": "KV heads of GQA, g", "kv_layers": "Layers",
+    "kv_batch": "Sequences at once (batch)", "kv_sequences": "Sequences at once (batch)",
+    "kv_type": "Type of the numbers", "kv_unit": "Unit", "kv_log": "Logarithmic axes",
+    "kv_gpu": "GPU", "kv_ranks": "GPUs that share the model", "kv_weights": "Type of the weights",
+    "kv_attention": "Attention is split by",
+}  # fmt: skip
+MODELS = {"kv_left": "gpt-2", "kv_right": "kimi-k2"}
+CHOICES = {
+    "context": MODELS | {
+        "kv_context": 1024, "kv_groups": 16, "kv_layers": 11, "kv_batch": 4, "kv_type": "fp8",
+        "kv_unit": "GB", "kv_log": False,
+    },
+    "memory": MODELS | {
+        "kv_gpu": "b200", "kv_ranks": 4, "kv_attention": "data", "kv_weights": "fp32",
+        "kv_context": 2048, "kv_batch": 16, "kv_groups": 2, "kv_type": "fp32", "kv_unit": "GB",
+        "kv_log": False,
+    },
+    "layouts": MODELS | {
+        "kv_context": 8192, "kv_layers": 9, "kv_batch": 2, "kv_type": "int4", "kv_unit": "GB",
+    },
+    "parallel": MODELS | {
+        "kv_ranks": 4, "kv_sequences": 2, "kv_context": 16384, "kv_groups": 4, "kv_type": "fp8",
+        "kv_unit": "GB", "kv_log": False,
+    },
+    "formula": MODELS | {
+        "kv_context": 4096, "kv_layers": 7, "kv_batch": 32, "kv_type": "fp32", "kv_unit": "GB",
+        "kv_log": False,
+    },
+}  # fmt: skip
+POWERS = [f"{2**n:,}" for n in range(11)]
+TYPES = ["fp32", "bf16", "fp8", "4 bit"]
+NAMES = [preset.name for preset in PRESETS.values()]
+OPTIONS = {
+    "kv_left": NAMES, "kv_right": NAMES, "kv_context": [f"{2**n:,}" for n in range(10, 21)],
+    "kv_batch": POWERS, "kv_sequences": POWERS, "kv_ranks": POWERS[:8], "kv_type": TYPES,
+    "kv_weights": TYPES, "kv_unit": ["GiB", "GB"], "kv_gpu": [gpu.name for gpu in GPUS.values()],
+    "kv_attention": ["heads", "sequences"],
+    "kv_layers": ["all", *map(str, range(1, 127))],
+    "kv_groups": [str(n) for n in range(1, 129) if 128 % n == 0],
+    "kv_view": [
+        "By context", "GPU memory", "Layouts", "Tensor parallel", "Is my formula right?",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topics_controls_change_what_they_say(
+    opened: Opened, downloads: Downloads, topic: str
+) -> None:
     at = opened(PAGE)
-    config = PRESETS["deepseek-v3"].config
-    kept = costs.cache_elements(config) * 61 * 2 * 131_072
-    mha = 2 * 128 * 128 * 61 * 2 * 131_072
-    assert f"keeps {kept / GIB:.2f} GiB for 131,072 tokens" in title(at)
-    assert f"would keep {mha / GIB:.0f} GiB, 56.9× as much" in title(at)
+    widgets(at)["kv_view"].set_value(topic).run()
+    found = widgets(at)
+    assert {name: w.label for name, w in found.items()} == {
+        name: LABELS[name] for name in ("kv_view", "code", *CHOICES[topic])
+    }
+    assert {n: list(w.options) for n, w in found.items() if n in OPTIONS} == {
+        n: OPTIONS[n] for n in found if n in OPTIONS
+    }
+    for name, value in CHOICES[topic].items():
+        found[name].set_value(value)
+    at.run()
+    link = {name: str(int(v) if isinstance(v, bool) else v) for name, v in CHOICES[topic].items()}
+    given = {} if topic == "context" else {"kv_view": topic}
+    assert at.query_params == link | given
+    shows(at, topic, link, downloads)
+
+
+PAIRS = [
+    {"kv_left": "gemma-2-9b", "kv_right": "kimi-linear-48b-a3b", "kv_layers": "42"},
+    {"kv_left": "gpt-oss-20b", "kv_right": "longcat-flash-chat", "kv_context": "65536"},
+    {"kv_left": "falcon-7b", "kv_right": "glm-5", "kv_groups": "32"},
+    {"kv_left": "mistral-small-4-119b", "kv_right": "gpt-2", "kv_groups": "12"},
+    {"kv_left": "qwen2.5-7b", "kv_right": "kimi-k3", "kv_layers": "25"},
+]
+
+
+@pytest.mark.parametrize("link", PAIRS, ids=lambda link: link["kv_left"])
+def test_what_a_model_has_beside_its_numbers_is_said(
+    opened: Opened, downloads: Downloads, link: dict[str, str]
+) -> None:
+    shows(opened(PAGE, **link), "context", link, downloads)
+
+
+def test_every_gap_and_every_verb_is_among_them() -> None:
+    both = [one for link in PAIRS for one in sides(link)]
+    assert (
+        {gap for one in both for gap in one.preset.not_modelled} == set(GAPS) == set(NOT_MODELLED)
+    )
+    titles = [context.title(sides(link)[0]) for link in PAIRS]
+    verbs = [re.search(r" (would keep|keeps)( at most)?", title)[0] for title in titles]
+    assert set(verbs) == {" keeps", " would keep", " keeps at most", " would keep at most"}
+
+
+def test_the_page_opens_on_deepseek_v3_and_says_what_it_keeps(opened: Opened) -> None:
+    """Arithmetic by hand: 61 layers, bf16, a latent of 512 and a rotary key of 64."""
+    at = opened(PAGE)
+    kept, mha = 576 * 61 * 2 * 131_072, 2 * 128 * 128 * 61 * 2 * 131_072
+    assert at.title[0].value.replace("\xa0", " ") == (
+        f"DeepSeek-V3 / R1 (671B) keeps {kept / 2**30:.2f} GiB for 131,072 tokens; MHA with its "
+        f"heads would keep {mha / 2**30:.0f} GiB, {mha / kept:.1f}× as much"
+    )
     assert at.query_params == {}
 
 
-def test_a_link_brings_every_choice(opened):
-    at = opened(
-        PAGE,
-        kv_left="deepseek-v2", kv_right="llama-3-8b", kv_groups="4", kv_layers="3", kv_batch="8",
-        kv_type="fp32", kv_context="4096", kv_unit="GB",
-    )  # fmt: skip
-    table = at.table[0].value
-    assert table.loc["GQA, g = 4"].iloc[0] == "2 × 4 × 128 = 1,024"
-    kept = 576 * 4 * 4096 * 3 * 8
-    assert table.loc["MLA ★"].iloc[1].replace("\xa0", " ") == numbers.size(kept, binary=False)
-    assert f"keeps {kept / 1e6:.0f} MB" in title(at)
-    # GQA set to 4 KV heads is not what Llama-3-8B has: its own 8 stand beside.
-    assert list(at.table[1].value.index) == [
-        "MHA", "GQA, g = 4", "MQA", "MLA, assumed", "GQA, g = 8 ★",
-    ]  # fmt: skip
+def test_gpu_memory_by_hand(opened: Opened) -> None:
+    """Weights of 671 GB in fp8 over eight GPUs; each keeps the whole latent."""
+    at = opened(PAGE, kv_view="memory")
+    free, token = 141e9 - 671e9 / 8, 576 * 61 * 2
+    assert at.title[0].value.endswith(f"room for {free // token:,.0f} tokens per sequence")
+    longest = list(at.table[0].value.loc["H200 SXM ◀"])[1:]
+    assert longest == [f"{free // token:,.0f}", f"{free // token // 131_072:.0f}"]
+    assert list(at.table[0].value.loc["H100 SXM"]) == ["too small", "0", "0"]
 
 
-def test_values_wider_than_keys_are_counted_as_wide_as_they_are(opened):
-    at = opened(PAGE, kv_left="glm-4.7-flash", kv_groups="4")
-    ways = at.table[0].value
-    assert ways.loc["MHA"].iloc[0] == "20 × (192 + 256) = 8,960"
-    assert ways.loc["GQA, g = 4"].iloc[0] == "4 × (192 + 256) = 1,792"
-    assert ways.loc["MLA ★"].iloc[2] == "15.6×"
-    assert "15.6× as much" in title(at)
+@pytest.mark.parametrize("topic", ["memory", "parallel"])
+def test_a_refused_model_leaves_the_other_alive(
+    opened: Opened, downloads: Downloads, topic: str
+) -> None:
+    link = {"kv_ranks": "16", "kv_left": "gemma-2b", "kv_right": "llama-3-8b", "kv_unit": "GB"}
+    at = opened(PAGE, kv_view=topic, code="snippet", **link)
+    told, (left, right) = TOPICS[topic], sides(link)
+    assert at.title[0].value == "This setting cannot be split among the GPUs"
+    (error,) = at.error
+    assert html.unescape(error.value) == (
+        "This cannot run: ranks (16) split n_heads (8) and a head is not split further: "
+        "try 8 or fewer"
+    )
+    (table,), drawn = at.table, charts(at)
+    pd.testing.assert_frame_equal(table.value, told.table(right))
+    assert drawn[-1].alt == told.drawn(drawn, right, right if topic == "memory" else left)
+    assert set(csv(downloads[told.FILE])["model"]) == (
+        {right.name} if topic == "memory" else {left.name, right.name}
+    )
+    (info,) = at.info
+    assert info.value == "Nothing runs with these settings, so there is no code behind them."
 
 
-def test_moving_a_slider_changes_numbers_and_link(opened):
-    at = opened(PAGE)
-    control(at, "kv_context").set_value(2**20).run()
-    assert at.query_params["kv_context"] == "1048576"
-    kept = 576 * 61 * 2 * 2**20
-    assert f"would keep {kept / GIB:.1f} GiB for 1,048,576 tokens" in title(at)
-    assert any("163,840 tokens at most" in m.value for m in at.markdown)
+def texts(at: AppTest) -> Iterator[str]:
+    """All that a page says, also in its charts and tables."""
+    yield from (element.value for kind in (at.title, at.main.markdown) for element in kind)
+    yield from (c.value for c in at.main.caption if c.value not in SOURCES)
+    yield from (w.label for w in widgets(at).values())
+    for table in at.table:
+        frame = table.value
+        yield from (*frame.index, *frame.columns, *frame.to_numpy().ravel())
+    for chart in charts(at):
+        yield from (chart.alt, chart.axis("x"), chart.axis("y"), *chart.names)
+        yield from (trace["hovertemplate"] for trace in chart.traces if "hovertemplate" in trace)
+        yield from chart.layout["yaxis"].get("ticktext", [])
 
 
-def test_choosing_a_model_changes_its_side_alone(opened):
-    at = opened(PAGE)
-    right = at.table[1].value
-    control(at, "kv_left").set_value("minicpm3-4b").run()
-    assert at.table[0].value.loc["MLA ★"].iloc[0] == "256 + 32 = 288"
-    assert at.table[1].value.equals(right)
+SOURCES = {preset.source for preset in PRESETS.values()}
 
 
-def test_chinese_keeps_the_numbers(opened):
-    at = opened(PAGE, lang="zh", kv_layers="1", kv_log="0")
-    kept = 576 * 2 * 131_072
-    assert f"{kept / 2**20:.0f} MiB" in title(at)
-    assert control(at, "kv_log", "zh").value is False
-    assert "词元" in at.table[0].value.columns[0]
+@pytest.mark.parametrize("topic", TOPICS)
+def test_chinese_says_the_same_with_the_same_numbers(opened: Opened, topic: str) -> None:
+    pages = [opened(PAGE, kv_view=topic, lang=lang, **MIXED) for lang in ("en", "zh")]
+    for english, chinese in zip(*map(texts, pages), strict=True):
+        assert numbers(chinese) == numbers(english), chinese
+        if re.search(r"[a-z]{4}", plain(english)):
+            assert re.search(r"[\u4e00-\u9fff]", chinese), chinese
+    for english, chinese in zip(*map(charts, pages), strict=True):
+        for here, there in zip(english.traces, chinese.traces, strict=True):
+            assert (here["x"], here["y"]) == (there["x"], there["y"])
 
 
-def test_every_gap_of_a_shown_model_is_said(opened):
-    at = opened(PAGE, kv_left="gpt-oss-20b", kv_right="longcat-flash-chat")
-    said = " ".join(m.value for m in at.markdown)
-    assert "sink logit" in said
-    assert "window of 128 tokens" in said
-    assert "28 layers and 56 caches" in said
-    assert "576 numbers × 56 caches × 131,072 tokens × batch 1 × 2 bytes" in said
-    keys = {f"kv_cache.gap_{gap.replace(' ', '_')}" for gap in NOT_MODELLED}
-    assert keys == {key for key in text.catalogue() if key.startswith("kv_cache.gap_")}
+def plain(text: str) -> str:
+    """Without names and markup."""
+    for name in [*NAMES, *(gpu.name for gpu in GPUS.values())]:
+        text = text.replace(name, "")
+    return re.sub(r"<[^>]*>|%\{[^}]*\}", " ", text)
 
 
-def test_values_out_of_range_become_the_nearest(opened):
+def numbers(text: str) -> set[str]:
+    """The numbers of a text, outside of markup."""
+    return set(re.findall(r"\d[\d,.]*\d|\d", re.sub(r"<[^>]*>", "", text)))
+
+
+SHOWN = {
+    "context": ["cache_bytes_per_token", "cache_elements", "LatentCache.append", "KVCache.append"],
+    "memory": [
+        "Serving.free_bytes", "Serving.token_bytes", "Serving.rank_weight_bytes",
+        "Serving.held_bytes", "Serving.longest_context", "Serving.largest_batch",
+    ],
+    "layouts": ["layouts"],
+    "parallel": ["rank_cache_elements", "Serving.rank_sequences", "Serving.held_bytes"],
+    "formula": ["formulas", "Formula.off", "cache_elements"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_the_code_behind_a_topic_makes_its_title(opened: Opened, topic: str) -> None:
+    """A snippet prints in its last line what the title says; the source names what ran."""
+    at = opened(PAGE, kv_view=topic, code="snippet", **MIXED)
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(at.code[0].value, {})
+    last = [float(n) for n in re.findall(r"[\d.e+-]+", printed.getvalue().splitlines()[-1])]
+    left = sides(MIXED)[0]
+    assert set(expected(topic, left)) <= set(last)
+    at = opened(PAGE, kv_view=topic, code="source", **MIXED)
+    named = [re.match(r"`(\S+)` · mla_engine/", m.value) for m in at.main.markdown]
+    assert [name[1] for name in named if name] == SHOWN[topic]
+
+
+def expected(topic: str, one: Side) -> list[float]:
+    """The numbers of a topic's title."""
+    if topic == "context":
+        held = [one.held(config, one.context) for config in (one.config, one.mha)]
+        return [*held, held[1] / held[0]]
+    if topic == "memory":
+        on = one.served()
+        return [on.rank_weight_bytes, on.free_bytes, on.longest_context(one.batch)]
+    if topic == "layouts":
+        return [sum(parts.values()) for n, parts in costs.layouts(one.mla).items() if n != "mha"]
+    if topic == "parallel":
+        return [one.each(one.config, None, "tensor", ranks) for ranks in (1, one.ranks)]
+    return [costs.cache_elements(one.config)]
+
+
+def test_the_code_of_numbers_without_caches_shows_none(opened: Opened) -> None:
+    at = opened(PAGE, kv_type="fp8", code="source")
+    assert len(at.code) == 2
+
+
+def test_values_out_of_range_become_the_nearest(opened: Opened) -> None:
     at = opened(PAGE, kv_batch="3", kv_context="5", kv_groups="900", kv_left="gpt-9")
-    assert (control(at, "kv_batch").value, control(at, "kv_context").value) == (2, 1024)
-    assert control(at, "kv_groups").value == 128
-    assert "gpt-9" in at.warning[0].value.replace("&#45;", "-")
+    found = widgets(at)
+    assert [found[n].value for n in ("kv_batch", "kv_context", "kv_groups")] == [2, 1024, 128]
+    assert found["kv_left"].value == "deepseek-v3"
+    assert "gpt-9" in html.unescape(at.warning[0].value)
 
 
 @pytest.mark.parametrize("key", PRESETS)
-@pytest.mark.parametrize("groups", [1, 5, 128])
-def test_ways_of_every_model(key, groups):
-    scene = kv.Scene(key, groups, 0, 1, "bf16")
-    ways, config = scene.ways, PRESETS[key].config
-    each = config.d_head + config.d_value
-    assert costs.cache_elements(ways["mha"]) == config.n_heads * each
-    assert costs.cache_elements(ways["mqa"]) == each
-    assert costs.cache_elements(ways[scene.own]) == costs.cache_elements(config)
-    assert config.n_heads % ways["gqa"].n_kv_heads == 0
-    assert ways["gqa"].n_kv_heads <= groups
-    assert len(ways) <= 6
-    if PRESETS[key].kind != "MLA":
-        assert costs.equivalent_kv_heads(ways["mla"]) == 2.25
-
-
-@pytest.mark.parametrize("key", ["deepseek-v3", "minicpm3-4b", "llama-3-8b", "falcon-7b"])
-def test_measured_points_lie_on_the_curves(key):
-    scene = kv.Scene(key, 8, 0, 4, "fp32")
-    curves = scene.curves(kv.MEASURED)
-    assert {n: list(held) for n, (_, held) in scene.points().items()} == {
-        n: list(curve) for n, curve in curves.items()
-    }
-
-
-def test_a_measured_cache_really_holds_its_tokens():
-    config = kv.Scene("llama-3-8b", 8, 1, 1, "bf16").ways["gqa"]
-    cache = kv.filled(config, torch.bfloat16, 5)
-    assert isinstance(cache, KVCache)
-    assert cache.length == 5
-    assert cache.k.contiguous().untyped_storage().nbytes() == 5 * 8 * 128 * 2
-    assert cache.k.untyped_storage().nbytes() >= 5 * 8 * 128 * 2
-
-
-@pytest.mark.parametrize("dtype", ["fp8", "int4"])
-def test_types_without_a_cache_have_no_points(opened, dtype):
-    at = opened(PAGE, kv_type=dtype)
-    assert any("There are no dots" in c.value for c in at.caption)
-    assert kv.Scene("deepseek-v3", 8, 0, 1, dtype).points() == {}
-    assert (
-        kv.Scene("deepseek-v3", 8, 1, 1, dtype).held_bytes("mla", 2) == 2 * 576 * kv.WIDTHS[dtype]
-    )
-
-
-@pytest.mark.parametrize(
-    ("link", "title", "sentence"),
-    [
-        (
-            {"kv_layers": "126"},
-            "DeepSeek-V3 / R1 (671B) keeps 8.58 GiB",
-            "It has 61 caches, not 126",
-        ),
-        ({"kv_left": "gemma-3-4b"}, "Gemma-3-4B keeps at most", "every layer is counted as global"),
-        ({"kv_left": "falcon-7b"}, "Falcon-7B would keep", "published for 2,048 tokens at most"),
-        (
-            {"kv_groups": "40", "kv_right": "minicpm3-4b"},
-            "keeps 8.58 GiB",
-            "cannot share 40 KV heads evenly: 32",
-        ),
-    ],
-)
-def test_the_title_claims_no_more_than_the_model_has(opened, link, title, sentence):
-    at = opened("pages/kv_cache.py", **link)
-    assert title in at.title[0].value.replace("\xa0", " ")
-    assert any(sentence in m.value for m in at.markdown)
+def test_ways_of_every_model(key: str) -> None:
+    for groups in (1, 5, 128):
+        scene, one = (
+            Scene(key, groups, 0, 4, "fp32"),
+            Side(key, groups=groups, batch=4, type="fp32"),
+        )
+        assert [scene.label(way) for way in scene.ways] == list(one.ways)
+        assert list(map(costs.cache_elements, scene.ways.values())) == list(
+            map(costs.cache_elements, one.ways.values())
+        )
+        assert scene.ways[scene.own] == PRESETS[key].config

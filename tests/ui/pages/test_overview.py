@@ -1,68 +1,240 @@
-"""The overview as a deep link, and its figures against the engine's real layers and caches."""
+"""The overview: its figures, title and data flow against a layer of the engine without data."""
 
 import html
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 
+import pandas as pd
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import PRESETS, GroupedQueryAttention, KVCache, LatentCache
-from mla_engine.latent import MultiHeadLatentAttention
+from mla_engine import (
+    PRESETS,
+    SYMBOLS,
+    GroupedConfig,
+    GroupedQueryAttention,
+    KVCache,
+    LatentCache,
+    LatentConfig,
+    MultiHeadLatentAttention,
+)
+from mla_engine.figures import symbol_html
+from mla_engine.symbols import sources
+from tests.ui.screen import Chart, charts, csv
+from ui.words.numbers import count, digits, size, times
+from ui.words.text import tensor
 
 Opened = Callable[..., AppTest]
+Config = GroupedConfig | LatentConfig
+TOKENS = 8
+HALF_BOX = 0.31  # of a layer
+# No size at its default and no two alike, so that none can stand for another.
+SIZES = {
+    "d_model": 96, "n_heads": 6, "n_kv_heads": 3, "d_head": 20, "d_value": 28, "d_latent_kv": 44,
+    "d_latent_q": 36, "d_rope": 10,
+}  # fmt: skip
+LINK = {"preset": "small"} | {name: str(size) for name, size in SIZES.items()}
+HEADS = {name: SIZES[name] for name in ("d_model", "n_heads", "d_head", "d_value")}
+LATENT = LatentConfig(
+    **HEADS, d_latent_kv=44, d_latent_q=36, d_rope=10, latent_norm=True
+)  # fmt: skip
+LAYERS = {
+    "mha": (GroupedConfig(**HEADS, n_kv_heads=6), "grouped"),
+    "gqa": (GroupedConfig(**HEADS, n_kv_heads=3), "grouped"),
+    "mqa": (GroupedConfig(**HEADS, n_kv_heads=1), "grouped"),
+    "mla": (LATENT, "expanded"),
+    "mla_absorbed": (LATENT, "absorbed"),
+}
 
 
-def metrics(at: AppTest) -> list[str]:
-    return [metric.value for metric in at.metric]
+def layer_of(config: Config) -> torch.nn.Module:
+    latent = isinstance(config, LatentConfig)
+    kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
+    return kind(config, device="meta")
 
 
-def parameters_of(layer: torch.nn.Module) -> str:
-    return f"{sum(p.numel() for p in layer.parameters()) / 1e6:.3g} M"
+def held(config: Config) -> int:
+    """Numbers that a real cache has of one token."""
+    kind = LatentCache if isinstance(config, LatentConfig) else KVCache
+    return kind.empty(config, capacity=1, dtype=torch.float32).reserved_nbytes // 4
 
 
-def test_the_figures_are_those_of_the_real_layer(opened: Opened) -> None:
-    at = opened(variant="mla_absorbed")
-    config = PRESETS["deepseek-v2-lite"].config
-    cache = LatentCache.empty(config, capacity=1)
-    held = cache.reserved_nbytes // 4
-    mha = 2 * 16 * 128
-    layer = MultiHeadLatentAttention(config, device="meta")
-    assert metrics(at) == [f"{held}", f"{mha / held:.3g}×", parameters_of(layer), "2.25"]
-    assert f"caches {held} numbers" in at.title[0].value
+def shapes(config: Config, form: str) -> dict[str, tuple[int, ...]]:
+    """The shape of every step of a run."""
+    layer, h = layer_of(config), torch.empty(1, TOKENS, config.d_model, device="meta")
+    trace = layer.forward_absorbed(h) if form == "absorbed" else layer(h)
+    return {step: tuple(getattr(trace, step).shape) for step in trace.steps}
 
 
-def test_a_preset_sets_sizes_and_variant(opened: Opened) -> None:
+@pytest.mark.parametrize("variant", LAYERS)
+def test_a_variant_shows_its_own_layer(
+    opened: Opened, downloads: dict[str, object], variant: str
+) -> None:
+    at = opened(variant=variant, **LINK)
+    config, form = LAYERS[variant]
+    cached, mha = held(config), held(LAYERS["mha"][0])
+    name = variant.removesuffix("_absorbed").upper()
+    (title,) = at.title
+    assert title.value == (
+        f"MHA with 6 heads caches {cached} numbers per token and layer"
+        if variant == "mha"
+        else f"{name} caches {cached} numbers per token and layer; MHA with the same 6 heads "
+        f"caches {mha}"
+    )
+    shows_figures(at, config, cached, mha)
+    drawn = shapes(config, form)
+    (chart,) = charts(at)
+    steps = ", ".join(f"{step} {shape[1:]}" for step, shape in drawn.items())
+    assert chart.alt == f"Data flow from h to u; each step with its shape (tokens first): {steps}"
+    shows_flow(chart, drawn, form)
+    rows = [
+        {
+            "symbol": step,
+            "shape": str(list(shape)),
+            "formula": SYMBOLS[step].step(form).formula,
+            "cached": SYMBOLS[step].cached,
+        }
+        for step, shape in drawn.items()
+    ]
+    pd.testing.assert_frame_equal(csv(downloads["mla_data_flow.csv"]), pd.DataFrame(rows))
+
+
+def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
+    """The four figures, what they are measured by, and what explains them."""
+    parameters = sum(p.numel() for p in layer_of(config).parameters())
+    equivalent = cached / (config.d_head + config.d_value)
+    assert [(m.label, m.value) for m in at.metric] == [
+        ("Cache per token", count(cached)),
+        ("MHA keeps", times(mha / cached)),
+        ("Parameters", f"{digits(parameters / 1e6)} M"),
+        ("As much as GQA with", digits(equivalent)),
+    ]
+    starts = "What one layer keeps", "Baseline: plain MHA", "All weights", "How many KV heads"
+    for metric, start in zip(at.metric, starts, strict=True):
+        assert metric.help.startswith(start)
+    assert [c.value for c in at.main.caption] == [
+        "Shapes: tokens × heads × width; scores and attention: heads × queries × keys.",
+        f"numbers a layer, {size(cached * 2)} in bf16",
+        f"as much: {count(mha)} numbers a layer",
+        "of one attention layer",
+        "KV heads",
+    ]
+    look, problem = (m.value for m in at.main.markdown)
+    assert look.startswith("Follow the thick boxes: only what they hold is kept for every token")
+    assert problem.startswith("A model that writes token after token keeps the keys and values")
+    tensors = re.findall(r"<span.*?</span>", problem)
+    assert tensors == [tensor(code) for code in ("c_KV", "k_C", "v_C", "k_R", "q_C")]
+
+
+def shows_flow(chart: Chart, drawn: dict[str, tuple[int, ...]], form: str) -> None:
+    """Boxes with symbols, shapes and meanings, the cached ones marked; an arrow for each input."""
+    lines, boxes, key = chart.traces
+    assert boxes["customdata"] == list(drawn)
+    assert boxes["text"] == [
+        f"<b>{'▣ ' * SYMBOLS[step].cached}{symbol_html(step)}</b><br>"
+        + "×".join(map(str, shape[1:]))
+        for step, shape in drawn.items()
+    ]
+    assert boxes["hovertext"] == [SYMBOLS[step].meaning for step in drawn]
+    assert boxes["hovertemplate"] == "%{hovertext}<extra></extra>"
+    assert key["text"] == ["<b>▣ </b>kept in the cache for every token"]
+    thick = {shape["name"] for shape in chart.layout["shapes"] if shape["line"]["width"] > 2}
+    assert thick == {step for step in drawn if SYMBOLS[step].cached} != set()
+    places = {c: (x, y) for c, x, y in zip(drawn, boxes["x"], boxes["y"], strict=True)}
+    edges = {(source, step) for step in drawn for source in sources(step, form, drawn)}
+    assert set(arrows(lines, places)) == edges
+    assert chart.layout["yaxis"]["range"][0] > chart.layout["yaxis"]["range"][1]
+
+
+def arrows(lines: dict, places: dict[str, tuple[float, float]]) -> Iterator[tuple[str, str]]:
+    """From which box to which every arrow runs: out of the bottom of one, to the top of another."""
+    route: list[tuple[float, float]] = []
+    for point in zip(lines["x"], lines["y"], strict=True):
+        if point[0] is not None:
+            route.append(point)
+            continue
+        (x0, y0), (x1, y1) = route[0], route[-1]
+        (start,) = (
+            c for c, (x, y) in places.items() if (x, y + HALF_BOX) == pytest.approx((x0, y0))
+        )
+        (end,) = (c for c, (x, y) in places.items() if y - 1 < y1 < y and abs(x - x1) < 0.4)
+        yield start, end
+        route = []
+
+
+def test_chinese_says_the_same_with_the_same_numbers(opened: Opened) -> None:
+    english, chinese = (list(texts(opened(lang=lang, **LINK))) for lang in ("en", "zh"))
+    for here, there in zip(english, chinese, strict=True):
+        assert re.search(r"[\u4e00-\u9fff]", there), there
+        assert numbers(here) == numbers(there)
+
+
+def texts(at: AppTest) -> Iterator[str]:
+    yield from (element.value for kind in (at.title, at.main.markdown) for element in kind)
+    yield from (caption.value for caption in at.main.caption)
+    yield from (text for metric in at.metric for text in (metric.label, metric.help))
+    (chart,) = charts(at)
+    yield from (chart.alt, *chart.traces[1]["hovertext"], *chart.traces[2]["text"])
+
+
+def numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d[\d,.]*", re.sub(r"<[^>]*>", "", text)))
+
+
+def test_one_head_is_said_in_the_singular(opened: Opened) -> None:
+    at = opened(variant="gqa", **LINK | {"n_heads": "1", "n_kv_heads": "1"})
+    assert at.title[0].value == (
+        "GQA caches 48 numbers per token and layer; MHA with the same 1 head caches 48"
+    )
+
+
+def test_the_variants_can_be_chosen(opened: Opened) -> None:
+    at = opened(**LINK)
+    (control,) = (group for group in at.main.button_group if group.key == "variant:en")
+    assert control.label == "Attention"
+    assert list(control.options) == [
+        "MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed",
+    ]  # fmt: skip
+    control.set_value("gqa").run()
+    assert at.title[0].value.startswith(f"GQA caches {held(LAYERS['gqa'][0])} ")
+    assert at.query_params["variant"] == "gqa"
+
+
+def test_the_figures_are_those_of_a_published_layer(opened: Opened) -> None:
     at = opened()
     at.selectbox[0].set_value("llama-3-8b").run()
     config = PRESETS["llama-3-8b"].config
-    held = KVCache.empty(config, capacity=1).reserved_nbytes // 4
-    assert metrics(at)[0] == f"{held:,}" == "2,048"
-    assert metrics(at)[2] == parameters_of(GroupedQueryAttention(config, device="meta"))
-    assert at.session_state["settings"]["variant"] == "gqa"
-    assert at.session_state["settings"]["d_model"] == 4096
+    parameters = sum(p.numel() for p in layer_of(config).parameters())
+    assert [m.value for m in at.metric] == [
+        f"{held(config):,}", "4.00×", f"{digits(parameters / 1e6)} M", "8.00",
+    ]  # fmt: skip
+    settings = at.session_state["settings"]
+    assert (settings["variant"], settings["d_model"]) == ("gqa", config.d_model)
     assert dict(at.query_params) == {"preset": "llama-3-8b"}
-    assert "caches 2,048 numbers" in at.title[0].value
 
 
 def test_a_slider_moves_the_figures(opened: Opened) -> None:
     at = opened(d_latent_kv="256")
-    assert metrics(at)[0] == "320"
+    assert at.metric[0].value == "320"
     slider = next(s for s in at.select_slider if s.label.startswith("Rotary"))
     slider.set_value(32).run()
-    assert metrics(at)[0] == "288"
+    assert at.metric[0].value == "288"
     assert at.query_params["d_rope"] == "32"
 
 
 def test_what_cannot_run_is_one_sentence(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise ValueError("d_rope (64) has 32 pairs")
+        raise ValueError("d_rope (64) has *32* pairs")
 
     monkeypatch.setattr("ui.engine.model.built", refuse)
-    at = opened()
+    at = opened(code="snippet")
     (error,) = at.error
-    assert "d_rope (64) has 32 pairs" in html.unescape(error.value)
+    assert "*" not in error.value
+    assert html.unescape(error.value) == "This cannot run: d_rope (64) has *32* pairs"
     assert at.sidebar.selectbox, "the rest of the page is alive"
+    (info,) = at.info
+    assert info.value == "Nothing runs with these settings, so there is no code behind them."
 
 
 def test_what_the_engine_does_not_model_is_said(opened: Opened) -> None:
@@ -70,10 +242,21 @@ def test_what_the_engine_does_not_model_is_said(opened: Opened) -> None:
     assert any("a learned sink logit" in caption.value for caption in at.caption)
 
 
-def test_every_preset_opens_in_every_variant(opened: Opened) -> None:
+def test_every_preset_opens_in_its_variant(opened: Opened) -> None:
     at = opened()
-    for key in PRESETS:
+    for key, preset in PRESETS.items():
         at.selectbox[0].set_value(key).run()
         assert not at.exception, key
         assert not at.error, key
-        assert len(at.metric) == 4, key
+        assert at.metric[0].value == count(held(preset.config)), key
+
+
+@pytest.mark.parametrize("variant", ["gqa", "mla", "mla_absorbed"])
+def test_the_code_behind_the_page_is_that_of_its_form(opened: Opened, variant: str) -> None:
+    at = opened(variant=variant, code="source", **LINK)
+    shown = "".join(block.value for block in at.code)
+    assert ("k_C" in shown) == (variant == "mla")
+    assert ("q_C_absorbed" in shown) == (variant == "mla_absorbed")
+    at = opened(variant=variant, code="snippet", **LINK)
+    call = "layer.forward_absorbed(" if variant == "mla_absorbed" else "layer("
+    assert f"trace = {call}torch.empty(1, 8, config.d_model" in at.code[0].value

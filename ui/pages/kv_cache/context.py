@@ -1,67 +1,147 @@
-"""The cache page's first view: bytes over the context length, every way of caching on one chart."""
+"""The cache page's first topic: bytes over the context length for every way of caching."""
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mla_engine import figures
-from ui.pages.kv_cache import view as kv
-from ui.pages.kv_cache import words as kv_words
-from ui.pages.kv_cache.view import Scene
-from ui.parts.figure_words import growth_words
-from ui.settings import state
+from mla_engine import GroupedConfig, LatentConfig, costs
+from ui.pages.kv_cache.charts import growth
+from ui.pages.kv_cache.scene import Scene
+from ui.pages.kv_cache.view import View
+from ui.pages.kv_cache.words import limitations, shown, window
+from ui.parts import charts
+from ui.parts.growth import CONTEXTS
+from ui.words.numbers import count, digits, times
+from ui.words.text import t
 
 
-def title(scene: Scene) -> str:
-    """The model's cache, that of MHA with its heads, and their ratio."""
-    return kv_words.headline(scene)
-
-
-def look() -> str:
-    """What to look at, by the kind of axes."""
-    return kv_words.look()
-
-
-def ends(
-    curves: Callable[[Scene], Iterable[np.ndarray]], *, log: bool, least_top: float = 0
-) -> tuple[float, float]:
-    """Ends of the y axis with room below and above the curves of both models.
-
-    A model whose curves are refused is left out; `least_top` is the least upper end.
-    """
-    drawn = []
-    for scene in kv.scenes():
-        with suppress(ValueError):
-            drawn.extend(curves(scene))
-    low = min(curve.min() for curve in drawn)
-    high = max(least_top, *(curve.max() for curve in drawn))
-    return (low / 2, high * 2) if log else (0, high * 1.05)
-
-
-def draw(scene: Scene, name: str) -> None:
-    """One model's chart, its table, and what they leave out."""
-    chosen, contexts = state.settings(), kv.contexts()
-    figure = figures.cache_growth(
-        contexts,
-        scene.curves(contexts),
-        points=scene.points(),
-        log=chosen["kv_log"],
-        unit=chosen["kv_unit"],
-        limits=kv.limits(),
-        at=chosen["kv_context"],
-        words=growth_words(),
+def title(view: View) -> str:
+    """The left model's cache, that of MHA with its heads, and their ratio."""
+    scene = view.scenes[0]
+    own, mha = (scene.held_bytes(way, view.context) for way in (scene.own, "mha"))
+    return t(
+        "kv_cache.title",
+        keeps=_keeps(view, scene),
+        model=scene.preset.name,
+        tokens=count(view.context),
+        own=shown(view, own),
+        mha=shown(view, mha),
+        ratio=times(mha / own),
     )
-    st.plotly_chart(figure, width="stretch", key=f"{name}:chart", alt=kv_words.alt(scene))
-    st.table(kv_words.table(scene))
-    st.markdown(kv_words.product(scene))
-    st.markdown(kv_words.baseline(scene))
-    for sentence in kv_words.limitations(scene):
+
+
+def _keeps(view: View, scene: Scene) -> str:
+    """The verb: an upper bound where windows forget, conditional beyond the published length."""
+    preset = scene.preset
+    bound = window(scene) or "alternating local and global layers" in preset.not_modelled
+    beyond = preset.max_context and view.context > preset.max_context
+    key = ("would_keep" if beyond else "keeps") + ("_at_most" if bound else "")
+    return t(f"kv_cache.verb_{key}")
+
+
+def look(view: View) -> str:
+    """What to look at, by the kind of axes."""
+    return t("kv_cache.look_log") if view.log else t("kv_cache.look_linear")
+
+
+def draw(view: View, scene: Scene, side: str) -> None:
+    """One model's chart, its table, and what they leave out."""
+    figure = growth(
+        view,
+        view.contexts,
+        scene.curves(view.contexts),
+        points=scene.points(),
+        limits=view.ends(lambda one: one.curves(view.contexts).values()),
+        at=view.context,
+    )
+    charts.show(figure, f"{side}:chart", alt=_alt(view, scene), file=f"kv_cache_{scene.key}")
+    st.table(_table(view, scene))
+    for sentence in (_product(view, scene), _baseline(scene), *limitations(view, scene)):
         st.markdown(sentence)
 
 
-def download(scenes: tuple[Scene, ...], _: dict[str, object]) -> pd.DataFrame:
-    """Every curve as a table."""
-    return kv.download(scenes)
+def _table(view: View, scene: Scene) -> pd.DataFrame:
+    """One row a way of caching, as text: numbers per token and layer, bytes, ratio to MHA."""
+    mha = costs.mha_cache_elements(scene.preset.config)
+    rows = {
+        scene.label(way): (
+            _numbers(config),
+            shown(view, scene.held_bytes(way, view.context)),
+            times(mha / costs.cache_elements(config)),
+        )
+        for way, config in scene.ways.items()
+    }
+    columns = [
+        t("kv_cache.column_numbers"),
+        t("kv_cache.column_bytes", tokens=count(view.context)),
+        t("kv_cache.column_ratio"),
+    ]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _numbers(config: GroupedConfig | LatentConfig) -> str:
+    """How the numbers per token and layer come about, g x (k + v) or c + r."""
+    total = count(costs.cache_elements(config))
+    if isinstance(config, LatentConfig):
+        return f"{count(config.d_latent_kv)} + {config.d_rope} = {total}"
+    if config.d_head == config.d_value:
+        return f"2 × {config.n_kv_heads} × {config.d_head} = {total}"
+    return f"{config.n_kv_heads} × ({config.d_head} + {config.d_value}) = {total}"
+
+
+def _product(view: View, scene: Scene) -> str:
+    """How the model's own bytes come about."""
+    return t(
+        "kv_cache.product",
+        numbers=count(costs.cache_elements(scene.ways[scene.own])),
+        caches=count(scene.n_caches),
+        tokens=count(view.context),
+        batch=count(scene.batch),
+        width=scene.width,
+        bytes=shown(view, scene.held_bytes(scene.own, view.context)),
+    )
+
+
+def _baseline(scene: Scene) -> str:
+    """What the ratios are measured against, and where the MLA of the chart comes from."""
+    mla = scene.ways["mla"]
+    groups = digits(costs.equivalent_kv_heads(mla))
+    if scene.own != "mla":
+        latent = count(mla.d_latent_kv)
+        return t("kv_cache.assumed", latent=latent, rope=mla.d_rope, groups=groups)
+    full = costs.cache_elements(mla, "kv")
+    ratio = times(full / costs.cache_elements(mla))
+    return t("kv_cache.own_heads", full=count(full), ratio=ratio, groups=groups)
+
+
+def _alt(view: View, scene: Scene) -> str:
+    """The chart in words: the bytes of every way at the chosen length."""
+    held = "; ".join(
+        f"{scene.label(way)} {shown(view, scene.held_bytes(way, view.context))}"
+        for way in scene.ways
+    )
+    return t("kv_cache.alt", model=scene.preset.name, tokens=count(view.context), held=held)
+
+
+def data(view: View) -> pd.DataFrame:
+    """Every curve of both models, numbers as numbers.
+
+    In codes, not in the reader's words: a download is made outside the session, with no settings.
+    """
+    rows = [
+        {
+            "model": scene.preset.name,
+            "cache": "gqa" if way == "own" else way,
+            "kv_heads": getattr(config, "n_kv_heads", None),
+            "is_the_models_own": way == scene.own,
+            "layers": scene.n_caches,
+            "batch": scene.batch,
+            "type": scene.dtype,
+            "context_tokens": tokens,
+            "numbers_per_token_and_layer": costs.cache_elements(config),
+            "bytes": scene.held_bytes(way, tokens),
+        }
+        for scene in view.scenes
+        for way, config in scene.ways.items()
+        for tokens in CONTEXTS
+    ]
+    return pd.DataFrame(rows).astype({"kv_heads": "Int64"})

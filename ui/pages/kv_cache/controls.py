@@ -1,109 +1,123 @@
-"""The controls of the cache page, for each of its views those that change it."""
+"""The controls of the cache page: for each topic those that change it."""
 
 import streamlit as st
 
+from mla_engine import PRESETS
 from mla_engine.costs import ATTENTION, GPUS
-from ui.pages.kv_cache import view as kv
-from ui.pages.kv_cache import words as kv_words
-from ui.parts import growth
+from ui.pages.kv_cache.scene import WIDTHS
+from ui.pages.kv_cache.topics import TOPICS
+from ui.pages.kv_cache.view import RANKS, View, kv_heads, most_caches
+from ui.pages.kv_cache.words import type_label
+from ui.parts.growth import LENGTHS
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
 
-RANKS = tuple(2**n for n in range(8))
-OF_VIEW = {
-    "context": ("context", "groups", "layers", "batch", "type", "unit", "log", "dots"),
-    "memory": (
-        "gpu", "ranks", "attention", "weights", "context", "batch", "groups", "type", "unit", "log",
-    ),
-    "layouts": ("context", "layers", "batch", "type", "unit"),
-    "parallel": ("ranks", "sequences", "context", "groups", "type", "unit", "log"),
-    "formula": ("context", "layers", "batch", "type", "unit", "log"),
-}  # fmt: skip
+BATCHES = tuple(2**n for n in range(11))
 
 
-def type_label(code: str) -> str:
-    """What a type is called in the reader's language."""
-    return t("kv_cache.four_bit") if code == "int4" else code
-
-
-def draw(view: str) -> None:
-    """The controls of one view, in their order."""
-    for name in OF_VIEW[view]:
-        globals()[f"_{name}"]()
-
-
-def _context() -> None:
+def topic() -> None:
+    """Which question is asked."""
     state.control(
-        st.select_slider, t("kv_cache.context"), "kv_context", growth.LENGTHS, format_func=count
+        st.segmented_control,
+        t("kv_cache.view"),
+        "kv_view",
+        list(TOPICS),
+        format_func=lambda code: t(f"kv_cache.view_{code}"),
+        required=True,
+        label_visibility="collapsed",
     )
 
 
-def _groups() -> None:
-    state.control(st.select_slider, t("kv_cache.groups"), "kv_groups", kv.kv_heads())
+def left() -> None:
+    """The model on the left."""
+    _model(t("kv_cache.model_left"), "kv_left")
 
 
-def _layers() -> None:
+def right() -> None:
+    """The model on the right."""
+    _model(t("kv_cache.model_right"), "kv_right")
+
+
+def _model(label: str, name: str) -> None:
+    keys = list(PRESETS)
+    state.control(st.selectbox, label, name, keys, format_func=lambda key: PRESETS[key].name)
+
+
+def draw(view: View) -> None:
+    """The controls of the present topic, in their order."""
+    for control in OF_TOPIC[view.topic]:
+        control(view)
+
+
+def _context(_view: View) -> None:
+    label = t("kv_cache.context")
+    state.control(st.select_slider, label, "kv_context", LENGTHS, format_func=count)
+
+
+def _groups(view: View) -> None:
+    state.control(st.select_slider, t("kv_cache.groups"), "kv_groups", kv_heads(view.scenes))
+
+
+def _layers(view: View) -> None:
     state.control(
         st.select_slider,
         t("kv_cache.layers"),
         "kv_layers",
-        range(kv.most_caches() + 1),
+        range(most_caches(view.scenes) + 1),
         format_func=lambda n: count(n) if n else t("kv_cache.all_layers"),
     )
 
 
-def _batch() -> None:
-    state.control(st.select_slider, t("kv_cache.batch"), "kv_batch", kv.BATCHES, format_func=count)
+def _batch(_view: View) -> None:
+    state.control(st.select_slider, t("kv_cache.batch"), "kv_batch", BATCHES, format_func=count)
 
 
-def _type() -> None:
+def _sequences(_view: View) -> None:
+    state.control(st.select_slider, t("kv_cache.batch"), "kv_sequences", BATCHES, format_func=count)
+
+
+def _type(_view: View) -> None:
     _types(t("kv_cache.type"), "kv_type")
 
 
-def _weights() -> None:
+def _weights(_view: View) -> None:
     _types(t("kv_cache.weights"), "kv_weights")
 
 
 def _types(label: str, name: str) -> None:
     state.control(
-        st.segmented_control,
-        label,
-        name,
-        list(kv.WIDTHS),
-        format_func=type_label,
-        required=True,
+        st.segmented_control, label, name, list(WIDTHS), format_func=type_label, required=True
     )
 
 
-def _unit() -> None:
+def _unit(_view: View) -> None:
     state.control(st.segmented_control, t("kv_cache.unit"), "kv_unit", ["GiB", "GB"], required=True)
     st.caption(t("kv_cache.unit_note"))
 
 
-def _log() -> None:
+def _log(_view: View) -> None:
     state.control(st.toggle, t("kv_cache.log"), "kv_log")
 
 
-def _dots() -> None:
-    st.caption(kv_words.measured(kv.scenes()[0]))
+def _dots(view: View) -> None:
+    """Where the dots come from, or why there are none."""
+    measured = view.scenes[0].points()
+    st.caption(t("kv_cache.measured_note") if measured else t("kv_cache.unmeasured_note"))
 
 
-def _gpu() -> None:
+def _gpu(_view: View) -> None:
+    keys = list(GPUS)
     state.control(
-        st.selectbox,
-        t("kv_cache.gpu"),
-        "kv_gpu",
-        list(GPUS),
-        format_func=lambda key: GPUS[key].name,
+        st.selectbox, t("kv_cache.gpu"), "kv_gpu", keys, format_func=lambda key: GPUS[key].name
     )
 
 
-def _ranks() -> None:
+def _ranks(_view: View) -> None:
     state.control(st.select_slider, t("kv_cache.ranks"), "kv_ranks", RANKS, format_func=count)
 
 
-def _attention() -> None:
+def _attention(_view: View) -> None:
     state.control(
         st.segmented_control,
         t("kv_cache.attention"),
@@ -115,7 +129,12 @@ def _attention() -> None:
     )
 
 
-def _sequences() -> None:
-    state.control(
-        st.select_slider, t("kv_cache.batch"), "kv_sequences", kv.BATCHES, format_func=count
-    )
+OF_TOPIC = {
+    "context": (_context, _groups, _layers, _batch, _type, _unit, _log, _dots),
+    "memory": (
+        _gpu, _ranks, _attention, _weights, _context, _batch, _groups, _type, _unit, _log,
+    ),
+    "layouts": (_context, _layers, _batch, _type, _unit),
+    "parallel": (_ranks, _sequences, _context, _groups, _type, _unit, _log),
+    "formula": (_context, _layers, _batch, _type, _unit, _log),
+}  # fmt: skip

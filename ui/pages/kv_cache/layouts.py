@@ -1,89 +1,83 @@
-"""The cache page's view of layouts: what MLA can keep of a token, part by part."""
+"""The cache page's topic of layouts: what MLA can keep of a token, part by part."""
 
 import pandas as pd
 import streamlit as st
 
-from mla_engine import costs, figures
-from ui.pages.kv_cache import words as kv_words
-from ui.pages.kv_cache.view import WIDTHS, Scene
-from ui.parts import prose
-from ui.settings import state
+from mla_engine import costs
+from mla_engine.figures import bars, legend_in_columns
+from ui.pages.kv_cache.scene import Scene
+from ui.pages.kv_cache.view import View
+from ui.pages.kv_cache.words import limitations
+from ui.parts import charts, prose
 from ui.words.numbers import count, size, times
 from ui.words.text import t
 
 ROLES = ("key", "rope", "latent", "value")  # the parts, in the order of the bars
 LATENTS = ("copy", "latent")
+ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
 
 
-def elements(scene: Scene) -> dict[str, int]:
+def _totals(scene: Scene) -> dict[str, int]:
     """Numbers per token and layer of each layout of the model's MLA, or of the assumed one."""
     kept = costs.layouts(scene.ways["mla"])
     return {layout: sum(parts.values()) for layout, parts in kept.items()}
 
 
-def title(scene: Scene) -> str:
-    """Keys and values of every head, the latent with a copy, the latent alone."""
-    kept = elements(scene)
+def title(view: View) -> str:
+    """Of the left model: keys and values of every head, the latent with a copy, the latent."""
+    scene = view.scenes[0]
+    kept = _totals(scene)
     ratio = times(kept["full"] / kept["latent"])
     numbers = {layout: count(n) for layout, n in kept.items()}
     return t("kv_cache.title_layouts", model=scene.preset.name, ratio=ratio, **numbers)
 
 
-def look() -> str:
+def look(_view: View) -> str:
     """What to look at."""
     return t("kv_cache.look_layouts")
 
 
-def draw(scene: Scene, name: str) -> None:
+def draw(view: View, scene: Scene, side: str) -> None:
     """All layouts on one scale, the two with latents on their own, and the table."""
-    kept = elements(scene)
-    _bars(scene, tuple(kept), f"{name}:layouts")
+    _bars(scene, tuple(_totals(scene)), f"{side}:layouts", height=320)
     st.caption(t("kv_cache.magnified"))
-    _bars(scene, LATENTS, f"{name}:latents")
-    st.table(_table(scene, kept))
-    st.markdown(_baselines(scene, kept))
+    _bars(scene, LATENTS, f"{side}:latents", height=210)  # under the legend above
+    st.table(_table(view, scene))
+    st.markdown(_baselines(scene))
     prose.say(t("kv_cache.layout_full"))
     prose.say(t("kv_cache.layout_copy"))
     if scene.own != "mla":
-        mla = scene.ways["mla"]
-        st.markdown(t("kv_cache.layout_assumed", latent=mla.d_latent_kv, rope=mla.d_rope))
-    for sentence in kv_words.limitations(scene):
+        latent, rope = count(scene.ways["mla"].d_latent_kv), scene.ways["mla"].d_rope
+        st.markdown(t("kv_cache.layout_assumed", latent=latent, rope=rope))
+    for sentence in limitations(view, scene):
         st.markdown(sentence)
 
 
-def _bars(scene: Scene, layouts: tuple[str, ...], key: str) -> None:
-    kept = costs.layouts(scene.ways["mla"])
-    totals = elements(scene)
-    parts = {
-        t(f"kv_cache.part_{role}"): [kept[layout][role] for layout in layouts] for role in ROLES
-    }
-    figure = figures.bars(
-        [t(f"kv_cache.layout_{layout}_short") for layout in layouts],
-        parts,
+def _bars(scene: Scene, layouts: tuple[str, ...], key: str, *, height: int) -> None:
+    kept, totals = costs.layouts(scene.ways["mla"]), _totals(scene)
+    figure = bars(
+        [_short(layout) for layout in layouts],
+        {t(f"kv_cache.part_{role}"): [kept[layout][role] for layout in layouts] for role in ROLES},
         axis=t("kv_cache.axis_numbers"),
         roles=ROLES,
         totals=[count(totals[layout]) for layout in layouts],
-        height=320 if len(layouts) > 2 else 210,
+        height=height,
     )
-    # The magnified chart stands under the same legend; two entries a row fit a phone.
-    figure.update_layout(showlegend=layouts != LATENTS, legend_entrywidth=110)
-    said = "; ".join(
-        f"{t(f'kv_cache.layout_{layout}_short')} {count(totals[layout])}" for layout in layouts
-    )
-    alt = t("kv_cache.alt_layouts", model=scene.preset.name, held=said)
-    st.plotly_chart(figure, width="stretch", key=key, alt=alt)
+    legend_in_columns(figure, shown=layouts != LATENTS, entry_width=ENTRY_WIDTH)
+    held = "; ".join(f"{_short(layout)} {count(totals[layout])}" for layout in layouts)
+    alt = t("kv_cache.alt_layouts", model=scene.preset.name, held=held)
+    charts.show(figure, key, alt=alt, file=f"kv_cache_{scene.key}")
 
 
-def held_bytes(scene: Scene, numbers: int, tokens: int) -> float:
-    """Bytes of `tokens` tokens where a token and layer takes so many numbers."""
-    return numbers * WIDTHS[scene.dtype] * tokens * scene.n_caches * scene.batch
+def _short(layout: str) -> str:
+    return t(f"kv_cache.layout_{layout}_short")
 
 
-def _table(scene: Scene, kept: dict[str, int]) -> pd.DataFrame:
-    tokens = state.settings()["kv_context"]
-    held = {layout: held_bytes(scene, numbers, tokens) for layout, numbers in kept.items()}
+def _table(view: View, scene: Scene) -> pd.DataFrame:
+    kept = _totals(scene)
+    held = {layout: scene.bytes_of(numbers, view.context) for layout, numbers in kept.items()}
     rows = {
-        t(f"kv_cache.layout_{layout}_short"): (
+        _short(layout): (
             size(held[layout]),
             size(held[layout], binary=False),
             times(kept[layout] / kept["latent"]),
@@ -91,14 +85,15 @@ def _table(scene: Scene, kept: dict[str, int]) -> pd.DataFrame:
         for layout in kept
     }
     columns = [
-        t("kv_cache.column_binary", tokens=count(tokens)),
-        t("kv_cache.column_decimal", tokens=count(tokens)),
+        t("kv_cache.column_binary", tokens=count(view.context)),
+        t("kv_cache.column_decimal", tokens=count(view.context)),
         t("kv_cache.column_latent"),
     ]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _baselines(scene: Scene, kept: dict[str, int]) -> str:
+def _baselines(scene: Scene) -> str:
+    kept = _totals(scene)
     return t(
         "kv_cache.two_baselines",
         full=count(kept["full"]),
@@ -108,7 +103,7 @@ def _baselines(scene: Scene, kept: dict[str, int]) -> str:
     )
 
 
-def download(scenes: tuple[Scene, ...], s: dict[str, object]) -> pd.DataFrame:
+def data(view: View) -> pd.DataFrame:
     """Every part of every layout, numbers as numbers."""
     rows = [
         {
@@ -117,10 +112,10 @@ def download(scenes: tuple[Scene, ...], s: dict[str, object]) -> pd.DataFrame:
             "layout": layout,
             **{f"{role}_numbers": parts[role] for role in ROLES},
             "numbers_per_token_and_layer": sum(parts.values()),
-            "context_tokens": s["kv_context"],
-            "bytes": held_bytes(scene, sum(parts.values()), s["kv_context"]),
+            "context_tokens": view.context,
+            "bytes": scene.bytes_of(sum(parts.values()), view.context),
         }
-        for scene in scenes
+        for scene in view.scenes
         for layout, parts in costs.layouts(scene.ways["mla"]).items()
     ]
     return pd.DataFrame(rows)

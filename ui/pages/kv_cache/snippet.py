@@ -1,30 +1,36 @@
-"""The snippet of the page kv_cache."""
+"""The snippet of the cache page."""
 
-from ui.pages.kv_cache import view as kv
-from ui.pages.kv_cache.memory import served
+from mla_engine import GroupedConfig, LatentConfig
+from ui.pages.kv_cache.scene import WIDTHS
+from ui.pages.kv_cache.view import View
 from ui.parts.snippet import config
-from ui.settings import state
 from ui.settings.page import Recipe
 
 
-def recipe(_view: object) -> Recipe:
+def recipe(view: View) -> Recipe:
     """The snippet that makes the page's headline numbers: a template and its values."""
-    s, scene = state.settings(), kv.scenes()[0]
-    on = served(scene, s) if s["kv_view"] == "memory" else None
-    own = scene.ways["mla"] if s["kv_view"] == "layouts" else scene.ways[scene.own]
-    own = scene.preset.config if s["kv_view"] == "formula" else own
-    return s["kv_view"], {
-        "config": config(own, scene.key),
-        "tokens": s["kv_context"],
-        "context": s["kv_context"],
+    scene = view.scenes[0]
+    whole = view.topic in ("memory", "parallel")  # of the model, whatever layers are chosen
+    return view.topic, {
+        "config": config(_counted(view), scene.key),
+        "tokens": view.context,
+        "context": view.context,
         "batch": scene.batch,
-        "caches": scene.preset.n_caches or scene.preset.n_layers if on else scene.n_caches,
-        "width": kv.WIDTHS[scene.dtype],
-        "cache_width": kv.WIDTHS[scene.dtype],
-        "weight_width": kv.WIDTHS[s["kv_weights"]],
+        "caches": scene.all_caches if whole else scene.n_caches,
+        "width": scene.width,
+        "cache_width": scene.width,
+        "weight_width": WIDTHS[view.weights],
         "parameters": scene.preset.parameters or 0,
-        "gpu": s["kv_gpu"],
-        "ranks": s["kv_ranks"],
-        "attention": s["kv_attention"],
-        "sequences": s["kv_sequences"],
+        "gpu": view.gpu,
+        "ranks": view.ranks,
+        "attention": view.attention,
+        "sequences": view.sequences,
     }
+
+
+def _counted(view: View) -> GroupedConfig | LatentConfig:
+    """The configuration that the title is about."""
+    scene = view.scenes[0]
+    if view.topic == "formula":
+        return scene.preset.config
+    return scene.ways["mla" if view.topic == "layouts" else scene.own]

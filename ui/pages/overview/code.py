@@ -1,14 +1,12 @@
-"""The code behind the page overview."""
+"""The code behind the overview."""
 
 from mla_engine import costs
-from ui.engine import model
-from ui.parts import flow as overview
-from ui.parts.forward import FORWARD, form
+from ui.pages.overview.view import View
+from ui.parts.forward import FORWARD
 from ui.settings.page import Functions
 
 
-def ran(_view: object) -> Functions:
-    """The functions of the engine that the page ran, the telling ones."""
-    overview.of(model.config())  # refuses what cannot be
+def ran(view: View) -> Functions:
+    """The functions of the engine that say most about what the page ran."""
     counts = costs.cache_elements, costs.mha_cache_elements, costs.parameters
-    return (*counts, *FORWARD[form()])
+    return (*counts, *FORWARD[view.flow.form])

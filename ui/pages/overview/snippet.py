@@ -1,15 +1,12 @@
-"""The snippet of the page overview."""
+"""The snippet of the overview."""
 
-from ui.engine import model
-from ui.parts import flow as overview
+from ui.pages.overview.view import View
+from ui.parts.flow import TOKENS
 from ui.parts.snippet_layer import layer
-from ui.settings import state
 from ui.settings.page import Recipe
 
 
-def recipe(_view: object) -> Recipe:
+def recipe(view: View) -> Recipe:
     """The snippet that makes the page's headline numbers: a template and its values."""
-    shown = overview.of(model.config())
-    return "overview", layer(shown.config, state.settings()["preset"], shown.form) | {
-        "tokens": overview.TOKENS
-    }
+    lines = layer(view.config, view.model.preset, view.flow.form)
+    return "overview", lines | {"tokens": TOKENS}

@@ -1,0 +1,133 @@
+"""What the topic of context lengths has to show, to the last cell and sentence."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mla_engine import LatentConfig, costs
+from tests.ui.pages.kv_cache.growth import growth
+from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
+from tests.ui.screen import Chart
+from ui.words.numbers import count, digits, times
+from ui.words.text import tensor
+
+FILE = "kv_cache.csv"
+
+
+def drawn(charts: Sequence[Chart], one: Side, other: Side) -> str:
+    """The chart by context; its alternative text."""
+    (chart,) = charts
+    held = [
+        {n: [s.held(c, tokens) for tokens in s.contexts] for n, c in s.ways.items()}
+        for s in (one, other)
+    ]
+    growth(chart, one, *held, places=one.contexts, at=one.context)
+    dots = [trace for trace in chart.traces if trace["mode"] == "markers"]
+    measured = one.type in ("fp32", "bf16")
+    assert [d["name"] for d in dots] == [f"{n}, measured" for n in one.ways if measured]
+    for dot, (name, config) in zip(dots, one.ways.items(), strict=False):
+        assert list(chart.values(dot, "x")) == list(MEASURED)
+        assert chart.values(dot, "y") * one.in_unit == pytest.approx(np.array(one.reserved(config)))
+        line = chart.trace(name)
+        assert dot["hovertemplate"] == f"measured<br>{line['hovertemplate']}"
+        assert dot["marker"]["color"] == line["line"]["color"]
+        assert chart.traces.index(dot) == chart.traces.index(line) + 1
+    ways = "; ".join(f"{n} {one.size(one.held(c, one.context))}" for n, c in one.ways.items())
+    return f"Cache of {one.name} against context length. At {count(one.context)} tokens: {ways}."
+
+
+def title(one: Side) -> str:
+    held, mha = (one.held(c, one.context) for c in (one.ways[one.own], one.mha))
+    preset, window = one.preset, getattr(one.config, "sliding_window", None)
+    beyond = preset.max_context and one.context > preset.max_context
+    bound = window or "alternating local and global layers" in preset.not_modelled
+    verb = ("would keep" if beyond else "keeps") + (" at most" if bound else "")
+    return (
+        f"{one.name} {verb} {one.size(held)} for {count(one.context)} tokens; MHA with its heads "
+        f"would keep {one.size(mha)}, {times(mha / held)} as much"
+    )
+
+
+def look(one: Side) -> str:
+    start = f"The solid line is MLA, which keeps only {tensor('c_KV')} and {tensor('k_R')}. "
+    if one.log:
+        return start + (
+            "With both axes logarithmic all lines are parallel: the distance between two is their "
+            "ratio, the same at every length."
+        )
+    return start + (
+        "Every line grows in proportion to the context; only the slope, the numbers kept per "
+        "token, tells them apart."
+    )
+
+
+def _sum(config: object) -> str:
+    total = count(costs.cache_elements(config))
+    if isinstance(config, LatentConfig):
+        return f"{count(config.d_latent_kv)} + {config.d_rope} = {total}"
+    keys, values, g = config.d_head, config.d_value, config.n_kv_heads
+    return (
+        f"2 × {g} × {keys} = {total}" if keys == values else f"{g} × ({keys} + {values}) = {total}"
+    )
+
+
+def table(one: Side) -> pd.DataFrame:
+    mha = costs.mha_cache_elements(one.config)
+    return pd.DataFrame.from_dict(
+        {
+            name: (
+                _sum(config),
+                one.size(one.held(config, one.context)),
+                times(mha / costs.cache_elements(config)),
+            )
+            for name, config in one.ways.items()
+        },
+        orient="index",
+        columns=["Numbers per token and layer", f"{count(one.context)} tokens", "MHA keeps"],
+    )
+
+
+def said(one: Side) -> list[str]:
+    own, kept = costs.cache_elements(one.config), costs.cache_elements(one.mla)
+    groups = digits(kept / (one.mla.d_head + one.mla.d_value))
+    full = one.config.n_heads * (one.mla.d_head + one.mla.d_rope + one.mla.d_value)
+    base = "“MHA keeps” compares with MHA of the same heads, $n_h (d_h + d_v)$. "
+    if one.is_mla:
+        base += (
+            "Against the keys and values of its own heads in full, $n_h (d_h + d_R + d_v)$ = "
+            f"{count(full)} numbers, the ratio is {times(full / kept)}. The cache"
+        )
+    else:
+        base += (
+            "This model has no MLA: the line assumes one in DeepSeek-V2's proportions, "
+            f"$d_c = 4 d_h$ = {count(one.mla.d_latent_kv)} and $d_R = d_h / 2$ = {one.mla.d_rope}. "
+            "Its cache"
+        )
+    return [
+        f"★ This model keeps {count(own)} numbers × {one.caches} caches × {count(one.context)} "
+        f"tokens × batch {one.batch} × {BYTES[one.type]} bytes = "
+        f"**{one.size(one.held(one.config, one.context))}**.",
+        f"{base} is as large as that of a GQA with {groups} KV heads.",
+    ]
+
+
+def data(one: Side) -> list[dict]:
+    codes = {"MHA": "mha", "MQA": "mqa", "MLA": "mla", "MLA, assumed": "mla"}
+    return [
+        {
+            "model": one.name,
+            "cache": codes.get(name.removesuffix(" ★"), "gqa"),
+            "kv_heads": "" if isinstance(config, LatentConfig) else config.n_kv_heads,
+            "is_the_models_own": name == one.own,
+            "layers": one.caches,
+            "batch": one.batch,
+            "type": one.type,
+            "context_tokens": tokens,
+            "numbers_per_token_and_layer": costs.cache_elements(config),
+            "bytes": one.held(config, tokens),
+        }
+        for name, config in one.ways.items()
+        for tokens in POWERS
+    ]

@@ -1,0 +1,241 @@
+"""What the cache page has to show of one model: the engine asked apart from the page's code."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from mla_engine import PRESETS, GroupedConfig, KVCache, LatentCache, LatentConfig, costs
+from mla_engine.costs import GPUS, Serving
+from mla_engine.presets import Preset
+from ui.words.numbers import count, tied_size
+
+Config = GroupedConfig | LatentConfig
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+BYTES = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}
+MEASURED = (64, 256, 1024)
+POWERS = [2**n for n in range(6, 21)]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One model with what a link chooses, the page's defaults otherwise."""
+
+    key: str
+    context: int = 131_072
+    groups: int = 8
+    layers: int = 0
+    batch: int = 1
+    type: str = "bf16"
+    unit: str = "GiB"
+    log: bool = True
+    gpu: str = "h200"
+    ranks: int = 8
+    attention: str = "tensor"
+    weights: str = "fp8"
+    sequences: int = 64
+
+    @property
+    def preset(self) -> Preset:
+        return PRESETS[self.key]
+
+    @property
+    def name(self) -> str:
+        return self.preset.name
+
+    @property
+    def config(self) -> Config:
+        return self.preset.config
+
+    @property
+    def is_mla(self) -> bool:
+        return isinstance(self.config, LatentConfig)
+
+    @property
+    def all_caches(self) -> int:
+        return self.preset.n_caches or self.preset.n_layers
+
+    @property
+    def caches(self) -> int:
+        return min(self.layers or self.all_caches, self.all_caches)
+
+    @property
+    def drawn_groups(self) -> int:
+        heads = self.config.n_heads
+        return max(n for n in range(1, heads + 1) if heads % n == 0 and n <= self.groups)
+
+    def grouped(self, n_kv_heads: int) -> GroupedConfig:
+        c = self.config
+        return GroupedConfig(
+            d_model=c.d_model, n_heads=c.n_heads, n_kv_heads=n_kv_heads, d_head=c.d_head,
+            d_value=c.d_value,
+        )  # fmt: skip
+
+    @property
+    def mla(self) -> LatentConfig:
+        """The model's own, or one in the proportions of DeepSeek-V2."""
+        c = self.config
+        if self.is_mla:
+            return c
+        return LatentConfig(
+            d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value,
+            d_latent_kv=4 * c.d_head, d_rope=c.d_head // 2,
+        )  # fmt: skip
+
+    @property
+    def ways(self) -> dict[str, Config]:
+        """English label -> what is cached in that way, the model's own marked."""
+        kind, gqa = self.preset.kind, f"GQA, g = {self.drawn_groups}"
+        ways = {
+            "MHA": self.grouped(self.config.n_heads),
+            gqa: self.grouped(self.drawn_groups),
+            "MQA": self.grouped(1),
+            "MLA" if self.is_mla else "MLA, assumed": self.mla,
+        }
+        own = gqa if kind == "GQA" else kind
+        if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
+            own = f"GQA, g = {self.config.n_kv_heads}"
+        ways[own] = self.config
+        return {f"{n} ★" if n == own else n: config for n, config in ways.items()}
+
+    @property
+    def mha(self) -> GroupedConfig:
+        return next(iter(self.ways.values()))
+
+    @property
+    def own(self) -> str:
+        return next(name for name in self.ways if name.endswith("★"))
+
+    def held(self, config: Config, tokens: int) -> float:
+        """Bytes of all counted layers and sequences."""
+        return self.bytes_of(costs.cache_elements(config), tokens)
+
+    def bytes_of(self, numbers: float, tokens: int) -> float:
+        return numbers * BYTES[self.type] * tokens * self.caches * self.batch
+
+    def reserved(self, config: Config) -> list[int]:
+        """Bytes that real caches of the engine have, at the lengths that are measured."""
+        kind = LatentCache if isinstance(config, LatentConfig) else KVCache
+        return [
+            kind.empty(config, dtype=DTYPES[self.type], capacity=n).reserved_nbytes
+            * self.caches
+            * self.batch
+            for n in MEASURED
+        ]
+
+    def size(self, n_bytes: float) -> str:
+        return tied_size(n_bytes, self.unit)
+
+    @property
+    def in_unit(self) -> int:
+        return {"GiB": 2**30, "GB": 10**9}[self.unit]
+
+    @property
+    def contexts(self) -> list[int]:
+        """The lengths that are drawn: 33 even steps where the axes are linear."""
+        return POWERS if self.log else [k * self.context // 32 for k in range(33)]
+
+    def served(self, config: Config | None = None, gpu: str = "") -> Serving:
+        """The whole model on the chosen GPUs."""
+        return Serving(
+            config=config or self.config,
+            caches=self.all_caches,
+            total_parameters=self.preset.parameters or 0,
+            gpu_bytes=GPUS[gpu or self.gpu].memory_bytes,
+            ranks=self.ranks,
+            attention=self.attention,
+            weight_bytes=BYTES[self.weights],
+            cache_bytes=BYTES[self.type],
+        )
+
+    @property
+    def shares(self) -> dict[str, tuple[str, Config, str | None, str]]:
+        """English label -> code, what is cached, as what, and shared by heads or sequences."""
+        ways = self.ways
+        mha, gqa, _, mla = list(ways)[:4]
+        own = {"MLA": "mla", "MHA": "mha", "MQA": "mqa"}.get(self.preset.kind)
+        own = own or ("own" if len(ways) > 4 else "gqa")
+        shares = {
+            mha: ("mha_tensor", ways[mha], None, "tensor"),
+            gqa: ("gqa_tensor", ways[gqa], None, "tensor"),
+            "MLA in full": ("mla_full_tensor", ways[mla], "kv", "tensor"),
+            mla: ("mla_tensor", ways[mla], None, "tensor"),
+            f"{self.own} by seq.": (f"{own}_data", ways[self.own], None, "data"),
+        }
+        extra = {self.own: ("own_tensor", ways[self.own], None, "tensor")}
+        return shares | (extra if own == "own" else {})
+
+    def each(self, config: Config, cache: str | None, attention: str, ranks: int) -> float:
+        """Bytes on the fullest of so many GPUs, layers all and sequences all."""
+        if attention == "tensor":
+            numbers = costs.rank_cache_elements(config, ranks, cache) * self.sequences
+        else:
+            numbers = costs.cache_elements(config, cache) * -(-self.sequences // ranks)
+        return numbers * self.all_caches * BYTES[self.type] * self.context
+
+    def copies(self, config: Config, cache: str | None, attention: str, ranks: int) -> float:
+        whole = costs.cache_elements(config, cache) * self.sequences * self.context
+        bytes_each = self.each(config, cache, attention, ranks)
+        return ranks * bytes_each / (whole * self.all_caches * BYTES[self.type])
+
+    @property
+    def splits(self) -> list[int]:
+        return [2**n for n in range(8) if 2**n <= self.config.n_heads]
+
+    def limitations(self) -> Iterator[str]:
+        """The sentences on what is not as asked, and what the numbers leave out."""
+        preset, window = self.preset, getattr(self.config, "sliding_window", None)
+        if self.layers > self.all_caches:
+            most = self.all_caches
+            yield f"It has {most} caches, not {self.layers}: {most} are counted."
+        if self.drawn_groups != self.groups:
+            yield (
+                f"Its {self.config.n_heads} heads cannot share {self.groups} KV heads evenly: "
+                f"the chart shows {self.drawn_groups}."
+            )
+        if preset.max_context and self.context > preset.max_context:
+            yield self.published
+        if preset.n_caches is None:
+            yield ("How many of its layers keep such a cache is not known here: all are counted.")
+        elif preset.n_caches != preset.n_layers:
+            yield (
+                f"The model has {preset.n_layers} layers and {preset.n_caches} caches "
+                "that grow with the context."
+            )
+        if window:
+            yield (
+                f"A layer with a window of {count(window)} tokens may drop older ones; the lines "
+                "keep every token and are an upper bound."
+            )
+        yield from (GAPS[gap] for gap in preset.not_modelled)
+
+    @property
+    def published(self) -> str:
+        return f"The model was published for {count(self.preset.max_context)} tokens at most."
+
+
+GAPS = {
+    "alternating local and global layers": "Not modelled: local layers that alternate with global "
+    "ones need only their window; every layer is counted as global.",
+    "attention sinks": "Not modelled: a learned sink logit per head; it needs no cache.",
+    "learned positions": "Not modelled: learned positions, added before attention; they need no "
+    "cache.",
+    "linear attention layers": "Not modelled: the linear attention of its other layers, whose "
+    "state does not grow with the context.",
+    "no output bias": "Not modelled: the output has no bias; the cache is the same.",
+    "query scale by position": "Not modelled: queries scaled by their position; the cache is the "
+    "same.",
+    "sparse indexer": "Not modelled: its sparse indexer, whose own keys need a further cache.",
+}
+
+
+def sides(link: dict[str, str]) -> tuple[Side, Side]:
+    """Both models of a link to the page."""
+    given = {name.removeprefix("kv_"): value for name, value in link.items()}
+    left, right = given.pop("left", "deepseek-v3"), given.pop("right", "llama-3.1-405b")
+    typed = {
+        name: type(getattr(Side, name))(int(value) if value.isdigit() else value)
+        for name, value in given.items()
+        if name not in ("view", "lang")
+    }
+    return Side(left, **typed), Side(right, **typed)

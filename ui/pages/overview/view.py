@@ -1,0 +1,30 @@
+"""What the overview shows: one layer of the chosen sizes, in the chosen variant."""
+
+from dataclasses import dataclass
+
+from ui.engine import model
+from ui.engine.model import Config, Model
+from ui.parts.flow import FORMS, Overview
+
+
+@dataclass(frozen=True)
+class View:
+    """The chosen model, and the configuration of its layer."""
+
+    model: Model
+    config: Config
+
+    @property
+    def flow(self) -> Overview:
+        """The layer's data flow."""
+        return Overview(self.config, FORMS.get(self.model.variant, "grouped"))
+
+
+def view() -> View:
+    """What the settings choose.
+
+    Raises:
+        ValueError: sizes that no layer can have, in the engine's words.
+    """
+    chosen = model.present()
+    return View(chosen, chosen.config())
