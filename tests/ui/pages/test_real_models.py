@@ -187,7 +187,7 @@ def test_a_grouped_model_shows_maps_and_says_what_is_left_out(
 
 
 def test_every_note_of_a_plan_has_its_sentence():
-    assert {f"source.note_{note.replace(' ', '_')}" for note in NOTES} <= set(catalogue())
+    assert {f"real_layer.note_{note.replace(' ', '_')}" for note in NOTES} <= set(catalogue())
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_every_note_of_a_plan_has_its_sentence():
 def test_what_cannot_be_read_is_said_and_the_page_lives(opened, models, monkeypatch, name, reason):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens
     named = name if name == "nobody/nothing" else str(models / name)
-    app = opened(PAGE, source=named)
+    app = opened(PAGE, model=named)
     assert reason in html.unescape(app.error[0].value)
     assert "<b>" not in app.error[0].value
     assert "seeded" not in app.error[0].value, "nothing seeded follows here"
