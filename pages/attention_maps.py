@@ -3,52 +3,53 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.attention_maps import PAGE
-from ui.parts import prose
-from ui.parts.maps import charts as maps_charts
-from ui.parts.maps import controls as maps_controls
-from ui.parts.maps import view as maps
+from ui.pages.attention_maps import PAGE, charts, controls, words
+from ui.pages.attention_maps import view as views
+from ui.parts import maps, prose
 from ui.words.text import t
 
 page.setup(PAGE)
 try:
-    view, error = maps.view(), None
+    view, error = views.view(), None
 except ValueError as refusal:
     view, error = None, refusal
 
 if view:
-    prose.title(view.say("title"), view.look)
+    prose.title(words.say(view, "title"), words.look(view))
 else:
     prose.title(t("attention_maps.title_refused"), "")
 
-*pictures, controls = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
-with controls:
-    maps_controls.text_controls()
-    maps_controls.layer_controls()
+*pictures, side = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
+with side:
+    maps.controls.text_controls()
+    controls.layer()
 if view:
-    with controls:
-        maps_controls.cell_controls(view.run.words)
+    with side:
+        maps.controls.cell_controls(view.maps.run.words)
     heads, one_head = pictures
     with heads:
-        st.markdown(maps_charts.caption(view))
-        maps_charts.thumbnails(view)
+        st.markdown(maps.words.caption(view.maps))
+        maps.charts.thumbnails(view.maps)
     with one_head:
-        st.markdown(view.say("large_note"))
-        maps_charts.large(view)
+        st.markdown(maps.words.large(view.maps))
+        maps.charts.large(view.maps)
 
-    st.subheader(t("attention_maps.parts_title"), anchor=False)
-    st.markdown(view.say("split" if view.parts else "no_split"))
-    maps_charts.parts(view)
+    st.subheader(t("maps.parts_title"), anchor=False)
+    st.markdown(words.parts(view))
+    maps.charts.parts(view.maps)
 
-    words, numbers = st.columns(2, gap="large")
-    with words:
-        st.subheader(view.say("origin_title"), anchor=False)
-        st.markdown(view.say("origin_look"))
-        maps_charts.origin(view)
+    numbers, tensors = st.columns(2, gap="large")
     with numbers:
+        st.subheader(words.say(view, "origin_title"), anchor=False)
+        st.markdown(words.say(view, "origin_look"))
+        words.origin(view)
+    with tensors:
         st.subheader(t("attention_maps.tensors_title"), anchor=False)
-        maps_charts.intermediates(view)
-    maps_controls.listen(view)
+        controls.tensor(view)
+        st.latex(words.formula(view))
+        prose.say(words.shape(view))
+        charts.tensor(view)
+    maps.controls.listen(view.maps)
 else:
     with pictures[0]:
         prose.refused(error)

@@ -49,7 +49,7 @@ def test_a_click_chooses_the_head_and_layers_are_compared(
     expect(said).to_contain_text(f"{100 * max(share, 1 - share):#.3g} %")
 
     with page.expect_download() as waiting:
-        page.locator(".st-key-download-heads-csv").get_by_role("button").click()
+        page.locator(".st-key-download-real-shares").get_by_role("button").click()
     table = list(csv.DictReader(io.StringIO(waiting.value.path().read_text("utf-8-sig"))))
     assert [int(row["head"]) for row in table] == list(range(HEADS))
     found = np.array([float(row["position"]) for row in table])

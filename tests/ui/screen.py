@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+from csv import reader
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,3 +86,15 @@ def csv(data: Any) -> pd.DataFrame:
     content = data() if callable(data) else data
     content = content if isinstance(content, bytes) else content.encode()
     return pd.read_csv(io.BytesIO(content), encoding="utf-8-sig", keep_default_na=False)
+
+
+def clicked(at: AppTest, name: str) -> Chart:
+    """The chart whose cells tell a click under this name."""
+    found = [one for one in charts(at) if one.layout.get("meta", {}).get("chart") == name]
+    assert len(found) == 1, f"{len(found)} charts are called {name!r}"
+    return found[0]
+
+
+def cells(data: Any) -> list[list[str]]:
+    """A table that a button hands out, cell by cell as it is written."""
+    return list(reader(io.StringIO(data().decode("utf-8-sig"))))

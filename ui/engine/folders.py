@@ -33,6 +33,6 @@ def inside(name: str) -> Path:
     """
     path = (APP / Path(name).expanduser()).resolve()
     if not readable(path):
-        allowed = ", ".join(map(str, folders()))
-        raise CheckpointError(t("source.outside", path=name, folders=allowed, variable=VARIABLE))
+        allowed = {"folders": ", ".join(map(str, folders())), "variable": VARIABLE}
+        raise CheckpointError(t("real_layer.outside", path=name, **allowed))
     return path

@@ -41,7 +41,7 @@ def built(
     heads: tuple[int, ...] | None,
     dtype: torch.dtype,
 ) -> AttentionLayer:
-    """The same in any dtype, made anew.
+    """A layer as `layer` gives it, in any dtype and made anew.
 
     A real layer's weights may be asked for with another rotation, or without its latent norms.
     """

@@ -26,7 +26,7 @@ HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 class RealLayer:
     """One attention layer of a checkpoint and a text: stands where a seed stands otherwise."""
 
-    source: str
+    location: str  # a repository of the Hub, or a folder on this server
     revision: str
     layer: int
     text: str = ""
@@ -34,7 +34,7 @@ class RealLayer:
 
     @property
     def weights(self) -> "RealLayer":
-        """The same for any text."""
+        """This layer for any text: what its weights depend on."""
         return replace(self, text="", activations="")
 
 
@@ -51,7 +51,7 @@ def named() -> RealLayer | None:
     s = state.settings()
     if not (s["source"] and visit().page.real_layers):
         return None
-    text = s["text"] or t("source.example")
+    text = s["text"] or t("real_layer.example")
     return RealLayer(s["source"], s["revision"], s["layer"], text, s["activations"])
 
 
@@ -66,7 +66,7 @@ def checkpoint(loaded: RealLayer) -> Checkpoint:
     Raises:
         CheckpointError: it cannot be read, with the reason.
     """
-    name = loaded.source
+    name = loaded.location
     on_hub = HUB_NAME.fullmatch(name) and not (APP / name).is_dir()
     return _opened(name if on_hub else inside(name), loaded.revision)
 
@@ -124,9 +124,9 @@ def prepare() -> list[Note]:
 def _check(loaded: RealLayer) -> None:
     """Raise ValueError where this page cannot show the layer or the text."""
     if visit().page.real_layers not in (ANY_LAYER, mechanisms.of(plan(loaded).config).key):
-        raise ValueError(t("source.no_latent"))
+        raise ValueError(t("real_layer.no_latent"))
     if (given := len(inputs(loaded).tokens)) > MOST_TOKENS:
-        raise ValueError(t("source.too_many", given=count(given), most=count(MOST_TOKENS)))
+        raise ValueError(t("real_layer.too_many", given=count(given), most=count(MOST_TOKENS)))
 
 
 @st.cache_resource(show_spinner=False)
@@ -139,27 +139,27 @@ def _fetch(loaded: RealLayer) -> None:
     """Read what a run will need, with progress; a change of any widget stops it in between."""
     found, origin = plan(loaded), checkpoint(loaded)
     if not (origin.is_local or loaded.weights in _at_hand()):
-        told = t("source.reading", size=size(found.n_bytes), name=loaded.source)
+        told = t("real_layer.reading", size=size(found.n_bytes), name=loaded.location)
         bar = st.progress(0.0, told)
         origin.read(found.tensors, lambda done, total: bar.progress(done / max(total, 1), told))
         bar.empty()
         _at_hand().add(loaded.weights)
-    with st.spinner(t("source.preparing", layer=loaded.layer), show_time=True):
+    with st.spinner(t("real_layer.preparing", layer=loaded.layer), show_time=True):
         inputs(loaded)
 
 
 def name(loaded: RealLayer) -> str:
     """The checkpoint and its layer in a few words, safe as Markdown."""
     key = "name_random" if checkpoint(loaded).is_random else "name"
-    return t(f"source.{key}", source=safe(loaded.source), layer=loaded.layer)
+    return t(f"real_layer.{key}", model=safe(loaded.location), layer=loaded.layer)
 
 
 def own_name(loaded: RealLayer) -> str:
     """The checkpoint's own name alone, as plain text; a long one is cut."""
-    name = loaded.source.rstrip("/").rsplit("/", 1)[-1]
+    name = loaded.location.rstrip("/").rsplit("/", 1)[-1]
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def title(loaded: RealLayer) -> str:
-    """The same, safe as Markdown."""
+    """Its own name, safe as Markdown."""
     return safe(own_name(loaded))

@@ -42,16 +42,19 @@ def show(
     tools = {"displaylogo": False, "toImageButtonOptions": EXPORT | {"filename": name}}
     st.plotly_chart(figure, width="stretch", key=key, alt=alt, config=tools | dict(config or {}))
     if data:
-        download(data, f"{name}.csv")
+        download(data, f"{name}.csv", key)
 
 
-def download(table: Table, file: str) -> None:
-    """A quiet button beside a picture: its data as CSV, made on click."""
+def download(table: Table, file: str, key: str = "") -> None:
+    """A quiet button beside a picture: its data as CSV, made on click.
+
+    Two pictures of a page may have files of one name, but each has a `key` of its own.
+    """
     st.download_button(
         t("common.download_csv"),
         lambda: table().to_csv(index=False).encode("utf-8-sig"),
         file,
         "text/csv",
-        key=f"download:{file}",
+        key=f"download:{key or file}",
         on_click="ignore",
     )

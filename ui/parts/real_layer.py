@@ -19,11 +19,11 @@ def failure() -> None:
     """Above the title: why the real layer could not be read, and what is shown instead."""
     if failed := visit().failed:
         reason, named = safe(_reason(failed)), safe(state.settings()["source"])
-        told = t("source.failed", source=named, reason=reason)
-        seeded = t("source.seeded") if visit().page.sizes else ""
+        told = t("real_layer.failed", model=named, reason=reason)
+        seeded = t("real_layer.seeded") if visit().page.sizes else ""
         st.error(f"{told} {seeded}", icon=":material/block:")
         if _too_deep(failed):
-            st.button(t("source.first_layer"), on_click=state.change, kwargs={"layer": 0})
+            st.button(t("real_layer.first_layer"), on_click=state.change, kwargs={"layer": 0})
 
 
 def _too_deep(failed: ValueError) -> bool:
@@ -35,7 +35,7 @@ def _reason(failed: ValueError) -> str:
     if not _too_deep(failed):
         return str(failed)
     needed, limit = size(failed.needed_bytes), size(failed.limit_bytes)
-    return t("source.too_deep", layer=state.settings()["layer"], needed=needed, limit=limit)
+    return t("real_layer.too_deep", layer=state.settings()["layer"], needed=needed, limit=limit)
 
 
 def badge() -> None:
@@ -43,8 +43,8 @@ def badge() -> None:
     if loaded := real_layer.chosen():
         found = real_layer.inputs(loaded)
         facts = {"tokens": count(len(found.tokens)), "family": real_layer.plan(loaded).family}
-        facts["fed"] = t(f"source.from_{found.origin}", layers=count(loaded.layer))
-        st.caption(t("source.badge", name=real_layer.name(loaded), **facts))
+        facts["fed"] = t(f"real_layer.from_{found.origin}", layers=count(loaded.layer))
+        st.caption(t("real_layer.badge", name=real_layer.name(loaded), **facts))
 
 
 def demo_button() -> None:
@@ -52,7 +52,7 @@ def demo_button() -> None:
     folder = APP / DEMO
     if folder.is_dir() and readable(folder):
         first = {"source": DEMO, "revision": "", "layer": 0, "activations": ""}
-        st.button(t("source.demo"), on_click=state.change, kwargs=first)
+        st.button(t("real_layer.demo"), on_click=state.change, kwargs=first)
 
 
 def controls(*, own_place: bool = False) -> None:
@@ -61,14 +61,14 @@ def controls(*, own_place: bool = False) -> None:
     In the sidebar, or open in a place of its own, beside which the page offers the demonstration.
     """
     s = state.settings()
-    with st.expander(t("source.title"), expanded=own_place or bool(s["source"])):
-        state.control(st.text_input, t("source.source"), "source", placeholder=EXAMPLE)
+    with st.expander(t("real_layer.title"), expanded=own_place or bool(s["source"])):
+        state.control(st.text_input, t("real_layer.location"), "source", placeholder=EXAMPLE)
         if s["source"]:
             _choices()
             return
         if not own_place:
             demo_button()
-        st.caption(t("source.what"))
+        st.caption(t("real_layer.what"))
 
 
 def _planned() -> Plan | None:
@@ -81,17 +81,17 @@ def _planned() -> Plan | None:
 
 def _choices() -> None:
     if found := _planned():
-        st.caption(t("source.plan", family=found.family, size=size(found.n_bytes)))
+        st.caption(t("real_layer.plan", family=found.family, size=size(found.n_bytes)))
         for note in found.notes:
-            st.caption(t(f"source.note_{note.replace(' ', '_')}", **_limits(found)))
+            st.caption(t(f"real_layer.note_{note.replace(' ', '_')}", **_limits(found)))
         last = found.n_layers - 1
-        state.control(st.number_input, t("source.layer", last=last), "layer", 0, last)
-    state.control(st.text_input, t("source.revision"), "revision", placeholder="main")
-    example = t("source.example")
-    state.control(st.text_area, t("source.text"), "text", placeholder=example, height=100)
-    state.control(st.text_input, t("source.activations"), "activations")
+        state.control(st.number_input, t("real_layer.layer", last=last), "layer", 0, last)
+    state.control(st.text_input, t("real_layer.revision"), "revision", placeholder="main")
+    example = t("real_layer.example")
+    state.control(st.text_area, t("real_layer.text"), "text", placeholder=example, height=100)
+    state.control(st.text_input, t("real_layer.activations"), "activations")
     own = dict.fromkeys(("source", "revision", "text", "activations"), "")
-    st.button(t("source.leave"), on_click=state.change, kwargs=own | {"layer": 0})
+    st.button(t("real_layer.leave"), on_click=state.change, kwargs=own | {"layer": 0})
 
 
 def _limits(found: Plan) -> dict[str, str]:

@@ -53,7 +53,7 @@ def _named(loaded: RealLayer) -> dict[str, object]:
     """What the templates say of a real model."""
     revision, file = loaded.revision, loaded.activations
     return {
-        "source": loaded.source,
+        "location": loaded.location,
         "revision": Code(f", {literal(revision)}" if revision else ""),
         "number": loaded.layer,
         "text": loaded.text,

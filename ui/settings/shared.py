@@ -31,4 +31,4 @@ SHARED = {
     "code": Setting("none", one_of("none", "source", "snippet")),  # shown at the page's foot
 }
 SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
-SOURCE = ("source", "revision", "layer", "text", "activations")
+REAL_LAYER = ("source", "revision", "layer", "text", "activations")

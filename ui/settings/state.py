@@ -13,7 +13,7 @@ import streamlit as st
 from ui.settings import address
 from ui.settings.page import Note, Page
 from ui.settings.rooms import PAGES, SETTINGS
-from ui.settings.shared import LANGUAGES, SHARED, SIZES, SOURCE
+from ui.settings.shared import LANGUAGES, REAL_LAYER, SHARED, SIZES
 from ui.settings.sizes import implied
 from ui.settings.visit import visit
 
@@ -195,8 +195,8 @@ def reset(page: Page | None = None) -> None:
         names = list(SETTINGS)
     else:
         names = list(page.settings)
-        names += [name for name in SHARED if page.sizes and name not in SOURCE]
-        names += SOURCE if page.real_layers else ()
+        names += [name for name in SHARED if page.sizes and name not in REAL_LAYER]
+        names += REAL_LAYER if page.real_layers else ()
     if "preset" in names:  # first: the others' defaults follow it
         settings()["preset"] = SETTINGS["preset"].default
     change(**{name: default(name) for name in names if name not in ("lang", "lecture")})

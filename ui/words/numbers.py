@@ -1,8 +1,12 @@
 """Every number as it is written: separators, digits, units."""
 
+from ui.words.text import t
+
 PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 CLOCKS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 TIED = "\N{NO-BREAK SPACE}"  # keeps a unit beside its number
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LEAST_SHARE = 1e-5  # that is written out
 
 
 def count(value: float) -> str:
@@ -69,3 +73,18 @@ def clock(seconds: float) -> str:
     """A time with its unit, "12.3 µs"."""
     step, unit = next(((s, u) for s, u in CLOCKS if seconds >= s), CLOCKS[-1])
     return f"{digits(seconds / step)}{TIED}{unit}"
+
+
+def number(value: float, significant: int = 4) -> str:
+    """A number with as many digits whatever it is: −2.500, 1234, 1.880×10⁻¹⁷."""
+    mantissa, _, power = f"{value:#.{significant}g}".partition("e")
+    text = mantissa.rstrip(".").replace("-", "−")
+    return f"{text}×10{str(int(power)).translate(RAISED)}" if power else text
+
+
+def share(part: float) -> str:
+    """A share of 1 in per cent, three digits of it: 12.3 %, less than 0.001 %."""
+    if 0 < part < LEAST_SHARE:
+        least = t("common.percent", value=f"{100 * LEAST_SHARE:g}")
+        return t("common.less_than", share=least)
+    return t("common.percent", value=number(100 * part, 3) if part else "0")

@@ -1,324 +1,214 @@
-"""The attention maps' page as a deep link: its pictures and sentences are the engine's numbers."""
+"""The attention maps: every picture, table and sentence is the engine's numbers."""
 
-import base64
 import json
-import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
-from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
-from mla_engine.studies import words as tokens
-from ui.engine import queue
-from ui.engine.model import SMALL_CONFIG
-from ui.parts import bridge
-from ui.parts.maps import run as maps_run
-from ui.parts.maps import terms as maps_terms
-from ui.settings import state
-from ui.settings.sizes import SMALL_SIZES
+from mla_engine import (
+    GroupedConfig,
+    GroupedQueryAttention,
+    LatentConfig,
+    MultiHeadLatentAttention,
+    RopeConfig,
+)
+from mla_engine.figures import symbol_html
+from mla_engine.studies.words import generated_words, hidden_states
+from tests.ui.maps import check_map, check_tiles, hidden, numbers_of, written
+from tests.ui.screen import cells, charts, clicked
 
 PAGE = "pages/attention_maps.py"
-WORDS = ("the", "cat", "sees", "the", "dog")
-SMALL = {"preset": "small", "d_head": "16", "d_value": "16"} | {
-    name: str(size) for name, size in SMALL_SIZES.items()
-}
-GEMMA = replace(PRESETS["gemma-2-9b"].config, d_model=32, d_head=8, d_value=8, sliding_window=3)
-QWEN = replace(PRESETS["qwen3-8b"].config, d_model=32, n_heads=4, n_kv_heads=2, d_head=8, d_value=8)
-LAYERS = {
-    "expanded": (SMALL_CONFIG, "expanded"),
-    "absorbed": (SMALL_CONFIG, "absorbed"),
-    "no rotary part": (replace(SMALL_CONFIG, d_rope=0), "expanded"),
-    "soft cap and window": (replace(GEMMA, softmax_scale=4.0), "grouped"),
-    "QK norm": (QWEN, "grouped"),
-}
+SIZES = {"d_model": 48, "n_heads": 6, "d_head": 10, "d_value": 14}
+LATENTS = {"d_latent_kv": 20, "d_latent_q": 12, "d_rope": 4}
+LATENT = LatentConfig(**SIZES, **LATENTS, latent_norm=True)
+GROUPED = GroupedConfig(**SIZES, n_kv_heads=3, rope=RopeConfig())
+WORDS = ("the", "cat", "2024", "the", "<b>x</b>", "*y*", "_z_", "`q`", "$1$", "a|b")
+LINK = {"preset": "small", "n_kv_heads": "3"} | {n: str(v) for n, v in (SIZES | LATENTS).items()}
+CELL = {"map_text": " ".join(WORDS), "map_head": "4", "map_query": "7", "map_key": "2", "seed": "5"}
+SEEN = np.tril(np.ones((10, 10), dtype=bool))
+NAMES = {"mla": "MLA, expanded", "mla_absorbed": "MLA, absorbed", "gqa": "GQA"}
 
 
-def engine_trace(config, form, words, seed):
-    """The engine alone, without the page's own layers in between."""
-    h = torch.tensor(tokens.hidden_states(words, seed, config.d_model))[None]
-    if form == "grouped":
-        return GroupedQueryAttention(config, seed=seed)(h)
-    layer = MultiHeadLatentAttention(config, seed=seed)
-    return layer(h) if form == "expanded" else layer.forward_absorbed(h)
+def trace_of(variant: str, words=WORDS, seed: int = 5):
+    """The engine alone, at the sizes of the link."""
+    h = torch.tensor(hidden_states(tuple(words), seed, 48))[None]
+    if variant == "gqa":
+        return GroupedQueryAttention(GROUPED, seed=seed)(h)
+    layer = MultiHeadLatentAttention(LATENT, seed=seed)
+    return layer(h) if variant == "mla" else layer.forward_absorbed(h)
 
 
-def drawn(app, chart):
-    """The numbers of the chart `chart`, as they go over the wire."""
-    for element in app.get("plotly_chart"):
-        figure = json.loads(element.proto.spec)
-        if figure["layout"].get("meta", {}).get("chart") == chart:
-            z = figure["data"][0]["z"]
-            shape = [int(side) for side in z["shape"].split(",")]
-            return np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"]).reshape(shape)
-    raise AssertionError(f"no chart {chart}")
+def percent(share: float) -> str:
+    return f"{100 * share:#.3g} %"
 
 
-def share_in_title(app):
-    """Per cent; 0 where it is too small to be written out."""
-    found = re.search(r"gives (less than )?([\d.]+) % of", app.title[0].value)
-    return 0.0 if found[1] else float(found[2])
+def isolated(word: str) -> str:
+    return f"\u2068{word}\u2069"
 
 
-@pytest.mark.parametrize(("variant", "form"), [("mla", "expanded"), ("mla_absorbed", "absorbed")])
-def test_a_link_shows_the_engines_attention(opened, variant, form):
-    text = " ".join(WORDS)
-    link = SMALL | {"map_text": text, "map_head": "2", "map_query": "4", "map_key": "1"}
-    app = opened(PAGE, variant=variant, seed="5", **link)
-    trace = engine_trace(SMALL_CONFIG, form, WORDS, 5)
-    expected = trace.attention[0, 2].numpy()
-    shown = drawn(app, "large")
-    seen = np.tril(np.ones((5, 5), dtype=bool))
-    assert np.array_equal(shown[seen], expected[seen])
-    assert np.isnan(shown[~seen]).all()
-    assert share_in_title(app) == pytest.approx(100 * expected[4, 1], rel=5e-3)
-    content, position = drawn(app, "scores_C"), drawn(app, "scores_R")
-    assert np.array_equal(content[seen], trace.scores_C[0, 2].numpy()[seen])
-    assert np.array_equal(drawn(app, "scores")[seen], (content + position)[seen])
+def markdown(app) -> list[str]:
+    return [one.value for one in (*app.markdown, *app.caption)]
+
+
+@pytest.mark.parametrize("variant", NAMES)
+def test_every_picture_and_every_download_is_the_engines(opened, downloads, variant):
+    app = opened(PAGE, **LINK, **CELL, variant=variant)
+    trace = trace_of(variant)
+    every = hidden(trace.attention[0].numpy(), SEEN)
+    options = {"words": WORDS, "head": 4, "cell": (7, 2)}
+    check_tiles(clicked(app, "heads"), every, WORDS, [*range(6)], 4)
+    share = {"name": "attention", "limits": (0.0, 1.0)}
+    check_map(clicked(app, "large"), every[4], **options, **share, numbers=True, height=560)
+    panel = {"numbers": False, "height": 430}
+    check_map(clicked(app, "attention"), every[4], **options, **share, **panel)
+    rows = [f"{head} {word}" for head in range(6) for word in WORDS]
+    assert cells(downloads["heads.csv"]) == written(every.reshape(60, 10), rows, [*WORDS])
+    for file in ("large.csv", "attention.csv"):
+        assert cells(downloads[file]) == written(every[4], [*WORDS], [*WORDS])
+
+    logits = {"scores": trace.scores} if variant == "gqa" else {"scores_C": trace.scores_C}
+    if variant != "gqa":
+        logits |= {"scores_R": trace.scores_R, "scores": trace.scores_C + trace.scores_R}
+    shown = {code: hidden(values[0, 4].numpy(), SEEN) for code, values in logits.items()}
+    limit = max(np.nanmax(np.abs(values)) for values in shown.values())
+    for code, values in shown.items():
+        scale = {"name": symbol_html(code), "limits": (-limit, limit)}
+        check_map(clicked(app, code), values, **options, **scale, **panel)
+        assert cells(downloads[f"{code}.csv"]) == written(values, [*WORDS], [*WORDS])
+    order = ["heads", "large", *shown, "attention"]
+    assert [chart.layout["meta"]["chart"] for chart in charts(app)[:-1]] == order
+
+
+@pytest.mark.parametrize("variant", ["mla", "gqa"])
+def test_titles_captions_and_alternative_texts_say_the_numbers(opened, variant):
+    app = opened(PAGE, **LINK, **CELL, variant=variant)
+    share = percent(float(trace_of(variant).attention[0, 4, 7, 2]))
+    query, key = (isolated(word) for word in ("&#96;q&#96;", "2024"))
+    assert app.title[0].value == f"In head 4 “{query}” gives {share} of its attention to “{key}”"
+    said = markdown(app)
+    assert "All 6 heads, 10 tokens. Click a head." in said
+    note = "Head 4: queries downwards, keys to the right, masked cells grey. Click a cell."
+    assert note in said
+    subheaders = [one.value for one in app.subheader]
+    where = [f"Where does {share} come from?", "Every other tensor of this run"]
+    assert subheaders == ["From logits to attention", *where]
+    shown = f"Query “{query}”, key “{key}”, head 4"
+    assert f"{shown}: element by element, with the numbers of this run." in said
+    panels = ["**Content**: query · key", "**Position**: rotary query · rotary key"]
+    panels = panels if variant == "mla" else []
+    panels += ["**Logits**, before the softmax", "**Attention**, after softmax"]
+    assert [line for line in said if line.startswith("**")][: len(panels)] == panels
+    alone = f"{NAMES[variant]} has only one kind of logits here"
+    assert any(line.startswith(alone) for line in said) == (variant == "gqa")
+    added = "Content and position add up to the logits, on one colour scale"
+    assert any(line.startswith(added) for line in said) == (variant == "mla")
+    agree = "in the content part" if variant == "mla" else "only a rotation by position"
+    assert any(line.startswith("Look for equal words") and agree in line for line in said)
+    name = NAMES[variant]
+    tiles = f"Attention of 6 of 6 heads of {name} over 10 tokens, one tile per head."
+    assert clicked(app, "heads").alt == f"{tiles} Head 4 is chosen."
+    alt = f"Attention map of head 4, {name}, 10 by 10 tokens. Query {isolated('`q`')}"
+    assert clicked(app, "large").alt == f"{alt} gives {share} to key {isolated('2024')}."
+    assert clicked(app, "attention").alt == clicked(app, "large").alt
+    assert clicked(app, "scores").alt.startswith(f"Heatmap of head 4, {name}: ")
+    assert clicked(app, "scores").alt.endswith(", 10 by 10 tokens.")
+
+
+def test_the_language_changes_the_words_and_no_number(opened):
+    english, chinese = (opened(PAGE, **LINK, **CELL, lang=lang) for lang in ("en", "zh"))
+    share = percent(float(trace_of("mla").attention[0, 4, 7, 2]))
+    title = f"在第 4 头中，“{isolated('&#96;q&#96;')}”把 {share.replace(' ', '')} 的注意力"
+    assert chinese.title[0].value == f"{title}分给“{isolated('2024')}”"
+    for mine, theirs in zip(charts(english), charts(chinese), strict=True):
+        assert mine.alt != theirs.alt
+        assert mine.traces[0]["hovertemplate"] != theirs.traces[0]["hovertemplate"]
+        np.testing.assert_array_equal(mine.values(0, "z"), theirs.values(0, "z"))
+    large = clicked(chinese, "large")
+    assert (large.axis("x"), large.axis("y")) == ("键", "查询")
+    hover = "查询 %{y}<br>键 %{x}<br>头 4<br>注意力 %{z:.6g}<extra></extra>"
+    assert large.traces[0]["hovertemplate"] == hover
+    mine, theirs = (
+        [sorted(numbers_of(line)) for line in markdown(app) if "exp((" in line]
+        for app in (english, chinese)
+    )
+    assert mine == theirs != []
 
 
 def test_temperature_and_mask_are_recomputed_from_the_logits(opened):
-    app = opened(PAGE, **SMALL, map_text=" ".join(WORDS), map_query="1", map_key="3")
-    assert share_in_title(app) == 0
-    app.toggle[0].set_value(False).run()
-    app.select_slider(key="map_temperature:en").set_value(2.0).run()
-    trace = engine_trace(SMALL_CONFIG, "expanded", WORDS, 0)
-    logits = trace.scores_C[0, 0] + trace.scores_R[0, 0]
-    expected = torch.softmax(logits.double() / 2, -1).numpy()
-    assert drawn(app, "large") == pytest.approx(expected, abs=1e-6)
-    assert share_in_title(app) == pytest.approx(100 * expected[1, 3], rel=5e-3)
-    assert app.query_params["map_causal"] == "0"
+    app = opened(PAGE, **LINK, **CELL, map_causal="0", map_temperature="2")
+    trace = trace_of("mla")
+    logits = (trace.scores_C + trace.scores_R)[0]
+    expected = torch.softmax(logits / 2, -1).numpy()
+    large = clicked(app, "large").values(0, "z")
+    np.testing.assert_allclose(large, expected[4], rtol=1e-5)
+    np.testing.assert_array_equal(clicked(app, "scores").values(0, "z"), logits[4].numpy())
+    assert percent(float(expected[4, 7, 2])) in app.title[0].value
+    assert "masked" not in json.dumps(clicked(app, "scores").spec)
 
 
-def test_a_head_and_a_tensor_are_chosen_from_lists(opened):
-    app = opened(PAGE, **SMALL, map_text=" ".join(WORDS))
-    app.number_input(key="map_head:en").set_value(3).run()
-    app.selectbox(key="map_tensor:en").set_value("k_C").run()
-    trace = engine_trace(SMALL_CONFIG, "expanded", WORDS, 0)
-    charts = app.get("plotly_chart")
-    z = json.loads(charts[-1].proto.spec)["data"][0]["z"]
-    shown = np.frombuffer(base64.b64decode(z["bdata"]), "f4").reshape(5, 16)
-    assert np.array_equal(shown, trace.k_C[0, :, 3].numpy())
-    assert all(chart.proto.alt for chart in charts)
+def test_some_heads_alone_are_run_and_shown_by_their_numbers(opened):
+    app = opened(PAGE, **LINK, **CELL, map_run="2")
+    every = hidden(trace_of("mla").attention[0].numpy(), SEEN)
+    tiles = clicked(app, "heads")
+    assert tiles.words == ["4", "5"]
+    assert "Heads 4 to 5 of 6, 10 tokens. Click a head." in markdown(app)
+    assert tiles.alt.startswith("Attention of 2 of 6 heads")
+    np.testing.assert_allclose(clicked(app, "large").values(0, "z"), every[4], rtol=1e-5)
+    alone = opened(PAGE, **LINK, **CELL, map_run="1")
+    assert "Head 4 of 6 alone, 10 tokens." in markdown(alone)
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_mask_on_and_temperature_1_is_the_engines_attention_bit_for_bit(name):
-    config, form = LAYERS[name]
-    run = maps_run.run(config, form, WORDS, 1, tuple(range(config.n_heads)))
-    expected = engine_trace(config, form, WORDS, 1).attention[0].numpy()
-    assert np.array_equal(run.attention(causal=True, temperature=1.0), expected)
+def test_many_tokens_are_pooled_and_the_chosen_cell_is_exact(opened, downloads):
+    app = opened(PAGE, **LINK, map_generated="300", map_query="299", map_key="298", map_head="1")
+    trace = trace_of("mla", generated_words(300), seed=0)
+    expected = trace.attention[0, 1].numpy()
+    large = clicked(app, "large")
+    blocks = expected.reshape(150, 2, 150, 2).max((1, 3))
+    shown = large.values(0, "z")
+    np.testing.assert_array_equal(shown[np.isfinite(shown)], blocks[np.tri(150, dtype=bool)])
+    assert large.axis("x") == "key<br>each cell: largest of 2 × 2"
+    assert percent(float(expected[299, 298])) in app.title[0].value
+    table = cells(downloads["large.csv"])
+    assert table[300][299] == f"{expected[299, 298]:.9g}", "the download is never pooled"
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_the_way_of_a_number_adds_up(name):
-    config, form = LAYERS[name]
-    run = maps_run.run(config, form, WORDS, 1, tuple(range(config.n_heads)))
-    shares = run.attention(causal=True, temperature=0.5)
-    found = maps_terms.provenance(run, shares, 1, (4, 3), causal=True, heat=0.5)
-    assert found.exponential / found.total == pytest.approx(shares[1, 4, 3], rel=1e-4)
-    summed = sum(found.scale * part.dot for part in found.parts)
-    if found.cap:
-        assert abs(found.logit) < abs(summed)
-        summed = found.cap * np.tanh(summed / found.cap)
-    assert found.logit == pytest.approx(summed, rel=1e-4)
-    written = sum(part.products[: maps_terms.TERMS].sum() + part.rest for part in found.parts)
-    assert written == pytest.approx(sum(part.dot for part in found.parts))
+TENSORS = {
+    "q_C": (("t, query position", "k, content"), lambda trace: trace.q_C[0, :, 4]),
+    "k_R": (("s, key position", "r, rotary"), lambda trace: trace.k_R[0]),
+    "c_Q": (("t, query position", "l, query latent"), lambda trace: trace.c_Q[0]),
+    "v_C": (("s, key position", "v, value"), lambda trace: trace.v_C[0, :, 4]),
+    "scores_R": (("t, query position", "s, key position"), lambda trace: trace.scores_R[0, 4]),
+}
 
 
-def test_grouped_variants_have_one_kind_of_logits(opened):
-    link = SMALL | {"map_text": " ".join(WORDS), "map_query": "4", "map_key": "2"}
-    app = opened(PAGE, variant="gqa", **link)
-    config = GroupedConfig(
-        d_model=64, n_heads=4, n_kv_heads=2, d_head=16, d_value=16, rope=SMALL_CONFIG.rope
-    )
-    trace = engine_trace(config, "grouped", WORDS, 0)
-    seen = np.tril(np.ones((5, 5), dtype=bool))
-    assert np.array_equal(drawn(app, "scores")[seen], trace.scores[0, 0].numpy()[seen])
-    assert share_in_title(app) == pytest.approx(100 * trace.attention[0, 0, 4, 2].item(), rel=5e-3)
-    assert len(app.get("plotly_chart")) == 5
+@pytest.mark.parametrize("code", TENSORS)
+def test_any_tensor_of_the_run_is_shown_with_its_axes(opened, downloads, code):
+    axes, values_of = TENSORS[code]
+    app = opened(PAGE, **LINK, **CELL, map_tensor=code)
+    values = values_of(trace_of("mla")).numpy()
+    chart = charts(app)[-1]
+    np.testing.assert_array_equal(chart.values(0, "z"), values)
+    assert (chart.axis("y"), chart.axis("x")) == axes
+    limit = np.abs(values).max()
+    assert (chart.traces[0]["zmin"], chart.traces[0]["zmax"]) == (-limit, limit)
+    hover = f"{axes[0]} %{{y}}<br>{axes[1]} %{{x}}<br>{symbol_html(code)} %{{z:.6g}}"
+    assert chart.traces[0]["hovertemplate"] == f"{hover}<extra></extra>"
+    rows, columns = values.shape
+    assert chart.alt.startswith(f"Heatmap of {code}, {rows} × {columns} numbers, ")
+    shape = f"of head 4 where it has heads: {rows} × {columns} numbers."
+    assert any(line.endswith(shape) for line in markdown(app))
+    letter = axes[1][0]
+    names = [*WORDS] if letter == "s" else [f"{letter}{place}" for place in range(columns)]
+    assert cells(downloads[f"{code}.csv"]) == written(values, [*WORDS], names)
 
 
-def test_many_generated_tokens_are_pooled_and_the_cell_is_exact(opened):
-    app = opened(PAGE, **SMALL, map_generated="300", map_query="299", map_key="298")
-    words = tokens.generated_words(300)
-    trace = engine_trace(SMALL_CONFIG, "expanded", words, 0)
-    assert drawn(app, "large").shape == (150, 150)
-    expected = 100 * trace.attention[0, 0, 299, 298].item()
-    assert share_in_title(app) == pytest.approx(expected, rel=5e-3)
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(-2.5, "−2.500"), (0.0, "0.000"), (1234.4, "1234"), (1.88e-17, "1.880×10⁻¹⁷")],
-)
-def test_numbers_keep_their_digits(value, shown):
-    assert maps_terms.number(value) == shown
-
-
-def test_a_masked_cell_says_which_mask_hides_it():
-    run = maps_run.run(*LAYERS["soft cap and window"], WORDS, 1, (0,))
-    shares = run.attention(causal=True, temperature=1.0)
-    later = maps_terms.provenance(run, shares, 0, (1, 3), causal=True, heat=1.0)
-    before_window = maps_terms.provenance(run, shares, 0, (4, 1), causal=True, heat=1.0)
-    assert not later.visible
-    assert later.window is None
-    assert not before_window.visible
-    assert before_window.window == 3
-
-
-def test_a_run_of_some_heads_is_the_same_as_of_all():
-    config = PRESETS["deepseek-v2-lite"].config
-    assert maps_run.block_of_heads(config, 256, 9, 0) == tuple(range(16))
-    assert maps_run.block_of_heads(PRESETS["deepseek-v3"].config, 64, 77, 1) == (77,)
-    few = maps_run.block_of_heads(PRESETS["deepseek-v3"].config, 64, 77, 0)
-    assert 77 in few
-    assert len(few) < 16
-    many = maps_run.block_of_heads(PRESETS["deepseek-v3"].config, 64, 77, 128)
-    assert len(few) < len(many) < 128, "what is asked for is bounded by memory"
-    whole = maps_run.run(SMALL_CONFIG, "expanded", WORDS, 0, (0, 1, 2, 3))
-    part = maps_run.run(SMALL_CONFIG, "expanded", WORDS, 0, (2,))
-    assert np.array_equal(whole.matrix("W_UK", 2), part.matrix("W_UK", 2))
-    assert part.attention(True, 1.0)[0] == pytest.approx(whole.attention(True, 1.0)[2], abs=1e-6)
-
-
-def test_beyond_the_memory_budget_the_page_says_so_and_lives(opened, monkeypatch):
-    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")
-    app = opened(PAGE, **SMALL, seed="77")
-    assert "a run may hold" in app.error[0].value
-    assert app.select_slider(key="map_temperature:en")
-    assert not app.get("plotly_chart")
-
-
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"n_heads": "1", "n_kv_heads": "1", "map_text": "one"},
-        {"d_rope": "0", "map_text": "one"},
-        {"variant": "mqa", "d_latent_q": "0", "map_tensor": "W_DQ", "map_head": "99"},
-        {"preset": "gpt-2", "variant": "mha", "map_causal": "0", "map_temperature": "0.1"},
-        {"map_generated": "1024", "map_run": "128", "n_heads": "128", "variant": "mla_absorbed"},
-    ],
-)
-def test_the_edges_of_the_settings_run(opened, link):
-    app = opened(PAGE, **(SMALL | link))
-    assert not app.error
-    assert 0 <= share_in_title(app) <= 100
-
-
-def test_text_of_any_kind_is_shown_as_typed(opened):
-    text = "<b>bold</b> $x_1$ 😀 مرحبا the the **"
-    app = opened(PAGE, **SMALL, map_text=text, map_query="0", map_key="0")
-    assert "<b>" not in app.title[0].value
-    assert "bold" in app.title[0].value
-    figure = json.loads(app.get("plotly_chart")[1].proto.spec)
-    assert figure["layout"]["yaxis"]["ticktext"][0] == "&lt;b&gt;bold&lt;/b&gt;"
-    assert figure["layout"]["yaxis"]["ticktext"][4:6] == ["the", "the"]
-
-
-def test_a_text_beyond_the_limit_is_refused_and_the_last_one_stays(opened):
-    app = opened(PAGE, **SMALL, map_text="one two")
-    app.text_area(key="map_text:en").set_value("word " * 257).run()
-    assert "257 words" in app.error[0].value
-    assert app.text_area(key="map_text:en").value == "word " * 257, "nothing typed is lost"
-    assert drawn(app, "large").shape == (2, 2)
-    assert app.query_params["map_text"] == "one two"
-    app.number_input(key="map_head:en").set_value(1).run()
-    assert app.text_area(key="map_text:en").value == "word " * 257
-    assert "257 words" in app.error[0].value
-    app.text_area(key="map_text:en").set_value("three").run()
-    assert not app.error
-    assert drawn(app, "large").shape == (1, 1)
-
-
-@pytest.mark.parametrize("label", ["Reset this page", "Reset to defaults"])
-@pytest.mark.parametrize("good", ["", "one two"])
-def test_a_reset_empties_the_box_of_a_refused_text(opened, label, good):
-    app = opened(PAGE, **SMALL, map_text=good)
-    app.text_area(key="map_text:en").set_value("word " * 257).run()
-    assert app.error
-    next(button for button in app.button if button.label == label).click().run()
-    assert app.text_area(key="map_text:en").value == ""
-    assert not app.error
-
-
-def test_a_link_with_too_long_a_text_says_so(opened):
-    app = opened(PAGE, **SMALL, map_text="x" * 2001)
-    assert app.warning
-    assert drawn(app, "large").shape == (11, 11), "the page's own sentence stands in"
-
-
-def test_a_head_and_a_cell_that_there_are_not_come_to_the_nearest_in_one_line(opened):
-    app = opened(PAGE, **SMALL, map_text="a b c", map_head="99", map_query="5000", map_key="7")
-    asked = {name: app.query_params[name] for name in ("map_head", "map_query", "map_key")}
-    assert asked == {"map_head": "3", "map_query": "2", "map_key": "2"}
-    assert len(app.warning) == 1
-    for name, given, used in (("head", 99, 3), ("query", 5000, 2), ("key", 7, 2)):
-        assert f"map_{name}: “{given}” in the link is not possible; {used} is" in plain(app)
-    app.text_area(key="map_text:en").set_value("one").run()
-    assert app.query_params["map_query"] == "0"
-    assert not app.warning, "a shorter text is no fault of a link"
-
-
-def plain(app):
-    return app.warning[0].value.replace("&#95;", "_")
-
-
-def test_a_click_on_a_pooled_map_chooses_what_the_block_shows(opened, monkeypatch):
-    heard = {}
-    monkeypatch.setattr(bridge, "listen", lambda key, **on: heard.update(on))
-    opened(PAGE, **SMALL, map_generated="300", map_causal="0")
-    trace = engine_trace(SMALL_CONFIG, "expanded", tokens.generated_words(300), 0)
-    asked = {}
-    monkeypatch.setattr(state, "change", asked.update)
-    logits = {"scores_C": trace.scores_C, "scores": trace.scores_C + trace.scores_R}
-    for chart, values in logits.items():
-        for row, column in ((4, 10), (100, 250), (298, 0)):
-            heard["on_cell"]({"chart": chart, "x": column + 0.5, "y": row + 0.5})
-            block = values[0, 0, row : row + 2, column : column + 2].abs()
-            chosen = (asked["map_query"] - row, asked["map_key"] - column)
-            assert block[chosen] == block.max()
-
-
-def test_a_tensor_that_a_variant_has_not_comes_back_with_the_variant(opened):
-    app = opened(PAGE, **SMALL, map_tensor="c_KV")
-    app.selectbox(key="variant:en").set_value("mha").run()
-    assert app.selectbox(key="map_tensor:en").value == "q_pre"
-    app.selectbox(key="variant:en").set_value("mla").run()
-    assert app.selectbox(key="map_tensor:en").value == "c_KV"
-    assert "map_tensor" not in app.query_params
-    app.selectbox(key="map_tensor:en").set_value("k_R").run()
-    assert app.query_params["map_tensor"] == "k_R"
-
-
-@pytest.mark.parametrize(
-    ("share", "shown"),
-    [(0.0, "0 %"), (2.29e-7, "less than 0.001 %"), (1e-5, "0.00100 %"), (0.1234, "12.3 %")],
-)
-def test_shares_are_percentages_of_three_digits_and_none_is_too_small(opened, share, shown):
-    def page(share):
-        import streamlit as st
-
-        from ui.parts.maps import view as maps
-
-        st.text(maps.percent(share))
-
-    app = AppTest.from_function(page, args=(share,)).run()
-    assert app.text[0].value == shown
-
-
-def test_a_full_line_of_work_is_said_where_the_picture_was(opened, monkeypatch):
-    monkeypatch.setattr(queue, "_queue", lambda: queue.Queue(-1, 1))
-    app = opened(PAGE, **SMALL, seed="4321")
-    assert "waiting" in app.columns[0].error[0].value
-    assert app.columns[1].text_area
-
-
-def test_a_link_to_a_tensor_that_the_layer_has_not_says_what_is_shown_instead(opened):
-    said = "This layer has no c_Q: c_KV_pre is shown."
-    app = opened(PAGE, d_latent_q="0", map_tensor="c_Q")
-    shown = app.selectbox(key="map_tensor:en").value
-    assert said.replace("c_KV_pre", shown) in [caption.value for caption in app.caption]
-    assert app.query_params["map_tensor"] == "c_Q"  # and comes back with the query latent
+def test_a_weight_of_the_chosen_head_has_numbers_on_both_axes(opened, downloads):
+    app = opened(PAGE, **LINK, **CELL, map_tensor="W_UK")
+    values = MultiHeadLatentAttention(LATENT, seed=5).W_UK[4].detach().numpy()
+    chart = charts(app)[-1]
+    np.testing.assert_array_equal(chart.values(0, "z"), values)
+    assert (chart.axis("y"), chart.axis("x")) == ("k, content", "c, KV latent")
+    names = [f"k{place}" for place in range(10)], [f"c{place}" for place in range(20)]
+    assert cells(downloads["W_UK.csv"]) == written(values, *names)
+    assert app.latex[0].value.strip("$\n ") == "W^{UK}"

@@ -1,440 +1,279 @@
-"""Real models as a deep link: the numbers are transformers' and plain loops', failures are told."""
+"""Real models: every picture, table and sentence is the layer's, by the engine, numpy and loops."""
 
-import base64
 import html
-import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
-from transformers import AutoModelForCausalLM
 
-from mla_engine import PRESETS
-from mla_engine.checkpoints import build_demo, hidden_bytes, hidden_states, load_attention
+from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.checkpoints.families import FAMILIES
-from mla_engine.checkpoints.load import NOTES
-from tests.checkpoints.models import built
-from tests.checkpoints.texts import IDS, TEXT, folder_of
-from tests.ui.test_attention_maps import drawn
-from tests.ui.test_prose import APART, BARE
-from ui.engine import real_layer as source
-from ui.pages.real_models import layers as real_layers
-from ui.pages.real_models import uploads
-from ui.pages.real_models import view as real
-from ui.words.text import catalogue
+from mla_engine.figures import symbol_html
+from tests.ui.maps import check_map, check_tiles, hidden, named, written
+from tests.ui.screen import Chart, cells, charts, clicked, csv
 
 PAGE = "pages/real_models.py"
-WORDS = "The cat sat on the mat."
-HEADS, LAYERS, D_MODEL = 8, 4, 256
-Opened = Callable[..., AppTest]
+TEXT = "The cat sat on the mat."
+HEADS, LAYERS = 8, 4
+Shown = Callable[..., AppTest]
+
+
+@pytest.fixture
+def shown(opened: Shown, demo: str) -> Shown:
+    """Layer 2, head 5, query 4, key 1."""
+    cell = {"layer": "2", "text": TEXT, "map_head": "5", "map_query": "4", "map_key": "1"}
+    return lambda **link: opened(PAGE, source=demo, **(cell | link))
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The only folder that the server reads."""
-    folder = tmp_path_factory.mktemp("models")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLA_MODEL_FOLDERS", str(folder))
-        yield folder
+def layers(demo: str) -> list:
+    """Every layer's trace, by the engine."""
+    with torch.inference_mode():
+        inputs = [hidden_states(demo, TEXT, layer).h for layer in range(LAYERS)]
+        return [load_attention(demo, layer)(h) for layer, h in enumerate(inputs)]
 
 
-@pytest.fixture(scope="module")
-def demo(models: Path) -> str:
-    return str(build_demo(models / "demo"))
+def words(demo: str) -> tuple[str, ...]:
+    return hidden_states(demo, TEXT, 2).tokens
 
 
-@pytest.fixture(scope="module")
-def attentions(demo: str) -> tuple[torch.Tensor, ...]:
-    """Of every layer [1,h,t,s], by the model as transformers runs it."""
-    model = AutoModelForCausalLM.from_pretrained(
-        demo, dtype=torch.float32, attn_implementation="eager"
-    )
-    ids = torch.tensor([hidden_states(demo, WORDS, 0).ids])
-    with torch.no_grad():
-        return model(ids, output_attentions=True).attentions
+def variances(trace: object) -> np.ndarray:
+    """var(C), var(R) and 2 cov(C, R) of each head [h,3] over what each query sees, by loops."""
+    found = []
+    for content, position in zip(trace.scores_C[0], trace.scores_R[0], strict=True):
+        total = np.zeros(3)
+        for row in range(len(content)):
+            C, R = (part[row, : row + 1].double().numpy() for part in (content, position))
+            C, R = C - C.mean(), R - R.mean()
+            total += ((C * C).sum(), (R * R).sum(), 2 * (C * R).sum())
+        found.append(total)
+    return np.array(found)
 
 
-def balance(folder: str, layer: int, text: str = WORDS) -> list[float]:
-    """The position part's share of both parts' variances in each head, entry by entry."""
-    trace = load_attention(folder, layer)(hidden_states(folder, text, layer).h)
-    shares = []
-    for head in range(trace.scores_C.shape[1]):
-        total = []
-        for part in (trace.scores_C, trace.scores_R):
-            rows = part[0, head].double().numpy()
-            seen = [rows[t, : t + 1] for t in range(len(rows))]
-            total.append(sum(((row - row.mean()) ** 2).sum() for row in seen))
-        shares.append(total[1] / sum(total))
-    return shares
+def shares(trace: object) -> np.ndarray:
+    """These as parts of their sum."""
+    found = variances(trace)
+    return found / found.sum(1, keepdims=True)
 
 
-def saved(path: Path, h: torch.Tensor, tokens: list[str], layer: int) -> str:
-    save_file({"h": h.contiguous()}, path, {"layer": str(layer), "tokens": json.dumps(tokens)})
-    return str(path)
+def balance(trace: object) -> np.ndarray:
+    content, position, _ = variances(trace).T
+    return position / (content + position)
 
 
-def ticks(app: AppTest, chart: str) -> list[str]:
-    """What stands beside the rows of a chart."""
-    for element in app.get("plotly_chart"):
-        layout = json.loads(element.proto.spec)["layout"]
-        if layout.get("meta", {}).get("chart") == chart:
-            return layout["yaxis"]["ticktext"]
-    raise AssertionError(f"no chart {chart}")
+def said(app: AppTest) -> list[str]:
+    return [one.value for one in (*app.markdown, *app.caption, *app.info)]
 
 
-def said(app: AppTest) -> str:
-    """All prose of the page."""
-    found = [*app.title, *app.markdown, *app.caption, *app.info, *app.error, *app.warning]
-    return "\n".join(html.unescape(each.value) for each in found)
+def chart_of(app: AppTest, alt: str) -> Chart:
+    found = [chart for chart in charts(app) if chart.alt.startswith(alt)]
+    assert len(found) == 1, alt
+    return found[0]
 
 
-def labels(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
+def test_the_maps_are_those_of_the_layer(shown, layers, demo, downloads):
+    app, trace, tokens = shown(), layers[2], words(demo)
+    seen = np.tri(len(tokens), dtype=bool)
+    every = hidden(trace.attention[0].numpy(), seen)
+    check_tiles(clicked(app, "heads"), every, tokens, [*range(HEADS)], 5)
+    options = {"words": tokens, "head": 5, "cell": (4, 1)}
+    share = {"name": "attention", "limits": (0.0, 1.0)}
+    check_map(clicked(app, "large"), every[5], **options, **share, numbers=True, height=560)
+    check_map(clicked(app, "attention"), every[5], **options, **share, numbers=False, height=430)
+    assert cells(downloads["large.csv"]) == written(every[5], [*tokens], [*tokens])
+    parts = {"scores_C": trace.scores_C, "scores_R": trace.scores_R}
+    parts |= {"scores": trace.scores_C + trace.scores_R}
+    shown_parts = {code: hidden(part[0, 5].numpy(), seen) for code, part in parts.items()}
+    limit = max(np.nanmax(np.abs(values)) for values in shown_parts.values())
+    for code, values in shown_parts.items():
+        scale = {"name": symbol_html(code), "limits": (-limit, limit)}
+        check_map(clicked(app, code), values, **options, **scale, numbers=False, height=430)
+        assert cells(downloads[f"{code}.csv"]) == written(values, [*tokens], [*tokens])
+    count = len(tokens)
+    assert f"All 8 heads, {count} tokens. Click a head." in said(app)
+    assert any(line.startswith("Head 5: queries downwards") for line in said(app))
 
 
-def click(app: AppTest, label: str) -> AppTest:
-    return next(button for button in app.button if button.label == label).click().run()
+def test_the_shares_of_the_variance_are_sums_over_what_each_query_sees(shown, layers, downloads):
+    app, expected = shown(), shares(layers[2])
+    chart = chart_of(app, "Vertical bars for 8 heads")
+    names = ["content", "position", "twice the covariance"]
+    assert chart.names == names
+    for name, part in zip(names, expected.T, strict=True):
+        np.testing.assert_allclose(chart.values(name, "y"), part, rtol=1e-4, atol=1e-6)
+        np.testing.assert_array_equal(chart.values(name, "x"), range(HEADS))
+        hover = f"head %{{customdata}}<br>{name} %{{y:.3f}}<extra></extra>"
+        assert chart.trace(name)["hovertemplate"] == hover
+    assert (chart.axis("x"), chart.axis("y")) == ("head", "share of variance")
+    parts = balance(layers[2])
+    most = int(parts.argmax())
+    told = f"head {most} has the most position, {parts[most]:#.2g} of the two variances."
+    assert chart.alt.endswith(told)
+    table = csv(downloads["heads.csv"])
+    assert list(table.columns) == ["layer", "head", *names]
+    assert table["layer"].eq(2).all()
+    assert list(table["head"]) == [*range(HEADS)]
+    np.testing.assert_allclose(table[names], expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("layer", [0, 2])
-def test_a_link_shows_the_models_own_attention(opened, demo, attentions, layer):
-    app = opened(PAGE, source=demo, text=WORDS, layer=str(layer), map_head="3")
-    shown, expected = drawn(app, "large"), attentions[layer][0, 3].numpy()
-    seen = np.tril(np.ones_like(expected, dtype=bool))
-    assert shown[seen] == pytest.approx(expected[seen], abs=2e-6)
-    assert np.isnan(shown[~seen]).all()
-    assert ticks(app, "large")[:3] == ["&lt;|begin_of_…", "The", "␣cat"]
-    assert ("from the embedding" in said(app)) == (layer == 0)
-    assert ("from the layers before it (2)" in said(app)) == (layer == 2)
-    assert "random demonstration weights" in said(app)
-    assert all(chart.proto.alt for chart in app.get("plotly_chart"))
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_title_counts_the_heads_that_look_at_places(opened, demo, lang):
-    shares = balance(demo, 2)
-    positional = sum(share > 0.5 for share in shares)
+def test_the_title_and_the_chosen_heads_kind(shown, layers):
+    parts = balance(layers[2])
+    positional = int((parts > 0.5).sum())
     assert 0 < positional < HEADS
-    most, least = np.argmax(shares), np.argmin(shares)
-    app = opened(PAGE, source=demo, text=WORDS, layer="2", map_head=str(most), lang=lang)
-    key = {"en": f"In layer 2 of demo, {positional} of {HEADS} heads look at places"}
-    key["zh"] = f"在 demo 第 2 层，{HEADS} 个头中有 {positional} 个更看重位置"
-    assert app.title[0].value.startswith(key[lang])
-    kinds = {"en": ("looks mostly at places", "looks mostly at words"), "zh": ("看位置", "看词")}
-    assert kinds[lang][0] in said(app)
-    assert f"{100 * shares[most]:#.3g}" in said(app)
-    app.number_input(key=f"map_head:{lang}").set_value(int(least)).run()
-    assert kinds[lang][1] in said(app)
-    assert f"{100 * (1 - shares[least]):#.3g}" in said(app)
-
-
-def test_the_two_parts_stand_on_one_scale(opened, demo):
-    app = opened(PAGE, source=demo, text=WORDS, map_head="4")
-    content, position = drawn(app, "scores_C"), drawn(app, "scores_R")
-    seen = ~np.isnan(content)
-    assert drawn(app, "scores")[seen] == pytest.approx((content + position)[seen], abs=1e-6)
-    figures = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-    limits = {
-        figure["data"][0]["zmax"]
-        for figure in figures
-        if figure["layout"].get("meta", {}).get("chart") in ("scores_C", "scores_R", "scores")
-    }
-    assert len(limits) == 1
-
-
-def test_without_a_model_the_page_says_what_can_be_read(opened, demo, monkeypatch):
-    monkeypatch.setattr(source, "DEMO", demo)
-    app = opened(PAGE)
-    assert not app.get("plotly_chart")
-    assert "make demo-model" in said(app)
-    assert all(f"`{family}`" in said(app) for family in FAMILIES)
-    click(app, "Use the demonstration model")
-    assert app.query_params["source"] == demo
-    assert f"of {HEADS} heads look at places" in app.title[0].value
-
-
-def test_a_demonstration_that_may_not_be_read_is_not_offered(opened, models, tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "DEMO", str(build_demo(tmp_path / "demo")))
-    assert "Use the demonstration model" not in labels(opened(PAGE))
+    most, least = int(parts.argmax()), int(parts.argmin())
+    app = shown(map_head=str(most))
+    named = f"In layer 2 of it's a demo, {positional} of 8 heads look at places more than at words"
+    assert app.title[0].value == named
+    kind = f"Head {most} looks mostly at places: position makes up {100 * parts[most]:#.3g} %"
+    assert f"{kind} of the variance of its two parts." in said(app)
+    app.number_input(key="map_head:en").set_value(least).run()
+    kind = f"Head {least} looks mostly at words: content makes up {100 - 100 * parts[least]:#.3g} %"
+    assert f"{kind} of the variance of its two parts." in said(app)
+    chinese = shown(map_head=str(most), lang="zh")
+    title = f"在 it's a demo 第 2 层，8 个头中有 {positional} 个更看重位置而不是词"
+    assert chinese.title[0].value == title
+    kind = f"第 {most} 头主要看位置：两个部分的方差中 {100 * parts[most]:#.3g}% 来自位置。"
+    assert kind in said(chinese)
 
 
 @pytest.mark.parametrize(
-    ("name", "statement", "note"),
-    [
-        ("llama", "6 heads read 2 KV heads", ""),
-        ("gpt2", "6 heads read 6 KV heads", "Positions are learned"),
-        ("qwen2", "6 heads read 2 KV heads", ""),
-    ],
+    ("code", "across", "norm"),
+    [("c_KV", "c, KV latent", "after its norm"), ("k_R", "r, rotary", "after its rotation")],
 )
-def test_a_grouped_model_shows_maps_and_says_what_is_left_out(
-    opened, models, name, statement, note
-):
-    folder = str(folder_of(name, models))
-    app = opened(PAGE, source=folder, text=TEXT, map_head="3")
-    assert app.title[0].value.endswith(statement)
-    assert "shown for MLA models only" in app.info[0].value
-    assert note in said(app)
-    with torch.no_grad():
-        expected = built(name)(torch.tensor([IDS]), output_attentions=True).attentions[0][0, 3]
-    shown = drawn(app, "large")
-    seen = ~np.isnan(shown)
-    assert shown[seen] == pytest.approx(expected.numpy()[seen], abs=1e-5)
-    assert len(app.get("plotly_chart")) == 4
+def test_the_latents_are_what_is_cached(shown, layers, demo, downloads, code, across, norm):
+    app, tokens = shown(), words(demo)
+    values = getattr(layers[2], code)[0].numpy()
+    chart = chart_of(app, f"Heatmap of {code}: {len(tokens)} tokens down, its numbers across.")
+    np.testing.assert_array_equal(chart.values(0, "z"), values)
+    assert (chart.axis("y"), chart.axis("x")) == ("token", across)
+    assert chart.layout["yaxis2"]["ticktext"] == named(tokens)
+    hover = f"token %{{y}}<br>{across} %{{x}}<br>{symbol_html(code)} %{{z:.6g}}<extra></extra>"
+    assert chart.traces[0]["hovertemplate"] == hover
+    assert any(f", {values.shape[1]} numbers, {norm}" in line for line in said(app))
+    table = csv(downloads[f"{code}.csv"])
+    assert list(table["token"]) == [*tokens]
+    assert list(table.columns[1:]) == [str(place) for place in range(values.shape[1])]
+    np.testing.assert_allclose(table.iloc[:, 1:], values, rtol=1e-6)
 
 
-def test_every_note_of_a_plan_has_its_sentence():
-    assert {f"source.note_{note.replace(' ', '_')}" for note in NOTES} <= set(catalogue())
+def matrices_of(layer: object, name: str) -> np.ndarray:
+    """One matrix a head, float64."""
+    if name == "W_QK":
+        return np.einsum("hkl,hkc->hlc", *(w.double().numpy() for w in (layer.W_UQ, layer.W_UK)))
+    return {"W_UK": layer.W_UK, "W_UV": layer.W_UV}[name].double().numpy()
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("absent", "there is no folder"),
-        ("../outside", "lies outside the folders that this server reads"),
-        ("<b>bold</b>", "<b>bold</b>"),
-        ("nobody/nothing", "the Hub cannot be reached"),
-    ],
-)
-def test_what_cannot_be_read_is_said_and_the_page_lives(opened, models, monkeypatch, name, reason):
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens
-    named = name if name == "nobody/nothing" else str(models / name)
-    app = opened(PAGE, source=named)
-    assert reason in html.unescape(app.error[0].value)
-    assert "<b>" not in app.error[0].value
-    assert "seeded" not in app.error[0].value, "nothing seeded follows here"
-    assert app.query_params["source"] == named
-    assert "make demo-model" in said(app)
-    assert not app.get("plotly_chart")
-    click(app, "Back to seeded weights")
-    assert not app.error
-    assert "source" not in app.query_params
-
-
-def test_a_layer_beyond_the_last_comes_to_the_last(opened, demo):
-    app = opened(PAGE, source=demo, text=WORDS, layer="27")
-    assert app.query_params["layer"] == str(LAYERS - 1)
-    assert "layer: “27” in the link is not possible; 3 is used" in said(app)
-    assert app.title[0].value.startswith("In layer 3 of demo")
-
-
-def test_a_text_over_the_limit_is_refused(opened, demo):
-    app = opened(PAGE, source=demo, text="? ! " * 300)
-    assert "512 can be drawn: shorten it" in html.unescape(app.error[0].value)
-    app.text_area(key="text:en").set_value(WORDS).run()
-    assert not app.error
-    assert app.get("plotly_chart")
-
-
-def test_layers_are_compared_on_request_and_kept(opened, demo, monkeypatch):
-    app = opened(PAGE, source=demo, text=WORDS)
-    before = len(app.get("plotly_chart"))
-    click(app, "Compare the layers")
-    assert app.query_params["real_layers"] == "1"
-    assert len(app.get("plotly_chart")) == before + 1
-    expected = [balance(demo, layer) for layer in range(LAYERS)]
-    assert last_map(app, (LAYERS, HEADS)) == pytest.approx(np.array(expected), abs=1e-5)
-    assert app.dataframe[0].value.shape == (LAYERS * HEADS, 5)
-    assert "Stop" not in labels(app), "there is nothing left to stop"
-    monkeypatch.setattr(real_layers, "logit_shares", None)
-    app.number_input(key="map_head:en").set_value(5).run()
-    assert not app.exception, "each layer's result is kept"
-
-
-def last_map(app: AppTest, shape: tuple[int, ...]) -> np.ndarray:
-    figure = json.loads(app.get("plotly_chart")[-1].proto.spec)
-    trace = next(trace for trace in figure["data"] if trace["type"] == "heatmap")
-    return np.array(decoded(trace["z"])).reshape(shape)
-
-
-def decoded(values: dict) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
-
-
-def test_the_comparison_of_layers_can_be_stopped(opened, demo, monkeypatch):
-    measured = real_layers._measured
-
-    def interrupted(*given: object) -> Iterator[object]:
-        import streamlit as st
-
-        yield next(measured(*given))
-        st.stop()  # as where a reader's click ends a run
-
-    monkeypatch.setattr(real_layers, "_measured", interrupted)
-    app = opened(PAGE, source=demo, text="The sea and the moon.", real_layers="1")
-    assert "Stop" in labels(app)
-    assert "Computing one layer after the other" in [bar.text for bar in app.progress]
-    click(app, "Stop")
-    assert "real_layers" not in app.query_params
-    assert "Compare the layers" in labels(app)
-
-
-def test_layers_beyond_the_memory_are_left_out_with_the_reason(opened, demo, monkeypatch):
-    text = "The moon and the cat."
-    needed = [hidden_bytes(demo, text, layer).memory_bytes for layer in range(LAYERS)]
-    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str((needed[1] + needed[2]) / 2 / 2**30))
-    app = opened(PAGE, source=demo, text=text, real_layers="1")
-    assert "Only the first 2 layers" in said(app)
-    assert f"{needed[2] / 2**20:.3g} MiB in memory" in said(app)
-    assert last_map(app, (2, HEADS)) == pytest.approx(
-        np.array([balance(demo, 0, text), balance(demo, 1, text)]), abs=1e-5
-    )
-
-
-def test_a_layer_too_deep_offers_a_file_and_layer_0(opened, demo, monkeypatch):
-    text = "The moon and the ships."
-    needed = hidden_bytes(demo, text, 3).memory_bytes
-    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str((needed - 1) / 2**30))
-    app = opened(PAGE, source=demo, text=text, layer="3")
-    message = html.unescape(app.error[0].value)
-    assert f"would hold {needed / 2**20:#.3g} MiB in memory" in message
-    assert "a file of activations" in message
-    assert app.text_input(key="activations:en")
-    assert app.get("file_uploader")
-    assert app.number_input(key="layer:en").value == 3
-    click(app, "Show layer 0")
-    assert not app.error
-    assert app.title[0].value.startswith("In layer 0 of demo")
-
-
-def test_a_file_of_activations_stands_for_the_layers_before(opened, demo, models, attentions):
-    found = hidden_states(demo, WORDS, 3)
-    tokens = ["<b>x</b>", "$y$", *found.tokens[2:]]
-    file = saved(models / "own.safetensors", found.h, tokens, 3)
-    app = opened(PAGE, source=demo, layer="3", activations=file, map_query="1", map_key="0")
-    shown, expected = drawn(app, "large"), attentions[3][0, 0].numpy()
-    seen = ~np.isnan(shown)
-    assert shown[seen] == pytest.approx(expected[seen], abs=2e-6)
-    assert "from your file" in said(app)
-    assert ticks(app, "large")[0] == "&lt;b&gt;x&lt;/b&gt;"
-    prose = [each.value for each in (*app.title, *app.markdown, *app.caption)]
-    assert not any("<b>" in text or "$y$" in text for text in prose)
-    other = opened(PAGE, source=demo, layer="1", activations=file)
-    assert "was saved for layer '3', not for layer 1" in html.unescape(other.error[0].value)
-
-
-def test_an_uploaded_file_is_used(opened, demo, models):
-    h = hidden_states(demo, WORDS, 2).h
-    file = saved(models / "upload.safetensors", h, [f"<{n}>" for n in range(h.shape[1])], 2)
-    app = opened(PAGE, source=demo, layer="2", text="The sea.")
-    app.file_uploader[0].upload("h.safetensors", Path(file).read_bytes()).run()
-    assert "from your file" in said(app)
-    assert ticks(app, "large")[:2] == ["&lt;0&gt;", "&lt;1&gt;"]
-    assert Path(app.query_params["activations"]).parent == models / "activations"
-    app.number_input(key="layer:en").set_value(1).run()
-    assert "was saved for layer '2', not for layer 1" in html.unescape(app.error[0].value)
-
-
-def test_of_uploaded_files_the_oldest_make_room(models, monkeypatch):
-    monkeypatch.setattr(uploads, "MOST_UPLOADS", 2)
-    kept = [Path(uploads._kept(bytes([n]))) for n in range(3)]
-    assert [file.exists() for file in kept] == [False, True, True]
-    assert uploads._kept(bytes([2])) == str(kept[2]), "the same file is kept once"
-
-
-def test_a_server_that_cannot_keep_a_file_says_so(opened, demo, models, monkeypatch):
-    def full(data: bytes) -> str:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(uploads, "_kept", full)
-    app = opened(PAGE, source=demo, text=WORDS)
-    app.file_uploader[0].upload("h.safetensors", b"").run()
-    assert "cannot be kept on this server: No space left" in said(app)
-    assert "activations" not in app.query_params
-
-
-def test_heads_read_in_blocks_are_the_same_as_at_once(opened, demo, monkeypatch):
-    monkeypatch.setattr(real, "blocks", lambda config, tokens: [(0, 1, 2), (3, 4, 5), (6, 7)])
-    app = opened(PAGE, source=demo, text=WORDS, layer="3", map_head="7")
-    shares = balance(demo, 3)
-    positional = sum(share > 0.5 for share in shares)
-    assert app.title[0].value.startswith(f"In layer 3 of demo, {positional} of {HEADS} heads")
-    share = shares[7] if shares[7] > 0.5 else 1 - shares[7]
-    assert f"{100 * share:#.3g}" in said(app)
-
-
-def test_a_large_layer_is_read_in_few_blocks():
-    config = PRESETS["deepseek-v3"].config
-    blocks = real.blocks(config, 16)
-    assert [head for block in blocks for head in block] == list(range(128))
-    assert len(blocks) == 8
-    assert len(real.blocks(PRESETS["deepseek-v2-lite"].config, 16)) == 1
-
-
-def test_one_token_has_nothing_to_compare(opened, demo, models):
-    file = saved(models / "one.safetensors", torch.ones(1, D_MODEL), ["<b>"], 0)
-    app = opened(PAGE, source=demo, activations=file)
-    assert app.title[0].value == f"In layer 0 of demo, {HEADS} heads read one token"
-    assert "A single token has no other to look at" in app.info[0].value
-    assert drawn(app, "large").tolist() == [[1.0]]
-
-
-def test_a_model_without_rotary_part_looks_at_words_alone(opened, models):
-    folder = build_demo(models / "no rotary part")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"qk_rope_head_dim": 0}))
-    tensors = {}
-    for shard in folder.glob("*.safetensors"):
-        tensors |= load_file(shard)
-        shard.unlink()
-    (folder / "model.safetensors.index.json").unlink()
-    for name, tensor in tensors.items():
-        if "q_b_proj" in name:
-            kept = tensor.unflatten(0, (HEADS, -1))[:, : config["qk_nope_head_dim"]]
-            tensors[name] = kept.flatten(0, 1).contiguous()
-        if "kv_a_proj" in name:
-            tensors[name] = tensor[: config["kv_lora_rank"]].contiguous()
-    save_file(tensors, folder / "model.safetensors")
-    app = opened(PAGE, source=str(folder), text=WORDS, real_layers="1")
-    assert not app.error
-    assert f"0 of {HEADS} heads look at places" in app.title[0].value
-    assert "content makes up 100 % of the variance" in said(app)
-    assert (last_map(app, (LAYERS, HEADS)) == 0).all()
-
-
-@pytest.mark.parametrize("matrix", ["W_UK", "W_UV"])
-def test_the_matrices_numbers_are_numpys(opened, demo, matrix):
-    app = opened(PAGE, source=demo, text=WORDS, real_matrix=matrix)
-    weights = getattr(load_attention(demo, 0), matrix).double().numpy()
-    values = np.linalg.svd(weights, compute_uv=False)
+@pytest.mark.parametrize("name", ["W_QK", "W_UK", "W_UV"])
+def test_the_matrices_numbers_are_numpys(shown, demo, downloads, name):
+    app = shown(real_matrix=name)
+    with torch.inference_mode():
+        weights = matrices_of(load_attention(demo, 2), name)
+    every = np.linalg.svd(weights, compute_uv=False)
+    table = csv(downloads[f"{name}.csv"])
+    values = every[:, : table.shape[1] - 5]
+    assert np.abs(every[:, values.shape[1] :]).max(initial=0) < 1e-9 * every.max()
     energy = values**2 / (values**2).sum(1, keepdims=True)
-    table = app.table[0].value
+    entropy = -(energy * np.log(np.where(energy > 0, energy, 1))).sum(1)
+    summary = {
+        "norm": np.linalg.norm(weights, axis=(1, 2)),
+        "largest": values[:, 0],
+        "effective rank": np.exp(entropy),
+    }
+    assert list(table.columns[:5]) == ["head", *summary, "rank"]
+    assert list(table["head"]) == [*range(HEADS)]
+    rounding = max(weights.shape[1:]) * np.finfo(np.float32).eps
+    ranks = [np.linalg.matrix_rank(matrix, rtol=rounding) for matrix in weights]
+    assert list(table["rank"]) == ranks
+    for column, expected in summary.items():
+        np.testing.assert_allclose(table[column], expected, rtol=1e-5)
+    np.testing.assert_allclose(table.iloc[:, 5:], values, rtol=1e-4, atol=1e-7)
+    shown_table = app.table[0].value
+    assert list(shown_table.columns) == [*summary, "rank"]
+    assert shown_table.index.name == "head"
+    assert list(shown_table.index) == [str(head) for head in range(HEADS)]
     for head in range(HEADS):
-        norm, largest, effective, rank = map(float, table.iloc[head])
-        assert norm == pytest.approx(np.linalg.norm(weights[head]), rel=5e-3)
-        assert largest == pytest.approx(values[head, 0], rel=5e-3)
-        entropy = -(energy[head] * np.log(energy[head])).sum()
-        assert effective == pytest.approx(np.exp(entropy), rel=5e-3)
-        assert rank == np.linalg.matrix_rank(weights[head])
+        expected = [f"{column[head]:#,.3g}".rstrip(".") for column in summary.values()]
+        assert list(shown_table.iloc[head]) == [*expected, str(ranks[head])]
+    chart = chart_of(app, f"Heatmap of the singular values of {name}: 8 heads down")
+    relative = values / values[:, :1]
+    np.testing.assert_allclose(chart.values(0, "z"), relative, rtol=1e-4, atol=1e-6)
+    assert (chart.axis("y"), chart.axis("x")) == ("head", "place in falling order, from 0")
+    hover = "head %{y}<br>place in falling order, from 0 %{x}<br>of the largest %{z:.6g}"
+    assert chart.traces[0]["hovertemplate"] == f"{hover}<extra></extra>"
+    assert (chart.traces[0]["zmin"], chart.traces[0]["zmax"]) == (0, 1)
 
 
-def test_the_latents_are_those_of_the_run(opened, demo):
-    app = opened(PAGE, source=demo, text=WORDS, layer="1")
-    trace = load_attention(demo, 1)(hidden_states(demo, WORDS, 1).h)
-    figures = {chart.proto.alt: json.loads(chart.proto.spec) for chart in app.get("plotly_chart")}
-    for code in ("c_KV", "k_R"):
-        figure = next(fig for alt, fig in figures.items() if alt.startswith(f"Heatmap of {code}"))
-        expected = getattr(trace, code)[0].numpy()
-        assert decoded(figure["data"][0]["z"]).reshape(expected.shape) == pytest.approx(expected)
+def test_all_layers_are_compared_with_their_own_inputs(shown, layers, downloads):
+    app = shown(real_layers="1")
+    expected = np.array([balance(trace) for trace in layers])
+    chart = charts(app)[-1]
+    np.testing.assert_allclose(chart.values(0, "z"), expected, rtol=1e-4, atol=1e-6)
+    assert (chart.axis("y"), chart.axis("x")) == ("layer", "head")
+    hover = "layer %{y}<br>head %{x}<br>position %{z:.6g}<extra></extra>"
+    assert chart.traces[0]["hovertemplate"] == hover
+    most = expected.mean(1).argmax()
+    alt = "Heatmap of the share of position: 4 layers down, 8 heads across; "
+    assert chart.alt == f"{alt}layer {most} has the most on average."
+    parts = np.concatenate([shares(trace) for trace in layers])
+    for table in (app.dataframe[0].value, csv(downloads["layers.csv"])):
+        assert list(table["layer"]) == [layer for layer in range(LAYERS) for _ in range(HEADS)]
+        assert list(table["head"]) == [*range(HEADS)] * LAYERS
+        names = ["content", "position", "twice the covariance"]
+        np.testing.assert_allclose(table[names], parts, rtol=1e-4, atol=1e-6)
+    assert any("for every head of 4 layers" in line for line in said(app))
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_no_symbol_stands_bare_in_prose(opened, demo, lang):
-    app = opened(PAGE, source=demo, text=WORDS, real_layers="1", lang=lang)
-    for written in (*app.markdown, *app.caption):
-        assert not BARE.findall(APART.sub("", html.unescape(written.value))), written.value
-        assert written.allow_html or "<span" not in written.value
+def test_headings_controls_and_the_badge_are_in_the_readers_language(shown, demo, layers):
+    english, chinese = shown(), shown(lang="zh")
+    headings = [
+        "Which heads look at words, and which at places",
+        "From logits to attention",
+        "What is cached for each token",
+        "How many directions each head uses",
+        "Content and position, layer by layer",
+    ]
+    assert [one.value for one in english.subheader] == headings
+    assert not {one.value for one in chinese.subheader} & set(headings)
+    badge = f"Weights and words: {html.escape(demo, quote=False)}"
+    found = html.unescape(english.caption[0].value)
+    assert found.startswith(badge)
+    assert found.endswith(
+        f", layer 2 (random demonstration weights), deepseek_v2, {len(words(demo))} tokens; "
+        "the input comes from the layers before it (2), run here"
+    )
+    labels = {one.label for kind in (english.number_input, english.selectbox) for one in kind}
+    assert {"Head, 0 to 7", "Layer, 0 to 3", "Query (row)", "Key (column)"} <= labels
+    uploads = [one.label for one in english.file_uploader]
+    assert uploads == ["Activations of your own (.safetensors with h)"]
+    assert {one.key for one in english.button_group} >= {"real_matrix:en"}
+    for mine, theirs in zip(charts(english), charts(chinese), strict=True):
+        assert mine.alt != theirs.alt
+        part = "y" if mine.traces[0]["type"] == "bar" else "z"
+        np.testing.assert_array_equal(mine.values(0, part), theirs.values(0, part))
 
 
-def test_a_language_switch_keeps_everything(opened, demo):
-    link = {"source": demo, "text": WORDS, "layer": "1", "map_head": "2", "real_matrix": "W_UV"}
-    app = opened(PAGE, **link, lang="en")
-    app.segmented_control(key="lang:en").set_value("zh").run()
-    assert app.title[0].value.startswith("在 demo 第 1 层")
-    app.number_input(key="map_head:zh").set_value(3).run()
-    app.segmented_control(key="lang:zh").set_value("en").run()
-    kept = {name: app.query_params[name] for name in link}
-    assert kept == link | {"map_head": "3"}
+def test_the_matrix_and_the_cell_are_chosen_by_their_controls(shown):
+    app = shown()
+    changes = {"map_query": 3, "map_key": 2}
+    for name, value in changes.items():
+        app.selectbox(key=f"{name}:en").set_value(value).run()
+        assert app.query_params[name] == str(value)
+    next(one for one in app.button_group if one.key == "real_matrix:en").set_value("W_UV").run()
+    assert app.query_params["real_matrix"] == "W_UV"
+    assert charts(app)[-1].alt.startswith("Heatmap of the singular values of W_UV")
+    frame = clicked(app, "large").layout["shapes"][0]
+    assert (frame["x0"], frame["y0"]) == (1.5, 2.5)
+
+
+def test_without_a_model_the_page_says_what_can_be_read(opened):
+    app = opened(PAGE, code="source")
+    assert app.title[0].value == "Look inside one attention layer of a real model"
+    assert not charts(app)
+    listed = ", ".join(f"`{family}`" for family in FAMILIES)
+    families = f"Families that can be read, by the `model_type` in config.json: {listed}."
+    assert families in said(app)
+    assert any(line.startswith("Without a network: `make demo-model`") for line in said(app))
+    assert not app.code
+    assert any("no code" in line for line in said(app))

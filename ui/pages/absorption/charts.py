@@ -89,7 +89,7 @@ def merged(view: View) -> None:
     picture, spectrum, words = st.columns([4, 4, 4], gap="medium")
     with picture:
         row_axis = "d" if name == "W_VO" or not view.config.d_latent_q else "l"
-        axes = (t(f"attention_maps.axis_{row_axis}"), t("attention_maps.axis_c"))
+        axes = (t(f"maps.axis_{row_axis}"), t("maps.axis_c"))
         title = figures.symbol_html(name)
         fig = figures.tensor_map(found.matrix, axes=axes, name=title, height=MAP, words=map_words())
         plot(fig, "merged", t("absorption.alt_merged", name=name, **facts))

@@ -53,7 +53,7 @@ def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
     st.markdown(t(f"absorption.u_{name}"))
     fig = figures.tensor_map(
         u,
-        axes=(t("attention_maps.axis_t"), t("attention_maps.axis_d")),
+        axes=(t("maps.axis_t"), t("maps.axis_d")),
         name="u",
         rows=view.words,
         limit=limit,

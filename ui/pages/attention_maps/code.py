@@ -1,17 +1,16 @@
-"""The code behind the page attention_maps."""
+"""The code behind the page."""
 
 from mla_engine import ops, rope
 from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.studies import words
-from ui.engine import model
-from ui.engine import real_layer as source
-from ui.parts.forward import FORWARD, form
+from ui.pages.attention_maps.view import View
+from ui.parts.forward import FORWARD
 from ui.settings.page import Functions
 
 
-def ran(_view: object) -> Functions:
-    """The functions of the engine that the page ran, the telling ones."""
-    config = model.config()
-    turned = (rope.rotate,) if config.rope and getattr(config, "d_rope", 1) else ()
-    read = (load_attention, hidden_states) if source.chosen() else (words.hidden_states,)
-    return (*FORWARD[form()], *turned, ops.softmax, *read)
+def ran(view: View) -> Functions:
+    """What the engine ran for the maps: the layer, its rotation, the softmax, and what enters."""
+    run, loaded = view.maps.run, view.maps.model.layer
+    turned = (rope.rotate,) if run.config.rope and getattr(run.config, "d_rope", 1) else ()
+    read = (load_attention, hidden_states) if loaded else (words.hidden_states,)
+    return (*FORWARD[run.form], *turned, ops.softmax, *read)

@@ -1,24 +1,31 @@
-"""The snippet of the page attention_maps."""
+"""The snippet of the page."""
 
-from ui.engine import model
-from ui.parts.maps import view as maps
+from ui.pages.attention_maps.view import View
 from ui.parts.snippet import Code, literal
 from ui.parts.snippet_layer import layer, made
-from ui.settings import state
 from ui.settings.page import Recipe
 
 
-def recipe(_view: object) -> Recipe:
-    """The snippet that makes the page's headline numbers: a template and its values."""
-    shown, s = maps.view(), state.settings()
-    config_of, form = shown.run.config, shown.run.form
-    words = f"words_of({literal(s['map_text'])})" if s["map_text"] else ""
-    if s["map_generated"]:
-        words = f"generated_words({s['map_generated']})"
-    plain = shown.temperature == 1
-    attention = "trace.attention" if plain else f"(trace.scores / {shown.temperature}).softmax(-1)"
-    values = {name: getattr(shown, name) for name in ("head", "query", "key", "temperature")}
-    values |= made(model.present(), config_of, [shown.head], words) | {"attention": Code(attention)}
-    kind = "grouped" if form == "grouped" else "latent"
-    template = "masked" if shown.causal else f"unmasked_{kind}"
-    return template, values | layer(config_of, state.settings()["preset"], form)
+def recipe(view: View) -> Recipe:
+    """The template and the values that make the chosen cell's share of attention."""
+    maps, run = view.maps, view.maps.run
+    plain = maps.temperature == 1
+    attention = "trace.attention" if plain else f"(trace.scores / {maps.temperature}).softmax(-1)"
+    values = {
+        "attention": Code(attention),
+        "head": maps.head,
+        "query": maps.query,
+        "key": maps.key,
+        "temperature": maps.temperature,
+    }
+    values |= made(maps.model, run.config, [maps.head], _words(view))
+    values |= layer(run.config, maps.model.preset, run.form)
+    unmasked = "unmasked_grouped" if run.form == "grouped" else "unmasked_latent"
+    return "masked" if maps.causal else unmasked, values
+
+
+def _words(view: View) -> str:
+    """The expression of the tokens; empty for the example."""
+    if view.generated:
+        return f"generated_words({view.generated})"
+    return f"words_of({literal(view.text)})" if view.text else ""

@@ -1,6 +1,7 @@
 """The pictures of the comparison, each with its alternative text and its data."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -138,14 +139,15 @@ def maps(a: Side, b: Side) -> None:
                 "words": map_words(),
             }
             if kind == "attention":
-                name = t("attention_maps.share")
+                name = t("maps.share")
                 figure = figures.attention_map(
                     values, found.words, found.words, name=name, **options
                 )
             else:
                 figure = figures.score_map(values, found.words, found.words, limit=limit, **options)
             alt = t(f"compare.alt_{kind}", side=one.name, head=found.heads[0], limit=digits(limit))
-            maps_charts.show(figure, f"compare_{one.letter}", alt, values, found.words, found.words)
+            table = partial(maps_charts.named, values, found.words, found.words)
+            charts.show(figure, f"chart:compare_{one.letter}", alt=alt, data=table)
     st.caption(t(f"compare.limits_{kind}", limit=digits(limit)))
     values = [digits(float(values[cell])) for values in shown]
     query, key = (safe(short(runs[0].words[place])) for place in cell)

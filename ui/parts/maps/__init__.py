@@ -1,1 +1,5 @@
-"""Maps of attention and what they are made of, for every page that shows some."""
+"""Maps of attention: one run of a layer, the maps of its heads, and the controls beside them."""
+
+from ui.parts.maps import charts, controls, words
+
+__all__ = ["charts", "controls", "words"]

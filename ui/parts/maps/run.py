@@ -13,9 +13,8 @@ from mla_engine.costs import weight_elements
 from mla_engine.grouped import GroupedQueryAttention, GroupedTrace
 from mla_engine.latent import AbsorbedTrace, LatentTrace, MultiHeadLatentAttention
 from mla_engine.ops import softmax
-from ui.engine import layers as compute
-from ui.engine import queue
-from ui.engine import real_layer as source
+from ui.engine import layers, queue
+from ui.engine.real_layer import Origin
 
 Config = GroupedConfig | LatentConfig
 Layer = GroupedQueryAttention | MultiHeadLatentAttention
@@ -73,7 +72,7 @@ class Run:
         scores = torch.tensor(self.logits).div_(temperature)
         if causal:
             scores.masked_fill_(~torch.tensor(self.mask), -torch.inf)
-        return compute.to_numpy(softmax(scores))
+        return layers.to_numpy(softmax(scores))
 
 
 def block_of_heads(config: Config, n_tokens: int, head: int, wanted: int) -> tuple[int, ...]:
@@ -98,7 +97,7 @@ def _elements(config: Config, n_tokens: int, n_heads: int) -> int:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def run(
-    config: Config, form: str, words: tuple[str, ...], origin: source.Origin, heads: tuple[int, ...]
+    config: Config, form: str, words: tuple[str, ...], origin: Origin, heads: tuple[int, ...]
 ) -> Run:
     """Run these heads of a layer; shared by all sessions, so its arrays are read-only.
 
@@ -112,14 +111,14 @@ def run(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = compute.layer(config, origin, heads)
-    h = compute.hidden(words, origin, config.d_model)
+    layer = layers.layer(config, origin, heads)
+    h = layers.hidden(words, origin, config.d_model)
     with queue.turn(), torch.inference_mode():
         trace = layer.forward_absorbed(h) if form == "absorbed" else layer(h)
-        logits = compute.to_numpy(_unmasked(trace, layer)[0])
+        logits = layers.to_numpy(_unmasked(trace, layer)[0])
     parameters = dict(layer.named_parameters())
     tensors = {step: getattr(trace, step) for step in trace.steps} | parameters
-    arrays = {code: compute.to_numpy(tensor) for code, tensor in tensors.items()}
+    arrays = {code: layers.to_numpy(tensor) for code, tensor in tensors.items()}
     mask = trace.mask.cpu().numpy()
     for array in (*arrays.values(), logits):
         array.flags.writeable = False

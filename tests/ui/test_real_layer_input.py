@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.ui.conftest import REAL_LAYER
-from tests.ui.test_source import button, control, title
+from tests.ui.test_real_layer import button, control, title
 
 LATENT_PAGES = ("rope", "absorption")
 PAGES = ("attention_maps", "compression", "decode", "compare", *LATENT_PAGES)

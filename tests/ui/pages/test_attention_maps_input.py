@@ -1,0 +1,227 @@
+"""What a reader does on the attention maps: controls, clicks, texts, and what there is not."""
+
+import numpy as np
+import pytest
+import torch
+
+from mla_engine import figures
+from mla_engine.studies.words import generated_words
+from tests.ui.pages.test_attention_maps import CELL, LINK, PAGE, SEEN, WORDS, isolated, trace_of
+from tests.ui.screen import charts, clicked
+from ui.engine import queue
+from ui.parts import bridge
+from ui.settings import state
+
+
+def drawn(app, name: str) -> np.ndarray:
+    return clicked(app, name).values(0, "z")
+
+
+def control(app, name: str, lang: str = "en"):
+    kinds = (app.text_area, app.number_input, app.selectbox, app.select_slider, app.toggle)
+    return next(one for kind in kinds for one in kind if one.key == f"{name}:{lang}")
+
+
+def test_every_control_has_its_label_its_choices_and_the_value_of_the_link(opened):
+    app = opened(PAGE, **LINK, **CELL, variant="gqa", map_temperature="1.25", map_run="6")
+    labels = {
+        "map_text": "Text: its words are the tokens (at most 256 words, 2,000 characters)",
+        "map_generated": "Tokens",
+        "variant": "Variant",
+        "map_head": "Head, 0 to 5",
+        "seed": "Seed",
+        "map_temperature": "Softmax temperature",
+        "map_causal": "Causal mask",
+        "map_run": "Most heads to run",
+        "map_query": "Query (row)",
+        "map_key": "Key (column)",
+        "map_tensor": "Tensor or weight",
+    }
+    assert {name: control(app, name).label for name in labels} == labels
+    chinese = opened(PAGE, **LINK, **CELL, variant="gqa", lang="zh")
+    assert all(control(chinese, name, "zh").label != label for name, label in labels.items())
+    assert control(app, "map_text").value == CELL["map_text"]
+    names = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed"]
+    assert control(app, "variant").options == names
+    heads = ["as many as run in a moment", "1", "2", "4", "6"]
+    assert control(app, "map_run").options == heads
+    temperatures = ["0.1", "0.2", "0.5", "0.75", "1", "1.25", "1.5", "2", "5", "10"]
+    assert control(app, "map_temperature").options == temperatures
+    tokens = ["the text's words", "16", "32", "64", "128", "256", "512", "1,024"]
+    assert control(app, "map_generated").options == tokens
+    numbered = [f"{place} · {isolated(word)}" for place, word in enumerate(WORDS)]
+    assert control(app, "map_query").options == control(app, "map_key").options == numbered
+    chosen = {"map_query": 7, "map_key": 2, "map_head": 4, "seed": 5, "variant": "gqa"}
+    assert {name: control(app, name).value for name in chosen} == chosen
+    assert control(app, "map_tensor").options[0] == "h · hidden state of each token"
+
+
+CHANGES = {
+    "map_head": (2, {"map_head": "2"}),
+    "seed": (9, {"seed": "9"}),
+    "map_query": (9, {"map_query": "9"}),
+    "map_key": (5, {"map_key": "5"}),
+    "map_temperature": (0.5, {"map_temperature": "0.5"}),
+    "map_causal": (False, {"map_causal": "0"}),
+    "map_run": (4, {"map_run": "4"}),
+    "variant": ("mqa", {"variant": "mqa"}),
+    "map_tensor": ("W_O", {"map_tensor": "W_O"}),
+    "map_text": ("a b c d", {"map_text": "a b c d", "map_query": "3", "map_key": "3"}),
+    "map_generated": (16, {"map_generated": "16"}),
+}
+
+
+def test_a_control_changes_its_own_setting(opened):
+    app = opened(PAGE, **LINK, **CELL)
+    for name, (value, link) in CHANGES.items():
+        before = dict(app.query_params)
+        control(app, name).set_value(value).run()
+        assert not app.exception
+        assert app.query_params == before | link, name
+
+
+def test_the_seed_and_the_generated_words_reach_the_engine(opened):
+    app = opened(PAGE, **LINK, **(CELL | {"seed": "9", "map_generated": "16"}))
+    trace = trace_of("mla", generated_words(16), seed=9)
+    seen = np.tri(16, dtype=bool)
+    assert np.array_equal(drawn(app, "large")[seen], trace.attention[0, 4].numpy()[seen])
+    assert control(app, "map_text").disabled
+    assert opened(PAGE, **LINK).text_area[0].placeholder.startswith("the cat sat on the mat")
+
+
+def test_a_click_chooses_the_head_of_a_tile_and_what_a_block_shows(opened, monkeypatch):
+    heard, asked = {}, {}
+    monkeypatch.setattr(bridge, "listen", lambda key, **on: heard.update(on))
+    opened(PAGE, **LINK, map_generated="300", map_causal="0", map_head="4", map_run="2")
+    trace = trace_of("mla", generated_words(300), seed=0)
+    monkeypatch.setattr(state, "change", asked.update)
+    grid = figures.TileGrid.of((2, 300, 300))
+    for tile, head in enumerate((4, 5)):
+        top, left = grid.corner(tile)
+        heard["on_cell"]({"chart": "heads", "x": left + 3, "y": top + 3})
+        assert asked.pop("map_head") == head
+    heard["on_cell"]({"chart": "heads", "x": -50, "y": -50})
+    assert not asked, "beside the tiles nothing is chosen"
+    logits = {"scores_C": trace.scores_C, "scores": trace.scores_C + trace.scores_R}
+    logits |= {"scores_R": trace.scores_R, "large": torch.softmax(logits["scores"], -1)}
+    for chart, values in logits.items():
+        for row, column in ((4, 10), (100, 250), (298, 0)):
+            heard["on_cell"]({"chart": chart, "x": column + 0.5, "y": row + 0.5})
+            block = values[0, 4, row : row + 2, column : column + 2].abs()
+            chosen = (asked["map_query"] - row, asked["map_key"] - column)
+            assert block[chosen] == pytest.approx(float(block.max()), rel=1e-5)
+
+
+def test_text_of_any_kind_is_shown_as_typed(opened):
+    text = "<b>bold</b> $x_1$ 😀 مرحبا the the ** [a](b) :cat: ~y~ {z}"
+    for query, key in ((0, 1), (7, 6), (8, 9), (10, 1)):
+        link = {"map_query": str(query), "map_key": str(key), "map_causal": "0"}
+        app = opened(PAGE, **LINK, map_text=text, **link)
+        prose = [one.value for one in (*app.title, *app.markdown, *app.subheader)]
+        for word in (text.split()[query], text.split()[key]):
+            assert not any(f"\u2068{word}" in line for line in prose), word
+    ticks = clicked(app, "large").layout["yaxis2"]["ticktext"]
+    assert ticks[0] == "&lt;b&gt;bold&lt;/b&gt; (0)"
+    assert ticks[4:6] == ["the (4)", "the (5)"]
+
+
+def test_a_text_beyond_the_limit_is_refused_and_the_last_one_stays(opened):
+    app = opened(PAGE, **LINK, map_text="one two")
+    control(app, "map_text").set_value("word " * 257).run()
+    refusal = "The text has 257 words, and 256 is the most: the maps keep the last good text."
+    assert app.error[0].value == f"{refusal} Shorten it, or use generated tokens."
+    assert control(app, "map_text").value == "word " * 257, "nothing typed is lost"
+    assert drawn(app, "large").shape == (2, 2)
+    assert app.query_params["map_text"] == "one two"
+    control(app, "map_head").set_value(1).run()
+    assert control(app, "map_text").value == "word " * 257
+    assert "257 words" in app.error[0].value
+    control(app, "map_text").set_value("x" * 2001).run()
+    assert "The text has 2,001 characters, and 2,000 is the most" in app.error[0].value
+    control(app, "map_text").set_value("three").run()
+    assert not app.error
+    assert drawn(app, "large").shape == (1, 1)
+
+
+def test_a_reset_empties_the_box_of_a_refused_text(opened):
+    app = opened(PAGE, **LINK, map_text="one two")
+    for label in ("Reset this page", "Reset to defaults"):
+        control(app, "map_text").set_value("word " * 257).run()
+        assert app.error
+        next(button for button in app.button if button.label == label).click().run()
+        assert control(app, "map_text").value == ""
+        assert not app.error
+
+
+def test_a_link_with_too_long_a_text_says_so(opened):
+    app = opened(PAGE, **LINK, map_text="x" * 2001)
+    assert app.warning
+    assert drawn(app, "large").shape == (11, 11), "the page's own sentence stands in"
+
+
+def test_a_head_and_a_cell_that_there_are_not_come_to_the_nearest_in_one_line(opened):
+    app = opened(PAGE, **LINK, map_text="a b c", map_head="99", map_query="5000", map_key="7")
+    asked = {name: app.query_params[name] for name in ("map_head", "map_query", "map_key")}
+    assert asked == {"map_head": "5", "map_query": "2", "map_key": "2"}
+    assert len(app.warning) == 1
+    said = app.warning[0].value.replace("&#95;", "_")
+    for name, given, used in (("head", 99, 5), ("query", 5000, 2), ("key", 7, 2)):
+        assert f"map_{name}: “{given}” in the link is not possible" in said
+        assert f"{used} is" in said
+    control(app, "map_text").set_value("one").run()
+    assert app.query_params["map_query"] == "0"
+    assert not app.warning, "a shorter text is no fault of a link"
+
+
+@pytest.mark.parametrize(
+    ("n_charts", "link"),
+    [
+        (7, {"n_heads": "1", "n_kv_heads": "1", "map_text": "one", "map_tensor": "attention"}),
+        (5, {"d_rope": "0", "map_text": "one", "map_tensor": "scores_C"}),
+        (5, {"variant": "mqa", "d_latent_q": "0", "map_tensor": "W_DQ", "map_head": "99"}),
+        (5, {"preset": "gpt-2", "variant": "mha", "map_causal": "0", "map_temperature": "0.1"}),
+        (7, {"map_generated": "1024", "map_run": "128", "n_heads": "128"}),
+    ],
+)
+def test_the_edges_of_the_settings_run(opened, n_charts, link):
+    app = opened(PAGE, **(LINK | link))
+    assert not app.error
+    assert len(charts(app)) == n_charts
+
+
+def test_a_tensor_that_a_variant_has_not_comes_back_with_the_variant(opened):
+    app = opened(PAGE, **LINK, map_tensor="c_KV")
+    control(app, "variant").set_value("mha").run()
+    assert control(app, "map_tensor").value == "q_pre"
+    control(app, "variant").set_value("mla").run()
+    assert control(app, "map_tensor").value == "c_KV"
+    assert "map_tensor" not in app.query_params
+
+
+def test_a_link_to_a_tensor_that_the_layer_has_not_says_what_is_shown_instead(opened):
+    app = opened(PAGE, d_latent_q="0", map_tensor="c_Q")
+    shown = control(app, "map_tensor").value
+    assert f"This layer has no c_Q: {shown} is shown." in [one.value for one in app.caption]
+    assert app.query_params["map_tensor"] == "c_Q"  # and comes back with the query latent
+
+
+def test_what_cannot_run_is_said_where_the_picture_was(opened, monkeypatch):
+    with monkeypatch.context() as short:
+        short.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")
+        app = opened(PAGE, **LINK, seed="77", code="snippet")
+    assert app.title[0].value == "These settings give no attention maps"
+    assert "a run may hold" in app.error[0].value
+    assert control(app, "map_temperature")
+    assert not app.get("plotly_chart")
+    assert not app.code
+    assert "no code" in app.info[0].value
+    monkeypatch.setattr(queue, "_queue", lambda: queue.Queue(-1, 1))
+    app = opened(PAGE, **LINK, seed="4321")
+    assert "waiting" in app.columns[0].error[0].value
+    assert app.columns[1].text_area
+
+
+def test_all_that_is_shown_is_masked_alike(opened):
+    app = opened(PAGE, **LINK, **CELL)
+    for name in ("large", "attention", "scores_C", "scores_R", "scores"):
+        assert np.array_equal(np.isfinite(drawn(app, name)), SEEN)

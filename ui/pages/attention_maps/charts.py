@@ -1,0 +1,38 @@
+"""The chart of any tensor of the run."""
+
+from functools import partial
+
+from mla_engine import figures
+from mla_engine.figures import symbol_html
+from ui.pages.attention_maps import words
+from ui.pages.attention_maps.view import View
+from ui.parts import charts
+from ui.parts.figure_words import map_words
+from ui.parts.maps.charts import PANEL, named
+from ui.words.text import t
+
+TOKEN_AXES = ("t", "s")
+
+
+def tensor(view: View) -> None:
+    """The chosen tensor of the chosen head, tokens by their words."""
+    tokens = [view.maps.run.words if letter in TOKEN_AXES else None for letter in view.axes]
+    fig = figures.tensor_map(
+        view.matrix,
+        axes=tuple(t(f"maps.axis_{letter}") if letter else "" for letter in view.axes),
+        name=symbol_html(view.tensor),
+        rows=tokens[0],
+        columns=tokens[1],
+        height=PANEL,
+        words=map_words(),
+    )
+    names = (
+        known or [f"{letter}{place}" for place in range(side)]
+        for known, letter, side in zip(tokens, view.axes, view.matrix.shape, strict=True)
+    )
+    charts.show(
+        fig,
+        f"tensor:{view.tensor}",
+        alt=words.alt(view),
+        data=partial(named, view.matrix, *names),
+    )

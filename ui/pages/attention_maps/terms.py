@@ -1,0 +1,106 @@
+"""Where one number of an attention map comes from: products, sum, scale, parts, softmax."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ui.parts.maps.run import Run
+from ui.parts.maps.view import Maps
+
+WRITTEN = 6  # products written out; the rest is summed
+PAIRS = {
+    "expanded": {"scores_C": ("q_C", "k_C"), "scores_R": ("q_R", "k_R")},
+    "absorbed": {"scores_C": ("q_C_absorbed", "c_KV"), "scores_R": ("q_R", "k_R")},
+    "grouped": {"scores": ("q", "k")},
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One dot product: two vectors, what they add up to, and the part of the logit that it is."""
+
+    left_code: str
+    right_code: str
+    code: str
+    left: np.ndarray
+    right: np.ndarray
+    value: float  # scaled, as the engine has it
+
+    @property
+    def products(self) -> np.ndarray:
+        """Element by element, float64."""
+        return self.left.astype(np.float64) * self.right
+
+    @property
+    def dot(self) -> float:
+        """Their sum."""
+        return float(self.products.sum())
+
+    @property
+    def rest(self) -> float:
+        """The sum of the products that are not written out."""
+        return float(self.products[WRITTEN:].sum())
+
+
+@dataclass(frozen=True)
+class Terms:
+    """One cell's way from the vectors to the probability; `cap` is None without a soft cap."""
+
+    parts: tuple[Part, ...]
+    scale: float
+    cap: float | None
+    logit: float
+    visible: bool
+    window: int | None  # of the sliding window that hides it, if one does
+    peak: float  # the largest logit that the query sees
+    total: float  # the sum of exponentials over the keys that it sees
+    n_visible: int
+    share: float
+    temperature: float
+
+    @property
+    def exponential(self) -> float:
+        """The cell's own exponential; nothing where it is masked."""
+        return math.exp((self.logit - self.peak) / self.temperature) if self.visible else 0.0
+
+    @property
+    def before_cap(self) -> float:
+        """The logit as the scaled dot product alone."""
+        return self.scale * self.parts[0].dot if self.cap else self.logit
+
+
+def terms(maps: Maps) -> Terms:
+    """Follow the chosen cell of the chosen head."""
+    config, seen = maps.run.config, maps.mask[maps.query]
+    logits = maps.run.logits[maps.place, maps.query].astype(np.float64)
+    peak = float(logits[seen].max())
+    return Terms(
+        parts=_parts(maps.run, maps.head, maps.query, maps.key),
+        scale=config.scale,
+        cap=getattr(config, "logit_softcap", None),
+        logit=float(logits[maps.key]),
+        visible=bool(seen[maps.key]),
+        window=None if maps.key > maps.query else getattr(config, "sliding_window", None),
+        peak=peak,
+        total=float(np.exp((logits[seen] - peak) / maps.temperature).sum()),
+        n_visible=int(seen.sum()),
+        share=maps.share,
+        temperature=maps.temperature,
+    )
+
+
+def _parts(run: Run, head: int, query: int, key: int) -> tuple[Part, ...]:
+    place = run.heads.index(head)
+    return tuple(
+        Part(
+            left,
+            right,
+            code,
+            run.matrix(left, head)[query],
+            run.matrix(right, head)[key],
+            float((run.logits if code == "scores" else run.tensors[code][0])[place, query, key]),
+        )
+        for code, (left, right) in PAIRS[run.form].items()
+        if code in run.tensors
+    )

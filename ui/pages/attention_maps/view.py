@@ -1,0 +1,76 @@
+"""What the page shows: the maps of a head, the way of one of their numbers, another tensor."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mla_engine import GroupedConfig
+from ui.engine import real_layer
+from ui.pages.attention_maps.terms import Terms, terms
+from ui.parts.maps import view as maps_of
+from ui.parts.maps.view import Maps
+from ui.settings import state
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The maps and what is chosen beside them.
+
+    Args:
+        maps: of the chosen head.
+        text: the reader's own, whose words are the tokens; empty for the example.
+        generated: how many made-up words stand in for the text; 0 is none.
+        tensor: the code of the tensor below the maps.
+        missing: the code of the tensor that is asked for where this layer has none; or empty.
+    """
+
+    maps: Maps
+    text: str
+    generated: int
+    tensor: str
+    missing: str
+
+    @property
+    def terms(self) -> Terms:
+        """Where the chosen cell's number comes from."""
+        return terms(self.maps)
+
+    @property
+    def equal_words(self) -> bool:
+        """Whether equal words enter the layer as equal vectors."""
+        loaded, config = self.maps.model.layer, self.maps.run.config
+        if not loaded:
+            return True
+        learned = isinstance(config, GroupedConfig) and config.rope is None
+        return real_layer.inputs(loaded).origin == "embedding" and not learned
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The codes of all that was run, and of the weights."""
+        return (*self.maps.run.steps, *self.maps.run.weights)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The chosen tensor as rows and columns, of the chosen head where it has heads."""
+        return self.maps.run.matrix(self.tensor, self.maps.head)
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """The letters of its rows and columns."""
+        return self.maps.run.axes(self.tensor)
+
+
+def view() -> View:
+    """What the present settings show.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    s = state.settings()
+    causal, temperature = s["map_causal"], s["map_temperature"]
+    maps = maps_of.chosen(heads=s["map_run"], causal=causal, temperature=temperature)
+    wanted, steps = s["map_tensor"], maps.run.steps
+    there = wanted in (*steps, *maps.run.weights)
+    tensor = wanted if there else steps[1]  # the first after h
+    missing = "" if there or wanted == state.default("map_tensor") else wanted
+    return View(maps, s["map_text"], s["map_generated"], tensor, missing)

@@ -1,0 +1,130 @@
+"""What the page says: its title, and the way of a number in tables and sentences."""
+
+import streamlit as st
+
+from mla_engine import figures
+from mla_engine.figures import symbol_html
+from mla_engine.symbols import SYMBOLS
+from ui.pages.attention_maps.terms import WRITTEN, Part, Terms
+from ui.pages.attention_maps.view import View
+from ui.parts import prose
+from ui.parts.maps.view import short
+from ui.parts.maps.words import shown
+from ui.words.numbers import count, digits, number
+from ui.words.text import safe, t, tensor, tooltip
+
+
+def say(view: View, key: str) -> str:
+    """A text of the page with the facts of the chosen cell, safe as Markdown."""
+    return t(f"attention_maps.{key}", **shown(view.maps))
+
+
+def look(view: View) -> str:
+    """What to look at: whether equal words enter a layer as equal vectors."""
+    if not view.equal_words:
+        return t("attention_maps.look_unequal")
+    return t("attention_maps.look" if view.maps.parts else "attention_maps.look_one")
+
+
+def parts(view: View) -> str:
+    """What the logits are made of."""
+    return say(view, "split" if view.maps.parts else "no_split")
+
+
+def origin(view: View) -> None:
+    """Where the chosen cell's number comes from, written out."""
+    found = view.terms
+    tables = st.container(key="maps_terms")
+    for column, part in zip(tables.columns(2), found.parts, strict=False):
+        with column:
+            st.html(table(part))
+            prose.say(scaled(part, found))
+    run = view.maps.run
+    for line in steps(found, run.words[view.maps.query], run.words[view.maps.key]):
+        prose.say(line)
+
+
+def table(part: Part) -> str:
+    """The products as an HTML table: a row each for those written out, the rest, the sum."""
+    names = ("", _name(part.left_code), _name(part.right_code), "×")
+    rows = [
+        (str(n), number(part.left[n]), number(part.right[n]), number(part.products[n]))
+        for n in range(min(WRITTEN, part.left.size))
+    ]
+    if part.left.size > WRITTEN:
+        more = t("attention_maps.more_terms", count=count(part.left.size - WRITTEN))
+        rows.append((more, "", "", number(part.rest)))
+    rows.append((t("attention_maps.sum"), "", "", f"<b>{number(part.dot)}</b>"))
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<table class="terms"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _name(code: str) -> str:
+    return f'<span class="tensor {SYMBOLS[code].role}"{tooltip(code)}>{symbol_html(code)}</span>'
+
+
+def scaled(part: Part, found: Terms) -> str:
+    """The sentence under a table: sum times scale is this part of the logit."""
+    value = found.before_cap if part.code == "scores" else part.value
+    return t(
+        "attention_maps.scaled",
+        dot=number(part.dot),
+        scale=number(found.scale),
+        name=_name(part.code),
+        value=number(value),
+    )
+
+
+def steps(found: Terms, query: str, key: str) -> list[str]:
+    """The sentences from the parts to the probability, `query` and `key` as typed."""
+    lines = []
+    if len(found.parts) > 1:
+        content, position = (number(part.value) for part in found.parts)
+        values = {"content": content, "position": position, "logit": number(found.logit)}
+        lines.append(t("attention_maps.added", **values))
+    if found.cap:
+        values = {"cap": number(found.cap), "before": number(found.before_cap)}
+        lines.append(t("attention_maps.capped", **values, logit=number(found.logit)))
+    if found.visible:
+        return [*lines, _softmax(found)]
+    words = {"query": safe(short(query)), "target": safe(short(key))}
+    if found.window:
+        return [*lines, t("attention_maps.hidden_window", window=count(found.window), **words)]
+    return [*lines, t("attention_maps.hidden", **words)]
+
+
+def _softmax(found: Terms) -> str:
+    return t(
+        "attention_maps.softmax",
+        logit=number(found.logit),
+        peak=number(found.peak),
+        temperature=number(found.temperature),
+        exponential=number(found.exponential),
+        total=number(found.total),
+        count=count(found.n_visible),
+        share=number(found.share),
+    )
+
+
+def shape(view: View) -> str:
+    """The name of the tensor below the maps, and how many numbers it has."""
+    values = {"name": tensor(view.tensor), "head": count(view.maps.head)}
+    return t("attention_maps.tensor_shape", shape=_sides(view), **values)
+
+
+def alt(view: View) -> str:
+    """Its picture in words."""
+    largest = digits(figures.shared_limit(view.matrix))
+    return t("attention_maps.alt_tensor", name=view.tensor, shape=_sides(view), limit=largest)
+
+
+def formula(view: View) -> str:
+    """How it arises, as LaTeX."""
+    symbol = SYMBOLS[view.tensor]
+    made = symbol.step(view.maps.run.form).formula
+    return f"{symbol.latex} = {made}" if made else symbol.latex
+
+
+def _sides(view: View) -> str:
+    return " × ".join(count(side) for side in view.matrix.shape)

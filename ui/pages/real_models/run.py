@@ -1,0 +1,132 @@
+"""What all heads look at: of one layer some heads at a time, and of one layer after the other."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import streamlit as st
+import torch
+from torch import Tensor
+
+from mla_engine import LatentConfig, MultiHeadLatentAttention
+from mla_engine.checkpoints import hidden_bytes, hidden_states_of_layers
+from mla_engine.studies.logit_shares import LogitShares, logit_shares
+from mla_engine.studies.spectra import Spectrum, spectra
+from ui.engine import layers, queue, real_layer
+from ui.engine.real_layer import RealLayer
+from ui.parts.maps.run import Config, block_of_heads
+
+FEWEST_HEADS = 16  # of a block: each reads the layer anew
+Block = tuple[LogitShares, dict[str, Spectrum]]
+
+
+def blocks(config: Config, tokens: int) -> list[tuple[int, ...]]:
+    """All heads in blocks that take a moment each."""
+    size = max(len(block_of_heads(config, tokens, 0, 0)), FEWEST_HEADS)
+    return [
+        tuple(range(first, min(first + size, config.n_heads)))
+        for first in range(0, config.n_heads, size)
+    ]
+
+
+def pieces(
+    loaded: RealLayer, config: LatentConfig, words: tuple[str, ...]
+) -> Iterator[tuple[Block, float]]:
+    """Block after block of all heads, with the share that is done."""
+    parts = blocks(config, len(words))
+    for done, heads in enumerate(parts, start=1):
+        yield block(config, loaded, words, heads), done / len(parts)
+
+
+@st.cache_resource(max_entries=512, show_spinner=False)
+def block(
+    config: LatentConfig, loaded: RealLayer, words: tuple[str, ...], heads: tuple[int, ...]
+) -> Block:
+    """Logit shares and spectra of some heads.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    layer, h = _weights(config, loaded, heads), layers.hidden(words, loaded, config.d_model)
+    with queue.turn(), torch.inference_mode():
+        return logit_shares(layer(h)), spectra(layer)
+
+
+def _weights(
+    config: LatentConfig, loaded: RealLayer, heads: tuple[int, ...]
+) -> MultiHeadLatentAttention:
+    """These heads: those of a whole layer shared with the maps, others read for this once."""
+    if len(heads) == config.n_heads:
+        return layers.layer(config, loaded, heads)
+    with queue.turn():
+        return layers.built(config, loaded, heads, torch.float32)
+
+
+def joined_shares(found: list[LogitShares]) -> LogitShares:
+    """The shares of all heads [h], from those of some."""
+    return LogitShares(
+        variance_content=torch.cat([one.variance_content for one in found]),
+        variance_position=torch.cat([one.variance_position for one in found]),
+        covariance=torch.cat([one.covariance for one in found]),
+    )
+
+
+def joined_spectra(found: list[dict[str, Spectrum]]) -> dict[str, Spectrum]:
+    """The spectra of all heads by matrix, from those of some."""
+    values = {name: torch.cat([one[name].singular_values for one in found]) for name in found[0]}
+    return {name: replace(one, singular_values=values[name]) for name, one in found[0].items()}
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How many layers' inputs can be had here, and what the next one would hold."""
+
+    layers: int
+    read_bytes: int  # to have their inputs
+    next_bytes: int | None  # in memory; None where every layer is within reach
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def reach(loaded: RealLayer, limit: int) -> Reach:
+    """The layers whose input fits the memory budget of `limit` bytes: they are the first ones.
+
+    Raises:
+        CheckpointError: as `real_layer.inputs`.
+    """
+    last = real_layer.plan(loaded).n_layers
+    needed = partial(hidden_bytes, real_layer.checkpoint(loaded), loaded.text)
+    found = needed(0)
+    for layer in range(1, last):
+        deeper = needed(layer)
+        if deeper.memory_bytes > limit:
+            return Reach(layer, found.read_bytes, deeper.memory_bytes)
+        found = deeper
+    return Reach(last, found.read_bytes, None)
+
+
+def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, LogitShares], float]]:
+    """Layer after layer and its shares, with the share that is done; each layer is kept."""
+    inputs = _inputs(loaded, n_layers)
+    for layer in range(n_layers):
+        shares = _shares(replace(loaded, layer=layer), inputs[layer])
+        yield (layer, shares), (layer + 1) / n_layers
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _inputs(loaded: RealLayer, n_layers: int) -> Mapping[int, Tensor]:
+    """What enters each of the first layers, h [1,t,d], by one run of the model's beginning."""
+    with queue.turn():
+        checkpoint = real_layer.checkpoint(loaded)
+        found = hidden_states_of_layers(checkpoint, loaded.text, range(n_layers))
+    return {layer: states.h for layer, states in found.items()}
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _shares(loaded: RealLayer, _h: Tensor) -> LogitShares:
+    """Of all heads of one layer, some heads at a time."""
+    config, found = real_layer.plan(loaded).config, []
+    for heads in blocks(config, _h.shape[1]):
+        with queue.turn(), torch.inference_mode():
+            layer = layers.built(config, loaded, heads, torch.float32)
+            found.append(logit_shares(layer(_h.to(layers.DEVICE))))
+    return joined_shares(found)

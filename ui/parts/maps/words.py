@@ -1,0 +1,38 @@
+"""What is said of maps: beside them, and in their place where they cannot be seen."""
+
+from ui.parts.maps.view import Maps, short
+from ui.words.numbers import count, share
+from ui.words.text import safe, t
+
+
+def facts(maps: Maps) -> dict[str, str]:
+    """What alternative texts say of the chosen cell and its run, as plain text."""
+    return {
+        "query": short(maps.run.words[maps.query]),
+        "target": short(maps.run.words[maps.key]),
+        "share": share(maps.share),
+        "head": count(maps.head),
+        "heads": count(maps.run.config.n_heads),
+        "run": count(len(maps.run.heads)),
+        "tokens": count(len(maps.run.words)),
+        "variant": t(f"common.{maps.model.variant}"),
+    }
+
+
+def shown(maps: Maps) -> dict[str, str]:
+    """The facts as Markdown shows them."""
+    plain = facts(maps)
+    return plain | {name: safe(plain[name]) for name in ("query", "target")}
+
+
+def caption(maps: Maps) -> str:
+    """How many heads and tokens were run."""
+    first, last = maps.run.heads[0], maps.run.heads[-1]
+    every = len(maps.run.heads) == maps.run.config.n_heads
+    key = "run_all" if every else "run_one" if first == last else "run_some"
+    return t(f"maps.{key}", first=count(first), last=count(last), **facts(maps))
+
+
+def large(maps: Maps) -> str:
+    """How to read the large map."""
+    return t("maps.large_note", head=count(maps.head))
