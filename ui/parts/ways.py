@@ -1,11 +1,10 @@
 """The ways of attending that are compared: every variant, form and cache at the present sizes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mla_engine import GroupedConfig, LatentConfig
-from ui.engine import model
-from ui.settings.state import settings
+from ui.engine.model import Model, preset_name
 from ui.words.text import t
 
 
@@ -18,7 +17,10 @@ class Way:
     cache: str
 
 
-def ways(decoding: bool) -> dict[str, Way]:
+Ways = Mapping[str, Way]
+
+
+def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
     """Every variant and form; in prefill MLA's cache changes nothing, so it stands there once.
 
     Raises:
@@ -33,7 +35,7 @@ def ways(decoding: bool) -> dict[str, Way]:
     }
 
 
-def label(ways: Mapping[str, Way], code: str) -> str:
+def label(ways: Ways, code: str) -> str:
     """The short name of a way; in prefill MLA is expanded once, not each step."""
     if code == "gqa":
         return t("ways.way_gqa", n=ways[code].config.n_kv_heads)
@@ -42,14 +44,24 @@ def label(ways: Mapping[str, Way], code: str) -> str:
     return t(f"ways.way_{code}")
 
 
-def of_model() -> str:
+def joined(names: Iterable[str]) -> str:
+    """Names of ways one after the other."""
+    return t("ways.between").join(names)
+
+
+def listed(ways: Ways, amounts: Mapping[str, str]) -> str:
+    """What each way has, by its code, in one line: "MHA: 3 KiB; MQA: 1 KiB"."""
+    return joined(t("ways.amount", name=label(ways, code), n=n) for code, n in amounts.items())
+
+
+def of_model(model: Model) -> str:
     """The chosen sizes by name."""
-    name = model.preset_name(settings()["preset"])
-    return t("ways.changed", name=name) if model.changed_sizes() else name
+    name = preset_name(model.preset)
+    return t("ways.changed", name=name) if model.changed else name
 
 
-def assumed(latent: LatentConfig) -> str:
+def assumed(model: Model, latent: LatentConfig) -> str:
     """Where the latent comes from when the preset has none."""
-    if not isinstance(model.base(), GroupedConfig):
+    if not isinstance(model.base, GroupedConfig):
         return ""
     return t("ways.assumed", latent=latent.d_latent_kv, rope=latent.d_rope)
