@@ -3,6 +3,8 @@
 import base64
 import io
 import json
+import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,3 +87,23 @@ def csv(data: Any) -> pd.DataFrame:
     content = data() if callable(data) else data
     content = content if isinstance(content, bytes) else content.encode()
     return pd.read_csv(io.BytesIO(content), encoding="utf-8-sig", keep_default_na=False)
+
+
+def texts(at: AppTest) -> list[str]:
+    """All that the page says outside the sidebar: sentences, cells, and what its charts say."""
+    page = at.main
+    said = [e.value for kind in (page.title, page.subheader, page.markdown) for e in kind]
+    said += [caption.value for caption in page.caption]
+    for table in page.table:
+        frame = table.value
+        said += [*frame.columns, *frame.index, *map(str, frame.to_numpy().ravel())]
+    for chart in charts(at):
+        axes = [v for k, v in chart.layout.items() if re.fullmatch(r"[xy]axis\d*", k)]
+        said += [chart.alt, *chart.names, *chart.words]
+        said += [axis.get("title", {}).get("text", "") for axis in axes]
+    return said
+
+
+def numbers(text: str) -> Counter[str]:
+    """The numbers that a text holds, as they are written; those of tooltips do not count."""
+    return Counter(re.findall(r"\d(?:[\d,.]*\d)?", re.sub(r"<[^>]*>", "", text)))
