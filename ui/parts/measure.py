@@ -21,7 +21,7 @@ def rate(kind: str) -> float:
     """FLOP/s of a product or bytes a second of a copy, measured once a server.
 
     Raises:
-        RefusedError: too much waits to be run.
+        FullError: too much waits to be run.
     """
     with queue.turn(), torch.inference_mode():
         if kind == "copy":
@@ -33,7 +33,7 @@ def machine() -> Device:
     """This machine; the first call measures it.
 
     Raises:
-        RefusedError: too much waits to be run.
+        FullError: too much waits to be run.
     """
     return timing.measured_device(name(), rate("product"), rate("copy"), DTYPE)
 

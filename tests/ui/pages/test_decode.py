@@ -439,7 +439,7 @@ def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
 
 def test_one_token_leaves_no_step(real, demo):
     file = Path(demo).parent / "one.safetensors"
-    save_file({"h": torch.ones(1, 256)}, file)
+    save_file({"h": torch.ones(1, 256)}, file, {"tokens": '["a"]'})
     at = real("decode", activations=str(file))
     assert of_page(at, "title") == ["No step to show with these choices"]
     assert "the text has one token, and a step needs one before it" in at.error[0].value

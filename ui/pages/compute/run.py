@@ -81,7 +81,7 @@ def seconds(trial: Trial) -> float:
     """The time that one call takes here.
 
     Raises:
-        MemoryBudgetError, RefusedError: in the engine's words, or too much waits to be run.
+        MemoryBudgetError, FullError: in the engine's words, or too much waits to be run.
     """
     way, tokens = trial.way, trial.queries if trial.decoding else trial.context
     with queue.turn(), torch.inference_mode():

@@ -34,7 +34,7 @@ def _steps(view: View) -> dict[str, Step]:
     """This step in every way; nothing if it was cancelled.
 
     Raises:
-        MemoryBudgetError, RefusedError: in the engine's words, or too much waits to be run.
+        MemoryBudgetError, FullError: in the engine's words, or too much waits to be run.
     """
     asked = _asked(view)
     if st.session_state.get("dec_cancelled") == asked:
