@@ -74,7 +74,7 @@ class Calls(ast.NodeVisitor):
         if first not in self.homes:
             return called in METHODS or called.endswith(tuple(f".{name}" for name in METHODS))
         *_, module, name = [*self.homes[first].split("."), *rest]
-        if name in MAKERS or (module, name) == ("layers", "built"):
+        if name in MAKERS or (module == "layers" and name in ("built", "run")):
             return True
         study = "mla_engine" in self.homes[first] and module in STUDIES
         return study and name.islower() and name not in LIGHT
@@ -152,7 +152,7 @@ def test_no_turn_waits_for_what_is_kept_and_takes_a_turn() -> None:
 def test_the_rule_sees_what_it_should(tmp_path, monkeypatch, code, missed):
     imports = (
         "from mla_engine import MultiHeadLatentAttention, timing\n"
-        "from mla_engine.compression import loss\nfrom ui.engine import layers\n"
+        "from mla_engine.studies.compression import loss\nfrom ui.engine import layers\n"
     )
     file = tmp_path / "page.py"
     part = "def _part(h):\n    timing.step(h)\n" if "_part" in code else ""

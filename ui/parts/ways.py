@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from mla_engine import GroupedConfig, LatentConfig
+from mla_engine import LatentConfig, mechanisms
+from mla_engine.config import AttentionConfig
 from ui.engine.model import Model, preset_name
 from ui.words.text import t
 
@@ -12,7 +13,7 @@ from ui.words.text import t
 class Way:
     """A configuration, the form that computes it and the cache it keeps."""
 
-    config: GroupedConfig | LatentConfig
+    config: AttentionConfig
     form: str
     cache: str
 
@@ -21,17 +22,15 @@ Ways = Mapping[str, Way]
 
 
 def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
-    """Every variant and form; in prefill MLA's cache changes nothing, so it stands there once.
+    """Every way that the mechanisms have; in prefill those alone that differ without a cache.
 
     Raises:
         ValueError: sizes that no layer can have.
     """
-    grouped = {name: Way(model.config(name), "expanded", "kv") for name in ("mha", "gqa", "mqa")}
-    mla = model.config("mla")
-    every = grouped | {"mla_kv": Way(mla, "expanded", "kv")} if decoding else grouped
-    return every | {
-        "mla_each": Way(mla, "expanded", "latent"),
-        "mla_absorbed": Way(mla, "absorbed", "latent"),
+    return {
+        code: Way(model.config(way.variant), way.form, way.cache)
+        for code, way in mechanisms.ways().items()
+        if decoding or way.prefill
     }
 
 
@@ -62,6 +61,6 @@ def of_model(model: Model) -> str:
 
 def assumed(model: Model, latent: LatentConfig) -> str:
     """Where the latent comes from when the preset has none."""
-    if not isinstance(model.base, GroupedConfig):
+    if mechanisms.of(model.base) is mechanisms.of(latent):
         return ""
     return t("ways.assumed", latent=latent.d_latent_kv, rope=latent.d_rope)

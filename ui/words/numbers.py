@@ -59,8 +59,8 @@ def giga(number: float, unit: str) -> str:
     return f"{digits(number / 1e9)}{TIED}G{unit}"
 
 
-def short(number: float) -> str:
-    """A number without zeros at its end: 2, 0.5."""
+def shortest(number: float) -> str:
+    """A number without zeros at its end: "0.5", "2"."""
     return f"{number:g}"
 
 

@@ -25,7 +25,7 @@ from mla_engine import (
     checkpoints,
     costs,
 )
-from mla_engine.words import hidden_states
+from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
 from tests.ui.screen import charts, csv, numbers, texts
 from ui.engine.queue import Queue

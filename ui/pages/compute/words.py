@@ -8,7 +8,7 @@ from ui.pages.compute.run import Timed, Trial
 from ui.pages.compute.view import THIS, View
 from ui.parts.measure import device_name, here, machine
 from ui.parts.ways import listed, of_model
-from ui.words.numbers import clock, count, digits, giga, short, tied_size
+from ui.words.numbers import clock, count, digits, giga, shortest, tied_size
 from ui.words.text import t
 
 
@@ -36,7 +36,7 @@ def counted(view: View) -> str:
         batch=count(view.batch),
         tokens=count(view.context),
         queries=count(view.queries),
-        width=short(view.device.dtype_bytes),
+        width=shortest(view.device.dtype_bytes),
     )
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import streamlit as st
 import torch
 
-from mla_engine import KVCache, LatentCache, timing
-from mla_engine.costs.sizes import heads_held
+from mla_engine import mechanisms, timing
 from mla_engine.studies.agreement import relative_error
 from ui.engine import layers, queue
 from ui.engine.real_layer import Origin, RealLayer
@@ -43,12 +42,8 @@ class Runner:
         self.layer = layers.layer(way.config, origin, tuple(range(heads)))
         words = tuple(str(n) for n in range(prompt + ROOM))
         self.h = layers.hidden(words, inputs or origin, way.config.d_model)
-        place = {"device": layers.DEVICE, "capacity": self.h.shape[1]}
-        if way.cache == "latent":
-            self.cache = LatentCache.empty(way.config, **place)
-        else:
-            kv_heads = heads_held(way.config, range(heads))[1]
-            self.cache = KVCache.empty(way.config, **place, n_kv_heads=kv_heads)
+        kind = mechanisms.of(way.config).cache(way.cache)
+        self.cache = self.layer.empty_cache(kind, 1, self.h.shape[1])
         self.steps: dict[int, Step] = {}
 
     def pieces_to(self, step: int) -> int:

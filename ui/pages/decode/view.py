@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mla_engine import GroupedConfig, LatentConfig, costs
+from mla_engine import LatentConfig, costs
+from mla_engine.config import AttentionConfig
 from mla_engine.costs import Cost
 from ui.engine.model import Model, present
 from ui.pages.decode.run import ROOM, WIDTH
@@ -109,7 +110,7 @@ def view() -> View:
     return View(model, every, s["dec_prompt"], s["dec_step"], room(model), heads)
 
 
-def _automatic(mha: GroupedConfig) -> int:
+def _automatic(mha: AttentionConfig) -> int:
     """As many heads as are drawn in a moment, halved from all of them."""
     heads = mha.n_heads
     while heads > 1 and costs.parameters(mha, range(heads)) > AUTOMATIC_ELEMENTS:
