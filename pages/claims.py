@@ -13,7 +13,13 @@ from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
-found = claims.findings(st.empty())
+try:
+    found = claims.findings(st.empty())
+except ValueError as error:
+    prose.title(t("claims.title_waiting"), "")
+    prose.refused(error)
+    page.footer(None)
+    st.stop()
 prose.title(claims_words.headline(found), t("claims.look"))
 
 verdicts, sources = claims_words.verdict_options(found), claims_words.source_options()

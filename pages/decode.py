@@ -3,21 +3,19 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.decode import PAGE, controls, words
-from ui.pages.decode import charts as decode_charts
-from ui.pages.decode import view as decode
-from ui.parts import prose
-from ui.parts.ways import assumed
+from ui.pages.decode import PAGE, charts, controls, running, words
+from ui.pages.decode.view import view
+from ui.parts import prose, ways
 from ui.words.text import t
 
 page.setup(PAGE)
 try:
-    shown, error = decode.scene(), None
+    shown, error = view(), None
 except ValueError as refusal:
     shown, error = None, refusal
 
 if shown:
-    prose.title(words.title(shown), words.look())
+    prose.title(words.title(shown), t("decode.look"))
 else:
     prose.title(t("decode.title_refused"), "")
     prose.refused(error)
@@ -29,10 +27,10 @@ with choices:
         controls.run_settings(shown.n_heads)
 if shown:
     with picture:
-        decode_charts.blocks(shown)
-    decode_charts.numbers(shown)
+        charts.blocks(shown)
+    running.draw(shown)
     st.caption(words.counted(shown))
     st.markdown(words.whose(shown))
-    st.markdown(assumed(shown.latent))
+    st.markdown(ways.assumed(shown.model, shown.latent))
     controls.ticking()
 page.footer(shown)

@@ -25,25 +25,31 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield str(build_demo(folder))
 
 
+def open_page(page: str = "app.py", **parameters: str) -> AppTest:
+    """A page, run once from a link with these parameters."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.query_params.update(parameters)
+    if page != "app.py":
+        at.switch_page(page)
+    at.run()
+    assert not at.exception
+    return at
+
+
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
     """`opened("pages/kv_cache.py", n_heads="7")` runs that page from that link."""
-
-    def run(page: str = "app.py", **parameters: str) -> AppTest:
-        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        at.query_params.update(parameters)
-        if page != "app.py":
-            at.switch_page(page)
-        at.run()
-        assert not at.exception
-        return at
-
-    return run
+    return open_page
 
 
 @pytest.fixture
 def downloads(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """File name -> what the button of that file hands out, for every button drawn since."""
+    return noted_downloads(monkeypatch)
+
+
+def noted_downloads(patch: pytest.MonkeyPatch) -> dict[str, object]:
+    """As the fixture `downloads`, for fixtures that serve a whole module."""
     drawn: dict[str, object] = {}
 
     def noting(draw: Callable[..., bool]) -> Callable[..., bool]:
@@ -56,7 +62,7 @@ def downloads(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
         return button
 
     for owner in (streamlit, DeltaGenerator):
-        monkeypatch.setattr(owner, "download_button", noting(owner.download_button))
+        patch.setattr(owner, "download_button", noting(owner.download_button))
     return drawn
 
 

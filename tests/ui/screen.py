@@ -3,6 +3,8 @@
 import base64
 import io
 import json
+import re
+from collections import Counter
 from csv import reader
 from dataclasses import dataclass
 from typing import Any
@@ -98,3 +100,23 @@ def clicked(at: AppTest, name: str) -> Chart:
 def cells(data: Any) -> list[list[str]]:
     """A table that a button hands out, cell by cell as it is written."""
     return list(reader(io.StringIO(data().decode("utf-8-sig"))))
+
+
+def texts(at: AppTest) -> list[str]:
+    """All that the page says outside the sidebar: sentences, cells, and what its charts say."""
+    page = at.main
+    said = [e.value for kind in (page.title, page.subheader, page.markdown) for e in kind]
+    said += [caption.value for caption in page.caption]
+    for table in page.table:
+        frame = table.value
+        said += [*frame.columns, *frame.index, *map(str, frame.to_numpy().ravel())]
+    for chart in charts(at):
+        axes = [v for k, v in chart.layout.items() if re.fullmatch(r"[xy]axis\d*", k)]
+        said += [chart.alt, *chart.names, *chart.words]
+        said += [axis.get("title", {}).get("text", "") for axis in axes]
+    return said
+
+
+def numbers(text: str) -> Counter[str]:
+    """The numbers that a text holds, as they are written; those of tooltips do not count."""
+    return Counter(re.findall(r"\d(?:[\d,.]*\d)?", re.sub(r"<[^>]*>", "", text)))

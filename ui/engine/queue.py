@@ -19,6 +19,14 @@ MOST_WAITING = 64
 LIMIT_SECONDS = 60.0  # of one turn: the longest run that the controls allow takes 35 on two cores
 
 
+class FullError(RefusedError):
+    """Too much waits to be run, so that nothing was begun: it may be asked for again."""
+
+    def __init__(self, most: int) -> None:
+        said = f"{most} pieces of work are waiting: try again soon"
+        super().__init__("waiting", said, most=most)
+
+
 @dataclass(eq=False)
 class _Ticket:
     """One place in the line; `began` is None until its turn has come."""
@@ -40,7 +48,7 @@ class Queue:
         """Wait for the turn, and hold it.
 
         Raises:
-            RefusedError: the line is full.
+            FullError: the line is full.
         """
         if self._has_turn(threading.get_ident()):
             yield
@@ -59,8 +67,7 @@ class Queue:
     def _join(self) -> _Ticket:
         with self._moved:
             if len(self._line) > self._most:
-                said = f"{self._most} pieces of work are waiting: try again soon"
-                raise RefusedError("waiting", said, most=self._most)
+                raise FullError(self._most)
             self._line.append(ticket := _Ticket(threading.get_ident()))
             return ticket
 
@@ -93,7 +100,7 @@ def turn() -> Iterator[None]:
     """A turn in the line that all sessions share.
 
     Raises:
-        RefusedError: the line is full.
+        FullError: the line is full.
     """
     with _queue().turn():
         yield

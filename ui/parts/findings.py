@@ -47,6 +47,9 @@ def findings(place: DeltaGenerator) -> Findings:
     """All statements checked one after the other, with a bar at `place` while that takes a while.
 
     Between two checks a change of a widget interrupts the run; finished ones stay cached.
+
+    Raises:
+        FullError: too much waits to be run.
     """
     started, found = monotonic(), {}
     for done, claim in enumerate(claims.CLAIMS):
@@ -55,6 +58,9 @@ def findings(place: DeltaGenerator) -> Findings:
             place.progress(done / len(claims.CLAIMS), words)
         try:
             found[claim] = Finding(claim, checked(claim))
+        except queue.FullError:  # nothing is said of a statement that could not be checked yet
+            place.empty()
+            raise
         except ValueError as error:
             found[claim] = Finding(claim, None, str(error))
     place.empty()

@@ -40,9 +40,9 @@ def size(n_bytes: float, binary: bool = True) -> str:
     return f"{digits(n_bytes)} {units[place]}"
 
 
-def tied_size(n_bytes: float, unit: str) -> str:
-    """Bytes in the kind of unit that "GiB" or "GB" is of, never broken from it."""
-    return size(n_bytes, binary=unit == "GiB").replace(" ", TIED)
+def tied_size(n_bytes: float, binary: bool = True) -> str:
+    """Bytes as `size` writes them, never broken from their unit."""
+    return size(n_bytes, binary).replace(" ", TIED)
 
 
 def times_in_percent(ratio: float) -> str:
@@ -67,6 +67,16 @@ def prefixed(number: float) -> str:
 def flop(number: float) -> str:
     """FLOP with a prefix, "1.23 TFLOP"."""
     return f"{prefixed(number)}FLOP"
+
+
+def giga(number: float, unit: str) -> str:
+    """A rate in 1,000,000,000s of its unit, "1,234 GB/s"."""
+    return f"{digits(number / 1e9)}{TIED}G{unit}"
+
+
+def shortest(number: float) -> str:
+    """A number without zeros at its end: "0.5", "2"."""
+    return f"{number:g}"
 
 
 def clock(seconds: float) -> str:

@@ -1,21 +1,122 @@
-"""The compute page by link and by hand: its numbers against the engine and plain arithmetic."""
+"""The compute page: every chart, table, file and sentence against the engine's closed forms."""
 
 import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 
+import numpy as np
+import pandas as pd
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import PRESETS, costs
-from ui.pages.compute import view as compute_page
-from ui.pages.compute.words import clock, flop
-from ui.parts import measure as compute_page_measure
+from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig, costs, timing
+from mla_engine.costs import Cost, Device
+from tests.ui.conftest import noted_downloads, open_page
+from tests.ui.screen import Chart, charts, csv, numbers, texts
+from ui.engine.queue import Queue
+from ui.pages.compute import run
+from ui.words.numbers import clock, count, digits, flop, giga, tied_size, times
 
 PAGE = "pages/compute.py"
-V3 = PRESETS["deepseek-v3"].config
-V3_LINK = {
-    "preset": "deepseek-v3", "d_model": "7168", "n_heads": "128", "n_kv_heads": "8",
-    "d_latent_q": "1536",
+LINK = {
+    "preset": "deepseek-v3", "d_model": "5120", "n_heads": "64", "n_kv_heads": "4", "d_head": "96",
+    "d_value": "160", "d_latent_kv": "384", "d_latent_q": "1024", "d_rope": "32",
 }  # fmt: skip
+COMMON = {"d_model": 5120, "n_heads": 64, "d_head": 96, "d_value": 160}
+LATENT = LatentConfig(**COMMON, d_latent_kv=384, d_latent_q=1024, d_rope=32, latent_norm=True)
+MHA, GQA, MQA = (GroupedConfig(**COMMON, n_kv_heads=n) for n in (64, 4, 1))
+LAYERS = 61  # of DeepSeek-V3
+DECODING = {
+    "MHA": partial(costs.decode, MHA),
+    "GQA, g = 4": partial(costs.decode, GQA),
+    "MQA": partial(costs.decode, MQA),
+    "MLA, full K and V": partial(costs.decode, LATENT, form="expanded", cache="kv"),
+    "MLA, expanded each step": partial(costs.decode, LATENT, form="expanded", cache="latent"),
+    "MLA, absorbed": partial(costs.decode, LATENT, form="absorbed", cache="latent"),
+}
+FILLING = {
+    "MHA": partial(costs.prefill, MHA),
+    "GQA, g = 4": partial(costs.prefill, GQA),
+    "MQA": partial(costs.prefill, MQA),
+    "MLA, expanded": partial(costs.prefill, LATENT, form="expanded"),
+    "MLA, absorbed": partial(costs.prefill, LATENT, form="absorbed"),
+}
+CODES = {
+    "MHA": "mha", "GQA, g = 4": "gqa", "MQA": "mqa", "MLA, full K and V": "mla_kv",
+    "MLA, expanded each step": "mla_each", "MLA, expanded": "mla_each",
+    "MLA, absorbed": "mla_absorbed",
+}  # fmt: skip
+DOUBLINGS = [2**n for n in range(13)]
+C_KV = '<span class="tensor latent" title="shared latent of keys and values">c<sup>KV</sup></span>'
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A state of the page, what its buttons hand out, and what the engine says of it."""
+
+    at: AppTest
+    files: dict[str, object]
+    costs: dict[str, Cost]
+    device: Device
+    layers: int
+    given: dict[str, object]  # the columns of the file that say which state it is
+
+    @property
+    def charts(self) -> list[Chart]:
+        return charts(self.at)
+
+    def file(self, name: str) -> pd.DataFrame:
+        return csv(self.files[name])
+
+
+def state(link: dict[str, str], calls: dict[str, Callable], device: str, layers: int) -> Shown:
+    """The page with these sizes, and the engine's own costs of them."""
+    decoding = calls is DECODING
+    context, batch, queries = (int(link[f"cost_{n}"]) for n in ("context", "batch", "queries"))
+    counted = {
+        code: call(context, **_step(decoding, queries, batch)) for code, call in calls.items()
+    }
+    given = {"phase": "decode" if decoding else "prefill", "context": context, "batch": batch}
+    given |= {"query_tokens": queries if decoding else context, "heads": 64, "layers": layers}
+    with pytest.MonkeyPatch.context() as patch:
+        files = noted_downloads(patch)
+        at = open_page(PAGE, **LINK, **link)
+    return Shown(at, files, counted, costs.GPUS[device], layers, given)
+
+
+def _step(decoding: bool, queries: int, batch: int) -> dict[str, int]:
+    return {"batch": batch} | ({"new_tokens": queries} if decoding else {})
+
+
+STEP = {"cost_gpu": "mi300x", "cost_context": "8192", "cost_queries": "4", "cost_batch": "16"}
+FILL = {
+    "cost_phase": "prefill", "cost_gpu": "t4", "cost_context": "2048", "cost_queries": "8",
+    "cost_batch": "2", "cost_scope": "layer",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def decoding() -> Shown:
+    """A decode step in all layers."""
+    return state(STEP, DECODING, "mi300x", LAYERS)
+
+
+@pytest.fixture(scope="module")
+def filling() -> Shown:
+    """Prefill in one layer."""
+    return state(FILL, FILLING, "t4", 1)
+
+
+@pytest.fixture(params=["decoding", "filling"])
+def shown(request: pytest.FixtureRequest) -> Shown:
+    """Both states."""
+    return request.getfixturevalue(request.param)
+
+
+def of_page(at: AppTest, kind: str) -> list[str]:
+    return [element.value for element in getattr(at.main, kind)]
 
 
 def control(at: AppTest, name: str, language: str = "en"):
@@ -31,138 +132,551 @@ def button(at: AppTest, key: str):
     return next((b for b in at.button if b.key == key), None)
 
 
-def test_the_page_opens_on_decode_with_intensities_and_ridge(opened):
-    at = opened(PAGE)
-    config = PRESETS["deepseek-v2-lite"].config
-    cost = costs.decode(config, 32_768, batch=32)
-    assert (
-        f"on H200 SXM: absorbed MLA does {cost.flops_per_byte:.1f} FLOP per byte"
-        in at.title[0].value
+def near(expected: object) -> object:
+    return pytest.approx(expected, rel=1e-12)
+
+
+# The roofline
+
+
+def test_every_way_stands_under_the_roof_at_its_own_numbers(shown):
+    roof = shown.charts[0]
+    assert roof.names == ["", *shown.costs]
+    assert (roof.axis("x"), roof.axis("y")) == ("FLOP per byte", "TFLOP/s")
+    device = shown.device
+    for name, cost in shown.costs.items():
+        intensity = cost.total_flops / cost.total_bytes
+        reached = min(device.flops_per_second, intensity * device.bytes_per_second)
+        assert roof.values(name, "x") == near([intensity])
+        assert roof.values(name, "y") == near([reached / 1e12])
+        assert roof.trace(name)["hovertemplate"] == (
+            f"{name}<br>FLOP per byte %{{x:,.4g}}<br>TFLOP/s %{{y:,.4g}}<extra></extra>"
+        )
+    ridge = device.flops_per_second / device.bytes_per_second
+    peak = device.flops_per_second / 1e12
+    assert roof.values(0, "x") == near([0.1, ridge, 1e4])
+    assert roof.values(0, "y") == near([0.1 * device.bytes_per_second / 1e12, peak, peak])
+    assert roof.layout["annotations"][0]["x"] == near(math.log10(ridge))
+    assert roof.words == [f"ridge {digits(ridge)}"]
+    at = "; ".join(f"{name}: {digits(cost.flops_per_byte)}" for name, cost in shown.costs.items())
+    assert roof.alt == (
+        f"Roofline of {device.name}, ridge at {digits(ridge)} FLOP per byte. FLOP per byte: {at}."
     )
-    assert "below 206 memory is the limit" in at.title[0].value
-    row = at.table[0].value.loc["MLA, absorbed"]
-    seconds = 27 * cost.total_bytes / 4.8e12
-    assert row.iloc[3] == f"{clock(seconds)}, memory-bound"
-    assert row.iloc[0] == flop(27 * cost.total_flops)
-    assert list(at.table[0].value.index) == [
-        "MHA", "GQA, g = 8", "MQA", "MLA, full K and V", "MLA, expanded each step",
-        "MLA, absorbed",
+
+
+def test_bars_part_the_bytes_of_each_way(shown):
+    bars, every = shown.charts[1], shown.costs.values()
+    parts = {
+        "weights": [c.weight_bytes for c in every],
+        "cache": [c.cache_read_bytes + c.cache_written_bytes for c in every],
+        "keys and values made for the step": [c.up_projected_bytes for c in every],
+        "hidden states": [c.activation_bytes for c in every],
+    }
+    assert bars.names == [*parts, ""]
+    for part, amounts in parts.items():
+        assert bars.values(part, "x") == near([shown.layers * n for n in amounts])
+        assert list(bars.values(part, "customdata")) == list(shown.costs)
+        assert bars.trace(part)["hovertemplate"] == (
+            f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} bytes<extra></extra>"
+        )
+    assert bars.axis("x") == "bytes"
+    assert bars.layout["yaxis"]["ticktext"] == list(shown.costs)
+    totals = [shown.layers * cost.total_bytes for cost in every]
+    assert bars.values("", "x") == near(totals)
+    ends = [tied_size(n, binary=False) for n in totals]
+    assert list(bars.values("", "text")) == [f" {end}" for end in ends]
+    held = "; ".join(f"{name}: {end}" for name, end in zip(shown.costs, ends, strict=True))
+    assert bars.alt == f"Bytes moved, part by part. In all: {held}."
+
+
+# The crossings
+
+
+def ring(chart: Chart) -> tuple[float, float, str]:
+    mark = chart.traces[2]
+    return mark["x"][0], mark["y"][0], mark["text"][0]
+
+
+def test_flop_of_both_forms_cross_where_the_engine_says(shown):
+    chart, context = shown.charts[2], shown.given["context"]
+    for name, form in (("MLA, absorbed", "absorbed"), ("MLA, expanded each step", "expanded")):
+        flops = [costs.decode(LATENT, context, form, new_tokens=n).total_flops for n in DOUBLINGS]
+        assert list(chart.values(name, "x")) == DOUBLINGS
+        assert chart.values(name, "y") == near(flops)
+        assert chart.trace(name)["hovertemplate"] == (
+            f"{name}<br>query tokens per step %{{x:,}}<br>FLOP per layer %{{y:,.4g}}<extra></extra>"
+        )
+    assert chart.names == ["MLA, absorbed", "MLA, expanded each step", ""]
+    assert (chart.axis("x"), chart.axis("y")) == ("query tokens per step", "FLOP per layer")
+    wins = costs.expanding_wins(LATENT, context)
+    height = costs.decode(LATENT, context, "expanded", new_tokens=wins).total_flops
+    assert ring(chart) == (wins, height, f"<b>{wins}</b>")
+    assert [line["x0"] for line in chart.layout["shapes"]] == [4 if shown.layers > 1 else 8]
+    clocked = costs.expanding_wins(LATENT, context, shown.device, batch=shown.given["batch"])
+    limit = digits(costs.crossover_queries(LATENT))
+    sentence = (
+        "Over {tokens} cached tokens, expanding all of {c_KV} takes fewer FLOP than absorbing from "
+        "{bold} query tokens on; over an endless cache, from {limit} on. By the least time on "
+        "{gpu}: {clocked}."
+    )
+    facts = {"tokens": count(context), "limit": limit, "gpu": shown.device.name, "clocked": clocked}
+    assert said(shown.at, "endless cache") == sentence.format(
+        c_KV=C_KV, bold=f"**{wins}**", **facts
+    )
+    assert chart.alt == sentence.format(c_KV="cKV", bold=wins, **facts)
+
+
+def test_the_intensity_of_absorbed_attention_meets_the_ridge(shown):
+    chart, context, device = shown.charts[3], shown.given["context"], shown.device
+    against = f"ridge of {device.name}"
+    assert chart.names == ["absorbed attention alone", against, ""]
+    assert (chart.axis("x"), chart.axis("y")) == ("heads × query tokens", "FLOP per byte")
+    alone = [costs.attention_intensity(LATENT, context, n, device) for n in DOUBLINGS]
+    for name, heights in ((chart.names[0], alone), (against, [device.ridge] * len(DOUBLINGS))):
+        assert list(chart.values(name, "x")) == DOUBLINGS
+        assert chart.values(name, "y") == near(heights)
+    rows = costs.attention_turns(LATENT, context, device)
+    assert ring(chart) == (rows, near(device.ridge), f"<b>{rows}</b>")
+    queries = 4 if shown.layers > 1 else 8
+    assert [line["x0"] for line in chart.layout["shapes"]] == [64 * queries]
+    bound = "compute-bound" if 64 * queries >= rows else "memory-bound"
+    sentence = (
+        f"On {device.name} (ridge {digits(device.ridge)}), absorbed attention alone turns "
+        f"compute-bound at heads × query tokens = **{rows}**; now this is 64 × {queries} = "
+        f"{64 * queries}: {bound}. The batch does not matter, since every sequence reads its own "
+        "cache."
+    )
+    assert said(shown.at, "absorbed attention alone") == sentence
+    assert chart.alt == sentence.replace("*", "")
+
+
+# Tables and sentences
+
+
+def test_the_table_holds_flop_bytes_intensity_and_the_least_time(shown):
+    table, n, device = shown.at.main.table[0].value, shown.layers, shown.device
+    assert list(table.columns) == ["FLOP", "Bytes", "FLOP per byte", "At least"]
+    assert list(table.index) == list(shown.costs)
+    for name, cost in shown.costs.items():
+        seconds = cost.total_flops / device.flops_per_second
+        memory = cost.total_bytes / device.bytes_per_second
+        bound = "compute-bound" if seconds >= memory else "memory-bound"
+        assert list(table.loc[name]) == [
+            flop(n * cost.total_flops),
+            tied_size(n * cost.total_bytes, binary=False),
+            digits(cost.total_flops / cost.total_bytes),
+            f"{clock(n * max(seconds, memory))}, {bound}",
+        ]
+
+
+def test_every_device_stands_in_the_table_with_its_rates_and_source(decoding):
+    assert [e.label for e in decoding.at.main.expander] == [
+        "Rates of all devices and their sources"
+    ]
+    table = decoding.at.main.table[1].value
+    assert list(table.columns) == [
+        "TFLOP/s, 16 bit dense", "GB/s", "Ridge, FLOP per byte", "Source",
     ]  # fmt: skip
-    assert at.query_params == {}
+    assert list(table.index) == [gpu.name for gpu in costs.GPUS.values()]
+    for gpu in costs.GPUS.values():
+        peak, speed = gpu.flops_per_second, gpu.bytes_per_second
+        assert list(table.loc[gpu.name]) == [
+            digits(peak / 1e12), digits(speed / 1e9), digits(peak / speed), gpu.source,
+        ]  # fmt: skip
 
 
-def test_a_link_brings_deepseek_v3_and_its_crossings(opened):
-    at = opened(PAGE, **V3_LINK, cost_gpu="h200", cost_context="524288", cost_scope="layer")
-    assert "Decoding DeepSeek-V3 / R1 (671B) on" in at.title[0].value
-    assert "from **171** query tokens on" in said(at, "fewer FLOP than absorbing")
-    rows = math.ceil(989.5 / 4.8 / (1088 / 576))  # FLOP per byte over those of one row
-    turning = said(at, "absorbed attention alone")
-    assert f"heads × query tokens = **{rows}**;" in turning
-    assert "128 × 1 = 128: compute-bound" in turning
-    full = costs.decode(V3, 2**19, cache="kv", batch=32)
-    assert at.table[0].value.loc["MLA, full K and V"].iloc[0] == flop(full.total_flops)
+def test_the_title_of_decoding_sets_intensities_against_the_ridge(decoding):
+    absorbed, mha = (digits(decoding.costs[n].flops_per_byte) for n in ("MLA, absorbed", "MHA"))
+    assert of_page(decoding.at, "title") == [
+        f"Decoding DeepSeek-V3 / R1 (671B), sizes changed on MI300X: absorbed MLA does {absorbed} "
+        f"FLOP per byte, MHA {mha}; below {digits(decoding.device.ridge)} memory is the limit"
+    ]
+    assert of_page(decoding.at, "caption") == [
+        "MI300X: 1,307 TFLOP/s, 5,300 GB/s. Source: AMD Instinct MI300X data sheet: dense.",
+        "This counts attention with its projections: layers 61, batch 16, 8,192 tokens in the "
+        "cache, 4 new, 2 bytes a number. Weights and cache are read once; queries, scores and "
+        "heads' outputs stay on the chip. These are estimates at the device's best rates, which "
+        "no kernel reaches.",
+    ]
+    assert of_page(decoding.at, "subheader") == [
+        "Bytes that have to move", "When expanding beats absorbing",
+        "When decoding turns compute-bound", "Measured against modelled, on this machine",
+    ]  # fmt: skip
+    looks = of_page(decoding.at, "markdown")
+    assert looks[0].startswith("See where each mark stands under the roof")
+    assert looks[0].endswith(
+        f"Absorbed MLA reads {C_KV} once for all heads, which moves it to the right."
+    )
+    assert any(look.startswith("Look at the longest part of each bar") for look in looks)
 
 
-def test_a_slower_device_and_more_queries_move_the_bounds(opened):
-    at = opened(PAGE)
-    assert "16 × 1 = 16: memory-bound" in said(at, "absorbed attention alone")
-    control(at, "cost_queries").set_value(16).run()
-    control(at, "cost_gpu").set_value("t4").run()
-    assert at.query_params == {"cost_queries": "16", "cost_gpu": "t4"}
-    turning = said(at, "absorbed attention alone")
-    assert f"**{math.ceil(65 / 0.32 / (1088 / 576))}**;" in turning
-    assert "16 × 16 = 256: compute-bound" in turning
-    lite = costs.decode(PRESETS["deepseek-v2-lite"].config, 32_768, batch=32, new_tokens=16)
-    assert at.table[0].value.loc["MLA, absorbed"].iloc[0] == flop(27 * lite.total_flops)
+def test_the_title_of_prefill_has_the_least_times_of_both_forms(filling):
+    device, times_ = filling.device, {}
+    for name in ("MLA, expanded", "MLA, absorbed"):
+        cost = filling.costs[name]
+        bounds = (cost.total_flops / device.flops_per_second, cost.total_bytes / 320e9)
+        times_[name] = clock(max(bounds))
+    assert of_page(filling.at, "title") == [
+        "DeepSeek-V3 / R1 (671B), sizes changed: to prefill 2,048 tokens, T4 needs at least "
+        f"{times_['MLA, expanded']} expanded, {times_['MLA, absorbed']} absorbed"
+    ]
+    assert of_page(filling.at, "caption")[1] == (
+        "This counts attention with its projections: layers 1, batch 2, 2,048 tokens, all of them "
+        "queries, 2 bytes a number; the half that a causal kernel may leave out is not deducted. "
+        "These are estimates at the device's best rates, which no kernel reaches."
+    )
+    assert control(filling.at, "cost_queries").disabled
+    assert not any("batch sizes" in text for text in of_page(filling.at, "markdown"))
 
 
-def test_prefill_counts_all_tokens_as_queries(opened):
-    at = opened(PAGE, cost_phase="prefill", cost_context="4096", cost_batch="1", cost_scope="layer")
-    config = PRESETS["deepseek-v2-lite"].config
-    table = at.table[0].value
-    for name, form in (("MLA, expanded", "expanded"), ("MLA, absorbed", "absorbed")):
-        cost = costs.prefill(config, 4096, form)
-        assert table.loc[name].iloc[0] == flop(cost.total_flops)
-        assert clock(cost.total_flops / 989.5e12) in at.title[0].value
-    assert len(table) == 5
-    assert control(at, "cost_queries").disabled
+def test_the_batches_where_a_whole_step_turns_compute_bound(decoding):
+    found = []
+    for name, call in DECODING.items():
+        step = partial(call, 8192, new_tokens=4)
+        turns = costs.step_turns(lambda n, step=step: step(batch=n), decoding.device)
+        found.append(f"{name}: {'never' if turns is None else count(turns)}")
+    assert said(decoding.at, "batch sizes") == (
+        "On MI300X the whole step, weights included, turns compute-bound at these batch sizes. "
+        f"{'; '.join(found)}."
+    )
+    assert any("never" in one for one in found)
+    assert not all("never" in one for one in found)
 
 
-def test_a_grouped_model_gets_an_assumed_latent(opened):
-    at = opened(PAGE, preset="llama-3-8b", d_model="4096", n_heads="32", n_kv_heads="8")
-    assert "no MLA" in said(at, "$d_c$ = 512 and $d_R$ = 64")
-    llama = costs.decode(PRESETS["llama-3-8b"].config, 32_768, batch=32)
-    assert at.table[0].value.loc["GQA, g = 8"].iloc[0] == flop(32 * llama.total_flops)
+# Files
+
+
+def test_files_hold_the_costs_as_numbers(shown):
+    table = shown.file("compute_costs.csv")
+    pd.testing.assert_frame_equal(shown.file("compute_bytes.csv"), table)
+    assert list(table["way"]) == [CODES[name] for name in shown.costs]
+    every, n, device = list(shown.costs.values()), shown.layers, shown.device
+    for column, value in shown.given.items():
+        assert set(table[column]) == {value}
+    assert set(table["device"]) == {device.name}
+    expected = {
+        "flop": [n * c.total_flops for c in every],
+        "attention_flop": [n * c.attention_flops for c in every],
+        "weights_bytes": [n * c.weight_bytes for c in every],
+        "cache_bytes": [n * (c.cache_read_bytes + c.cache_written_bytes) for c in every],
+        "up_projected_bytes": [n * c.up_projected_bytes for c in every],
+        "hidden_bytes": [n * c.activation_bytes for c in every],
+        "flop_per_byte": [c.total_flops / c.total_bytes for c in every],
+        "ridge_flop_per_byte": [device.flops_per_second / device.bytes_per_second] * len(every),
+        "least_seconds": [n * device.seconds(c) for c in every],
+    }
+    for column, values in expected.items():
+        assert list(table[column]) == near(values), column
+    assert set(table.columns) == {*expected, *shown.given, "way", "device"}
+
+
+def test_files_of_the_crossings_hold_their_lines(shown):
+    _, _, expansion, turning = shown.charts
+    table = shown.file("compute_expansion.csv")
+    assert list(table.columns) == ["query_tokens", "absorbed_flop", "expanded_flop"]
+    context = shown.given["context"]
+    for n, absorbed, expanded in table.itertuples(index=False):
+        step = partial(costs.decode, LATENT, context, new_tokens=n)
+        assert (absorbed, expanded) == (step("absorbed").total_flops, step("expanded").total_flops)
+    assert list(table["query_tokens"]) == list(expansion.values(0, "x"))
+    table = shown.file("compute_intensity.csv")
+    assert list(table.columns) == [
+        "heads_x_query_tokens", "flop_per_byte", "ridge_flop_per_byte",
+    ]  # fmt: skip
+    for n, intensity, ridge in table.itertuples(index=False):
+        at_n = costs.attention_intensity(LATENT, context, n, shown.device)
+        assert (intensity, ridge) == near((at_n, shown.device.ridge))
+    assert list(table["heads_x_query_tokens"]) == list(turning.values(0, "x"))
+
+
+# Languages, controls, refusals
+
+
+@pytest.mark.parametrize(("link", "fixture"), [(STEP, "decoding"), (FILL, "filling")])
+def test_chinese_says_it_with_the_same_numbers(request, opened, link, fixture):
+    english = request.getfixturevalue(fixture).at
+    chinese = opened(PAGE, **LINK, **link, lang="zh")
+    pairs = list(zip(texts(english), texts(chinese), strict=True))
+    for one, other in pairs:
+        assert numbers(one) == numbers(other), (one, other)
+    own = {
+        "Decoding DeepSeek": "DeepSeek-V3 / R1 (671B)（尺寸已改） 在 MI300X 上解码",
+        "DeepSeek-V3 / R1 (671B), sizes changed: to prefill": "预填充 2,048 个词元，T4 上",
+        "Over ": "展开全部", "batch sizes": "从以下 batch 起转为计算受限",
+        "Bytes moved": "按来源划分的字节数", "Roofline of": "的屋顶线",
+        "memory-bound": "访存受限", "compute-bound": "计算受限", "cache": "缓存",
+    }  # fmt: skip
+    for word, translated in own.items():
+        assert all(translated in zh for en, zh in pairs if en.startswith(word)), word
+    assert sum(one != other for one, other in pairs) > 25
+
+
+def test_each_control_changes_what_it_says(opened):
+    at = opened(PAGE, **LINK)
+    labels = {
+        "cost_phase": ("Phase", "decode", ["Decode", "Prefill"]),
+        "cost_scope": ("Count", "model", ["One layer", "All layers"]),
+        "cost_context": ("Context length, tokens", 32768, [count(2**n) for n in range(7, 21)]),
+        "cost_queries": ("Query tokens per step", 1, [count(2**n) for n in range(11)]),
+        "cost_batch": ("Sequences at once (batch)", 32, [count(2**n) for n in range(11)]),
+        "cost_gpu": (
+            "Device", "h200", [*(g.name for g in costs.GPUS.values()), "this machine, measured"],
+        ),
+    }  # fmt: skip
+    for name, expected in labels.items():
+        widget = control(at, name)
+        assert (widget.label, widget.value, widget.options) == expected
+    for name, value in {"cost_context": 4096, "cost_queries": 16, "cost_batch": 8}.items():
+        control(at, name).set_value(value)
+    control(at, "cost_gpu").set_value("l4")
+    control(at, "cost_scope").set_value("layer").run()
+    assert at.query_params == LINK | {
+        "cost_context": "4096", "cost_queries": "16", "cost_batch": "8", "cost_gpu": "l4",
+        "cost_scope": "layer",
+    }  # fmt: skip
+    assert "layers 1, batch 8, 4,096 tokens in the cache, 16 new" in of_page(at, "caption")[1]
+    assert of_page(at, "caption")[0].startswith("L4: 121 TFLOP/s, 300 GB/s.")
+    cost = costs.decode(GQA, 4096, batch=8, new_tokens=16)
+    assert at.main.table[0].value.loc["GQA, g = 4"].iloc[0] == flop(cost.total_flops)
+    control(at, "cost_phase").set_value("prefill").run()
+    cost = costs.prefill(GQA, 4096, batch=8)
+    assert at.main.table[0].value.loc["GQA, g = 4"].iloc[0] == flop(cost.total_flops)
+
+
+def test_a_latent_as_wide_as_keys_and_values_is_never_expanded(opened):
+    at = opened(PAGE, preset="small", d_model="64", n_heads="2", n_kv_heads="1", d_head="8",
+                d_value="8", d_latent_kv="8", d_latent_q="0", d_rope="4", cost_context="256",
+                cost_gpu="a10g")  # fmt: skip
+    config = LatentConfig(d_model=64, n_heads=2, d_head=8, d_latent_kv=8, d_rope=4)
+    assert costs.expanding_wins(config, 256) is None
+    sentence = (
+        "Over 256 cached tokens, absorbing takes fewer FLOP however many query tokens there are "
+        "(A10G or any other device): the latent {} is no wider than keys and values."
+    )
+    assert said(at, "absorbing takes fewer FLOP") == sentence.format(C_KV)
+    chart = charts(at)[2]
+    assert chart.alt == sentence.format("cKV")
+    assert chart.names == ["MLA, absorbed", "MLA, expanded each step"], "no ring"
+
+
+@pytest.mark.parametrize(
+    ("preset", "layers"),
+    [("llama-3-8b", 32), ("kimi-k3", PRESETS["kimi-k3"].n_caches), ("small", 1)],
+)
+def test_all_layers_are_those_that_have_a_cache(opened, preset, layers):
+    at = opened(PAGE, preset=preset)
+    assert PRESETS["kimi-k3"].n_caches < PRESETS["kimi-k3"].n_layers
+    assert f"layers {layers}, batch" in of_page(at, "caption")[1]
+    assumed = [m.value for m in at.markdown if "no MLA" in m.value]
+    assert assumed == ["This model has no MLA: the latent is assumed in DeepSeek-V2's proportions, "
+                       "$d_c$ = 512 and $d_R$ = 64."] * (preset == "llama-3-8b")  # fmt: skip
 
 
 def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypatch):
-    def refuse(decoding):
-        raise ValueError("d_rope (3) must be even: try 2 or 4")
+    def refuse(*_: object) -> None:
+        raise ValueError("d_rope (3) must be even: try *2* or 4")
 
-    monkeypatch.setattr(compute_page, "ways", refuse)
-    at = opened(PAGE)
-    assert "must be even" in at.error[0].value
+    monkeypatch.setattr("ui.engine.model.built", refuse)
+    at = opened(PAGE, code="source")
+    assert of_page(at, "title") == ["No costs with these choices"]
+    assert "d_rope &#40;3&#41; must be even&#58; try &#42;2&#42; or 4" in at.error[0].value.replace(
+        "&#95;", "_"
+    )
     assert control(at, "cost_gpu").value == "h200"
-    assert not at.table or len(at.table) == 1, "only the devices are left"
+    assert len(at.main.table) == 1, "only the devices are left"
+    assert any("no code" in info.value for info in at.info)
 
 
-def test_measuring_is_on_request_and_for_the_sizes_that_it_names(opened, monkeypatch):
-    monkeypatch.setattr(compute_page_measure, "MOST_SECONDS", 0.002)
-    at = opened(PAGE, preset="small", cost_context="128", d_model="64", n_heads="4",
-                n_kv_heads="2", d_head="16", d_value="16", d_latent_kv="32", d_latent_q="48",
-                d_rope="8")  # fmt: skip
+# This machine
+
+PEAK, SPEED = 3e11, 2e10
+TAKEN = [0.5, 0.25, 0.125, 4.0, 2.0, 1.0]  # seconds of each way, in the order of the table
+
+
+@pytest.fixture
+def rates(monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    """A machine of known rates."""
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    monkeypatch.setattr(timing, "product_rate", lambda *_: PEAK)
+    monkeypatch.setattr(timing, "copy_rate", lambda *_: SPEED)
+    yield Device(name="", flops_per_second=PEAK, bytes_per_second=SPEED, source="", dtype_bytes=4)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+def test_this_machine_has_a_roof_of_its_own(opened, rates):
+    at = opened(PAGE, **LINK, cost_gpu="this", cost_context="4096", cost_batch="4")
+    cost = costs.decode(LATENT, 4096, batch=4, dtype_bytes=4)
+    title, (source, counted) = of_page(at, "title")[0], of_page(at, "caption")
+    assert f"on this machine's CPU: absorbed MLA does {digits(cost.flops_per_byte)} FLOP" in title
+    assert title.endswith("below 15.0 memory is the limit")
+    assert source == (
+        "this machine's CPU: 0.300 TFLOP/s, 20.0 GB/s. Source: measured here, the best of a square "
+        "matrix product and of a copy in memory."
+    )
+    assert "4 bytes a number" in counted
+    roof, _, _, turning = charts(at)
+    assert roof.values("MLA, absorbed", "x") == near([cost.flops_per_byte])
+    assert turning.names[1] == "ridge of this machine's CPU"
+    row = at.main.table[0].value.loc["MLA, absorbed"]
+    assert cost.flops_per_byte < rates.ridge
+    assert row.iloc[3] == f"{clock(LAYERS * rates.seconds(cost))}, memory-bound"
+
+
+SMALL = {
+    "preset": "small", "d_model": "48", "n_heads": "6", "n_kv_heads": "3", "d_head": "8",
+    "d_value": "10", "d_latent_kv": "20", "d_latent_q": "24", "d_rope": "4",
+}  # fmt: skip
+TINY = {"d_model": 48, "n_heads": 6, "d_head": 8, "d_value": 10, "rope": RopeConfig()}
+TINY_LATENT = LatentConfig(**TINY, d_latent_kv=20, d_latent_q=24, d_rope=4, latent_norm=True)
+TIMED = {  # code: layer, form, kind of cache
+    "mha": (GroupedConfig(**TINY, n_kv_heads=6), "expanded", "kv"),
+    "gqa": (GroupedConfig(**TINY, n_kv_heads=3), "expanded", "kv"),
+    "mqa": (GroupedConfig(**TINY, n_kv_heads=1), "expanded", "kv"),
+    "mla_kv": (TINY_LATENT, "expanded", "kv"),
+    "mla_each": (TINY_LATENT, "expanded", "latent"),
+    "mla_absorbed": (TINY_LATENT, "absorbed", "latent"),
+}
+
+
+@pytest.fixture
+def timed(monkeypatch: pytest.MonkeyPatch, rates: Device) -> list[tuple]:
+    """Times taken from TAKEN; the list tells what was really handed in to be timed."""
+    handed = []
+
+    def noting(call: Callable) -> Callable:
+        return lambda *args: handed.append(args) or call(*args)
+
+    def seconds(call: Callable, _device: object) -> float:
+        call()
+        return TAKEN[len(handed) - 1]
+
+    monkeypatch.setattr(timing, "step", noting(timing.step))
+    monkeypatch.setattr(timing, "prefill", noting(timing.prefill))
+    monkeypatch.setattr(timing, "seconds", seconds)
+    return handed
+
+
+def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rates, downloads):
+    link = {"cost_context": "128", "cost_queries": "2", "cost_batch": "8"}
+    at = opened(PAGE, **SMALL, **link)
     assert button(at, "cost_again") is None
+    assert not timed
+    assert button(at, "cost_measure").label == "Measure on this machine"
     button(at, "cost_measure").click().run()
     assert not at.exception
-    assert button(at, "cost_measure") is None
-    assert "CPU (1 thread, float32)" in said(at, "Taken on")
-    assert "128 tokens in the cache, 1 new" in said(at, "Taken on")
-    assert list(at.table[1].value.index) == list(at.table[0].value.index)
-    assert all(ratio.endswith("×") for ratio in at.table[1].value.iloc[:, 2])
+    assert button(at, "cost_again").label == "Measure again"
+    assert button(at, "cost_measure") is button(at, "cost_stop") is None
+    for (layer, h, cache, form), (config, its_form, kind) in zip(
+        timed, TIMED.values(), strict=True
+    ):
+        assert layer.config == config
+        assert (form, cache.length, tuple(h.shape)) == (its_form, 128, (1, 2, 48))
+        assert type(cache).__name__ == {"kv": "KVCache", "latent": "LatentCache"}[kind]
+        assert len(layer.heads) == run.MOST_HEADS
+
+    heads = range(4)
+    every = {
+        code: costs.decode(config, 128, form, cache=kind, new_tokens=2, dtype_bytes=4, heads=heads)
+        for code, (config, form, kind) in TIMED.items()
+    }
+    names = list(at.main.table[0].value.index)
+    table = at.main.table[1].value
+    assert list(table.columns) == ["Modelled minimum", "Measured", "Measured / modelled"]
+    assert list(table.index) == names
+    chart = charts(at)[4]
+    assert chart.names == ["", *(n for name in names for n in (name, f"{name}, Measured"))]
+    rows = csv(downloads["compute_measured.csv"])
+    assert list(rows["way"]) == list(every)
+    for name, (code, cost), taken in zip(names, every.items(), TAKEN, strict=True):
+        least = rates.seconds(cost)
+        assert list(table.loc[name]) == [clock(least), clock(taken), times(taken / least)]
+        intensity = cost.total_flops / cost.total_bytes
+        for mark, rate in (
+            (name, min(PEAK, SPEED * intensity)),
+            (f"{name}, Measured", cost.total_flops / taken),
+        ):
+            assert chart.values(mark, "x") == near([intensity])
+            assert chart.values(mark, "y") == near([rate / 1e12])
+        row = rows.set_index("way").loc[code]
+        assert (row["flop"], row["bytes"]) == (cost.total_flops, cost.total_bytes)
+        assert (row["modelled_seconds"], row["measured_seconds"]) == near((least, taken))
+    for column, value in {"phase": "decode", "heads": 4, "context": 128, "query_tokens": 2}.items():
+        assert set(rows[column]) == {value}
+    assert chart.words == ["ridge 15.0"]
+    assert (chart.axis("x"), chart.axis("y")) == ("FLOP per byte", "TFLOP/s")
+    assert chart.alt.startswith("Roofline of this machine's CPU with modelled and measured marks.")
+    first = rates.seconds(every["mha"])
+    assert f": MHA: {clock(first)} / {clock(0.5)}; GQA, g = 3: " in chart.alt
+    assert said(at, "Taken on") == (
+        "Taken on: this machine's CPU (1 thread, float32), which here reaches "
+        f"{giga(PEAK, 'FLOP/s')} in products and {giga(SPEED, 'B/s')} in copies. One layer of 4 "
+        "heads, one sequence, 128 tokens in the cache, 2 new: as much of the sizes above as runs "
+        "in a moment."
+    )
+    assert any(c.startswith("Both columns are for exactly") for c in of_page(at, "caption"))
+
     control(at, "cost_context").set_value(256).run()
     assert button(at, "cost_measure"), "other sizes are measured on request again"
 
 
-def test_this_machine_has_its_own_roof(opened):
-    at = opened(PAGE, cost_gpu="this")
-    rates = compute_page_measure.machine()
-    assert f"ridge {rates.ridge:#.3g}".rstrip(".") in said(at, "absorbed attention alone")
-    assert "measured here" in next(c.value for c in at.caption if "TFLOP/s" in c.value)
-    assert "4 bytes a number" in next(c.value for c in at.caption if "bytes a number" in c.value)
-
-
-def test_timed_sizes_are_halved_until_the_machine_can_run_them():
-    ways = {"mla_absorbed": compute_page_measure.Way(V3, "absorbed", "latent")}
-    trial = compute_page_measure.trials(ways, True, 2**20, 1024)["mla_absorbed"]
-    assert trial.heads <= compute_page_measure.MOST_HEADS
-    assert trial.cost().cache_read_bytes <= compute_page_measure.MOST_BYTES
-    assert trial.queries <= trial.context < 2**20
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_chinese_has_the_same_numbers(opened, language):
-    at = opened(PAGE, lang=language)
-    assert "30.3" in at.title[0].value
-    assert "**110**" in next(m.value for m in at.markdown if "110" in m.value)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(2, "2.00 s"), (0.0485, "48.5 ms"), (3.2e-6, "3.20 µs")]
-)
-def test_clocks(seconds, shown):
-    assert clock(seconds).replace("\xa0", " ") == shown
-
-
-def test_downloads_hold_the_numbers_of_the_chart(opened):
-    shown = compute_page.Scene(
-        {"mla_absorbed": compute_page_measure.Way(V3, "absorbed", "latent")},
-        costs.GPUS["h200"], True, 4096, 1, 8, 61,
-    )  # fmt: skip
-    row = compute_page.table(shown).iloc[0]
-    cost = costs.decode(V3, 4096, batch=8)
-    assert row["flop"] == 61 * cost.total_flops
-    parts = [row[name] for name in row.index if name.endswith("_bytes")]
-    assert sum(parts) == pytest.approx(61 * cost.total_bytes)
-    assert compute_page.expansion_table(shown)["absorbed_flop"][0] == (
-        costs.decode(V3, 4096).total_flops
+def test_measuring_prefill_times_both_forms_of_mla(opened, timed, rates, downloads):
+    at = opened(PAGE, **SMALL, cost_phase="prefill", cost_context="256")
+    button(at, "cost_measure").click().run()
+    forms = [(form, tuple(h.shape)) for _, h, form in timed]
+    assert forms == [(form, (1, 256, 48)) for form in (*["expanded"] * 4, "absorbed")]
+    assert said(at, "Taken on").endswith(
+        "One layer of 4 heads, one sequence of 256 tokens: as much of the sizes above as runs in "
+        "a moment."
     )
+    rows = csv(downloads["compute_measured.csv"])
+    cost = costs.prefill(TINY_LATENT, 256, "absorbed", heads=range(4), dtype_bytes=4)
+    assert rows.iloc[4][["way", "phase"]].tolist() == ["mla_absorbed", "prefill"]
+    assert rows["bytes"].iloc[4] == cost.total_bytes
+    assert rows["flop"].iloc[4] == cost.total_flops
+    assert set(rows["query_tokens"]) == {256}
+
+
+def test_measuring_again_takes_the_times_anew(opened, timed):
+    at = opened(PAGE, **SMALL, cost_context="128")
+    button(at, "cost_measure").click().run()
+    at.run()
+    assert len(timed) == 6, "what was measured is kept"
+    TAKEN.extend(TAKEN)
+    button(at, "cost_again").click().run()
+    assert len(timed) == 12
+    del TAKEN[6:]
+
+
+def test_a_full_line_is_said_where_the_result_would_be(opened, rates, monkeypatch):
+    monkeypatch.setattr("ui.engine.queue._queue", lambda: Queue(-1, 1))
+    at = opened(PAGE, cost_gpu="this", lang="zh")
+    assert of_page(at, "title") == ["当前选择下没有开销可算"]
+    assert "项计算在排队" in at.error[0].value
+    at = opened(PAGE, **SMALL, cost_context="128")
+    assert not at.error
+    button(at, "cost_measure").click().run()
+    assert "pieces of work are waiting" in at.error[0].value
+    assert len(at.main.table) == 2, "costs and devices stay"
+
+
+def test_timed_sizes_are_halved_until_the_machine_can_run_them(rates):
+    def handed(context: int, queries: int, config: LatentConfig = LATENT) -> run.Trial:
+        ways = {"mla_absorbed": run.Way(config, "absorbed", "latent")}
+        return run.trials(ways, True, context, queries)["mla_absorbed"]
+
+    large = handed(2**20, 1024)
+    assert large.heads <= run.MOST_HEADS
+    cost = costs.decode(
+        LATENT, large.context, "absorbed", new_tokens=large.queries, heads=range(large.heads),
+        dtype_bytes=4,
+    )  # fmt: skip
+    assert large.cost() == cost
+    assert cost.weight_bytes <= run.MOST_BYTES
+    assert cost.total_bytes - cost.weight_bytes <= run.MOST_BYTES
+    assert large.queries <= large.context < 2**20
+    assert (large.context & (large.context - 1), rates.seconds(cost) < 1) == (0, True)
+    small = handed(128, 8, TINY_LATENT)
+    assert (small.context, small.queries, small.heads) == (128, 8, run.MOST_HEADS)
+    assert np.isclose(handed(1, 8).queries, 1), "no more queries than tokens"

@@ -1,68 +1,287 @@
-"""The decode page: counts against closed forms, real caches, the same output, play and cancel."""
+"""The decode page: counts against closed forms, real caches, one output, play and cancel."""
+
+import html
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import streamlit as st
 import torch
+from safetensors.torch import save_file
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import PRESETS, GroupedConfig, LatentCache, MultiHeadLatentAttention, costs
+from mla_engine import (
+    PRESETS,
+    GroupedConfig,
+    GroupedQueryAttention,
+    LatentCache,
+    LatentConfig,
+    MultiHeadLatentAttention,
+    RopeConfig,
+    checkpoints,
+    costs,
+)
 from mla_engine.studies.words import hidden_states
-from ui.engine.model import SMALL_CONFIG
+from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
+from tests.ui.screen import charts, csv, numbers, texts
+from ui.engine.queue import Queue
 from ui.pages.decode import controls as decode_controls
-from ui.pages.decode import run as decode_run
+from ui.pages.decode import run
+from ui.parts.play import Player
 from ui.parts.ways import Way
-from ui.words.numbers import prefixed, size, times
+from ui.words.numbers import clock, digits, prefixed, tied_size, times
 
 PAGE = "pages/decode.py"
 SMALL = {
-    "preset": "small", "d_model": "64", "n_heads": "4", "n_kv_heads": "2", "d_head": "16",
-    "d_value": "16", "d_latent_kv": "32", "d_latent_q": "48", "d_rope": "8",
+    "preset": "small", "d_model": "48", "n_heads": "6", "n_kv_heads": "3", "d_head": "8",
+    "d_value": "10", "d_latent_kv": "20", "d_latent_q": "24", "d_rope": "4",
 }  # fmt: skip
-LITE = PRESETS["deepseek-v2-lite"].config
+COMMON = {"d_model": 48, "n_heads": 6, "d_head": 8, "d_value": 10, "rope": RopeConfig()}
+MHA, GQA, MQA = (GroupedConfig(**COMMON, n_kv_heads=n) for n in (6, 3, 1))
+LATENT = LatentConfig(**COMMON, d_latent_kv=20, d_latent_q=24, d_rope=4, latent_norm=True)
+PROMPT, STEP, HEADS, SEED = 16, 3, 4, 5
+CONTEXT = PROMPT + STEP - 1  # tokens before the step
+LINK = SMALL | {"dec_prompt": "16", "dec_step": "3", "dec_heads": "4", "seed": "5"}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A way, and what it keeps of a token: numbers of the whole layer."""
+
+    code: str
+    config: GroupedConfig | LatentConfig
+    numbers: int
+    form: str = "expanded"
+    cache: str = "kv"
+
+    @property
+    def read_bytes(self) -> int:
+        """Of a step: what is cached, and what is made from it, for every token that there is."""
+        made = (CONTEXT + 1) * 6 * (8 + 10) if self.code == "mla_each" else 0
+        return 4 * (CONTEXT * self.numbers + made)
+
+    @property
+    def multiply_adds(self) -> float:
+        step = costs.decode(self.config, CONTEXT, self.form, cache=self.cache, dtype_bytes=4)
+        return step.total_flops / 2
+
+
+WAYS = {
+    "MHA": Kept("mha", MHA, 6 * (8 + 10)),
+    "GQA, g = 3": Kept("gqa", GQA, 3 * (8 + 10)),
+    "MQA": Kept("mqa", MQA, 8 + 10),
+    "MLA, full K and V": Kept("mla_kv", LATENT, 6 * (8 + 4 + 10)),
+    "MLA, expanded each step": Kept("mla_each", LATENT, 20 + 4, cache="latent"),
+    "MLA, absorbed": Kept("mla_absorbed", LATENT, 20 + 4, "absorbed", "latent"),
+}
+TAKEN = [2.5, 0.5, 0.25, 0.125, 4e-3, 3e-6]  # seconds of each way, in the order of the table
+OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7]  # distances
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The page at a step, what its buttons hand out, and the outputs that it compared."""
+
+    at: AppTest
+    files: dict[str, object]
+    compared: list[tuple[np.ndarray, np.ndarray]]
+
+
+@pytest.fixture(scope="module")
+def shown() -> Iterator[Shown]:
+    """A step of known times and distances."""
+    st.cache_resource.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        files, compared, timed = noted_downloads(patch), [], []
+
+        def seconds(call: Callable, _device: object) -> float:
+            timed.append(call())
+            return TAKEN[len(timed) - 1]
+
+        def error(step: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+            compared.append((step.numpy().copy(), whole.numpy().copy()))
+            return torch.tensor(OFF[len(compared) - 1], dtype=torch.float64)
+
+        patch.setattr(run.timing, "seconds", seconds)
+        patch.setattr(run, "relative_error", error)
+        at = open_page(PAGE, **LINK)
+    yield Shown(at, files, compared)
+    st.cache_resource.clear()
+
+
+def of_page(at: AppTest, kind: str) -> list[str]:
+    return [element.value for element in getattr(at.main, kind)]
 
 
 def control(at: AppTest, name: str):
     widgets = [*at.slider, *at.select_slider, *at.button_group]
-    return next(w for w in widgets if w.key == f"{name}:en")
+    return next((w for w in widgets if w.key == f"{name}:en"), None)
 
 
 def button(at: AppTest, key: str):
     return next((b for b in at.button if b.key == key), None)
 
 
-def plain(text: str) -> str:
-    return text.replace("\xa0", " ")
+def test_the_title_sets_what_mha_holds_against_mla(shown):
+    mha, mla = 19 * 4 * 108, 19 * 4 * 24
+    assert of_page(shown.at, "title") == [
+        f"Small sizes of our own, sizes changed: after 19 tokens MHA holds {tied_size(mha)} per "
+        f"layer, {times(mha / mla)} the {tied_size(mla)} of MLA"
+    ]
+
+
+def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
+    (chart,) = charts(shown.at)
+    assert chart.names == ["prompt", "earlier token", "earlier token", "newest token", ""]
+    for place, (name, tokens) in enumerate(zip(chart.names, (16, 1, 1, 1, 19), strict=True)):
+        widths = [tokens * 4 * way.numbers for way in WAYS.values()]
+        assert list(chart.values(place, "x")) == widths
+        assert list(chart.values(place, "y")) == list(range(6))
+        if name:
+            assert chart.traces[place]["customdata"] == list(WAYS)
+            hover = chart.traces[place]["hovertemplate"]
+            assert hover == f"%{{customdata}}<br>{name}<br>%{{x:,}} B<extra></extra>"
+    assert [trace["showlegend"] for trace in chart.traces] == [True, True, False, True, False]
+    held = [tied_size(19 * 4 * way.numbers) for way in WAYS.values()]
+    assert list(chart.values(4, "text")) == [f" {text}" for text in held]
+    axis = chart.layout["xaxis"]
+    assert axis["title"]["text"] == "held by a layer"
+    assert axis["range"] == [0, 1.25 * (PROMPT + 32) * 4 * 132], "room for all 32 steps"
+    assert (axis["tickvals"], axis["ticktext"]) == ([0, 2**14], ["0", tied_size(2**14)])
+    assert chart.layout["yaxis"]["ticktext"] == list(WAYS)
+    listed = "; ".join(f"{name}: {text}" for name, text in zip(WAYS, held, strict=True))
+    assert chart.alt == f"Caches after 19 tokens. {listed}."
+
+
+def test_the_table_and_its_file_hold_what_is_counted_and_measured(shown):
+    table = shown.at.main.table[0].value
+    assert list(table.columns) == ["Held", "Read", "Multiply-adds", "Measured", "Off"]
+    assert list(table.index) == list(WAYS)
+    file = csv(shown.files["decode_step.csv"])
+    for row, (name, way) in enumerate(WAYS.items()):
+        held = 19 * 4 * way.numbers
+        assert list(table.loc[name]) == [
+            tied_size(held), tied_size(way.read_bytes), prefixed(way.multiply_adds),
+            clock(TAKEN[row]), digits(OFF[row], 1),
+        ]  # fmt: skip
+        assert dict(file.iloc[row]) == {
+            "way": way.code, "prompt_tokens": 16, "step": 3, "heads": 6, "held_bytes": held,
+            "read_bytes": way.read_bytes, "multiply_adds": way.multiply_adds, "heads_run": 4,
+            "measured_seconds": TAKEN[row],
+            "difference_from_whole_sequence": OFF[row],
+        }  # fmt: skip
+    assert len(file) == 6
+
+
+def test_what_is_compared_are_the_outputs_of_these_layers(shown):
+    words = tuple(str(n) for n in range(PROMPT + 32))
+    h = torch.from_numpy(hidden_states(words, SEED, 48))[None, : CONTEXT + 1]
+    assert len(shown.compared) == 6
+    for way, (step, whole) in zip(WAYS.values(), shown.compared, strict=True):
+        latent = isinstance(way.config, LatentConfig)
+        kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
+        with torch.inference_mode():
+            u = kind(way.config, seed=SEED, heads=range(HEADS))(h).u[:, -1:].numpy()
+        np.testing.assert_allclose(step, u, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(whole, u, rtol=1e-4, atol=1e-6)
+
+
+def test_the_sentences_say_what_is_counted_and_that_all_forms_agree(shown):
+    (counted,) = of_page(shown.at, "caption")
+    assert counted == (
+        "“Held”, “Read” (the cache, and keys and values made from it for this step) and "
+        "“Multiply-adds” are counted for a whole layer of 6 heads, one sequence, float32. "
+        "“Measured” is the time with 4 of the heads on this machine's CPU (1 thread, float32): the "
+        "shortest of repeated calls of the formulas alone, without the engine's memory check, "
+        "which takes a few milliseconds a call. “Off” is the relative distance between the step's "
+        "output and that of the whole sequence computed at once."
+    )
+    look, agreement, *rest = of_page(shown.at, "markdown")
+    assert look.startswith("Watch the newest block: it is all that one token adds.")
+    for symbol in ("c<sup>KV</sup>", "k<sup>R</sup>"):
+        assert f">{symbol}</span>" in look
+    assert agreement == (
+        "All three forms of MLA give the same output: none is further than **5e-07** from the "
+        "whole sequence computed at once. MHA, GQA and MQA stay within **6e-07** of theirs."
+    )
+    assert not any(rest), "nothing of a real model or an assumed latent"
+
+
+def test_chinese_says_it_with_the_same_numbers(shown, opened):
+    chinese = opened(PAGE, **LINK, lang="zh")
+    table = chinese.main.table[0].value
+    assert list(table.columns) == ["缓存", "读取", "乘加次数", "实测", "偏差"]
+    assert list(table.index)[3:] == ["MLA，完整 K、V", "MLA，每步展开", "MLA，吸收"]
+    assert "个词元之后，MHA 每层缓存" in of_page(chinese, "title")[0]
+    assert "MLA 的三种形式输出相同" in of_page(chinese, "markdown")[1]
+    (chart,) = charts(chinese)
+    assert chart.names == ["提示", "先前的词元", "先前的词元", "最新的词元", ""]
+    assert chart.axis("x") == "一层的缓存"
+    assert chart.alt.startswith("19 个词元之后的缓存。MHA：")
+    for one, other in zip(texts(shown.at), texts(chinese), strict=True):
+        assert numbers(one) == numbers(other), (one, other)
 
 
 def test_the_page_opens_on_a_step_of_v2_lite_run_with_some_heads(opened):
     at = opened(PAGE)
     mha, mla = 12 * 2 * 16 * 128 * 4, 12 * 576 * 4  # tokens x numbers x bytes
-    held = f"MHA holds {size(mha)} per layer, {times(mha / mla)} the {size(mla)} of MLA"
-    assert f"after 12 tokens {held}" in plain(at.title[0].value)
-    table = at.table[0].value
-    cost = costs.decode(LITE, 11, "expanded", dtype_bytes=4)
-    row = table.loc["MLA, expanded each step"]
-    assert plain(row.iloc[1]) == size(11 * 576 * 4 + 12 * 16 * 256 * 4)
-    assert row.iloc[2] == prefixed(cost.total_flops / 2)
-    assert len(table) == 6
-    assert all(cell.endswith("s") for cell in table.iloc[:, 3])
-    assert all(float(cell) < 1e-5 for cell in table.iloc[:, 4])
-    assert "with 4 of the heads" in next(c.value for c in at.caption if "Held" in c.value)
+    assert of_page(at, "title") == [
+        f"DeepSeek-V2-Lite (16B): after 12 tokens MHA holds {tied_size(mha)} per layer, "
+        f"{times(mha / mla)} the {tied_size(mla)} of MLA"
+    ]
+    cells = at.main.table[0].value
+    assert all(cell.endswith("s") for cell in cells.iloc[:, 3])
+    assert all(float(cell) < 1e-5 for cell in cells.iloc[:, 4])
+    config = GroupedConfig(d_model=2048, n_heads=16, n_kv_heads=16, d_head=128)
+    assert costs.parameters(config, range(4)) <= 5 * 2**20 < costs.parameters(config, range(8))
+    assert "a whole layer of 16 heads" in of_page(at, "caption")[0]
+    assert "the time with 4 of the heads" in of_page(at, "caption")[0]
     assert at.query_params == {}
 
 
-def test_a_link_opens_a_step_and_on_and_back_move_it(opened):
+# The controls
+
+
+def test_each_control_changes_what_it_says(opened):
+    at = opened(PAGE, **LINK)
+    labels = {
+        "dec_prompt": ("Tokens of the prompt", 16, [f"{2**n:,}" for n in range(11)]),
+        "dec_heads": ("Heads to run", 4, ["as many as run in a moment", "1", "2", "4"]),
+        "dec_speed": ("Speed", "normal", ["slow", "normal", "fast"]),
+    }
+    for name, expected in labels.items():
+        assert (control(at, name).label, control(at, name).value, control(at, name).options) == (
+            expected
+        )
+    step = control(at, "dec_step")
+    assert (step.label, step.value, step.min, step.max) == ("Step (of 32)", 3, 1, 32)
+    step.set_value(7).run()
+    assert "after 23 tokens" in of_page(at, "title")[0]
+    control(at, "dec_prompt").set_value(64).run()
+    assert "after 71 tokens" in of_page(at, "title")[0]
+    control(at, "dec_heads").set_value(2)
+    control(at, "dec_speed").set_value("fast").run()
+    assert "with 2 of the heads" in of_page(at, "caption")[0]
+    changed = {"dec_prompt": "64", "dec_step": "7", "dec_heads": "2", "dec_speed": "fast"}
+    assert at.query_params == LINK | changed
+    control(at, "dec_heads").set_value(0).run()
+    assert "with 6 of the heads" in of_page(at, "caption")[0]
+
+
+def test_back_and_next_move_the_step_as_far_as_there_are_steps(opened):
     at = opened(PAGE, **SMALL, dec_step="31", dec_prompt="4")
-    assert "after 35 tokens" in at.title[0].value
+    labels = {"dec_step_back": "Back", "dec_step_play": "Play", "dec_step_on": "Next"}
+    assert {key: button(at, key).label for key in labels} == labels
     button(at, "dec_step_on").click().run()
     assert at.query_params["dec_step"] == "32"
-    assert "after 36 tokens" in at.title[0].value
+    assert "after 36 tokens" in of_page(at, "title")[0]
     assert button(at, "dec_step_on").disabled
     button(at, "dec_step_back").click().run()
-    assert "after 35 tokens" in at.title[0].value
-    control(at, "dec_prompt").set_value(64).run()
-    assert "after 95 tokens" in at.title[0].value
+    assert "after 35 tokens" in of_page(at, "title")[0]
 
 
 def test_playing_goes_on_by_itself_until_the_last_step(opened, monkeypatch):
@@ -79,50 +298,99 @@ def test_playing_goes_on_by_itself_until_the_last_step(opened, monkeypatch):
     assert button(at, "dec_step_play").label == "Play", "it stops at the end"
 
 
-def test_a_cancelled_step_waits_for_the_reader(opened):
+def test_the_speed_says_how_often_a_step_comes(opened, monkeypatch):
+    every = []
+    monkeypatch.setattr(Player, "ticking", lambda _, seconds: every.append(seconds))
+    for speed in ("slow", "normal", "fast"):
+        opened(PAGE, **SMALL, dec_speed=speed)
+    assert every == [4.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize("touch", ["dec_prompt", "dec_step", "dec_step_back"])
+def test_a_change_by_hand_ends_the_play(opened, touch):
+    at = opened(PAGE, **SMALL, dec_step="5")
+    button(at, "dec_step_play").click().run()
+    if touch == "dec_step_back":
+        button(at, touch).click().run()
+    else:
+        control(at, touch).set_value(8 if touch == "dec_step" else 4).run()
+    assert button(at, "dec_step_play").label == "Play"
+
+
+# Cancelled, refused, waiting
+
+
+def test_a_cancelled_step_waits_for_the_reader(opened, monkeypatch):
+    drawn, draw = {}, DeltaGenerator.button
+
+    def noting(place: DeltaGenerator, label: str, *args: object, **options: object) -> bool:
+        drawn[label] = options.get("args")
+        return draw(place, label, *args, **options)
+
+    monkeypatch.setattr(DeltaGenerator, "button", noting)
     at = opened(PAGE, **SMALL)
-    at.session_state.dec_cancelled = present_step(at)  # what the button Cancel does meanwhile
+    (at.session_state.dec_cancelled,) = drawn["Cancel"]  # what a click does meanwhile
     at.run()
-    assert at.table[0].value.iloc[0, 3] == "…"
+    assert set(at.main.table[0].value.iloc[:, 3:].to_numpy().ravel()) == {"…"}
+    assert button(at, "dec_run").label == "Run this step"
+    button(at, "dec_step_on").click().run()
+    assert button(at, "dec_run") is None, "another step runs"
+    button(at, "dec_step_back").click().run()
     button(at, "dec_run").click().run()
-    assert at.table[0].value.iloc[0, 3].endswith("s")
-
-
-def present_step(at):
-    """The key of the present step, as the page makes it."""
-    mla = SMALL_CONFIG
-    common = {"d_model": 64, "n_heads": 4, "d_head": 16, "rope": mla.rope}
-    groups = {"mha": 4, "gqa": 2, "mqa": 1}
-    ways = [Way(GroupedConfig(**common, n_kv_heads=n), "expanded", "kv") for n in groups.values()]
-    forms = (("expanded", "kv"), ("expanded", "latent"), ("absorbed", "latent"))
-    ways += [Way(mla, *form) for form in forms]
-    return (4, 4, 8, at.session_state.settings["seed"], *ways)
+    assert at.main.table[0].value.iloc[0, 3].endswith("s")
 
 
 def test_a_run_beyond_the_budget_is_refused_and_the_rest_lives(opened, monkeypatch):
     st.cache_resource.clear()
-    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00005")
+    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")
     at = opened(PAGE, **SMALL, seed="9")
     assert "a run may hold" in at.error[0].value
-    assert at.table[0].value.iloc[0, 3] == "…"
+    assert at.main.table[0].value.iloc[0, 3] == "…"
     assert control(at, "dec_step").value == 4
+
+
+def test_a_full_line_is_said_where_the_result_would_be(opened, monkeypatch):
+    st.cache_resource.clear()
+    monkeypatch.setattr("ui.engine.queue._queue", lambda: Queue(-1, 1))
+    for lang, words in (("en", "pieces of work are waiting"), ("zh", "项计算在排队")):
+        at = opened(PAGE, **LINK, lang=lang)
+        assert words in at.error[0].value
+        assert at.main.table[0].value.iloc[0, 0] == tied_size(19 * 4 * 108)
+
+
+def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise ValueError("d_head (3) must be even: try *2* or 4")
+
+    monkeypatch.setattr("ui.engine.model.built", refuse)
+    at = opened(PAGE, code="snippet")
+    assert of_page(at, "title") == ["No step to show with these choices"]
+    assert "d_head (3) must be even: try *2* or 4" in html.unescape(at.error[0].value)
+    assert "*" not in at.error[0].value
+    assert control(at, "dec_step").value == 4
+    assert not at.main.table
+    assert any("no code" in info.value for info in at.info)
+
+
+# The runner
 
 
 @pytest.mark.parametrize(
     ("cache", "form"), [("kv", "expanded"), ("latent", "expanded"), ("latent", "absorbed")]
 )
 def test_a_runner_does_what_decoding_by_hand_does(cache, form):
-    runner = decode_run.Runner(Way(SMALL_CONFIG, form, cache), 4, 70, 3)
+    config = replace(LATENT, d_value=12)
+    runner = run.Runner(Way(config, form, cache), 6, 70, 3)
     assert runner.pieces_to(3) == 3  # 64 and 8 tokens before the step, and the step
     storage = runner.cache.storage
     for step in (3, 2, 5):  # on, back and on again
         while runner.pieces_to(step):
             runner.advance(step)
     assert runner.cache.storage is storage, "going back must not copy the cache"
-    words = tuple(str(n) for n in range(70 + decode_run.ROOM))
-    h = torch.from_numpy(hidden_states(words, 3, 64))[None]
-    mla = MultiHeadLatentAttention(SMALL_CONFIG, seed=3)
-    _, held = mla.decode(h[:, :71], LatentCache.empty(SMALL_CONFIG))
+    words = tuple(str(n) for n in range(70 + run.ROOM))
+    h = torch.from_numpy(hidden_states(words, 3, 48))[None]
+    mla = MultiHeadLatentAttention(config, seed=3)
+    _, held = mla.decode(h[:, :71], LatentCache.empty(config))
     for step in (2, 3, 4, 5):
         trace, held = mla.decode(h[:, held.length : held.length + 1], held)
         if step not in runner.steps:
@@ -130,27 +398,65 @@ def test_a_runner_does_what_decoding_by_hand_does(cache, form):
         by_hand = trace.u[0, 0].numpy()
         np.testing.assert_allclose(runner.steps[step].u, by_hand, rtol=1e-4, atol=1e-6)
         assert runner.steps[step].difference < 1e-5
-    numbers = 40 if cache == "latent" else 4 * (16 + 8 + 16)
-    assert [runner.steps[n].held_bytes for n in (2, 3, 5)] == [
-        n * numbers * 4 for n in (72, 73, 75)
-    ]
+    kept = 20 + 4 if cache == "latent" else 6 * (8 + 4 + 12)
+    assert [runner.steps[n].held_bytes for n in (2, 3, 5)] == [n * kept * 4 for n in (72, 73, 75)]
     assert all(step.seconds > 0 for step in runner.steps.values())
 
 
 def test_a_step_that_is_kept_is_not_run_again(opened, monkeypatch):
     opened(PAGE, **SMALL, dec_step="6")
-    monkeypatch.setattr(decode_run.Runner, "advance", lambda self, step: pytest.fail("run again"))
+    monkeypatch.setattr(run.Runner, "advance", lambda self, step: pytest.fail("run again"))
     opened(PAGE, **SMALL, dec_step="6")
 
 
+# Other models
+
+
 def test_a_grouped_model_says_that_its_latent_is_assumed(opened):
-    at = opened(PAGE, preset="llama-3-8b", d_model="4096", n_heads="32", n_kv_heads="8",
-                d_latent_kv="512", d_rope="64", dec_heads="1")  # fmt: skip
-    assert any("no MLA" in m.value and "$d_c$ = 512" in m.value for m in at.markdown)
-    assert plain(at.table[0].value.loc["GQA, g = 8"].iloc[0]) == size(12 * 2 * 8 * 128 * 4)
+    at = opened(PAGE, preset="llama-3-8b", dec_heads="1")
+    assert [m for m in of_page(at, "markdown") if "no MLA" in m] == [
+        "This model has no MLA: the latent is assumed in DeepSeek-V2's proportions, "
+        "$d_c$ = 512 and $d_R$ = 64."
+    ]
+    assert at.main.table[0].value.loc["GQA, g = 8"].iloc[0] == tied_size(12 * 2 * 8 * 128 * 4)
+    assert PRESETS["llama-3-8b"].config.n_kv_heads == 8
 
 
-def test_chinese_has_the_same_numbers(opened):
-    at = opened(PAGE, **SMALL, lang="zh")
-    assert "12 个" in at.title[0].value
-    assert at.table[0].value.loc["MLA，吸收"].iloc[4] != "…"
+def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
+    at = real("decode", dec_prompt="4", dec_step="2")
+    named = f"{demo}, layer {REAL_LAYER} (random demonstration weights)"
+    assert [html.unescape(m) for m in of_page(at, "markdown") if "With the weights" in m] == [
+        f"With the weights of {named}: MLA, full K and V; MLA, expanded each step; MLA, absorbed. "
+        "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA. All of them read the same "
+        "real inputs of this layer, one token after another."
+    ]
+    tokens = len(checkpoints.hidden_states(checkpoints.open_checkpoint(demo), REAL_TEXT, 1).tokens)
+    assert control(at, "dec_step").max == tokens - 4
+    lengths = [2**n for n in range(11) if 2**n < tokens]
+    assert control(at, "dec_prompt").options == [str(n) for n in lengths]
+    assert "after 6 tokens" in of_page(at, "title")[0]
+
+
+def test_one_token_leaves_no_step(real, demo):
+    file = Path(demo).parent / "one.safetensors"
+    save_file({"h": torch.ones(1, 256)}, file, {"tokens": '["a"]'})
+    at = real("decode", activations=str(file))
+    assert of_page(at, "title") == ["No step to show with these choices"]
+    assert "the text has one token, and a step needs one before it" in at.error[0].value
+    assert control(at, "dec_step") is None, "there is nothing to move"
+
+
+HOSTILE = "<b>*x*_y_`$1$`|~[z](a)#&amp;"
+
+
+def test_a_name_stays_text(real, demo):
+    folder = Path(demo).parent / HOSTILE
+    shutil.copytree(demo, folder, dirs_exist_ok=True)
+    at = real("decode", source=str(folder), dec_prompt="4", dec_step="2")
+    (title,) = of_page(at, "title")
+    assert html.unescape(title).startswith(f"{HOSTILE}: after 6 tokens MHA holds")
+    whose = next(m for m in of_page(at, "markdown") if "With the weights" in m)
+    assert f"{HOSTILE}, layer 1" in html.unescape(whose)
+    for text in (title, whose):
+        assert not set("<*_`$|~[") & set(text)
+    shutil.rmtree(folder)

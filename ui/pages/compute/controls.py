@@ -3,10 +3,16 @@
 import streamlit as st
 
 from mla_engine.costs import GPUS
-from ui.pages.compute.view import BATCHES, LENGTHS, QUERIES, THIS
+from ui.pages.compute.view import THIS
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
+
+SLIDERS = {
+    "context": tuple(2**n for n in range(7, 21)),
+    "queries": tuple(2**n for n in range(11)),
+    "batch": tuple(2**n for n in range(11)),
+}
 
 
 def draw() -> None:
@@ -37,9 +43,8 @@ def draw() -> None:
         [*GPUS, THIS],
         format_func=lambda key: t("compute.this_machine") if key == THIS else GPUS[key].name,
     )
-    sliders = {"context": LENGTHS, "queries": QUERIES, "batch": BATCHES}
     decoding = state.settings()["cost_phase"] == "decode"
-    for name, steps in sliders.items():
+    for name, steps in SLIDERS.items():
         state.control(
             st.select_slider,
             t(f"compute.{name}"),

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from ui.pages.decode import view as decode
+from ui.engine.model import present
+from ui.pages.decode.view import prompts, room
 from ui.parts import bridge
 from ui.parts.play import Player
 from ui.settings import state
@@ -10,11 +11,12 @@ from ui.words.numbers import count
 from ui.words.text import t
 
 INTERVALS = {"slow": 4.0, "normal": 2.0, "fast": 1.0}  # seconds between two steps
+HEADS = (0, *(2**n for n in range(8)))  # to be run; 0 is as many as take a moment
 
 
 def player() -> Player:
     """It moves the step, as far as there are tokens."""
-    return Player("dec_step", 1, decode.room())
+    return Player("dec_step", 1, room(present()))
 
 
 def transport() -> None:
@@ -38,7 +40,7 @@ def transport() -> None:
 
 def run_settings(n_heads: int) -> None:
     """The prompt's length and the heads that are run."""
-    if len(lengths := decode.prompts()) > 1:
+    if len(lengths := prompts(present())) > 1:
         state.control(
             st.select_slider,
             t("decode.prompt"),
@@ -48,7 +50,7 @@ def run_settings(n_heads: int) -> None:
             then=player().stop,
         )
     chosen = state.settings()["dec_heads"]
-    ladder = {n for n in (0, 1, 2, 4, 8, 16, 32, 64, 128) if n <= n_heads} | {chosen}
+    ladder = {n for n in HEADS if n <= n_heads} | {chosen}
     state.control(
         st.select_slider,
         t("decode.heads"),

@@ -11,11 +11,9 @@ import numpy as np
 import streamlit as st
 import torch
 
-from mla_engine import KVCache, LatentCache, timing
-from mla_engine.costs.sizes import heads_held
+from mla_engine import mechanisms, timing
 from mla_engine.studies.agreement import relative_error
-from ui.engine import layers as compute
-from ui.engine import queue
+from ui.engine import layers, queue
 from ui.engine.real_layer import Origin, RealLayer
 from ui.parts.ways import Way
 
@@ -41,15 +39,11 @@ class Runner:
         self, way: Way, heads: int, prompt: int, origin: Origin, inputs: RealLayer | None = None
     ) -> None:
         self.way, self.prompt = way, prompt
-        self.layer = compute.layer(way.config, origin, tuple(range(heads)))
+        self.layer = layers.layer(way.config, origin, tuple(range(heads)))
         words = tuple(str(n) for n in range(prompt + ROOM))
-        self.h = compute.hidden(words, inputs or origin, way.config.d_model)
-        place = {"device": compute.DEVICE, "capacity": self.h.shape[1]}
-        if way.cache == "latent":
-            self.cache = LatentCache.empty(way.config, **place)
-        else:
-            kv_heads = heads_held(way.config, range(heads))[1]
-            self.cache = KVCache.empty(way.config, **place, n_kv_heads=kv_heads)
+        self.h = layers.hidden(words, inputs or origin, way.config.d_model)
+        kind = mechanisms.of(way.config).cache(way.cache)
+        self.cache = self.layer.empty_cache(kind, 1, self.h.shape[1])
         self.steps: dict[int, Step] = {}
 
     def pieces_to(self, step: int) -> int:
@@ -75,14 +69,14 @@ class Runner:
         """The token after `before` others; its row of the cache is written again, the same."""
         new = self.h[:, before : before + 1]
         run = timing.step(self.layer, new, self.cache.rewind(before), self.way.form)
-        seconds = timing.seconds(run, compute.DEVICE)
+        seconds = timing.seconds(run, layers.DEVICE)
         trace, cache = run()
         if before == self.cache.length:
             self.cache = cache
         self.cache.rewind(self.cache.length)  # its last rows are its own again
         whole = self.layer(self.h[:, : before + 1], queries=slice(before, before + 1))
         error = float(relative_error(trace.u, whole.u))
-        return Step(seconds, cache.nbytes, error, compute.to_numpy(trace.u[0, 0]))
+        return Step(seconds, cache.nbytes, error, layers.to_numpy(trace.u[0, 0]))
 
 
 @st.cache_resource(max_entries=18, show_spinner=False)

@@ -9,7 +9,7 @@ from ui.words.text import t
 
 def shown(view: View, n_bytes: float) -> str:
     """Bytes in the chosen kind of unit."""
-    return numbers.tied_size(n_bytes, view.unit)
+    return numbers.tied_size(n_bytes, binary=view.unit == "GiB")
 
 
 def type_label(code: str) -> str:
