@@ -25,9 +25,9 @@ def cache_elements(config: GroupedConfig, _cache: str, heads: Heads) -> int:
 
 
 def written(config: GroupedConfig) -> str:
-    """The same as arithmetic."""
+    """The numbers of its cache per token, as arithmetic."""
     g, k, v = config.n_kv_heads, config.d_head, config.d_value
-    return f"2 × {g} × {k}" if k == v else f"{g} × ({k} + {v})"
+    return f"2 × {g:,} × {k:,}" if k == v else f"{g:,} × ({k:,} + {v:,})"
 
 
 def products(config: GroupedConfig, _form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:

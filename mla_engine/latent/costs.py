@@ -44,7 +44,7 @@ def cache_elements(config: LatentConfig, cache: str, heads: Heads) -> int:
 
 def written(config: LatentConfig) -> str:
     """The latent cache as arithmetic."""
-    return f"{config.d_latent_kv} + {config.d_rope}"
+    return f"{config.d_latent_kv:,} + {config.d_rope:,}"
 
 
 def made_anew(config: LatentConfig, form: str, cache: str, heads: Heads) -> int:

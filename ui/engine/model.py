@@ -70,6 +70,11 @@ class Model:
         """The variant in force: the one that is set, or the first that there is."""
         return self.wanted if self.wanted in self.variants else self.variants[0]
 
+    @property
+    def form(self) -> str:
+        """The form of the variant in force, as SYMBOLS names it."""
+        return mechanisms.form_of(self.variant).symbols
+
     def config(self, variant: str | None = None) -> Config:
         """The configuration of these sizes, in this variant or another.
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from mla_engine import SYMBOLS, GroupedConfig, LatentConfig
+from mla_engine import SYMBOLS
+from mla_engine.config import AttentionConfig
 from mla_engine.figures import FlowNode, symbol_html
 from mla_engine.symbols import sources
 from ui.engine import layers
@@ -18,7 +19,7 @@ FORMS = {"mla": "expanded", "mla_absorbed": "absorbed"}
 class Overview:
     """One layer of `config`, run in `form`."""
 
-    config: GroupedConfig | LatentConfig
+    config: AttentionConfig
     form: str
 
     @property

@@ -5,15 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ui.engine.layers import form_of
 from ui.parts.maps.run import Run
 from ui.parts.maps.view import Maps
 
 WRITTEN = 6  # products written out; the rest is summed
-PAIRS = {
-    "expanded": {"scores_C": ("q_C", "k_C"), "scores_R": ("q_R", "k_R")},
-    "absorbed": {"scores_C": ("q_C_absorbed", "c_KV"), "scores_R": ("q_R", "k_R")},
-    "grouped": {"scores": ("q", "k")},
-}
 
 
 @dataclass(frozen=True)
@@ -101,6 +97,6 @@ def _parts(run: Run, head: int, query: int, key: int) -> tuple[Part, ...]:
             run.matrix(right, head)[key],
             float((run.logits if code == "scores" else run.tensors[code][0])[place, query, key]),
         )
-        for code, (left, right) in PAIRS[run.form].items()
+        for code, (left, right) in form_of(run.config, run.form).scores.items()
         if code in run.tensors
     )

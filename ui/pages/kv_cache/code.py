@@ -1,6 +1,6 @@
 """The code behind the cache page."""
 
-from mla_engine import KVCache, LatentCache, costs
+from mla_engine import costs, mechanisms
 from mla_engine.costs import Formula, Serving
 from ui.pages.kv_cache.view import View
 from ui.settings.page import Functions
@@ -25,4 +25,5 @@ def ran(view: View) -> Functions:
 
 def _appended(view: View) -> Functions:
     """What fills the caches behind the dots, where there are some."""
-    return (LatentCache.append, KVCache.append) if view.scenes[0].points() else ()
+    caches = [mechanism.caches[0] for mechanism in mechanisms.all()]
+    return tuple(cache.append for cache in caches) if view.scenes[0].points() else ()

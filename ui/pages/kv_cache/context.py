@@ -3,7 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from mla_engine import GroupedConfig, LatentConfig, costs
+from mla_engine import costs, mechanisms
+from mla_engine.config import AttentionConfig
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
@@ -78,14 +79,10 @@ def _table(view: View, scene: Scene) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _numbers(config: GroupedConfig | LatentConfig) -> str:
+def _numbers(config: AttentionConfig) -> str:
     """How the numbers per token and layer come about, g x (k + v) or c + r."""
-    total = count(costs.cache_elements(config))
-    if isinstance(config, LatentConfig):
-        return f"{count(config.d_latent_kv)} + {config.d_rope} = {total}"
-    if config.d_head == config.d_value:
-        return f"2 × {config.n_kv_heads} × {config.d_head} = {total}"
-    return f"{config.n_kv_heads} × ({config.d_head} + {config.d_value}) = {total}"
+    written = mechanisms.of(config).costs.written(config)
+    return f"{written} = {count(costs.cache_elements(config))}"
 
 
 def _product(view: View, scene: Scene) -> str:

@@ -1,7 +1,7 @@
 """One model and the ways of caching that it is compared with, in bytes.
 
-MHA, GQA and MQA get the model's own heads. MLA is the model's own where it has one, and else one
-in DeepSeek-V2's proportions: d_c = 4 d_h and d_R = d_h / 2.
+There is one way for each kind of attention, with the model's own heads: the model's own where it
+is of that kind, and else what the mechanism suggests, for MLA DeepSeek-V2's proportions.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ import numpy as np
 import streamlit as st
 import torch
 
-from mla_engine import PRESETS, GroupedConfig, KVCache, LatentCache, LatentConfig, costs
+from mla_engine import PRESETS, costs, mechanisms
+from mla_engine.config import AttentionConfig
 from mla_engine.presets import Preset
 from ui.engine import queue
 from ui.settings.sizes import divisors
 from ui.words.text import t
 
-Config = GroupedConfig | LatentConfig
 WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
 HELD = {"fp32": torch.float32, "bf16": torch.bfloat16}  # what a cache of the engine can hold
 MEASURED = (64, 256, 1024)
@@ -60,22 +60,20 @@ class Scene:
     @property
     def own(self) -> str:
         """The way of the model itself; "own" where GQA is set to other KV heads than it has."""
-        if self.preset.kind != "GQA":
-            return self.preset.kind.lower()
+        config = self.preset.config
+        code = mechanisms.of(config).variant(config).code
+        if code != "gqa":
+            return code
         return "gqa" if self.gqa_heads == self.preset.config.n_kv_heads else "own"
 
     @property
-    def ways(self) -> dict[str, Config]:
+    def ways(self) -> dict[str, AttentionConfig]:
         """Code of a way of caching -> its configuration, in the order of the legend."""
         config = self.preset.config
-        sizes = ("d_model", "n_heads", "d_head", "d_value")
-        heads = {name: getattr(config, name) for name in sizes}
-        n_kv_heads = {"mha": config.n_heads, "gqa": self.gqa_heads, "mqa": 1}
-        ways = {way: GroupedConfig(**heads, n_kv_heads=n) for way, n in n_kv_heads.items()}
-        if self.preset.kind != "MLA":
-            d_head = config.d_head
-            ways["mla"] = LatentConfig(**heads, d_latent_kv=4 * d_head, d_rope=d_head // 2)
-        return ways | {self.own: config}
+        sizes = mechanisms.sizes_of(config) | {"n_kv_heads": self.gqa_heads}
+        of_kind = {one.kind: one for one in reversed(mechanisms.variants().values())}
+        first = sorted(of_kind.values(), key=lambda one: one.order)
+        return {one.code: one.config(sizes, config) for one in first} | {self.own: config}
 
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""
@@ -84,7 +82,7 @@ class Scene:
         elif way == "mla" and self.own != "mla":
             name = t("kv_cache.mla_assumed")
         else:
-            name = way.upper()
+            name = mechanisms.variants()[way].kind
         return f"{name} ★" if way == self.own else name
 
     def held_bytes(self, way: str, tokens: int) -> float:
@@ -118,21 +116,8 @@ class Scene:
 
 
 @st.cache_data(max_entries=512, show_spinner=False)
-def cache_nbytes(config: Config, dtype: str) -> list[int]:
+def cache_nbytes(config: AttentionConfig, dtype: str) -> list[int]:
     """Bytes that a real cache of one layer and sequence holds at each length of MEASURED."""
     with queue.turn():
-        return [filled(config, HELD[dtype], tokens).nbytes for tokens in MEASURED]
-
-
-def filled(config: Config, dtype: torch.dtype, tokens: int) -> KVCache | LatentCache:
-    """A real cache of the engine that holds so many tokens, all of them zero."""
-
-    def rows(*shape: int) -> torch.Tensor:
-        return torch.zeros(1, dtype=dtype).expand(1, tokens, *shape)  # the cache makes the copy
-
-    if isinstance(config, LatentConfig):
-        empty = LatentCache.empty(config, dtype=dtype)
-        return empty.append(rows(config.d_latent_kv), rows(config.d_rope))
-    heads = config.n_kv_heads
-    empty = KVCache.empty(config, dtype=dtype)
-    return empty.append(rows(heads, config.d_head), rows(heads, config.d_value))
+        empty = mechanisms.of(config).caches[0].empty(config, dtype=HELD[dtype])
+        return [empty.with_zeros(tokens).nbytes for tokens in MEASURED]

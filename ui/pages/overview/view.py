@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ui.engine import model
 from ui.engine.model import Config, Model
-from ui.parts.flow import FORMS, Overview
+from ui.parts.flow import Overview
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class View:
     @property
     def flow(self) -> Overview:
         """The layer's data flow."""
-        return Overview(self.config, FORMS.get(self.model.variant, "grouped"))
+        return Overview(self.config, self.model.form)
 
 
 def view() -> View:

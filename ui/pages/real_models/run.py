@@ -10,17 +10,18 @@ from torch import Tensor
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.checkpoints import hidden_bytes, hidden_states_of_layers
+from mla_engine.config import AttentionConfig
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
 from mla_engine.studies.spectra import Spectrum, spectra
 from ui.engine import layers, queue, real_layer
 from ui.engine.real_layer import RealLayer
-from ui.parts.maps.run import Config, block_of_heads
+from ui.parts.maps.run import block_of_heads
 
 FEWEST_HEADS = 16  # of a block: each reads the layer anew
 Block = tuple[LogitShares, dict[str, Spectrum]]
 
 
-def blocks(config: Config, tokens: int) -> list[tuple[int, ...]]:
+def blocks(config: AttentionConfig, tokens: int) -> list[tuple[int, ...]]:
     """All heads in blocks that take a moment each."""
     size = max(len(block_of_heads(config, tokens, 0, 0)), FEWEST_HEADS)
     return [

@@ -14,7 +14,6 @@ from ui.engine import real_layer
 from ui.engine.real_layer import RealLayer
 from ui.pages.real_models import run
 from ui.parts.maps import view as maps_of
-from ui.parts.maps.run import Config
 from ui.parts.maps.view import Maps
 from ui.settings import state
 from ui.words.text import t
@@ -44,7 +43,7 @@ class View:
         return self.maps.model.layer
 
     @property
-    def config(self) -> Config:
+    def config(self) -> AttentionConfig:
         """The layer's own."""
         return self.maps.run.config
 

@@ -6,19 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 import torch
-from torch import Tensor, einsum
 
-from mla_engine import SYMBOLS, GroupedConfig, LatentConfig
+from mla_engine import SYMBOLS, mechanisms
+from mla_engine.config import AttentionConfig
 from mla_engine.costs import weight_elements
-from mla_engine.grouped import GroupedQueryAttention, GroupedTrace
-from mla_engine.latent import AbsorbedTrace, LatentTrace, MultiHeadLatentAttention
 from mla_engine.ops import softmax
 from ui.engine import layers, queue
 from ui.engine.real_layer import Origin
-
-Config = GroupedConfig | LatentConfig
-Layer = GroupedQueryAttention | MultiHeadLatentAttention
-Trace = GroupedTrace | LatentTrace | AbsorbedTrace
 
 # Weights and scores that two cores draw and multiply in about a second, and the most that a run
 # may keep: the cache holds several of them.
@@ -30,7 +24,7 @@ SCORES = 4  # arrays of the size of the scores that a run keeps
 class Run:
     """What was run and what came out; `tensors` has trace fields and weights by their code."""
 
-    config: Config
+    config: AttentionConfig
     form: str
     words: tuple[str, ...]
     heads: tuple[int, ...]
@@ -55,9 +49,8 @@ class Run:
 
     def kv_place(self, head: int) -> int:
         """Where the KV head of a head stands among those run."""
-        if isinstance(self.config, LatentConfig):
-            return 0
-        return self.kv_heads.index(head // self.config.group_size)
+        (kv_head,) = mechanisms.of(self.config).costs.kv_heads(self.config, (head,))
+        return self.kv_heads.index(kv_head)
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -75,7 +68,9 @@ class Run:
         return layers.to_numpy(softmax(scores))
 
 
-def block_of_heads(config: Config, n_tokens: int, head: int, wanted: int) -> tuple[int, ...]:
+def block_of_heads(
+    config: AttentionConfig, n_tokens: int, head: int, wanted: int
+) -> tuple[int, ...]:
     """The block of neighbouring heads around `head` that is run, fewer where they are large.
 
     `wanted` 0 lets the size decide alone, so that a run takes a moment.
@@ -90,20 +85,24 @@ def block_of_heads(config: Config, n_tokens: int, head: int, wanted: int) -> tup
     return tuple(range(first, min(first + count, config.n_heads)))
 
 
-def _elements(config: Config, n_tokens: int, n_heads: int) -> int:
+def _elements(config: AttentionConfig, n_tokens: int, n_heads: int) -> int:
     weights = sum(weight_elements(config, range(n_heads)).values())
     return weights + SCORES * n_heads * n_tokens**2
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def run(
-    config: Config, form: str, words: tuple[str, ...], origin: Origin, heads: tuple[int, ...]
+    config: AttentionConfig,
+    form: str,
+    words: tuple[str, ...],
+    origin: Origin,
+    heads: tuple[int, ...],
 ) -> Run:
     """Run these heads of a layer; shared by all sessions, so its arrays are read-only.
 
     Args:
         config: the whole layer's configuration.
-        form: "expanded", "absorbed" or "grouped".
+        form: its name in SYMBOLS.
         words: the tokens.
         origin: the seed of the weights and of the words' vectors, or a real layer.
         heads: global numbers.
@@ -114,24 +113,12 @@ def run(
     layer = layers.layer(config, origin, heads)
     h = layers.hidden(words, origin, config.d_model)
     with queue.turn(), torch.inference_mode():
-        trace = layer.forward_absorbed(h) if form == "absorbed" else layer(h)
-        logits = layers.to_numpy(_unmasked(trace, layer)[0])
+        trace = layers.run(layer, h, form)
+        logits = layers.to_numpy(layers.form_of(config, form).unmasked(layer, trace)[0])
     parameters = dict(layer.named_parameters())
     tensors = {step: getattr(trace, step) for step in trace.steps} | parameters
     arrays = {code: layers.to_numpy(tensor) for code, tensor in tensors.items()}
     mask = trace.mask.cpu().numpy()
     for array in (*arrays.values(), logits):
         array.flags.writeable = False
-    kv_heads = getattr(layer, "kv_heads", ())
-    return Run(config, form, words, heads, kv_heads, trace.steps, arrays, logits, mask)
-
-
-def _unmasked(trace: Trace, layer: Layer) -> Tensor:
-    """The logits [b,h,t,s] before the mask, by the engine's own operations in their order."""
-    config = layer.config
-    if isinstance(trace, GroupedTrace):
-        shared_by = [layer.kv_heads.index(head // config.group_size) for head in layer.heads]
-        logits = einsum("bthk,bshk->bhts", trace.q, trace.k[:, :, shared_by]).mul_(config.scale)
-        cap = config.logit_softcap
-        return logits if cap is None else logits.div_(cap).tanh_().mul_(cap)
-    return trace.scores_C if trace.scores_R is None else trace.scores_C + trace.scores_R
+    return Run(config, form, words, heads, layer.kv_heads, trace.steps, arrays, logits, mask)

@@ -6,7 +6,6 @@ import numpy as np
 
 from mla_engine.studies.words import generated_words, words_of
 from ui.engine.model import Model, present
-from ui.parts.flow import FORMS
 from ui.parts.maps.run import Run, block_of_heads, run
 from ui.settings import state
 from ui.settings.page import Note
@@ -85,9 +84,9 @@ def chosen(*, heads: int = 0, causal: bool = True, temperature: float = 1.0) -> 
         ValueError, MemoryBudgetError: in the engine's words.
     """
     s, model, tokens = state.settings(), present(), words()
-    config, form = model.config(), FORMS.get(model.variant, "grouped")
+    config = model.config()
     block = block_of_heads(config, len(tokens), s["map_head"], heads)
-    ran = run(config, form, tokens, model.origin(config), block)
+    ran = run(config, model.form, tokens, model.origin(config), block)
     attention = ran.attention(causal, temperature)
     cell = (s["map_query"], s["map_key"])
     return Maps(model, ran, attention, s["map_head"], *cell, causal, temperature)
