@@ -2,78 +2,44 @@
 
 import streamlit as st
 
-from mla_engine.studies.bracketing import FORMS, SIDES
 from ui.frame import page
-from ui.pages.absorption import PAGE
-from ui.pages.absorption import charts as absorption_charts
-from ui.pages.absorption import merges as absorption_merges
-from ui.pages.absorption import rounding as absorption_rounding
+from ui.pages.absorption import PAGE, brackets, controls, merged, merges, rounding, words
 from ui.pages.absorption import view as absorption
 from ui.parts import prose
-from ui.settings import state
-from ui.words.numbers import count
 from ui.words.text import t
 
+SECTIONS = {
+    "merged": merged.section,
+    "rounding": rounding.section,
+    "heads_in_one": merges.heads_in_one,
+    "past_the_norm": merges.past_the_norm,
+}
+
 page.setup(PAGE)
+view = None
 try:
-    view, error = absorption.view(), None
+    view = absorption.view()
+    prose.title(words.title(view), t(f"absorption.look_{view.side}"))
 except ValueError as refusal:
-    view, error = None, refusal
-
-if view:
-    prose.title(view.title(), absorption.look())
-else:
     prose.title(t("absorption.title_refused"), "")
-    prose.refused(error)
+    prose.refused(refusal)
 
-picture, bars, controls = st.columns([6, 6, 4], gap="medium")
+picture, bars, panel = st.columns([6, 6, 4], gap="medium")
 with picture:
-    state.control(
-        st.segmented_control,
-        t("absorption.side"),
-        "ab_side",
-        SIDES,
-        format_func=lambda code: t(f"absorption.side_{code}"),
-        required=True,
-    )
-    state.control(
-        st.segmented_control,
-        t("absorption.order"),
-        "ab_order",
-        FORMS,
-        format_func=absorption.order_label,
-        required=True,
-    )
-with controls:
-    state.control(
-        st.select_slider,
-        t("absorption.queries"),
-        "ab_queries",
-        absorption.QUERIES,
-        format_func=count,
-    )
-    state.control(
-        st.select_slider,
-        t("absorption.context"),
-        "ab_context",
-        absorption.CONTEXTS,
-        format_func=count,
-    )
+    controls.product()
+with panel:
+    controls.lengths()
 if view:
-    with controls:
-        st.markdown(view.verdict())
+    with panel:
+        st.markdown(words.verdict(view))
         st.caption(t("absorption.counted"))
     with picture:
-        absorption_charts.brackets(view)
+        brackets.picture(view)
     with bars:
-        absorption_charts.counts(view)
-    for section in (
-        absorption_charts.merged,
-        absorption_rounding.rounding,
-        absorption_merges.heads_in_one,
-        absorption_merges.past_the_norm,
-    ):
-        st.subheader(t(f"absorption.section_{section.__name__}"), anchor=False)
+        brackets.work(view)
+        brackets.traffic(view)
+    for name, section in SECTIONS.items():
+        st.subheader(t(f"absorption.section_{name}"), anchor=False)
         try:
             section(view)
         except ValueError as refusal:

@@ -3,42 +3,44 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.compression import PAGE
-from ui.pages.compression import charts as compression_charts
+from ui.pages.compression import PAGE, charts, controls, run, words
 from ui.pages.compression import view as compression
 from ui.parts import prose
 from ui.words.text import t
 
 page.setup(PAGE)
-view, error = None, None
+view, refused = compression.view(), None
 try:
-    view = compression.view()
     with st.spinner(t("compression.factoring")):
-        title = view.title()
+        title = words.title(view)
 except ValueError as refusal:
-    title, error = t("compression.title_refused"), refusal
+    title, refused = t("compression.title_refused"), refusal
 prose.title(title, t("compression.look"))
-if error:
-    prose.refused(error)
+if refused:
+    prose.refused(refused)
 
-picture, spectrum, controls = st.columns([6, 5, 4], gap="medium")
-with controls:
-    compression_charts.controls()
-if view and not error:
-    with controls:
-        compression_charts.numbers(view)
-    with spectrum:
-        compression_charts.spectrum(view)
-    with picture:
-        compression_charts.rank(view)
-        curves = view.curves()
-        compression_charts.errors(view, curves)
-    st.subheader(t("compression.section_separate"), anchor=False)
-    compression_charts.separately(view, curves)
+picture, spectrum, panel = st.columns([6, 5, 4], gap="medium")
+with panel:
+    controls.layer(view)
+if not refused:
+    try:
+        with panel:
+            charts.numbers(view)
+        with spectrum:
+            charts.spectrum(view)
+        with picture:
+            controls.rank(view)
+            curves = run.curves(view.source, view.words, view.ranks)
+            charts.over_rank(view, curves)
+        st.subheader(t("compression.section_separate"), anchor=False)
+        charts.separately(view, curves)
+    except ValueError as refusal:
+        refused = refusal
+        prose.refused(refusal)
 
 st.subheader(t("compression.section_queries"), anchor=False)
 try:
-    compression_charts.queries()
+    charts.queries(view)
 except ValueError as refusal:
     prose.refused(refusal)
-page.footer(view)
+page.footer(None if refused else view)

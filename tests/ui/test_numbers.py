@@ -55,6 +55,21 @@ ROWS = [
     (clock, 0.0485, "48.5\xa0ms"),
     (clock, 3.2e-6, "3.20\xa0µs"),
     (clock, 4.5e-10, "0.450\xa0ns"),
+    (numbers.prefixed_count, 999, "999"),
+    (numbers.prefixed_count, 4_194_304, "4.19\xa0M"),
+    (numbers.prefixed_count, 1.5e15, "1.50\xa0P"),
+    (numbers.tenths, 1234.46, "1,234.5"),
+    (numbers.entries, 99_999, "99,999"),
+    (numbers.entries, 100_663_296, "100.7 M"),
+    (numbers.entries, 1_234_567_890, "1,234.6 M"),
+    (numbers.millions, 999_999, "999,999"),
+    (numbers.millions, 37_748_736, "37.7 M"),
+    (numbers.error_percent, 0.12345, "12.3\xa0%"),
+    (numbers.error_percent, 0.0, "0.0\xa0%"),
+    (numbers.off_by, 0.73214, "73.2 %"),
+    (numbers.off_by, 0.0009, "9e-04"),
+    (numbers.off_by, 2.4e-16, "2e-16"),
+    (numbers.scientific, 0.0033219, "3.3e-03"),
 ]
 
 

@@ -98,3 +98,38 @@ def share(part: float) -> str:
         least = t("common.percent", value=f"{100 * LEAST_SHARE:g}")
         return t("common.less_than", share=least)
     return t("common.percent", value=number(100 * part, 3) if part else "0")
+
+
+def prefixed_count(number: float) -> str:
+    """A count, in full below a thousand and else with a prefix: "512", "4.19 M"."""
+    return prefixed(number) if number >= 1000 else count(number)
+
+
+def tenths(number: float) -> str:
+    """A number with one decimal, "1,234.5"."""
+    return f"{number:,.1f}"
+
+
+def entries(number: float) -> str:
+    """The entries of a matrix as the papers give them, "100.7 M"; few of them in full."""
+    return f"{tenths(number / 1e6)} M" if number >= 1e5 else count(number)
+
+
+def millions(number: float) -> str:
+    """Millions with three digits, "37.7 M"; what is less than one in full."""
+    return in_millions(number) if number >= 1e6 else count(number)
+
+
+def error_percent(error: float) -> str:
+    """A relative error as a percentage with one decimal, so that a column of them lines up."""
+    return f"{tenths(100 * error)}{TIED}%"
+
+
+def off_by(error: float) -> str:
+    """A relative error as a percentage, or as a power of ten where it is only rounding."""
+    return f"{digits(100 * error)} %" if error > 1e-3 else scientific(error, 0)
+
+
+def scientific(number: float, decimals: int = 1) -> str:
+    """A number with its power of ten, "3.3e-03"."""
+    return f"{number:.{decimals}e}"

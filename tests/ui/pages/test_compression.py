@@ -1,22 +1,75 @@
-"""The compression page by link and by hand, its numbers against numpy and the engine."""
+"""The compression page: all that is drawn and said, against the engine's numbers and numpy's."""
+
+import html
+import re
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import GroupedConfig, GroupedQueryAttention, RopeConfig, claims, costs
-from mla_engine.presets import PRESETS
+from mla_engine import (
+    PRESETS,
+    GroupedConfig,
+    GroupedQueryAttention,
+    LatentConfig,
+    RopeConfig,
+    claims,
+    weights,
+)
+from mla_engine.checkpoints import hidden_states as hidden_states_of
+from mla_engine.checkpoints import load_attention
+from mla_engine.grouped import forms
+from mla_engine.studies.compression import joint, loss, separate, with_spectrum
+from mla_engine.studies.merging import content_config
+from mla_engine.studies.training import query_memory
 from mla_engine.studies.words import hidden_states
-from ui.pages.compression import run as compression_run
-from ui.pages.compression.run import Source
-from ui.settings.sizes import SMALL_SIZES
+from tests.ui.conftest import REAL_LAYER, REAL_TEXT
+from tests.ui.screen import Chart, charts, csv
+from ui.engine import queue
+from ui.words.numbers import count, error_percent, millions, size
 
 PAGE = "pages/compression.py"
-SMALL = {"preset": "small"} | {name: str(size) for name, size in SMALL_SIZES.items()}
+SIZES = {"d_model": 36, "n_heads": 6, "d_head": 8, "d_value": 12}
+LATENTS = {"d_latent_kv": 20, "d_latent_q": 28, "d_rope": 4}
+CONFIG = GroupedConfig(**SIZES, n_kv_heads=6, rope=RopeConfig())
+LATENT = LatentConfig(**SIZES, **LATENTS)
+SEED, FULL, RANK, DECAY = 3, 40, 9, 0.5
+LINK = {"preset": "small", "seed": str(SEED), "cmp_heads": "2", "cmp_rank": str(RANK)}
+LINK |= {name: str(size) for name, size in (SIZES | LATENTS).items()}
+FALLING = {"cmp_weights": "spectrum", "cmp_decay": str(DECAY)}
+WORDS = ("the", "cat", "sat", "on", "the", "mat", "because", "the", "cat", "was", "tired")
+DRAWN = ("errors", "cache", "spectrum", "separate", "queries")
+ERRORS = {"k": "keys k", "v": "values v", "scores": "scores", "u": "output u"}
+WAYS = {"joint": "joint: one latent", "separate": "separate: two latents"}
 V3 = {"preset": "deepseek-v3", "d_model": "7168", "n_heads": "128", "d_latent_q": "1536"}
-CONFIG = GroupedConfig(d_model=64, n_heads=4, n_kv_heads=4, d_head=16, rope=RopeConfig())
-WORDS = ("the", "cat", "sees", "it")
+CHINESE = "[\u4e00-\u9fff]"
+
+
+class Engine:
+    """What the engine makes of the first two heads' keys and values, apart from the page."""
+
+    def __init__(self, falling: bool = True) -> None:
+        self.layer = GroupedQueryAttention(CONFIG, seed=SEED, heads=(0, 1))
+        if falling:
+            new = with_spectrum(self.layer.W_K, self.layer.W_V, DECAY)
+            for weight, with_new in zip((self.layer.W_K, self.layer.W_V), new, strict=True):
+                weight.copy_(with_new)
+        given = self.layer.W_K, self.layer.W_V
+        self.ways = {"joint": joint(*given), "separate": separate(*given)}
+        self.h = torch.tensor(hidden_states(WORDS, SEED, CONFIG.d_model))[None]
+
+    def lost(self, way: str, ranks: list[int]) -> dict[str, np.ndarray]:
+        made = self.ways[way]
+        found = loss(self.layer, self.h, made, [min(rank, made.most) for rank in ranks])
+        return {name: np.array([getattr(one, name) for one in found]) for name in ERRORS}
+
+
+def drawn(at: AppTest) -> dict[str, Chart]:
+    return dict(zip(DRAWN, charts(at), strict=True))
 
 
 def control(at: AppTest, name: str, language: str = "en"):
@@ -24,106 +77,365 @@ def control(at: AppTest, name: str, language: str = "en"):
     return next(w for w in widgets if w.key == f"{name}:{language}")
 
 
-def metrics(at: AppTest) -> list[float]:
-    return [float(metric.value.split()[0]) for metric in at.metric]
+def metrics(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
 
 
-def said(at: AppTest) -> str:
-    return " ".join(m.value for m in at.markdown)
+def plain(text: str) -> str:
+    """Without tags, entities and spaces that do not break."""
+    return html.unescape(re.sub("<[^>]*>", "", text)).replace("\xa0", " ")
 
 
-def test_full_rank_loses_nothing_and_rank_zero_all(opened):
-    at = opened(PAGE, **SMALL, cmp_rank="128")
-    assert metrics(at) == [0, 0, 0, 0]
-    assert "**128** numbers instead of 128" in said(at)
-    control(at, "cmp_rank").set_value(0).run()
-    assert metrics(at) == [100, 100, 100, 100]
-    assert at.query_params["cmp_rank"] == "0"
-    assert "0 numbers in place of 128:" in at.title[0].value
+def said(at: AppTest) -> list[str]:
+    return [plain(m.value) for m in (*at.title, *at.markdown)]
 
 
-def test_a_slider_shows_the_keys_error_of_numpys_svd(opened):
-    at = opened(PAGE, **SMALL, seed="6", cmp_heads="2", cmp_weights="spectrum", cmp_decay="0.5")
-    control(at, "cmp_rank").set_value(20).run()
-    words = ("the", "cat", "sat", "on", "the", "mat", "because", "the", "cat", "was", "tired")
-    h = hidden_states(words, 6, 64).astype(float)
-    layer = GroupedQueryAttention(CONFIG, seed=6, heads=(0, 1))
-    drawn = np.concatenate([layer.W_K.flatten(0, 1), layer.W_V.flatten(0, 1)]).astype(float)
-    left, values, right = np.linalg.svd(drawn, full_matrices=False)
-    wanted = np.arange(1, 65.0) ** -0.5
+def percents(lost: dict[str, np.ndarray], at: int = 0) -> dict[str, str]:
+    return {name: error_percent(errors[at]) for name, errors in lost.items()}
+
+
+def over_rank(chart: Chart, ranks: list[int], lines: dict[str, np.ndarray], title: str) -> None:
+    """Lines over the size of the latent, marked at the chosen one."""
+    assert chart.names == list(lines)
+    for name, wanted in lines.items():
+        assert_array_equal(chart.values(name, "x"), ranks)
+        assert_allclose(chart.values(name, "y"), wanted, rtol=1e-3, atol=1e-4)
+        assert chart.trace(name)["hovertemplate"] == (
+            f"{name}<br>latent size, numbers per token %{{x:,}}<br>%{{y:.4g}}<extra></extra>"
+        )
+    assert (chart.axis("x"), chart.axis("y")) == ("latent size, numbers per token", title)
+    assert [shape["x0"] for shape in chart.layout["shapes"]] == [RANK]
+
+
+@pytest.mark.parametrize("link", [{}, FALLING], ids=["random", "spectrum"])
+def test_what_a_latent_loses_and_saves(opened, downloads, link):
+    engine = Engine(falling=bool(link))
+    at = opened(PAGE, **LINK | link)
+    ranks = drawn(at)["errors"].values(0, "x").tolist()
+    assert {0, RANK, 35, 36, FULL} <= set(ranks)
+    assert ranks == sorted(set(ranks))
+    lost = {way: engine.lost(way, ranks) for way in WAYS}
+    lines = {label: 100 * lost["joint"][name] for name, label in ERRORS.items()}
+    over_rank(drawn(at)["errors"], ranks, lines, "relative RMS error, %")
+    cache = {"latent": 2 * np.array(ranks), "MHA, these heads": np.full(len(ranks), 2 * FULL)}
+    over_rank(drawn(at)["cache"], ranks, cache, "bytes per token")
+
+    shown = percents(engine.lost("joint", [RANK]))
+    assert metrics(at) == {ERRORS[name]: text for name, text in shown.items()}
+    assert at.title[0].value == (
+        f"9 numbers in place of 40: keys are off by {shown['k']}, the output by {shown['u']}"
+    )
+    assert (
+        "Cached per token and layer: **9** numbers instead of 40; in bf16, "
+        f"{size(18)} instead of {size(80)}."
+    ) in said(at)
+    assert plain(drawn(at)["errors"].alt) == plain(
+        f"Errors over the size of the latent. At 9: keys {shown['k']}, values {shown['v']}, "
+        f"scores {shown['scores']}, output {shown['u']}."
+    )
+    assert drawn(at)["cache"].alt == (
+        f"Cache per token over the size of the latent. At 9 it is {size(18)}, MHA keeps {size(80)}."
+    )
+    table = csv(downloads["mla_compression_errors.csv"])
+    assert list(table) == ["way", "rank", *ERRORS, "cache_bytes_per_token_bf16"]
+    for way in WAYS:
+        rows = table[table["way"] == way]
+        assert rows["rank"].tolist() == ranks
+        assert rows["cache_bytes_per_token_bf16"].tolist() == [2 * rank for rank in ranks]
+        for name in ERRORS:
+            assert_allclose(rows[name], lost[way][name], rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("link", [{}, FALLING], ids=["random", "spectrum"])
+def test_the_singular_values(opened, downloads, link):
+    layer = Engine(falling=bool(link)).layer
+    keys, values = (weight.flatten(0, 1).double().numpy() for weight in (layer.W_K, layer.W_V))
+    at = opened(PAGE, **LINK | link)
+    chart = drawn(at)["spectrum"]
+    matrices = {
+        "W<sup>K</sup> over W<sup>V</sup>": np.concatenate([keys, values]),
+        "W<sup>K</sup>": keys,
+        "W<sup>V</sup>": values,
+    }
+    falling = [np.linalg.svd(matrix, compute_uv=False) for matrix in matrices.values()]
+    assert chart.names == list(matrices)
+    for n, (name, wanted) in enumerate(zip(matrices, falling, strict=True)):
+        assert_allclose(chart.values(n, "y"), wanted, rtol=1e-4)
+        assert_array_equal(chart.values(n, "x"), np.arange(1, len(wanted) + 1))
+        assert chart.traces[n]["hovertemplate"].startswith(f"{name}<br>singular value number %{{x")
+    assert [len(wanted) for wanted in falling] == [36, 16, 24]
+    assert (chart.axis("x"), chart.axis("y")) == ("singular value number", "singular value")
+    assert (chart.words, chart.layout["shapes"][0]["x0"]) == (["9 kept"], 9)
+    ends = [float(found) for found in re.findall(r"\d\.\d\de[+-]\d\d", chart.alt)]
+    assert ends == pytest.approx([falling[0][0], falling[0][-1]], rel=6e-3)
+    assert plain(chart.alt).startswith("Singular values of W_K stacked over W_V, from ")
+    table = csv(downloads["mla_compression_spectra.csv"])
+    assert list(table) == ["both", "W_K", "W_V"]
+    for (_, column), wanted in zip(table.items(), falling, strict=True):
+        assert_allclose([float(cell) for cell in column if cell != ""], wanted, rtol=1e-4)
+    begins = "The directions are still random" if link else "In random weights no direction"
+    assert any(text.startswith(begins) for text in said(at))
+
+
+@pytest.mark.parametrize("error", ["v", "scores"])
+def test_joint_and_separate_at_equal_cache(opened, downloads, error):
+    engine = Engine()
+    at = opened(PAGE, **LINK, **FALLING, cmp_error=error)
+    chart = drawn(at)["separate"]
+    ranks = chart.values(0, "x").tolist()
+    lost = {way: engine.lost(way, ranks)[error] for way in WAYS}
+    lines = {WAYS[way]: 100 * lost[way] for way in WAYS}
+    over_rank(chart, ranks, lines, "relative RMS error, %")
+    own, two = (percents(engine.lost(way, [RANK]))[error] for way in WAYS)
+    keys, values = engine.ways["separate"].ranks(RANK)
+    assert own != two
+    assert keys + values == RANK
+    assert keys != values
+    assert plain(
+        f"At 9 cached numbers, the error of the {ERRORS[error]} is **{own}** with one joint latent "
+        f"and **{two}** with two separate ones ({keys} numbers for keys, {values} for values, the "
+        "best split)."
+    ) in said(at)
+    assert plain(chart.alt) == plain(
+        "Errors of joint and separate compression over the numbers cached. "
+        f"At 9: joint {own}, separate {two}."
+    )
+    table = csv(downloads["mla_joint_separate.csv"])
+    assert (list(table), table["rank"].tolist()) == (["rank", *WAYS], ranks)
+    for way in WAYS:
+        assert_allclose(table[way], lost[way], rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("link", "width", "begins"),
+    [
+        ({}, 28, "The query latent cQ of this configuration has 28 numbers. Without it,"),
+        (
+            {"d_latent_q": "0"},
+            96,
+            "This configuration has no query latent cQ: 96 numbers are assumed",
+        ),
+    ],
+    ids=["latent", "none"],
+)
+def test_what_training_keeps_of_the_queries(opened, downloads, link, width, begins):
+    at = opened(PAGE, **LINK | link)
+    found = query_memory(LATENT, width)
+    names = ["no latent", "no latent, q anew", "latent", "latent, q anew"]
+    kept = [way.kept_elements for way in found]
+    assert kept == [72, 0, 72 + width, width]
+    chart = drawn(at)["queries"]
+    assert chart.names == ["kept per token", ""]
+    assert_array_equal(chart.values("kept per token", "x"), kept)
+    assert chart.traces[0]["customdata"] == chart.layout["yaxis"]["ticktext"] == names
+    assert chart.axis("x") == "numbers kept per token and layer"
+    assert chart.traces[0]["hovertemplate"].endswith(
+        "kept per token<br>%{x:,.4g} numbers kept per token and layer<extra></extra>"
+    )
+    ends = chart.traces[1]
+    assert (ends["text"], ends["x"]) == ([f" {count(n)}" for n in kept], kept)
+    each = "; ".join(f"{name}: {count(n)}" for name, n in zip(names, kept, strict=True))
+    assert chart.alt == f"Query numbers kept for the backward pass, per token: {each}."
+    (sentence,) = [text for text in said(at) if text.startswith(begins)]
+    assert f"training keeps 72 query numbers per token; with it, {width} if the" in sentence
+    shown = at.table[0].value
+    assert list(shown.index) == names
+    assert list(shown.columns) == [
+        "numbers kept per token",
+        "multiply-adds repeated",
+        "weights of the query path",
+    ]
+    assert shown.to_numpy().tolist() == [
+        [count(w.kept_elements), millions(w.recomputed_multiply_adds), millions(w.weights)]
+        for w in found
+    ]
+    assert csv(downloads["mla_query_memory.csv"]).to_dict("list") == {
+        name: [getattr(way, name) for way in found] for name in vars(found[0])
+    }
+
+
+def test_a_logarithmic_axis_is_that_of_the_errors_alone(opened):
+    at = opened(PAGE, **LINK | {"cmp_log": "1", "cmp_rank": "40"})
+    for name, axis in (("errors", "log"), ("separate", "log"), ("cache", "linear")):
+        assert drawn(at)[name].layout["yaxis"]["type"] == axis
+    assert metrics(at) == dict.fromkeys(ERRORS.values(), "0.0\xa0%")
+    assert drawn(at)["spectrum"].layout.get("shapes", []) == [], "40 are more than there are"
+
+
+def test_rank_zero_loses_all(opened):
+    at = opened(PAGE, **LINK | {"cmp_rank": "0"})
+    assert metrics(at) == dict.fromkeys(ERRORS.values(), "100.0\xa0%")
+    assert at.title[0].value.startswith("0 numbers in place of 40:")
+    assert drawn(at)["errors"].layout["shapes"][0]["x0"] == 0
+
+
+def test_the_keys_error_is_that_of_numpys_svd(opened):
+    at = opened(PAGE, **LINK, **FALLING)
+    h = hidden_states(WORDS, SEED, 36).astype(float)
+    layer = GroupedQueryAttention(CONFIG, seed=SEED, heads=(0, 1))
+    stacked = np.concatenate([layer.W_K.flatten(0, 1), layer.W_V.flatten(0, 1)]).astype(float)
+    left, values, right = np.linalg.svd(stacked, full_matrices=False)
+    wanted = np.arange(1, 37.0) ** -DECAY
     wanted *= np.linalg.norm(values) / np.linalg.norm(wanted)
     exact = left * wanted @ right
-    cut = left[:, :20] * wanted[:20] @ right[:20]
+    cut = left[:, :RANK] * wanted[:RANK] @ right[:RANK]
     off = [np.linalg.norm(h @ (exact - cut)[rows].T) / np.linalg.norm(h @ exact[rows].T)
-           for rows in (slice(32), slice(32, 64))]  # fmt: skip
-    assert metrics(at)[:2] == pytest.approx([100 * n for n in off], abs=0.051)
-    assert f"keys are off by {100 * off[0]:.1f}\xa0%" in at.title[0].value
+           for rows in (slice(16), slice(16, 40))]  # fmt: skip
+    shown = [float(text.split()[0]) for text in list(metrics(at).values())[:2]]
+    assert shown == pytest.approx([100 * error for error in off], abs=0.051)
 
 
-def test_joint_and_separate_at_equal_cache(opened):
-    at = opened(PAGE, **SMALL, cmp_rank="64", cmp_error="k")
-    source = Source(CONFIG, 0, (0, 1, 2, 3), None)
-    assert control(at, "cmp_error").value == "k"
-    text = said(at).replace("\xa0", " ")
-    assert "is **0.0 %** with one joint latent" in text  # 64 is d_model: nothing is lost
-    separate = compression_run.prepared(source).ways["separate"]
-    keys, values = separate.ranks(64)
-    assert keys + values == 64
-    assert f"({keys} numbers for keys, {values} for values" in text
-    wrong = separate.weights(64)[0].flatten(0, 1)
-    layer = GroupedQueryAttention(CONFIG).W_K.flatten(0, 1)
-    words = ("the", "cat", "sat", "on", "the", "mat", "because", "the", "cat", "was", "tired")
-    h = torch.tensor(hidden_states(words, 0, 64))
-    off = (h @ (wrong - layer).T).norm() / (h @ layer.T).norm()
-    assert f"**{100 * off:.1f} %** with two separate ones" in text
+def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
+    one, other = (opened(PAGE, **LINK, lang=lang) for lang in ("en", "zh"))
+    ours, theirs = drawn(one), drawn(other)
+    for name in ("cache", "spectrum", "queries"):
+        for n, trace in enumerate(ours[name].traces):
+            assert_array_equal(ours[name].values(trace, "x"), theirs[name].values(n, "x"))
+            assert_array_equal(ours[name].values(trace, "y"), theirs[name].values(n, "y"))
+    assert theirs["errors"].names == ["键 k", "值 v", "得分", "输出 u"]
+    assert theirs["cache"].names == ["潜在向量", "MHA（这些头）"]
+    assert theirs["spectrum"].names[0] == "W<sup>K</sup> 叠 W<sup>V</sup>"
+    assert theirs["spectrum"].words == ["保留 9 个"]
+    assert theirs["separate"].names == ["联合：一个潜在向量", "分开：两个潜在向量"]
+    over = "潜在向量的大小，即每个词元缓存的数"
+    assert {name: (chart.axis("x"), chart.axis("y")) for name, chart in theirs.items()} == {
+        "errors": (over, "相对均方根误差，%"),
+        "cache": (over, "字节/词元"),
+        "spectrum": ("奇异值序号", "奇异值"),
+        "separate": (over, "相对均方根误差，%"),
+        "queries": ("每个词元每层保留的数", ""),
+    }
+    assert other.title[0].value.startswith("用 9 个数代替 40 个：键的误差为")
+    for english, chinese in zip(said(one), said(other), strict=True):
+        assert english == "**MLA Explorer**" or (english != chinese and re.search(CHINESE, chinese))
+    assert all(re.search(CHINESE, chart.alt) for chart in theirs.values())
+    assert list(metrics(other)) == theirs["errors"].names
 
 
-def test_v3_compresses_a_few_heads_and_counts_query_memory(opened):
-    at = opened(PAGE, **V3, cmp_rank="64")
-    assert not at.error
+CONTROLS = [  # name, label, option, what becomes of it
+    ("cmp_rank", "Size of the latent, 0 to 40", 11, "11 numbers in place of 40"),
+    ("cmp_heads", "Heads that share the latent (of 6)", 6, "11 numbers in place of 120"),
+    ("cmp_weights", "Weights of the layer", "spectrum", "The directions are still random"),
+    ("cmp_error", "Error of", "k", "the error of the keys k is"),
+]
+
+
+def test_every_control_changes_what_it_names(opened):
+    at = opened(PAGE, **LINK)
+    assert control(at, "cmp_decay").disabled
+    for name, label, option, shown in CONTROLS:
+        assert control(at, name).label == label
+        assert shown not in " ".join(said(at))
+        control(at, name).set_value(option).run()
+        assert at.query_params[name] == str(option)
+        assert shown in " ".join(said(at))
+    before = metrics(at)
+    assert control(at, "cmp_decay").label == "Singular value i falls as 1/i to the power of"
+    control(at, "cmp_decay").set_value(2.0).run()
+    assert float(before["keys k"].split()[0]) > float(metrics(at)["keys k"].split()[0])
+    assert control(at, "cmp_log").label == "Logarithmic error axis"
+    control(at, "cmp_log").set_value(True).run()
+    assert drawn(at)["errors"].layout["yaxis"]["type"] == "log"
+    assert control(at, "cmp_heads").options == ["1", "2", "4", "6"]
+    assert control(at, "cmp_weights").options == ["random", "chosen spectrum"]
+    assert control(at, "cmp_error").options == list(ERRORS.values())
+    assert control(at, "cmp_decay").options == ["0", "0.25", "0.5", "0.75", "1", "1.5", "2"]
+    control(at, "cmp_heads").set_value(1).run()
+    assert "11 numbers in place of 20" in at.title[0].value
+    control(at, "cmp_rank").set_value(20).run()
+    assert "20 numbers in place of 20" in at.title[0].value
+
+
+def test_a_real_layers_own_latent_and_random_weights_on_its_inputs(real, demo):
+    at = real("compression", cmp_rank="20", cmp_heads="2")
+    assert {63, 64} <= set(drawn(at)["errors"].values(0, "x").tolist()), "where nothing is lost"
+    values = drawn(at)["spectrum"].values(0, "y")
+    assert values[64] < 1e-6 * values[0] < values[63]
+    ends = drawn(at)["spectrum"].layout["yaxis"]["range"]
+    assert 7 < ends[1] - ends[0] < 9, "down to the rounding beyond the latent"
+    assert "falls to rounding after 64 numbers" in " ".join(said(at))
+    assert control(at, "cmp_weights").options == ["the model's own", "random", "chosen spectrum"]
+    control(at, "cmp_weights").set_value("random").run()
+    config = content_config(load_attention(demo, REAL_LAYER, heads=(0,)).config)
+    layer = GroupedQueryAttention(config, seed=0, heads=(0, 1))
+    h = hidden_states_of(demo, REAL_TEXT, REAL_LAYER).h
+    (lost,) = loss(layer, h, joint(layer.W_K, layer.W_V), [20])
+    assert metrics(at) == {label: error_percent(vars(lost)[name]) for name, label in ERRORS.items()}
+    assert "In random weights no direction" in " ".join(said(at))
+
+
+def test_a_grouped_model_compresses_its_kv_heads(real, llama):
+    at = real("compression", source=llama, cmp_rank="20")
+    assert "its 8 heads share 2 KV heads" in " ".join(said(at))
+    assert at.title[0].value.startswith("20 numbers in place of 64:")
+    assert control(at, "cmp_heads").label == "Heads that share the latent (of 2)"
+
+
+def test_a_grouped_preset_and_values_out_of_range(opened):
+    given = {"preset": "llama-3-8b", "cmp_rank": "999", "cmp_heads": "64", "cmp_decay": "9"}
+    at = opened(PAGE, **LINK | given)
+    assert at.title[0].value.startswith("120 numbers in place of 120:")
+    assert metrics(at) == dict.fromkeys(ERRORS.values(), "0.0\xa0%")
+    assert (control(at, "cmp_heads").value, control(at, "cmp_decay").value) == (6, 3.0)
+
+
+def test_a_refusal_leaves_the_rest_alive(opened, monkeypatch):
+    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")
+    at = opened(PAGE, **V3, seed="77", code="snippet")
+    assert at.title[0].value == "One small latent can stand for keys and values"
+    assert len(at.error) == 1
     assert control(at, "cmp_heads").options == ["1", "2", "4", "8"]  # 8 × 256 values are many
     verdict = claims.check("C5", config=PRESETS["deepseek-v3"].config)
     kept = list(at.table[0].value.iloc[:, 0])
     wanted = [f"{verdict.value(name):,}" for name in ("before", "kept", "recomputed")]
     assert [kept[0], kept[2], kept[3]] == wanted
-    assert kept[1] == "0"
+    assert (len(at.code), len(at.info)) == (0, 1)
 
 
-def test_a_grouped_preset_is_compressed_as_mha(opened):
-    at = opened(PAGE, preset="llama-3-8b", variant="gqa", d_model="4096", n_heads="32",
-                n_kv_heads="8", cmp_heads="2", cmp_rank="512")  # fmt: skip
-    assert metrics(at) == [0, 0, 0, 0]
-    assert "1,536 numbers are assumed" in said(at)
+class Filling:
+    """A queue that is full after some turns."""
+
+    def __init__(self, turns: int) -> None:
+        self.left = turns
+
+    @contextmanager
+    def turn(self):
+        self.left -= 1
+        with queue.Queue(64 if self.left >= 0 else -1, 1).turn():
+            yield
 
 
-def test_chinese_and_values_out_of_range(opened):
-    at = opened(PAGE, **SMALL, lang="zh", cmp_rank="9999", cmp_heads="64", cmp_decay="9")
-    assert "用 128 个数代替 128 个" in at.title[0].value
-    assert control(at, "cmp_decay", "zh").value == 3.0
-    assert control(at, "cmp_heads", "zh").value == 4
+@pytest.mark.parametrize(("turns", "begins"), [(0, "One small latent"), (4, "9 numbers in place")])
+def test_a_full_queue_is_said_in_the_page(opened, monkeypatch, turns, begins):
+    filling = Filling(turns)
+    monkeypatch.setattr(queue, "_queue", lambda: filling)
+    at = opened(PAGE, **LINK | {"seed": f"8{turns}"})
+    assert at.title[0].value.startswith(begins)
+    assert len(at.error) == 1
+    assert "-1 pieces of work are waiting" in html.unescape(at.error[0].value)
+    assert not at.get("progress")
+    assert at.table[0].value.iloc[0, 0] == "72"
+    assert control(at, "cmp_heads").value == 2
 
 
-def test_a_refusal_leaves_the_rest_alive(opened, monkeypatch):
-    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.01")
-    at = opened(PAGE, **V3, seed="78")
-    assert "a run may hold" in at.error[0].value
-    assert at.table[0].value.iloc[0, 0] == "24,576"
-    assert control(at, "cmp_heads").value == 4
+def test_all_that_is_heavy_waits_for_its_turn(opened, monkeypatch):
+    queue.warm_up()
+    line, ran, skipped = queue._queue(), set(), set()
 
+    def watch(owner: object, name: str) -> None:
+        work = getattr(owner, name)
 
-def test_the_cache_is_that_of_mla_with_such_a_latent():
-    source = Source(CONFIG, 0, (0, 1, 2, 3), None)
-    assert source.full == costs.cache_elements(CONFIG)
-    assert Source(CONFIG, 0, (1,), None).full == source.full // 4
-    spectra = compression_run.prepared(source).spectra
-    assert {name: len(values) for name, values in spectra.items()} == {
-        "both": 64, "W_K": 64, "W_V": 64,
-    }  # fmt: skip
+        def watched(*given: object, **named: object) -> object:
+            ran.add(name)
+            if not line._has_turn(threading.get_ident()):
+                skipped.add(name)
+            return work(*given, **named)
 
+        monkeypatch.setattr(owner, name, watched)
 
-@pytest.mark.parametrize("way", compression_run.WAYS)
-def test_errors_fall_with_the_rank(way):
-    source = Source(CONFIG, 1, (0, 1, 2, 3), 1.0)
-    u = [compression_run.lost(source, WORDS, way, rank).u for rank in (1, 8, 32, 128)]
-    assert u[0] > u[1] > u[2] > u[3]
-    assert u[3] < 1e-5
+    heavy = [(torch.linalg, "eigh"), (weights, "_generator"), (forms, "attend")]
+    for owner, name in heavy:
+        watch(owner, name)
+    opened(PAGE, **LINK | {"seed": "79"}, **FALLING)
+    assert ran == {name for _, name in heavy}
+    assert not skipped

@@ -4,13 +4,12 @@ from mla_engine.latent import AbsorbedMatrices, forms
 from mla_engine.studies import merging
 from mla_engine.studies.agreement import agreement_of
 from mla_engine.studies.bracketing import Bracketing, bracketings
-from ui.engine import model
+from ui.pages.absorption.view import View
 from ui.settings.page import Functions
 
 
-def ran(_view: object) -> Functions:
-    """The functions of the engine that the page ran, the telling ones."""
-    model.config("mla")
+def ran(_view: View) -> Functions:
+    """The most telling of the engine's functions that ran for any view."""
     return (
         bracketings,
         Bracketing.multiply_adds.fget,

@@ -1,4 +1,4 @@
-"""Both forms' outputs on the absorption page, and how far rounding drives them apart."""
+"""Both forms' outputs, and how far rounding drives them apart."""
 
 from functools import partial
 
@@ -7,50 +7,50 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
-from ui.pages.absorption import run
-from ui.pages.absorption.charts import plot
+from ui.pages.absorption import controls, run, words
+from ui.pages.absorption.run import Rounding
 from ui.pages.absorption.view import View
 from ui.parts import charts
 from ui.parts.figure_words import map_words
-from ui.settings import state
-from ui.words.numbers import count
+from ui.words.numbers import scientific
 from ui.words.text import t
 
 PANEL = 330
 LIMITS = (1e-17, 1.0)  # from float64's rounding to nothing right
 
 
-def rounding(view: View) -> None:
-    """Both forms' outputs and their difference, live, in three formats."""
+def section(view: View) -> None:
+    """Both outputs and their difference in one format, and the distances in all of them."""
     with st.spinner(t("absorption.running")):
         found = run.rounding(view.config, view.origin, view.heads, view.words)
-    chosen = state.settings()["ab_type"]
-    result = found[chosen]
-    ran = {"heads": count(len(view.heads)), "words": count(len(view.words))}
-    look = t("absorption.rounding_look", type=chosen, between=f"{result.between:.1e}", **ran)
-    st.markdown(look)
-    state.control(st.segmented_control, t("absorption.type"), "ab_type", list(found), required=True)
-    limit = figures.shared_limit(result.expanded, result.absorbed)
-    panels = {
-        "expanded": (result.expanded, limit),
-        "absorbed": (result.absorbed, limit),
-        "difference": (result.difference, figures.shared_limit(result.difference)),
-    }
-    for column, (name, (u, most)) in zip(st.columns(3), panels.items(), strict=True):
-        with column:
-            _output(view, name, u, most)
+    result = found[view.dtype]
+    st.markdown(words.rounding_look(view, result))
+    controls.number_format()
+    _outputs(view, result)
     left, right = st.columns(2, gap="large")
     with left:
         _distances(found)
     with right:
-        table = _table(found)
-        st.table(table)
-        charts.download(partial(table.reset_index), "mla_forms_rounding.csv")
+        st.table(words.rounding_table(found))
+        charts.download(partial(_numbers, found), "mla_forms_rounding.csv")
         st.markdown(t("absorption.rounding_words"))
 
 
+def _outputs(view: View, result: Rounding) -> None:
+    shared = figures.shared_limit(result.expanded, result.absorbed)
+    panels = {
+        "expanded": (result.expanded, shared),
+        "absorbed": (result.absorbed, shared),
+        "difference": (result.difference, figures.shared_limit(result.difference)),
+    }
+    for column, (name, (u, limit)) in zip(st.columns(3), panels.items(), strict=True):
+        with column:
+            _output(view, name, u, limit)
+
+
 def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
-    st.markdown(t(f"absorption.u_{name}"))
+    label = t(f"absorption.u_{name}")
+    st.markdown(label)
     fig = figures.tensor_map(
         u,
         axes=(t("maps.axis_t"), t("maps.axis_d")),
@@ -60,12 +60,13 @@ def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
         height=PANEL,
         words=map_words(),
     )
-    alt = t("absorption.alt_u", name=t(f"absorption.u_{name}"), largest=f"{np.abs(u).max():.2e}")
-    plot(fig, f"u_{name}", alt)
-    charts.download(partial(pd.DataFrame, u, view.words), f"u_{name}.csv")
+    largest = scientific(np.abs(u).max(), 2)
+    alt = t("absorption.alt_u", name=words.aloud(label), largest=largest)
+    table = pd.DataFrame(u, pd.Index(view.words, name="word"))
+    charts.show(fig, f"absorption:u_{name}", alt=alt, data=table.reset_index)
 
 
-def _distances(found: dict[str, run.Rounding]) -> None:
+def _distances(found: dict[str, Rounding]) -> None:
     parts = {
         t("absorption.between"): [r.between for r in found.values()],
         t("absorption.expanded_error"): [r.expanded_error or np.nan for r in found.values()],
@@ -80,14 +81,11 @@ def _distances(found: dict[str, run.Rounding]) -> None:
         height=PANEL,
         axis=t("absorption.relative"),
     )
-    each = ", ".join(f"{name} {r.between:.1e}" for name, r in found.items())
-    plot(fig, "rounding", t("absorption.alt_rounding", each=each))
+    each = ", ".join(f"{name} {scientific(r.between)}" for name, r in found.items())
+    charts.show(fig, "absorption:rounding", alt=t("absorption.alt_rounding", each=each))
 
 
-def _table(found: dict[str, run.Rounding]) -> pd.DataFrame:
-    rows = {
-        name: [f"{x:.1e}" for x in (r.between, r.expanded_error, r.absorbed_error)]
-        for name, r in found.items()
-    }
-    columns = [t(f"absorption.{name}") for name in ("between", "expanded_error", "absorbed_error")]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+def _numbers(found: dict[str, Rounding]) -> pd.DataFrame:
+    """The distances as numbers, in codes."""
+    rows = [{"type": name} | {d: vars(r)[d] for d in words.DISTANCES} for name, r in found.items()]
+    return pd.DataFrame(rows)

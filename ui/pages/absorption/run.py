@@ -7,14 +7,14 @@ import numpy as np
 import streamlit as st
 import torch
 
-from mla_engine import LatentConfig, MultiHeadLatentAttention, claims
-from mla_engine.studies.agreement import agreement_of
+from mla_engine import LatentConfig, MultiHeadLatentAttention
+from mla_engine.studies.agreement import DTYPES, agreement_of
 from mla_engine.studies.merging import heads_in_one, past_the_norm
-from ui.engine import layers as compute
-from ui.engine import queue
+from ui.engine import layers, queue
 from ui.engine.real_layer import Origin
 
 MATRICES = ("W_QK", "W_VO")
+FORMATS = tuple(str(dtype).removeprefix("torch.") for dtype in DTYPES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = compute.layer(config, origin, (head,))
+    layer = layers.layer(config, origin, (head,))
     with queue.turn(), torch.inference_mode():
         found = layer.absorbed_matrices()
         matrices = found.W_QK[0], found.W_VO[0]
@@ -75,7 +75,7 @@ def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]
         values = [torch.linalg.svdvals(matrix.double()) for matrix in matrices]
         ranks = int(found.rank_QK()[0]), int(found.rank_VO()[0])
     return {
-        name: Merged(compute.to_numpy(matrix), compute.to_numpy(falling), rank)
+        name: Merged(layers.to_numpy(matrix), layers.to_numpy(falling), rank)
         for name, matrix, falling, rank in zip(MATRICES, matrices, values, ranks, strict=True)
     }
 
@@ -89,18 +89,18 @@ def rounding(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    h = compute.hidden(words, origin, config.d_model)
+    h = layers.hidden(words, origin, config.d_model)
     with queue.turn(), torch.inference_mode():
-        found = agreement_of(lambda dtype: compute.built(config, origin, heads, dtype), h)
+        found = agreement_of(lambda dtype: layers.built(config, origin, heads, dtype), h)
     return {
-        str(dtype).removeprefix("torch."): Rounding(
-            compute.to_numpy(result.expanded[0]),
-            compute.to_numpy(result.absorbed[0]),
-            compute.to_numpy(result.difference[0]),
+        name: Rounding(
+            layers.to_numpy(result.expanded[0]),
+            layers.to_numpy(result.absorbed[0]),
+            layers.to_numpy(result.difference[0]),
             result.between,
             *result.errors,
         )
-        for dtype, result in found.items()
+        for name, result in zip(FORMATS, found.values(), strict=True)
     }
 
 
@@ -117,22 +117,22 @@ def too_much(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = compute.layer(config, origin, heads)
-    plain = compute.layer(replace(config, latent_norm=False), origin, heads)
-    h = compute.hidden(words, origin, config.d_model)
+    layer = layers.layer(config, origin, heads)
+    plain = layers.layer(replace(config, latent_norm=False), origin, heads)
+    h = layers.hidden(words, origin, config.d_model)
     longer = h.clone()
     longer[:, -1] *= gain
     with queue.turn(), torch.inference_mode():
         one = heads_in_one(layer, h)
         normed, without = past_the_norm(layer, longer), past_the_norm(plain, longer)
     return TooMuch(
-        scores=compute.to_numpy(one.scores[0]),
-        scores_one=compute.to_numpy(one.scores_one[0]),
+        scores=layers.to_numpy(one.scores[0]),
+        scores_one=layers.to_numpy(one.scores_one[0]),
         scores_error=one.scores_error,
         sum_error=one.sum_error,
         best_output=min(one.u_errors),
-        key_lengths=compute.to_numpy(normed.keys[0].norm(dim=-1)),
-        merged_lengths=compute.to_numpy(normed.keys_merged[0].norm(dim=-1)),
+        key_lengths=layers.to_numpy(normed.keys[0].norm(dim=-1)),
+        merged_lengths=layers.to_numpy(normed.keys_merged[0].norm(dim=-1)),
         errors={
             "keys": normed.key_error,
             "keys_plain": without.key_error,
@@ -140,9 +140,3 @@ def too_much(
             "queries_plain": without.query_error,
         },
     )
-
-
-@st.cache_data(show_spinner=False)
-def claim(name: str) -> claims.Verdict:
-    """The verdict on a published statement, with its evidence."""
-    return claims.check(name)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 import torch
 
@@ -18,11 +19,12 @@ from mla_engine.studies.compression import (
     with_spectrum,
 )
 from mla_engine.studies.merging import content_attention
-from ui.engine import layers as compute
-from ui.engine import queue
+from ui.engine import layers, queue
 from ui.engine.real_layer import Origin, RealLayer, checkpoint
+from ui.words.text import t
 
 WAYS = ("joint", "separate")
+ERRORS = ("k", "v", "scores", "u")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Source:
 
     @property
     def weights(self) -> "Source":
-        """The same for any text."""
+        """This layer without its inputs, as its weights go with any text."""
         real = isinstance(self.origin, RealLayer)
         return replace(self, inputs=None, origin=self.origin.weights if real else self.origin)
 
@@ -64,7 +66,7 @@ class Prepared:
         """Singular values of both together, of W_K and of W_V."""
         one, two = (self.ways[way] for way in WAYS)
         found = {"both": one.factors, "W_K": two.keys, "W_V": two.values}
-        return {name: compute.to_numpy(f.singular_values) for name, f in found.items()}
+        return {name: layers.to_numpy(f.singular_values) for name, f in found.items()}
 
 
 def prepared(source: Source) -> Prepared:
@@ -90,7 +92,7 @@ def _prepared(source: Source) -> Prepared:
 
 def _layer(source: Source) -> GroupedQueryAttention:
     """A layer of its own, seeded or real; of an MLA what its latents stand for."""
-    made = {"heads": source.heads, "device": compute.DEVICE}
+    made = {"heads": source.heads, "device": layers.DEVICE}
     if isinstance(source.origin, int):
         return GroupedQueryAttention(source.config, seed=source.origin, **made)
     real = load_attention(checkpoint(source.origin), source.origin.layer, **made)
@@ -106,6 +108,31 @@ def lost(source: Source, words: tuple[str, ...], way: str, rank: int) -> Loss:
     """
     ready = prepared(source)
     factors = ready.ways[way]
-    h = compute.hidden(words, source.inputs or source.origin, source.config.d_model)
+    h = layers.hidden(words, source.inputs or source.origin, source.config.d_model)
     with queue.turn(), torch.inference_mode():
         return loss(ready.layer, h, factors, [min(rank, factors.most)])[0]
+
+
+def curves(source: Source, words: tuple[str, ...], ranks: list[int]) -> pd.DataFrame:
+    """The errors of both ways at every rank; long work in pieces, with its progress.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    wanted = [(way, rank) for way in WAYS for rank in ranks]
+    bar = st.progress(0.0, t("compression.running"))
+    rows = []
+    try:
+        for done, (way, rank) in enumerate(wanted, start=1):
+            found = vars(lost(source, words, way, rank))
+            rows.append({"way": way, "rank": rank} | {error: found[error] for error in ERRORS})
+            bar.progress(done / len(wanted), t("compression.running"))
+    finally:
+        bar.empty()
+    return pd.DataFrame(rows)
+
+
+def split(source: Source, rank: int) -> tuple[int, int]:
+    """How separate compression shares a latent's numbers between keys and values."""
+    separate = prepared(source).ways["separate"]
+    return separate.ranks(min(rank, separate.most))

@@ -1,24 +1,27 @@
 """The snippet of the page compression."""
 
-from ui.engine import model
-from ui.pages.compression import view as compression
+from ui.pages.compression.view import View
 from ui.parts.snippet import Code
 from ui.parts.snippet_layer import made
 from ui.settings.page import Recipe
 
+AS_THEY_ARE = "# the weights as they are"
+CONTENT = "layer = content_attention(layer)\nconfig = layer.config"
 
-def recipe(_view: object) -> Recipe:
+
+def recipe(view: View) -> Recipe:
     """The snippet that makes the page's headline numbers: a template and its values."""
-    view = compression.view()
-    decay = view.source.decay
-    spectrum = "# the weights as they are"
-    if compression.own_latent():
-        spectrum = "layer = content_attention(layer)\nconfig = layer.config"
-    if decay is not None:
-        spectrum = (
-            f"W_K, W_V = with_spectrum(layer.W_K, layer.W_V, {decay!r})\n"
+    source = view.source
+    heads = Code(f"range({len(source.heads)})")
+    values = made(view.model, source.config, heads, origin=source.origin)
+    return "compression", values | {"rank": view.rank, "spectrum": _spectrum(view)}
+
+
+def _spectrum(view: View) -> Code:
+    """The lines that give the weights the spectrum that is shown."""
+    if view.weights == "spectrum":
+        return Code(
+            f"W_K, W_V = with_spectrum(layer.W_K, layer.W_V, {view.decay!r})\n"
             "layer.W_K.copy_(W_K), layer.W_V.copy_(W_V)"
         )
-    heads = Code(f"range({len(view.source.heads)})")
-    values = made(model.present(), view.source.config, heads, origin=view.source.origin)
-    return "compression", values | {"rank": view.rank, "spectrum": Code(spectrum)}
+    return Code(CONTENT if view.latent else AS_THEY_ARE)

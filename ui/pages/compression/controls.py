@@ -1,0 +1,63 @@
+"""The widgets of the compression page."""
+
+import streamlit as st
+
+from ui.pages.compression.run import ERRORS
+from ui.pages.compression.view import View, all_heads, head_counts, mend
+from ui.settings import state
+from ui.words.numbers import count, shortest
+from ui.words.text import t
+
+DECAYS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+
+
+def rank(view: View) -> None:
+    """The size of the latent."""
+    full = view.source.full
+    state.control(st.slider, t("compression.rank_of", full=count(full)), "cmp_rank", 0, full)
+
+
+def layer(view: View) -> None:
+    """The heads that share the latent, where the weights come from, and the errors' axis."""
+    options = head_counts(view.model)
+    if len(options) > 1:
+        label = t("compression.heads", heads=count(all_heads(view.model)))
+        state.control(st.select_slider, label, "cmp_heads", options, then=mend)
+    _weights(view)
+    state.control(
+        st.select_slider,
+        t("compression.decay"),
+        "cmp_decay",
+        sorted({*DECAYS, view.decay}),
+        format_func=shortest,
+        disabled=view.weights != "spectrum",
+    )
+    state.control(st.toggle, t("compression.log"), "cmp_log")
+
+
+def _weights(view: View) -> None:
+    """A real layer's own weights, random ones or a chosen spectrum; a seeded layer's are random."""
+    real = view.model.layer is not None
+    random = "random" if view.weights == "random" else "own"
+    state.control(
+        st.segmented_control,
+        t("compression.weights"),
+        "cmp_weights",
+        ("own", "random", "spectrum") if real else (random, "spectrum"),
+        format_func=lambda code: t(
+            f"compression.weights_{'random' if code == 'own' and not real else code}"
+        ),
+        required=True,
+    )
+
+
+def error() -> None:
+    """What joint and separate compression are compared by."""
+    state.control(
+        st.segmented_control,
+        t("compression.error_of"),
+        "cmp_error",
+        ERRORS,
+        format_func=lambda name: t(f"compression.error_{name}"),
+        required=True,
+    )

@@ -1,0 +1,91 @@
+"""What the compression page says in words and tables."""
+
+import pandas as pd
+
+from mla_engine.studies.training import QueryMemory
+from ui.pages.compression import run
+from ui.pages.compression.run import ERRORS
+from ui.pages.compression.view import View
+from ui.words.numbers import count, error_percent, millions, size
+from ui.words.text import t
+
+BF16_BYTES = 2
+
+
+def title(view: View) -> str:
+    """The statement on top: what the chosen latent saves and loses."""
+    lost = view.lost("joint")
+    errors = {"k": error_percent(lost.k), "u": error_percent(lost.u)}
+    return t("compression.title", rank=count(view.rank), full=count(view.source.full), **errors)
+
+
+def errors(view: View) -> dict[str, str]:
+    """The four errors at the chosen size, by their codes."""
+    lost = vars(view.lost("joint"))
+    return {name: error_percent(lost[name]) for name in ERRORS}
+
+
+def caches(view: View) -> dict[str, str]:
+    """The bytes a token in bf16, with the latent and without."""
+    held, whole = (size(BF16_BYTES * n) for n in (view.rank, view.source.full))
+    return {"held": held, "whole": whole}
+
+
+def saved(view: View) -> str:
+    """What is cached in place of keys and values."""
+    numbers = {"rank": count(view.rank), "full": count(view.source.full)}
+    return t("compression.saved", **numbers, **caches(view))
+
+
+def weights(view: View) -> str:
+    """What the weights are, and what that means for a latent."""
+    if view.latent:
+        return t("compression.words_latent", latent=count(view.latent))
+    if view.trained:
+        config = view.source.config
+        facts = {"heads": count(config.n_heads), "groups": count(config.n_kv_heads)}
+        return t("compression.words_grouped", **facts)
+    return t(f"compression.words_{'spectrum' if view.weights == 'spectrum' else 'random'}")
+
+
+def ways(view: View) -> dict[str, str]:
+    """Joint and separate compression at the chosen size, for the sentences about them."""
+    joint, separate = (vars(view.lost(way))[view.error] for way in run.WAYS)
+    keys, values = run.split(view.source, view.rank)
+    numbers = {"rank": view.rank, "keys": keys, "values": values}
+    facts = {"joint": error_percent(joint), "separate": error_percent(separate)}
+    return facts | {name: count(number) for name, number in numbers.items()}
+
+
+def separately(view: View) -> str:
+    """The two ways beside each other, in one sentence."""
+    name = t(f"compression.error_{view.error}")
+    return t("compression.separate_words", name=name, **ways(view))
+
+
+def queries(view: View, found: list[QueryMemory]) -> str:
+    """What training keeps of the queries without a latent, and with one at best."""
+    key = "query_look" if view.query_config.d_latent_q else "query_look_assumed"
+    plain, best = found[0].kept_elements, found[-1].kept_elements
+    numbers = {"latent": view.query_width, "queries": plain, "recomputed": best}
+    return t(f"compression.{key}", **{name: count(number) for name, number in numbers.items()})
+
+
+def way_name(way: QueryMemory) -> str:
+    """A way to train in the reader's language."""
+    latent = "latent" if way.compressed else "plain"
+    return t(f"compression.way_{latent}_{'again' if way.recomputed else 'kept'}")
+
+
+def query_table(found: list[QueryMemory]) -> pd.DataFrame:
+    """The numbers kept, the work done again and the weights of each way."""
+    rows = {
+        way_name(way): (
+            count(way.kept_elements),
+            millions(way.recomputed_multiply_adds),
+            millions(way.weights),
+        )
+        for way in found
+    }
+    columns = [t(f"compression.column_{name}") for name in ("kept", "again", "weights")]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
