@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import LatentConfig
+from mla_engine.config import AttentionConfig
 from mla_engine.studies.logit_shares import LogitShares
 from mla_engine.studies.spectra import Spectrum
 from ui.engine import real_layer
