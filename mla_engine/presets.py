@@ -5,7 +5,7 @@ holds what the engine computes; `not_modelled` names what the model does beside 
 """
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
@@ -42,7 +42,7 @@ class Preset:
     tokens. `config.norm_eps` is 1e-6 for the latents' norms, as transformers has it in every MLA
     family; `rms_norm_eps` is the model's own figure, which vLLM uses there too. `parameters` is the
     whole model's count as its name gives it, None where the name gives none. `notes` say what is
-    uncertain, `notes_zh` the same in Chinese.
+    uncertain; `notes_in` has them by language, `notes` in English.
     """
 
     key: str
@@ -54,13 +54,17 @@ class Preset:
     rms_norm_eps: float | None
     parameters: int | None
     source: str
-    notes: str
-    notes_zh: str
+    notes_in: Mapping[str, str]
     not_modelled: tuple[str, ...]
 
     def __post_init__(self) -> None:
         for gap in self.not_modelled:
             checks.choice("not_modelled", gap, NOT_MODELLED)
+
+    @property
+    def notes(self) -> str:
+        """What is uncertain or particular about the model, in English."""
+        return self.notes_in.get("en", "")
 
     @property
     def kind(self) -> str:
@@ -103,8 +107,7 @@ def _preset(key: str, row: dict[str, Any]) -> Preset:
         rms_norm_eps=row.get("rms_norm_eps"),
         parameters=row.get("parameters"),
         source=row["source"],
-        notes=row.get("notes", ""),
-        notes_zh=row.get("notes_zh", ""),
+        notes_in=MappingProxyType(row.get("notes", {})),
         not_modelled=tuple(row.get("not_modelled", ())),
     )
 

@@ -43,9 +43,9 @@ def texts() -> dict[str, dict[str, str]]:
     """Everything that is written in both languages: catalogue, tour and the notes on models."""
     said = {f"tour.{n}": stop.say for n, stop in enumerate(tour.stops(), start=1)}
     noted = {
-        f"presets.{key}": {"en": preset.notes, "zh": preset.notes_zh}
+        f"presets.{key}": dict(preset.notes_in)
         for key, preset in PRESETS.items()
-        if preset.notes or preset.notes_zh
+        if preset.notes_in
     }
     return catalogue() | said | noted
 

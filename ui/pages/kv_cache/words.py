@@ -61,4 +61,4 @@ def window(scene: Scene) -> int | None:
 
 def notes(view: View, scene: Scene) -> str:
     """What is uncertain about the model's numbers, in the reader's language."""
-    return scene.preset.notes_zh if view.language == "zh" else scene.preset.notes
+    return scene.preset.notes_in.get(view.language, scene.preset.notes)
