@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 from mla_engine.checkpoints import attention_config, hidden_states
 from tests.ui.conftest import REAL_LAYER as LAYER
 from tests.ui.conftest import REAL_TEXT as TEXT
-from tests.ui.test_compare import decoded, spec
+from tests.ui.screen import charts
 from ui.engine.real_layer import RealLayer as Loaded
 from ui.pages.decode import run as decode_run
 from ui.parts.ways import Way
@@ -86,7 +86,7 @@ def test_compared_maps_are_those_of_transformers(real, theirs):
     at = real("compare", vs_view="maps", vs_head="3", vs_right="deepseek-v2-lite")
     expected = theirs[0][LAYER][3]
     seen = np.tril(np.ones_like(expected, dtype=bool))
-    assert decoded(spec(at, 0)["data"][0]["z"])[seen] == pytest.approx(expected[seen], abs=1e-5)
+    assert charts(at)[0].values(0, "z")[seen] == pytest.approx(expected[seen], abs=1e-5)
     assert "demo, MLA" in title(at).replace("&#39;", "'")
     assert any("B has random weights" in caption.value for caption in at.caption)
 

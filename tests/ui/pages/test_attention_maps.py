@@ -148,13 +148,19 @@ def test_temperature_and_mask_are_recomputed_from_the_logits(opened):
 
 
 def test_some_heads_alone_are_run_and_shown_by_their_numbers(opened):
-    app = opened(PAGE, **LINK, **CELL, map_run="2")
+    app = opened(PAGE, **LINK, **(CELL | {"map_head": "5"}), map_run="2")
     every = hidden(trace_of("mla").attention[0].numpy(), SEEN)
     tiles = clicked(app, "heads")
     assert tiles.words == ["4", "5"]
     assert "Heads 4 to 5 of 6, 10 tokens. Click a head." in markdown(app)
     assert tiles.alt.startswith("Attention of 2 of 6 heads")
-    np.testing.assert_allclose(clicked(app, "large").values(0, "z"), every[4], rtol=1e-5)
+    for chart in ("large", "attention"):
+        np.testing.assert_allclose(clicked(app, chart).values(0, "z"), every[5], rtol=1e-5)
+    trace = trace_of("mla")
+    position = hidden(trace.scores_R[0, 5].numpy(), SEEN)
+    np.testing.assert_allclose(clicked(app, "scores_R").values(0, "z"), position, rtol=1e-5)
+    logits = hidden((trace.scores_C + trace.scores_R)[0, 5].numpy(), SEEN)
+    np.testing.assert_allclose(clicked(app, "scores").values(0, "z"), logits, rtol=1e-5)
     alone = opened(PAGE, **LINK, **CELL, map_run="1")
     assert "Head 4 of 6 alone, 10 tokens." in markdown(alone)
 

@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -329,6 +330,12 @@ def test_a_large_layer_is_read_in_few_blocks():
     assert [head for block in blocks for head in block] == list(range(128))
     assert len(blocks) == 8
     assert len(run.blocks(PRESETS["deepseek-v2-lite"].config, 16)) == 1
+
+
+def test_a_models_name_is_never_markup(opened, models, demo):
+    folder = shutil.copytree(demo, models / "a *b* _c_ <i>")
+    app = opened(PAGE, source=str(folder), text=WORDS)
+    assert app.title[0].value.startswith("In layer 0 of a &#42;b&#42; &#95;c&#95; &lt;i&gt;, ")
 
 
 def test_one_token_has_nothing_to_compare(opened, demo, models):

@@ -1,5 +1,6 @@
 """The snippet of the page."""
 
+from mla_engine import mechanisms
 from ui.pages.attention_maps.view import View
 from ui.parts.snippet import Code, literal
 from ui.parts.snippet_layer import layer, made
@@ -20,7 +21,7 @@ def recipe(view: View) -> Recipe:
     }
     values |= made(maps.model, run.config, [maps.head], _words(view))
     values |= layer(run.config, maps.model.preset, run.form)
-    unmasked = "unmasked_grouped" if run.form == "grouped" else "unmasked_latent"
+    unmasked = f"unmasked_{mechanisms.of(run.config).key}"
     return "masked" if maps.causal else unmasked, values
 
 

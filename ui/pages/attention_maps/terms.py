@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ui.engine.layers import form_of
 from ui.parts.maps.run import Run
 from ui.parts.maps.view import Maps
 
@@ -97,6 +96,5 @@ def _parts(run: Run, head: int, query: int, key: int) -> tuple[Part, ...]:
             run.matrix(right, head)[key],
             float((run.logits if code == "scores" else run.tensors[code][0])[place, query, key]),
         )
-        for code, (left, right) in form_of(run.config, run.form).scores.items()
-        if code in run.tensors
+        for code, (left, right) in run.scores.items()
     )

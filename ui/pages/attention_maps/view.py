@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mla_engine import GroupedConfig
 from ui.engine import real_layer
 from ui.pages.attention_maps.terms import Terms, terms
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import Maps
 from ui.settings import state
+
+LEARNED = "learned positions"  # added to the words, as the plan of a checkpoint notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +39,10 @@ class View:
     @property
     def equal_words(self) -> bool:
         """Whether equal words enter the layer as equal vectors."""
-        loaded, config = self.maps.model.layer, self.maps.run.config
+        loaded = self.maps.model.layer
         if not loaded:
             return True
-        learned = isinstance(config, GroupedConfig) and config.rope is None
+        learned = LEARNED in real_layer.plan(loaded).notes
         return real_layer.inputs(loaded).origin == "embedding" and not learned
 
     @property

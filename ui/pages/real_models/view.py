@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mla_engine import LatentConfig
+from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.studies.logit_shares import LogitShares
 from mla_engine.studies.spectra import Spectrum
@@ -17,6 +17,7 @@ from ui.pages.real_models import run
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import Maps
 from ui.settings import state
+from ui.settings.page import LATENT_LAYER
 from ui.words.text import t
 
 
@@ -49,9 +50,19 @@ class View:
         return self.maps.run.config
 
     @property
+    def latent(self) -> bool:
+        """Whether it has latents."""
+        return has_latents(self.config)
+
+    @property
     def balance(self) -> np.ndarray:
         """How much of each head's two variances is position [h]."""
         return self.shares.balance.numpy()
+
+
+def has_latents(config: AttentionConfig) -> bool:
+    """Whether a layer's latents, matrices and parts of the logits can be shown."""
+    return mechanisms.of(config).key == LATENT_LAYER
 
 
 def view() -> View | None:
@@ -65,7 +76,7 @@ def view() -> View | None:
     s, maps = state.settings(), maps_of.chosen()
     chosen = (s["real_matrix"], s["real_layers"])
     config, words = maps.run.config, maps.run.words
-    if not isinstance(config, LatentConfig) or len(words) < 2:
+    if not has_latents(config) or len(words) < 2:
         return View(maps, None, {}, *chosen)
     pieces = run.pieces(maps.model.layer, config, words)
     done = list(with_bar(pieces, st.empty(), t("real_models.all_heads")))

@@ -2,7 +2,6 @@
 
 import math
 
-from mla_engine import GroupedConfig
 from mla_engine.checkpoints.families import FAMILIES
 from ui.engine import real_layer
 from ui.pages.real_models.view import View
@@ -14,7 +13,7 @@ def title(view: View) -> str:
     """The page's statement with its numbers."""
     facts = {"layer": count(view.loaded.layer), "heads": count(view.config.n_heads)}
     facts["name"] = real_layer.title(view.loaded)
-    if isinstance(view.config, GroupedConfig):
+    if not view.latent:
         groups = count(view.config.n_kv_heads)
         return t("real_models.title_grouped", groups=groups, **facts)
     if view.shares is None:
@@ -42,8 +41,7 @@ def kind(view: View) -> str:
 
 def missing(view: View) -> str:
     """Why latents and the split into content and position are not shown."""
-    grouped = isinstance(view.config, GroupedConfig)
-    return t("real_models.no_latent" if grouped else "real_models.one_token")
+    return t("real_models.one_token" if view.latent else "real_models.no_latent")
 
 
 def families() -> str:

@@ -53,6 +53,12 @@ class Run:
         return self.kv_heads.index(kv_head)
 
     @property
+    def scores(self) -> Mapping[str, tuple[str, str]]:
+        """The code of each part of the logits -> the codes of the query and key that make it."""
+        every = layers.form_of(self.config, self.form).scores
+        return {code: pair for code, pair in every.items() if code in self.tensors}
+
+    @property
     def weights(self) -> tuple[str, ...]:
         """Codes of the parameters."""
         return tuple(code for code in self.tensors if code not in self.steps)

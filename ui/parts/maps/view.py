@@ -44,7 +44,7 @@ class Maps:
     @property
     def parts(self) -> tuple[str, ...]:
         """The codes of the logits' parts, where there is more than one."""
-        found = tuple(code for code in ("scores_C", "scores_R") if code in self.run.tensors)
+        found = tuple(self.run.scores)
         return found if len(found) > 1 else ()
 
     def matrix(self, chart: str) -> np.ndarray:
