@@ -1,12 +1,14 @@
 """Texts in the language of the reader; a file holds each text beside its translations.
 
-Those of a page stand in its room, the others in the folder `texts` beside the code that says them.
+Those of a page stand in its room, those of a mechanism in ui/words/mechanisms, and the others in
+the folder `texts` beside the code that says them.
 """
 
 import html
 import tomllib
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from mla_engine.claims import CLAIMS
 from mla_engine.symbols import SYMBOLS
@@ -22,13 +24,20 @@ def files() -> dict[str, Path]:
     return rooms | {file.stem: file for file in sorted(ROOT.glob("ui/*/texts/*.toml"))}
 
 
+def _read(file: Path) -> dict[str, Any]:
+    return tomllib.loads(file.read_text("utf-8"))
+
+
 @lru_cache(maxsize=1)
 def catalogue() -> dict[str, dict[str, str]]:
     """Every text, `page.key` -> {"en": ..., "zh": ...}."""
+    parts = [{name: _read(file)} for name, file in files().items()]
+    parts += map(_read, sorted(ROOT.glob("ui/words/mechanisms/*.toml")))
     texts = {
         f"{name}.{key}": entry
-        for name, file in files().items()
-        for key, entry in tomllib.loads(file.read_text("utf-8")).items()
+        for part in parts
+        for name, entries in part.items()
+        for key, entry in entries.items()
     }
     for code, symbol in SYMBOLS.items():  # the glossary itself is English
         texts[f"symbols.{code}"][ORIGINAL] = symbol.meaning
