@@ -1,0 +1,41 @@
+"""Opens pages of the project that it lies in and writes what they show, as JSON."""
+
+import json
+import sys
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from mla_engine.costs import cache_elements  # noqa: F401 - of the copy, before the app runs
+from tests.ui.screen import charts
+
+HERE = Path(__file__).parent
+
+
+def looked_at(page: str, link: dict[str, str]) -> dict:
+    at = AppTest.from_file(str(HERE / "app.py"), default_timeout=120)
+    at.query_params.update(link)
+    if page != "overview":
+        at.switch_page(f"pages/{page}.py")
+    at.run()
+    tables = [table.value for table in at.table]
+    flow = charts(at)[0] if at.get("plotly_chart") and page == "overview" else None
+    found = {
+        "exceptions": [one.message for one in at.exception],
+        "errors": [one.value for one in at.error],
+        "title": at.title[0].value if at.title else "",
+        "charts": len(at.get("plotly_chart")),
+        "rows": {name: str(row.iloc[0]) for name, row in tables[0].iterrows()} if tables else {},
+        "other rows": list(tables[1].index) if len(tables) > 1 else [],
+        "steps": [word for one in flow.traces for word in one.get("customdata") or []]
+        if flow
+        else [],
+        "variants": next((w.options for w in at.button_group if w.key == "variant:en"), []),
+        "tensors": next((w.options for w in at.selectbox if w.key == "map_tensor:en"), []),
+    }
+    return found
+
+
+if __name__ == "__main__":
+    opened = json.loads(sys.argv[1])
+    print(json.dumps({page: looked_at(page, link) for page, link in opened.items()}, default=str))
