@@ -124,7 +124,7 @@ class Side:
         ]
 
     def size(self, n_bytes: float) -> str:
-        return tied_size(n_bytes, self.unit)
+        return tied_size(n_bytes, binary=self.unit == "GiB")
 
     @property
     def in_unit(self) -> int:
