@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
@@ -13,6 +12,7 @@ from ui.pages.rope import run
 from ui.pages.rope.view import View
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
+from ui.parts.tables import named
 from ui.words.numbers import digits, signed
 from ui.words.text import t
 
@@ -42,15 +42,8 @@ def _show(
     columns: Sequence,
     clicks: str = "",
 ) -> None:
-    table = partial(_table, values, rows, columns)
+    table = partial(named, values, rows, columns)
     charts.show(figure, f"chart:{chart}", alt=alt, data=table, clicks=clicks)
-
-
-def _table(values: np.ndarray, rows: Sequence, columns: Sequence) -> pd.DataFrame:
-    """A matrix with the names of its rows and columns, which may be equal or empty."""
-    table = pd.DataFrame(values, columns=list(map(str, columns)))
-    table.insert(0, "", list(map(str, rows)), allow_duplicates=True)
-    return table
 
 
 def _turning(view: View) -> None:
