@@ -7,7 +7,9 @@ import pandas as pd
 
 
 def named(values: np.ndarray, rows: Iterable, columns: Iterable) -> pd.DataFrame:
-    """A matrix with the names of its rows and columns, which may be equal or empty."""
-    table = pd.DataFrame(values, columns=list(map(str, columns)))
-    table.insert(0, "", list(map(str, rows)), allow_duplicates=True)
-    return table
+    """A matrix with the names of its rows and columns; masked cells are empty."""
+    cells = (
+        [f"{value:.9g}" if np.isfinite(value) else "" for value in row.tolist()] for row in values
+    )
+    table = [[name, *row] for name, row in zip(rows, cells, strict=True)]
+    return pd.DataFrame(table, columns=["", *columns])

@@ -20,6 +20,7 @@ MAPS = ("attention", "scores")
 
 def sides() -> None:
     """Model and variant of each side."""
+    models, variants = _models(), _variants()
     with st.container(key="compare_choices"):
         places = st.columns(2, gap="large")
     for place, (letter, name) in zip(places, SIDES.items(), strict=True):
@@ -29,28 +30,29 @@ def sides() -> None:
                 st.selectbox,
                 t("compare.model", letter=letter),
                 name,
-                [SHARED_SIZES, SMALL, *PRESETS],
-                format_func=_model_label,
+                list(models),
+                format_func=models.__getitem__,
             )
         with variant:
             state.control(
                 st.selectbox,
                 t("compare.variant", letter=letter),
                 f"{name}_as",
-                (OWN, *VARIANTS),
-                format_func=_variant_label,
+                list(variants),
+                format_func=variants.__getitem__,
             )
 
 
-def _model_label(key: str) -> str:
-    if key != SHARED_SIZES:
-        return model.preset_name(key)
+def _models() -> dict[str, str]:
+    """What a side's sizes can be of, with their names."""
     loaded = real_layer.chosen()
-    return real_layer.own_name(loaded) if loaded else t("compare.shared")
+    shared = real_layer.own_name(loaded) if loaded else t("compare.shared")
+    return {SHARED_SIZES: shared} | {key: model.preset_name(key) for key in (SMALL, *PRESETS)}
 
 
-def _variant_label(code: str) -> str:
-    return t("compare.own") if code == OWN else t(f"common.{code}")
+def _variants() -> dict[str, str]:
+    """What a side can be shown as, with their names."""
+    return {OWN: t("compare.own")} | {code: t(f"common.{code}") for code in VARIANTS}
 
 
 def topic() -> None:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Cost
-from ui.engine import layers
 from ui.engine.real_layer import Origin, RealLayer
-from ui.parts.flow import TOKENS, Overview
+from ui.parts.flow import Overview
 from ui.words.text import safe, t
 
 
@@ -66,7 +65,7 @@ class Side:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of every step, by its code."""
-        return layers.shapes(self.config, self.form, TOKENS)
+        return self.overview.shapes
 
     def decode(self, context: int) -> Cost:
         """What one token costs after `context` others, with the cache of this form."""

@@ -4,7 +4,7 @@ from mla_engine import PRESETS, costs
 from ui.engine import model, real_layer
 from ui.pages.compare.view import View
 from ui.parts.maps.view import short
-from ui.words.numbers import count, digits, times
+from ui.words.numbers import count, signed, times
 from ui.words.text import safe, t, tensor
 
 
@@ -48,7 +48,7 @@ def weights(view: View) -> str:
 def apart(view: View, cell: tuple[int, int], a: float, b: float) -> str:
     """The cell where the two maps differ most, by its words, and both numbers there."""
     query, key = (safe(short(view.words[place])) for place in cell)
-    return t("compare.apart", query=query, target=key, a=digits(a), b=digits(b))
+    return t("compare.apart", query=query, target=key, a=signed(a), b=signed(b))
 
 
 def limitations(view: View) -> list[str]:
