@@ -22,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FAULTS = ROOT / "tests/faults"
+TESTS = "tests/ui/pages/test_{}*.py"  # of a room
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "models", "build")
 PATIENCE_SECONDS = 900  # a test that hangs has found the fault too
 
@@ -63,8 +64,8 @@ def found_by(fault: Fault) -> str:
         tree = Path(folder) / "project"
         shutil.copytree(ROOT, tree, ignore=LEFT_OUT)
         fault.plant(tree)
-        own = f"tests/ui/pages/test_{fault.room}.py"
-        return _failure(tree, [own]) or _failure(tree, ["tests/ui", f"--ignore={own}"])
+        own = [str(file.relative_to(ROOT)) for file in ROOT.glob(TESTS.format(fault.room))]
+        return _failure(tree, own) or _failure(tree, ["tests/ui", *map("--ignore={}".format, own)])
 
 
 def _failure(tree: Path, tests: list[str]) -> str:

@@ -3,28 +3,27 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.compare import PAGE
-from ui.pages.compare import charts as compare_charts
-from ui.pages.compare import words as compare_words
+from ui.pages.compare import PAGE, charts, controls, words
+from ui.pages.compare import view as views
 from ui.parts import prose
 from ui.words.text import t
 
 page.setup(PAGE)
-found, refusals = compare_words.both()
-if refusals:
-    prose.title(t("compare.title_refused"), t("compare.look_flow"))
+view, refusals = views.view()
+if view:
+    prose.title(words.title(view), words.look(view))
 else:
-    prose.title(compare_words.title(*found), compare_words.look())
+    prose.title(t("compare.title_refused"), t("compare.look_flow"))
 
-compare_words.choices()
+controls.sides()
 for refusal in refusals:
     prose.refused(refusal)
-if not refusals:
-    view = compare_words.chosen_view()
+if view:
+    controls.topic()
     try:
-        getattr(compare_charts, view)(*found)
+        charts.draw(view)
     except ValueError as refusal:
         prose.refused(refusal)
-    for sentence in compare_words.limitations(found):
+    for sentence in words.limitations(view):
         st.markdown(sentence)
-page.footer(found if not refusals else None)
+page.footer(view)

@@ -22,6 +22,16 @@ def digits(value: float, significant: int = 3) -> str:
     return count(value) if "e" in text else text.rstrip(".")
 
 
+def signed(value: float, significant: int = 3) -> str:
+    """A number as `digits` writes it, with a true minus sign: −7.11."""
+    return digits(value, significant).replace("-", "−")
+
+
+def fixed(value: float, decimals: int) -> str:
+    """A number with so many decimals, however small it is: 0.11472139."""
+    return f"{value:.{decimals}f}"
+
+
 def times(ratio: float) -> str:
     """A ratio, "56.9x"."""
     return f"{digits(ratio)}×"
@@ -74,9 +84,14 @@ def giga(number: float, unit: str) -> str:
     return f"{digits(number / 1e9)}{TIED}G{unit}"
 
 
-def shortest(number: float) -> str:
+def shortest(number: float, significant: int = 6) -> str:
     """A number without zeros at its end: "0.5", "2"."""
-    return f"{number:g}"
+    return f"{number:.{significant}g}"
+
+
+def intensity(flops_per_byte: float) -> str:
+    """FLOPs per byte that is moved, "56.9 FLOP/B"."""
+    return f"{digits(flops_per_byte)} FLOP/B"
 
 
 def clock(seconds: float) -> str:

@@ -1,177 +1,360 @@
-"""The comparison by link: both sides against the engine, and what is marked as different."""
+"""The comparison: both layers' pictures, tables and sentences against the engine."""
 
-import base64
-import json
+import html
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from mla_engine import PRESETS, GroupedConfig, MultiHeadLatentAttention, costs
-from mla_engine.studies.words import hidden_states, words_of
+from mla_engine import (
+    PRESETS,
+    SYMBOLS,
+    GroupedConfig,
+    GroupedQueryAttention,
+    LatentConfig,
+    MultiHeadLatentAttention,
+    RopeConfig,
+    costs,
+)
+from mla_engine.figures import symbol_html
+from mla_engine.studies import hidden_states, words_of
+from tests.ui.screen import array, cells, charts, csv
+from ui.words.numbers import count, digits, flop, intensity, signed, size, times
 
 PAGE = "pages/compare.py"
-SENTENCE = "the cat sat on the mat because the cat was tired"
+SEED = 5
+SIZES = {
+    "d_model": 48, "n_heads": 6, "d_head": 10, "d_value": 6,
+    "d_latent_kv": 20, "d_latent_q": 28, "d_rope": 6,
+}  # fmt: skip
+LINK = {"preset": "deepseek-v3", "n_kv_heads": "3", "seed": str(SEED), "vs_left_as": "mla_absorbed"}
+LINK |= {name: str(size) for name, size in SIZES.items()}
+CONFIG = replace(PRESETS["deepseek-v3"].config, **SIZES)
+LLAMA = PRESETS["llama-3-8b"]
+BESIDE_LLAMA = LINK | {"vs_right": "llama-3-8b", "vs_right_as": "own"}
+A = f"A: {PRESETS['deepseek-v3'].name}, sizes changed, MLA, absorbed"
+B = f"B: {LLAMA.name}, GQA"
+TEXT = "cat <b>*x*_y_`$1`|~[a]# 7 7 &amp; cat"
+WORDS = words_of(TEXT)
 
 
-def control(at, name: str):
-    widgets = [*at.select_slider, *at.slider, *at.selectbox, *at.button_group]
-    return next(w for w in widgets if w.key == f"{name}:en")
-
-
-def spec(at, chart: int) -> dict:
-    return json.loads(at.get("plotly_chart")[chart].proto.spec)
-
-
-def labels(at, chart: int) -> list[str]:
-    texts = [t for trace in spec(at, chart)["data"] for t in trace.get("text") or ()]
-    return [text for text in texts if text]
-
-
-def said(at) -> str:
-    return " ".join(m.value for m in at.markdown)
-
-
-def test_the_page_opens_with_the_sidebars_mla_beside_its_mha(opened):
-    at = opened(PAGE)
-    config = PRESETS["deepseek-v2-lite"].config
-    mla, mha = costs.cache_elements(config), 2 * config.n_heads * config.d_head
-    assert f"keeps {mla} numbers per token and layer" in at.title[0].value
-    assert f"keeps {mha:,}: {mha / mla:.2f}× apart" in at.title[0].value
-    table = at.table[0].value
-    assert list(table.loc["KV latent d_c"]) == ["512", "none", "≠"]
-    assert list(table.loc["Head width d_h"]) == ["128", "128", ""]
-    assert table.loc["Softmax scale"].iloc[2] == "≠"
-    assert at.query_params == {}
-
-
-def test_steps_that_differ_are_marked_in_the_picture(opened):
-    at = opened(PAGE, vs_right_as="mla_absorbed")
-    left, right = " ".join(labels(at, 0)), " ".join(labels(at, 1))
-    assert "≠ k<sup>C</sup>" in left
-    assert "≠ o<sub>latent</sub>" in right
-    assert "≠ c<sup>KV</sup>" not in left + right
-    assert "Only in A:" in said(at)
-    assert "with different shapes" not in said(at)
-    same = opened(PAGE, vs_right_as="own")
-    assert "≠" not in " ".join(labels(same, 0) + labels(same, 1))
-    assert "No step differs." in said(same)
-    assert not any(same.table[0].value["≠"])
-
-
-def test_a_preset_beside_another_and_its_cost_by_hand(opened):
-    at = opened(PAGE, vs_left="deepseek-v3", vs_right="llama-3-8b", vs_right_as="own",
-                vs_view="costs", vs_context="4096", vs_left_as="mla_absorbed")  # fmt: skip
-    table = at.table[0].value
-    assert list(table.loc["Cache of the context"])[:2] == ["4.50 MiB", "16.0 MiB"]
-    assert table.loc["Cache of the context"].iloc[2] == f"≠ {2048 / 576:.2f}×"
-    llama = PRESETS["llama-3-8b"].config
-    weights = 2 * (2 * 4096**2 + 2 * 4096 * 1024)
-    assert table.loc["Weights of the layer"].iloc[1] == f"{weights / 2**20:.1f} MiB"
-    scores_and_mix = 2 * 2 * 32 * 4097 * 128
-    assert costs.decode(llama, 4096).total_flops == weights + scores_and_mix
-    assert (
-        table.loc["FLOPs of a decode step"].iloc[1]
-        == f"{(weights + scores_and_mix) / 1e6:.0f} MFLOP"
+def steps() -> tuple[dict, dict]:
+    """Shape of every step of A and of Llama's layer over eight tokens, by the engine."""
+    latent = MultiHeadLatentAttention(CONFIG, device="meta")
+    grouped = GroupedQueryAttention(LLAMA.config, device="meta")
+    traces = (
+        latent.forward_absorbed(torch.empty(1, 8, 48, device="meta")),
+        grouped(torch.empty(1, 8, 4096, device="meta")),
     )
-    control(at, "vs_context").set_value(8192).run()
-    assert list(at.table[0].value.loc["Cache of the context"])[:2] == ["9.00 MiB", "32.0 MiB"]
-    assert at.query_params["vs_context"] == "8192"
-    bars = spec(at, 1)["data"]
-    moved = sum(decoded(bar["x"]) for bar in bars if bar["type"] == "bar")
-    assert moved[1] * 2**20 == pytest.approx(costs.decode(llama, 8192).total_bytes)
-    growth = {t["name"]: t for t in spec(at, 0)["data"]}
-    assert set(growth) == {"A", "B"}
+    return tuple(
+        {step: tuple(getattr(trace, step).shape) for step in trace.steps} for trace in traces
+    )
 
 
-def decoded(sent: dict) -> np.ndarray:
-    values = np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"])
-    return values.reshape([int(n) for n in sent.get("shape", "-1").split(",")])
+def plain(text: str) -> str:
+    return re.sub("<[^>]*>", "", text)
+
+
+def name(code: str) -> str:
+    """A symbol as a sentence has it, without its looks."""
+    return code.replace("_", "")
+
+
+def test_two_data_flows_with_what_differs_marked(opened, downloads):
+    at = opened(PAGE, **BESIDE_LLAMA)
+    left, right = steps()
+    kept = costs.cache_elements(CONFIG), costs.cache_elements(LLAMA.config)
+    assert at.title[0].value == (
+        f"{A} keeps {kept[0]} numbers per token and layer; {B} keeps {kept[1]:,}: "
+        f"{times(kept[1] / kept[0])} apart"
+    )
+    look, *names, differences = [m.value for m in at.main.markdown][:4]
+    assert look == (
+        "Boxes and rows marked ≠ differ between the two; a thick frame marks what each token "
+        "leaves in the cache."
+    )
+    assert names == [f"**{A}**", f"**{B}**"]
+    for chart, here, there in zip(charts(at), (left, right), (right, left), strict=True):
+        _, boxes, key = chart.traces
+        assert boxes["customdata"] == list(here)
+        assert boxes["text"] == [
+            f"<b>{'▣ ' if SYMBOLS[code].cached else ''}"
+            f"{'' if here[code] == there.get(code) else '≠ '}{symbol_html(code)}</b><br>"
+            + "×".join(map(str, shape[1:]))
+            for code, shape in here.items()
+        ]
+        assert boxes["hovertext"] == [SYMBOLS[code].meaning for code in here]
+        assert key["text"] == ["<b>▣ </b>kept in the cache for every token"]
+        told = ", ".join(f"{code} {shape[1:]}" for code, shape in here.items())
+        assert chart.alt == (
+            f"Data flow from h to u; each step with its shape (tokens first): {told}"
+        )
+    sets = {
+        "Only in A:": [code for code in left if code not in right],
+        "Only in B:": [code for code in right if code not in left],
+        "In both, with different shapes:": [
+            code for code in left if code in right and left[code] != right[code]
+        ],
+    }
+    assert all(sets.values())
+    assert plain(differences).split("\n") == [
+        f"- {said} {', '.join(map(name, codes))}" for said, codes in sets.items()
+    ]
+    table = csv(downloads["compare_steps.csv"])
+    codes = list(dict.fromkeys((*left, *right)))
+    assert list(table.step) == codes
+    assert list(table.shape_a) == [str(list(left.get(code, ()))) for code in codes]
+    assert list(table.shape_b) == [str(list(right.get(code, ()))) for code in codes]
+    ways = dict(zip(sets, ("only_a", "only_b", "shape"), strict=True))
+    how = {code: ways[said] for said, found in sets.items() for code in found}
+    assert list(table.differs) == [how.get(code, "") for code in codes]
+
+
+def test_every_size_of_both(opened, downloads):
+    at = opened(PAGE, **BESIDE_LLAMA)
+    llama = LLAMA.config
+    parameters = [f"{digits(costs.parameters(c) / 1e6)} M" for c in (CONFIG, llama)]
+    kept = [count(costs.cache_elements(c)) for c in (CONFIG, llama)]
+    layers = PRESETS["deepseek-v3"].n_layers, LLAMA.n_layers
+    expected = {
+        "Model width d": (count(48), count(llama.d_model)),
+        "Heads n_h": ("6", count(llama.n_heads)),
+        "KV heads g": ("none", count(llama.n_kv_heads)),
+        "Head width d_h": ("10", count(llama.d_head)),
+        "Rotary width d_R": ("6", count(llama.d_head)),
+        "Value width d_v": ("6", count(llama.d_value)),
+        "KV latent d_c": ("20", "none"),
+        "Query latent d_c′": ("28", "none"),
+        "Rotation base": (count(CONFIG.rope.theta), count(llama.rope.theta)),
+        "Rotated pairs": ("neighbours", "halves"),
+        "Rotation scaling": ("YaRN", "none"),
+        "Softmax scale": (digits(CONFIG.scale, 4), digits(llama.scale, 4)),
+        "Layers of the model": tuple(map(count, layers)),
+        "Numbers cached per token and layer": tuple(kept),
+        "Attention parameters per layer": tuple(parameters),
+    }
+    shown = at.table[0].value
+    assert list(shown.columns) == ["A", "B", "≠"]
+    rows = {label: tuple(row) for label, row in zip(shown.index, shown.to_numpy(), strict=True)}
+    assert rows == {label: (a, b, "≠" if a != b else "") for label, (a, b) in expected.items()}
+    written = cells(downloads["compare_sizes.csv"])
+    assert written == [["size", "A", "B", "≠"], *([label, *row] for label, row in rows.items())]
+
+
+@pytest.mark.parametrize(
+    ("link", "row", "shown"),
+    [
+        ({"vs_right": "llama-3.1-405b"}, "Rotation scaling", "Llama 3"),
+        ({"vs_right": "minicpm3-4b"}, "Rotation scaling", "LongRoPE"),
+        ({"vs_right": "gemma-3-27b"}, "Rotation scaling", "linear"),
+        ({"vs_right": "gemma-3-27b", "vs_right_as": "mla"}, "Rotation scaling", "none"),
+        ({"vs_right": "gpt-2"}, "Rotation base", "none"),
+        ({"vs_right": "gpt-2"}, "Rotary width d_R", "none"),
+        ({"vs_right": "small"}, "Layers of the model", "none"),
+    ],
+)
+def test_conventions_by_their_names(opened, link, row, shown):
+    at = opened(PAGE, **LINK | {"vs_right_as": "own"} | link)
+    assert at.table[0].value.loc[row, "B"] == shown
+
+
+def test_equal_layers_differ_in_nothing(opened):
+    at = opened(PAGE, **LINK | {"vs_right_as": "mla_absorbed"})
+    kept = costs.cache_elements(CONFIG)
+    other = A.replace("A:", "B:")
+    assert at.title[0].value == f"{A} and {other} keep the same {kept} numbers per token and layer"
+    assert at.main.markdown[3].value == "No step differs."
+    assert not any(at.table[0].value["≠"])
+    assert not any("≠" in text for chart in charts(at) for text in chart.traces[1]["text"])
+
+
+def test_cache_and_costs_of_both(opened, downloads):
+    context = 8192
+    at = opened(PAGE, **BESIDE_LLAMA, vs_view="costs", vs_context=str(context))
+    called = ((CONFIG, "absorbed"), (LLAMA.config, "expanded"))
+    decoding = [costs.decode(config, context, form) for config, form in called]
+    prefill = [costs.prefill(config, context, form) for config, form in called]
+    held = [2 * costs.cache_elements(config) for config, _ in called]  # bytes a token
+    amounts = {
+        "held_bytes": [n * context for n in held],
+        "weight_bytes": [cost.weight_bytes for cost in decoding],
+        "read_bytes": [cost.total_bytes for cost in decoding],
+        "step_flops": [cost.total_flops for cost in decoding],
+        "step_intensity": [cost.total_flops / cost.total_bytes for cost in decoding],
+        "prefill_flops": [cost.total_flops for cost in prefill],
+        "prefill_intensity": [cost.total_flops / cost.total_bytes for cost in prefill],
+    }
+    labels = {
+        "Cache of the context": size, "Weights of the layer": size,
+        "Bytes moved by a decode step": size, "FLOPs of a decode step": flop,
+        "Intensity of a decode step": intensity, "FLOPs of the prefill": flop,
+        "Intensity of the prefill": intensity,
+    }  # fmt: skip
+    shown = at.table[0].value
+    assert list(shown.columns) == ["A", "B", "B to A"]
+    assert list(shown.index) == list(labels)
+    for row, (a, b), written in zip(
+        shown.to_numpy(), amounts.values(), labels.values(), strict=True
+    ):
+        assert list(row) == [written(a), written(b), f"≠ {times(b / a)}"]
+    table = csv(downloads["compare_costs.csv"])
+    assert list(table.columns) == ["amount", "A", "B"]
+    assert list(table.amount) == list(amounts)
+    np.testing.assert_allclose(table[["A", "B"]].astype(float), list(amounts.values()), rtol=1e-12)
+
+    growth, bars = charts(at)
+    lengths = 2 ** np.arange(6, 21)
+    assert growth.names == ["A", "B"]
+    for letter, bytes_per_token in zip("AB", held, strict=True):
+        np.testing.assert_array_equal(growth.values(letter, "x"), lengths)
+        drawn = growth.values(letter, "y")
+        np.testing.assert_allclose(drawn, bytes_per_token * lengths / 2**20, rtol=1e-12)
+        assert growth.trace(letter)["hovertemplate"] == (
+            f"{letter}<br>context length, tokens %{{x:,}}<br>%{{y:,.4g}} MiB<extra></extra>"
+        )
+    assert (growth.axis("x"), growth.axis("y")) == ("context length, tokens", "cache, MiB")
+    assert [(line["x0"], line["x1"]) for line in growth.layout["shapes"]] == [(context, context)]
+    now = [size(n * context) for n in held]
+    assert growth.alt == (
+        f"Cache of one layer against context length. At 8,192 tokens A holds {now[0]}, B {now[1]}."
+    )
+
+    parts = {
+        "cache read": [cost.cache_read_bytes for cost in decoding],
+        "up-projected": [cost.up_projected_bytes for cost in decoding],
+        "weights": [cost.weight_bytes for cost in decoding],
+        "rest": [cost.cache_written_bytes + cost.activation_bytes for cost in decoding],
+    }
+    totals = [size(cost.total_bytes) for cost in decoding]
+    assert bars.names == [*parts, ""]
+    for part, moved in parts.items():
+        np.testing.assert_allclose(bars.values(part, "x"), np.divide(moved, 2**20), rtol=1e-12)
+        assert bars.trace(part)["customdata"] == ["A", "B"]
+    assert bars.traces[-1]["text"] == [f" {total}" for total in totals]
+    assert bars.layout["yaxis"]["ticktext"] == ["A", "B"]
+    assert bars.axis("x") == "MiB moved by a decode step"
+    assert bars.alt == (
+        f"Bytes that one decode step moves, part by part: A {totals[0]}, B {totals[1]} in all."
+    )
+    assert at.main.caption[0].value.startswith("One layer, one sequence, 2 bytes a number.")
+    assert at.main.markdown[0].value.startswith("Compare how the two caches grow")
+
+
+def test_up_projected_bytes_are_those_of_the_expanded_form(opened):
+    link = BESIDE_LLAMA | {"vs_left_as": "mla", "vs_view": "costs", "vs_context": "2048"}
+    bars = charts(opened(PAGE, **link))[1]
+    made = costs.decode(CONFIG, 2048, "expanded").up_projected_bytes
+    np.testing.assert_allclose(bars.values("up-projected", "x"), [made / 2**20, 0], rtol=1e-12)
+
+
+SMALL_GQA = GroupedConfig(
+    d_model=64, n_heads=4, n_kv_heads=2, d_head=16, d_value=16, rope=RopeConfig()
+)
+BESIDE_SMALL = LINK | {
+    "vs_right": "small", "vs_right_as": "gqa", "vs_view": "maps", "vs_head": "5", "map_text": TEXT,
+}  # fmt: skip
+SEEN = np.tril(np.ones((len(WORDS), len(WORDS)), dtype=bool))
+
+
+def logits() -> tuple[np.ndarray, np.ndarray]:
+    """Head 5 of A and head 3 of B over the text, by the engine, [t,s]."""
+    inputs = [
+        torch.tensor(hidden_states(WORDS, SEED, config.d_model))[None]
+        for config in (CONFIG, SMALL_GQA)
+    ]
+    latent = MultiHeadLatentAttention(CONFIG, seed=SEED, heads=[5]).forward_absorbed(inputs[0])
+    grouped = GroupedQueryAttention(SMALL_GQA, seed=SEED, heads=[3])(inputs[1])
+    a = latent.scores_C[0, 0] + latent.scores_R[0, 0]
+    b = grouped.q[0, :, 0] @ grouped.k[0, :, 0].T * SMALL_GQA.scale
+    return a.double().numpy(), b.double().numpy()
 
 
 @pytest.mark.parametrize("kind", ["attention", "scores"])
-def test_maps_show_the_same_tokens_on_the_same_limits(opened, kind):
-    at = opened(PAGE, vs_view="maps", vs_map=kind, vs_head="3", preset="small", seed="5",
-                **{n: str(v) for n, v in SMALL.items()})  # fmt: skip
-    a, b = (spec(at, chart)["data"][0] for chart in (0, 1))
-    assert (a["zmin"], a["zmax"]) == (b["zmin"], b["zmax"])
-    words = words_of(SENTENCE)
-    config = small_config()
-    h = torch.from_numpy(hidden_states(words, 5, 64))[None]
-    trace = MultiHeadLatentAttention(config, seed=5)(h)
-    expected = getattr(trace, kind)[0, 3].numpy()
-    seen = np.tril(np.ones_like(expected, dtype=bool))
-    assert decoded(a["z"])[seen] == pytest.approx(expected[seen], abs=1e-5)
-    apart = np.abs(decoded(a["z"]) - decoded(b["z"]))
-    row, column = np.unravel_index(np.nanargmax(apart), apart.shape)
-    assert apart[row, column] > 0.1
-    assert f"{words[row]}\u2069 looks at \u2068{words[column]}" in said(at)
+def test_one_head_of_each_over_the_same_words(opened, downloads, kind):
+    at = opened(PAGE, **BESIDE_SMALL, vs_map=kind)
+    expected = [np.where(SEEN, values, -np.inf) for values in logits()]
+    if kind == "attention":
+        expected = [np.exp(x) / np.exp(x).sum(-1, keepdims=True) for x in expected]
+    expected = [np.where(SEEN, values, np.nan) for values in expected]
+    limit = max(np.nanmax(np.abs(values)) for values in expected)
+    row, column = np.unravel_index(
+        np.nanargmax(np.abs(expected[0] - expected[1])), expected[0].shape
+    )
+    small = "Small sizes of our own"
+    names = [A, f"B: {small}, GQA"]
+    low, high = (0, 1) if kind == "attention" else (-limit, limit)
+    unit = {"attention": "attention", "scores": "score"}[kind]
+    for chart, values, head, side in zip(charts(at), expected, (5, 3), names, strict=True):
+        heat = chart.traces[0]
+        np.testing.assert_allclose(chart.values(0, "z"), values, rtol=1e-5, atol=1e-5)
+        assert (heat["zmin"], heat["zmax"]) == pytest.approx((low, high))
+        assert np.array_equal(np.isnan(chart.values(1, "z")), SEEN)
+        place = f"query %{{y}}<br>key %{{x}}<br>head {head}<br>"
+        assert heat["hovertemplate"] == f"{place}{unit} %{{z:.6g}}<extra></extra>"
+        assert chart.traces[1]["hovertemplate"] == f"{place}masked<extra></extra>"
+        assert (chart.axis("x"), chart.axis("y")) == ("key", "query")
+        frames = {tuple(shape[s] for s in ("x0", "x1", "y0", "y1"))
+                  for shape in chart.layout["shapes"]}  # fmt: skip
+        assert frames == {(column - 0.5, column + 0.5, row - 0.5, row + 0.5)}
+        for axis in ("xaxis2", "yaxis2"):
+            texts = chart.layout[axis]["ticktext"]
+            assert [html.unescape(text) for text in texts] == [
+                f"{word} ({n})" for n, word in enumerate(WORDS)
+            ]
+            assert not any(re.search("<|&(?!lt;|gt;|amp;)", text) for text in texts)
+        told = {
+            "attention": f"Attention of head {head} of {side}, queries downwards and keys to the "
+            f"right, colours from 0 to 1; the largest is {digits(limit)}.",
+            "scores": f"Logits of head {head} of {side}, queries downwards and keys to the right, "
+            f"colours from −{digits(limit)} to {digits(limit)}.",
+        }
+        assert chart.alt == told[kind]
+        table = cells(downloads[f"compare_{side[0]}.csv"])
+        assert table[0] == ["", *WORDS]
+        assert [line[0] for line in table[1:]] == list(WORDS)
+        numbers = np.array([[float(cell or "nan") for cell in line[1:]] for line in table[1:]])
+        np.testing.assert_allclose(numbers, values, rtol=1e-5, atol=1e-5)
+    said = [m.value for m in at.main.markdown]
+    assert said[1:3] == [f"**{side}**" for side in names]
+    assert html.unescape(said[3]) == (
+        f"They differ most in the framed cell, where \u2068{WORDS[row]}\u2069 looks at "
+        f"\u2068{WORDS[column]}\u2069: **{signed(expected[0][row, column])}** in A, "
+        f"**{signed(expected[1][row, column])}** in B."
+    )
+    captions = [caption.value for caption in at.main.caption]
+    assert captions == [
+        "The weights are random, from one seed; a side with fewer heads shows its last head.",
+        f"Both maps run from 0 to 1; the largest share is {digits(limit)}."
+        if kind == "attention"
+        else f"Both maps run from −{digits(limit)} to {digits(limit)}.",
+    ]
 
 
-SMALL = {
-    "d_model": 64, "n_heads": 4, "n_kv_heads": 2, "d_head": 16, "d_value": 16,
-    "d_latent_kv": 32, "d_latent_q": 48, "d_rope": 8,
-}  # fmt: skip
+def test_the_cell_that_is_named_keeps_its_words_as_typed(opened):
+    hostile = "<b>*x*_y_`$1`|~[a](b)#"
+    at = opened(PAGE, **BESIDE_SMALL | {"map_text": f"{hostile} {hostile}"})
+    said = at.main.markdown[3].value
+    first, second = re.findall("\u2068(.*?)\u2069", said)
+    for named in (first, second):
+        assert html.unescape(named) == hostile[:19] + "…"
+        assert not set("<>*_`$|~[]()") & set(named)
 
 
-def small_config():
-    from ui.engine.model import SMALL_CONFIG
-
-    return SMALL_CONFIG
-
-
-def test_large_models_run_one_head_and_a_side_with_fewer_shows_its_last(opened):
-    at = opened(PAGE, vs_view="maps", vs_left="deepseek-v3", vs_right="gemma-2b",
-                vs_right_as="own", vs_head="77")  # fmt: skip
-    assert not at.error
-    alts = [chart.proto.alt for chart in at.get("plotly_chart")]
-    assert "head 77 of A: DeepSeek-V3" in alts[0]
-    assert "head 7 of B: Gemma-2B" in alts[1]
-
-
-def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, monkeypatch):
-    def refuse(*_: object) -> None:
-        raise ValueError("these sizes cannot be")
-
-    monkeypatch.setattr("ui.engine.model.config", refuse)
-    at = opened(PAGE, vs_left="kimi-k2", vs_right="kimi-k2")
-    assert not at.error  # neither side has the sidebar's sizes
-    at = opened(PAGE, vs_right="kimi-k2")
-    assert "cannot be built" in at.title[0].value
-    assert "these sizes cannot be" in at.error[0].value
-    control(at, "vs_left").set_value("kimi-k2").run()
-    assert not at.error
-    assert "A: Kimi-K2" in at.title[0].value
-
-
-def test_maps_beyond_the_memory_budget_are_refused(opened, monkeypatch):
-    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.0001")
-    at = opened(PAGE, vs_view="maps", seed="4711")
-    assert len(at.error) == 1
-    assert not at.get("plotly_chart")
-    assert control(at, "vs_head").value == 0
-
-
-def test_an_unknown_model_becomes_the_default(opened):
-    broken = opened(PAGE, vs_left="no-such-model")
-    assert "no-such-model" in broken.warning[0].value.replace("&#45;", "-")
-    assert control(broken, "vs_left").value == "shared"
-
-
-@pytest.mark.parametrize("view", ["flow", "costs", "maps"])
-def test_every_view_in_chinese_with_gaps_named(opened, view):
-    at = opened(PAGE, vs_view=view, vs_left="gpt-oss-20b", vs_left_as="own", lang="zh")
-    assert not at.error
-    assert "GPT-OSS-20B" in at.title[0].value
-    assert "GPT-OSS-20B" in said(at)
-    assert all(chart.proto.alt for chart in at.get("plotly_chart"))
-
-
-def test_variants_of_a_preset_keep_its_sizes():
-    from ui.pages.compare.view import model
-
-    config = model.built(PRESETS["llama-3-8b"].config, model.sizes_of("llama-3-8b"), "mla")
-    assert (config.d_latent_kv, config.d_rope, config.n_heads) == (512, 64, 32)
-    grouped = model.built(PRESETS["deepseek-v3"].config, model.sizes_of("deepseek-v3"), "mqa")
-    assert isinstance(grouped, GroupedConfig)
-    assert (grouped.n_kv_heads, grouped.n_heads, grouped.d_model) == (1, 128, 7168)
+def test_a_variant_of_a_model_keeps_its_sizes_and_the_sidebars_seed(opened):
+    at = opened(PAGE, **LINK | {"vs_left": "llama-3-8b", "vs_left_as": "mla",
+                                "vs_right": "deepseek-v3", "vs_right_as": "mqa"})  # fmt: skip
+    shown = at.table[0].value
+    llama, v3 = LLAMA.config, PRESETS["deepseek-v3"].config
+    assert list(shown.loc["KV latent d_c"])[:2] == [str(4 * llama.d_head), "none"]
+    assert list(shown.loc["Rotary width d_R"])[:2] == [str(llama.d_head // 2), str(v3.d_head)]
+    assert list(shown.loc["KV heads g"])[:2] == ["none", "1"]
+    assert list(shown.loc["Heads n_h"])[:2] == [str(llama.n_heads), str(v3.n_heads)]
+    small = LatentConfig(d_model=64, n_heads=4, d_head=16, d_latent_kv=32, d_latent_q=48,
+                         d_rope=8, latent_norm=True)  # fmt: skip
+    at = opened(PAGE, **BESIDE_SMALL | {"vs_right_as": "own"})
+    h = torch.tensor(hidden_states(WORDS, SEED, 64))[None]
+    expected = MultiHeadLatentAttention(small, seed=SEED, heads=[3])(h).attention[0, 0].numpy()
+    drawn = array(charts(at)[1].traces[0]["z"])
+    np.testing.assert_allclose(drawn[SEEN], expected[SEEN], rtol=1e-5, atol=1e-5)

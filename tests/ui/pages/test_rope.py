@@ -1,246 +1,495 @@
-"""The page on rotations by link and by hand: its numbers against the engine and numpy."""
+"""The page on rotations: what is drawn and said against the engine's layer and the oracle."""
 
+import html
+import json
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, MultiHeadLatentAttention
-from mla_engine.studies.words import hidden_states, words_of
-from tests.reference_rope import rotate
-from ui.engine.model import SMALL_CONFIG
-from ui.pages.rope import controls as rope_controls
-from ui.pages.rope import view as rope
-from ui.settings.sizes import SMALL_SIZES
+from mla_engine.rope import yarn_bounds
+from mla_engine.studies import hidden_states, relative, words_of
+from tests.reference_rope import frequency, rotate, stretch
+from tests.ui.screen import charts, csv
+from ui.words.numbers import count, digits, shortest, signed
 from ui.words.text import catalogue
 
 PAGE = "pages/rope.py"
-SMALL = {"preset": "small"} | {name: str(size) for name, size in SMALL_SIZES.items()}
-LITE = PRESETS["deepseek-v2-lite"].config
-V3 = {
-    "preset": "deepseek-v3", "d_model": "7168", "n_heads": "128", "d_latent_q": "1536",
+SEED, HEAD = 5, 2
+SIZES = {
+    "d_model": 48, "n_heads": 3, "d_head": 10, "d_value": 6,
+    "d_latent_kv": 20, "d_latent_q": 28, "d_rope": 6,
 }  # fmt: skip
-WORDS = catalogue()["maps.example"]["en"].split()
+LINK = {"preset": "deepseek-v3", "seed": str(SEED), "rope_head": str(HEAD), "n_kv_heads": "3"}
+LINK |= {name: str(size) for name, size in SIZES.items()}
+CONFIG = replace(PRESETS["deepseek-v3"].config, **SIZES)
+WORDS = words_of(catalogue()["maps.example"]["en"])
+HOSTILE = "cat <b>*x*_y_`$1`|~[a](b)# 7 7 &amp; <b>*x*_y_`$1`|~[a](b)#"
+POSITIONS = range(16)
 
 
-def said(at: AppTest) -> str:
-    return " ".join([at.title[0].value, *(m.value for m in at.markdown)])
+def said(at) -> list[str]:
+    """Title, sentences and captions, without those of the frame."""
+    return [at.title[0].value, *(m.value for m in at.markdown), *(c.value for c in at.caption)]
 
 
-def slider(at: AppTest, name: str):
-    return next(w for w in at.slider if w.key == f"{name}:en")
+def plain(text: str) -> str:
+    return re.sub("<[^>]*>", "", text)
 
 
-def trace(config, head: int, words=tuple(WORDS)):
-    h = torch.tensor(hidden_states(words, 0, config.d_model))[None]
-    return MultiHeadLatentAttention(config, heads=[head])(h)
+def layer(config=CONFIG) -> MultiHeadLatentAttention:
+    return MultiHeadLatentAttention(config, seed=SEED, heads=[HEAD])
 
 
-def score(config, head: int, t: int, i: int) -> float:
-    """The rotary score of the second word's query at t and its key at i, by complex numbers."""
-    run, turn = trace(config, head), config.rope
-    q, k = run.q_R_pre[0, 1, 0].double().numpy(), run.k_R_pre[0, 1].double().numpy()
-    return float(rotate(turn, q, t, 16) @ rotate(turn, k, i, 16))
+def trace(config=CONFIG, words=WORDS):
+    return layer(config)(torch.tensor(hidden_states(words, SEED, config.d_model))[None])
 
 
-def test_a_link_turns_a_head_of_deepseek_v2_lite(opened):
-    at = opened(PAGE, rope_query="12", rope_key="2", rope_head="5", rope_pair="3")
-    found = re.search(r"At distance (\d+) this query and key score (\S+),", at.title[0].value)
-    assert int(found[1]) == 10
-    assert float(found[2].replace("−", "-")) == pytest.approx(score(LITE, 5, 12, 2), rel=5e-3)
-    angle = 10000 ** (-6 / 64)
-    assert f"**Pair 3** turns by {angle:.3f} rad" in said(at)
+def rotary(config=CONFIG) -> tuple[np.ndarray, np.ndarray]:
+    """The head's rotary queries and keys of all words before their rotation, by the engine."""
+    run = trace(config)
+    return run.q_R_pre[0, :, 0].double().numpy(), run.k_R_pre[0].double().numpy()
 
 
-def test_moving_both_positions_leaves_the_score(opened):
-    at = opened(PAGE, **SMALL)
-    before = at.title[0].value
-    slider(at, "rope_query").set_value(14).run()
-    assert at.title[0].value != before
-    assert at.query_params["rope_query"] == "14"
-    slider(at, "rope_key").set_value(9).run()
-    assert at.title[0].value == before
+def close(drawn, expected, tolerance=1e-5) -> None:
+    np.testing.assert_allclose(np.asarray(drawn, float), expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize(("sizes", "key"), [({}, "deepseek-v2-lite"), (V3, "deepseek-v3")])
-def test_the_merged_matrix_moves_and_the_decoupled_one_stays(opened, sizes, key):
-    at = opened(PAGE, rope_topic="merged", rope_distance="7", rope_head="2", **sizes)
-    layer = MultiHeadLatentAttention(PRESETS[key].config, heads=[2])
-    plain = replace(PRESETS[key].config.rope, scaling=None)
-    W_UQ, W_UK = layer.W_UQ[0].double().numpy(), layer.W_UK[0].double().numpy()
+def table(downloads, file: str) -> tuple[list[str], list[str], np.ndarray]:
+    """Names of rows, names of columns and numbers of a file; empty cells are NaN."""
+    found = csv(downloads[file])
+    cells = found.iloc[:, 1:].replace("", np.nan).to_numpy(float)
+    return list(map(str, found.iloc[:, 0])), list(found.columns[1:]), cells
+
+
+MINICPM = {"preset": "minicpm3-4b", "d_rope": "32", "rope_pair": "5"}  # half pairing
+
+
+@pytest.mark.parametrize(("link", "dimensions"), [({"rope_pair": "1"}, (2, 3)), (MINICPM, (5, 21))])
+def test_a_pair_turns_in_its_plane(opened, downloads, link, dimensions):
+    at = opened(PAGE, **LINK | {"rope_query": "11", "rope_key": "4"} | link)
+    sizes = SIZES | ({"d_rope": 32} if link == MINICPM else {})
+    config = replace(PRESETS[(LINK | link)["preset"]].config, **sizes)
+    query, key = (
+        np.array([rotate(config.rope, x[1], p, 16) for p in POSITIONS]) for x in rotary(config)
+    )
+    pair, scores = int(link["rope_pair"]), query @ key.T
+    plane, cells = charts(at)
+
+    assert plane.names == ["", "query, 11", "", "key, 4"]
+    first, second = dimensions
+    for dots, arrow, turned, place in ((0, 1, query, 11), (2, 3, key, 4)):
+        close(plane.values(dots, "x"), turned[:, first])
+        close(plane.values(dots, "y"), turned[:, second])
+        close(plane.values(arrow, "x"), [0, turned[place, first]])
+        close(plane.values(arrow, "y"), [0, turned[place, second]])
+        assert plane.traces[dots]["text"] == list(map(str, POSITIONS))
+    hovers = [plane.traces[dots]["hovertemplate"] for dots in (0, 2)]
+    assert [hover[:12] for hover in hovers] == ["query %{text", "key %{text}<"]
+    assert (plane.axis("x"), plane.axis("y")) == (f"x<sub>{first}</sub>", f"x<sub>{second}</sub>")
+    assert plane.alt == (
+        f"Pair {pair} in its plane: the query at position 11 and the key at position 4 as arrows."
+    )
+
+    close(cells.values(0, "z"), scores)
+    assert cells.traces[0]["zmax"] == -cells.traces[0]["zmin"] == pytest.approx(abs(scores).max())
+    assert (cells.axis("x"), cells.axis("y")) == ("key", "query")
+    assert cells.traces[0]["hovertemplate"] == (
+        "query %{y}<br>key %{x}<br>score %{z:.6g}<extra></extra>"
+    )
+    assert {tuple(shape[side] for side in ("x0", "x1", "y0", "y1")) for shape in
+            cells.layout["shapes"]} == {(3.5, 4.5, 10.5, 11.5)}  # fmt: skip
+    score = signed(scores[11, 4])
+    assert cells.alt == (
+        f"Scores of one query and one key at 16 by 16 positions; {score} with the query at 11 and "
+        "the key at 4. Each diagonal has one value."
+    )
+
+    positions = [str(p) for p in POSITIONS]
+    rows, columns, numbers = table(downloads, "rope_plane.csv")
+    named = [f"{name}_{d}" for name in ("query", "key") for d in dimensions]
+    assert (rows, columns) == (positions, named)
+    close(numbers, np.hstack((query[:, dimensions], key[:, dimensions])))
+    rows, columns, numbers = table(downloads, "rope_scores.csv")
+    assert (rows, columns) == (positions, positions)
+    close(numbers, scores)
+
+    title, look, plane_caption, scores_caption, explanation, *_ = said(at)
+    assert title == f"At distance 7 this query and key score {score}, wherever they stand"
+    assert look.startswith("Move the query's position: both arrows keep their length")
+    angle = digits(frequency(config.rope, config.d_rope, pair))
+    assert plane_caption == f"**Pair {pair}** turns by {angle} rad per position."
+    assert scores_caption == (
+        "**Scores** of all pairs together, for any two positions; click a cell."
+    )
+    q, k = (relative.turned(torch.tensor(x[1]), config.rope, torch.arange(16))
+            for x in rotary(config))  # fmt: skip
+    spread = relative.diagonal_spread(q @ k.T)
+    assert 0 < spread < 1e-14 * abs(scores).max()
+    assert explanation == (
+        f"Cells of the same distance differ by {spread:.1e} at most, which is rounding. The "
+        f"vectors are the rotary query and key of “{WORDS[1]}” in this head, put at every position."
+    )
+
+
+@pytest.mark.parametrize(("d_latent_q", "letter"), [(28, "l"), (None, "d")])
+def test_the_merged_matrix_moves_and_the_decoupled_one_stays(opened, downloads, d_latent_q, letter):
+    config = replace(CONFIG, d_latent_q=d_latent_q)
+    link = {"rope_topic": "merged", "rope_distance": "7", "d_latent_q": str(d_latent_q or 0)}
+    at = opened(PAGE, **LINK | link)
+    turn, weights = replace(config.rope, scaling=None), layer(config)
+    W_UQ, W_UK = weights.W_UQ[0].double().numpy(), weights.W_UK[0].double().numpy()
     still = W_UQ.T @ W_UK
-    R = np.stack([rotate(plain, e, 7, 8) for e in np.eye(128)], axis=1)
-    moved = (R @ W_UQ).T @ W_UK
-    change = 100 * np.linalg.norm(moved - still) / np.linalg.norm(still)
-    assert f"At distance 7 the merged matrix has changed by {change:.1f} %" in at.title[0].value
-    one = rope.Head(PRESETS[key].config, PRESETS[key].config.rope, 0, 2, tuple(WORDS), 0)
-    shown = rope.merged(one, 7)
-    np.testing.assert_allclose(shown.rotated, moved[:24, :24], rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(shown.decoupled, still[:24, :24], rtol=1e-4, atol=1e-6)
+
+    def matrix(distance: int) -> np.ndarray:
+        R = np.stack([rotate(turn, unit, distance) for unit in np.eye(config.d_head)], axis=1)
+        return (R @ W_UQ).T @ W_UK
+
+    change = [np.linalg.norm(matrix(n) - still) / np.linalg.norm(still) for n in range(65)]
+    rotated, decoupled, over = charts(at)
+    shown = {"rotated": matrix(7)[:24, :24], "decoupled": still[:24, :24]}
+    limit = max(abs(corner).max() for corner in shown.values())
+    for chart, (name, corner) in zip((rotated, decoupled), shown.items(), strict=True):
+        close(chart.values(0, "z"), corner)
+        assert chart.traces[0]["zmax"] == -chart.traces[0]["zmin"] == pytest.approx(limit)
+        axes = (chart.axis("y"), chart.axis("x"))
+        assert axes == (f"query's input {letter}", "latent of keys and values c")
+        assert chart.traces[0]["hovertemplate"] == (
+            f"{axes[0]} %{{y}}<br>{axes[1]} %{{x}}<br>M %{{z:.6g}}<extra></extra>"
+        )
+        rows, columns, numbers = table(downloads, f"rope_{name}.csv")
+        assert rows == [str(n) for n in range(24)]
+        assert columns == [str(n) for n in range(20)]
+        close(numbers, corner)
+    assert rotated.alt == "A corner of the merged matrix across the rotation, at distance 7."
+    assert decoupled.alt == (
+        "The same corner of the merged matrix of the content part: at distance 7 it is as at any "
+        "other."
+    )
+
+    assert over.names == ["decoupled", "rotated in full"]
+    close(over.values("rotated in full", "x"), range(65))
+    close(over.values("rotated in full", "y"), change)
+    close(over.values("decoupled", "y"), np.zeros(65))
+    assert over.axis("x") == "distance t − i"
+    assert over.axis("y") == "|M(t−i) − M(0)| / |M(0)|"
+    assert [(line["x0"], line["x1"]) for line in over.layout["shapes"]] == [(7, 7)]
+    percent = digits(100 * change[7])
+    assert over.alt == (
+        f"Relative change of the merged matrix against distance: {percent} % at distance 7; the "
+        "decoupled one stays at 0."
+    )
+    rows, columns, numbers = table(downloads, "rope_change.csv")
+    assert (rows, columns) == ([str(n) for n in range(65)], ["change"])
+    close(numbers[:, 0], change)
+
+    title, look, first, second, third, explanation, *_ = map(plain, said(at))
+    assert title == (
+        f"At distance 7 the merged matrix has changed by {percent} %: nothing constant is left to "
+        "absorb"
+    )
+    assert look.startswith("Change the distance: the left matrix changes with every step")
+    assert first == "**Rotated in full**, distance 7: it changes."
+    assert second == "**Decoupled**, as in MLA: it is the same at every distance."
+    assert third == "**Change** of the whole matrix since distance 0."
+    assert explanation.startswith(
+        f"The whole matrix is {still.shape[0]} × {still.shape[1]} and the pictures show its first "
+        "24 rows and 20 columns; the change is that of the whole matrix."
+    )
+    assert "caches 6 rotated numbers beside the latent cKV" in explanation
 
 
-@pytest.mark.parametrize(
-    ("reading", "start", "harmed", "places"),
-    [
-        ("both", 0, 55, "the diagonal, the first row"),
-        ("keys", 0, 55, "the first column, the first row"),
-        ("keys", 900, 66, "none"),
-        ("layout", 0, 66, "none"),
-        ("regrouped", 0, 0, "every cell"),
-    ],
-)
-def test_every_wrong_pairing_says_what_it_spares(opened, reading, start, harmed, places):
-    at = opened(PAGE, rope_topic="pairing", rope_pairing=reading, rope_start=str(start), **SMALL)
-    wanted = f"{harmed} of 66 logits are wrong" if harmed else "All 66 logits are right"
-    assert wanted in at.title[0].value
-    assert f"all logits are unharmed: **{places}**" in said(at)
-    assert f"rows of the attention map: **{1 if harmed else 11} of 11**" in said(at)
+def logits(reading: str, start: int) -> tuple[np.ndarray, np.ndarray]:
+    """Right and misread logits over the words by the oracle, [t,s]."""
+    run, (q, k) = trace(), rotary()
+    content = run.q_C[0, :, 0].double().numpy() @ run.k_C[0, :, 0].double().numpy().T
+    other = replace(CONFIG.rope, pairing="half")
+
+    def turned(x: np.ndarray, rope) -> np.ndarray:
+        return np.array([rotate(rope, x[n], start + n) for n in range(len(x))])
+
+    own = turned(q, CONFIG.rope), turned(k, CONFIG.rope)
+    scale, plain_scale = CONFIG.scale, (CONFIG.d_head + CONFIG.d_rope) ** -0.5
+    absorbed = (CONFIG.d_latent_kv + CONFIG.d_rope) ** -0.5
+    position = own[0] @ own[1].T
+    misread = {
+        "regrouped": lambda: (content + position) * scale,
+        "both": lambda: (content + turned(q, other) @ turned(k, other).T) * scale,
+        "keys": lambda: (content + own[0] @ turned(k, other).T) * scale,
+        "layout": lambda: (content + own[0] @ own[1][:, [0, 2, 4, 1, 3, 5]].T) * scale,
+        "absorbed_width": lambda: (content + position) * absorbed,
+        "no_mscale": lambda: (content + position) * plain_scale,
+        "rotation_alone": lambda: content * plain_scale + position * scale,
+    }[reading]()
+    return (content + position) * scale, misread
 
 
-def test_a_wrong_scale_moves_shares_by_what_a_softmax_says(opened):
-    at = opened(PAGE, rope_topic="scale", rope_head="1")
-    run = trace(LITE, 1)
-    logits = run.scores[0, 0].double()
-    wrong = torch.softmax(logits / LITE.scale / 576**0.5, -1)
-    right = torch.softmax(logits, -1)
-    cell = (wrong - right).abs().flatten().argmax()
-    shares = [float(x) for x in re.findall(r"([\d.]+) %", at.title[0].value)]
-    assert shares == pytest.approx([100 * float(x.flatten()[cell]) for x in (right, wrong)], 5e-3)
-    assert "stays that of 192: 0.114721, not 0.041667" in said(at)
+def softmax(x: np.ndarray) -> np.ndarray:
+    shares = np.exp(np.where(SEEN, x, -np.inf))
+    return shares / shares.sum(-1, keepdims=True)
 
 
-SCALES_READ = [
-    ("absorbed_width", 0),
-    ("no_mscale", 0),
-    ("rotation_alone", 0),
-    ("rotation_alone", 3),
+SEEN = np.tril(np.ones((len(WORDS), len(WORDS)), dtype=bool))
+OWN = "This model's own pairing is interleaved. "
+NAMES = {
+    "regrouped": "other pairing, queries and keys moved to match",
+    "both": "other pairing, nothing moved",
+    "keys": "other pairing for the keys alone",
+    "layout": "keys moved, queries not",
+    "absorbed_width": "1/√ of an absorbed query's width",
+    "no_mscale": "without mscale",
+    "rotation_alone": "mscale on the rotary part alone",
+}
+REASONS = {
+    "regrouped": f"{OWN}Moving queries and keys to where",
+    "both": f"{OWN}With the other one on both sides",
+    "keys": f"{OWN}A key at position 0 is not turned",
+    "layout": f"{OWN}Queries and keys now have their dimensions",
+    "absorbed_width": f"The absorbed query is 26 wide, but its scale stays that of 16: "
+    f"{CONFIG.scale:.6f}, not {26**-0.5:.6f}.",
+    "no_mscale": f"The right scale is {CONFIG.scale:.6f} = {16**-0.5:.6f} × "
+    f"{digits(CONFIG.scale * 4, 4)}; without mscale it is {16**-0.5:.6f}.",
+    "rotation_alone": f"The factor {digits(CONFIG.scale * 4, 4)} belongs to all logits: "
+    f"{CONFIG.scale:.6f} in place of {16**-0.5:.6f}.",
+}
+PLACES = {
+    ("both", 0): "the diagonal, the first row",
+    ("keys", 0): "the first column, the first row",
+    ("regrouped", 900): "every cell",
+}
+READINGS = [
+    *[("pairing", reading, start) for reading, start in PLACES],
+    ("pairing", "keys", 900),
+    ("pairing", "layout", 0),
+    *[("scale", reading, 0) for reading in ("absorbed_width", "no_mscale", "rotation_alone")],
 ]
 
 
-@pytest.mark.parametrize(("reading", "head"), SCALES_READ)
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_what_is_said_of_the_order_of_keys_is_what_ranks_say(opened, reading, head, lang):
-    link = {"rope_scale": reading, "rope_head": str(head), "lang": lang}
-    at = opened(PAGE, rope_topic="scale", **link)
-    run = trace(LITE, head, words_of(catalogue()["maps.example"][lang]))
-    content, rotary = (s[0, 0].double().numpy() for s in (run.scores_C, run.scores_R))
-    plain = 192**-0.5 / LITE.scale
-    read = {
-        "absorbed_width": (content + rotary) * 576**-0.5 / LITE.scale,
-        "no_mscale": (content + rotary) * plain,
-        "rotation_alone": content * plain + rotary,
-    }[reading]
-    logits = content + rotary
-    rows = [np.argsort(x[t, : t + 1]).tolist() for x in (logits, read) for t in range(len(x))]
-    changed = sum(a != b for a, b in zip(rows[: len(read)], rows[len(read) :], strict=True))
-    assert bool(changed) == (reading == "rotation_alone")
-    wanted = {
-        "en": f"order of the keys changes in {changed} of {len(read)} rows",
-        "zh": f"{len(read)} 行中有 {changed} 行的键次序改变",
+@pytest.mark.parametrize(("topic", "reading", "start"), READINGS)
+def test_a_misread_convention_is_drawn_beside_the_right_one(
+    opened, downloads, topic, reading, start
+):
+    link = {"rope_topic": topic, f"rope_{topic}": reading, "rope_start": str(start)}
+    at = opened(PAGE, **LINK | link)
+    own, misread = logits(reading, start)
+    kept = SEEN & (abs(own - misread) < 1e-9 * abs(own[SEEN]).max())
+    shown = {
+        "right": (softmax(own), "attention", (0, 1)),
+        "read": (softmax(misread), "attention", (0, 1)),
+        "difference": (misread - own, "difference", (-abs(own[SEEN]).max(), abs(own[SEEN]).max())),
     }
-    kept = {"en": "keeps the order of the keys in every row", "zh": "每一行的键次序都不变"}
-    assert (wanted if changed else kept)[lang] in said(at)
+    alts = {
+        "right": f"The head's correct attention; beside it stands: {NAMES[reading]}.",
+        "read": f"The head's attention in this reading: {NAMES[reading]}.",
+        "difference": f"Difference of the logits; {kept.sum()} of {SEEN.sum()} visible cells are "
+        "unharmed.",
+    }
+    for chart, (name, (values, unit, limits)) in zip(charts(at), shown.items(), strict=True):
+        visible = np.where(SEEN, values, np.nan)
+        close(chart.values(0, "z"), visible)
+        assert (chart.traces[0]["zmin"], chart.traces[0]["zmax"]) == pytest.approx(limits)
+        assert np.array_equal(np.isnan(chart.values(1, "z")), SEEN)
+        assert [chart.traces[n]["hovertemplate"] for n in (0, 1)] == [
+            f"query %{{y}}<br>key %{{x}}<br>{unit} %{{z:.6g}}<extra></extra>",
+            "query %{y}<br>key %{x}<br>masked<extra></extra>",
+        ]
+        assert (chart.axis("x"), chart.axis("y")) == ("key", "query")
+        labels = [f"{word} ({n})" for n, word in enumerate(WORDS)]
+        assert chart.layout["xaxis2"]["ticktext"] == chart.layout["yaxis2"]["ticktext"] == labels
+        assert chart.alt == alts[name]
+        rows, columns, numbers = table(downloads, f"rope_{name}.csv")
+        assert rows == list(WORDS)
+        assert [column.split(".")[0] for column in columns] == list(WORDS)
+        close(numbers, visible)
+    dots = chart.trace("unharmed")
+    rows, columns = np.nonzero(kept)
+    assert np.array_equal(chart.values(dots, "y"), rows)
+    assert np.array_equal(chart.values(dots, "x"), columns)
+
+    title, look, *captions, explanation = said(at)[:6]
+    assert title == title_of(topic, own, misread, kept)
+    assert look.startswith(look_of(topic, reading, own, misread))
+    assert captions == [
+        "**Attention**, by the model's own convention.",
+        "**Attention**, read the other way.",
+        "**Logit difference**; dots: unharmed cells.",
+    ]
+    reason, unharmed = explanation.split("\n\n")
+    assert reason.startswith(REASONS[reading])
+    whole = (abs(softmax(own) - softmax(misread)) < 1e-9).all(-1).sum()
+    assert unharmed == (
+        f"Places where all logits are unharmed: **{PLACES.get((reading, start), 'none')}**. "
+        f"Unharmed rows of the attention map: **{whole} of {len(WORDS)}**; a row with a single key "
+        "gives it everything, whatever its logit."
+    )
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_scale_that_changes_nothing_is_not_said_to_move_shares(opened, lang):
-    at = opened(PAGE, rope_topic="scale", rope_scale="no_mscale", lang=lang, **SMALL)
-    assert {"en": "Both maps are equal", "zh": "两幅图完全相同"}[lang] in said(at)
+def title_of(topic: str, own: np.ndarray, misread: np.ndarray, kept: np.ndarray) -> str:
+    if kept.sum() == SEEN.sum():
+        return f"All {SEEN.sum()} logits are right: this reading changes nothing"
+    if topic == "pairing":
+        return f"{(SEEN & ~kept).sum()} of {SEEN.sum()} logits are wrong, and no error appears"
+    right, read = softmax(own), softmax(misread)
+    cell = np.unravel_index(abs(right - read).argmax(), right.shape)
+    return (
+        f"The wrong scale turns an attention share of {digits(100 * right[cell])} % into "
+        f"{digits(100 * read[cell])} %, and no error appears"
+    )
 
 
-def test_without_mscale_a_model_without_yarn_is_unharmed(opened):
-    at = opened(PAGE, rope_topic="scale", rope_scale="no_mscale", **SMALL)
-    assert "All 66 logits are right" in at.title[0].value
+def look_of(topic: str, reading: str, own: np.ndarray, misread: np.ndarray) -> str:
+    if topic == "pairing":
+        return "Compare the first two maps, then look at the dots on the third"
+    orders = [[np.argsort(x[n, : n + 1]).tolist() for n in range(len(x))] for x in (own, misread)]
+    changed = sum(a != b for a, b in zip(*orders, strict=True))
+    assert bool(changed) == (reading == "rotation_alone")
+    if not changed:
+        return (
+            "Compare how sharply each row picks its keys: this wrong scale keeps the order of the "
+            "keys in every row and moves their shares"
+        )
+    return (
+        "Compare which keys each row picks: scaling one part of the logits alone moves the shares, "
+        f"and the order of the keys changes in {changed} of {len(WORDS)} rows"
+    )
 
 
-def test_yarn_shows_the_published_scales(opened):
-    at = opened(PAGE, rope_topic="yarn")
-    assert "0.07216878 becomes 0.11472139" in at.title[0].value
-    assert "between pairs 10 and 23" in said(at)
-    table = at.dataframe[0].value.set_index("model")["scale"]
-    assert len(table) == len(PRESETS)
-    known = {
+def test_a_scale_that_comes_out_right_is_not_said_to_move_shares(opened):
+    small = {"preset": "small", "rope_topic": "scale", "rope_scale": "no_mscale"}
+    at = opened(PAGE, **LINK | small)
+    assert said(at)[0] == f"All {SEEN.sum()} logits are right: this reading changes nothing"
+    assert said(at)[1].startswith("Both maps are equal: with these sizes")
+
+
+def test_a_readers_words_stay_words(opened, monkeypatch):
+    monkeypatch.setitem(catalogue()["maps.example"], "en", HOSTILE)
+    words = words_of(HOSTILE)
+    at = opened(PAGE, **LINK)
+    named = re.search("“(.*)”", at.markdown[3].value)[1]
+    assert html.unescape(named) == words[1]
+    assert not re.search(r"[<>*_`$|~\[\]()]", named)
+    at = opened(PAGE, **LINK | {"rope_topic": "pairing"})
+    for chart in charts(at):
+        for axis in ("xaxis", "yaxis", "xaxis2", "yaxis2"):
+            texts = chart.layout[axis]["ticktext"]
+            assert len(texts) == len(words)
+            assert not any(re.search("<|&(?!lt;|gt;|amp;)", text) for text in texts)
+
+
+FREQUENCIES = [
+    ({"d_rope": "24"}, "deepseek-v3", 24),
+    ({"preset": "minicpm3-4b", "d_rope": "32"}, "minicpm3-4b", 32),
+    ({"preset": "deepseek-v2-lite", "d_rope": "6"}, "deepseek-v2-lite", 6),
+]
+
+
+@pytest.mark.parametrize(("link", "preset", "width"), FREQUENCIES)
+def test_frequencies_before_and_after_the_scaling(opened, downloads, link, preset, width):
+    at = opened(PAGE, **LINK | link | {"rope_topic": "yarn"})
+    rope = PRESETS[preset].config.rope
+    beyond, pairs = rope.scaling.original_max_position + 1, range(width // 2)
+    before = [frequency(replace(rope, scaling=None), width, pair) for pair in pairs]
+    after = [frequency(rope, width, pair, beyond) for pair in pairs]
+    (chart,) = charts(at)
+    assert chart.names == ["before", "after"]
+    close(chart.values("before", "x"), pairs)
+    np.testing.assert_allclose(chart.values("before", "y"), before, rtol=1e-12)
+    np.testing.assert_allclose(chart.values("after", "y"), after, rtol=1e-12)
+    assert (chart.axis("x"), chart.axis("y")) == ("pair p", "radians per position")
+    assert chart.layout["yaxis"]["type"] == "log"
+    yarn = hasattr(rope.scaling, "mscale")
+    band = yarn_bounds(rope.theta, width, rope.scaling) if yarn else None
+    assert [(shape["x0"], shape["x1"]) for shape in chart.layout.get("shapes", [])] == (
+        [band] if band else []
+    )
+    assert chart.alt == (
+        "Radians per position of each pair on a logarithmic axis; the slowest pair goes from "
+        f"{digits(before[-1])} to {digits(after[-1])}."
+    )
+    rows, columns, numbers = table(downloads, "rope_frequencies.csv")
+    assert (rows, columns) == ([str(pair) for pair in pairs], ["before", "after"])
+    close(numbers, np.transpose([before, after]), 1e-8)
+    explanation = at.markdown[3].value
+    if not yarn:
+        slower = digits(before[-1] / after[-1], 4)
+        assert explanation == (
+            "This model scales its frequencies by LongRoPE, not by YaRN: the slowest pair is "
+            f"divided by {slower}."
+        )
+        return
+    low, high = (shortest(edge, 4) for edge in band)
+    assert explanation.startswith(
+        f"γ falls from 1 to 0 between pairs {low} and {high}; beyond them frequencies are divided "
+        f"by s = {digits(rope.scaling.factor, 4)}. Original context "
+        f"{count(rope.scaling.original_max_position)} tokens, mscale {rope.scaling.mscale}, "
+        f"mscale_all_dim {rope.scaling.mscale_all_dim}. Cos and sin are multiplied by "
+        f"{digits(stretch(rope), 4)}:"
+    )
+
+
+def test_the_softmax_scale_of_every_model(opened, downloads):
+    at = opened(PAGE, **LINK | {"rope_topic": "yarn"})
+    plain_scale = (CONFIG.d_head + CONFIG.d_rope) ** -0.5
+    factor = digits(CONFIG.scale / plain_scale, 4)
+    before, after = f"{plain_scale:.8f}", f"{CONFIG.scale:.8f}"
+    name = PRESETS["deepseek-v3"].name
+    assert at.title[0].value == (
+        f"{name} multiplies its softmax scale by {factor}: {before} becomes {after}"
+    )
+    assert [(metric.label, metric.value) for metric in at.metric] == [
+        ("1/√(d_h + d_R)", before), ("Times m²", factor), ("Softmax scale", after),
+    ]  # fmt: skip
+    known = {  # published
         "DeepSeek-V2 (236B)": 0.11472139,
         "DeepSeek-V3 / R1 (671B)": 0.13523378,
         "Kimi-K2 (Instruct)": 0.13086080,
     }
-    assert table[list(known)].to_dict() == pytest.approx(known, abs=5e-9)
+    columns = json.loads(at.dataframe[0].proto.columns)
+    assert {name: (column["label"], column["type_config"].get("format"))
+            for name, column in columns.items() if name != "_index"} == {
+        "model": ("Model", None), "width": ("Width", "%d"), "plain": ("1/√width", "%.8f"),
+        "softmax_magnitude": ("Times", "%.4f"), "scale": ("Scale", "%.8f"),
+        "rotation_magnitude": ("On cos, sin", "%.4f"),
+    }  # fmt: skip
+    shown = at.dataframe[0].value
+    assert csv(downloads["softmax_scales.csv"]).round(12).equals(shown.round(12))
+    rows = shown.set_index("model")
+    assert rows.loc[list(known), "scale"].to_dict() == pytest.approx(known, abs=5e-9)
+    assert list(rows.index) == [preset.name for preset in PRESETS.values()]
+    for preset in PRESETS.values():
+        config, row = preset.config, rows.loc[preset.name]
+        width = config.d_head + getattr(config, "d_rope", 0)
+        assert row.width == width
+        assert row.plain == pytest.approx(width**-0.5)
+        assert row.scale == pytest.approx(config.scale)
+        assert row.softmax_magnitude == pytest.approx(config.scale * width**0.5)
+        assert row.rotation_magnitude == pytest.approx(stretch(config.rope) if config.rope else 1)
 
 
-@pytest.mark.parametrize("topic", rope.TOPICS)
-def test_every_topic_has_alternative_texts_and_downloads_in_chinese(opened, topic):
-    at = opened(PAGE, rope_topic=topic, lang="zh", **SMALL)
-    charts = at.get("plotly_chart")
-    alts = [chart.proto.alt for chart in charts]
-    assert len(set(alts)) == len(charts) == {"turning": 2, "yarn": 1}.get(topic, 3)
-    assert all(re.search("[\u4e00-\u9fff]", alt) for alt in alts)
-    downloads = at.get("download_button")
-    assert len(downloads) == len(charts) + (topic == "yarn")
-    assert re.search("[\u4e00-\u9fff]|YaRN", at.title[0].value)
+def test_a_model_without_scaling_says_so(opened):
+    at = opened(PAGE, **LINK | {"preset": "small", "rope_topic": "yarn"})
+    assert at.title[0].value == (
+        f"Small sizes of our own: the softmax scale stays at {16**-0.5:.8f}"
+    )
+    assert at.markdown[3].value == (
+        "This model does not scale its frequencies: θ = 10,000 alone, and both lines coincide."
+    )
+    (chart,) = charts(at)
+    assert np.array_equal(chart.values("before", "y"), chart.values("after", "y"))
+    assert not chart.layout.get("shapes")
 
 
-def test_models_without_a_latent_or_a_rotation_say_what_is_assumed(opened):
-    at = opened(PAGE, preset="llama-3-8b", variant="gqa", n_heads="32", d_model="4096")
-    assert any("has no latent" in caption.value for caption in at.caption)
-    at = opened(PAGE, preset="kimi-k3", n_heads="96", rope_topic="yarn")
-    assert any("θ = 10,000 is assumed" in caption.value for caption in at.caption)
-
-
-def test_bad_values_are_refused_or_brought_near(opened):
-    at = opened(PAGE, d_rope="0")
-    assert "raise it in the sidebar" in at.error[0].value
-    assert next(w for w in at.button_group if w.key == "rope_topic:en").value == "turning"
-    at = opened(PAGE, rope_head="99", rope_pair="99", rope_distance="-4", rope_topic="sideways")
-    assert slider(at, "rope_pair").value == 31
-    assert next(w for w in at.number_input if w.key == "rope_head:en").value == 15
-    assert "sideways" in at.warning[0].value
-
-
-def test_too_little_memory_is_said_and_the_topics_stay(opened, monkeypatch):
-    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.001")
-    rope.compute.layer.clear()
-    rope.turning.clear()
-    at = opened(PAGE)
-    assert "a run may hold" in at.error[0].value
-    assert any(w.key == "rope_topic:en" for w in at.button_group)
-
-
-def test_the_small_layer_is_the_one_that_is_run():
-    one = rope.Head(SMALL_CONFIG, SMALL_CONFIG.rope, 0, 3, tuple(WORDS), 0)
-    shown = rope.turning(one, 0)
-    assert shown.scores[9, 4] == pytest.approx(score(SMALL_CONFIG, 3, 9, 4), rel=1e-5)
-    shares = rope.reading(one, "scale", "no_mscale").right
-    np.testing.assert_allclose(shares, trace(SMALL_CONFIG, 3).attention[0, 0], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("topic", "setting", "last"), [("turning", "rope_query", 15), ("merged", "rope_distance", 64)]
-)
-def test_playing_turns_on_until_the_end_and_stops_for_a_hand(
-    opened, monkeypatch, topic, setting, last
-):
-    at = opened(PAGE, **SMALL, rope_topic=topic, **{setting: str(last - 2)})
-
-    def play():
-        return next(b for b in at.button if b.key == f"{setting}_play")
-
-    def due():  # every tick from now on
-        at.session_state[f"{setting}:due"] = 0.0
-        at.run()
-        return at.session_state["settings"][setting]
-
-    play().click().run()
-    assert play().label == "Pause"
-    assert at.session_state["settings"][setting] == last - 2
-    monkeypatch.setattr(rope_controls, "ticking", lambda t: rope_controls.PLAYERS[t].tick())
-    assert due() == last
-    assert play().label == "Play", "it stops at the end"
-    at.session_state[f"{setting}:due"] = float("inf")
-    play().click().run()
-    assert at.session_state["settings"][setting] == 0, "it begins anew"
-    next(w for w in at.slider if w.key == f"{setting}:en").set_value(3).run()
-    assert play().label == "Play", "a change by hand ends the play"
-    assert due() == 3
+def test_what_a_model_has_not_is_said_to_be_assumed(opened):
+    latent = LINK | {"preset": "llama-3-8b", "variant": "gqa"}
+    notes = [caption.value for caption in opened(PAGE, **latent).caption]
+    assert (
+        "The chosen variant has no latent: this is an MLA of the same heads with latent 20 and "
+        "rotary width 6."
+    ) in notes
+    notes = [c.value for c in opened(PAGE, **LINK | {"preset": "kimi-k3"}).caption]
+    assert "The chosen model does not rotate its shared part: θ = 10,000 is assumed here." in notes
+    notes = [caption.value for caption in opened(PAGE, **LINK).caption]
+    assert not any("assumed" in note or "no latent" in note for note in notes)

@@ -8,7 +8,8 @@ from ui.pages.attention_maps import words
 from ui.pages.attention_maps.view import View
 from ui.parts import charts
 from ui.parts.figure_words import map_words
-from ui.parts.maps.charts import PANEL, named
+from ui.parts.maps.charts import PANEL
+from ui.parts.tables import named
 from ui.words.text import t
 
 TOKEN_AXES = ("t", "s")

@@ -4,27 +4,25 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
 from mla_engine.costs import cache_bytes_per_token
-from ui.pages.compare import maps as compare_maps
-from ui.pages.compare import view as compare
-from ui.pages.compare.view import BF16_BYTES, DIFFERS, Side
-from ui.parts import charts
+from mla_engine.figures import Figure
+from ui.pages.compare import controls, run, tables, words
+from ui.pages.compare.side import Side
+from ui.pages.compare.tables import BF16_BYTES, DIFFERS
+from ui.pages.compare.view import View
+from ui.parts import charts, prose
 from ui.parts.figure_words import flow_words, growth_words, map_words
-from ui.parts.growth import CONTEXTS, LENGTHS
-from ui.parts.maps import charts as maps_charts
-from ui.parts.maps import controls as maps_controls
-from ui.parts.maps.view import short
-from ui.settings import state
+from ui.parts.growth import CONTEXTS
+from ui.parts.tables import named
 from ui.words.numbers import count, digits, size
-from ui.words.text import safe, t, tensor
+from ui.words.text import t
 
-VIEWS = ("flow", "costs", "maps")
 BARS = 190  # pixels
 MAP = 540
+ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
 MIB = 2**20
 PARTS = {
     "read": ("cache_read_bytes",),
@@ -34,137 +32,107 @@ PARTS = {
 }
 
 
-def flow(a: Side, b: Side) -> None:
+def draw(view: View) -> None:
+    """The pictures and tables of what is looked at.
+
+    Raises:
+        ValueError, MemoryBudgetError: of maps, in the engine's words.
+    """
+    {"flow": _flow, "costs": _costs, "maps": _maps}[view.topic](view)
+
+
+def _flow(view: View) -> None:
     """Both data flows, steps that differ marked, and the sizes beside them."""
-    marked = compare.differing(a, b)
+    marked = tables.differing(view)
     left, right, table = st.columns((5, 5, 4), gap="medium")
-    for place, one in ((left, a), (right, b)):
+    for place, side in zip((left, right), view.sides, strict=True):
         with place:
-            st.markdown(f"**{one.shown_name}**")
-            nodes = [
-                replace(node, label=f"{DIFFERS} {node.label}") if node.code in marked else node
-                for node in one.overview.nodes()
-            ]
-            figure = figures.data_flow(nodes, one.overview.edges(), words=flow_words())
-            alt = one.overview.alt()
-            st.plotly_chart(figure, width="stretch", alt=alt, key=f"flow:{one.letter}")
+            st.markdown(f"**{side.shown_name}**")
+            _data_flow(side, marked)
     with table:
-        sizes = compare.size_table(a, b)
+        sizes = tables.sizes(view)
         st.table(sizes)
         charts.download(lambda: sizes.rename_axis("size").reset_index(), "compare_sizes.csv")
-    st.markdown(_differences(marked), unsafe_allow_html=True)
-    steps = _steps(a, b, marked)
-    charts.download(lambda: steps, "compare_steps.csv")
+    prose.say(words.differences(marked))
+    charts.download(partial(tables.steps, view), "compare_steps.csv")
 
 
-def _differences(marked: dict[str, str]) -> str:
-    lines = []
-    for how in ("only_a", "only_b", "shape"):
-        codes = [tensor(code) for code, found in marked.items() if found == how]
-        if codes:
-            lines.append(" ".join(("-", t(f"compare.differ_{how}"), ", ".join(codes))))
-    return "\n".join(lines) or t("compare.same")
-
-
-def _steps(a: Side, b: Side, marked: dict[str, str]) -> pd.DataFrame:
-    codes = dict.fromkeys((*a.shapes, *b.shapes))
-    rows = [
-        (code, *(str(list(one.shapes.get(code, ()))) for one in (a, b)), marked.get(code, ""))
-        for code in codes
+def _data_flow(side: Side, marked: dict[str, str]) -> None:
+    overview = side.overview
+    nodes = [
+        replace(node, label=f"{DIFFERS} {node.label}") if node.code in marked else node
+        for node in overview.nodes()
     ]
-    return pd.DataFrame(rows, columns=["step", "shape_a", "shape_b", "differs"])
+    figure = figures.data_flow(nodes, overview.edges(), words=flow_words())
+    charts.show(figure, f"flow:{side.letter}", alt=overview.alt(), file=f"flow_{side.letter}")
 
 
-def costs(a: Side, b: Side) -> None:
+def _costs(view: View) -> None:
     """The cache of both over the context, what a decode step moves and computes, and the table."""
-    context = state.settings()["vs_context"]
     growth, table = st.columns((5, 5), gap="large")
     with growth:
-        _growth(a, b, context)
+        _growth(view)
     with table:
-        state.control(
-            st.select_slider, t("compare.context"), "vs_context", LENGTHS, format_func=count
-        )
-        _step_bars(a, b, context)
-        shown = compare.cost_table(a, b, context)
-        st.table(shown)
+        controls.context()
+        _step_bars(view)
+        st.table(tables.costs_of_both(view))
         st.caption(t("compare.cost_note"))
-    numbers = pd.DataFrame({one.letter: compare.amounts(one, context) for one in (a, b)})
-    charts.download(lambda: numbers.rename_axis("amount").reset_index(), "compare_costs.csv")
+    charts.download(partial(tables.amounts, view), "compare_costs.csv")
 
 
-def _growth(a: Side, b: Side, context: int) -> None:
-    held = {
-        one.letter: np.array([cache_bytes_per_token(one.config, BF16_BYTES) * n for n in CONTEXTS])
-        for one in (a, b)
-    }
-    figure = figures.cache_growth(CONTEXTS, held, at=context, unit="MiB", words=growth_words())
-    now = {letter: size(curve[CONTEXTS.index(context)]) for letter, curve in held.items()}
-    alt = t("compare.alt_growth", tokens=count(context), a=now["A"], b=now["B"])
-    st.plotly_chart(figure, width="stretch", alt=alt, key="compare:growth")
+def _growth(view: View) -> None:
+    contexts = np.array(CONTEXTS)
+    a, b = (cache_bytes_per_token(side.config, BF16_BYTES) for side in view.sides)
+    held = {"A": a * contexts, "B": b * contexts}
+    options = {"at": view.context, "unit": "MiB", "words": growth_words()}
+    figure = figures.cache_growth(CONTEXTS, held, **options)
+    now = {"a": size(a * view.context), "b": size(b * view.context)}
+    alt = t("compare.alt_growth", tokens=count(view.context), **now)
+    charts.show(figure, "compare:growth", alt=alt)
 
 
-def _step_bars(a: Side, b: Side, context: int) -> None:
-    steps = [one.decode(context) for one in (a, b)]
+def _step_bars(view: View) -> None:
+    steps = [side.decode(view.context) for side in view.sides]
     parts = {
-        t(f"compare.part_{part}"): [sum(getattr(step, f) for f in fields) / MIB for step in steps]
+        t(f"compare.part_{part}"): [sum(vars(step)[f] for f in fields) / MIB for step in steps]
         for part, fields in PARTS.items()
     }
     totals = [size(step.total_bytes) for step in steps]
-    figure = figures.bars(
-        ["A", "B"], parts, axis=t("compare.axis_step"), totals=totals, height=BARS
-    )
-    figure.update_layout(legend_entrywidth=110)  # two a row fit a phone
+    options = {"axis": t("compare.axis_step"), "totals": totals, "height": BARS}
+    figure = figures.bars(["A", "B"], parts, **options)
+    figures.legend_in_columns(figure, shown=True, entry_width=ENTRY_WIDTH)
     alt = t("compare.alt_step", a=totals[0], b=totals[1])
-    st.plotly_chart(figure, width="stretch", alt=alt, key="compare:step")
+    charts.show(figure, "compare:step", alt=alt)
 
 
-def maps(a: Side, b: Side) -> None:
+def _maps(view: View) -> None:
     """One head of each over the same tokens, on the same limits."""
-    kind = state.settings()["vs_map"]
-    left, right, controls = st.columns((7, 7, 4), gap="medium")
-    with controls:
-        _map_controls(a, b)
-    runs = [compare_maps.ran(one) for one in (a, b)]
-    shown = [compare_maps.head_map(found, kind) for found in runs]
-    limit = figures.shared_limit(*shown)
-    cell = compare_maps.furthest_apart(*shown)
-    for place, one, found, values in zip((left, right), (a, b), runs, shown, strict=True):
+    *places, beside = st.columns((7, 7, 4), gap="medium")
+    with beside:
+        controls.maps(view)
+        st.caption(words.weights(view))
+    a, b = (run.head_map(run.ran(view, side), view.map) for side in view.sides)
+    limit, cell = figures.shared_limit(a, b), run.furthest_apart(a, b)
+    for place, side, values in zip(places, view.sides, (a, b), strict=True):
         with place:
-            st.markdown(f"**{one.shown_name}**")
-            options = {
-                "cell": cell,
-                "head": str(found.heads[0]),
-                "height": MAP,
-                "words": map_words(),
-            }
-            if kind == "attention":
-                name = t("maps.share")
-                figure = figures.attention_map(
-                    values, found.words, found.words, name=name, **options
-                )
-            else:
-                figure = figures.score_map(values, found.words, found.words, limit=limit, **options)
-            alt = t(f"compare.alt_{kind}", side=one.name, head=found.heads[0], limit=digits(limit))
-            table = partial(maps_charts.named, values, found.words, found.words)
-            charts.show(figure, f"chart:compare_{one.letter}", alt=alt, data=table)
-    st.caption(t(f"compare.limits_{kind}", limit=digits(limit)))
-    values = [digits(float(values[cell])) for values in shown]
-    query, key = (safe(short(runs[0].words[place])) for place in cell)
-    st.markdown(t("compare.apart", query=query, target=key, a=values[0], b=values[1]))
+            st.markdown(f"**{side.shown_name}**")
+            _map(view, side, values, limit, cell)
+    st.caption(t(f"compare.limits_{view.map}", limit=digits(limit)))
+    st.markdown(words.apart(view, cell, float(a[cell]), float(b[cell])))
 
 
-def _map_controls(a: Side, b: Side) -> None:
-    state.control(
-        st.segmented_control,
-        t("compare.map"),
-        "vs_map",
-        ("attention", "scores"),
-        format_func=lambda code: t(f"compare.map_{code}"),
-        required=True,
-    )
-    most = max(one.config.n_heads for one in (a, b)) - 1
-    if most:
-        state.control(st.slider, t("compare.head"), "vs_head", 0, most)
-    maps_controls.text_controls()
-    st.caption(compare_maps.weights(a, b))
+def _map(view: View, side: Side, values: np.ndarray, limit: float, cell: tuple[int, int]) -> None:
+    figure = _figure(view, values, limit, cell=cell, head=str(view.head_of(side)))
+    head = view.head_of(side)
+    alt = t(f"compare.alt_{view.map}", side=side.name, head=head, limit=digits(limit))
+    table = partial(named, values, view.words, view.words)
+    charts.show(figure, f"chart:compare_{side.letter}", alt=alt, data=table)
+
+
+def _figure(view: View, values: np.ndarray, limit: float, **options: object) -> Figure:
+    options |= {"height": MAP, "words": map_words()}
+    if view.map == "attention":
+        name = t("compare.map_attention")
+        return figures.attention_map(values, view.words, view.words, name=name, **options)
+    name = t("compare.score")
+    return figures.score_map(values, view.words, view.words, limit=limit, name=name, **options)

@@ -1,18 +1,15 @@
-"""The code behind the page compare."""
+"""The code behind the comparison."""
 
 from mla_engine import costs, ops
 from mla_engine.costs import calls
-from ui.pages.compare import view as compare
+from ui.pages.compare.view import View
 from ui.parts.forward import FORWARD
-from ui.settings import state
 from ui.settings.page import Functions
 
 
-def ran(_view: object) -> Functions:
-    """The functions of the engine that the page ran, the telling ones."""
-    sides = [compare.side(letter) for letter in compare.SIDES]
-    view = state.settings()["vs_view"]
-    if view == "costs":
+def ran(view: View) -> Functions:
+    """The functions of the engine that say most about what the page ran."""
+    if view.topic == "costs":
         return costs.cache_elements, costs.decode, costs.prefill, calls.call_cost
-    run = [function for side in sides for function in FORWARD[side.form]]
-    return (costs.cache_elements, *run, *((ops.softmax,) if view == "maps" else ()))
+    run = [function for side in view.sides for function in FORWARD[side.form]]
+    return (costs.cache_elements, *run, *((ops.softmax,) if view.topic == "maps" else ()))

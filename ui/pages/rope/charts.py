@@ -1,146 +1,198 @@
 """The charts of the page on rotations, each with its alternative text and its data."""
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
-from ui.pages.rope import view as rope
-from ui.pages.rope.view import Head
-from ui.parts import charts
+from mla_engine.figures import Figure
+from ui.pages.rope import run
+from ui.pages.rope.view import View
+from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
-from ui.settings import state
-from ui.words.numbers import digits
+from ui.parts.tables import named
+from ui.words.numbers import digits, signed
 from ui.words.text import t
 
 PANEL = 500  # pixels
-NOTHING = {"displaylogo": False}
+CLICKABLE = "rope_scores"  # the chart whose cells choose two positions
 
 
-def _show(fig: object, chart: str, alt: str, data: pd.DataFrame) -> None:
-    fig.update_layout(meta={"chart": chart})
-    st.plotly_chart(fig, width="stretch", key=f"chart:{chart}", alt=alt, config=NOTHING)
-    charts.download(lambda: data, f"{chart}.csv")
+def draw(view: View) -> None:
+    """The pictures of the topic."""
+    match view.topic:
+        case "turning":
+            _turning(view)
+        case "merged":
+            _merged(view)
+        case "yarn":
+            _yarn(view)
+        case _:
+            _reading(view)
 
 
-def _named(matrix: np.ndarray, rows: object, columns: object) -> pd.DataFrame:
-    table = pd.DataFrame(matrix, columns=list(map(str, columns)))
-    table.insert(0, "", list(map(str, rows)))
-    return table
+def _show(
+    figure: Figure,
+    chart: str,
+    alt: str,
+    values: np.ndarray,
+    rows: Sequence,
+    columns: Sequence,
+    clicks: str = "",
+) -> None:
+    table = partial(named, values, rows, columns)
+    charts.show(figure, f"chart:{chart}", alt=alt, data=table, clicks=clicks)
 
 
-def turning(one: Head) -> None:
+def _turning(view: View) -> None:
     """The chosen pair in its plane, and the scores at every two positions."""
-    s = state.settings()
-    shown = rope.turning(one, s["rope_pair"])
-    at = s["rope_query"], s["rope_key"]
     plane, scores = st.columns(2, gap="medium")
     with plane:
-        st.markdown(t("rope.plane_caption", pair=s["rope_pair"], angle=digits(shown.angle)))
-        fig = figures.turning_pair(
-            shown.query,
-            shown.key,
-            at=at,
-            dimensions=shown.dimensions,
-            height=PANEL,
-            words=map_words(),
-        )
-        alt = t("rope.plane_alt", t=at[0], i=at[1], pair=s["rope_pair"])
-        numbers = np.concatenate((shown.query, shown.key), axis=1)
-        columns = [f"{name}_{d}" for name in ("query", "key") for d in shown.dimensions]
-        _show(fig, "rope_plane", alt, _named(numbers, range(rope.POSITIONS), columns))
+        _plane(view)
     with scores:
-        st.markdown(t("rope.scores_caption"))
-        words = [str(i) for i in range(rope.POSITIONS)]
-        options = {"cell": at, "height": PANEL, "words": map_words()}
-        fig = figures.score_map(shown.scores, words, words, **options)
-        alt = t("rope.scores_alt", score=digits(float(shown.scores[at])), t=at[0], i=at[1])
-        _show(fig, "rope_scores", alt, _named(shown.scores, words, words))
+        _scores(view)
 
 
-def merged(one: Head) -> None:
+def _plane(view: View) -> None:
+    shown = view.found
+    st.markdown(t("rope.plane_caption", pair=view.pair, angle=digits(shown.angle)))
+    figure = figures.turning_pair(
+        shown.query,
+        shown.key,
+        at=(view.query, view.key),
+        dimensions=shown.dimensions,
+        height=PANEL,
+        words=map_words(),
+    )
+    alt = t("rope.plane_alt", t=view.query, i=view.key, pair=view.pair)
+    numbers = np.concatenate((shown.query, shown.key), axis=1)
+    columns = [f"{name}_{d}" for name in ("query", "key") for d in shown.dimensions]
+    _show(figure, "rope_plane", alt, numbers, range(run.POSITIONS), columns)
+
+
+def _scores(view: View) -> None:
+    scores, cell = view.found.scores, (view.query, view.key)
+    st.markdown(t("rope.scores_caption"))
+    words = [str(position) for position in range(run.POSITIONS)]
+    options = {"cell": cell, "height": PANEL, "words": map_words()}
+    figure = figures.score_map(scores, words, words, name=t("rope.score"), **options)
+    alt = t("rope.scores_alt", score=signed(float(scores[cell])), t=view.query, i=view.key)
+    _show(figure, "rope_scores", alt, scores, words, words, clicks=CLICKABLE)
+
+
+def _merged(view: View) -> None:
     """The merged matrix across the rotation, the decoupled one, and the change with distance."""
-    distance = state.settings()["rope_distance"]
-    shown = rope.merged(one, distance)
+    shown = view.found
     limit = figures.shared_limit(shown.rotated, shown.decoupled)
-    letter = "l" if one.config.d_latent_q else "d"
+    matrices = {"rotated": shown.rotated, "decoupled": shown.decoupled}
+    *sides, last = st.columns(3, gap="medium")
+    for side, (name, matrix) in zip(sides, matrices.items(), strict=True):
+        with side:
+            _matrix(view, name, matrix, limit)
+    with last:
+        _change(view)
+
+
+def _matrix(view: View, name: str, matrix: np.ndarray, limit: float) -> None:
+    prose.say(t(f"rope.{name}_caption", distance=view.distance))
+    letter = "l" if view.head.config.d_latent_q else "d"
     axes = t("rope.input_axis", letter=letter), t("rope.latent_axis")
-    columns = st.columns(3, gap="medium")
-    for column, name in zip(columns, ("rotated", "decoupled"), strict=False):
-        with column:
-            st.markdown(t(f"rope.{name}_caption", distance=distance), unsafe_allow_html=True)
-            matrix = getattr(shown, name)
-            options = {"limit": limit, "height": PANEL, "words": map_words()}
-            fig = figures.tensor_map(matrix, axes=axes, name="M", **options)
-            alt = t(f"rope.{name}_alt", distance=distance)
-            sides = range(len(matrix)), range(matrix.shape[1])
-            _show(fig, f"rope_{name}", alt, _named(matrix, *sides))
-    with columns[-1]:
-        st.markdown(t("rope.change_caption"))
-        distances = range(rope.FAR + 1)
-        lines = {
-            t("rope.decoupled"): np.zeros(len(distances)),
-            t("rope.rotated"): shown.change,
-        }
-        titles = t("rope.distance_axis"), t("rope.change_axis")
-        fig = figures.curves(distances, lines, titles=titles, at=distance, height=PANEL)
-        alt = t("rope.change_alt", distance=distance, change=digits(100 * shown.change[distance]))
-        _show(fig, "rope_change", alt, _named(shown.change[:, None], distances, ["change"]))
+    options = {"limit": limit, "height": PANEL, "words": map_words()}
+    figure = figures.tensor_map(matrix, axes=axes, name="M", **options)
+    alt = t(f"rope.{name}_alt", distance=view.distance)
+    _show(figure, f"rope_{name}", alt, matrix, range(len(matrix)), range(matrix.shape[1]))
 
 
-def reading(one: Head, topic: str) -> None:
+def _change(view: View) -> None:
+    change, distance = view.found.change, view.distance
+    st.markdown(t("rope.change_caption"))
+    distances = range(len(change))
+    lines = {t("rope.decoupled"): np.zeros(len(change)), t("rope.rotated"): change}
+    titles = t("rope.distance_axis"), t("rope.change_axis")
+    figure = figures.curves(distances, lines, titles=titles, at=distance, height=PANEL)
+    alt = t("rope.change_alt", distance=distance, change=digits(100 * float(change[distance])))
+    _show(figure, "rope_change", alt, change[:, None], distances, ["change"])
+
+
+def _reading(view: View) -> None:
     """The right map, the map by a wrong convention, and where the logits differ."""
-    code = state.settings()[f"rope_{topic}"]
-    shown = rope.reading(one, topic, code)
-    maps = {"right": shown.right, "read": shown.read}
-    columns = st.columns(3, gap="medium")
-    options = {"mask": shown.mask, "height": PANEL, "words": map_words(), "numbers": False}
-    for column, (name, attention) in zip(columns, maps.items(), strict=False):
-        with column:
-            st.markdown(t(f"rope.{name}_caption"))
-            fig = figures.attention_map(attention, one.words, one.words, **options)
-            alt = t(f"rope.{name}_alt", reading=t(f"rope.{topic}_{code}"))
-            table = np.where(shown.mask, attention, np.nan)
-            _show(fig, f"rope_{name}", alt, _named(table, one.words, one.words))
-    with columns[-1]:
-        st.markdown(t("rope.difference_caption"))
-        name = t("rope.difference")
-        options |= {"limit": shown.limit, "name": name}
-        fig = figures.score_map(shown.difference, one.words, one.words, **options)
-        figures.mark_cells(fig, shown.kept, t("rope.unharmed"))
-        kept, visible = int(shown.kept.sum()), int(shown.mask.sum())
-        alt = t("rope.difference_alt", kept=kept, visible=visible)
-        table = np.where(shown.mask, shown.difference, np.nan)
-        _show(fig, "rope_difference", alt, _named(table, one.words, one.words))
+    right, read, difference = st.columns(3, gap="medium")
+    with right:
+        _attention(view, "right", view.found.right)
+    with read:
+        _attention(view, "read", view.found.read)
+    with difference:
+        _difference(view)
 
 
-def yarn(one: Head) -> None:
+def _attention(view: View, name: str, attention: np.ndarray) -> None:
+    words, mask = view.head.words, view.found.mask
+    st.markdown(t(f"rope.{name}_caption"))
+    options = {"mask": mask, "height": PANEL, "words": map_words(), "numbers": False}
+    options |= {"name": t("rope.attention")}
+    figure = figures.attention_map(attention, words, words, **options)
+    alt = t(f"rope.{name}_alt", reading=t(f"rope.{view.topic}_{view.mistake}"))
+    _show(figure, f"rope_{name}", alt, np.where(mask, attention, np.nan), words, words)
+
+
+def _difference(view: View) -> None:
+    words, shown = view.head.words, view.found
+    st.markdown(t("rope.difference_caption"))
+    figure = figures.score_map(
+        shown.difference,
+        words,
+        words,
+        mask=shown.mask,
+        limit=shown.limit,
+        name=t("rope.difference"),
+        height=PANEL,
+        numbers=False,
+        words=map_words(),
+    )
+    figures.mark_cells(figure, shown.kept, t("rope.unharmed"))
+    kept, visible = int(shown.kept.sum()), int(shown.mask.sum())
+    alt = t("rope.difference_alt", kept=kept, visible=visible)
+    table = np.where(shown.mask, shown.difference, np.nan)
+    _show(figure, "rope_difference", alt, table, words, words)
+
+
+def _yarn(view: View) -> None:
     """Frequencies before and after the scaling, and the softmax scale of every model."""
-    shown = rope.frequencies(one.rope, one.config.d_rope)
-    curves, table = st.columns(2, gap="medium")
-    pairs = range(one.pairs)
-    with curves:
-        st.markdown(t("rope.frequencies_caption"))
-        lines = {t("rope.before"): shown.before, t("rope.after"): shown.after}
-        titles = t("rope.pair_axis"), t("rope.frequency_axis")
-        fig = figures.curves(pairs, lines, titles=titles, log=True, band=shown.band, height=PANEL)
-        slowest = digits(float(shown.before[-1])), digits(float(shown.after[-1]))
-        alt = t("rope.frequencies_alt", before=slowest[0], after=slowest[1])
-        numbers = np.stack((shown.before, shown.after), axis=1)
-        _show(fig, "rope_frequencies", alt, _named(numbers, pairs, ["before", "after"]))
+    frequencies, table = st.columns(2, gap="medium")
+    with frequencies:
+        _frequencies(view)
     with table:
-        st.markdown(t("rope.scales_caption"))
-        numbers = {
-            name: st.column_config.NumberColumn(t(f"rope.column_{name}"), format=form)
-            for name, form in (
-                ("width", "%d"),
-                ("plain", "%.8f"),
-                ("softmax_magnitude", "%.4f"),
-                ("scale", "%.8f"),
-                ("rotation_magnitude", "%.4f"),
-            )
-        }
-        config = {"model": st.column_config.TextColumn(t("rope.column_model"), pinned=True)}
-        scales = rope.scales()
-        st.dataframe(scales, height=PANEL, hide_index=True, column_config=config | numbers)
-        charts.download(lambda: scales, "softmax_scales.csv")
+        _scales()
+
+
+def _frequencies(view: View) -> None:
+    shown, pairs = view.found, range(view.head.pairs)
+    st.markdown(t("rope.frequencies_caption"))
+    lines = {t("rope.before"): shown.before, t("rope.after"): shown.after}
+    titles = t("rope.pair_axis"), t("rope.frequency_axis")
+    options = {"log": True, "band": shown.band, "height": PANEL}
+    figure = figures.curves(pairs, lines, titles=titles, **options)
+    before, after = (digits(float(of_pairs[-1])) for of_pairs in (shown.before, shown.after))
+    alt = t("rope.frequencies_alt", before=before, after=after)
+    numbers = np.stack((shown.before, shown.after), axis=1)
+    _show(figure, "rope_frequencies", alt, numbers, pairs, ["before", "after"])
+
+
+def _scales() -> None:
+    st.markdown(t("rope.scales_caption"))
+    formats = {
+        "width": "%d",
+        "plain": "%.8f",
+        "softmax_magnitude": "%.4f",
+        "scale": "%.8f",
+        "rotation_magnitude": "%.4f",
+    }
+    config = {"model": st.column_config.TextColumn(t("rope.column_model"), pinned=True)}
+    config |= {
+        name: st.column_config.NumberColumn(t(f"rope.column_{name}"), format=form)
+        for name, form in formats.items()
+    }
+    st.dataframe(run.scales(), height=PANEL, hide_index=True, column_config=config)
+    charts.download(run.scales, "softmax_scales.csv")

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from ui.engine import model
-from ui.engine import real_layer as source
-from ui.pages.rope import view as rope
-from ui.pages.rope.view import Head
-from ui.settings import state
-from ui.words.numbers import count, digits
+from ui.engine import real_layer
+from ui.pages.rope.view import View
+from ui.parts import rotation
+from ui.words.numbers import count, digits, fixed, shortest, signed
 from ui.words.text import safe, t
 
 FORMULAS = {
@@ -30,127 +28,126 @@ FORMULAS = {
 }
 
 
-def title(one: Head, topic: str) -> str:
+def title(view: View) -> str:
     """The page's statement about its topic."""
-    return {"turning": _turning, "merged": _merged, "yarn": _yarn}.get(topic, _reading)(one)
+    match view.topic:
+        case "turning":
+            score = signed(float(view.found.scores[view.query, view.key]))
+            return t("rope.title_turning", score=score, distance=view.query - view.key)
+        case "merged":
+            change = digits(100 * float(view.found.change[view.distance]))
+            return t("rope.title_merged", distance=view.distance, change=change)
+        case "yarn":
+            return _title_yarn(view)
+        case _:
+            return _title_reading(view)
 
 
-def _turning(one: Head) -> str:
-    s = state.settings()
-    shown = rope.turning(one, s["rope_pair"])
-    score = digits(float(shown.scores[s["rope_query"], s["rope_key"]])).replace("-", "−")
-    distance = s["rope_query"] - s["rope_key"]
-    return t("rope.title_turning", score=score, distance=distance)
-
-
-def _merged(one: Head) -> str:
-    distance = state.settings()["rope_distance"]
-    change = 100 * float(rope.merged(one, distance).change[distance])
-    return t("rope.title_merged", distance=distance, change=digits(change))
-
-
-def _reading(one: Head) -> str:
-    s = state.settings()
-    topic = s["rope_topic"]
-    shown = rope.reading(one, topic, s[_choice(topic)])
+def _title_reading(view: View) -> str:
+    shown = view.found
     kept, visible = int(shown.kept.sum()), int(shown.mask.sum())
     if kept == visible:
         return t("rope.title_unharmed", visible=visible)
-    if topic == "scale":
+    if view.topic == "scale":
         cell = np.unravel_index(np.abs(shown.read - shown.right).argmax(), shown.right.shape)
-        shares = (digits(100 * float(map_[cell])) for map_ in (shown.right, shown.read))
-        return t("rope.title_scale", **dict(zip(("right", "read"), shares, strict=True)))
+        right, read = (digits(100 * float(shares[cell])) for shares in (shown.right, shown.read))
+        return t("rope.title_scale", right=right, read=read)
     return t("rope.title_harmed", harmed=visible - kept, visible=visible)
 
 
-def _yarn(one: Head) -> str:
-    numbers, loaded = scale(one), source.chosen()
-    name = source.title(loaded) if loaded else model.shown_name()
+def _title_yarn(view: View) -> str:
+    numbers, loaded = scale(view), view.model.layer
+    name = real_layer.title(loaded) if loaded else view.model.name
     if numbers["plain"] == numbers["scale"]:
         return t("rope.title_plain", name=name, scale=numbers["scale"])
     return t("rope.title_yarn", name=name, **numbers)
 
 
-def scale(one: Head) -> dict[str, str]:
-    """The softmax scale and what it is made of."""
-    config = one.config
+def scale(view: View) -> dict[str, str]:
+    """The softmax scale and what it is made of, by the keys of their labels."""
+    config = view.head.config
     plain = (config.d_head + config.d_rope) ** -0.5
-    return {
-        "plain": f"{plain:.8f}",
-        "factor": digits(config.scale / plain, 4),
-        "scale": f"{config.scale:.8f}",
-    }
+    factor = digits(config.scale / plain, 4)
+    return {"plain": fixed(plain, 8), "factor": factor, "scale": fixed(config.scale, 8)}
 
 
-def look(one: Head, topic: str) -> str:
+def look(view: View) -> str:
     """One sentence on what to look at."""
-    return _look_scale(one) if topic == "scale" else t(f"rope.look_{topic}")
+    return _look_scale(view) if view.topic == "scale" else t(f"rope.look_{view.topic}")
 
 
-def _look_scale(one: Head) -> str:
-    shown = rope.reading(one, "scale", state.settings()["rope_scale"])
+def _look_scale(view: View) -> str:
+    shown = view.found
     if shown.kept.sum() == shown.mask.sum():
         return t("rope.look_scale_equal")
     if not shown.reordered:
         return t("rope.look_scale_kept")
-    return t("rope.look_scale_reordered", rows=shown.reordered, of=len(one.words))
+    return t("rope.look_scale_reordered", rows=shown.reordered, of=len(view.head.words))
 
 
-def explanation(one: Head, topic: str) -> str:
+def explanation(view: View) -> str:
     """What the pictures mean, with the numbers of this head."""
-    s, config = state.settings(), one.config
-    if topic == "turning":
-        spread = rope.turning(one, s["rope_pair"]).spread
-        return t("rope.explain_turning", spread=f"{spread:.1e}", word=safe(one.word))
-    if topic == "merged":
-        window = min(rope.WINDOW, config.d_latent_kv)
-        sizes = {"rows": count(config.d_latent_q or config.d_model), "columns": config.d_latent_kv}
-        return t("rope.explain_merged", window=window, cached=config.d_rope, **sizes)
-    if topic == "yarn":
-        return _explain_yarn(one)
-    shown = rope.reading(one, topic, s[_choice(topic)])
+    match view.topic:
+        case "turning":
+            spread = digits(view.found.spread, 2)
+            return t("rope.explain_turning", spread=spread, word=safe(view.head.word))
+        case "merged":
+            return _explain_merged(view)
+        case "yarn":
+            return _explain_yarn(view)
+        case _:
+            reason = t(f"rope.explain_{view.topic}_{view.mistake}", **_scales(view))
+            return f"{reason}\n\n{_unharmed(view)}"
+
+
+def _explain_merged(view: View) -> str:
+    (rows, columns), (top, left) = view.found.shape, view.found.decoupled.shape
+    return t(
+        "rope.explain_merged",
+        rows=count(rows),
+        columns=columns,
+        top=top,
+        left=left,
+        cached=view.head.config.d_rope,
+    )
+
+
+def _unharmed(view: View) -> str:
+    shown = view.found
     places = t("rope.comma").join(t(f"rope.place_{place}") for place in shown.places)
     whole_rows = shown.kept_attention.sum(axis=1) == shown.mask.sum(axis=1)
-    facts = {"rows": int(whole_rows.sum()), "of": len(one.words)}
-    reason = t(f"rope.explain_{topic}_{s[_choice(topic)]}", **_scales(one))
-    places = places or t("rope.place_none")
-    return f"{reason}\n\n{t('rope.explain_unharmed', places=places, **facts)}"
+    facts = {"rows": int(whole_rows.sum()), "of": len(view.head.words)}
+    return t("rope.explain_unharmed", places=places or t("rope.place_none"), **facts)
 
 
-def _choice(topic: str) -> str:
-    return f"rope_{topic}"
-
-
-def _scales(one: Head) -> dict[str, str]:
-    config = one.config
-    widths = {"own": config.d_head + config.d_rope, "absorbed": config.d_latent_kv + config.d_rope}
-    plain = widths["own"] ** -0.5
+def _scales(view: View) -> dict[str, object]:
+    config = view.head.config
+    width, absorbed = config.d_head + config.d_rope, config.d_latent_kv + config.d_rope
     return {
-        "scale": f"{config.scale:.6f}",
-        "plain": f"{plain:.6f}",
-        "wrong": f"{widths['absorbed'] ** -0.5:.6f}",
-        "width": widths["own"],
-        "absorbed": widths["absorbed"],
-        "factor": digits(config.scale / plain, 4),
-        "pairing": t(f"rope.is_{one.rope.pairing}"),
+        "scale": fixed(config.scale, 6),
+        "plain": fixed(width**-0.5, 6),
+        "wrong": fixed(absorbed**-0.5, 6),
+        "width": width,
+        "absorbed": absorbed,
+        "factor": digits(config.scale * width**0.5, 4),
+        "pairing": t(f"rope.is_{view.head.rope.pairing}"),
     }
 
 
-def _explain_yarn(one: Head) -> str:
-    shown = rope.frequencies(one.rope, one.config.d_rope)
-    if one.rope.scaling is None:
-        return t("rope.explain_no_scaling", theta=count(one.rope.theta))
-    factor = digits(float(shown.before[-1] / shown.after[-1]), 4)
+def _explain_yarn(view: View) -> str:
+    shown, scaling = view.found, view.head.rope.scaling
+    if scaling is None:
+        return t("rope.explain_no_scaling", theta=count(view.head.rope.theta))
     if shown.band is None:
-        kind = t(f"compare.scaling_{type(one.rope.scaling).__name__}")
-        return t("rope.explain_other_scaling", kind=kind, factor=factor)
-    low, high = (f"{edge:.4g}" for edge in shown.band)
-    scaling = one.rope.scaling
+        slower = digits(float(shown.before[-1] / shown.after[-1]), 4)
+        kind = rotation.scaling(view.head.rope)
+        return t("rope.explain_other_scaling", kind=kind, factor=slower)
+    low, high = (shortest(edge, 4) for edge in shown.band)
     return t(
         "rope.explain_yarn",
         low=low,
         high=high,
-        factor=factor,
+        factor=digits(scaling.factor, 4),
         original=count(scaling.original_max_position),
         mscale=scaling.mscale,
         all_dim=scaling.mscale_all_dim,
@@ -158,12 +155,12 @@ def _explain_yarn(one: Head) -> str:
     )
 
 
-def notes(one: Head) -> list[str]:
+def notes(view: View) -> list[str]:
     """What is assumed where the chosen model has no such part."""
-    origin, said = model.base(), []
-    if not model.present_variant().startswith("mla"):
-        sizes = {"latent": one.config.d_latent_kv, "rope": one.config.d_rope}
+    said, config = [], view.head.config
+    if not view.model.variant.startswith("mla"):
+        sizes = {"latent": config.d_latent_kv, "rope": config.d_rope}
         said.append(t("rope.assumed_mla", **sizes))
-    if origin.rope is None:
-        said.append(t("rope.assumed_rotation", theta=count(one.rope.theta)))
+    if view.model.base.rope is None:
+        said.append(t("rope.assumed_rotation", theta=count(view.head.rope.theta)))
     return said

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
@@ -13,6 +12,7 @@ from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
 from ui.parts.maps.view import Maps
 from ui.parts.maps.words import facts
+from ui.parts.tables import named
 from ui.words.text import t
 
 LARGE, PANEL = 560, 430  # pixels high
@@ -98,12 +98,3 @@ def _show(
 ) -> None:
     table = partial(named, values, rows, columns)
     charts.show(fig, f"chart:{chart}", alt=alt, data=table, clicks=chart)
-
-
-def named(values: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """A matrix with the names of its rows and columns; masked cells are empty."""
-    cells = (
-        [f"{value:.9g}" if np.isfinite(value) else "" for value in row.tolist()] for row in values
-    )
-    table = [[name, *row] for name, row in zip(rows, cells, strict=True)]
-    return pd.DataFrame(table, columns=["", *columns])

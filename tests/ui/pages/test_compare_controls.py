@@ -1,0 +1,173 @@
+"""The comparison by hand: controls, refusals, real weights and both languages."""
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from mla_engine import PRESETS
+from tests.ui.pages.test_compare import BESIDE_LLAMA, BESIDE_SMALL, LINK, PAGE, A
+from tests.ui.screen import charts, numbers, texts
+from ui.engine import layers
+from ui.words.text import catalogue
+
+VARIANTS = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed"]
+
+
+def widget(at, name: str):
+    kinds = (at.select_slider, at.slider, at.selectbox, at.button_group)
+    return next(w for kind in kinds for w in kind if w.key == f"{name}:en")
+
+
+@pytest.mark.parametrize(
+    ("topic", "name", "label", "value", "shown"),
+    [
+        ("flow", "vs_left", "A: sizes of", "kimi-k2", "A: Kimi-K2 (Instruct), MLA, absorbed"),
+        ("flow", "vs_left_as", "A: as", "mqa", "671B), sizes changed, MQA keeps 20 "),
+        ("flow", "vs_right", "B: sizes of", "gemma-2b", "B: Gemma-2B, MHA"),
+        ("flow", "vs_right_as", "B: as", "own", "B: DeepSeek-V3 / R1 (671B), sizes changed, MLA"),
+        ("flow", "vs_view", "View", "costs", "Compare how the two caches grow"),
+        ("costs", "vs_context", "Context, tokens", 4096, ""),
+        ("maps", "vs_map", "Shown", "scores", "Both maps run from −"),
+        ("maps", "vs_head", "Head", 4, ""),
+    ],
+)
+def test_a_control_changes_what_it_says(opened, topic, name, label, value, shown):
+    at = opened(PAGE, **LINK | {"vs_view": topic})
+    before = texts(at)
+    control = widget(at, name)
+    assert control.label == label
+    control.set_value(value).run()
+    assert at.query_params.get(name) == str(value)
+    assert widget(at, name).value == value
+    assert texts(at) != before
+    assert any(shown in text for text in texts(at))
+
+
+def test_the_choices_are_named(opened):
+    at = opened(PAGE, **LINK)
+    names = ["the sidebar's sizes", "Small sizes of our own", *(p.name for p in PRESETS.values())]
+    for side in ("vs_left", "vs_right"):
+        assert widget(at, side).options == names
+        assert widget(at, f"{side}_as").options == ["unchanged", *VARIANTS]
+    assert widget(at, "vs_view").options == ["Sizes and data flow", "Cache and costs", "Maps"]
+    widget(at, "vs_view").set_value("costs").run()
+    lengths = widget(at, "vs_context").options
+    assert lengths == [f"{2**n:,}" for n in range(10, 21)]
+    widget(at, "vs_view").set_value("maps").run()
+    assert widget(at, "vs_map").options == ["attention", "logits"]
+    assert (widget(at, "vs_head").min, widget(at, "vs_head").max) == (0, 5)
+
+
+def test_the_head_goes_to_the_last_of_the_side_with_more(opened):
+    at = opened(PAGE, **BESIDE_SMALL | {"vs_head": "77"})
+    assert widget(at, "vs_head").value == 5
+    assert [chart.alt.split(" of ")[1] for chart in charts(at)] == ["head 5", "head 3"]
+    at = opened(PAGE, **BESIDE_SMALL | {"vs_head": "1"})
+    assert [chart.alt.split(" of ")[1] for chart in charts(at)] == ["head 1", "head 1"]
+
+
+def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise ValueError("these sizes cannot be")
+
+    monkeypatch.setattr("ui.engine.model.Model.config", refuse)
+    at = opened(PAGE, vs_left="kimi-k2", vs_right="kimi-k2")
+    assert not at.error  # neither side has the sidebar's sizes
+    at = opened(PAGE, vs_right="kimi-k2", code="source")
+    assert at.title[0].value == "One of the two layers cannot be built"
+    assert [error.value for error in at.error] == ["This cannot run: these sizes cannot be"]
+    assert not charts(at)
+    assert any("no code" in info.value for info in at.info)
+    assert len(opened(PAGE).error) == 2
+    widget(at, "vs_left").set_value("kimi-k2").run()
+    assert not at.error
+    assert "A: Kimi-K2" in at.title[0].value
+
+
+def test_maps_beyond_the_memory_budget_are_refused(opened, monkeypatch):
+    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.0001")
+    layers.layer.clear()
+    at = opened(PAGE, vs_view="maps", seed="4711")
+    assert len(at.error) == 1
+    assert not charts(at)
+    assert widget(at, "vs_head").value == 0
+
+
+def test_an_unknown_model_becomes_the_default(opened):
+    at = opened(PAGE, vs_left="no-such-model")
+    assert "no-such-model" in html.unescape(at.warning[0].value)
+    assert widget(at, "vs_left").value == "shared"
+
+
+def test_what_is_not_computed_of_a_model_is_said_once(opened):
+    at = opened(PAGE, **LINK | {"vs_left": "gpt-oss-20b", "vs_right": "gpt-oss-20b"})
+    notes = [m.value for m in at.main.markdown if "sink logit" in m.value]
+    assert len(notes) == 1
+    assert PRESETS["gpt-oss-20b"].name in notes[0]
+    assert not any("sink logit" in text for text in texts(opened(PAGE, **LINK)))
+
+
+def test_whose_weights_the_maps_are_of(opened, demo, request):
+    name = "*x*_y_`$1`|[a](b)#"
+    link = Path(demo).with_name(name)
+    link.symlink_to(demo)
+    request.addfinalizer(link.unlink)
+    given = {"source": str(link), "layer": "1", "text": "The cat sat.", "vs_view": "maps"}
+
+    def said(**also: str) -> str:
+        at = opened(PAGE, **given | also)
+        assert not set("*_`$|[]") & set(at.title[0].value)
+        named = [chart.alt.split("MLA")[0].split(", queries")[0] for chart in charts(at)]
+        assert name in named[0]
+        weights = next(c.value for c in at.main.caption if "last head" in c.value)
+        assert not set("*_`$|[]") & set(weights)
+        return html.unescape(weights)
+
+    both = said(vs_right_as="mla_absorbed")
+    assert re.fullmatch(
+        "Both sides have the weights of .*, and read its real inputs; .* last head.".replace(
+            ", and", " and"
+        ),
+        both,
+    )
+    one = said(vs_right_as="mha")
+    assert one.startswith(f"A: {name}, MLA, expanded has the weights and real inputs of ")
+    assert "; B has random weights and vectors for the same tokens, from one seed." in one
+    other = said(vs_left_as="gqa", vs_right_as="own")
+    assert other.startswith(f"B: {name}, MLA, expanded has the weights")
+    assert "; A has random weights" in other
+
+
+def test_a_real_layer_is_compared_under_its_own_name(real, demo):
+    at = real("compare", vs_right_as="gqa", vs_right="llama-3-8b")
+    assert widget(at, "vs_left").options[0] == Path(demo).name
+    assert html.unescape(at.title[0].value).startswith(f"A: {Path(demo).name}, MLA, expanded keeps")
+    assert at.table[0].value.loc["Layers of the model", "A"] != "none"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        BESIDE_LLAMA,
+        LINK | {"vs_right_as": "mla_absorbed"},
+        BESIDE_LLAMA | {"vs_view": "costs"},
+        BESIDE_SMALL,
+        BESIDE_SMALL | {"vs_map": "scores"},
+    ],
+)
+def test_chinese_says_the_same_numbers(opened, monkeypatch, link):
+    example = catalogue()["maps.example"]
+    monkeypatch.setitem(example, "zh", example["en"])  # other words would be other numbers
+    english, chinese = opened(PAGE, **link), opened(PAGE, **link, lang="zh")
+    han = re.compile("[\u4e00-\u9fff]")
+    for one, other in zip(texts(chinese), texts(english), strict=True):
+        assert numbers(one) == numbers(other)
+        assert not re.search("[a-z]{3} [a-z]{3}", other) or han.search(one)
+    for chart in charts(chinese):
+        hovers = [trace.get("hovertemplate", "") for trace in chart.traces]
+        assert not re.search("query|key|attention|score|masked|head|moved", " ".join(hovers))
+    titles = [at.title[0].value for at in (chinese, english)]
+    assert titles[0] != titles[1]
+    assert A in titles[1]

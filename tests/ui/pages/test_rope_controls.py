@@ -1,0 +1,220 @@
+"""The page on rotations by hand: controls, clicks, keys, play, the queue, and both languages."""
+
+import html
+import re
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mla_engine.checkpoints import describe, open_checkpoint
+from mla_engine.studies import conventions, relative
+from tests.ui.pages.test_rope import LINK, PAGE, said
+from tests.ui.screen import charts
+from ui.engine import layers, queue
+from ui.pages.rope import controls, run
+from ui.words.text import catalogue
+
+TOPICS = {
+    "turning": "A pair turns",
+    "merged": "Nothing merges",
+    "pairing": "Wrong pairing",
+    "scale": "Wrong scale",
+    "yarn": "YaRN",
+}
+
+
+def widget(at, name: str):
+    kinds = (at.slider, at.number_input, at.radio, at.button_group)
+    return next(w for kind in kinds for w in kind if w.key.startswith(f"{name}:"))
+
+
+@pytest.mark.parametrize(
+    ("topic", "name", "label", "value", "start"),
+    [
+        ("turning", "rope_query", "Query position t", 14, "At distance 10 "),
+        ("turning", "rope_key", "Key position i", 9, "At distance 0 "),
+        ("turning", "rope_pair", "Pair p", 2, ""),
+        ("turning", "rope_head", "Head, 0 to 2", 1, ""),
+        ("merged", "rope_distance", "Distance t − i", 40, "At distance 40 "),
+        ("pairing", "rope_pairing", "Read as", "regrouped", "All 66 logits are right"),
+        ("pairing", "rope_start", "Position of the first word", 70, "66 of 66 logits are wrong"),
+        ("scale", "rope_scale", "Scale", "rotation_alone", "The wrong scale turns"),
+        ("turning", "rope_topic", "Topic", "merged", "At distance 3 the merged matrix"),
+    ],
+)
+def test_a_control_changes_what_it_says(opened, topic, name, label, value, start):
+    at = opened(PAGE, **LINK | {"rope_topic": topic, "rope_pairing": "keys"})
+    before = said(at)
+    control = widget(at, name)
+    assert control.label == label
+    control.set_value(value).run()
+    assert at.query_params[name] == str(value)
+    assert widget(at, name).value == value
+    assert said(at) != before
+    assert at.title[0].value.startswith(start)
+
+
+def test_the_choices_are_named(opened):
+    at = opened(PAGE, **LINK | {"rope_topic": "pairing"})
+    assert widget(at, "rope_topic").options == list(TOPICS.values())
+    assert widget(at, "rope_pairing").options == [
+        "other pairing, queries and keys moved to match", "other pairing, nothing moved",
+        "other pairing for the keys alone", "keys moved, queries not",
+    ]  # fmt: skip
+    widget(at, "rope_topic").set_value("scale").run()
+    assert widget(at, "rope_scale").options == [
+        "1/√ of an absorbed query's width", "without mscale", "mscale on the rotary part alone",
+    ]  # fmt: skip
+
+
+def test_a_click_on_the_scores_chooses_both_positions(opened, monkeypatch):
+    cells = [{"chart": "rope_scores", "x": 2.4, "y": 20}, {"chart": "rope_right", "x": 1, "y": 1}]
+    heard = {}
+    monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **calls: heard.update(calls))
+    at = opened(PAGE, **LINK)
+    monkeypatch.setattr(
+        "ui.parts.bridge.listen", lambda key, *, on_cell, on_step: [*map(on_cell, cells)]
+    )
+    at.run()
+    monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **calls: None)
+    at.run()
+    assert at.title[0].value.startswith("At distance 13 ")
+    assert (at.query_params["rope_query"], at.query_params["rope_key"]) == ("15", "2")
+    assert set(heard) == {"on_cell", "on_step"}
+    drawn = [chart.layout.get("meta") for chart in charts(at)]
+    assert drawn == [None, {"chart": "rope_scores"}], "a click elsewhere tells nothing"
+
+
+def test_a_clicker_turns_on_by_one_position(opened, monkeypatch):
+    def press(key, *, on_cell, on_step):
+        if on_step and not pressed:
+            pressed.append(on_step(1))
+
+    for topic, distance in (("turning", 6), ("merged", 4)):
+        pressed = []
+        monkeypatch.setattr("ui.parts.bridge.listen", press)
+        at = opened(PAGE, **LINK | {"rope_topic": topic})
+        at.run()
+        assert at.title[0].value.startswith(f"At distance {distance} ")
+    pressed = []
+    opened(PAGE, **LINK | {"rope_topic": "yarn"})
+    assert not pressed, "nothing to step through"
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_heavy_work_waits_for_its_turn(opened, monkeypatch, topic):
+    depth, outside = [], []
+
+    @contextmanager
+    def turn():
+        depth.append(1)
+        yield
+        depth.pop()
+
+    def noting(owner, name):
+        function = getattr(owner, name)
+
+        def noted(*args, **options):
+            outside.extend([name] * (not depth))
+            return function(*args, **options)
+
+        monkeypatch.setattr(owner, name, noted)
+
+    monkeypatch.setattr(queue, "turn", turn)
+    for name in ("turned", "diagonal_spread", "change_with_distance", "rotated_merge"):
+        noting(relative, name)
+    for name in ("position_logits", "scaled_logits", "masked_attention", "unharmed"):
+        noting(conventions, name)
+    noting(layers, "built")
+    noting(layers, "hidden")
+    for kept in (layers.layer, run.turning, run.merged, run.reading):
+        kept.clear()
+    opened(PAGE, **LINK | {"rope_topic": topic})
+    assert not outside
+    assert not depth
+
+
+def numbers(texts) -> list[list[str]]:
+    return [sorted(re.findall(r"\d[\d,.]*\d|\d", re.sub("<[^>]*>", "", text))) for text in texts]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_chinese_says_the_same_numbers(opened, monkeypatch, topic):
+    example = catalogue()["maps.example"]
+    monkeypatch.setitem(example, "zh", example["en"])  # other words would be other numbers
+    link = LINK | {"rope_topic": topic}
+    english = opened(PAGE, **link)
+    chinese = opened(PAGE, **link, lang="zh")
+    same = {text for text in said(chinese) if not re.search("[\u4e00-\u9fff]", text)}
+    assert same == {"**MLA Explorer**"}
+    assert numbers(said(chinese)) == numbers(said(english))
+    for one, other in zip(charts(chinese), charts(english), strict=True):
+        assert re.search("[\u4e00-\u9fff]", one.alt)
+        assert numbers([one.alt]) == numbers([other.alt])
+        hovers = [trace.get("hovertemplate", "") for trace in one.traces]
+        assert not re.search("query|key|attention|score|difference|masked", " ".join(hovers))
+
+
+def test_bad_values_are_refused_or_brought_near(opened):
+    at = opened(PAGE, d_rope="0")
+    assert at.title[0].value == "These sizes cannot run"
+    assert "raise it in the sidebar" in at.error[0].value
+    assert widget(at, "rope_topic").value == "turning"
+    assert not charts(at)
+    at = opened(PAGE, rope_head="99", rope_pair="99", rope_distance="-4", rope_topic="sideways")
+    assert widget(at, "rope_pair").value == 31
+    assert widget(at, "rope_head").value == 15
+    assert "sideways" in at.warning[0].value
+
+
+def test_too_little_memory_is_said_and_the_topics_stay(opened, monkeypatch):
+    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.001")
+    layers.layer.clear()
+    run.turning.clear()
+    at = opened(PAGE)
+    assert "a run may hold" in at.error[0].value
+    assert widget(at, "rope_topic").options == list(TOPICS.values())
+
+
+@pytest.mark.parametrize(
+    ("topic", "setting", "last"), [("turning", "rope_query", 15), ("merged", "rope_distance", 64)]
+)
+def test_playing_turns_on_until_the_end_and_stops_for_a_hand(
+    opened, monkeypatch, topic, setting, last
+):
+    at = opened(PAGE, **LINK | {"rope_topic": topic, setting: str(last - 2)})
+
+    def play():
+        return next(b for b in at.button if b.key == f"{setting}_play")
+
+    def due():  # every tick from now on
+        at.session_state[f"{setting}:due"] = 0.0
+        at.run()
+        return at.session_state["settings"][setting]
+
+    play().click().run()
+    assert play().label == "Pause"
+    assert at.session_state["settings"][setting] == last - 2
+    monkeypatch.setattr(controls, "ticking", lambda view: controls.PLAYERS[view.topic].tick())
+    assert due() == last
+    assert play().label == "Play", "it stops at the end"
+    at.session_state[f"{setting}:due"] = float("inf")
+    play().click().run()
+    assert at.session_state["settings"][setting] == 0, "it begins anew"
+    widget(at, setting).set_value(3).run()
+    assert play().label == "Play", "a change by hand ends the play"
+    assert due() == 3
+
+
+def test_a_real_model_is_called_by_its_name_as_it_is(opened, demo, request):
+    name = "*x*_y_`$1`|[a](b)#"
+    link = Path(demo).with_name(name)
+    link.symlink_to(demo)
+    request.addfinalizer(link.unlink)
+    at = opened(PAGE, source=str(link), layer="1", rope_topic="yarn")
+    scale = describe(open_checkpoint(demo), 1).config.scale
+    title = at.title[0].value
+    assert title.endswith(f"{scale:.8f}")
+    assert html.unescape(title).startswith(f"{name}")
+    assert not set("*_`$|[]()") & set(title)

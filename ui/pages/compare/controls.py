@@ -1,0 +1,89 @@
+"""The controls of the comparison."""
+
+import streamlit as st
+
+from mla_engine import PRESETS
+from ui.engine import model, real_layer
+from ui.pages.compare.settings import SHARED_SIZES
+from ui.pages.compare.view import OWN, SIDES, View
+from ui.parts.growth import LENGTHS
+from ui.parts.maps.controls import text_controls
+from ui.settings import state
+from ui.settings.parsers import SMALL
+from ui.settings.shared import VARIANTS
+from ui.words.numbers import count
+from ui.words.text import t
+
+TOPICS = ("flow", "costs", "maps")
+MAPS = ("attention", "scores")
+
+
+def sides() -> None:
+    """Model and variant of each side."""
+    models, variants = _models(), _variants()
+    with st.container(key="compare_choices"):
+        places = st.columns(2, gap="large")
+    for place, (letter, name) in zip(places, SIDES.items(), strict=True):
+        key, variant = place.columns((3, 2))
+        with key:
+            state.control(
+                st.selectbox,
+                t("compare.model", letter=letter),
+                name,
+                list(models),
+                format_func=models.__getitem__,
+            )
+        with variant:
+            state.control(
+                st.selectbox,
+                t("compare.variant", letter=letter),
+                f"{name}_as",
+                list(variants),
+                format_func=variants.__getitem__,
+            )
+
+
+def _models() -> dict[str, str]:
+    """What a side's sizes can be of, with their names."""
+    loaded = real_layer.chosen()
+    shared = real_layer.own_name(loaded) if loaded else t("compare.shared")
+    return {SHARED_SIZES: shared} | {key: model.preset_name(key) for key in (SMALL, *PRESETS)}
+
+
+def _variants() -> dict[str, str]:
+    """What a side can be shown as, with their names."""
+    return {OWN: t("compare.own")} | {code: t(f"common.{code}") for code in VARIANTS}
+
+
+def topic() -> None:
+    """What is looked at."""
+    state.control(
+        st.segmented_control,
+        t("compare.view"),
+        "vs_view",
+        TOPICS,
+        format_func=lambda code: t(f"compare.view_{code}"),
+        required=True,
+        label_visibility="collapsed",
+    )
+
+
+def context() -> None:
+    """The tokens whose cache and costs are compared."""
+    state.control(st.select_slider, t("compare.context"), "vs_context", LENGTHS, format_func=count)
+
+
+def maps(view: View) -> None:
+    """Attention or logits, the head, and the text that is read."""
+    state.control(
+        st.segmented_control,
+        t("compare.map"),
+        "vs_map",
+        MAPS,
+        format_func=lambda code: t(f"compare.map_{code}"),
+        required=True,
+    )
+    last = max(side.config.n_heads for side in view.sides) - 1
+    if last:
+        state.control(st.slider, t("compare.head"), "vs_head", 0, last)
+    text_controls()
