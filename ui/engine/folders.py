@@ -8,7 +8,6 @@ from pathlib import Path
 
 from mla_engine.checkpoints import CheckpointError
 from ui import ROOT
-from ui.words.text import t
 
 APP = ROOT
 VARIABLE = "MLA_MODEL_FOLDERS"
@@ -34,5 +33,5 @@ def inside(name: str) -> Path:
     path = (APP / Path(name).expanduser()).resolve()
     if not readable(path):
         allowed = ", ".join(map(str, folders()))
-        raise CheckpointError(t("source.outside", path=name, folders=allowed, variable=VARIABLE))
+        raise CheckpointError("outside", path=name, folders=allowed, variable=VARIABLE)
     return path

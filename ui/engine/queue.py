@@ -13,7 +13,7 @@ import streamlit as st
 import torch
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
-from mla_engine.checks import RefusedError
+from mla_engine.refusals import RefusedError
 
 MOST_WAITING = 64
 LIMIT_SECONDS = 60.0  # of one turn: the longest run that the controls allow takes 35 on two cores
@@ -59,8 +59,7 @@ class Queue:
     def _join(self) -> _Ticket:
         with self._moved:
             if len(self._line) > self._most:
-                said = f"{self._most} pieces of work are waiting: try again soon"
-                raise RefusedError("waiting", said, most=self._most)
+                raise RefusedError("waiting", most=self._most)
             self._line.append(ticket := _Ticket(threading.get_ident()))
             return ticket
 
