@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import GroupedConfig
-from mla_engine.checkpoints import open_checkpoint
 from mla_engine.refusals import RefusedError, sentence
+from ui.engine.folders import inside
 from ui.engine.queue import Queue
 from ui.words.text import catalogue
 
@@ -21,17 +21,18 @@ def said(at: AppTest) -> str:
     return html.unescape(at.error[0].value)
 
 
-def reason(error: RefusedError, lang: str) -> str:
-    return catalogue()["common.refused"][lang].format(reason=sentence(error, lang))
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_refused_sizes_are_said_in_the_readers_language(opened: Opened, lang: str) -> None:
-    with pytest.raises(RefusedError) as refused:
-        GroupedConfig(**SIZES)
-    link = {name: str(value) for name, value in SIZES.items()}
-    at = opened("pages/kv_cache.py", variant="gqa", lang=lang, **link)
-    assert said(at) == reason(refused.value, lang)
+@pytest.mark.parametrize(
+    ("lang", "words"),
+    [
+        ("zh", "n_heads（8）必须是 n_kv_heads（3）的整数倍：请试 1, 2, 4 或 8"),
+        ("en", "n_heads (8) must be a multiple of n_kv_heads (3): try 1, 2, 4 or 8"),
+    ],
+)
+def test_refused_sizes_are_said_in_the_readers_language(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, lang: str, words: str
+) -> None:
+    monkeypatch.setattr("ui.engine.model.built", lambda *_: GroupedConfig(**SIZES))
+    assert said(opened(lang=lang)) == catalogue()["common.refused"][lang].format(reason=words)
 
 
 @pytest.mark.parametrize(
@@ -50,15 +51,15 @@ def test_why_a_real_layer_cannot_be_read_is_said_in_the_readers_language(
     opened: Opened, lang: str
 ) -> None:
     with pytest.raises(RefusedError) as refused:
-        open_checkpoint("no such *model*")
+        inside("no such *model*")
     at = opened("pages/real_models.py", source="no such *model*", lang=lang)
     assert sentence(refused.value, lang) in said(at)
 
 
-def test_a_full_line_is_refused_in_every_language() -> None:
-    with pytest.raises(RefusedError, match="7 pieces of work") as refused, Queue(-1, 1).turn():
+def test_a_full_line_is_refused_by_its_length() -> None:
+    with pytest.raises(RefusedError) as refused, Queue(-1, 1).turn():
         pass
-    assert refused.value.code == "waiting"
+    assert (refused.value.code, refused.value.values) == ("waiting", {"most": -1})
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
