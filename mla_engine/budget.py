@@ -13,16 +13,24 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_iter
 
+from mla_engine.refusals import RefusedError
+
 GIB = 2**30
 VARIABLE = "MLA_MEMORY_BUDGET_GIB"
 
 
-class MemoryBudgetError(ValueError):
+class MemoryBudgetError(RefusedError):
     """A call needs more memory than the budget grants: `needed_bytes` against `limit_bytes`."""
 
-    def __init__(self, message: str, needed_bytes: int, limit_bytes: int) -> None:
-        super().__init__(message)
-        self.needed_bytes, self.limit_bytes = needed_bytes, limit_bytes
+    @property
+    def needed_bytes(self) -> int:
+        """What the call would take."""
+        return self.values["needed_bytes"]
+
+    @property
+    def limit_bytes(self) -> int:
+        """What it may take."""
+        return self.values["limit_bytes"]
 
 
 def _storages(values: object) -> list[torch.UntypedStorage]:
@@ -73,7 +81,7 @@ def limit_bytes() -> int:
     except ValueError:
         gib = math.nan
     if not (gib > 0 and math.isfinite(gib)):
-        raise ValueError(f"{VARIABLE} ({text!r}) must be a number above 0, in GiB: for example 2")
+        raise RefusedError("budget_variable", text=text)
     return int(gib * GIB)
 
 
@@ -87,13 +95,10 @@ def peak_bytes(run: Callable[[], object]) -> int:
     return meter.peak
 
 
-def require(needed_bytes: int, what: str, lower: str) -> None:
+def require(needed_bytes: int, what: object, lower: object) -> None:
     """Raise MemoryBudgetError, with both figures and what to lower, if it is beyond the budget."""
     limit = limit_bytes()
     if needed_bytes > limit:
-        raise MemoryBudgetError(
-            f"{what} needs {needed_bytes / GIB:.3g} GiB and the memory budget is "
-            f"{limit / GIB:.3g} GiB: lower {lower}, or raise {VARIABLE}",
-            needed_bytes,
-            limit,
-        )
+        bytes_ = {"needed_bytes": needed_bytes, "limit_bytes": limit}
+        gib = {"needed": needed_bytes / GIB, "limit": limit / GIB}
+        raise MemoryBudgetError("memory", what=what, lower=lower, **gib, **bytes_)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mla_engine import budget, checks
 from mla_engine.config import AttentionConfig, KeysInFull
+from mla_engine.refusals import Phrase, RefusedError, instance_of
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
@@ -57,7 +58,8 @@ class Cache:
             checks.whole("capacity", capacity)
         elements = sum(torch.Size(row).numel() for row in rows.values())
         needed = batch * (capacity or 0) * elements * dtype.itemsize
-        budget.require(needed, f"a {cls.__name__}", f"capacity ({capacity}) or batch ({batch})")
+        lower = Phrase("less_capacity", capacity=capacity, batch=batch)
+        budget.require(needed, instance_of(cls), lower)
         buffers = {
             name: torch.empty(batch, capacity or 0, *row, dtype=dtype, device=device)
             for name, row in rows.items()
@@ -135,9 +137,8 @@ class Cache:
             return type(self)(self.config, self.length + new, False, Storage(joined))
         storage, capacity = self.storage, self._first.shape[1]
         if self.length + new > capacity:
-            raise ValueError(
-                f"capacity ({capacity}) is too small for {self.length} tokens held and {new} new: "
-                f"reserve {self.length + new}, or None to grow"
+            raise RefusedError(
+                "capacity", capacity=capacity, held=self.length, new=new, needed=self.length + new
             )
         # another continuation has written there, or inference mode has sealed the memory
         sealed = self._first.is_inference() and not torch.is_inference_mode_enabled()
@@ -169,7 +170,7 @@ class KVCache(Cache):
         n_kv_heads: int | None = None,
     ) -> Self:
         """As LatentCache.empty; `n_kv_heads` below the config's serves a layer of fewer heads."""
-        checks.kind("config", config, KeysInFull, "a GroupedConfig or a LatentConfig")
+        checks.kind("config", config, KeysInFull, Phrase("config_in_full"))
         held, d_key, d_value = config.kv_shape
         if n_kv_heads is not None:
             checks.whole("n_kv_heads", n_kv_heads)

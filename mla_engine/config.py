@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, replace
 
 from mla_engine import checks
+from mla_engine.refusals import Phrase, RefusedError, either, instance_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +39,7 @@ class YarnConfig:
         if self.attention_factor is not None:
             checks.positive("attention_factor", self.attention_factor)
         if self.beta_fast < self.beta_slow:
-            raise ValueError(
-                f"beta_fast ({self.beta_fast}) must not be below beta_slow ({self.beta_slow})"
-            )
+            raise RefusedError("betas", beta_fast=self.beta_fast, beta_slow=self.beta_slow)
 
     def magnitude(self, mscale: float) -> float:
         """m(x) = 0.1 x ln(factor) + 1, and 1 where nothing is stretched (factor <= 1)."""
@@ -87,9 +86,10 @@ class Llama3Scaling:
             checks.positive(name, getattr(self, name))
         checks.whole("original_max_position", self.original_max_position, most=2**40)
         if self.low_freq_factor >= self.high_freq_factor:
-            raise ValueError(
-                f"low_freq_factor ({self.low_freq_factor}) must be below "
-                f"high_freq_factor ({self.high_freq_factor})"
+            raise RefusedError(
+                "freq_factors",
+                low_freq_factor=self.low_freq_factor,
+                high_freq_factor=self.high_freq_factor,
             )
 
 
@@ -110,13 +110,12 @@ class LongRopeScaling:
 
     def __post_init__(self) -> None:
         for name in ("short_factor", "long_factor"):
-            checks.kind(name, getattr(self, name), tuple, "a tuple with a number for each pair")
+            checks.kind(name, getattr(self, name), tuple, Phrase("pair_numbers"))
             for i, value in enumerate(getattr(self, name)):
                 checks.positive(f"{name}[{i}]", value)
         if len(self.short_factor) != len(self.long_factor):
-            raise ValueError(
-                f"short_factor ({len(self.short_factor)} numbers) and long_factor "
-                f"({len(self.long_factor)} numbers) must be of one length"
+            raise RefusedError(
+                "factor_lengths", short=len(self.short_factor), long=len(self.long_factor)
             )
         checks.whole("original_max_position", self.original_max_position, least=2, most=2**40)
         checks.positive("factor", self.factor)
@@ -152,20 +151,19 @@ class RopeConfig:
         checks.positive("theta", self.theta)
         checks.choice("pairing", self.pairing, PAIRINGS)
         if self.scaling is not None:
-            checks.kind("scaling", self.scaling, Scaling, "None or one of the scaling classes")
+            checks.kind("scaling", self.scaling, Scaling, Phrase("a_scaling"))
         if isinstance(self.scaling, YarnConfig) and self.theta <= 1:
-            raise ValueError(f"theta ({self.theta}) must be above 1 for YaRN: try 10000")
+            raise RefusedError("yarn_theta", theta=self.theta)
 
     def check_width(self, name: str, width: int) -> None:
         """Raise ValueError unless `width` splits into pairs, as many as LongRoPE has factors."""
         if width % 2:
-            raise ValueError(f"{name} ({width}) must be even, RoPE turns pairs: try {width + 1}")
+            raise RefusedError("even", name=name, value=width, next=width + 1)
         if isinstance(self.scaling, LongRopeScaling):
             pairs = len(self.scaling.short_factor)
             if 2 * pairs != width:
-                raise ValueError(
-                    f"{name} ({width}) has {width // 2} pairs but short_factor has {pairs}: "
-                    f"give {width // 2} factors"
+                raise RefusedError(
+                    "factor_count", name=name, width=width, wanted=width // 2, pairs=pairs
                 )
 
 
@@ -212,4 +210,4 @@ def check_common(config: AttentionConfig, sizes: tuple[str, ...]) -> None:
     if config.softmax_scale is not None:
         checks.positive("softmax_scale", config.softmax_scale)
     if config.rope is not None:
-        checks.kind("rope", config.rope, RopeConfig, "a RopeConfig or None")
+        checks.kind("rope", config.rope, RopeConfig, either(instance_of(RopeConfig), None))

@@ -12,12 +12,13 @@ from torch.utils._pytree import tree_map
 from mla_engine import budget, checks
 from mla_engine.cache import DTYPES, Cache
 from mla_engine.config import AttentionConfig
+from mla_engine.refusals import Phrase, RefusedError
 from mla_engine.weights import Weights
 
 WHOLE_NUMBERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 Places = slice | list[int]
-CONSTRUCTION_TIP = "the number of heads (heads=), d_model or the dtype"
-CALL_TIP = "the number of tokens, heads (heads=) or query rows (queries=), or the dtype"
+CONSTRUCTION_TIP = Phrase("fewer_weights")
+CALL_TIP = Phrase("a_smaller_call")
 
 
 @lru_cache(maxsize=32)
@@ -60,7 +61,7 @@ class AttentionLayer(nn.Module, ABC):
             MemoryBudgetError: the weights are beyond the budget.
         """
         super().__init__()
-        checks.kind("config", config, self.config_type, f"a {self.config_type.__name__}")
+        checks.kind("config", config, self.config_type)
         checks.whole("seed", seed, least=0, most=2**63)
         checks.choice("dtype", dtype, DTYPES)
         self.config, self.seed, self.dtype = config, seed, dtype
@@ -70,7 +71,8 @@ class AttentionLayer(nn.Module, ABC):
         if self.device.type != "meta":
             meta = {"heads": self.heads, "dtype": dtype, "device": "meta"}
             needed = budget.peak_bytes(lambda: type(self)(config, **meta))
-            what = f"{type(self).__name__} of {len(self.heads)} heads ({config.n_heads} in all)"
+            sizes = {"built": len(self.heads), "n_heads": config.n_heads}
+            what = Phrase("layer_of_heads", layer=type(self).__name__, **sizes)
             budget.require(needed, what, CONSTRUCTION_TIP)
         self._build(Weights(seed, dtype, self.device))
 
@@ -93,8 +95,11 @@ class AttentionLayer(nn.Module, ABC):
         given = {name: list(weight.shape) for name, weight in weights.items()}
         for name in shapes | given:
             if shapes.get(name) != given.get(name):
-                wanted, got = shapes.get(name, "no such weight"), given.get(name, "nothing")
-                raise ValueError(f"{name}: the layer has {wanted}, the weights given {got}")
+                wanted, got = (
+                    shapes.get(name, Phrase("no_weight")),
+                    given.get(name, Phrase("nothing")),
+                )
+                raise RefusedError("weight_shape", name=name, wanted=wanted, given=got)
         layer.device = _usable(device)
         for name, weight in weights.items():
             placed = weight.detach().to(layer.device, dtype)
@@ -144,20 +149,18 @@ class AttentionLayer(nn.Module, ABC):
         )
 
     def _check_hidden(self, h: Tensor) -> None:
-        checks.kind("h", h, Tensor, "a tensor [b, t, d]")
+        checks.kind("h", h, Tensor, Phrase("hidden_states"))
         shape, d_model = list(h.shape), self.config.d_model
         if h.ndim != 3 or h.shape[-1] != d_model or 0 in shape:
-            raise ValueError(
-                f"h has shape {shape}: give [batch, tokens, d_model ({d_model})], none of them 0"
-            )
+            raise RefusedError("h_shape", shape=shape, d_model=d_model)
         if h.dtype != self.dtype:
-            raise ValueError(f"h is {h.dtype} and the layer {self.dtype}: cast one of them")
+            raise RefusedError("h_dtype", given=h.dtype, held=self.dtype)
         if h.device.type != self.device.type:
-            raise ValueError(f"h is on {h.device} and the layer on {self.device}: move one of them")
+            raise RefusedError("h_device", given=h.device, held=self.device)
 
     def _check_cache(self, cache: Cache, h: Tensor) -> None:
         if cache.config != self.config:
-            raise ValueError(f"the cache is for {cache.config}, the layer has {self.config}")
+            raise RefusedError("other_config", given=cache.config, held=self.config)
         for name, held, needed in (
             ("batch", cache.batch, h.shape[0]),
             ("dtype", cache.dtype, self.dtype),
@@ -165,7 +168,7 @@ class AttentionLayer(nn.Module, ABC):
             ("n_kv_heads", cache.n_kv_heads, len(self.kv_heads) if cache.per_head else None),
         ):
             if held != needed:
-                raise ValueError(f"the cache has {name} {held}, this call {needed}: use one {name}")
+                raise RefusedError("other_cache", name=name, held=held, needed=needed)
 
 
 def places(chosen: Sequence[int], among: Sequence[int]) -> Places:
@@ -179,26 +182,28 @@ def _usable(device: torch.device | str) -> torch.device:
     try:
         device = torch.device(device)
     except (RuntimeError, TypeError) as error:
-        raise ValueError(f"device ({device!r}) is none: try 'cpu' or 'cuda'") from error
+        raise RefusedError("no_device", device=device) from error
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device ({device}) is not on this machine: try 'cpu'")
+        raise RefusedError("absent_device", device=device)
     return device
 
 
 def _chosen(heads: Iterable[int], among: Sequence[int], n_heads: int) -> tuple[int, ...]:
     """The heads as a tuple, or ValueError for none, a repeated or an absent one."""
     if isinstance(heads, str) or not isinstance(heads, Iterable):
-        raise ValueError(f"heads ({heads!r}) must be a list of head numbers, for example [0]")
+        raise RefusedError("kind", name="heads", value=heads, wanted=Phrase("head_numbers"))
     heads = tuple(heads)
     if not heads:
-        raise ValueError("heads is empty: choose at least one head, or None for all")
+        raise RefusedError("no_heads")
     for head in heads:
         checks.whole("heads", head, least=0)
         if head not in among:
-            built = "" if len(among) == n_heads else f", of which {list(among)[:8]} are built"
-            raise ValueError(f"heads has {head}, but heads go from 0 to {n_heads - 1}{built}")
+            if len(among) < n_heads:
+                built = list(among)[:8]
+                raise RefusedError("head_not_built", head=head, last=n_heads - 1, built=built)
+            raise RefusedError("no_head", head=head, last=n_heads - 1)
     if len(set(heads)) < len(heads):
-        raise ValueError(f"heads {list(heads)} names a head twice: name each once")
+        raise RefusedError("head_twice", heads=list(heads))
     return heads
 
 
@@ -206,14 +211,14 @@ def query_rows(queries: slice | None, n_tokens: int) -> slice:
     """`queries` as a slice that chooses at least one of `n_tokens` rows."""
     if queries is None:
         return slice(None)
-    checks.kind("queries", queries, slice, "a slice, for example slice(0, 8)")
+    checks.kind("queries", queries, slice, Phrase("a_slice"))
     for part in (queries.start, queries.stop, queries.step):
         if part is not None and not isinstance(part, int):
-            raise ValueError(f"queries ({queries}) must be made of whole numbers, not {part!r}")
+            raise RefusedError("query_part", queries=queries, part=part)
     if queries.step is not None and queries.step < 1:
-        raise ValueError(f"queries ({queries}) must have a step of at least 1")
+        raise RefusedError("query_step", queries=queries)
     if not range(n_tokens)[queries]:
-        raise ValueError(f"queries ({queries}) chooses none of {n_tokens} rows: try slice(0, 1)")
+        raise RefusedError("no_query", queries=queries, rows=n_tokens)
     return queries
 
 
@@ -225,13 +230,14 @@ def position_numbers(positions: Tensor | Sequence[int] | None, h: Tensor, start:
     try:
         positions = torch.as_tensor(positions, device="cpu")
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"positions ({positions!r}) must be a list of whole numbers") from error
+        wanted = Phrase("whole_numbers")
+        raise RefusedError("kind", name="positions", value=positions, wanted=wanted) from error
     if positions.dtype not in WHOLE_NUMBERS:
-        raise ValueError(f"positions are {positions.dtype}: give whole numbers")
+        raise RefusedError("position_dtype", dtype=positions.dtype)
     if positions.shape not in {(tokens,), (batch, tokens)}:
-        raise ValueError(
-            f"positions have shape {list(positions.shape)}: give [{tokens}] or [{batch}, {tokens}]"
+        raise RefusedError(
+            "position_shape", shape=list(positions.shape), tokens=tokens, batch=batch
         )
     if positions.min() < 0:
-        raise ValueError(f"positions have {int(positions.min())}: none may be below 0")
+        raise RefusedError("position_below", position=int(positions.min()))
     return positions.long()

@@ -13,10 +13,13 @@ from mla_engine import checks
 from mla_engine.cache import Cache
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
+from mla_engine.refusals import Phrase
 from mla_engine.trace import Trace
 
 COMMON_SIZES = ("d_model", "n_heads", "d_head", "d_value")
 """The shared sizes that every configuration has."""
+
+IN_FULL = Phrase("keys_and_values")
 
 Heads = tuple[int, ...]
 Shapes = dict[str, tuple[int, ...]]
@@ -48,7 +51,7 @@ class Form:
     unmasked: Callable[[AttentionLayer, Trace], Tensor]
     scores: Mapping[str, tuple[str, str]]
     growing: tuple[str, ...]
-    needs: str = "keys and values in full"
+    needs: str | Phrase = IN_FULL
     formulas: tuple[Callable, ...] = ()
 
     @property
@@ -186,7 +189,7 @@ class Mechanism:
     """
 
     key: str
-    called: str
+    called: str | Phrase
     config_type: type[AttentionConfig]
     layer: type[AttentionLayer]
     forms: tuple[Form, ...]

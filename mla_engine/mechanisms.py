@@ -12,6 +12,7 @@ from importlib.resources.abc import Traversable
 from mla_engine import checks
 from mla_engine.config import AttentionConfig
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
+from mla_engine.refusals import RefusedError, instance_of
 
 
 @lru_cache(maxsize=1)
@@ -38,7 +39,7 @@ def of(config: AttentionConfig) -> Mechanism:
     for mechanism in all():
         if isinstance(config, mechanism.config_type):
             return mechanism
-    raise ValueError(f"config ({config!r:.60}) must be {types_in_words()}")
+    raise RefusedError("kind", name="config", value=config, wanted=types_in_words())
 
 
 def named(key: str) -> Mechanism:
@@ -52,10 +53,10 @@ def named(key: str) -> Mechanism:
     return by_key[key]
 
 
-def types_in_words(which: Callable[[Mechanism], object] = bool) -> str:
+def types_in_words(which: Callable[[Mechanism], object] = bool) -> object:
     """The configurations' types as a refusal names them, of the mechanisms for which it holds."""
-    names = sorted(one.config_type.__name__ for one in all() if which(one))
-    return " or ".join(f"a {name}" for name in names)
+    types = (one.config_type for one in all() if which(one))
+    return instance_of(*sorted(types, key=lambda kind: kind.__name__))
 
 
 def variants() -> dict[str, Variant]:
@@ -113,7 +114,7 @@ def _declaration(name: str) -> Traversable:
 def _declared(name: str) -> Mechanism:
     declared = vars(import_module(f"mla_engine.{name}.mechanism")).get("MECHANISM")
     if not isinstance(declared, Mechanism) or declared.key != name:
-        raise ValueError(f"mla_engine/{name}/mechanism.py must declare a MECHANISM of key {name!r}")
+        raise RefusedError("no_mechanism", name=name)
     return declared
 
 
@@ -123,8 +124,7 @@ def _refuse_twins(what: str, claimed: Iterable[tuple[str, Iterable[str]]]) -> No
     for key, codes in claimed:
         for code in codes:
             if code in owners:
-                raise ValueError(
-                    f"mla_engine/{key}/mechanism.py claims the {what} {code!r}, which "
-                    f"mla_engine/{owners[code]}/mechanism.py has: choose another"
+                raise RefusedError(
+                    "claimed_twice", key=key, what=what, code=code, owner=owners[code]
                 )
             owners[code] = key

@@ -21,6 +21,7 @@ from mla_engine.config import (
     Scaling,
     YarnConfig,
 )
+from mla_engine.refusals import RefusedError
 
 NOT_MODELLED = (
     "alternating local and global layers",
@@ -125,10 +126,10 @@ def _load() -> dict[str, Preset]:
     presets = {}
     for file, key, row in _rows():
         if key in presets:
-            raise ValueError(f"{file} has a preset {key!r}, which there is already: rename it")
+            raise RefusedError("preset_twice", file=file, key=key)
         if not any(one.key in row for one in mechanisms.all()):
             keys = ", ".join(one.key for one in mechanisms.all())
-            raise ValueError(f"{file}: preset {key!r} must have the sizes of one of {keys}")
+            raise RefusedError("preset_sizes", file=file, key=key, known=keys)
         presets[key] = _preset(key, row)
     return presets
 

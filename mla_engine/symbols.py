@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mla_engine import mechanisms
+from mla_engine.refusals import RefusedError
 
 SIZES = {
     "d": "d_model",
@@ -92,7 +93,7 @@ def _load() -> dict[str, Symbol]:
             if code not in found:
                 found[code] = Symbol(code=code, steps=steps, **row)
             elif row or steps.keys() & found[code].steps.keys():
-                raise ValueError(f"{file} has a symbol {code!r}, which there is already: rename it")
+                raise RefusedError("symbol_twice", file=file, code=code)
             else:
                 found[code].steps.update(steps)
     return found

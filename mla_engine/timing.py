@@ -15,6 +15,7 @@ from mla_engine.cache import Cache
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.roofline import Device
 from mla_engine.layer import CONSTRUCTION_TIP, AttentionLayer, position_numbers
+from mla_engine.refusals import Phrase
 
 ENOUGH_SECONDS = 0.08
 MOST_RUNS = 40
@@ -36,7 +37,8 @@ def layer_of_zeros(
     kind = mechanisms.of(config).layer
     layer = kind(config, heads=heads, dtype=dtype, device="meta")
     needed = sum(weight.nbytes for weight in layer.parameters())
-    budget.require(needed, f"{kind.__name__} of {len(layer.heads)} heads", CONSTRUCTION_TIP)
+    what = Phrase("heads_of_layer", layer=kind.__name__, built=len(layer.heads))
+    budget.require(needed, what, CONSTRUCTION_TIP)
     layer.to_empty(device=device)
     layer.device = torch.device(device)
     for weight in layer.parameters():

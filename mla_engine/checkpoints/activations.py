@@ -18,6 +18,7 @@ from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.checkpoints.load import FULL
 from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, visible
+from mla_engine.refusals import Phrase
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,16 +41,14 @@ def read_activations(file: str | Path | bytes, d_model: int, layer: int) -> Acti
         return _read(io.BytesIO(file), len(file), "the file", d_model, layer)
     path = Path(file)
     if path.suffix != ".safetensors":
-        raise CheckpointError(
-            f"{path.name!r:.120} must be a .safetensors file: pickle files are never opened"
-        )
+        raise CheckpointError("no_safetensors", name=path.name)
     try:
         path = path.expanduser()
         found = path.is_file()
     except (OSError, RuntimeError):  # too long, no such user
         found = False
     if not found:
-        raise CheckpointError(f"there is no file {str(path)!r:.200}")
+        raise CheckpointError("no_file", path=str(path))
     with unreadable(path.name), path.open("rb") as stream:
         return _read(stream, path.stat().st_size, path.name, d_model, layer)
 
@@ -59,15 +58,13 @@ def _read(stream: BinaryIO, size: int, name: str, d_model: int, layer: int) -> A
     header = stream.read(safetensors_file.header_bytes(prefix, name, size))
     entry = safetensors_file.parse_header(header, name, size).get("h")
     if entry is None or entry.dtype not in FULL:
-        raise CheckpointError(f"{name} has no tensor h of {', '.join(FULL)}")
+        raise CheckpointError("no_h", name=name, dtypes=", ".join(FULL))
     tokens = entry.shape[-2] if len(entry.shape) > 1 else 0
     if entry.shape not in {(tokens, d_model), (1, tokens, d_model)} or not tokens:
-        raise CheckpointError(
-            f"{name}: h has the shape {list(entry.shape)}; give [tokens, {d_model}], d_model last"
-        )
+        raise CheckpointError("h_shape", name=name, shape=list(entry.shape), d_model=d_model)
     if tokens > MOST_TOKENS:
-        raise CheckpointError(f"{name}: h has {tokens:,} tokens: give at most {MOST_TOKENS:,}")
-    budget.require(3 * entry.n_bytes, f"{name}", "the number of tokens")
+        raise CheckpointError("h_tokens", name=name, tokens=tokens, most=MOST_TOKENS)
+    budget.require(3 * entry.n_bytes, name, Phrase("fewer_tokens"))
     names = _names(safetensors_file.parse_json(header, name).get("__metadata__"), tokens, layer)
     stream.seek(entry.start)
     data = bytearray(stream.read(entry.n_bytes))
@@ -81,7 +78,7 @@ def _names(metadata: Any, n_tokens: int, layer: int) -> tuple[str, ...] | None:
     metadata = metadata if isinstance(metadata, dict) else {}
     said = metadata.get("layer")
     if said is not None and said != str(layer):
-        raise CheckpointError(f"the file was saved for layer {said!r:.40}, not for layer {layer}")
+        raise CheckpointError("other_layer", said=said, layer=layer)
     if "tokens" not in metadata:
         return None
     try:
@@ -90,9 +87,7 @@ def _names(metadata: Any, n_tokens: int, layer: int) -> tuple[str, ...] | None:
         names = None
     texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not texts or len(names) != n_tokens:
-        raise CheckpointError(f"the file's tokens must be a JSON list of {n_tokens} strings")
+        raise CheckpointError("names_list", count=n_tokens)
     if (n_characters := sum(map(len, names))) > MOST_CHARACTERS:
-        raise CheckpointError(
-            f"the file's tokens have {n_characters:,} characters: give at most {MOST_CHARACTERS:,}"
-        )
+        raise CheckpointError("names_long", given=n_characters, most=MOST_CHARACTERS)
     return tuple(map(visible, names))

@@ -16,6 +16,7 @@ from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
+from mla_engine.refusals import Phrase
 from mla_engine.symbols import SIZES
 
 LETTERS = SIZES | {"n": "group_size"}
@@ -103,8 +104,7 @@ def check_nothing_else(family: Family, path: str, rest: Iterable[str]) -> None:
     odd = {name.removeprefix(path) for name in rest} - set(family.row.get("buffers", ()))
     if odd:
         raise CheckpointError(
-            f"{path.removesuffix('.')} has {', '.join(sorted(odd))[:200]}, which its config.json "
-            "does not ask for or the engine does not model"
+            "odd_tensors", path=path.removesuffix("."), odd=", ".join(sorted(odd))[:200]
         )
 
 
@@ -112,9 +112,7 @@ def check_shape(name: str, shape: tuple[int, ...], cut: Cut, config: AttentionCo
     """Raise CheckpointError unless a tensor has the shape that config.json asks for."""
     wanted = cut.shape(sizes_of(config))
     if tuple(shape) != wanted:
-        raise CheckpointError(
-            f"{name} has the shape {list(shape)}, and config.json asks for {list(wanted)}"
-        )
+        raise CheckpointError("tensor_shape", name=name, shape=list(shape), wanted=list(wanted))
 
 
 def check_finite(name: str, *cut: Tensor) -> None:
@@ -125,10 +123,8 @@ def check_finite(name: str, *cut: Tensor) -> None:
     parts = (part for tensor in cut for part in tensor.flatten().split(PART))
     if count := sum(int((~torch.isfinite(part)).sum()) for part in parts):
         dtype = cut[0].dtype
-        raise CheckpointError(
-            f"{name} has {count:,} values that are NaN or Inf in {dtype}: "
-            + ("try torch.float32" if dtype == torch.float16 else "its weights are broken")
-        )
+        advice = Phrase("wider_dtype" if dtype == torch.float16 else "broken_weights")
+        raise CheckpointError("not_finite", name=name, count=count, dtype=dtype, advice=advice)
 
 
 def build(

@@ -117,7 +117,7 @@ def _check_own(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         config = folder / "config.json"
         if not config.is_file() or f'"{MARK}"' not in config.read_text("utf-8", "replace"):
-            raise CheckpointError(f"{folder} holds something else: choose an empty folder")
+            raise CheckpointError("folder_in_use", folder=folder)
 
 
 def _write(path: Path, values: dict) -> None:

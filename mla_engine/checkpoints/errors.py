@@ -3,17 +3,21 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mla_engine.refusals import Phrase, RefusedError
 
-class CheckpointError(ValueError):
+
+class CheckpointError(RefusedError):
     """What cannot be read, in one sentence with the value found and what to do."""
+
+    section = "checkpoint"
 
 
 class Interrupted(Exception):  # noqa: N818 - it is retried, not shown
     """A transfer broke off; another try may begin in `after_seconds`."""
 
-    def __init__(self, reason: str, after_seconds: float = 0.0) -> None:
+    def __init__(self, reason: Phrase, after_seconds: float = 0.0) -> None:
         super().__init__(reason)
-        self.after_seconds = after_seconds
+        self.reason, self.after_seconds = reason, after_seconds
 
 
 @contextmanager
@@ -22,4 +26,4 @@ def unreadable(what: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CheckpointError(f"{what}: {error.strerror or error}") from error
+        raise CheckpointError("at", where=what, reason=error.strerror or error) from error

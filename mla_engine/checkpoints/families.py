@@ -16,6 +16,7 @@ from mla_engine import checks, mechanisms
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
+from mla_engine.refusals import Phrase, either, linked
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,10 @@ def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
         if isinstance(name, str) and name in _SPELLED:
             return _SPELLED[name], dict(part)
     raise CheckpointError(
-        f"config.json says model_type {config.get('model_type')!r:.60} "
-        f"(architectures {config.get('architectures')!r:.80}), and the families known are "
-        f"{', '.join(FAMILIES)}"
+        "family",
+        model_type=config.get("model_type"),
+        architectures=config.get("architectures"),
+        known=", ".join(FAMILIES),
     )
 
 
@@ -87,7 +89,7 @@ def n_attentions(config: Mapping[str, Any]) -> int:
     try:
         checks.whole(family.row["layers"], layers)
     except ValueError as error:
-        raise CheckpointError(f"config.json: {error}") from error
+        raise CheckpointError("at", where="config.json", reason=error) from error
     return layers * family.row["sublayers"]
 
 
@@ -104,10 +106,7 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
     """
     n_layers = n_attentions(config)
     if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer < n_layers:
-        raise CheckpointError(
-            f"layer ({layer!r:.40}) must be a number from 0 to {n_layers - 1}: the model has "
-            f"{n_layers} attentions"
-        )
+        raise CheckpointError("layer_range", layer=layer, last=n_layers - 1, n_layers=n_layers)
     family, config = family_of(config)
     _check_only(family, config)
     values = {name: value_of(config, sources) for name, sources in family.row["fields"].items()}
@@ -118,17 +117,16 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
     except CheckpointError:
         raise
     except (ValueError, TypeError, OverflowError) as error:  # an entry of an odd kind
-        raise CheckpointError(f"config.json of a {family.model_type} model: {error}") from error
+        raise CheckpointError("in_family", model_type=family.model_type, reason=error) from error
 
 
 def _check_only(family: Family, config: Mapping[str, Any]) -> None:
     for key, neutral in family.row["only"].items():
         value = config.get(key)
         if value is not None and value not in neutral:
-            wanted = f"{' or '.join(map(repr, neutral))} or none" if neutral else "none"
+            wanted = either(*map(repr, neutral), Phrase("none"))
             raise CheckpointError(
-                f"config.json says {key} = {value!r:.80}, which the engine does not model in a "
-                f"{family.model_type} model: only {wanted}"
+                "not_modelled", key=key, value=value, model_type=family.model_type, wanted=wanted
             )
 
 
@@ -149,7 +147,7 @@ def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
                 asked.append(key)
             case _:
                 return source
-    raise CheckpointError(f"config.json has no {' and no '.join(asked)}")
+    raise CheckpointError("no_key", keys=linked("nor", *asked))
 
 
 def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
@@ -158,12 +156,12 @@ def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
         try:
             checks.positive(key, number)
         except ValueError as error:
-            raise CheckpointError(f"config.json: {error}") from error
+            raise CheckpointError("at", where="config.json", reason=error) from error
     over, under = numbers[0], math.prod(numbers[1:])
     if power != 1:
         return (over / under) ** power
     if over % under:
-        raise CheckpointError(f"config.json: {keys[0]} ({over}) is no multiple of {keys[1:]}")
+        raise CheckpointError("ratio", key=keys[0], over=over, of=keys[1:])
     return over // under
 
 
@@ -186,10 +184,7 @@ def _window(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, 
     elif isinstance(types, list) and len(types) > layer and types[layer] in LAYER_TYPES:
         slides = LAYER_TYPES[types[layer]]
     else:
-        raise CheckpointError(
-            f"config.json has layer_types = {types!r:.80}, in which layer {layer} is none of "
-            f"{', '.join(LAYER_TYPES)}"
-        )
+        raise CheckpointError("layer_types", types=types, layer=layer, known=", ".join(LAYER_TYPES))
     return {"sliding_window": value_of(config, ["sliding_window"])} if slides else {}
 
 
@@ -200,9 +195,7 @@ def _rotation(
     row = family.row
     if not row["rope"]:
         if entries := rope_entries(config):
-            raise CheckpointError(
-                f"config.json has {entries!r:.80}, but a {family.model_type} model rotates nothing"
-            )
+            raise CheckpointError("no_rotation", entries=entries, model_type=family.model_type)
         return {"rope": None}
     extra, config = _without(config, row.get("rope_extra", ()))
     width = values["d_rope" if family.is_latent else "d_head"]

@@ -26,10 +26,7 @@ def check_quantization(config: Mapping[str, Any]) -> None:
         said = found if isinstance(found, dict) else {}
         method, form = said.get("quant_method"), said.get("fmt") or "e4m3"
         if (method, form, said.get("weight_block_size")) != ("fp8", "e4m3", [BLOCK, BLOCK]):
-            raise CheckpointError(
-                f"config.json has quantization_config {found!r:.200}, and only fp8 (e4m3) in "
-                f"blocks of {BLOCK} x {BLOCK} is read: take the original weights"
-            )
+            raise CheckpointError("quantization", found=found, block=BLOCK)
 
 
 def scale_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

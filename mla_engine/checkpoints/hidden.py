@@ -21,8 +21,9 @@ from mla_engine.checkpoints.inputs import Inputs
 from mla_engine.checkpoints.prefix import Prefix
 from mla_engine.checkpoints.source import Checkpoint, Progress, open_checkpoint
 from mla_engine.checkpoints.tokens import Tokens, tokenize
+from mla_engine.refusals import Phrase
 
-TIP = "the layer or the number of tokens, or save the activations elsewhere and give that file"
+TIP = Phrase("less_deep")
 # what runs at once, an estimate: vectors of d_model a token, and maps of every head
 VECTORS, MAPS, FLOAT32_BYTES = 16, 3, 4
 
@@ -105,13 +106,13 @@ def hidden_states_of_layers(
     """
     layers = list(layers)
     if not layers:
-        raise CheckpointError("layers is empty: name at least one, for example [0]")
+        raise CheckpointError("no_layers")
     checkpoint = open_checkpoint(source, revision)
     for layer in layers:
         inputs = _inputs(checkpoint, None, layer)
     tokens, deepest = tokenize(checkpoint, text), max(layers)
     needed = _needed(inputs, tokens, deepest).memory_bytes
-    budget.require(needed, f"the input of layer {deepest}", TIP)
+    budget.require(needed, Phrase("input_of_layer", layer=deepest), TIP)
     x = inputs.embedded(tokens.ids, None if deepest else progress)
     found = {0: inputs.normed(x, 0)} if 0 in layers else {}
     if deepest:
@@ -167,10 +168,7 @@ def _from_file(
         tokens = tokenize(inputs.checkpoint, text)
         ids, names = tokens.ids, tokens.tokens
         if len(ids) != len(numbers):
-            raise CheckpointError(
-                f"the file holds {len(numbers)} tokens and the text has {len(ids)}: give the text "
-                "that was run, or none"
-            )
+            raise CheckpointError("other_text", held=len(numbers), given=len(ids))
     return HiddenStates(
         h=found.h,
         ids=ids,

@@ -39,19 +39,20 @@ from mla_engine.checkpoints.local import read_span
 from mla_engine.checkpoints.pieces import read_pieces
 from mla_engine.checkpoints.ranges import ANSWERS, BUSY, OTHER_ANSWER, TIMEOUT_SECONDS, stream
 from mla_engine.checkpoints.spans import Span
+from mla_engine.refusals import Phrase, RefusedError
 
 LIBRARY = "mla-explorer"
 CONFIG, LISTING = "config.json", "files.json"
 REVISION = re.compile(r"(?!.*\.\.)\w[\w./-]{0,199}", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40}")
-NOT_HELD = "the Hub cannot be reached, and the cache does not hold what is needed"
+NOT_HELD = Phrase("not_held")
 REASONS = {  # the first that fits
-    GatedRepoError: "access has to be granted: ask for it on the model's page, then set HF_TOKEN",
-    RepositoryNotFoundError: "there is no such repository, or it is private (then set HF_TOKEN)",
-    RevisionNotFoundError: "there is no such revision",
-    DisabledRepoError: "the Hub has disabled this repository",
-    HFValidationError: "that is no name of a repository",
-    OfflineModeIsEnabled: "HF_HUB_OFFLINE is set, and the cache does not hold what is needed",
+    GatedRepoError: Phrase("gated"),
+    RepositoryNotFoundError: Phrase("no_repository"),
+    RevisionNotFoundError: Phrase("no_revision"),
+    DisabledRepoError: Phrase("disabled"),
+    HFValidationError: Phrase("no_name"),
+    OfflineModeIsEnabled: Phrase("offline"),
     LocalEntryNotFoundError: NOT_HELD,
     httpx.RequestError: NOT_HELD,
 }
@@ -65,7 +66,7 @@ class HubFiles:
     def __init__(self, name: str, revision: str | None) -> None:
         self.name, self._asked = name, revision or "main"
         if not REVISION.fullmatch(self._asked):
-            raise CheckpointError(f"revision {revision!r:.80} is no branch, tag or commit")
+            raise CheckpointError("revision", revision=revision)
         self._endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or hub.ENDPOINT
         self._away = False
         with self._clear():
@@ -83,7 +84,7 @@ class HubFiles:
         if name not in self._sizes:
             return None
         if (size := self.size(name)) > most_bytes:
-            raise CheckpointError(f"{name} ({size:,} bytes) is larger than {most_bytes:,}")
+            raise CheckpointError("too_large", name=name, size=size, most=most_bytes)
         with self._clear():
             if name == CONFIG:  # by its branch, so that the client notes the commit for later
                 self._download(name, self._asked)
@@ -92,8 +93,9 @@ class HubFiles:
     def size(self, file: str) -> int:
         """Size of a file in bytes; CheckpointError if it is missing."""
         if file not in self._sizes:
-            missing = f"it is missing in {self.name}, though the index names it"
-            raise CheckpointError(f"{file}: {NOT_HELD if self._away else missing}")
+            if self._away:
+                raise CheckpointError("at", where=file, reason=NOT_HELD)
+            raise CheckpointError("not_listed", file=file, where=self.name)
         if self._sizes[file] is None:
             with self._clear():
                 headers = build_hf_headers(library_name=LIBRARY)
@@ -134,7 +136,7 @@ class HubFiles:
         except (HFValidationError, HfHubHTTPError):
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise CheckpointError(f"{self._endpoint} does not answer as the Hub does") from error
+            raise CheckpointError("not_the_hub", endpoint=self._endpoint) from error
         return commit, sizes
 
     def _folder(self, commit: str) -> Path:
@@ -170,14 +172,16 @@ class HubFiles:
 
     def _stream(self, span: Span) -> Iterator[bytes]:
         if self._away:
-            raise CheckpointError(f"{self._where()}: {NOT_HELD}")
+            raise CheckpointError("at", where=self._where(), reason=NOT_HELD)
         headers = build_hf_headers(library_name=LIBRARY)
         with self._clear():
             yield from stream(self._url(span.file), headers, span, self.size(span.file))
 
-    def _where(self) -> str:
-        mirror = f" of {self._endpoint}" if self._endpoint != hub.ENDPOINT else ""
-        return f"{self.name} at revision {self._asked}{mirror}"
+    def _where(self) -> Phrase:
+        place = {"name": self.name, "revision": self._asked}
+        if self._endpoint == hub.ENDPOINT:
+            return Phrase("revision", **place)
+        return Phrase("mirrored_revision", **place, mirror=self._endpoint)
 
     @contextmanager
     def _clear(self) -> Iterator[None]:
@@ -190,13 +194,14 @@ class HubFiles:
             reasons = [text for kind, text in REASONS.items() if isinstance(error, kind)]
             if isinstance(error, HfHubHTTPError):
                 status = error.response.status_code
-                reasons.append(f"the Hub answers {status}, {ANSWERS.get(status, OTHER_ANSWER)}")
+                meaning = ANSWERS.get(status, OTHER_ANSWER)
+                reasons.append(Phrase("hub_answers", status=status, meaning=meaning))
             reasons.append(f"{type(error).__name__}: {error!s:.200}")
-            raise CheckpointError(f"{self._where()}: {reasons[0]}") from error
+            raise CheckpointError("at", where=self._where(), reason=reasons[0]) from error
 
 
 def _size(said: object) -> int | None:
     """A file's size in the listing, which may leave it out; ValueError if it is none."""
     if said is None or (type(said) is int and said >= 0):
         return said
-    raise ValueError(f"a size of {said!r:.40}")
+    raise RefusedError("listed_size", said=said)

@@ -40,8 +40,7 @@ class Inputs:
             if checkpoint.has(prefix + name):
                 return cls(checkpoint, family, config, prefix)
         raise CheckpointError(
-            f"{checkpoint.name} has no embedding {name}: it is no {family.model_type} model, or a "
-            "part of one"
+            "no_embedding", checkpoint=checkpoint.name, name=name, model_type=family.model_type
         )
 
     @property
@@ -62,8 +61,7 @@ class Inputs:
         for name, entry in entries.items():
             if len(entry.shape) != 2 or entry.shape[1] != d_model or not entry.shape[0]:
                 raise CheckpointError(
-                    f"{name} has the shape {list(entry.shape)}, and config.json asks for "
-                    f"[rows, {d_model}]"
+                    "embedding_shape", name=name, shape=list(entry.shape), d_model=d_model
                 )
         counts = dict(zip(self.tables, (len(set(ids)), len(ids)), strict=False))
         return sum(
@@ -93,7 +91,7 @@ class Inputs:
             if self.checkpoint.has(f"{path}.weight"):
                 parts = ["weight", "bias"] if self.kind == "layer" else ["weight"]
                 return {part: f"{path}.{part}" for part in parts}
-        raise CheckpointError(f"{self.checkpoint.name} has no tensor {paths[0]}.weight")
+        raise CheckpointError("no_weight", checkpoint=self.checkpoint.name, path=paths[0])
 
     def _number(self, column: str) -> float:
         """What config.json says of a column of the table; CheckpointError if it is no number."""
@@ -101,7 +99,7 @@ class Inputs:
         try:
             checks.positive(column, value)
         except ValueError as error:
-            raise CheckpointError(f"config.json: {error}") from error
+            raise CheckpointError("at", where="config.json", reason=error) from error
         return float(value)
 
     @property
@@ -120,8 +118,10 @@ class Inputs:
             check_finite(name, weights[part])
             if weights[part].shape != x.shape[-1:]:
                 raise CheckpointError(
-                    f"{name} has the shape {list(weights[part].shape)}, and the embedding's rows "
-                    f"{list(x.shape[-1:])}"
+                    "norm_shape",
+                    name=name,
+                    shape=list(weights[part].shape),
+                    wanted=list(x.shape[-1:]),
                 )
         if self.kind == "layer":
             return layer_norm(x, x.shape[-1:], weights["weight"], weights["bias"], eps)
@@ -134,6 +134,5 @@ def check_dtypes(entries: Iterable[TensorEntry], also: Container[str] = ()) -> N
     for entry in entries:
         if entry.dtype not in FULL and entry.name not in also:
             raise CheckpointError(
-                f"{entry.name} is stored as {entry.dtype}, which is read with its factors alone: "
-                f"take a checkpoint in {', '.join(FULL)}"
+                "needs_factors", name=entry.name, dtype=entry.dtype, known=", ".join(FULL)
             )

@@ -20,10 +20,11 @@ from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.source import Checkpoint, Progress, open_checkpoint
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
+from mla_engine.refusals import Phrase
 
 FULL = ("F64", "F32", "BF16", "F16")
 QUANTIZED = "F8_E4M3"
-TIP = "the number of heads (heads=) or the dtype"
+TIP = Phrase("fewer_heads")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,8 @@ def load_attention(
     heads = None if heads is None else tuple(heads)
     bare = convert.layer_type(plan.config)(plan.config, heads=heads, dtype=dtype, device="meta")
     entries = checkpoint.entries(plan.tensors)
-    budget.require(_needed_bytes(bare, plan, entries), f"layer {layer} of {plan.name}", TIP)
+    what = Phrase("layer_of_model", layer=layer, name=plan.name)
+    budget.require(_needed_bytes(bare, plan, entries), what, TIP)
     family = family_of(checkpoint.config)[0]
     before, path, _ = plan.tensors[0].partition(family.attention(layer))
     take = _taker(checkpoint.read(plan.tensors, progress), path, dtype)
@@ -141,8 +143,11 @@ def _entries(
         convert.check_shape(entry.name, entry.shape, cut, config)
         if entry.dtype not in FULL and (entry.dtype, len(entry.shape)) != (QUANTIZED, 2):
             raise CheckpointError(
-                f"{entry.name} is stored as {entry.dtype}: only {', '.join(FULL)} and matrices in "
-                f"blocks of {QUANTIZED} are read"
+                "stored_dtype",
+                name=entry.name,
+                dtype=entry.dtype,
+                known=", ".join(FULL),
+                quantized=QUANTIZED,
             )
     entries |= _scales(checkpoint, entries)
     held = {name for name in checkpoint.tensor_names() if name.startswith(path)}
@@ -165,9 +170,13 @@ def _scales(checkpoint: Checkpoint, entries: Mapping[str, TensorEntry]) -> dict[
     for name, scale in scales.items():
         if scale.shape != fp8.scale_shape(wanted[name].shape) or scale.dtype not in FULL:
             raise CheckpointError(
-                f"{name} is {scale.dtype} of the shape {list(scale.shape)}, and "
-                f"{list(wanted[name].shape)} in blocks of {fp8.BLOCK} needs "
-                f"{list(fp8.scale_shape(wanted[name].shape))}"
+                "scale_shape",
+                name=name,
+                dtype=scale.dtype,
+                shape=list(scale.shape),
+                of=list(wanted[name].shape),
+                block=fp8.BLOCK,
+                needed=list(fp8.scale_shape(wanted[name].shape)),
             )
     return scales
 

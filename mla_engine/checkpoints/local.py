@@ -30,16 +30,14 @@ class LocalFiles:
         if not _is_file(path):
             return None
         if (size := path.stat().st_size) > most_bytes:
-            raise CheckpointError(f"{name} ({size:,} bytes) is larger than {most_bytes:,}")
+            raise CheckpointError("too_large", name=name, size=size, most=most_bytes)
         return path
 
     def size(self, file: str) -> int:
         """Size of a file in bytes; CheckpointError if it is missing."""
         path = self._inside(file)
         if not _is_file(path):
-            raise CheckpointError(
-                f"{file:.120} is missing in {self.folder}, though the index names it"
-            )
+            raise CheckpointError("missing", file=file, where=self.folder)
         return path.stat().st_size
 
     def read(self, spans: Sequence[Span], report: Callable[[int], None]) -> list[bytearray]:
@@ -51,12 +49,12 @@ class LocalFiles:
         try:
             path = (self.folder / name).resolve()
         except (OSError, RuntimeError) as error:  # a link to itself
-            raise CheckpointError(f"{name!r:.120} leads nowhere: {error!s:.120}") from error
+            raise CheckpointError("leads_nowhere", name=name, reason=error) from error
         roots = [self.folder]
         if self.folder.parent.name == "snapshots":
             roots.append(self.folder.parents[1] / "blobs")
         if not any(path.is_relative_to(root) for root in roots):
-            raise CheckpointError(f"{name!r:.120} leads out of the folder {self.folder}")
+            raise CheckpointError("leads_out", name=name, folder=self.folder)
         return path
 
 
@@ -75,7 +73,7 @@ def read_span(path: Path, span: Span, report: Callable[[int], None]) -> bytearra
         file.seek(span.start)
         while rest:
             if not (n := file.readinto(rest[:CHUNK_BYTES])):
-                raise CheckpointError(f"{span.file} ends before byte {span.stop}")
+                raise CheckpointError("ends_early", file=span.file, stop=span.stop)
             rest = rest[n:]
             report(n)
     return data

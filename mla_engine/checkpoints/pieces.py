@@ -16,6 +16,7 @@ from huggingface_hub.utils import WeakFileLock
 
 from mla_engine.checkpoints.errors import CheckpointError, Interrupted, unreadable
 from mla_engine.checkpoints.spans import Span, grouped
+from mla_engine.refusals import Phrase
 
 CONNECTIONS, THREADS = 6, "byte-ranges"
 TRIES = 5  # in a row without PROGRESS_BYTES in between
@@ -70,7 +71,7 @@ class _Piece:
         with unreadable(self.path):
             data = bytearray(self.path.read_bytes() if self.span.n_bytes else b"")
         if len(data) != self.span.n_bytes:
-            raise CheckpointError(f"{self.path} was changed while it was read: try again")
+            raise CheckpointError("changed", path=self.path)
         return data
 
 
@@ -153,11 +154,10 @@ def _fetch_group(group: list[_Piece], stream: Stream, count: Report, stop: threa
 
 def _pause(error: Interrupted, tries: int) -> float:
     """Seconds to wait before the next try."""
-    kept = "what has arrived is kept, so try again later"
     if tries >= TRIES:
-        raise CheckpointError(f"given up after {tries} tries: {error}; {kept}") from None
+        raise CheckpointError("given_up", tries=tries, reason=error.reason) from None
     if error.after_seconds > MOST_WAIT_SECONDS:
-        raise CheckpointError(f"{error}, for {error.after_seconds:.0f} s more; {kept}") from None
+        raise CheckpointError("busy", reason=error.reason, seconds=error.after_seconds) from None
     return max(error.after_seconds, WAIT_SECONDS * 2 ** (tries - 1))
 
 
@@ -186,7 +186,7 @@ class _Tape:
         while n_bytes:
             if not self._left:
                 if (chunk := next(self._chunks, None)) is None:
-                    raise Interrupted("the server sent less than it was asked for")
+                    raise Interrupted(Phrase("sent_less"))
                 self._left = memoryview(chunk)
             part, self._left = self._left[:n_bytes], self._left[n_bytes:]
             n_bytes -= len(part)

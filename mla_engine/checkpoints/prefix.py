@@ -120,8 +120,10 @@ class Prefix:
             raise
         except Exception as error:  # transformers has errors of many kinds
             raise CheckpointError(
-                f"transformers cannot build the first {self.n_blocks} layers of "
-                f"{self.inputs.checkpoint.name}: {error!s:.300}"
+                "cannot_build",
+                n_blocks=self.n_blocks,
+                name=self.inputs.checkpoint.name,
+                reason=error,
             ) from error
         for layer in layers:
             path = self.inputs.family.attention(layer).removesuffix(".")
@@ -135,8 +137,10 @@ class Prefix:
             last = reached.args[0]
         except Exception as error:  # an entry of config.json that only the run asks for
             raise CheckpointError(
-                f"transformers cannot run the first {self.n_blocks} layers of "
-                f"{self.inputs.checkpoint.name}: {error!s:.300}"
+                "cannot_run_layers",
+                n_blocks=self.n_blocks,
+                name=self.inputs.checkpoint.name,
+                reason=error,
             ) from error
         return found | {self.layer: last[0]}
 
@@ -168,8 +172,10 @@ class Prefix:
         for what in ("missing_keys", "mismatched_keys"):
             if wrong := sorted(map(str, report[what])):
                 raise CheckpointError(
-                    f"the first {self.n_blocks} layers have {what.replace('_', ' ')}: "
-                    f"{', '.join(wrong[:4])}"
+                    "wrong_keys",
+                    n_blocks=self.n_blocks,
+                    what=what.replace("_", " "),
+                    keys=", ".join(wrong[:4]),
                 )
         return model
 

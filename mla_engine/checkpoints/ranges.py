@@ -12,17 +12,18 @@ from huggingface_hub.utils import get_session, httpx
 
 from mla_engine.checkpoints.errors import CheckpointError, Interrupted
 from mla_engine.checkpoints.spans import Span
+from mla_engine.refusals import Phrase
 
 TIMEOUT_SECONDS = HF_HUB_DOWNLOAD_TIMEOUT  # without a byte
 BUSY = (408, 429, 500, 502, 503, 504)
 ANSWERS = {
-    401: "so it wants an access token: set HF_TOKEN",
-    403: "so access is refused: ask for it on the model's page, then set HF_TOKEN",
-    404: "so there is no such file",
-    416: "so the file has no such bytes",
-    429: "so there were too many requests: wait a while",
+    401: Phrase("answer_401"),
+    403: Phrase("answer_403"),
+    404: Phrase("answer_404"),
+    416: Phrase("answer_416"),
+    429: Phrase("answer_429"),
 }
-OTHER_ANSWER = "which is not understood"
+OTHER_ANSWER = Phrase("other_answer")
 
 
 def stream(url: str, headers: dict[str, str], span: Span, size: int) -> Iterator[bytes]:
@@ -39,7 +40,8 @@ def stream(url: str, headers: dict[str, str], span: Span, size: int) -> Iterator
             _check(response, span, size)
             yield from response.iter_raw()
     except (httpx.RequestError, RuntimeError) as error:  # or another thread closed the client
-        raise Interrupted(f"{type(error).__name__} ({error!s:.120})") from None
+        reason = Phrase("broke_off", kind=type(error).__name__, error=str(error))
+        raise Interrupted(reason) from None
 
 
 def _check(response: Any, span: Span, size: int) -> None:
@@ -47,24 +49,21 @@ def _check(response: Any, span: Span, size: int) -> None:
     status, headers = response.status_code, response.headers
     wanted = f"bytes {span.start}-{span.stop - 1}/{size}"
     if status in BUSY:
-        raise Interrupted(f"{span.file}: the server answers {status}", _seconds(headers))
+        busy = Phrase("server_busy", file=span.file, status=status)
+        raise Interrupted(busy, _seconds(headers))
     if status == 200 and span.n_bytes < size:
-        raise CheckpointError(
-            f"{span.file}: the server ignores byte ranges and would send the whole file for "
-            f"{wanted}; download the model by other means and give its folder"
-        )
+        raise CheckpointError("ignores_ranges", file=span.file, wanted=wanted)
     if status not in (200, 206):
         meaning = ANSWERS.get(status, OTHER_ANSWER)
-        raise CheckpointError(f"{span.file}: the server answers {status}, {meaning}")
+        raise CheckpointError("answers", file=span.file, status=status, meaning=meaning)
     given = headers.get("Content-Range", "").strip() if status == 206 else wanted
     if given != wanted:
-        raise CheckpointError(f"{span.file}: asked for {wanted}, the server sends {given!r:.60}")
+        raise CheckpointError("other_range", file=span.file, wanted=wanted, given=given)
     length = headers.get("Content-Length", str(span.n_bytes))
     encoding = headers.get("Content-Encoding", "identity")
     if length != str(span.n_bytes) or encoding != "identity":
         raise CheckpointError(
-            f"{span.file}: asked for {span.n_bytes} bytes, the server sends {length:.20} "
-            f"({encoding:.20})"
+            "other_length", file=span.file, n_bytes=span.n_bytes, length=length, encoding=encoding
         )
 
 

@@ -18,6 +18,7 @@ from mla_engine.config import (
     Scaling,
     YarnConfig,
 )
+from mla_engine.refusals import Phrase
 
 CONTEXT = "original_max_position_embeddings"
 
@@ -65,13 +66,13 @@ def rope_entries(config: Mapping[str, Any]) -> dict[str, Any]:
     known = READ_ELSEWHERE | set(BESIDE)
     for key in config:
         if key.startswith(("rope", "rotary")) and key not in known and config[key] is not None:
-            raise CheckpointError(f"config.json has {key} = {config[key]!r:.80}, which is unknown")
+            raise CheckpointError("unknown_entry", key=key, value=config[key])
     entries: dict[str, Any] = {}
     beside = {key: config[key] for key in BESIDE if key in config}
     for name in ("rope_scaling", "rope_parameters"):
         table = config.get(name) or {}
         if not isinstance(table, dict):
-            raise CheckpointError(f"config.json has {name} = {table!r:.80}, which is no table")
+            raise CheckpointError("no_table", name=name, table=table)
         _add(entries, {key: value for key, value in table.items() if key != "type"})
         _add(entries, {"rope_type": table.get("type")})
     _add(entries, beside)
@@ -81,9 +82,7 @@ def rope_entries(config: Mapping[str, Any]) -> dict[str, Any]:
 def _add(entries: dict[str, Any], more: Mapping[str, Any]) -> None:
     for key, value in more.items():
         if value is not None and entries.setdefault(key, value) != value:
-            raise CheckpointError(
-                f"config.json says both {key} = {entries[key]!r:.60} and {value!r:.60}"
-            )
+            raise CheckpointError("two_values", key=key, first=entries[key], value=value)
 
 
 def rope_config(
@@ -110,16 +109,10 @@ def rope_config(
     entries = rope_entries(config)
     name = entries.pop("rope_type", "default")
     if name not in KINDS:
-        raise CheckpointError(
-            f"config.json asks for the rotation {name!r:.60}, which the engine does not model: it "
-            f"knows {', '.join(KINDS)}"
-        )
+        raise CheckpointError("rotation", name=name, known=", ".join(KINDS))
     part = entries.pop("partial_rotary_factor", None)
     if part is not None and int(part * widths[1]) != widths[0]:
-        raise CheckpointError(
-            f"partial_rotary_factor = {part!r} rotates a part of {widths[1]} dimensions: the "
-            "engine rotates all of a head or of its rotary part"
-        )
+        raise CheckpointError("partial_rotation", part=part, width=widths[1])
     theta = entries.pop("rope_theta", theta)
     scaling = _scaling(name, entries, config.get("max_position_embeddings"))
     if isinstance(scaling, YarnConfig):
@@ -133,17 +126,20 @@ def _scaling(name: str, entries: Mapping[str, Any], longest: int | None) -> Scal
     for key in entries:
         if key not in kind.keys and (key != CONTEXT or name != "default"):
             raise CheckpointError(
-                f"the rotation {name!r} has {key} = {entries[key]!r:.80}, which is unknown: it "
-                f"may have {', '.join(kind.keys) or 'nothing more'}"
+                "rotation_entry",
+                name=name,
+                key=key,
+                value=entries[key],
+                known=", ".join(kind.keys) or Phrase("nothing_more"),
             )
     if missing := [key for key in kind.needed if key not in entries]:
-        raise CheckpointError(f"the rotation {name!r} needs {', '.join(missing)} in config.json")
+        raise CheckpointError("rotation_needs", name=name, keys=", ".join(missing))
     if kind.scaling is None:
         return None
     if CONTEXT in kind.keys:
         entries = {CONTEXT: longest} | dict(entries)
         if not entries[CONTEXT]:
-            raise CheckpointError(f"the rotation {name!r} needs {CONTEXT} in config.json")
+            raise CheckpointError("rotation_needs", name=name, keys=CONTEXT)
     if name == "longrope" and longest:
         entries = {"factor": longest / entries[CONTEXT]} | entries
     ours = {kind.keys[key]: value for key, value in entries.items()}

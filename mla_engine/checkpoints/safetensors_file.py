@@ -59,7 +59,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(names) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in names if keys.count(key) > 1)
-        raise CheckpointError(f"the key {twice!r:.120} stands twice in one JSON object")
+        raise CheckpointError("twice_in_json", key=twice)
     return names
 
 
@@ -68,11 +68,11 @@ def parse_json(text: bytes, file: str) -> dict[str, Any]:
     try:
         value = json.loads(text, object_pairs_hook=_once)
     except CheckpointError as error:
-        raise CheckpointError(f"{file}: {error}") from None
+        raise CheckpointError("at", where=file, reason=error) from None
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{file} is not readable JSON: {error!s:.120}") from None
+        raise CheckpointError("no_json", file=file, reason=error) from None
     if not isinstance(value, dict):
-        raise CheckpointError(f"{file} holds a JSON {type(value).__name__}, not an object")
+        raise CheckpointError("no_object", file=file, kind=type(value).__name__)
     return value
 
 
@@ -83,14 +83,11 @@ def header_bytes(prefix: bytes, file: str, size: int) -> int:
         CheckpointError: the file is shorter than that, or the length is absurd.
     """
     if len(prefix) < LENGTH_BYTES or size < LENGTH_BYTES:
-        raise CheckpointError(f"{file} ({size} bytes) is too short for a safetensors file")
+        raise CheckpointError("short_file", file=file, size=size)
     length = int.from_bytes(prefix[:LENGTH_BYTES], "little")
     most = min(MOST_HEADER_BYTES, size - LENGTH_BYTES)
     if length > most:
-        raise CheckpointError(
-            f"{file}: a header of {length:,} bytes is more than the {most:,} that can be there; "
-            "this is no safetensors file, or it is damaged"
-        )
+        raise CheckpointError("long_header", file=file, length=length, most=most)
     return length
 
 
@@ -101,23 +98,22 @@ def _is_size(value: object) -> bool:
 def _entry(name: str, row: Any, file: str, data_start: int, size: int) -> TensorEntry:
     where = f"{file}: tensor {name!r:.120}"
     if not isinstance(row, dict) or not {"dtype", "shape", "data_offsets"} <= row.keys():
-        raise CheckpointError(f"{where} lacks dtype, shape or data_offsets")
+        raise CheckpointError("entry_lacks", where=where)
     dtype, shape, offsets = row["dtype"], row["shape"], row["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         known = ", ".join(DTYPES)
-        raise CheckpointError(f"{where} has the dtype {dtype!r:.40}; known are {known}")
+        raise CheckpointError("entry_dtype", where=where, dtype=dtype, known=known)
     if not (isinstance(shape, list) and len(shape) <= MOST_AXES and all(map(_is_size, shape))):
-        raise CheckpointError(f"{where} has the shape {shape!r:.80}, not a list of whole numbers")
+        raise CheckpointError("entry_shape", where=where, shape=shape)
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
-        raise CheckpointError(f"{where} has the data_offsets {offsets!r:.80}, not two byte counts")
+        raise CheckpointError("entry_offsets", where=where, offsets=offsets)
     start, stop = (data_start + offset for offset in offsets)
     if not start <= stop <= size:
-        raise CheckpointError(f"{where} lies at bytes {start}-{stop} of a file of {size}")
+        raise CheckpointError("entry_bytes", where=where, start=start, stop=stop, size=size)
     needed = prod(shape) * DTYPES[dtype].itemsize
     if needed != stop - start:
         raise CheckpointError(
-            f"{where} of shape {shape!s:.80} and dtype {dtype} needs {needed} bytes, "
-            f"the header gives it {stop - start}"
+            "entry_length", where=where, shape=shape, dtype=dtype, needed=needed, given=stop - start
         )
     return TensorEntry(name, dtype, tuple(shape), file, start, stop)
 
@@ -136,9 +132,7 @@ def parse_header(header: bytes, file: str, size: int) -> dict[str, TensorEntry]:
     in_order = sorted(entries.values(), key=lambda entry: (entry.start, entry.stop))
     for before, after in pairwise(in_order):
         if before.stop > after.start:
-            raise CheckpointError(
-                f"{file}: the bytes of {before.name!r:.120} and {after.name!r:.120} overlap"
-            )
+            raise CheckpointError("overlap", file=file, before=before.name, after=after.name)
     return entries
 
 

@@ -13,6 +13,7 @@ from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.checkpoints.local import LocalFiles
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.spans import Span
+from mla_engine.refusals import Phrase, linked
 
 CONFIG, INDEX, SINGLE = "config.json", "model.safetensors.index.json", "model.safetensors"
 MOST_CONFIG_BYTES = 10_000_000
@@ -85,10 +86,9 @@ class Checkpoint:
         """
         names = list(dict.fromkeys(names))
         if missing := [name for name in names if name not in self._files]:
-            raise CheckpointError(
-                f"{self.name} has no tensor {', '.join(missing[:4])}"
-                + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
-            )
+            more = Phrase("and_more", count=len(missing) - 4) if len(missing) > 4 else ""
+            listed = ", ".join(missing[:4])
+            raise CheckpointError("no_tensor", name=self.name, missing=listed, more=more)
         entries = {name: self._header(self._files[name]).get(name) for name in names}
         for name, entry in entries.items():
             self._check_place(name, entry)
@@ -120,10 +120,10 @@ class Checkpoint:
         """
         entry = self.entries([name])[name]
         if len(entry.shape) != 2:
-            raise CheckpointError(f"{name} has the shape {entry.shape}, so it has no rows")
+            raise CheckpointError("no_rows", name=name, shape=entry.shape)
         n_rows, n_columns = entry.shape
         if wrong := [number for number in numbers if not 0 <= number < n_rows]:
-            raise CheckpointError(f"{name} has rows 0 to {n_rows - 1}, so no row {wrong[0]}")
+            raise CheckpointError("no_row", name=name, last=n_rows - 1, row=wrong[0])
         row_bytes = entry.n_bytes // max(n_rows, 1)
         starts = [entry.start + int(number) * row_bytes for number in numbers]
         spans = [Span(entry.file, start, start + row_bytes) for start in starts]
@@ -146,7 +146,7 @@ class Checkpoint:
     def _config(self) -> dict[str, Any]:
         path = self._source.small_file(CONFIG, MOST_CONFIG_BYTES)
         if path is None:
-            raise CheckpointError(f"{self.name} has no {CONFIG}, so it is not a model's folder")
+            raise CheckpointError("no_config", name=self.name, file=CONFIG)
         return safetensors_file.parse_json(_bytes(path), CONFIG)
 
     def _file_of_each_tensor(self) -> dict[str, str]:
@@ -154,13 +154,13 @@ class Checkpoint:
         if SINGLE in (names := self._source.names()):
             return dict.fromkeys(self._header(SINGLE), SINGLE)
         if (path := self._source.small_file(INDEX, MOST_FILE_BYTES)) is None:
-            raise CheckpointError(_no_weights(self.name, names))
+            raise _no_weights(self.name, names)
         files = safetensors_file.parse_json(_bytes(path), INDEX).get("weight_map")
         if not isinstance(files, dict):
-            raise CheckpointError(f"{INDEX} has no object weight_map")
+            raise CheckpointError("no_weight_map", file=INDEX)
         for file in {str(file) for file in files.values()}:
             if not _inner(file).endswith(".safetensors"):
-                raise CheckpointError(f"{INDEX} names {file!r:.120}, which is no safetensors file")
+                raise CheckpointError("index_names", index=INDEX, file=file)
         return files
 
     def _header(self, file: str) -> dict[str, TensorEntry]:
@@ -178,17 +178,17 @@ class Checkpoint:
     def _check_place(self, name: str, entry: TensorEntry | None) -> None:
         if entry is None:
             place = self._files[name]
-            raise CheckpointError(f"{INDEX} says that {name} is in {place}, but it is not there")
+            raise CheckpointError("not_in_place", index=INDEX, name=name, place=place)
         places = sorted(file for file, header in self._headers.items() if name in header)
         if len(places) > 1:
-            raise CheckpointError(f"{name} stands twice, in {' and '.join(places)}")
+            raise CheckpointError("stands_twice", name=name, places=linked("both", *places))
 
 
 def _inner(name: str) -> str:
     """`name` itself, if it is a plain relative path that stays inside."""
     parts = name.split("/")
     if {"", ".", ".."} & set(parts) or {"\\", ":", "\0"} & set(name):
-        raise CheckpointError(f"the file name {name!r:.120} leads out of the model's folder")
+        raise CheckpointError("file_leads_out", name=name)
     return name
 
 
@@ -197,15 +197,12 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
 
 
-def _no_weights(name: str, files: Sequence[str]) -> str:
+def _no_weights(name: str, files: Sequence[str]) -> CheckpointError:
     """What to say where there is no safetensors file."""
     if pickles := [file for file in files if file.endswith(PICKLES)]:
-        return (
-            f"{name} holds its weights as pickle ({pickles[0]:.80}), which can run code when it is "
-            "opened and is never opened here: convert it to safetensors first"
-        )
+        return CheckpointError("pickle", name=name, file=pickles[0])
     listed = ", ".join(files[:6])
-    return f"{name} has neither {SINGLE} nor {INDEX}, only {listed:.300}"
+    return CheckpointError("no_weights", name=name, single=SINGLE, index=INDEX, listed=listed)
 
 
 def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None) -> Checkpoint:
@@ -220,12 +217,10 @@ def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None
         return source
     if folder := _folder(source):
         if revision:
-            raise CheckpointError(f"a folder has no revision ({revision!r:.60}): leave it out")
+            raise CheckpointError("folder_revision", revision=revision)
         return Checkpoint(LocalFiles(folder))
     if not isinstance(source, str) or not REPOSITORY.fullmatch(source):
-        raise CheckpointError(
-            f"there is no folder {str(source)!r:.120}; a Hub repository is written owner/name"
-        )
+        raise CheckpointError("no_folder", source=str(source))
     hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
     return Checkpoint(hub.HubFiles(source, revision or None))
 

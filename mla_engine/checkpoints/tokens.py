@@ -14,6 +14,7 @@ from tokenizers import Encoding, Tokenizer
 
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.source import Checkpoint, open_checkpoint
+from mla_engine.refusals import Phrase
 
 MOST_CHARACTERS = 20_000
 MOST_TOKENS = 4_096
@@ -47,17 +48,13 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
     try:
         encoding = tokenizer.encode(text)
     except (TypeError, UnicodeError):
-        raise CheckpointError(
-            "the text holds half a character (a surrogate): leave it out"
-        ) from None
+        raise CheckpointError("surrogate") from None
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the library's panics are no Exceptions
-        raise CheckpointError(f"tokenizer.json cannot cut this text: {error!s:.120}") from error
+        raise CheckpointError("cannot_cut", reason=error) from error
     if not 1 <= len(encoding.ids) <= MOST_TOKENS:
-        raise CheckpointError(
-            f"the text has {len(encoding.ids):,} tokens: give 1 to {MOST_TOKENS:,}"
-        )
+        raise CheckpointError("text_tokens", given=len(encoding.ids), most=MOST_TOKENS)
     return Tokens(
         ids=tuple(encoding.ids),
         tokens=_drawn(encoding, tokenizer, path),
@@ -69,22 +66,18 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
 def check_text(text: str) -> None:
     """CheckpointError for a text that is empty or has too many characters, before any work."""
     if not isinstance(text, str) or not text:
-        raise CheckpointError(f"the text ({text!r:.40}) is empty: write at least one word")
+        raise CheckpointError("text_empty", text=text)
     if len(text) > MOST_CHARACTERS:
-        raise CheckpointError(
-            f"the text has {len(text):,} characters: shorten it to {MOST_CHARACTERS:,}"
-        )
+        raise CheckpointError("text_long", given=len(text), most=MOST_CHARACTERS)
 
 
 def _file(checkpoint: Checkpoint) -> Path:
     path = checkpoint.file("tokenizer.json")
     if path is None:
         found = [name for name in checkpoint.names() if "token" in name or "vocab" in name]
-        instead = f"it has {', '.join(sorted(found)[:6])}" if found else "nor any other tokenizer"
-        raise CheckpointError(
-            f"{checkpoint.name} has no tokenizer.json ({instead}): sentencepiece models and the "
-            "repository's own code are not run; save one with AutoTokenizer(...).save_pretrained"
-        )
+        listed = ", ".join(sorted(found)[:6])
+        instead = Phrase("it_has", listed=listed) if found else Phrase("no_other_tokenizer")
+        raise CheckpointError("no_tokenizer", name=checkpoint.name, instead=instead)
     return path
 
 
@@ -92,7 +85,7 @@ def _load(path: Path) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing more special
-        raise CheckpointError(f"tokenizer.json cannot be read: {error!s:.120}") from None
+        raise CheckpointError("bad_tokenizer", reason=error) from None
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

@@ -14,6 +14,7 @@ from mla_engine.checkpoints.families import attention_config, family_of
 from mla_engine.grouped import GroupedTrace
 from mla_engine.latent import LatentTrace
 from mla_engine.layer import AttentionLayer
+from mla_engine.refusals import Phrase
 
 TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids")  # of a tokenizer's answer
 
@@ -39,8 +40,8 @@ def trace_module(
         ValueError, MemoryBudgetError: as the layer's `forward`.
     """
     if model.training:
-        raise CheckpointError("the model is in training mode, with dropout: call model.eval()")
-    checks.kind("inputs", inputs, (Tensor, Mapping), "a tensor or what a tokenizer returned")
+        raise CheckpointError("training_mode")
+    checks.kind("inputs", inputs, (Tensor, Mapping), Phrase("model_inputs"))
     module, ours = _twin(model, layer)
     if isinstance(inputs, Tensor) and inputs.is_floating_point():
         return ours(inputs.to(ours.device, ours.dtype))
@@ -51,26 +52,26 @@ def trace_module(
 def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
     """The model's attention, and the engine's layer on the same weights."""
     if not hasattr(model, "config"):
-        raise CheckpointError(f"{type(model).__name__} has no config: give a transformers model")
+        raise CheckpointError("model_config", kind=type(model).__name__)
     found = model.config.to_dict()
     config, family = attention_config(found, layer), family_of(found)[0]
     path = family.attention(layer).removesuffix(".")
     modules = dict(model.named_modules())
     module = next((modules[p + path] for p in convert.PREFIXES if p + path in modules), None)
     if module is None:
-        raise CheckpointError(f"{type(model).__name__} has no module {path}")
+        raise CheckpointError("no_module", kind=type(model).__name__, path=path)
     cuts = convert.cuts_of(family, config)
     held = {name: parameter.detach() for name, parameter in module.named_parameters()}
     convert.check_nothing_else(family, f"{path}.", set(held) - {cut.name for cut in cuts})
     if missing := [cut.name for cut in cuts if cut.name not in held]:
-        raise CheckpointError(f"{path} has no {', '.join(missing)}, which its config asks for")
+        raise CheckpointError("module_lacks", path=path, missing=", ".join(missing))
     tensors = {cut.name: held[cut.name] for cut in cuts}
     if {tensor.dtype for tensor in tensors.values()} - set(DTYPES):
-        raise CheckpointError(f"the weights of {path} are quantised: load the model in full")
+        raise CheckpointError("quantised", path=path)
     for cut in cuts:
         convert.check_shape(cut.name, tensors[cut.name].shape, cut, config)
     copied = sum(tensor.nbytes for tensor in tensors.values())
-    budget.require(copied, f"a copy of {path}", "the size of the model")
+    budget.require(copied, Phrase("copy", path=path), Phrase("smaller_model"))
     like = tensors[cuts[0].name]
     return module, convert.build(
         family, config, tensors.__getitem__, None, (like.dtype, like.device)
@@ -106,11 +107,11 @@ def _entering(
     except _ReachedError:
         pass
     except Exception as error:  # a model has errors of many kinds
-        raise CheckpointError(f"the model cannot run the inputs: {error!s:.200}") from error
+        raise CheckpointError("cannot_run", reason=error) from error
     finally:
         handle.remove()
     if not caught:
-        raise CheckpointError(f"{type(module).__name__} was not called when the model ran")
+        raise CheckpointError("not_called", kind=type(module).__name__)
     return caught[0]
 
 
@@ -120,8 +121,8 @@ def _check_one_text(mask: Tensor | None, positions: Tensor | None) -> None:
     transformers takes a mask [b,1,t,s] as it stands, and a jump of positions for another text.
     """
     if mask is not None and mask.dim() != 2:
-        raise CheckpointError(f"attention_mask is {list(mask.shape)}: give [b,t], or none")
+        raise CheckpointError("mask_shape", shape=list(mask.shape))
     if mask is not None and not bool(mask.all()):
-        raise CheckpointError("the inputs are padded: give sequences of one length")
+        raise CheckpointError("padded")
     if positions is not None and not bool((positions.diff() == 1).all()):
-        raise CheckpointError("position_ids jump: give those of one text, each one more")
+        raise CheckpointError("positions_jump")

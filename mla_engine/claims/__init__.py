@@ -6,6 +6,7 @@ derives the verdict from what came out; `CLAIMS` says what is stated and how it 
 
 from mla_engine.claims import caches, example, forms, merging, positions, work
 from mla_engine.claims.claim import VERDICTS, Check, Claim, Figure, Verdict, judge, load
+from mla_engine.refusals import RefusedError
 
 __all__ = ["CHECKS", "CLAIMS", "VERDICTS", "Claim", "Figure", "Verdict", "check", "judge"]
 
@@ -30,5 +31,5 @@ def check(claim: str, **changed: object) -> Verdict:
         ValueError: there is no such statement.
     """
     if claim not in CLAIMS:
-        raise ValueError(f"no claim {claim!r}: choose from {', '.join(CLAIMS)}")
+        raise RefusedError("no_claim", claim=claim, known=", ".join(CLAIMS))
     return CHECKS[claim](**changed)

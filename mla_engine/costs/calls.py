@@ -18,6 +18,7 @@ from mla_engine.costs.sizes import (
     weight_elements,
 )
 from mla_engine.mechanism import Form, Shapes, Sizes
+from mla_engine.refusals import Phrase, RefusedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,15 +90,15 @@ def prefill(
         ValueError: an argument that does not fit, named with its value.
     """
     checks.whole("tokens", tokens)
-    checks.kind("queries", queries, slice | None, "a slice, for example slice(0, 8)")
+    checks.kind("queries", queries, slice | None, Phrase("a_slice"))
     rows = tokens if queries is None else len(range(tokens)[queries])
     if not rows:
-        raise ValueError(f"queries ({queries}) chooses none of {tokens} rows: try slice(0, 1)")
+        raise RefusedError("no_query", queries=queries, rows=tokens)
     checks.flag("latents", latents)
     mechanism = mechanisms.of(config)
     if latents and not mechanism.costs.of_latents:
         owners = mechanisms.types_in_words(lambda one: one.costs.of_latents)
-        raise ValueError(f"latents (True) needs {owners}: {mechanism.called} have none")
+        raise RefusedError("no_latents", owners=owners, called=mechanism.called)
     sizes = Sizes(batch=batch, queries=rows, new=0 if latents else tokens, keys=tokens)
     form = form or mechanism.forms[0].name
     return call_cost(config, form, None, heads, sizes, dtype_bytes)
@@ -182,7 +183,7 @@ def form_with(config: AttentionConfig, form: str, cache: str) -> Form:
         if one.name == form and cache in one.decode:
             return one
     needs = next(one.needs for m in mechanisms.all() for one in m.forms if one.name == form)
-    raise ValueError(f"form {form!r} needs {needs}, which a {cache!r} cache does not hold")
+    raise RefusedError("form_cache", form=form, needs=needs, cache=cache)
 
 
 def in_order(form: Form, shapes: Shapes) -> Shapes:

@@ -15,6 +15,7 @@ from mla_engine.costs.sizes import (
     kind_of_cache,
     parameters,
 )
+from mla_engine.refusals import RefusedError
 
 ATTENTION = ("tensor", "data")
 MOST = 2**50  # tokens or sequences: what fits may be far more than any layer is run with
@@ -33,13 +34,7 @@ def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None =
     """
     checks.whole("ranks", ranks)
     if ranks > config.n_heads:
-        raise checks.RefusedError(
-            "ranks",
-            f"ranks ({ranks}) split n_heads ({config.n_heads}) and a head is not split further: "
-            f"try {config.n_heads} or fewer",
-            ranks=ranks,
-            n_heads=config.n_heads,
-        )
+        raise RefusedError("ranks", ranks=ranks, n_heads=config.n_heads)
     whole, kind = cache_elements(config, cache), kind_of_cache(config, cache)
     if not mechanisms.of(config).cache(kind).per_head:
         return whole
@@ -56,7 +51,7 @@ def layouts(config: AttentionConfig) -> dict[str, dict[str, int]]:
     laid_out = mechanisms.of(config).costs.layouts
     if laid_out is None:
         wanted = mechanisms.types_in_words(lambda one: one.costs.layouts)
-        raise ValueError(f"config ({config!r:.60}) must be {wanted}")
+        raise RefusedError("kind", name="config", value=config, wanted=wanted)
     return laid_out(config)
 
 

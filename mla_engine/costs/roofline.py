@@ -12,6 +12,7 @@ from types import MappingProxyType
 from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.calls import Cost, decode
+from mla_engine.refusals import RefusedError
 
 MOST_QUERIES = 2**20
 MOST_BATCH = 2**20
@@ -138,7 +139,7 @@ def _check_absorbs(config: AttentionConfig) -> None:
     able = [one for one in mechanisms.all() if "absorbed" in one.decoded_by.values()]
     if mechanisms.of(config) not in able:
         wanted = mechanisms.types_in_words(able.__contains__)
-        raise ValueError(f"config ({config!r:.60}) must be {wanted}")
+        raise RefusedError("kind", name="config", value=config, wanted=wanted)
 
 
 def attention_intensity(config: AttentionConfig, context: int, rows: int, device: Device) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
+from mla_engine.refusals import Phrase, RefusedError
 
 CACHES = mechanisms.cache_kinds()
 
@@ -33,14 +34,14 @@ def chosen_heads(config: AttentionConfig, heads: Iterable[int] | None) -> tuple[
     """
     mechanisms.of(config)
     heads = range(config.n_heads) if heads is None else heads
-    checks.kind("heads", heads, Iterable, "a list of head numbers, for example [0]")
+    checks.kind("heads", heads, Iterable, Phrase("head_numbers"))
     chosen = tuple(heads)
     if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"heads {list(chosen)} must name at least one head, and none twice")
+        raise RefusedError("heads_once", heads=list(chosen))
     for head in chosen:
         checks.whole("heads", head, least=0)
         if head >= config.n_heads:
-            raise ValueError(f"heads has {head}, but heads go from 0 to {config.n_heads - 1}")
+            raise RefusedError("no_head", head=head, last=config.n_heads - 1)
     return chosen
 
 
@@ -63,7 +64,9 @@ def kind_of_cache(config: AttentionConfig, cache: str | None) -> str:
     if cache not in mechanism.decoded_by:
         owners = mechanisms.types_in_words(lambda one: one.caches[0].kind == cache)
         kept = ", ".join(map(repr, mechanism.decoded_by))
-        raise ValueError(f"cache {cache!r} needs {owners}: {mechanism.called} keep {kept}")
+        raise RefusedError(
+            "cache_kind", cache=cache, owners=owners, called=mechanism.called, kept=kept
+        )
     return cache
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_above
+from mla_engine.refusals import RefusedError
 
 # Colour is never the only sign: each part has a pattern of its own.
 PATTERNS = ("", "/", ".", "x")
@@ -45,7 +46,7 @@ def bars(
         ValueError: stacked parts on a logarithmic axis, whose lengths would mean nothing.
     """
     if stacked and log:
-        raise ValueError("stacked parts need a linear axis: choose stacked=False or log=False")
+        raise RefusedError("stacked_log")
     opacity = [1.0 if chosen in (None, row) else FADED for row in range(len(names))]
     traces = [
         go.Bar(

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+from mla_engine.refusals import RefusedError
 
 HEIGHT = 460
 # Colour is never the only sign.
@@ -37,7 +38,7 @@ def curves(
         ValueError: more lines than there are styles.
     """
     if len(lines) > len(STYLES):
-        raise ValueError(f"{len(lines)} lines: there are styles for {len(STYLES)}")
+        raise RefusedError("line_styles", lines=len(lines), styles=len(STYLES))
     styled = zip(lines.items(), STYLES, strict=False)
     traces = [_line(x, numbers, name, titles[0], *style) for (name, numbers), style in styled]
     fig = figure(traces, height=height)

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mla_engine.refusals import RefusedError
+
 LANE_WIDTH = 0.22  # of a box
 SWEEPS = 12
 
@@ -67,7 +69,7 @@ def _depths(codes: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
     order = {code: i for i, code in enumerate(codes)}
     for a, b in edges:
         if a not in order or b not in order or order[a] >= order[b]:
-            raise ValueError(f"edge {a} -> {b}: both must be boxes, the first before the second")
+            raise RefusedError("edge", start=a, end=b)
     depths: dict[str, int] = {}
     for code in codes:
         above = [depths[a] + 1 for a, b in edges if b == code]

@@ -7,6 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mla_engine.figures.theme import COLOURS, MASKED, WORDS, figure, legend_above
+from mla_engine.refusals import RefusedError
 
 HEIGHT = 560
 LEGEND_HEIGHT = 76
@@ -61,7 +62,7 @@ def cache_growth(
         ValueError: an unknown unit.
     """
     if unit not in UNITS:
-        raise ValueError(f"unit ({unit!r}) must be one of {', '.join(UNITS)}")
+        raise RefusedError("choice", name="unit", value=unit, listed=", ".join(UNITS))
     fig = figure(_traces(contexts, curves, points or {}, unit, words), height=height)
     if at is not None:
         fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 2}, layer="below")

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mla_engine.figures.theme import COLOURS, MASKED, figure, legend_above
+from mla_engine.refusals import RefusedError
 
 HEIGHT = 420
 # Colour is never the only sign.
@@ -37,7 +38,7 @@ def over_rank(
         ValueError: more lines than styles.
     """
     if len(lines) > len(styles):
-        raise ValueError(f"{len(lines)} lines: there are styles for {len(styles)}")
+        raise RefusedError("line_styles", lines=len(lines), styles=len(styles))
     traces = [
         go.Scatter(
             x=np.asarray(ranks),

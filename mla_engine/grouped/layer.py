@@ -73,7 +73,7 @@ class GroupedQueryAttention(GroupedProjections):
             MemoryBudgetError: the step would hold more than the memory budget.
         """
         self._check_hidden(h_next)
-        checks.kind("cache", cache, KVCache, "a KVCache")
+        checks.kind("cache", cache, KVCache)
         checks.choice("form", form or "expanded", ("expanded",))
         self._check_cache(cache, h_next)
         positions = position_numbers(positions, h_next, start=cache.length)

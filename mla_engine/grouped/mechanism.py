@@ -12,6 +12,7 @@ from mla_engine.grouped.layer import GroupedQueryAttention
 from mla_engine.grouped.projections import keys
 from mla_engine.grouped.trace import GroupedTrace
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
+from mla_engine.refusals import Phrase
 
 MOST_SUGGESTED = 8  # KV heads, as Llama 3 and many after it have
 
@@ -72,7 +73,7 @@ EXPANDED = Form(
 STEP = (forms.decode, KVCache.append)
 MECHANISM = Mechanism(
     key="grouped",
-    called="grouped heads",
+    called=Phrase("grouped_heads"),
     config_type=GroupedConfig,
     layer=GroupedQueryAttention,
     forms=(EXPANDED,),

@@ -8,6 +8,7 @@ from torch import Tensor
 from mla_engine import checks
 from mla_engine.cache import Cache
 from mla_engine.latent.config import LatentConfig
+from mla_engine.refusals import Phrase
 
 
 class LatentCache(Cache):
@@ -33,7 +34,7 @@ class LatentCache(Cache):
             "config",
             config,
             LatentConfig,
-            "a LatentConfig: grouped heads use a KVCache",
+            Phrase("latent_config"),
         )
         rows = {"c_KV": (config.d_latent_kv,), "k_R": (config.d_rope,)}
         return cls._reserve(config, rows, (batch, dtype, device), capacity)

@@ -124,7 +124,7 @@ def crossover_queries(config: LatentConfig, context: int | None = None) -> float
     Raises:
         ValueError: a config of another kind or a context below 1.
     """
-    checks.kind("config", config, LatentConfig, "a LatentConfig")
+    checks.kind("config", config, LatentConfig)
     widths = config.d_head + config.d_value
     expansion, extra = config.d_latent_kv * widths, 2 * config.d_latent_kv - widths
     if context is not None:

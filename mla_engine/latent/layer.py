@@ -18,6 +18,7 @@ from mla_engine.latent.cache import LatentCache
 from mla_engine.latent.projections import LatentProjections
 from mla_engine.latent.trace import AbsorbedTrace, LatentTrace
 from mla_engine.layer import position_numbers, query_rows
+from mla_engine.refusals import Phrase, RefusedError
 
 
 class MultiHeadLatentAttention(LatentProjections):
@@ -93,13 +94,13 @@ class MultiHeadLatentAttention(LatentProjections):
             MemoryBudgetError: the step would hold more than the memory budget.
         """
         self._check_hidden(h_next)
-        checks.kind("cache", cache, (LatentCache, KVCache), "a LatentCache or a KVCache")
+        checks.kind("cache", cache, (LatentCache, KVCache))
         in_full = isinstance(cache, KVCache)
         if form is None:
             form = "expanded" if in_full else "absorbed"
         checks.choice("form", form, ("absorbed", "expanded"))
         if in_full and form == "absorbed":
-            raise ValueError("form 'absorbed' needs the latents: give a LatentCache, not a KVCache")
+            raise RefusedError("needs_latents")
         self._check_cache(cache, h_next)
         positions = self._positions(positions, h_next, start=cache.length)
         if in_full:
@@ -140,28 +141,22 @@ class MultiHeadLatentAttention(LatentProjections):
         numbers = position_numbers(positions, h, start)
         limit = self.config.position_limit
         if limit is not None and numbers.max() >= limit:
-            raise ValueError(
-                f"positions reach {int(numbers.max())}, but from position_limit ({limit}) on the "
-                "model does what this layer does not: give earlier positions"
-            )
+            raise RefusedError("position_limit", position=int(numbers.max()), limit=limit)
         return numbers
 
     def _check_latents(
         self, latents: LatentCache, h: Tensor, positions: Tensor | Sequence[int] | None
     ) -> Tensor | Sequence[int] | None:
         """The positions to use: those that the latents were made at."""
-        checks.kind("latents", latents, LatentCache, "what compress() returned")
+        checks.kind("latents", latents, LatentCache, Phrase("compressed"))
         self._check_cache(latents, h)
         if latents.length != h.shape[1]:
-            raise ValueError(
-                f"latents hold {latents.length} tokens and h {h.shape[1]}: compress this h"
-            )
+            raise RefusedError("other_latents", held=latents.length, given=h.shape[1])
         if positions is None or latents.positions is None:
             return latents.positions if positions is None else positions
         given = self._positions(positions, h)
         if (given != latents.positions).any():
-            raise ValueError(
-                f"positions ({given.tolist()!r:.60}) are not those of the latents "
-                f"({latents.positions.tolist()!r:.60}): leave them out, or compress again"
+            raise RefusedError(
+                "other_positions", given=given.tolist(), held=latents.positions.tolist()
             )
         return given

@@ -14,6 +14,7 @@ from mla_engine.latent.layer import MultiHeadLatentAttention
 from mla_engine.latent.projections import latents_of, queries_of
 from mla_engine.latent.trace import AbsorbedTrace, LatentTrace
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
+from mla_engine.refusals import Phrase
 
 SIZES = (*COMMON_SIZES, "d_latent_kv", "d_latent_q", "d_rope")
 
@@ -56,12 +57,12 @@ ABSORBED = Form(
     unmasked=forms.unmasked,
     scores={"scores_C": ("q_C_absorbed", "c_KV"), "scores_R": ("q_R", "k_R")},
     growing=("scores_C", "scores_R", "o_latent"),
-    needs="the latents",
+    needs=Phrase("the_latents"),
     formulas=(*PROJECTED, forms.absorbed),
 )
 MECHANISM = Mechanism(
     key="latent",
-    called="latent attention",
+    called=Phrase("latent_attention"),
     config_type=LatentConfig,
     layer=MultiHeadLatentAttention,
     forms=(EXPANDED, ABSORBED),

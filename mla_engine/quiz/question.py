@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 
 from mla_engine.claims.claim import Figure
+from mla_engine.refusals import RefusedError
 
 MOST_CHOICES = 4
 NEAR = 0.03  # two amounts that differ by less would read alike
@@ -84,7 +85,7 @@ def amounts(
         if len(taken) < MOST_CHOICES and not any(alike(wrong[how], c.value) for c in taken):
             taken.append(Choice(wrong[how], how))
     if len(taken) < 2:
-        raise ValueError(f"every wrong answer is right: {right} among {dict(wrong)}")
+        raise RefusedError("all_right", right=right, wrong=dict(wrong))
     taken.sort(key=lambda choice: choice.value)
     values = [choice.value for choice in taken]
     return {"choices": tuple(taken), "answer": values.index(right)}

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from mla_engine import checks
 from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
+from mla_engine.refusals import Phrase
 
 __all__ = ["DTYPES", "Agreement", "agreement", "agreement_of", "relative_error"]
 
@@ -81,7 +82,7 @@ def agreement_of(
     Raises:
         ValueError, MemoryBudgetError: as the layer does.
     """
-    checks.kind("h", h, Tensor, "a tensor [b, t, d]")
+    checks.kind("h", h, Tensor, Phrase("hidden_states"))
     found: dict[torch.dtype, Agreement] = {}
     for dtype in DTYPES:  # the layer of one format after another
         mla = layer_in(dtype)

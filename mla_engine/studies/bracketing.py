@@ -76,7 +76,7 @@ def bracketings(
     Raises:
         ValueError: an argument that does not fit, named with its value.
     """
-    checks.kind("config", config, LatentConfig, "a LatentConfig")
+    checks.kind("config", config, LatentConfig)
     checks.choice("side", side, SIDES)
     checks.whole("queries", queries, most=2**24)
     checks.whole("keys", keys, most=2**24)

@@ -14,6 +14,7 @@ from torch.func import functional_call
 
 from mla_engine import checks
 from mla_engine.grouped import GroupedQueryAttention
+from mla_engine.refusals import Phrase, RefusedError
 from mla_engine.studies.agreement import relative_error
 
 __all__ = ["Factors", "Joint", "Loss", "Separate", "joint", "loss", "separate", "with_spectrum"]
@@ -132,13 +133,11 @@ def separate(W_K: Tensor, W_V: Tensor) -> Separate:
 
 def _check(W_K: Tensor, W_V: Tensor) -> None:
     for name, weight in (("W_K", W_K), ("W_V", W_V)):
-        checks.kind(name, weight, Tensor, "a tensor [heads, width, d_model]")
+        checks.kind(name, weight, Tensor, Phrase("head_weights"))
         if weight.ndim != 3:
-            raise ValueError(f"{name} has shape {list(weight.shape)}: give [heads, width, d_model]")
+            raise RefusedError("weight_axes", name=name, shape=list(weight.shape))
     if W_K.shape[::2] != W_V.shape[::2]:
-        raise ValueError(
-            f"W_K {list(W_K.shape)} and W_V {list(W_V.shape)} must share heads and d_model"
-        )
+        raise RefusedError("kv_weights", keys=list(W_K.shape), values=list(W_V.shape))
 
 
 def with_spectrum(W_K: Tensor, W_V: Tensor, decay: float) -> tuple[Tensor, Tensor]:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from mla_engine import checks
 from mla_engine.latent import AbsorbedTrace, LatentTrace
+from mla_engine.refusals import RefusedError
 
 __all__ = ["LogitShares", "Row", "logit_shares", "table"]
 
@@ -65,9 +66,9 @@ def logit_shares(trace: LatentTrace | AbsorbedTrace) -> LogitShares:
     Raises:
         ValueError: a trace of another kind, or one whose queries see no second key.
     """
-    checks.kind("trace", trace, (LatentTrace, AbsorbedTrace), "a LatentTrace or an AbsorbedTrace")
+    checks.kind("trace", trace, (LatentTrace, AbsorbedTrace))
     if int(trace.mask.sum(-1).max()) < 2:
-        raise ValueError("no query sees two keys, so that no logit can vary: give 2 tokens or more")
+        raise RefusedError("no_logits")
     heads = [_of_head(trace, head) for head in range(trace.scores_C.shape[1])]
     content, position, covariance = torch.tensor(heads, dtype=torch.float64).unbind(-1)
     return LogitShares(variance_content=content, variance_position=position, covariance=covariance)

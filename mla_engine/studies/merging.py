@@ -58,7 +58,7 @@ def heads_in_one(mla: MultiHeadLatentAttention, h: Tensor) -> HeadsInOne:
     Raises:
         ValueError, MemoryBudgetError: as the layer's call.
     """
-    checks.kind("mla", mla, MultiHeadLatentAttention, "a MultiHeadLatentAttention")
+    checks.kind("mla", mla, MultiHeadLatentAttention)
     trace, config = mla(h), mla.config
     source = h if trace.c_Q is None else trace.c_Q
     for_scores = mla.W_UQ.flatten(0, 1).T @ mla.W_UK.flatten(0, 1)
@@ -106,7 +106,7 @@ def past_the_norm(mla: MultiHeadLatentAttention, h: Tensor) -> PastTheNorm:
     Raises:
         ValueError, MemoryBudgetError: as the layer's call.
     """
-    checks.kind("mla", mla, MultiHeadLatentAttention, "a MultiHeadLatentAttention")
+    checks.kind("mla", mla, MultiHeadLatentAttention)
     trace, config = mla(h), mla.config
     keys = _straight(h, mla.W_UK, mla.c_KV_norm, mla.W_DKV, mla.b_DKV) * config.kv_latent_scale
     queries = None
@@ -144,7 +144,7 @@ def content_attention(mla: MultiHeadLatentAttention) -> GroupedQueryAttention:
     Raises:
         ValueError: not an MLA.
     """
-    checks.kind("mla", mla, MultiHeadLatentAttention, "a MultiHeadLatentAttention")
+    checks.kind("mla", mla, MultiHeadLatentAttention)
     config, kv = mla.config, mla.config.kv_latent_scale
     weights = {"W_Q": mla.W_UQ * config.q_latent_scale, "W_O": mla.W_O}
     if mla.W_DQ is not None:

@@ -64,7 +64,7 @@ def spectra(
     Raises:
         ValueError: another kind of layer, or an unknown head.
     """
-    checks.kind("mla", mla, MultiHeadLatentAttention, "a MultiHeadLatentAttention")
+    checks.kind("mla", mla, MultiHeadLatentAttention)
     places = slice(None) if heads is None else [_place(head, mla) for head in heads]
     W_UQ, W_UK, W_UV = (W[places] for W in (mla.W_UQ, mla.W_UK, mla.W_UV))
     (k, c), v, query = W_UK.shape[1:], W_UV.shape[1], W_UQ.shape[2]

@@ -33,7 +33,7 @@ def query_memory(config: LatentConfig, d_latent_q: int) -> list[QueryMemory]:
     Raises:
         ValueError: a config of another kind, or a width below 1.
     """
-    checks.kind("config", config, LatentConfig, "a LatentConfig")
+    checks.kind("config", config, LatentConfig)
     checks.whole("d_latent_q", d_latent_q)
     queries = config.n_heads * (config.d_head + config.d_rope)
     ways = []

@@ -11,6 +11,8 @@ from unicodedata import category
 
 import numpy as np
 
+from mla_engine.refusals import RefusedError
+
 __all__ = [
     "MAX_CHARACTERS",
     "MAX_WORDS",
@@ -39,12 +41,15 @@ _TOKEN = re.compile(rf"[{_HAN}][{_SELECTORS}]*|[^\s{_HAN}]+")
 _SYLLABLES = ("ka", "lo", "mi", "ne", "ru", "sa", "to", "vi", "we", "zu")
 
 
-class TextError(ValueError):
-    """A text beyond the limits: `key` says which of them, `values` by how much."""
+class TextError(RefusedError):
+    """A text beyond the limits: `code` says which of them, `values` by how much."""
 
-    def __init__(self, key: str, **values: int) -> None:
-        super().__init__(key, values)
-        self.key, self.values = key, values
+    section = "text"
+
+    @property
+    def key(self) -> str:
+        """The code, as the pages' own texts are named."""
+        return self.code
 
 
 def words_of(text: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
+from mla_engine.refusals import RefusedError
 from mla_engine.worked_example.numbers import (
     MAX_CHARACTERS,
     Gap,
@@ -92,7 +93,7 @@ def default(name: str) -> Rows:
     """
     texts = _data()["inputs"] | _data()["added"]
     if name not in texts:
-        raise ValueError(f"no input {name!r}: choose from {', '.join(texts)}")
+        raise RefusedError("no_input", name=name, known=", ".join(texts))
     rows, columns = texts[name].split(";"), texts[name].split(";")[0].split()
     return parse_matrix(texts[name], (len(rows), len(columns)))
 
@@ -120,8 +121,13 @@ def _input(name: str, changed: Mapping[str, Rows]) -> Matrix:
     rows = changed.get(name, default(name))
     shape, expected = (len(rows), len(rows[0])), (len(default(name)), len(default(name)[0]))
     if shape != expected:
-        raise ValueError(
-            f"{name} is {shape[0]} x {shape[1]}: it must be {expected[0]} x {expected[1]}"
+        raise RefusedError(
+            "matrix_shape",
+            name=name,
+            rows=shape[0],
+            columns=shape[1],
+            wanted_rows=expected[0],
+            wanted_columns=expected[1],
         )
     ours = name in _data()["added"]
     cells = frozenset((row, column) for row in range(shape[0]) for column in range(shape[1]))
@@ -132,7 +138,9 @@ def _inputs(variant: str, changed: Mapping[str, Rows]) -> dict[str, Matrix]:
     """The variant's inputs; the second token is a second column of h, W_KR gets its second row."""
     if unknown := set(changed) - set(INPUTS[variant]):
         known = ", ".join(INPUTS[variant])
-        raise ValueError(f"{variant} has no input {', '.join(sorted(unknown))}: it has {known}")
+        raise RefusedError(
+            "unknown_input", variant=variant, unknown=", ".join(sorted(unknown)), known=known
+        )
     matrices = {name: _input(name, changed) for name in INPUTS[variant]}
     if "h_added" in matrices:
         h, added = matrices["h"], matrices.pop("h_added")
@@ -167,7 +175,7 @@ def steps(variant: str, inputs: Mapping[str, Rows] | None = None) -> tuple[Step,
         ValueError: the variant or an input is unknown, or a matrix has the wrong shape.
     """
     if variant not in BUILDERS:
-        raise ValueError(f"no variant {variant!r}: choose from {', '.join(VARIANTS)}")
+        raise RefusedError("no_variant", variant=variant, known=", ".join(VARIANTS))
     matrices = _inputs(variant, inputs or {})
     built = BUILDERS[variant](matrices, _figures(variant), _data()["sizes"])
     published = _published(variant)

@@ -10,7 +10,7 @@ from enum import Enum
 from fractions import Fraction
 from math import isqrt
 
-from mla_engine.checks import RefusedError
+from mla_engine.refusals import Phrase, RefusedError
 
 DIGITS = 50
 MAX_CHARACTERS = 12
@@ -34,6 +34,8 @@ Number = Fraction | Gap
 class NumberError(RefusedError):
     """A text that is no number or matrix."""
 
+    section = "number"
+
 
 def parse_number(text: str) -> Fraction:
     """Read a decimal or a fraction exactly; the typographic minus sign counts as a minus.
@@ -43,18 +45,14 @@ def parse_number(text: str) -> Fraction:
     """
     plain = text.replace("\N{MINUS SIGN}", "-")
     if len(plain) > MAX_CHARACTERS:
-        sentence = f"has {len(plain)} characters: use at most {MAX_CHARACTERS}"
-        raise NumberError("long", sentence, given=len(plain), most=MAX_CHARACTERS)
+        raise NumberError("long", place="", given=len(plain), most=MAX_CHARACTERS)
     if re.fullmatch(r"[^eE]+[eE][+-]?\d+", plain):
-        sentence = "has an exponent: write it out as a decimal, for example 0.001"
-        raise NumberError("exponent", sentence)
+        raise NumberError("exponent", place="")
     if not _NUMBER.fullmatch(plain):
-        sentence = "is no number: write a decimal like -0.2 or a fraction like 1/3"
-        raise NumberError("number", sentence)
+        raise NumberError("number", place="")
     above, _, below = plain.partition("/")
     if below and not Fraction(below):
-        sentence = "divides by zero: write a fraction with another denominator"
-        raise NumberError("zero", sentence)
+        raise NumberError("zero", place="")
     return Fraction(above) / Fraction(below or 1)
 
 
@@ -70,14 +68,15 @@ def parse_matrix(text: str, shape: tuple[int, int]) -> Rows:
         if len(line) != columns or len(lines) != rows:
             raise NumberError(
                 "shape",
-                f"{_counted(len(lines), 'row')}, row {row} with {_counted(len(line), 'number')}, "
-                f"instead of {rows} x {columns}: write {_counted(rows, 'row')} of "
-                f"{_counted(columns, 'number')}, rows parted by ';'",
                 given_rows=len(lines),
                 row=row,
                 given=len(line),
                 rows=rows,
                 columns=columns,
+                found=_rows(len(lines)),
+                found_there=_numbers(len(line)),
+                wanted=_rows(rows),
+                wanted_each=_numbers(columns),
             )
     return tuple(
         tuple(_parse_cell(word, row, column) for column, word in enumerate(line, start=1))
@@ -85,8 +84,12 @@ def parse_matrix(text: str, shape: tuple[int, int]) -> Rows:
     )
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def _rows(count: int) -> Phrase:
+    return Phrase("one_row" if count == 1 else "some_rows", count=count)
+
+
+def _numbers(count: int) -> Phrase:
+    return Phrase("one_number" if count == 1 else "some_numbers", count=count)
 
 
 def _parse_cell(word: str, row: int, column: int) -> Fraction:
@@ -94,9 +97,9 @@ def _parse_cell(word: str, row: int, column: int) -> Fraction:
         return parse_number(word)
     except NumberError as error:
         text = word if len(word) <= 2 * MAX_CHARACTERS else f"{word[: 2 * MAX_CHARACTERS]}..."
-        place = {"row": row, "column": column, "text": text}
-        sentence = f"row {row}, column {column}: '{text}' {error}"
-        raise NumberError(error.code, sentence, **place, **error.values) from None
+        cell = {"row": row, "column": column, "text": text}
+        known = error.values | cell | {"place": Phrase("cell", **cell)}
+        raise NumberError(error.code, **known) from None
 
 
 def _decimal_places(value: Fraction) -> int | None:

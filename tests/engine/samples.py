@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mla_engine import GroupedConfig, LatentConfig, RopeConfig, YarnConfig
 from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling
+from mla_engine.refusals import RefusedError, sentence
 
 
 def randomized(layer, seed=3):
@@ -50,9 +51,14 @@ def assert_equals_oracle(trace, expected, names):
 
 
 def refused(*words):
-    """ValueError whose text has all of these words, in order."""
+    """A refusal whose text has all of these words, in order, and that is said in Chinese, too."""
     pattern = ".*".join(re.escape(str(word)) for word in words)
-    return pytest.raises(ValueError, match=f"(?s){pattern}")
+    return pytest.raises(RefusedError, match=f"(?s){pattern}", check=translated)
+
+
+def translated(error):
+    """Whether a refusal has a sentence of Chinese characters."""
+    return bool(re.search("[\u4e00-\u9fff]", sentence(error, "zh")))
 
 
 YARN = YarnConfig(factor=8.0, original_max_position=32, mscale=0.7, mscale_all_dim=0.9)

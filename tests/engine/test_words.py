@@ -64,5 +64,5 @@ def test_invisible_characters_make_no_words_and_joiners_stay_where_they_shape(te
 
 
 def test_a_text_of_nothing_visible_has_no_words():
-    with pytest.raises(words.TextError, match="no_words"):
+    with pytest.raises(words.TextError, match="the text has no words"):
         words.words_of("\u200b\u202e \u200d\ufe0f")

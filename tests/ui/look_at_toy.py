@@ -38,4 +38,6 @@ def looked_at(page: str, link: dict[str, str]) -> dict:
 
 if __name__ == "__main__":
     opened = json.loads(sys.argv[1])
-    sys.stdout.write(json.dumps({page: looked_at(page, link) for page, link in opened.items()}, default=str))
+    sys.stdout.write(
+        json.dumps({page: looked_at(page, link) for page, link in opened.items()}, default=str)
+    )

@@ -1,63 +1,73 @@
-"""Refusals of the engine in the reader's language, by their codes."""
+"""Refusals of the engine on the screen, in the reader's language."""
 
 import html
-import tomllib
 from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import PRESETS
-from mla_engine.checks import RefusedError
-from mla_engine.costs import rank_cache_elements
+from mla_engine import GroupedConfig
+from mla_engine.refusals import RefusedError, sentence
+from ui.engine.folders import inside
 from ui.engine.queue import Queue
-from ui.words.text import catalogue, files
+from ui.words.text import catalogue
 
 Opened = Callable[..., AppTest]
+LANGUAGES = ("en", "zh")
+SIZES = {"d_model": 128, "n_heads": 8, "n_kv_heads": 3, "d_head": 16}
 
 
-def full_queue() -> None:
-    with Queue(-1, 1).turn():
-        pass
-
-
-REFUSED = {
-    "ranks": lambda: rank_cache_elements(PRESETS["gemma-2b"].config, 16),
-    "waiting": full_queue,
-}
-
-
-@pytest.mark.parametrize("code", REFUSED)
-def test_the_english_sentence_is_the_engines(code: str) -> None:
-    with pytest.raises(RefusedError) as refused:
-        REFUSED[code]()
-    error = refused.value
-    assert error.code == code
-    assert catalogue()[f"errors.{code}"]["en"].format(**error.values) == str(error)
-
-
-def test_every_code_is_raised_here() -> None:
-    assert set(tomllib.loads(files()["errors"].read_text("utf-8"))) == set(REFUSED)
+def said(at: AppTest) -> str:
+    return html.unescape(at.error[0].value)
 
 
 @pytest.mark.parametrize(
-    ("lang", "sentence"),
+    ("lang", "words"),
+    [
+        ("zh", "n_heads（8）必须是 n_kv_heads（3）的整数倍：请试 1, 2, 4 或 8"),
+        ("en", "n_heads (8) must be a multiple of n_kv_heads (3): try 1, 2, 4 or 8"),
+    ],
+)
+def test_refused_sizes_are_said_in_the_readers_language(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, lang: str, words: str
+) -> None:
+    monkeypatch.setattr("ui.engine.model.built", lambda *_: GroupedConfig(**SIZES))
+    assert said(opened(lang=lang)) == catalogue()["common.refused"][lang].format(reason=words)
+
+
+@pytest.mark.parametrize(
+    ("lang", "words"),
     [("zh", "16 张 GPU 要分摊 8 个头"), ("en", "ranks (16) split n_heads (8)")],
 )
-def test_a_refusal_is_said_in_the_readers_language(
-    opened: Opened, lang: str, sentence: str
+def test_a_refusal_beside_a_model_is_said_in_the_readers_language(
+    opened: Opened, lang: str, words: str
 ) -> None:
     view = {"kv_view": "parallel", "kv_ranks": "16", "kv_left": "gemma-2b", "lang": lang}
-    at = opened("pages/kv_cache.py", **view)
-    assert sentence in html.unescape(at.error[0].value)
+    assert words in said(opened("pages/kv_cache.py", **view))
 
 
-def test_another_refusal_keeps_the_engines_words(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_why_a_real_layer_cannot_be_read_is_said_in_the_readers_language(
+    opened: Opened, lang: str
+) -> None:
+    with pytest.raises(RefusedError) as refused:
+        inside("no such *model*")
+    at = opened("pages/real_models.py", source="no such *model*", lang=lang)
+    assert sentence(refused.value, lang) in said(at)
+
+
+def test_a_full_line_is_refused_by_its_length() -> None:
+    with pytest.raises(RefusedError) as refused, Queue(-1, 1).turn():
+        pass
+    assert (refused.value.code, refused.value.values) == ("waiting", {"most": -1})
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_another_refusal_keeps_its_words(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, lang: str
 ) -> None:
     def refuse(*_: object) -> None:
-        raise ValueError("d_head (3) must be even")
+        raise ValueError("d_head (3) must be *even*")
 
     monkeypatch.setattr("ui.engine.model.built", refuse)
-    at = opened(lang="zh")
-    assert "d_head (3) must be even" in html.unescape(at.error[0].value)
+    assert "d_head (3) must be *even*" in said(opened(lang=lang))

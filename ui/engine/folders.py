@@ -8,7 +8,6 @@ from pathlib import Path
 
 from mla_engine.checkpoints import CheckpointError
 from ui import ROOT
-from ui.words.text import t
 
 APP = ROOT
 VARIABLE = "MLA_MODEL_FOLDERS"
@@ -33,6 +32,6 @@ def inside(name: str) -> Path:
     """
     path = (APP / Path(name).expanduser()).resolve()
     if not readable(path):
-        allowed = {"folders": ", ".join(map(str, folders())), "variable": VARIABLE}
-        raise CheckpointError(t("real_layer.outside", path=name, **allowed))
+        allowed = ", ".join(map(str, folders()))
+        raise CheckpointError("outside", path=name, folders=allowed, variable=VARIABLE)
     return path

@@ -13,7 +13,7 @@ import streamlit as st
 import torch
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
-from mla_engine.checks import RefusedError
+from mla_engine.refusals import RefusedError
 
 MOST_WAITING = 64
 LIMIT_SECONDS = 60.0  # of one turn: the longest run that the controls allow takes 35 on two cores
@@ -23,8 +23,7 @@ class FullError(RefusedError):
     """Too much waits to be run, so that nothing was begun: it may be asked for again."""
 
     def __init__(self, most: int) -> None:
-        said = f"{most} pieces of work are waiting: try again soon"
-        super().__init__("waiting", said, most=most)
+        super().__init__("waiting", most=most)
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import claims
 from ui.engine import queue
-from ui.words.text import t
+from ui.words.text import refusal, t
 
 PATIENCE_SECONDS = 0.3  # what takes less shows no progress
 
@@ -62,6 +62,6 @@ def findings(place: DeltaGenerator) -> Findings:
             place.empty()
             raise
         except ValueError as error:
-            found[claim] = Finding(claim, None, str(error))
+            found[claim] = Finding(claim, None, refusal(error))
     place.empty()
     return found

@@ -3,10 +3,9 @@
 import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
-from mla_engine.checks import RefusedError
 from ui.parts import real_layer
 from ui.words.numbers import size
-from ui.words.text import safe, t
+from ui.words.text import refusal, safe, t
 
 
 def title(text: str, look: str) -> None:
@@ -27,6 +26,4 @@ def refused(error: ValueError) -> None:
         needed, limit = size(error.needed_bytes), size(error.limit_bytes)
         st.error(t("common.too_large", needed=needed, limit=limit), icon=":material/block:")
         return
-    coded = isinstance(error, RefusedError)
-    reason = t(f"errors.{error.code}", **error.values) if coded else str(error)
-    st.error(t("common.refused", reason=safe(reason)), icon=":material/block:")
+    st.error(t("common.refused", reason=safe(refusal(error))), icon=":material/block:")

@@ -9,7 +9,7 @@ from ui.engine.folders import APP, readable
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.numbers import count, size
-from ui.words.text import safe, t
+from ui.words.text import refusal, safe, t
 
 DEMO = "models/demo"
 EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
@@ -33,7 +33,7 @@ def _too_deep(failed: ValueError) -> bool:
 
 def _reason(failed: ValueError) -> str:
     if not _too_deep(failed):
-        return str(failed)
+        return refusal(failed)
     needed, limit = size(failed.needed_bytes), size(failed.limit_bytes)
     return t("real_layer.too_deep", layer=state.settings()["layer"], needed=needed, limit=limit)
 

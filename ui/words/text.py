@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mla_engine.claims import CLAIMS
+from mla_engine.refusals import ORIGINAL, sentence
 from mla_engine.symbols import SYMBOLS
 from ui import ROOT
 from ui.settings.state import settings
-
-ORIGINAL = "en"  # the language that stands in where a translation is missing
 
 
 def files() -> dict[str, Path]:
@@ -77,6 +76,11 @@ def tensor(code: str) -> str:
     raised = "".join(f"<sup>{part}</sup>" for part in parts if part.isupper())
     lowered = "".join(f"<sub>{part}</sub>" for part in parts if not part.isupper())
     return f'<span class="tensor {role}"{tooltip(code)}>{name}{raised}{lowered}</span>'
+
+
+def refusal(error: ValueError) -> str:
+    """Why the engine refuses, in the present language; what it quotes is not escaped."""
+    return sentence(error, settings()["lang"])
 
 
 def safe(text: str) -> str:

@@ -1,0 +1,73 @@
+"""What the engine refuses: a code with values, said in the language of the reader.
+
+The sentences stand in data/refusals.toml, a row a code and a column a language; `str(error)` is the
+English one. What a refusal quotes from another, or only in some cases, is a `Phrase` among its
+values and is said in the reader's language with it.
+"""
+
+import tomllib
+from functools import cache, reduce
+from importlib.resources import files
+
+ORIGINAL = "en"  # the language that stands in where a translation is missing
+
+
+class Phrase:
+    """A part of a sentence with words of its own: a code and values, as a refusal has them."""
+
+    section = "phrase"
+
+    def __init__(self, code: str, /, **values: object) -> None:
+        self.code, self.values = code, values
+
+    def __str__(self) -> str:
+        return sentence(self, ORIGINAL)
+
+
+class RefusedError(ValueError):
+    """A refusal: its `code` in the table's `section`, and the `values` that its sentence names."""
+
+    section = "engine"
+
+    def __init__(self, code: str, /, **values: object) -> None:
+        self.code, self.values = code, values
+        super().__init__(sentence(self, ORIGINAL))
+
+
+@cache
+def table() -> dict[str, dict[str, dict[str, str]]]:
+    """Every sentence: section -> code -> language -> text with its values in braces."""
+    file = files("mla_engine") / "data" / "refusals.toml"
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+def sentence(said: object, language: str) -> str:
+    """A refusal in `language`, or in English without a translation; other errors as they are."""
+    if not isinstance(said, RefusedError | Phrase):
+        return str(said)
+    row = table()[said.section][said.code]
+    values = {name: _spoken(value, language) for name, value in said.values.items()}
+    return row.get(language, row[ORIGINAL]).format(**values)
+
+
+def _spoken(value: object, language: str) -> object:
+    return sentence(value, language) if isinstance(value, RefusedError | Phrase) else value
+
+
+def linked(code: str, *parts: object) -> object:
+    """One part or more, each joined to those before it by the phrase `code`."""
+    return reduce(lambda first, last: Phrase(code, first=first, last=last), parts)
+
+
+def either(*options: object) -> object:
+    """Options joined by "or", for the end of a sentence."""
+    return linked("either", *options)
+
+
+def instance_of(*types: type) -> object:
+    """The types as a refusal names them: "a LatentCache or a KVCache"."""
+    return either(*(_one(kind.__name__) for kind in types))
+
+
+def _one(name: str) -> Phrase:
+    return Phrase("an" if name[0] in "AEIOU" else "a", name=name)
