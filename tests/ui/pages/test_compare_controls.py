@@ -24,7 +24,7 @@ def widget(at, name: str):
     ("topic", "name", "label", "value", "shown"),
     [
         ("flow", "vs_left", "A: sizes of", "kimi-k2", "A: Kimi-K2 (Instruct), MLA, absorbed"),
-        ("flow", "vs_left_as", "A: as", "mqa", "671B), sizes changed, MQA keeps 20 "),
+        ("flow", "vs_left_as", "A: as", "mqa", "671B), sizes changed, MQA keeps "),
         ("flow", "vs_right", "B: sizes of", "gemma-2b", "B: Gemma-2B, MHA"),
         ("flow", "vs_right_as", "B: as", "own", "B: DeepSeek-V3 / R1 (671B), sizes changed, MLA"),
         ("flow", "vs_view", "View", "costs", "Compare how the two caches grow"),

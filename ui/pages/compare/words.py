@@ -29,7 +29,7 @@ def differences(marked: dict[str, str]) -> str:
     for how in ("only_a", "only_b", "shape"):
         codes = [tensor(code) for code, found in marked.items() if found == how]
         if codes:
-            lines.append(f"- {t(f'compare.differ_{how}')} {', '.join(codes)}")
+            lines.append(" ".join(("-", t(f"compare.differ_{how}"), ", ".join(codes))))
     return "\n".join(lines) or t("compare.same")
 
 
