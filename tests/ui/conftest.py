@@ -36,6 +36,12 @@ def open_page(page: str = "app.py", **parameters: str) -> AppTest:
     return at
 
 
+@pytest.fixture(scope="session")
+def models(demo: str) -> Path:
+    """The only folder that the server reads."""
+    return Path(demo).parent
+
+
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
     """`opened("pages/kv_cache.py", n_heads="7")` runs that page from that link."""
