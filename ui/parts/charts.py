@@ -46,7 +46,10 @@ def show(
 
 
 def download(table: Table, file: str) -> None:
-    """A quiet button beside a picture: its data as CSV, made on click."""
+    """A quiet button beside a picture: its data as CSV, made on click.
+
+    A click is answered outside of any run of the page: `table` must not ask for texts or settings.
+    """
     st.download_button(
         t("common.download_csv"),
         lambda: table().to_csv(index=False).encode("utf-8-sig"),

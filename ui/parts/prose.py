@@ -23,10 +23,16 @@ def say(text: str) -> None:
 
 def refused(error: ValueError) -> None:
     """One clear sentence where a configuration cannot run; the rest of the page goes on."""
+    said = reason(error)
+    if not isinstance(error, MemoryBudgetError):
+        said = t("common.refused", reason=safe(said))
+    st.error(said, icon=":material/block:")
+
+
+def reason(error: ValueError) -> str:
+    """Why something could not be computed, in the reader's language where the engine has a code."""
     if isinstance(error, MemoryBudgetError):
         needed, limit = size(error.needed_bytes), size(error.limit_bytes)
-        st.error(t("common.too_large", needed=needed, limit=limit), icon=":material/block:")
-        return
+        return t("common.too_large", needed=needed, limit=limit)
     coded = isinstance(error, RefusedError)
-    reason = t(f"errors.{error.code}", **error.values) if coded else str(error)
-    st.error(t("common.refused", reason=safe(reason)), icon=":material/block:")
+    return t(f"errors.{error.code}", **error.values) if coded else str(error)

@@ -18,6 +18,11 @@ def digits(value: float, significant: int = 3) -> str:
     return count(value) if "e" in text else text.rstrip(".")
 
 
+def amount(value: float) -> str:
+    """A whole number in full, any other with three digits: "32,768", "7.11"."""
+    return count(value) if value == int(value) and abs(value) < 10**10 else digits(value)
+
+
 def times(ratio: float) -> str:
     """A ratio, "56.9x"."""
     return f"{digits(ratio)}×"
@@ -53,3 +58,8 @@ def clock(seconds: float) -> str:
     """A time with its unit, "12.3 µs"."""
     step, unit = next(((s, u) for s, u in CLOCKS if seconds >= s), CLOCKS[-1])
     return f"{digits(seconds / step)}{TIED}{unit}"
+
+
+def printed(figure: str) -> str:
+    """A figure out of a source, with the minus sign that numbers have here: "−0.2"."""
+    return figure.replace("-", "\N{MINUS SIGN}")
