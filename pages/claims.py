@@ -3,26 +3,24 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.claims import PAGE
-from ui.pages.claims import view as claims_list
-from ui.parts import charts, prose
-from ui.parts import claim_words as claims_words
-from ui.parts import findings as claims
-from ui.parts import places as claims_links
+from ui.pages.claims import PAGE, tables, words
+from ui.pages.claims.places import PLACES
+from ui.pages.claims.view import view
+from ui.parts import charts, links, prose
 from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
 try:
-    found = claims.findings(st.empty())
+    here = view(st.empty())
 except ValueError as error:
     prose.title(t("claims.title_waiting"), "")
     prose.refused(error)
     page.footer(None)
     st.stop()
-prose.title(claims_words.headline(found), t("claims.look"))
+prose.title(words.title(here), t("claims.look"))
 
-verdicts, sources = claims_words.verdict_options(found), claims_words.source_options()
+verdicts, sources = words.verdicts(here), words.sources()
 verdict, source, search = st.columns([5, 3, 3])
 with verdict:
     state.control(
@@ -40,25 +38,23 @@ with source:
 with search:
     state.control(st.text_input, t("claims.search"), "claims_text", max_chars=60)
 
-shown = claims_list.shown(found)
-st.html(claims_words.board(shown))
-st.caption(t("claims.shown", n=len(shown), all=len(found)))
-if not shown:
+st.html(words.board(here))
+st.caption(t("claims.shown", n=len(here.shown), all=len(here.found)))
+if not here.shown:
     st.info(t("claims.nothing"), icon=":material/filter_alt_off:")
-for finding in shown:
+for finding in here.shown:
     with st.container(border=True):
-        words, link = st.columns([6, 1], vertical_alignment="center")
-        words.html(claims_words.card(finding))
-        target = claims_links.place(finding.id)
-        if target:
-            link.button(
-                t("claims.see", page=claims_links.name(target)),
+        card, way = st.columns([6, 1], vertical_alignment="center")
+        card.html(words.card(finding))
+        if finding.id in PLACES:
+            way.button(
+                t("claims.see", page=links.name(PLACES[finding.id])),
                 key=f"see:{finding.id}",
-                on_click=claims_links.follow,
-                args=(target,),
+                on_click=links.follow,
+                args=(PLACES[finding.id],),
                 width="stretch",
             )
 
-table = claims_list.table(shown)
+table = tables.figures(here)  # now, in the language of the page
 charts.download(lambda: table, "claims.csv")
-page.footer(shown)
+page.footer(here)

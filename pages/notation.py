@@ -1,23 +1,25 @@
 """Notation: every symbol with its meaning, formula, sizes, and names in paper and code."""
 
+from functools import partial
+
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.notation import PAGE
-from ui.pages.notation import view as notation
-from ui.parts import prose
+from ui.pages.notation import PAGE, tables, words
+from ui.pages.notation.view import CHOICES, view
+from ui.parts import charts, prose
 from ui.settings import state
 from ui.words.text import safe, t
 
 page.setup(PAGE)
 try:
-    shown = notation.entries()
-    prose.title(notation.title(), notation.look())
+    here = view()
 except ValueError as error:
-    shown = None
+    here = None
     prose.title(t("notation.title_refused"), "")
     prose.refused(error)
 else:
+    prose.title(words.title(here), words.look())
     search, choice = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with search:
         state.control(st.text_input, t("notation.search"), "notation_search", max_chars=60)
@@ -26,17 +28,17 @@ else:
             st.segmented_control,
             t("notation.of"),
             "notation_of",
-            ["all", "present", "cached"],
+            CHOICES,
             format_func=lambda code: t(f"notation.of_{code}"),
             required=True,
             label_visibility="collapsed",
         )
-    if shown:
+    if here.entries:
         with st.container(key="notation_table"):
-            st.markdown(notation.markdown(shown), unsafe_allow_html=True)
+            st.markdown(tables.markdown(here), unsafe_allow_html=True)
         st.caption(t("notation.sources"))
-        notation.download(shown)
+        charts.download(partial(tables.glossary, here), "notation.csv")
     else:
-        text = safe(state.settings()["notation_search"])
-        st.info(t("notation.nothing", text=text), icon=":material/search_off:")
-page.footer(shown)
+        nothing = t("notation.nothing", text=safe(here.sought))
+        st.info(nothing, icon=":material/search_off:")
+page.footer(here)

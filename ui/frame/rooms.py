@@ -9,8 +9,12 @@ from importlib import import_module
 from pathlib import Path
 
 from ui import ROOT
+from ui.frame import tour
+from ui.settings import state
 from ui.settings.page import Link, Page
+from ui.settings.parsers import Setting
 from ui.settings.rooms import PAGES, SETTINGS, RoomError, home, register
+from ui.settings.shared import SHARED
 
 ROOMS = ROOT / "ui/pages"
 
@@ -40,21 +44,32 @@ def _page(folder: Path) -> Page:
 
 
 def check_links(links: Iterable[Link], file: str) -> None:
-    """Whether every page and setting that is named exists.
+    """Whether every page exists that is named, and opens as it is told to.
 
     Raises:
-        RoomError: one that does not.
+        RoomError: an unknown page, a setting that the page does not have, or a value that no link
+            can bring.
     """
     for link in links:
         if link.page not in PAGES:
             raise RoomError(f"{file}: there is no page {link.page!r}")
-        for name in link.values:
-            if name not in SETTINGS:
-                raise RoomError(f"{file}: the link to {link.page!r} sets the unknown {name!r}")
+        known = SHARED | PAGES[link.page].settings
+        for name, value in link.values.items():
+            if name not in known:
+                raise RoomError(f"{file}: the page {link.page!r} has no setting {name!r}")
+            if not _can_be(known[name], value):
+                raise RoomError(f"{file}: {name} of the page {link.page!r} cannot be {value!r}")
+
+
+def _can_be(setting: Setting, value: object) -> bool:
+    try:
+        return setting.parse(state.as_text(value)) == value
+    except ValueError:
+        return False
 
 
 def open_all() -> None:
-    """Find all rooms, take them in, and check what they name.
+    """Find all rooms, take them in, and check what they and the tour name.
 
     Raises:
         RoomError: as `find`; names that nobody has.
@@ -65,3 +80,5 @@ def open_all() -> None:
         for name in page.lecture:
             if name not in SETTINGS:
                 raise RoomError(f"{home(page.name)}: lecture mode shows the unknown {name!r}")
+    stops = (Link(stop.page, stop.own) for stop in tour.stops())
+    check_links(stops, tour.FILE.relative_to(ROOT).as_posix())

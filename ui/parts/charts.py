@@ -48,6 +48,7 @@ def show(
 def download(table: Table, file: str, key: str = "") -> None:
     """A quiet button beside a picture: its data as CSV, made on click.
 
+    A click is answered outside of any run of the page: `table` must not ask for texts or settings.
     Two pictures of a page may have files of one name, but each has a `key` of its own.
     """
     st.download_button(

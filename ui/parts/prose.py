@@ -22,8 +22,15 @@ def say(text: str) -> None:
 
 def refused(error: ValueError) -> None:
     """One clear sentence where a configuration cannot run; the rest of the page goes on."""
+    said = reason(error)
+    if not isinstance(error, MemoryBudgetError):
+        said = t("common.refused", reason=safe(said))
+    st.error(said, icon=":material/block:")
+
+
+def reason(error: ValueError) -> str:
+    """Why something could not be computed, in the reader's language where the engine has a code."""
     if isinstance(error, MemoryBudgetError):
         needed, limit = size(error.needed_bytes), size(error.limit_bytes)
-        st.error(t("common.too_large", needed=needed, limit=limit), icon=":material/block:")
-        return
-    st.error(t("common.refused", reason=safe(refusal(error))), icon=":material/block:")
+        return t("common.too_large", needed=needed, limit=limit)
+    return refusal(error)

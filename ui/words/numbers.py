@@ -32,6 +32,11 @@ def fixed(value: float, decimals: int) -> str:
     return f"{value:.{decimals}f}"
 
 
+def amount(value: float) -> str:
+    """A whole number in full, any other with three digits: "32,768", "7.11"."""
+    return count(value) if value == int(value) and abs(value) < 10**10 else digits(value)
+
+
 def times(ratio: float) -> str:
     """A ratio, "56.9x"."""
     return f"{digits(ratio)}×"
@@ -148,3 +153,8 @@ def off_by(error: float) -> str:
 def scientific(number: float, decimals: int = 1) -> str:
     """A number with its power of ten, "3.3e-03"."""
     return f"{number:.{decimals}e}"
+
+
+def printed(figure: str) -> str:
+    """A figure out of a source, with the minus sign that numbers have here: "−0.2"."""
+    return figure.replace("-", "\N{MINUS SIGN}")

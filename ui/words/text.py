@@ -6,6 +6,7 @@ the folder `texts` beside the code that says them.
 
 import html
 import tomllib
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,8 @@ def catalogue() -> dict[str, dict[str, str]]:
     for claim in CLAIMS.values():  # and so are the statements
         said = {"statement": claim.statement, "method": claim.method, "sentence": claim.sentence}
         for part, text in said.items():
-            texts[f"claims.{claim.id}_{part}"][ORIGINAL] = text
-        texts[f"claims.source_{claim.id[0]}"][ORIGINAL] = claim.source
+            texts[f"statements.{claim.id}_{part}"][ORIGINAL] = text
+        texts[f"statements.source_{claim.id[0]}"][ORIGINAL] = claim.source
     return texts
 
 
@@ -62,6 +63,21 @@ def t(key: str, **values: object) -> str:
     """
     entry = catalogue()[key]
     return entry.get(settings()["lang"], entry[ORIGINAL]).format_map(_Filling(values))
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Several things in a row, parted as the language does it."""
+    return t("common.comma").join(parts)
+
+
+def named(name: str, value: object) -> str:
+    """A name and, behind a colon, what it stands for."""
+    return t("common.named", name=name, value=value)
+
+
+def sentences(parts: Iterable[str]) -> str:
+    """Sentences in a row; a full-width stop has its space within."""
+    return " ".join(parts).replace("。 ", "。")
 
 
 def tooltip(code: str) -> str:

@@ -19,7 +19,7 @@ from mla_engine.studies.words import hidden_states
 from tests.ui.screen import Chart, charts, csv
 from ui.engine import queue
 from ui.pages.absorption import run as absorption_run
-from ui.parts.findings import checked
+from ui.parts.statements.findings import checked
 from ui.words.numbers import count, digits, entries, off_by, prefixed_count, size, times
 
 PAGE = "pages/absorption.py"

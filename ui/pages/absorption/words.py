@@ -7,7 +7,7 @@ from mla_engine.studies.bracketing import FORMS
 from ui.pages.absorption import run
 from ui.pages.absorption.run import Merged, Rounding, TooMuch
 from ui.pages.absorption.view import View
-from ui.parts.findings import checked
+from ui.parts.statements.findings import checked
 from ui.words.numbers import (
     count,
     digits,

@@ -1,6 +1,7 @@
 """Claims: every statement of the sources with its verdict and the numbers that it follows from."""
 
 from ui.pages.claims import code, snippet
+from ui.pages.claims.places import PLACES
 from ui.pages.claims.settings import SETTINGS
 from ui.settings.page import Page
 
@@ -12,4 +13,5 @@ PAGE = Page(
     lecture=("claims_verdict", "claims_source"),
     code=code.ran,
     snippet=snippet.recipe,
+    links=tuple(PLACES.values()),
 )

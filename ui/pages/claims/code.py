@@ -1,17 +1,13 @@
 """The code behind the page claims."""
 
-import streamlit as st
-
 from mla_engine import claims
-from ui.pages.claims import view as claims_list
-from ui.parts import findings as claims_page
+from ui.pages.claims.view import View
 from ui.settings.page import Functions
 
 FEW = 3  # statements whose checks are shown
 
 
-def ran(_view: object) -> Functions:
-    """The functions of the engine that the page ran, the telling ones."""
-    shown = claims_list.shown(claims_page.findings(st.empty()))
-    checks = [claims.CHECKS[finding.id] for finding in shown]
+def ran(here: View) -> Functions:
+    """What runs a check and makes the verdict, and the checks themselves where they are few."""
+    checks = [claims.CHECKS[finding.id] for finding in here.shown]
     return (claims.check, claims.judge, *(checks if len(checks) <= FEW else ()))

@@ -1,50 +1,56 @@
-"""Which statements the reader's filters leave, and those as a table."""
+"""All statements with their verdicts, and which of them the reader's filters leave."""
 
-import pandas as pd
+from collections import Counter
+from dataclasses import dataclass
+
+from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine.claims import CLAIMS
-from ui.parts.claim_words import plain
-from ui.parts.findings import Finding, Findings
-from ui.settings.state import settings
+from ui.parts.progress import one_by_one
+from ui.parts.statements import words
+from ui.parts.statements.findings import Finding, Findings, finding
+from ui.settings import state
 from ui.words.text import t
 
 
-def shown(found: Findings) -> list[Finding]:
-    """The statements that pass the three filters; an id as search text means that one alone."""
-    s = settings()
-    sought = s["claims_text"].strip().casefold()
-    alone = [f for f in found.values() if f.id.casefold() == sought]
-    return [
-        finding
-        for finding in alone or found.values()
-        if s["claims_verdict"] in ("all", finding.code)
-        and s["claims_source"] in ("all", finding.id[0])
-        and (alone or sought in _searched(finding))
-    ]
+@dataclass(frozen=True)
+class View:
+    """What the checks of all statements found, and those that are shown."""
+
+    found: Findings
+    shown: tuple[Finding, ...]
+
+    @property
+    def tally(self) -> Counter[str]:
+        """How many statements have each verdict."""
+        return Counter(one.code for one in self.found.values())
 
 
-def _searched(finding: Finding) -> str:
+def view(place: DeltaGenerator) -> View:
+    """The present view; a bar at `place` while the statements are checked."""
+    s = state.settings()
+    found = {claim: finding(claim) for claim in one_by_one(place, tuple(CLAIMS), _checking)}
+    left = _sought(found, s["claims_text"].strip().casefold())
+    shown = (
+        one
+        for one in left
+        if s["claims_verdict"] in ("all", one.code) and s["claims_source"] in ("all", one.source)
+    )
+    return View(found, tuple(shown))
+
+
+def _checking(claim: str, done: int) -> str:
+    return t("claims.checking", claim=claim, done=done, all=len(CLAIMS))
+
+
+def _sought(found: Findings, text: str) -> list[Finding]:
+    """The statements of which the text is said; an id means that one alone."""
+    alone = [one for one in found.values() if one.id.casefold() == text]
+    return alone or [one for one in found.values() if text in _said(one)]
+
+
+def _said(one: Finding) -> str:
     """Everything that is said of a statement, in the present language and as the engine says it."""
-    claim = CLAIMS[finding.id]
-    own = (t(f"claims.{claim.id}_statement"), t(f"claims.{claim.id}_method"), plain(finding))
+    claim = CLAIMS[one.id]
+    own = words.statement(claim.id), words.method(claim.id), words.evidence(one)
     return "\n".join((*own, claim.statement, claim.method, claim.source)).casefold()
-
-
-def table(chosen: list[Finding]) -> pd.DataFrame:
-    """One row a computed figure, numbers as numbers, with the statement that it belongs to."""
-    rows = [
-        {
-            "id": finding.id,
-            "source": t(f"claims.source_{finding.id[0]}"),
-            "statement": t(f"claims.{finding.id}_statement"),
-            "verdict": t(f"claims.{finding.code}"),
-            "evidence": plain(finding),
-            "figure": figure.name,
-            "value": figure.value,
-            "unit": figure.unit,
-        }
-        for finding in chosen
-        if finding.verdict
-        for figure in finding.verdict.evidence
-    ]
-    return pd.DataFrame(rows)

@@ -1,6 +1,7 @@
 """Notation: every symbol with its meaning, formula, sizes, and names in paper and code."""
 
 from ui.pages.notation import code, snippet
+from ui.pages.notation.places import EVERY
 from ui.pages.notation.settings import SETTINGS
 from ui.settings.page import Page
 
@@ -11,4 +12,5 @@ PAGE = Page(
     lecture=("notation_search", "notation_of"),
     code=code.ran,
     snippet=snippet.recipe,
+    links=EVERY,
 )

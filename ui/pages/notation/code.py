@@ -2,12 +2,11 @@
 
 from mla_engine import names
 from mla_engine.symbols import Symbol
-from ui.engine import model
-from ui.parts.forward import FORWARD, form
+from ui.pages.notation.view import View
+from ui.parts.forward import FORWARD
 from ui.settings.page import Functions
 
 
-def ran(_view: object) -> Functions:
-    """The functions of the engine that the page ran, the telling ones."""
-    model.config()
-    return Symbol.step, names.citation, *FORWARD[form()]
+def ran(here: View) -> Functions:
+    """What looks a symbol up, and the forward pass whose steps the present variant has."""
+    return Symbol.step, names.citation, *FORWARD[here.form]

@@ -1,6 +1,7 @@
 """Quiz: predict, then reveal; questions and answers come from the engine, the set from a number."""
 
 from ui.pages.quiz import code, snippet
+from ui.pages.quiz.places import EVERY
 from ui.pages.quiz.settings import SETTINGS
 from ui.pages.quiz.view import mend
 from ui.settings.page import Page
@@ -14,4 +15,5 @@ PAGE = Page(
     mend=mend,
     code=code.ran,
     snippet=snippet.recipe,
+    links=EVERY,
 )

@@ -1,14 +1,16 @@
 """The pictures of a question: its maps, and after the reveal its amounts as bars."""
 
+from functools import partial
+
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from mla_engine import figures, quiz
-from ui.pages.quiz import words as quiz_words
+from mla_engine import figures
+from mla_engine.quiz import Question
+from ui.pages.quiz import tables, words
 from ui.parts import charts
 from ui.parts.figure_words import map_words
-from ui.words.text import t
+from ui.words.text import listed, t
 
 MAP_HEIGHT, BAR_HEIGHT = 400, 300
 AXES = {
@@ -21,43 +23,36 @@ AXES = {
 SPREAD = 50  # largest over smallest amount beyond which a linear axis hides the small ones
 
 
-def maps(question: quiz.Question) -> None:
+def maps(question: Question) -> None:
     """The maps to choose among, beside one another, on one scale."""
     columns = st.columns(len(question.maps))
-    words = map_words()
-    for column, letter, shares in zip(columns, quiz_words.LETTERS, question.maps, strict=False):
-        seen = shares > 0
-        fig = figures.attention_map(
-            np.where(seen, shares, np.nan),
-            question.tokens,
-            question.tokens,
-            head=letter,
-            height=MAP_HEIGHT,
-            numbers=False,
-            words=words,
-        )
+    for column, letter, shares in zip(columns, words.LETTERS, question.maps, strict=False):
         with column:
             st.subheader(letter, anchor=False)
             alt = t("quiz.map_alt", letter=letter, n=len(question.tokens))
-            st.plotly_chart(fig, width="stretch", alt=alt, key=f"quiz_map_{letter}")
-    table = pd.DataFrame(
-        [
-            {"map": letter, "query": query, "key": key, "attention": float(shares[query, key])}
-            for letter, shares in zip(quiz_words.LETTERS, question.maps, strict=False)
-            for query, key in np.ndindex(shares.shape)
-        ]
+            charts.show(_map(question, letter, shares), f"quiz_map_{letter}", alt=alt)
+    charts.download(partial(tables.maps, question), "quiz_maps.csv")
+
+
+def _map(question: Question, letter: str, shares: np.ndarray) -> figures.Figure:
+    return figures.attention_map(
+        np.where(shares > 0, shares, np.nan),
+        question.tokens,
+        question.tokens,
+        head=letter,
+        height=MAP_HEIGHT,
+        numbers=False,
+        words=map_words(),
     )
-    charts.download(lambda: table, "quiz_maps.csv")
 
 
-def bars(question: quiz.Question) -> None:
+def bars(question: Question) -> None:
     """The amounts behind the choices; a question about words alone has none."""
-    found = quiz_words.bars(question)
-    if not found:
+    table = tables.amounts(question)
+    if table is None:
         return
-    amounts, unit = found
-    letters = list(quiz_words.LETTERS[: len(amounts)])
-    totals = [quiz_words.amount(value, unit) for value in amounts]
+    letters, amounts, unit = list(table["answer"]), list(table["amount"]), table["unit"][0]
+    totals = [words.said(value, unit) for value in amounts]
     low, high = min(amounts), max(amounts)
     log = low > 0 and high / low > SPREAD
     axis = t(f"quiz.axis_{AXES.get(unit, unit)}")
@@ -72,7 +67,6 @@ def bars(question: quiz.Question) -> None:
         limits=(low / 3, high * 20) if log else None,
         height=BAR_HEIGHT,
     )
-    listed = ", ".join(f"{letter} {total}" for letter, total in zip(letters, totals, strict=True))
-    st.plotly_chart(fig, width="stretch", alt=t("quiz.bars_alt", amounts=listed), key="quiz_bars")
-    table = pd.DataFrame({"answer": letters, "amount": amounts, "unit": unit})
-    charts.download(lambda: table, "quiz_amounts.csv")
+    each = listed(f"{letter} {total}" for letter, total in zip(letters, totals, strict=True))
+    alt = t("quiz.bars_alt", amounts=each)
+    charts.show(fig, "quiz_bars", alt=alt, data=lambda: table, file="quiz_amounts.csv")

@@ -1,15 +1,14 @@
 """The snippet of the page quiz."""
 
-from ui.settings import state
+from ui.pages.quiz.view import View, as_text
 from ui.settings.page import Recipe
 
 
-def recipe(_view: object) -> Recipe:
-    """The snippet that makes the page's headline numbers: a template and its values."""
-    s = state.settings()
+def recipe(here: View) -> Recipe:
+    """The template that asks the set and counts what was predicted right, and its values."""
     return "quiz", {
-        "seed": s["quiz_seed"],
-        "number": s["quiz_number"],
-        "count": s["quiz_count"],
-        "predicted": s["quiz_answers"],
+        "seed": here.seed,
+        "number": here.place + 1,
+        "count": len(here.questions),
+        "predicted": as_text(here.answers),
     }

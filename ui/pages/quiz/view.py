@@ -1,19 +1,18 @@
 """A set of questions and what the reader predicted; the set follows from its number."""
 
 from dataclasses import dataclass
-from time import monotonic
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import quiz
 from ui.engine import queue
+from ui.parts.progress import one_by_one
 from ui.settings import state
 from ui.settings.page import Note
 from ui.words.text import t
 
 OPEN = "-"
-PATIENCE_SECONDS = 0.3  # what takes less shows no progress
 
 
 @st.cache_data(max_entries=512, max_size=2**24, show_spinner=False)
@@ -24,12 +23,22 @@ def asked(seed: int, kind: str) -> quiz.Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
-    """The questions of the present set, the predictions made so far, and which one is shown."""
+class View:
+    """The questions of the present set, the predictions made so far, and which one is shown.
 
+    Args:
+        seed: the number of the set.
+        questions: all of the set.
+        answers: what was predicted of each, once it is revealed.
+        place: of the one that is shown.
+        choice: what is chosen for it and not revealed yet.
+    """
+
+    seed: int
     questions: tuple[quiz.Question, ...]
     answers: tuple[int | None, ...]
     place: int
+    choice: int | None
 
     @property
     def question(self) -> quiz.Question:
@@ -40,6 +49,11 @@ class Round:
     def answer(self) -> int | None:
         """What was predicted of it, once it is revealed."""
         return self.answers[self.place]
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is something to reveal."""
+        return self.choice is not None and self.answer is None
 
     @property
     def answered(self) -> int:
@@ -59,6 +73,16 @@ class Round:
         """How many predictions were right."""
         return self.marks.count("right")
 
+    def is_end(self, by: int) -> bool:
+        """Whether there is no question further on that way."""
+        return not 0 <= self.place + by < len(self.questions)
+
+
+def as_text(answers: tuple[int | None, ...]) -> str:
+    """Predictions as a link has them: a figure each, - where none was made."""
+    marks = (OPEN if answer is None else str(answer) for answer in answers)
+    return "".join(marks).rstrip(OPEN)
+
 
 def mend() -> list[Note]:
     """Bring number, prediction and answers to what the set has."""
@@ -76,51 +100,15 @@ def mend() -> list[Note]:
     return notes + state.nearest(quiz_answers="".join(marks).rstrip(OPEN))
 
 
-def present(place: DeltaGenerator) -> Round:
-    """The round of the mended settings; a bar at `place` while its answers are computed."""
+def view(place: DeltaGenerator) -> View:
+    """The view of the mended settings; a bar at `place` while its answers are computed."""
     s = state.settings()
     kinds = quiz.order(s["quiz_seed"])[: s["quiz_count"]]
-    started, questions = monotonic(), []
-    for done, kind in enumerate(kinds):
-        if monotonic() - started > PATIENCE_SECONDS:
-            words = t("quiz.preparing", done=done, all=len(kinds))
-            place.progress(done / len(kinds), words)
-        questions.append(asked(s["quiz_seed"], kind))
-    place.empty()
+
+    def preparing(_kind: str, done: int) -> str:
+        return t("quiz.preparing", done=done, all=len(kinds))
+
+    questions = tuple(asked(s["quiz_seed"], kind) for kind in one_by_one(place, kinds, preparing))
     given = s["quiz_answers"].ljust(len(kinds), OPEN)
     answers = tuple(None if mark == OPEN else int(mark) for mark in given)
-    return Round(tuple(questions), answers, s["quiz_number"] - 1)
-
-
-def reveal(shown: Round) -> None:
-    """Take the prediction as given; nothing happens without one."""
-    choice = state.settings()["quiz_choice"]
-    if choice is None or shown.answer is not None:
-        return
-    answers = [OPEN if answer is None else str(answer) for answer in shown.answers]
-    answers[shown.place] = str(choice)
-    state.change(quiz_answers="".join(answers).rstrip(OPEN), quiz_choice=None)
-
-
-def turn(shown: Round, by: int) -> None:
-    """Show the next question or the one before."""
-    number = min(len(shown.questions), max(1, shown.place + 1 + by))
-    state.change(quiz_number=number, quiz_choice=None)
-
-
-def at_end(shown: Round, by: int) -> bool:
-    """Whether there is no question further on that way."""
-    return not 0 <= shown.place + by < len(shown.questions)
-
-
-def step(shown: Round, by: int) -> None:
-    """A clicker's key: forward reveals a prediction first, then goes on."""
-    if by > 0 and shown.answer is None and state.settings()["quiz_choice"] is not None:
-        reveal(shown)
-    else:
-        turn(shown, by)
-
-
-def again() -> None:
-    """Forget all predictions of the set."""
-    state.change(quiz_answers="", quiz_number=1, quiz_choice=None)
+    return View(s["quiz_seed"], questions, answers, s["quiz_number"] - 1, s["quiz_choice"])

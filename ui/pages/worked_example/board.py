@@ -5,6 +5,8 @@ import html
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Matrix, Step, show
+from ui.pages.worked_example.view import View
+from ui.words import numbers
 from ui.words.text import t, tooltip
 
 Places = frozenset[tuple[int, int]]
@@ -99,7 +101,7 @@ def printed(step: Step, chosen: tuple[int, int]) -> str:
         if figure is None:
             return '<td class="unprinted">–</td>'
         mark, kind = marks[step.follows(row, column)]
-        figure = html.escape(figure.replace("-", "\N{MINUS SIGN}"))
+        figure = html.escape(numbers.printed(figure))
         label = t(f"worked_example.{kind}")
         return (
             f'<td class="{kind}{" chosen" if here else ""}">{figure}'
@@ -130,14 +132,15 @@ def sign(step: Step) -> str:
     return ";" if step.key in ("q", "k") else ","
 
 
-def board(step: Step, chosen: tuple[int, int], changed: set[str]) -> str:
+def board(here: View) -> str:
     """The whole step: operands, result, printed figures, in one row that wraps on a phone."""
+    step, chosen = here.step, here.chosen
     used = step.used(*chosen)
     operands = [
         operand(
             matrix,
             frozenset((r, c) for where, r, c in used if where == index),
-            matrix.name in changed,
+            matrix.name in here.changed,
         )
         for index, matrix in enumerate(step.operands)
     ]

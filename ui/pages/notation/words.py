@@ -1,0 +1,25 @@
+"""What the page says above the glossary."""
+
+from mla_engine.symbols import SYMBOLS
+from ui.pages.notation.view import View
+from ui.words.numbers import count
+from ui.words.text import t
+
+ROLES = ("query", "key", "value", "latent", "rope", "output")
+
+
+def title(here: View) -> str:
+    """How many symbols the present variant has, and which of them it caches."""
+    return t(
+        "notation.title",
+        variant=t(f"common.{here.model.variant}"),
+        has=count(len(here.present)),
+        all=count(len(SYMBOLS)),
+        cached=t("notation.and").join(here.cached),
+    )
+
+
+def look() -> str:
+    """One sentence on what to look at, each role's word in its colour."""
+    words = {r: f'<span class="tensor {r}">{t(f"notation.role_{r}")}</span>' for r in ROLES}
+    return t("notation.look", **{f"role_{role}": word for role, word in words.items()})

@@ -1,0 +1,75 @@
+"""What the reader can do in a quiz: predict, reveal, go on, choose another set."""
+
+from functools import partial
+
+import streamlit as st
+
+from ui.pages.quiz import words
+from ui.pages.quiz.view import View, as_text
+from ui.parts import bridge
+from ui.settings import state
+from ui.words.text import t
+
+
+def predict(here: View) -> None:
+    """The choices of the question."""
+    options = words.options(here.question)
+    state.control(
+        st.radio,
+        t("quiz.predict"),
+        "quiz_choice",
+        list(options),
+        format_func=options.get,
+        index=None,
+    )
+
+
+def ways(here: View) -> None:
+    """Reveal, back and on."""
+    st.button(
+        t("quiz.reveal"),
+        type="primary",
+        disabled=not here.ready,
+        on_click=reveal,
+        args=(here,),
+    )
+    for name, by in (("previous", -1), ("next", 1)):
+        st.button(t(f"quiz.{name}"), disabled=here.is_end(by), on_click=turn, args=(here, by))
+
+
+def choose_set() -> None:
+    """Which questions, and how many."""
+    state.control(st.number_input, t("quiz.seed"), "quiz_seed", 0, 9999, then=begin)
+    state.control(st.slider, t("quiz.count"), "quiz_count", 1, 31, then=begin)
+    st.button(t("quiz.again"), on_click=begin, width="stretch")
+
+
+def listen(here: View) -> None:
+    """A clicker's keys: forward reveals a prediction first, then goes on."""
+    bridge.listen("quiz_keys", on_step=partial(step, here))
+
+
+def step(here: View, by: int) -> None:
+    """What one press does."""
+    if by > 0 and here.ready:
+        reveal(here)
+    else:
+        turn(here, by)
+
+
+def reveal(here: View) -> None:
+    """Take the prediction as given."""
+    if here.ready:
+        answers = (*here.answers[: here.place], here.choice, *here.answers[here.place + 1 :])
+        state.change(quiz_answers=as_text(answers), quiz_choice=None)
+
+
+def turn(here: View, by: int) -> None:
+    """Show the next question or the one before."""
+    number = min(len(here.questions), max(1, here.place + 1 + by))
+    state.change(quiz_number=number, quiz_choice=None)
+
+
+def begin() -> None:
+    """Forget all predictions and show the first question."""
+    state.change(quiz_answers="", quiz_number=1, quiz_choice=None)

@@ -1,0 +1,1 @@
+"""The statements of the sources: each with its verdict, and in words."""

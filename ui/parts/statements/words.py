@@ -1,0 +1,99 @@
+"""A statement on the screen: formulas set as formulas, computed numbers bold."""
+
+import html
+import re
+
+from mla_engine.symbols import SYMBOLS
+from ui.parts.statements.findings import Finding
+from ui.words.text import listed, named, t, tensor
+
+_BEGIN, _END = "\x01", "\x02"
+_LIST = re.compile(r"[^,:]+(: [\d.]+)?(, [^,:]+(: [\d.]+)?)*")  # names, or names with numbers
+_TENSOR = re.compile(
+    rf"(?<![\w^])({'|'.join(sorted((c for c in SYMBOLS if '_' in c), key=len, reverse=True))})"
+    r"(\^T)?(?!\w)",
+    re.ASCII,
+)
+_SCRIPTS = (  # W_q, R_(t-i), R^(d x d_v), A^-T
+    (r"_\(([^)]*)\)", r"<sub>\1</sub>"),
+    (r"\^\(([^)]*)\)", r"<sup>\1</sup>"),
+    (r"_(\w+)", r"<sub>\1</sub>"),
+    (r"\^(-?\w+)", r"<sup>\1</sup>"),
+)
+
+
+class _Computed:
+    """A value of the evidence, marked in the text so that it can be set bold."""
+
+    def __init__(self, value: float | int | str) -> None:
+        self.value = relisted(value) if isinstance(value, str) else value
+
+    def __format__(self, spec: str) -> str:
+        spec = spec or ("," if isinstance(self.value, int) else "")
+        return f"{_BEGIN}{format(self.value, spec)}{_END}"
+
+
+def relisted(text: str) -> str:
+    """A list of the engine's ("q: 2, k: 3") with the separators of the reader's language."""
+    if not _LIST.fullmatch(text):
+        return text
+    return listed(named(*item.split(": ")) if ": " in item else item for item in text.split(", "))
+
+
+def statement(claim: str) -> str:
+    """What is stated."""
+    return t(f"statements.{claim}_statement")
+
+
+def method(claim: str) -> str:
+    """How it is checked."""
+    return t(f"statements.{claim}_method")
+
+
+def source(letter: str) -> str:
+    """What kind of document states it."""
+    return t(f"statements.source_{letter}")
+
+
+def verdict(code: str) -> str:
+    """A verdict's name."""
+    return t(f"statements.{code}")
+
+
+def evidence(finding: Finding) -> str:
+    """What was computed, as text."""
+    return _evidence(finding).replace(_BEGIN, "").replace(_END, "")
+
+
+def evidence_html(finding: Finding) -> str:
+    """What was computed, as HTML with the numbers bold."""
+    return typeset(_evidence(finding)).replace(_BEGIN, "<b>").replace(_END, "</b>")
+
+
+def _evidence(finding: Finding) -> str:
+    if not finding.verdict:
+        return t("statements.unchecked", reason=finding.reason)
+    values = {figure.name: _Computed(figure.value) for figure in finding.verdict.evidence}
+    return t(f"statements.{finding.id}_sentence", **values)
+
+
+def typeset(text: str) -> str:
+    """Plain notation as HTML: c_KV, W_q, R_(t-i), d_h^R, 4e-16; tensors in their colours."""
+    kept: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        span = tensor(found[1])
+        kept.append(f"({span})<sup>T</sup>" if found[2] else span)
+        return f"\x03{len(kept) - 1}\x04"
+
+    text = _TENSOR.sub(keep, html.escape(text, quote=False))
+    text = re.sub(r" x (?=d_)", " × ", text)
+    for pattern, script in _SCRIPTS:
+        text = re.sub(pattern, script, text, flags=re.ASCII)
+    text = re.sub(r"\b0e\+00\b", "0", text)
+    text = re.sub(
+        r"(\d)e([+-])0*(\d+)",
+        lambda m: f"{m[1]}×10<sup>{'−' * (m[2] == '-')}{m[3]}</sup>",
+        text,
+    )
+    return re.sub("\x03(\\d+)\x04", lambda m: kept[int(m[1])], text)
