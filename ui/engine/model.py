@@ -169,9 +169,10 @@ def mend() -> list[Note]:
 
 def _rotary_widths() -> tuple[int, ...]:
     """The widths that the preset's rotation was made for; empty if any will do."""
-    rope = base().rope
+    base = present().base
+    rope = base.rope
     factors = getattr(rope and rope.scaling, "short_factor", ())
-    return (0, 2 * len(factors)) if factors and "d_rope" in vars(base()) else ()
+    return (0, 2 * len(factors)) if factors and "d_rope" in vars(base) else ()
 
 
 def ladder(name: str) -> Sequence[int]:
@@ -179,42 +180,3 @@ def ladder(name: str) -> Sequence[int]:
     if name == "n_kv_heads":
         return divisors(state.settings()["n_heads"])
     return (name == "d_rope" and _rotary_widths()) or LADDERS[name]
-
-
-# Until every page has a view of its own.
-
-
-def base() -> Config:
-    return present().base
-
-
-def sizes() -> Mapping[str, int]:
-    return present().sizes
-
-
-def variants() -> tuple[str, ...]:
-    return present().variants
-
-
-def present_variant() -> str:
-    return present().variant
-
-
-def origin(config: Config) -> Origin:
-    return present().origin(config)
-
-
-def words() -> tuple[str, ...]:
-    return present().words
-
-
-def config(variant: str | None = None) -> Config:
-    return present().config(variant)
-
-
-def changed_sizes() -> list[str]:
-    return present().changed
-
-
-def shown_name() -> str:
-    return present().name

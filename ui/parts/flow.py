@@ -12,7 +12,6 @@ from ui.engine import layers
 from ui.words.text import t
 
 TOKENS = 8  # shown in the data flow; every width is that of the whole layer
-FORMS = {"mla": "expanded", "mla_absorbed": "absorbed"}
 
 
 @dataclass(frozen=True)

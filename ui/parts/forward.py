@@ -3,15 +3,8 @@
 from collections.abc import Mapping
 
 from mla_engine import mechanisms
-from ui.engine import model
-from ui.parts import flow
 from ui.settings.page import Functions
 
 FORWARD: Mapping[str, Functions] = {
     form.symbols: form.formulas for one in mechanisms.all() for form in one.forms
 }
-
-
-def form() -> str:
-    """The form of the present variant."""
-    return flow.FORMS.get(model.present_variant(), "grouped")

@@ -30,7 +30,7 @@ def controls() -> None:
         format_func=model.preset_name,
         then=model.take_preset,
     )
-    if model.changed_sizes():
+    if model.present().changed:
         st.caption(t("common.sizes_changed", name=model.preset_name(s["preset"])))
     if s["preset"] != SMALL and PRESETS[s["preset"]].not_modelled:
         st.caption(model.not_modelled(s["preset"]))
