@@ -113,18 +113,14 @@ class Prefix:
         check_dtypes(entries, also=eight)
         stored = self.inputs.checkpoint.read(names, progress)
         state = _dequantized({names[name]: stored.pop(name) for name in list(stored)})
+        asked = {"n_blocks": self.n_blocks, "name": self.inputs.checkpoint.name}
         try:
             with _quiet():
                 model = self._model(state | self._tables(x), len(x))
         except CheckpointError:
             raise
         except Exception as error:  # transformers has errors of many kinds
-            raise CheckpointError(
-                "cannot_build",
-                n_blocks=self.n_blocks,
-                name=self.inputs.checkpoint.name,
-                reason=error,
-            ) from error
+            raise CheckpointError("cannot_build", **asked, reason=error) from error
         for layer in layers:
             path = self.inputs.family.attention(layer).removesuffix(".")
             keep = partial(_keep, found, layer)
@@ -136,12 +132,7 @@ class Prefix:
         except _Reached as reached:
             last = reached.args[0]
         except Exception as error:  # an entry of config.json that only the run asks for
-            raise CheckpointError(
-                "cannot_run_layers",
-                n_blocks=self.n_blocks,
-                name=self.inputs.checkpoint.name,
-                reason=error,
-            ) from error
+            raise CheckpointError("cannot_run_layers", **asked, reason=error) from error
         return found | {self.layer: last[0]}
 
     @property

@@ -35,20 +35,36 @@ def bars(
         parts: name of a part -> its amount in each row; on a log axis above 0.
         axis: title of the axis of amounts.
         stacked: parts end to end; otherwise beside one another.
-        log: logarithmic axis, for bars beside one another.
+        log: logarithmic axis; refused with stacked parts, whose lengths would mean nothing.
         chosen: the row to stress; the others fade.
         roles: what picks the colour of each part.
         totals: a text at the end of each row; longer bars leave room for it.
         limits: ends of the axis, for charts to be compared.
         height: pixels.
-
-    Raises:
-        ValueError: stacked parts on a logarithmic axis, whose lengths would mean nothing.
     """
     if stacked and log:
         raise RefusedError("stacked_log")
+    amounts = np.asarray(list(parts.values()), dtype=np.float64)
+    fig = figure(_traces(names, parts, roles, chosen, axis), height=height)
+    ends = _room(amounts.sum(0) if stacked else amounts, limits, log=log, wide=bool(totals))
+    _amount_axis(fig, axis, ends, log=log)
+    name_rows(fig, names)
+    if totals:
+        fig.add_trace(totals_at_ends(amounts.sum(0), totals))
+    legend_above(fig, shown=len(parts) > 1)
+    fig.update_layout(barmode="stack" if stacked else "group", bargap=0.3)
+    return fig
+
+
+def _traces(
+    names: Sequence[str],
+    parts: Mapping[str, Sequence[float]],
+    roles: Sequence[str],
+    chosen: int | None,
+    axis: str,
+) -> list[go.Bar]:
     opacity = [1.0 if chosen in (None, row) else FADED for row in range(len(names))]
-    traces = [
+    return [
         go.Bar(
             y=list(range(len(names))),
             x=np.asarray(amounts, dtype=np.float64),
@@ -64,11 +80,9 @@ def bars(
         )
         for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
     ]
-    fig = figure(traces, height=height)
-    if log:
-        ends = None if limits is None else np.log10(limits)
-    else:
-        ends = limits or (0, _longest(parts, stacked) * (1.35 if totals else 1.05))
+
+
+def _amount_axis(fig: go.Figure, axis: str, ends: Sequence[float] | None, *, log: bool) -> None:
     fig.update_xaxes(
         title_text=axis,
         type="log" if log else "linear",
@@ -78,19 +92,21 @@ def bars(
         tickformat=".0e" if log else "~s",
         gridcolor=MASKED,
     )
+
+
+def name_rows(fig: go.Figure, names: Sequence[str]) -> None:
+    """Names beside lying bars, read from the top."""
     rows = {"tickvals": list(range(len(names))), "ticktext": list(names)}
     fig.update_yaxes(range=[len(names) - 0.5, -0.5], fixedrange=True, showgrid=False, **rows)
-    if totals:
-        ends = np.asarray(list(parts.values()), dtype=np.float64).sum(0)
-        fig.add_trace(totals_at_ends(ends, totals))
-    legend_above(fig, shown=len(parts) > 1)
-    fig.update_layout(barmode="stack" if stacked else "group", bargap=0.3)
-    return fig
 
 
-def _longest(parts: Mapping[str, Sequence[float]], stacked: bool) -> float:
-    amounts = np.asarray(list(parts.values()), dtype=np.float64)
-    return float((amounts.sum(0) if stacked else amounts).max()) or 1.0
+def _room(
+    lengths: np.ndarray, limits: tuple[float, float] | None, *, log: bool, wide: bool
+) -> Sequence[float] | None:
+    """Ends of the axis of amounts: as given, else from 0 to the longest bar and its text."""
+    if log:
+        return None if limits is None else np.log10(limits)
+    return limits or (0, (float(lengths.max()) or 1.0) * (1.35 if wide else 1.05))
 
 
 def totals_at_ends(ends: Sequence[float], totals: Sequence[str]) -> go.Scatter:

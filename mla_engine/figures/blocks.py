@@ -5,8 +5,8 @@ from math import log2
 
 import plotly.graph_objects as go
 
-from mla_engine.figures.bars import totals_at_ends
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+from mla_engine.figures.bars import name_rows, totals_at_ends
+from mla_engine.figures.theme import COLOURS, MASKED, figure, legend_above
 
 HEIGHT = 420
 OLD, NEW = COLOURS["output"], COLOURS["key"]
@@ -37,34 +37,50 @@ def cache_blocks(
         height: pixels.
     """
     prompt, made = tokens
-    rows = list(range(len(names)))
     blocks = [(prompt, PROMPT, 1.0, titles[0])]
     blocks += [(1, OLD, 0.6 if n % 2 else 1.0, titles[1]) for n in range(made - 1)]
     blocks += [(1, NEW, 1.0, titles[2])] * (made > 0)
-    named: set[str] = set()
-    traces = []
-    for count, colour, opacity, title in blocks:
-        traces.append(
-            go.Bar(
-                y=rows,
-                x=[count * size for size in bytes_per_token],
-                name=title,
-                orientation="h",
-                showlegend=title not in named,
-                marker={
-                    "color": colour,
-                    "opacity": opacity,  # neighbours differ, without edges that would fill them
-                    "line": {"color": colour, "width": 3 if colour == NEW else 0},
-                },
-                customdata=list(names),
-                hovertemplate=f"%{{customdata}}<br>{title}<br>%{{x:,}} B<extra></extra>",
-            )
-        )
-        named.add(title)
+    first = {title: n for n, (*_, title) in reversed(list(enumerate(blocks)))}
+    traces = [
+        _block(names, bytes_per_token, block, listed=first[block[-1]] == n)
+        for n, block in enumerate(blocks)
+    ]
     held = [(prompt + made) * size for size in bytes_per_token]
     traces.append(totals_at_ends(held, [shown(size) for size in held]))
     fig = figure(traces, height=height)
-    widest = 1.25 * most * max(bytes_per_token)
+    _byte_axis(fig, axis, 1.25 * most * max(bytes_per_token), shown)
+    name_rows(fig, names)
+    legend_above(fig)
+    fig.update_layout(barmode="stack", bargap=0.35)
+    return fig
+
+
+def _block(
+    names: Sequence[str],
+    bytes_per_token: Sequence[float],
+    block: tuple[int, str, float, str],
+    *,
+    listed: bool,
+) -> go.Bar:
+    """One block in every row; `listed` gives it an entry in the legend."""
+    count, colour, opacity, title = block
+    return go.Bar(
+        y=list(range(len(names))),
+        x=[count * size for size in bytes_per_token],
+        name=title,
+        orientation="h",
+        showlegend=listed,
+        marker={
+            "color": colour,
+            "opacity": opacity,  # neighbours differ, without edges that would fill them
+            "line": {"color": colour, "width": 3 if colour == NEW else 0},
+        },
+        customdata=list(names),
+        hovertemplate=f"%{{customdata}}<br>{title}<br>%{{x:,}} B<extra></extra>",
+    )
+
+
+def _byte_axis(fig: go.Figure, axis: str, widest: float, shown: Callable[[float], str]) -> None:
     tick = 2.0 ** int(log2(widest))  # one beside 0: more run together on a phone
     fig.update_xaxes(
         title_text=axis,
@@ -74,13 +90,3 @@ def cache_blocks(
         ticktext=["0", shown(tick)],
         tickangle=0,
     )
-    ticks = {"tickvals": rows, "ticktext": list(names)}
-    fig.update_yaxes(range=[len(names) - 0.5, -0.5], fixedrange=True, showgrid=False, **ticks)
-    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"}
-    fig.update_layout(
-        barmode="stack",
-        bargap=0.35,
-        margin={"t": 44},
-        legend=legend | {"font": {"size": FONT_SIZE}},
-    )
-    return fig

@@ -61,20 +61,19 @@ def bracketed(
             _box(fig, block, x, line, longest)
     _bracket(fig, first)
     for line, text in enumerate(steps, start=1):
-        fig.add_annotation(
-            x=1,
-            y=line - 0.43,
-            text=text,
-            showarrow=False,
-            font={"size": STRESSED},
-            name=f"step {line}",
-        )
+        _step(fig, line, text)
     hidden = {"visible": False, "fixedrange": True}
     fig.update_xaxes(range=[-0.55, 2.55], **hidden)
     fig.update_yaxes(range=[2.5, -0.5], **hidden)
     fig.update_layout(margin={"l": 0, "r": 0, "t": 0, "b": 0})
     fig.add_scatter(x=[None], y=[None], hoverinfo="skip", showlegend=False)
     return fig
+
+
+def _step(fig: go.Figure, line: int, text: str) -> None:
+    """What stands above a line."""
+    place = {"x": 1, "y": line - 0.43, "name": f"step {line}"}
+    fig.add_annotation(text=text, showarrow=False, font={"size": STRESSED}, **place)
 
 
 def _box(fig: go.Figure, block: Block, x: float, line: int, longest: float) -> None:

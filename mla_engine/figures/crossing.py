@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_above
+from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, legend_above, line
 
 HEIGHT = 420
 INK = "#7F858D"
@@ -34,33 +34,10 @@ def crossing(
         roles: what picks the colour of each line.
         height: pixels.
     """
-    traces = [
-        go.Scatter(
-            x=np.asarray(x),
-            y=np.asarray(numbers, dtype=np.float64),
-            name=name,
-            mode="lines",
-            line={"color": COLOURS[role], "dash": dash, "width": 4},
-            hovertemplate=f"{name}<br>{titles[0]} %{{x:,}}<br>{titles[1]} %{{y:,.4g}}"
-            "<extra></extra>",
-        )
-        for (name, numbers), role, dash in zip(lines.items(), roles, ("solid", "dash"), strict=True)
-    ]
-    if cross:
-        traces.append(
-            go.Scatter(
-                x=[cross[0]],
-                y=[cross[1]],
-                mode="markers+text",
-                marker={"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 4}},
-                text=[f"<b>{label}</b>"],
-                textposition="bottom right",
-                textfont={"size": FONT_SIZE},
-                showlegend=False,
-                hoverinfo="skip",
-            )
-        )
-    fig = figure(traces, height=height)
+    hover = f"{titles[0]} %{{x:,}}<br>{titles[1]} %{{y:,.4g}}"
+    dashes = zip(lines.items(), roles, ("solid", "dash"), strict=True)
+    traces = [line(x, y, name, role, dash, hover) for (name, y), role, dash in dashes]
+    fig = figure(traces + ([_ring(cross, label)] if cross else []), height=height)
     if here is not None:
         fig.add_vline(x=here, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
     axis = {"type": "log", "fixedrange": True, "dtick": 1}
@@ -69,3 +46,18 @@ def crossing(
     fig.update_layout(hovermode="closest")
     legend_above(fig)
     return fig
+
+
+def _ring(place: tuple[float, float], label: str) -> go.Scatter:
+    """Around the place where the lines cross."""
+    return go.Scatter(
+        x=[place[0]],
+        y=[place[1]],
+        mode="markers+text",
+        marker={"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 4}},
+        text=[f"<b>{label}</b>"],
+        textposition="bottom right",
+        textfont={"size": FONT_SIZE},
+        showlegend=False,
+        hoverinfo="skip",
+    )

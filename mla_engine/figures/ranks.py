@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, MASKED, figure, legend_above
+from mla_engine.figures.theme import MASKED, figure, legend_above, line
 from mla_engine.refusals import RefusedError
 
 HEIGHT = 420
@@ -39,35 +39,31 @@ def over_rank(
     """
     if len(lines) > len(styles):
         raise RefusedError("line_styles", lines=len(lines), styles=len(styles))
+    hover = f"{titles[0]} %{{x:,}}<br>%{{y:.4g}}"
+    drawn = zip(lines.items(), styles, strict=False)
     traces = [
-        go.Scatter(
-            x=np.asarray(ranks),
-            y=_positive(numbers) if log else np.asarray(numbers, dtype=np.float64),
-            name=name,
-            mode="lines",
-            line={"color": COLOURS[role], "dash": dash, "width": 4},
-            hovertemplate=f"{name}<br>{titles[0]} %{{x:,}}<br>%{{y:.4g}}<extra></extra>",
-        )
-        for (name, numbers), (role, dash) in zip(lines.items(), styles, strict=False)
+        line(ranks, _positive(y) if log else y, name, *style, hover) for (name, y), style in drawn
     ]
     fig = figure(traces, height=height)
     if at is not None:
         fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
-    fig.update_xaxes(
-        title_text=titles[0], range=[0, ranks[-1]], fixedrange=True, nticks=6, tickformat=","
-    )
+    _axes(fig, titles, ranks[-1], log=log)
+    legend_above(fig, shown=len(lines) > 1)
+    fig.update_layout(hovermode="closest", margin_r=24)
+    return fig
+
+
+def _axes(fig: go.Figure, titles: tuple[str, str], most: int, *, log: bool) -> None:
+    common = {"fixedrange": True, "nticks": 6}
+    fig.update_xaxes(title_text=titles[0], range=[0, most], tickformat=",", **common)
     fig.update_yaxes(
         title_text=titles[1],
         type="log" if log else "linear",
         rangemode="normal" if log else "tozero",
         dtick=1 if log else None,
         tickformat=",~g",
-        fixedrange=True,
-        nticks=6,
+        **common,
     )
-    legend_above(fig, shown=len(lines) > 1)
-    fig.update_layout(hovermode="closest", margin_r=24)
-    return fig
 
 
 def _positive(numbers: np.ndarray) -> np.ndarray:

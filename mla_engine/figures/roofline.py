@@ -49,17 +49,7 @@ def roofline(
     peak, bandwidth = rates
     low, high = _ends(calls)
     corner = min(max(peak / bandwidth, low), high)
-    roof = np.array([low, corner, high])
-    traces = [
-        go.Scatter(
-            x=roof,
-            y=np.minimum(peak, bandwidth * roof) / TERA,
-            mode="lines",
-            line={"color": ROOF, "width": 5},
-            showlegend=False,
-            hoverinfo="skip",
-        )
-    ]
+    traces = [_roof(rates, (low, corner, high))]
     for (name, place), (role, symbol) in zip(calls.items(), cycle(STYLES), strict=False):
         style = {"color": COLOURS[role], "symbol": symbol, "size": 17}
         traces.append(_mark(name, place, style, titles))
@@ -67,20 +57,38 @@ def roofline(
             hollow = style | {"symbol": f"{symbol}-open", "line": {"width": 3}}
             traces.append(_mark(f"{name}, {below}", measured[name], hollow, titles, listed=False))
     fig = figure(traces, height=height)
-    fig.add_vline(x=corner, line={"color": MASKED, "dash": "dot", "width": 2}, layer="below")
+    _ridge(fig, corner, ridge)
+    _axes(fig, peak, bandwidth, (low, high), titles)
+    return fig
+
+
+def _roof(rates: tuple[float, float], corners: tuple[float, float, float]) -> go.Scatter:
+    peak, bandwidth = rates
+    intensity = np.array(corners)
+    return go.Scatter(
+        x=intensity,
+        y=np.minimum(peak, bandwidth * intensity) / TERA,
+        mode="lines",
+        line={"color": ROOF, "width": 5},
+        showlegend=False,
+        hoverinfo="skip",
+    )
+
+
+def _ridge(fig: go.Figure, intensity: float, text: str) -> None:
+    """An upright line where the roof turns, and what is written beside it."""
+    fig.add_vline(x=intensity, line={"color": MASKED, "dash": "dot", "width": 2}, layer="below")
     fig.add_annotation(
-        x=np.log10(corner),
+        x=np.log10(intensity),
         y=0.02,
         yref="paper",
-        text=ridge,
+        text=text,
         showarrow=False,
         xanchor="left",
         yanchor="bottom",
         xshift=6,
         font={"size": FONT_SIZE},
     )
-    _axes(fig, peak, bandwidth, (low, high), titles)
-    return fig
 
 
 def _ends(calls: Mapping[str, tuple[float, float]]) -> tuple[float, float]:

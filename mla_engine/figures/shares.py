@@ -30,20 +30,8 @@ def head_shares(
         axes: titles of the axes of heads and of shares.
         height: pixels.
     """
-    traces = [
-        go.Bar(
-            x=list(range(len(heads))),
-            y=np.asarray(amounts, dtype=np.float64),
-            name=part,
-            marker={
-                "color": COLOURS[role],
-                "pattern": {"shape": pattern, "solidity": 0.25, "fillmode": "overlay"},
-            },
-            customdata=list(heads),
-            hovertemplate=f"{axes[0]} %{{customdata}}<br>{part} %{{y:.3f}}<extra></extra>",
-        )
-        for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
-    ]
+    drawn = zip(parts.items(), roles, PATTERNS, strict=False)
+    traces = [_part(heads, *part, axes[0], style) for part, *style in drawn]
     fig = figure(traces, height=height)
     every = next(step for step in STEPS if step * MOST_LABELS >= len(heads))
     places = list(range(0, len(heads), every))
@@ -60,3 +48,21 @@ def head_shares(
     legend_above(fig, shown=True)
     fig.update_layout(barmode="relative", bargap=0.2)
     return fig
+
+
+def _part(
+    heads: Sequence[int], part: str, amounts: np.ndarray, axis: str, style: Sequence[str]
+) -> go.Bar:
+    """One part of every head; `style` is its role and its pattern."""
+    role, pattern = style
+    return go.Bar(
+        x=list(range(len(heads))),
+        y=np.asarray(amounts, dtype=np.float64),
+        name=part,
+        marker={
+            "color": COLOURS[role],
+            "pattern": {"shape": pattern, "solidity": 0.25, "fillmode": "overlay"},
+        },
+        customdata=list(heads),
+        hovertemplate=f"{axis} %{{customdata}}<br>{part} %{{y:.3f}}<extra></extra>",
+    )

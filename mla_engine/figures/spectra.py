@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_above
+from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, legend_above, line
 
 HEIGHT = 380
 STYLES = (("latent", "solid"), ("key", "dash"), ("value", "dot"), ("query", "dashdot"))
@@ -31,16 +31,10 @@ def spectrum(
         decades: how far below the largest value the axis reaches at most.
         height: pixels.
     """
+    hover = f"{axes[0]} %{{x:,}}<br>%{{y:.4g}}"
     traces = [
-        go.Scatter(
-            x=np.arange(1, len(falling) + 1),
-            y=np.asarray(falling, dtype=np.float64),
-            name=name,
-            mode="lines",
-            line={"color": COLOURS[role], "dash": dash, "width": 4},
-            hovertemplate=f"{name}<br>{axes[0]} %{{x:,}}<br>%{{y:.4g}}<extra></extra>",
-        )
-        for (name, falling), (role, dash) in zip(values.items(), STYLES, strict=False)
+        line(np.arange(1, len(falling) + 1), falling, name, *style, hover)
+        for (name, falling), style in zip(values.items(), STYLES, strict=False)
     ]
     fig = figure(traces, height=height)
     most, least = _ends(values, decades)

@@ -4,8 +4,9 @@ Paper and text colours are left to the page, so that a figure serves light and d
 stand in the layout as well as in the template, since a page may put its own template in place.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.colors import get_colorscale, sample_colorscale
@@ -95,6 +96,20 @@ def legend_above(
     place = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "entrywidth": entry_width}
     legend = place | {"traceorder": "normal", "font": {"size": FONT_SIZE}}
     fig.update_layout(showlegend=shown, legend=legend, margin_t=height)
+
+
+def line(
+    x: Sequence[float], y: Sequence[float], name: str, role: str, dash: str, hover: str
+) -> go.Scatter:
+    """One line of a chart; `hover` is what it says of a point, under its name."""
+    return go.Scatter(
+        x=np.asarray(x),
+        y=np.asarray(y, dtype=np.float64),
+        name=name,
+        mode="lines",
+        line={"color": COLOURS[role], "dash": dash, "width": 4},
+        hovertemplate=f"{name}<br>{hover}<extra></extra>",
+    )
 
 
 def symbol_html(code: str) -> str:

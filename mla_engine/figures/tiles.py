@@ -97,17 +97,9 @@ def head_tiles(
     """
     grid = TileGrid.of(attention.shape)
     rows, columns = (bins(side, MAX_TILE) for side in attention.shape[1:])
-    picture = np.full(grid.shape, np.nan, dtype=np.float32)
-    hidden = np.full(grid.shape, np.nan, dtype=np.float32)
-    owner = np.zeros(grid.shape, dtype=np.int16)
-    for tile, values in enumerate(attention):
-        seen = values if mask is None else np.where(mask, values, np.nan)
-        top, left = grid.corner(tile)
-        place = np.s_[top : top + grid.height, left : left + grid.width]
-        picture[place] = pool(seen, rows, columns)
-        hidden[place] = np.where(np.isnan(picture[place]), 0, np.nan)
-        owner[place] = heads[tile]
-    fig = figure(_layers(picture, hidden, owner, words), height=height)
+    seen = attention if mask is None else np.where(mask, attention, np.nan)
+    tiles = [pool(values, rows, columns) for values in seen]
+    fig = figure(_layers(*_laid_out(grid, tiles, heads), words), height=height)
     _name_cells(fig, grid, label(rows, tokens[0]), label(columns, tokens[1]))
     pooled = words["pooled"].format(rows=rows[0][1] + 1, columns=columns[0][1] + 1)
     notes = _note(fig, pooled) if (len(rows), len(columns)) != attention.shape[1:] else []
@@ -117,6 +109,22 @@ def head_tiles(
         shapes=[] if chosen is None else _frame(grid, chosen),
     )
     return fig
+
+
+def _laid_out(
+    grid: TileGrid, tiles: Sequence[np.ndarray], heads: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All tiles in one array, 0 where one of them is masked, and the head of every cell."""
+    picture = np.full(grid.shape, np.nan, dtype=np.float32)
+    hidden = np.full(grid.shape, np.nan, dtype=np.float32)
+    owner = np.zeros(grid.shape, dtype=np.int16)
+    for tile, values in enumerate(tiles):
+        top, left = grid.corner(tile)
+        place = np.s_[top : top + grid.height, left : left + grid.width]
+        picture[place] = values
+        hidden[place] = np.where(np.isnan(values), 0, np.nan)
+        owner[place] = heads[tile]
+    return picture, hidden, owner
 
 
 def _name_cells(fig: go.Figure, grid: TileGrid, queries: list[str], keys: list[str]) -> None:
