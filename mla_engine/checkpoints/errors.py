@@ -26,4 +26,4 @@ def unreadable(what: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CheckpointError("at", where=what, reason=error.strerror or error) from error
+        raise CheckpointError("unreadable", where=what, reason=error.strerror or error) from error

@@ -22,9 +22,6 @@ LIMIT_SECONDS = 60.0  # of one turn: the longest run that the controls allow tak
 class FullError(RefusedError):
     """Too much waits to be run, so that nothing was begun: it may be asked for again."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__("waiting", most=most)
-
 
 @dataclass(eq=False)
 class _Ticket:
@@ -66,7 +63,7 @@ class Queue:
     def _join(self) -> _Ticket:
         with self._moved:
             if len(self._line) > self._most:
-                raise FullError(self._most)
+                raise FullError("waiting", most=self._most)
             self._line.append(ticket := _Ticket(threading.get_ident()))
             return ticket
 
