@@ -102,10 +102,13 @@ def _layer(one: Head) -> MultiHeadLatentAttention:
     return layers.layer(one.config, one.origin, (one.head,))
 
 
-def _parts(one: Head) -> dict[str, Tensor]:
+def _hidden(one: Head) -> Tensor:
+    return layers.hidden(one.words, one.origin, one.config.d_model)
+
+
+def _parts(layer: MultiHeadLatentAttention, h: Tensor) -> dict[str, Tensor]:
     """The head's queries and keys before their rotation, float64, by their code [t,...]."""
-    h = layers.hidden(one.words, one.origin, one.config.d_model)
-    trace = _layer(one)(h)
+    trace = layer(h)
     parts = {
         "q_C": trace.q_C[0, :, 0],
         "k_C": trace.k_C[0, :, 0],
@@ -123,8 +126,9 @@ def turning(one: Head, pair: int) -> Turning:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     positions = torch.arange(POSITIONS)
+    layer, h = _layer(one), _hidden(one)  # kept: made before the turn, which must not wait for them
     with queue.turn(), torch.inference_mode():
-        parts = _parts(one)
+        parts = _parts(layer, h)
         rotary = parts["q_R_pre"][one.place], parts["k_R_pre"][one.place]
         q, k = (relative.turned(part, one.rope, positions) for part in rotary)
         scores = q @ k.T
@@ -149,8 +153,8 @@ def merged(one: Head, distance: int) -> Merged:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     plain = replace(one.rope, scaling=None)  # a scaling is made for d_rope, not for d_head
+    layer = _layer(one)
     with queue.turn(), torch.inference_mode():
-        layer = _layer(one)
         W_UQ, W_UK = layer.W_UQ[0].cpu(), layer.W_UK[0].cpu()
         corner = W_UQ[:, :WINDOW], W_UK[:, :WINDOW]
         change = relative.change_with_distance(W_UQ, W_UK, plain, range(FAR + 1))
@@ -169,8 +173,9 @@ def reading(one: Head, pairing: str, scale: str) -> Reading:
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
+    layer, h = _layer(one), _hidden(one)  # kept: made before the turn, which must not wait for them
     with queue.turn(), torch.inference_mode():
-        parts = _parts(one)
+        parts = _parts(layer, h)
         right, read = _logits(one, parts, "own", "own"), _logits(one, parts, pairing, scale)
         mask = torch.ones_like(right, dtype=torch.bool).tril()
         maps = [conventions.masked_attention(logits, mask) for logits in (right, read)]
