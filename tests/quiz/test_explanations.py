@@ -98,12 +98,16 @@ def test_texts_follow_from_the_questions_own_numbers(kind, monkeypatch):
         known = TRUTHS[kind](question)
         for lang in LANGUAGES:
             monkeypatch.setitem(state.settings(), "lang", lang)
-            told, asks = explained(question), plain(quiz_words.asks(question))
+            told, asks = explained(question), plain(quiz_words.asked(question))
             same_numbers(told, known.numbers)
             vouched(told, known.said)
             for wording, holds in known.said.items():
                 assert holds or not re.search(wording, asks), f"untrue: {asks}"
             offered(question, known.options)
+
+
+def without_letter(answer: str) -> str:
+    return re.split(": |：", answer, maxsplit=1)[1]
 
 
 def offered(question: quiz.Question, options: dict) -> None:
@@ -121,23 +125,23 @@ def offered(question: quiz.Question, options: dict) -> None:
         elif isinstance(value, str):
             assert text in value, f"{choice.because} is no name of map {text}"
         else:
-            same_numbers(text.split(": ", 1)[1], (value,))
+            same_numbers(without_letter(text), (value,))
 
 
 @pytest.mark.parametrize("kind", quiz.KINDS)
 def test_a_question_for_yes_or_no_is_answered_so(kind, lang):
     for seed in range(10):
         question = quiz.question(seed, kind)
-        asks = plain(quiz_words.asks(question))
+        asks = plain(quiz_words.asked(question))
         if kind != "statement" and re.search(r"\b(Do|Does|Is|Are) [^.?]*\?$|是否[^。]*？$", asks):
-            answers = [text.split(": ", 1)[1] for text in quiz_words.answers(question)]
+            answers = [without_letter(text) for text in quiz_words.answers(question)]
             assert all(re.match("yes|no|是|否", answer) for answer in answers), asks
 
 
 def test_the_explanation_of_a_statement_holds_the_figures_of_its_check(lang):
     asked = (quiz.question(seed, "statement") for seed in SEEDS)
     for claim, question in {question.fact("claim"): question for question in asked}.items():
-        wording = catalogue()[f"claims.{claim}_sentence"][lang]
+        wording = catalogue()[f"statements.{claim}_sentence"][lang]
         found = claims.check(claim)
         wanted = wording.format(**{figure.name: figure.value for figure in found.evidence})
         same_figures = [

@@ -52,5 +52,6 @@ def _sought(found: Findings, text: str) -> list[Finding]:
 def _said(one: Finding) -> str:
     """Everything that is said of a statement, in the present language and as the engine says it."""
     claim = CLAIMS[one.id]
-    own = words.statement(claim.id), words.method(claim.id), words.evidence(one)
-    return "\n".join((*own, claim.statement, claim.method, claim.source)).casefold()
+    own = words.statement(one.id), words.method(one.id), words.evidence(one)
+    stated = words.source(one.source), claim.statement, claim.method, claim.source
+    return "\n".join((*own, *stated)).casefold()
