@@ -48,37 +48,42 @@ def listen(
     if state.settings()["stop"] and key != TOUR:
         on_step = None
     visit().stepping = visit().stepping or on_step is not None
-    session.setdefault("clicker", Clicker(token_hex(4)))
-    bridge = st.components.v2.component(
-        "cell_and_key_bridge", js=(ASSETS / "bridge.js").read_text("utf-8")
-    )
+    clicker = session.setdefault("clicker", Clicker(token_hex(4)))
 
     def cell() -> None:
         if on_cell and session[key].get("cell"):
             on_cell(session[key]["cell"])
 
-    def step(sent: dict[str, Any]) -> bool:
-        by = session.clicker.take(sent.get("presses"))
-        if on_step and by:
-            before = state.query()
-            on_step(by)
-            if visit().beyond and "go" not in session and state.query() == before:
-                visit().beyond(1 if by > 0 else -1)  # the page is at its end already
-        return by != 0
+    def presses() -> None:
+        if key in session:
+            _step(session[key], on_step)
 
-    sent = bridge(
+    wanted = {"keys": on_step is not None, "cells": on_cell is not None}
+    sent = _component()(
         key=key,
-        data={
-            "keys": on_step is not None,
-            "cells": on_cell is not None,
-            "session": session.clicker.session,
-            "seen": session.clicker.seen,
-        },
+        data=wanted | {"session": clicker.session, "seen": clicker.seen},
         on_cell_change=cell,
-        on_presses_change=lambda: step(session[key]) if key in session else None,
+        on_presses_change=presses,
     )
-    if step(sent):  # presses that came when an interrupted run had not drawn this yet
+    if _step(sent, on_step):  # presses that came when an interrupted run had not drawn this yet
         st.rerun()
+
+
+def _component() -> Callable[..., dict[str, Any]]:
+    script = (ASSETS / "bridge.js").read_text("utf-8")
+    return st.components.v2.component("cell_and_key_bridge", js=script)
+
+
+def _step(sent: dict[str, Any], on_step: Callable[[int], None] | None) -> bool:
+    """Take the presses that are new; whether there were any."""
+    by = st.session_state.clicker.take(sent.get("presses"))
+    if on_step and by:
+        before = state.query()
+        on_step(by)
+        stayed = "go" not in st.session_state and state.query() == before
+        if visit().beyond and stayed:  # the page is at its end already
+            visit().beyond(1 if by > 0 else -1)
+    return by != 0
 
 
 def copy_link(link: str, *, label: str, done: str) -> None:

@@ -316,11 +316,11 @@ def test_a_check_that_cannot_run_says_why_and_leaves_the_rest(
         return FOUND[claim]
 
     monkeypatch.setattr(engine, "check", refuse_one)
-    findings._checked.clear()
+    findings.checked.clear()
     try:
         at = opened(PAGE, lang=lang, claims_source="N")
     finally:
-        findings._checked.clear()
+        findings.checked.clear()
     assert ids(at) == [claim for claim in engine.CLAIMS if claim[0] == "N"]
     card = bodies(at, "claim")[1]
     not_checked = {"en": "not checked", "zh": "未核对"}[lang]
