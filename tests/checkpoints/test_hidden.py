@@ -17,7 +17,16 @@ from mla_engine.checkpoints import (
     open_checkpoint,
 )
 from tests.checkpoints.models import MODELS, built
-from tests.checkpoints.texts import IDS, TEXT, add_tokenizer, fed, folder_of, inputs_of, numbers
+from tests.checkpoints.texts import (
+    IDS,
+    TEXT,
+    add_tokenizer,
+    as_exact_as_the_model,
+    fed,
+    folder_of,
+    inputs_of,
+    numbers,
+)
 from tests.engine.samples import relative
 
 
@@ -43,7 +52,7 @@ def test_equals_what_deeper_attentions_read(name, root):
         for layer in numbers(name)[1:]:
             found = hidden_states(folder, TEXT, layer)
             assert found.origin == "prefix"
-            assert relative(found.h, fed(name)[layer]) < 1e-6
+            assert as_exact_as_the_model(found.h, name, layer)
 
 
 @pytest.mark.parametrize("name", ["longcat_flash", "gpt2", "falcon, one KV head", "gemma2"])
@@ -52,7 +61,7 @@ def test_gives_several_layers_by_one_run(name, root):
     found = hidden_states_of_layers(folder_of(name, root), TEXT, layers)
     assert list(found) == layers
     for layer in layers:
-        assert relative(found[layer].h, fed(name)[layer]) < 1e-6
+        assert as_exact_as_the_model(found[layer].h, name, layer)
         assert found[layer].origin == ("prefix" if layer else "embedding")
 
 

@@ -1,11 +1,13 @@
 """A text for the small models of every family, and what transformers feeds their attentions."""
 
+import copy
 from functools import cache
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from tests.checkpoints.models import MODELS, built, saved
+from tests.engine.samples import relative
 
 TEXT = "the cat and the moon and the sea"
 WORDS = {"the": 5, "cat": 17, "and": 3, "moon": 63, "sea": 9, "?": 11}
@@ -27,6 +29,25 @@ def folder_of(name, root, published=False):
 def fed(name):
     """What each attention of their model reads, by its number."""
     return inputs_of(built(name), [MODELS[name].attention(built(name), n) for n in numbers(name)])
+
+
+@cache
+def fed_exactly(name):
+    """The inputs of the same attentions, computed in float64."""
+    model = copy.deepcopy(built(name)).double()
+    return inputs_of(model, [MODELS[name].attention(model, n) for n in numbers(name)])
+
+
+def as_exact_as_the_model(h, name, layer):
+    """Whether h is within 1e-6 of the model's own float32, or nearer than that to float64.
+
+    Both round, and how depends on the processor: LongCat's two sums alone differ by 1.3e-6.
+    """
+    own = fed(name)[layer]
+    if relative(h, own) < 1e-6:
+        return True
+    exact = fed_exactly(name)[layer]
+    return relative(h, exact) < min(1e-6, relative(own, exact))
 
 
 def numbers(name):
