@@ -92,7 +92,7 @@ def _step(decoding: bool, queries: int, batch: int) -> dict[str, int]:
 
 STEP = {"cost_gpu": "mi300x", "cost_context": "8192", "cost_queries": "4", "cost_batch": "16"}
 FILL = {
-    "cost_phase": "prefill", "cost_gpu": "t4", "cost_context": "2048", "cost_queries": "8",
+    "cost_phase": "prefill", "cost_gpu": "l4", "cost_context": "2048", "cost_queries": "8",
     "cost_batch": "2", "cost_scope": "layer",
 }  # fmt: skip
 
@@ -106,7 +106,7 @@ def decoding() -> Shown:
 @pytest.fixture(scope="module")
 def filling() -> Shown:
     """Prefill in one layer."""
-    return state(FILL, FILLING, "t4", 1)
+    return state(FILL, FILLING, "l4", 1)
 
 
 @pytest.fixture(params=["decoding", "filling"])
@@ -314,10 +314,13 @@ def test_the_title_of_prefill_has_the_least_times_of_both_forms(filling):
     device, times_ = filling.device, {}
     for name in ("MLA, expanded", "MLA, absorbed"):
         cost = filling.costs[name]
-        bounds = (cost.total_flops / device.flops_per_second, cost.total_bytes / 320e9)
+        bounds = (
+            cost.total_flops / device.flops_per_second,
+            cost.total_bytes / device.bytes_per_second,
+        )
         times_[name] = clock(max(bounds))
     assert of_page(filling.at, "title") == [
-        "DeepSeek-V3 / R1 (671B), sizes changed: to prefill 2,048 tokens, T4 needs at least "
+        "DeepSeek-V3 / R1 (671B), sizes changed: to prefill 2,048 tokens, L4 needs at least "
         f"{times_['MLA, expanded']} expanded, {times_['MLA, absorbed']} absorbed"
     ]
     assert of_page(filling.at, "caption")[1] == (
@@ -401,7 +404,7 @@ def test_chinese_says_it_with_the_same_numbers(request, opened, link, fixture):
         assert numbers(one) == numbers(other), (one, other)
     own = {
         "Decoding DeepSeek": "DeepSeek-V3 / R1 (671B)（尺寸已改） 在 MI300X 上解码",
-        "DeepSeek-V3 / R1 (671B), sizes changed: to prefill": "预填充 2,048 个词元，T4 上",
+        "DeepSeek-V3 / R1 (671B), sizes changed: to prefill": "预填充 2,048 个词元，L4 上",
         "Over ": "展开全部", "batch sizes": "从以下 batch 起转为计算受限",
         "Bytes moved": "按来源划分的字节数", "Roofline of": "的屋顶线",
         "memory-bound": "访存受限", "compute-bound": "计算受限", "cache": "缓存",
