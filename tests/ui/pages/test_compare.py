@@ -271,10 +271,18 @@ def logits() -> tuple[np.ndarray, np.ndarray]:
     return a.double().numpy(), b.double().numpy()
 
 
-@pytest.mark.parametrize("kind", ["attention", "scores"])
-def test_one_head_of_each_over_the_same_words(opened, downloads, kind):
-    at = opened(PAGE, **BESIDE_SMALL, vs_map=kind)
-    expected = [np.where(SEEN, values, -np.inf) for values in logits()]
+EXCHANGED = {
+    "vs_left": "small", "vs_left_as": "gqa", "vs_right": "shared", "vs_right_as": "mla_absorbed",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "exchanged"), [("attention", False), ("scores", False), ("scores", True)]
+)
+def test_one_head_of_each_over_the_same_words(opened, downloads, kind, exchanged):
+    at = opened(PAGE, **BESIDE_SMALL | (EXCHANGED if exchanged else {}), vs_map=kind)
+    order = slice(None, None, -1 if exchanged else 1)
+    expected = [np.where(SEEN, values, -np.inf) for values in logits()][order]
     if kind == "attention":
         expected = [np.exp(x) / np.exp(x).sum(-1, keepdims=True) for x in expected]
     expected = [np.where(SEEN, values, np.nan) for values in expected]
@@ -282,11 +290,12 @@ def test_one_head_of_each_over_the_same_words(opened, downloads, kind):
     row, column = np.unravel_index(
         np.nanargmax(np.abs(expected[0] - expected[1])), expected[0].shape
     )
-    small = "Small sizes of our own"
-    names = [A, f"B: {small}, GQA"]
+    models = [A[3:], "Small sizes of our own, GQA"][order]
+    names = [f"{letter}: {model}" for letter, model in zip("AB", models, strict=True)]
+    heads = (5, 3)[order]
     low, high = (0, 1) if kind == "attention" else (-limit, limit)
     unit = {"attention": "attention", "scores": "score"}[kind]
-    for chart, values, head, side in zip(charts(at), expected, (5, 3), names, strict=True):
+    for chart, values, head, side in zip(charts(at), expected, heads, names, strict=True):
         heat = chart.traces[0]
         np.testing.assert_allclose(chart.values(0, "z"), values, rtol=1e-5, atol=1e-5)
         assert (heat["zmin"], heat["zmax"]) == pytest.approx((low, high))

@@ -103,36 +103,34 @@ def test_a_clicker_turns_on_by_one_position(opened, monkeypatch):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_heavy_work_waits_for_its_turn(opened, monkeypatch, topic):
-    depth, outside = [], []
+def test_heavy_work_holds_a_turn_and_waits_for_nothing_in_it(opened, monkeypatch, topic):
+    held, outside, waits = [], [], []
 
     @contextmanager
     def turn():
-        depth.append(1)
+        held.append(1)
         yield
-        depth.pop()
+        held.pop()
 
-    def noting(owner, name):
-        function = getattr(owner, name)
-
-        def noted(*args, **options):
-            outside.extend([name] * (not depth))
-            return function(*args, **options)
-
-        monkeypatch.setattr(owner, name, noted)
+    def noted(owner, name, note):
+        function = vars(owner)[name]
+        monkeypatch.setattr(owner, name, lambda *given: [note(name), function(*given)][1])
 
     monkeypatch.setattr(queue, "turn", turn)
-    for name in ("turned", "diagonal_spread", "change_with_distance", "rotated_merge"):
-        noting(relative, name)
-    for name in ("position_logits", "scaled_logits", "masked_attention", "unharmed"):
-        noting(conventions, name)
-    noting(layers, "built")
-    noting(layers, "hidden")
+    heavy = {
+        relative: ("turned", "diagonal_spread", "change_with_distance", "rotated_merge"),
+        conventions: ("position_logits", "scaled_logits", "masked_attention", "unharmed"),
+        layers: ("built",),
+    }
     for kept in (layers.layer, run.turning, run.merged, run.reading):
         kept.clear()
+    for owner, names in heavy.items():
+        for name in names:
+            noted(owner, name, lambda name: held or outside.append(name))
+    for name in ("layer", "hidden"):  # somebody who waits for a turn may be making them
+        noted(layers, name, lambda name: held and waits.append(name))
     opened(PAGE, **LINK | {"rope_topic": topic})
-    assert not outside
-    assert not depth
+    assert (held, outside, waits) == ([], [], [])
 
 
 def numbers(texts) -> list[list[str]]:
