@@ -4,10 +4,13 @@ import re
 from pathlib import Path
 from string import Formatter
 
+import pytest
+
 from mla_engine import PRESETS, SYMBOLS
 from ui.frame import tour
+from ui.settings.shared import LANGUAGES
 from ui.words.numbers import count, digits, size
-from ui.words.text import catalogue, safe
+from ui.words.text import catalogue, safe, t
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "app.py", *ROOT.glob("pages/*.py"), *ROOT.glob("ui/**/*.py")]
@@ -50,15 +53,21 @@ def texts() -> dict[str, dict[str, str]]:
     return catalogue() | said | noted
 
 
-def test_both_languages_say_it_with_the_same_values() -> None:
+def test_every_language_says_it_with_the_same_values() -> None:
     wrong = {
         key: entry
         for key, entry in texts().items()
-        if set(entry) != {"en", "zh"}
+        if set(entry) != set(LANGUAGES)
         or not all(text.strip() for text in entry.values())
-        or placeholders(entry["en"]) != placeholders(entry["zh"])
+        or len({frozenset(placeholders(text)) for text in entry.values()}) > 1
     }
     assert not wrong
+
+
+def test_a_text_without_a_translation_is_said_in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "zh"})
+    monkeypatch.setattr("ui.words.text.catalogue", lambda: {"page.key": {"en": "{n} heads"}})
+    assert t("page.key", n=3) == "3 heads"
 
 
 def test_chinese_has_one_term_for_one_thing() -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from ui.parts import bridge
 from ui.settings import state
 from ui.settings.page import Note
-from ui.words.text import t
+from ui.words.text import t, translated
 
 FILE = Path(__file__).with_suffix(".toml")
 
@@ -61,7 +61,7 @@ def mend(page: str) -> list[Note]:
 
 def sentence(number: int) -> str:
     """What to say at a stop."""
-    return stops()[number - 1].say[state.settings()["lang"]]
+    return translated(stops()[number - 1].say)
 
 
 def turn(by: int) -> None:

@@ -6,7 +6,7 @@ the folder `texts` beside the code that says them.
 
 import html
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -61,8 +61,12 @@ def t(key: str, **values: object) -> str:
 
     A symbol's code in braces becomes its name in its colour, as HTML: `prose` shows it.
     """
-    entry = catalogue()[key]
-    return entry.get(settings()["lang"], entry[ORIGINAL]).format_map(_Filling(values))
+    return translated(catalogue()[key]).format_map(_Filling(values))
+
+
+def translated(entry: Mapping[str, str]) -> str:
+    """A text of several languages in the present one, or in English where that is missing."""
+    return entry.get(settings()["lang"], entry[ORIGINAL])
 
 
 def listed(parts: Iterable[str]) -> str:
