@@ -128,7 +128,9 @@ def test_the_board_has_a_chip_for_every_statement_by_source(opened, lang):
             )
             for claim in of_source
         ]
-        chip = r'<li class="(.*?)" title="(.*?)"><b aria-label="(.*?)" role="img">(.)</b> (\w+)</li>'
+        chip = (
+            r'<li class="(.*?)" title="(.*?)"><b aria-label="(.*?)" role="img">(.)</b> (\w+)</li>'
+        )
         found = re.findall(chip, chips)
         assert [tuple(map(html.unescape, parts)) for parts in found] == expected
 

@@ -168,7 +168,9 @@ def assert_revealed(at: AppTest, question: engine.Question, predicted: int, lang
     assert bare(re.search(r'"quiz-verdict">(.*?)</p>', shown)[1]) == bare(verdict)
     separators = str.maketrans({"、": ",", "：": ":"} if question.kind == "statement" else {})
     told = bare(re.search(r'"quiz-tells">(.*?)</p>', shown)[1]).translate(separators)
-    assert told.replace(",", "") == bare(tells(question, lang)).translate(separators).replace(",", "")
+    assert told.replace(",", "") == bare(tells(question, lang)).translate(separators).replace(
+        ",", ""
+    )
 
 
 def assert_maps(at: AppTest, question: engine.Question, lang: str) -> None:
@@ -192,10 +194,13 @@ def assert_maps(at: AppTest, question: engine.Question, lang: str) -> None:
         titles = {axis.get("title", {}).get("text") for axis in axes} - {None, ""}
         assert titles == {query, key}
         assert (chart.traces[0]["zmin"], chart.traces[0]["zmax"]) == (0, 1)
-        assert chart.alt == {
-            "en": f"Map {letter}: attention of {n} queries (rows) over {n} keys (columns)",
-            "zh": f"图 {letter}：{n} 个查询（行）对 {n} 个键（列）的注意力",
-        }[lang]
+        assert (
+            chart.alt
+            == {
+                "en": f"Map {letter}: attention of {n} queries (rows) over {n} keys (columns)",
+                "zh": f"图 {letter}：{n} 个查询（行）对 {n} 个键（列）的注意力",
+            }[lang]
+        )
 
 
 def assert_bars(at: AppTest, question: engine.Question, lang: str) -> None:
@@ -225,7 +230,9 @@ def assert_bars(at: AppTest, question: engine.Question, lang: str) -> None:
         low, high = chart.layout["xaxis"]["range"]
         assert low < np.log10(min(amounts)) < np.log10(max(amounts)) < high
     each = {"en": ", ", "zh": "、"}[lang].join(map(" ".join, zip(letters, totals, strict=True)))
-    assert chart.alt == {"en": f"The answers as bars: {each}", "zh": f"各答案的条形图：{each}"}[lang]
+    assert (
+        chart.alt == {"en": f"The answers as bars: {each}", "zh": f"各答案的条形图：{each}"}[lang]
+    )
 
 
 def assert_table(table, questions, predictions, lang) -> None:
@@ -324,7 +331,8 @@ def test_names_of_tensors_among_the_choices_are_no_markdown(opened):
     listed = [choice.value for choice in engine.question(seed, "kept").choices]
     assert any("_" in names for names in listed)
     assert at.radio[0].options == [
-        f"{letter}: {names}".replace("_", "\\_") for letter, names in zip("ABCD", listed, strict=True)
+        f"{letter}: {names}".replace("_", "\\_")
+        for letter, names in zip("ABCD", listed, strict=True)
     ]
     zh = opened(PAGE, lang="zh", **link_to("kept", seed))
     assert zh.radio[0].options[0] == f"A：{listed[0]}".replace("_", "\\_").replace(", ", "、")
