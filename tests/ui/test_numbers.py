@@ -77,12 +77,18 @@ ROWS = [
     (numbers.off_by, 0.0009, "9e-04"),
     (numbers.off_by, 2.4e-16, "2e-16"),
     (numbers.scientific, 0.0033219, "3.3e-03"),
+    (digits, 2.4e-16, "2.40e-16"),
+    (numbers.amount, 32768, "32,768"),
+    (numbers.amount, 7.1111, "7.11"),
+    (numbers.amount, 5.0, "5"),
+    (numbers.amount, 10**10, "1.00e+10"),
+    (numbers.printed, "-0.012", "−0.012"),
 ]
 
 
 @pytest.mark.parametrize(("function", "argument", "text"), ROWS)
 def test_a_number_is_written(
-    function: Callable, argument: float, text: str, monkeypatch: pytest.MonkeyPatch
+    function: Callable, argument: object, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "en"})
     assert function(argument) == text
