@@ -1,6 +1,7 @@
 """The code behind the cache page."""
 
-from mla_engine import costs, mechanisms
+from mla_engine import costs
+from mla_engine.cache import Cache
 from mla_engine.costs import Formula, Serving
 from ui.pages.kv_cache.view import View
 from ui.settings.page import Functions
@@ -10,7 +11,7 @@ def ran(view: View) -> Functions:
     """The functions of the engine that say most about what the page ran."""
     fits = Serving.free_bytes, Serving.token_bytes, Serving.rank_weight_bytes
     return {
-        "context": (costs.cache_bytes_per_token, costs.cache_elements, *_appended(view)),
+        "context": (costs.cache_bytes_per_token, costs.cache_elements, *_filled(view)),
         "memory": (
             *(part.fget for part in fits),
             Serving.held_bytes,
@@ -23,7 +24,6 @@ def ran(view: View) -> Functions:
     }[view.topic]
 
 
-def _appended(view: View) -> Functions:
+def _filled(view: View) -> Functions:
     """What fills the caches behind the dots, where there are some."""
-    caches = [mechanism.caches[0] for mechanism in mechanisms.all()]
-    return tuple(cache.append for cache in caches) if view.scenes[0].points() else ()
+    return (Cache.with_zeros,) if view.scenes[0].points() else ()
