@@ -1,4 +1,4 @@
-"""The worked example's page, opened by a link first: its numbers are the engine's."""
+"""The worked example: every cell, mark and sentence of every step against the engine's."""
 
 import re
 from collections.abc import Callable
@@ -10,9 +10,23 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import worked_example
+from mla_engine.figures import symbol_html
+from mla_engine.symbols import SYMBOLS
+from mla_engine.worked_example import Gap, Matrix, Step, show
+from tests.ui.screen import csv
+from ui.parts import bridge
+from ui.words.text import catalogue
 
 Opened = Callable[..., AppTest]
 PAGE = "pages/worked_example.py"
+SPOKEN = {  # names that are no symbols, in English and Chinese
+    "rotation": ("rotation", "旋转"),
+    "cache_mha": ("MHA cache", "MHA 缓存"),
+    "cache_mla": ("MLA cache", "MLA 缓存"),
+    "cache_ratio": ("ratio", "比值"),
+}
+COLOUR = {"rotation": "rope", "cache_mla": "latent", "cache_mha": "key"}
+CELL = re.compile(r'<td class="(.*?)">(.*?)</td>')
 
 
 def link(at: AppTest, name: str) -> str | None:
@@ -29,72 +43,357 @@ def cells(at: AppTest) -> list[str]:
     return [unescape(text) for text in re.findall(r'data-cell="[\d,]+">([^<]+)</button>', html(at))]
 
 
+def written(at: AppTest) -> tuple[str, str, str, str]:
+    """Place and terms of the chosen cell, kind and words of the comparison, remarks."""
+    found = re.search(
+        r'<p class="terms"><span class="place">(.*?)</span> (.*?)</p>'
+        r'<p class="compare (\w+)">(.*?)</p><p>(.*?)</p></div>',
+        html(at),
+    )
+    place, terms, kind, comparison, remarks = found.groups()
+    return plain(place + " " + terms), kind, unescape(comparison), unescape(remarks)
+
+
 def terms(at: AppTest) -> str:
-    written = re.search(r':</span> (.*?)</p><p class="compare', html(at)).group(1)
-    return plain(re.sub("<[^>]+>", "", written))
+    return re.sub(r"^.*?[:：] ", "", written(at)[0])
 
 
 def plain(text: str) -> str:
-    """Without the marks that stand for raised parts of names and for exponents."""
-    return re.sub(r"[\^_]", "", text)
+    """Without tags and without the marks that stand for raised parts of names and exponents."""
+    return re.sub(r"[\^_]", "", unescape(re.sub("<[^>]+>", "", text)))
 
 
-@pytest.mark.parametrize("variant", worked_example.VARIANTS)
-def test_every_step_draws_the_engines_numbers(opened: Opened, variant: str) -> None:
+def said(key: str, lang: str, **values: object) -> str:
+    return catalogue()[f"worked_example.{key}"][lang].format(**values)
+
+
+def spoken(name: str, lang: str) -> str:
+    return SPOKEN[name][lang == "zh"] if name in SPOKEN else plain(symbol_html(name))
+
+
+def colour(name: str) -> str:
+    return SYMBOLS[name].role if name in SYMBOLS else COLOUR.get(name, "weight")
+
+
+def figures(at: AppTest) -> list[tuple[str, str, str]]:
+    """Classes, caption and table of every matrix on the board."""
+    found = re.findall(
+        r'<figure class="matrix (.*?)"><figcaption>(.*?)</figcaption>(.*?)</figure>', html(at)
+    )
+    assert found
+    return found
+
+
+def grid(table: str) -> list[list[tuple[str, str]]]:
+    """Class and content of every cell, row by row; labels and corners left out."""
+    rows = [CELL.findall(row) for row in re.findall(r"<tr>(.*?)</tr>", table)]
+    return [row for row in rows if row]
+
+
+def labels(axis: str, size: int, lang: str) -> list[str]:
+    """What stands beside rows or above columns, where counting them is not enough."""
+    head = {"en": "head {}", "zh": "头 {}"}[lang]
+    one, _, inner = axis.partition(" ")
+    part = size // 2 if inner else 1
+    if axis in ("t", "s"):
+        return [f"{axis} = {n}" for n in range(size)] if size > 1 else []
+    if axis == "cos sin":
+        return ["cos t", "sin t"]
+    if one != "h":
+        return []
+    heads = [head.format(1 + n // part) for n in range(size)]
+    if inner == "t":
+        return [f"{heads[n]}, t = {n % part}" for n in range(size)]
+    return [heads[n] if n % part == 0 else "" for n in range(size)]
+
+
+def assert_labels(table: str, axes: tuple[str, str], shape: tuple[int, int], lang: str) -> None:
+    for scope, axis, size in zip(("row", "col"), axes, shape, strict=True):
+        assert re.findall(rf'<th scope="{scope}">(.*?)</th>', table) == labels(axis, size, lang)
+
+
+def assert_board(at: AppTest, step: Step, chosen: tuple[int, int], lang: str) -> None:
+    *operands, result, printed = figures(at)
+    assert len(operands) == len(step.operands)
+    for number, (shown, matrix) in enumerate(zip(operands, step.operands, strict=True)):
+        used = {(row, column) for at, row, column in step.used(*chosen) if at == number}
+        assert_operand(shown, matrix, used, lang)
+    classes, caption, table = result
+    assert classes == f"result {colour(step.name)}"
+    rows, columns = step.result.shape
+    name = f"{spoken(step.name, lang)} {rows} × {columns} {said('computed', lang)}"
+    assert plain(caption) == name
+    assert_labels(table, step.axes, (rows, columns), lang)
+    for row, values in enumerate(grid(table)):
+        for column, (kind, button) in enumerate(values):
+            here = (row, column) == chosen
+            place = said("place", lang, row=row + 1, column=column + 1)
+            assert kind == ("chosen" if here else "")
+            assert f'aria-pressed="{str(here).lower()}" title="{place}"' in button
+            assert f'data-cell="{row + 1},{column + 1}">' in button
+            assert plain(button) == show(step.result.rows[row][column])
+    assert_printed(printed, step, chosen, lang)
+
+
+def assert_operand(shown: tuple[str, ...], matrix: Matrix, used: set, lang: str) -> None:
+    classes, caption, table = shown
+    assert classes == f"operand {colour(matrix.name)}"
+    rows, columns = matrix.shape
+    remarks = [said("ours", lang)] * bool(matrix.ours)
+    remarks += [said("as_printed", lang)] * matrix.printed
+    named = " ".join([f"{spoken(matrix.name, lang)} {rows} × {columns}", *remarks])
+    assert plain(caption) == named
+    assert_labels(table, matrix.axes, matrix.shape, lang)
+    assert grid(table) == [
+        [
+            (
+                " ".join(
+                    ["used"] * ((r, c) in used) + ["ours"] * ((r, c) in matrix.ours)
+                ),
+                show(value),
+            )
+            for c, value in enumerate(values)
+        ]
+        for r, values in enumerate(matrix.rows)
+    ]  # fmt: skip
+
+
+def assert_printed(shown: tuple[str, ...], step: Step, chosen: tuple[int, int], lang: str) -> None:
+    classes, caption, table = shown
+    assert classes.strip() == "printed"
+    if not step.published:
+        assert (plain(caption), table) == (said("nothing_printed", lang), "")
+        return
+    assert plain(caption) == said("in_the_source", lang)
+    assert_labels(table, step.axes, step.result.shape, lang)
+    for row, values in enumerate(grid(table)):
+        for column, (kind, content) in enumerate(values):
+            figure = step.published[row][column]
+            if figure is None:
+                assert (kind, content) == ("unprinted", "–")
+                continue
+            code, mark = ("follows", "✓") if step.follows(row, column) else ("differs", "≠")
+            assert kind == code + " chosen" * ((row, column) == chosen)
+            assert plain(content) == figure.replace("-", "−") + mark
+            assert f'aria-label="{said(code, lang)}" title="{said(code, lang)}"' in content
+
+
+def assert_written(at: AppTest, step: Step, chosen: tuple[int, int], lang: str) -> None:
+    shown, kind, comparison, remarks = written(at)
+    colon = {"en": ":", "zh": "："}[lang]
+    row, column = chosen
+    place = f"{spoken(step.name, lang)}[{row + 1}, {column + 1}]{colon} "
+    figure, difference = step.printed(*chosen), step.difference(*chosen)
+    if step.terms(*chosen):
+        assert shown == place + plain(step.terms(*chosen))
+    else:
+        lacks = {"position": said("the_position", lang)}
+        names = [lacks.get(name) or plain(name) for name in step.missing]
+        missing = {"en": ", ", "zh": "、"}[lang].join(names)
+        assert shown == place + said("not_computable", lang, missing=missing)
+    expected = (
+        "nothing" if figure is None
+        else "follows" if step.follows(*chosen)
+        else "unknown" if difference is None
+        else "differs"
+    )  # fmt: skip
+    by = "" if difference is None else show(difference).removeprefix("≈")
+    printed = (figure or "").replace("-", "−")
+    said_of_it = said(f"compare_{expected}", lang, printed=printed, difference=by)
+    assert (kind, comparison) == (expected, said_of_it)
+    codes = [*step.notes, *["rounded"] * (not step.exact)]
+    gap = {"en": " ", "zh": ""}[lang]
+    assert remarks == gap.join(said(f"note_{code}", lang) for code in codes)
+
+
+def meaning(variant: str, key: str) -> str:
+    if key.endswith("_heads"):
+        return "heads"
+    return f"{key}_projected" if variant.startswith("mha") and key in ("q", "k") else key
+
+
+def sign(step: Step) -> str:
+    """What stands between the operands, by what the formula does with them."""
+    if step.key == "scores" and step.operands[0].name == "scores_C":
+        return "+"
+    signs = {"÷": "cache_ratio", "↻": "k_R q_R", ",": "cache_mha cache_mla"}
+    signs["·"] = "scores scores_C scores_R scores_unmasked scores_printed"
+    signs[";"] = "q k" if step.operands[0].name.endswith("_C") else ""
+    return next((mark for mark, keys in signs.items() if step.key in keys.split()), "×")
+
+
+@pytest.mark.parametrize(
+    ("variant", "lang"),
+    [*((variant, "en") for variant in worked_example.VARIANTS), ("mla_completed", "zh")],
+)
+def test_every_step_draws_the_engines_numbers(opened: Opened, variant: str, lang: str) -> None:
+    """Of each step the last cell, which no exchange of rows and columns leaves in its place."""
     name, _, completed = variant.partition("_")
-    at = opened(PAGE, we_variant=name, we_completed=str(int(bool(completed))))
     steps = worked_example.steps(variant)
-    for place, step in enumerate(steps, start=1):
-        assert at.subheader[0].value.startswith(f"{place} of {len(steps)}: ")
-        assert cells(at) == [worked_example.show(v) for row in step.result.rows for v in row]
+    for number, step in enumerate(steps, start=1):
+        rows, columns = step.result.shape
+        at = opened(
+            PAGE, lang=lang, we_variant=name, we_completed=str(int(bool(completed))),
+            we_step=f"{number}", we_row=f"{rows}", we_column=f"{columns}",
+        )  # fmt: skip
+        does = said(f"do_{meaning(variant, step.key)}", lang)
+        head = {"en": f"{number} of {len(steps)}: ", "zh": f"第 {number} 步，共 {len(steps)} 步："}
+        assert at.subheader[0].value == head[lang] + does
         assert at.latex[0].value.strip("$\n") == step.formula
-        if step.terms(0, 0):
-            assert terms(at) == plain(step.terms(0, 0))
-        else:
-            assert "does not give" in terms(at)
-        if place < len(steps):
-            at.button(key="we_next").click().run()
-            assert not at.exception
-    assert at.button(key="we_next").disabled
+        assert_board(at, step, (rows - 1, columns - 1), lang)
+        assert_written(at, step, (rows - 1, columns - 1), lang)
+        signs = re.findall(r'<span class="sign">(.*?)</span>', html(at))
+        operands = len(step.operands)
+        assert signs == ([sign(step)] * (operands - 1) + ["="] if operands > 1 else ["→"])
 
 
-def test_link_opens_its_step_and_cell_and_an_edit_follows(opened: Opened) -> None:
+@pytest.mark.parametrize(
+    ("variant", "lang", "title"),
+    [
+        ("mla", "en", "{} of the {} printed MLA figures follow from the printed matrices"),
+        ("mha", "en", "{} of the {} printed MHA figures follow from the printed matrices"),
+        ("mha", "zh", "MHA 算例印出的 {1} 个数中，有 {0} 个能由所给矩阵算出"),
+    ],
+)
+def test_the_title_counts_what_follows(opened: Opened, variant, lang, title) -> None:
+    counts = worked_example.printed_count(worked_example.steps(variant))
+    at = opened(PAGE, we_variant=variant, lang=lang)
+    assert at.title[0].value == title.format(*counts)
+
+
+@pytest.mark.parametrize("variant", ["mla", "mha"])
+def test_the_completed_title_says_what_token_1_gives_token_0(opened: Opened, variant) -> None:
+    steps = worked_example.steps(f"{variant}_completed")
+    attention = next(step for step in steps if step.key == "attention").result.rows
+    first, second = (f"{100 * float(attention[row][0]):.3g}" for row in (1, 3))
+    assert first != second
+    at = opened(PAGE, we_variant=variant, we_completed="1")
+    assert at.title[0].value == (
+        f"Once completed, token 1 gives token 0 {first} % of its attention in head 1 and "
+        f"{second} % in head 2"
+    )
+
+
+def test_ways_and_choices_go_where_they_say(opened: Opened) -> None:
+    at = opened(PAGE, we_step="5", we_row="3")
+    steps = worked_example.steps("mla")
+    for key, label, to in (
+        ("we_next", "Next", 6), ("we_previous", "Back", 5),
+        ("we_last", "Last", len(steps)), ("we_first", "First", 1),
+    ):  # fmt: skip
+        assert at.button(key=key).label == label
+        at.button(key=key).click().run()
+        assert at.session_state["settings"]["we_step"] == to
+        assert at.session_state["settings"]["we_row"] == 1
+    assert at.button(key="we_first").disabled
+    assert at.button(key="we_previous").disabled
+    at.slider(key="we_step:en").set_value(5).run()
+    assert at.slider(key="we_step:en").label == f"Step (of {len(steps)})"
+    rows, columns = steps[4].result.shape
+    row, column = at.segmented_control(key="we_row:en"), at.segmented_control(key="we_column:en")
+    assert (row.label, row.options) == ("Row of the result", [f"{n + 1}" for n in range(rows)])
+    assert (column.label, len(column.options)) == ("Column of the result", columns)
+    row.set_value(2).run()
+    assert terms(at) == plain(steps[4].terms(1, 0))
+    at.segmented_control(key="we_variant:en").set_value("mha").run()
+    assert (link(at, "we_variant"), link(at, "we_step")) == ("mha", None)
+    at.toggle(key="we_completed:en").set_value(True).run()
+    assert at.toggle(key="we_completed:en").label == "Completed: two tokens"
+    assert at.subheader[0].value.startswith(f"1 of {len(worked_example.steps('mha_completed'))}: ")
+    assert at.caption[0].value.startswith("✓ the printed figure follows")
+
+
+def test_the_clicker_goes_by_steps_and_stays_within(opened: Opened, monkeypatch) -> None:
+    presses = []
+
+    def pressed(key, *, on_step, **_):
+        if presses and key == "we_keys":
+            on_step(presses.pop(0))
+
+    monkeypatch.setattr(bridge, "listen", pressed)
+    at = opened(PAGE, we_step="20", we_row="2")
+    for by, to in ((1, 21), (-2, 19), (9, 22), (-40, 1)):
+        presses.append(by)
+        at.run()
+        assert at.session_state["settings"]["we_step"] == to
+        assert at.session_state["settings"]["we_row"] == 1
+
+
+def test_an_edit_is_followed_and_said(opened: Opened) -> None:
     at = opened(PAGE, we_step="5", we_row="3", lang="en")
     step = worked_example.steps("mla")[4]
-    assert at.title[0].value == "2 of the 26 printed MLA figures follow from the printed matrices"
-    assert terms(at) == step.terms(2, 0)
     assert "≠ printed 0.008: the computed figure minus the printed one is 0.019." in html(at)
 
     at.text_input(key="we_h:en").set_value("1; 0.50; 1/3; 0").run()
     changed = worked_example.steps("mla", {"h": worked_example.read("h", "1;0.5;1/3;0")})
-    assert cells(at) == [worked_example.show(row[0]) for row in changed[4].result.rows]
+    assert cells(at) == [show(row[0]) for row in changed[4].result.rows]
     assert link(at, "we_h") == "1;0.5;1/3;0"
     follow, printed = worked_example.printed_count(changed)
-    assert at.title[0].value.startswith(f"With your matrices, {follow} of the {printed} ")
+    assert at.title[0].value == (
+        f"With your matrices, {follow} of the {printed} printed MLA figures come out"
+    )
+    at.button(key="we_first").click().run()
+    operands = [plain(caption) for _, caption, _ in figures(at)[:2]]
+    assert operands == ["WDKV 2 × 4", "h 4 × 1 changed by you"]
 
     at.text_input(key="we_W_UK:en").set_value("1 0;0 1;1 1;1 x").run()
     assert "row 4, column 2: “x” is not a number" in at.error[0].value
-    assert cells(at) == [worked_example.show(row[0]) for row in changed[4].result.rows]
     assert link(at, "we_W_UK") is None
-
     at.button(key="we_next").click().run()
     at.button(key="we_previous").click().run()
     assert at.text_input(key="we_W_UK:en").value == "1 0;0 1;1 1;1 x", "the entry is kept"
     assert len(at.error) == 1
 
+    assert at.button(key="we_originals").label == "Back to the original matrices"
     at.button(key="we_originals").click().run()
     assert not at.error
     assert link(at, "we_h") is None
-    assert cells(at) == [worked_example.show(row[0]) for row in step.result.rows]
+    at.slider(key="we_step:en").set_value(5).run()
+    assert cells(at) == [show(row[0]) for row in step.result.rows]
+
+
+def test_every_box_names_its_matrix_and_its_shape(opened: Opened) -> None:
+    at = opened(PAGE, we_completed="1")
+    labels = {box.key: box.label for box in at.text_input if box.key.startswith("we_")}
+    spoken = {"h_added": "h of token 1", "W_KR_added": "W_KR, row 2"}
+    expected = {}
+    for name in worked_example.INPUTS["mla_completed"]:
+        rows = worked_example.default(name)
+        ours = " · ours" if name in ("h_added", "W_KR_added", "W_QR", "W_O") else ""
+        label = f"{spoken.get(name, name)} ({len(rows)} × {len(rows[0])}){ours}"
+        expected[f"we_{name}:en"] = label
+    assert labels == expected
+    zh = opened(PAGE, lang="zh")
+    assert zh.text_input(key="we_W_UK:zh").label == "W_UK（4 × 2）"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("<b>*;_y_;`$1`;|", "h, row 1, column 1: “<b>*” is not a number; write a decimal like"),
+        ("1;2;_y_;3", "h, row 3, column 1: “_y_” is not a number"),
+        ("1;[2](x);3;4", "h, row 2, column 1: “[2](x)” is not a number"),
+        ("1;2;3;1/0", "h, row 4, column 1: “1/0” divides by zero"),
+        ("1;2;3e5;4", "h, row 3, column 1: “3e5” has an exponent"),
+        ("1;1.23456789012;3;4", "“1.23456789012” has 13 characters; use at most 12."),
+        ("1 2", "h has 1 row, row 1 with 2 numbers; write 4 rows of 1 number. "),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_said_as_typed(opened: Opened, typed, said) -> None:
+    at = opened(PAGE, lang="en")
+    at.text_input(key="we_h:en").set_value(typed).run()
+    shown = at.error[0].value
+    assert said in unescape(shown)
+    assert not set("<>*_`$|[]()") & set(re.sub(r"&\w+;|&#\d+;", "", shown))
+    assert shown.endswith(" The last good matrix stays.")
+    assert terms(at) == plain(worked_example.steps("mla")[0].terms(0, 0))
 
 
 def test_bad_entries_stay_until_mended_or_reset_and_count_rightly(opened: Opened) -> None:
     at = opened(PAGE, lang="en")
     at.text_input(key="we_h:en").set_value("1 2").run()
     at.text_input(key="we_W_DKV:en").set_value("1;2").run()
-    said = [error.value for error in at.error]
-    assert "h has 1 row, row 1 with 2 numbers; write 4 rows of 1 number. " in said[0]
-    assert "has 2 rows, row 1 with 1 number; write 2 rows of 4 numbers. " in said[1]
+    assert "has 2 rows, row 1 with 1 number; write 2 rows of 4 numbers. " in at.error[1].value
     at.segmented_control(key="lang:en").set_value("zh").run()
     assert "h 有 1 行，第 1 行有 2 个数；请写 4 行，每行 1 个数。" in at.error[0].value
 
@@ -134,32 +433,84 @@ def test_an_original_written_otherwise_changes_nothing(opened: Opened) -> None:
     assert link(at, "we_h") is None
 
 
-def test_chinese_keeps_step_cell_and_numbers(opened: Opened) -> None:
-    at = opened(PAGE, we_step="11", we_row="2", we_completed="1", lang="zh")
-    step = worked_example.steps("mla_completed")[10]
-    assert at.subheader[0].value.startswith("第 11 步")
-    assert terms(at) == step.terms(1, 0)
-    assert not re.search("[A-Za-z]{4,}", at.subheader[0].value)
+def number(value: object) -> float | None:
+    if value is None or value is Gap.MISSING:
+        return None
+    return float("-inf") if value is Gap.MASKED else float(value)
 
 
-def test_files_hold_every_cell_with_both_figures_as_numbers() -> None:
-    from ui.pages.worked_example import data as example_data
-    from ui.pages.worked_example.view import Scene
+def records(steps: tuple[Step, ...]) -> list[dict[str, object]]:
+    """What the files are to hold, cell by cell."""
+    return [
+        {
+            "step": place,
+            "symbol": step.key,
+            "row": row,
+            "column": column,
+            "computed": number(value),
+            "exact": "" if isinstance(value, Gap) or not step.exact else str(value),
+            "terms": step.terms(row - 1, column - 1),
+            "printed": number(step.printed(row - 1, column - 1)),
+            "computed_less_printed": number(step.difference(row - 1, column - 1)),
+            "follows": step.follows(row - 1, column - 1),
+            "repeats": step.repeats and step.printed(row - 1, column - 1) is not None,
+        }
+        for place, step in enumerate(steps, start=1)
+        for row, values in enumerate(step.result.rows, start=1)
+        for column, value in enumerate(values, start=1)
+    ]
 
-    steps = worked_example.steps("mla")
-    here = Scene("mla", frozenset(), steps, 0, (0, 0))
-    book = openpyxl.load_workbook(BytesIO(example_data.file(here, "xlsx")()))
+
+@pytest.mark.parametrize("variant", ["mla", "mha_completed"])
+def test_files_hold_every_cell_with_both_figures_as_numbers(opened, downloads, variant) -> None:
+    name, _, completed = variant.partition("_")
+    at = opened(PAGE, we_variant=name, we_completed="1" if completed else "0")
+    labels = [button.label for button in at.get("download_button")]
+    assert labels[:2] == ["All steps as CSV", "All steps as Excel file"]
+    expected = records(worked_example.steps(variant))
+    content = downloads[f"worked_example_{variant}.xlsx"]()
+    book = openpyxl.load_workbook(BytesIO(content))
+    assert book.sheetnames == [variant]
     header, *rows = book.active.iter_rows(values_only=True)
-    records = [dict(zip(header, row, strict=True)) for row in rows]
-    assert len(records) == sum(len(row) for step in steps for row in step.result.rows)
-    assert records[0]["computed"] == 0.21
-    assert records[0]["printed"] == 0.01
-    assert records[0]["computed_less_printed"] == 0.2
-    assert {type(record["computed"]) for record in records} <= {float, int, type(None)}
-    lines = example_data.file(here, "csv")().decode("utf-8-sig").splitlines()
-    assert len(lines) == len(records) + 1
-    assert lines[1].startswith("1,c_KV,1,1,0.21,21/100,")
-    printed = [record for record in records if record["printed"] is not None]
-    counted = [record["follows"] for record in printed if not record["repeats"]]
-    assert len(printed) == 51
-    assert (counted.count(True), len(counted)) == (2, 26), "the file bears the title out"
+    assert list(header) == list(expected[0])
+    for row, record in zip(rows, expected, strict=True):
+        for cell, value in zip(row, record.values(), strict=True):
+            if value in (None, ""):
+                assert cell is None
+            elif value == float("-inf"):
+                assert cell == "-inf"
+            elif isinstance(value, float):
+                assert cell == pytest.approx(value, rel=1e-14)  # written with 15 digits
+            else:
+                assert (cell, type(cell)) == (value, type(value))
+    table = csv(downloads[f"worked_example_{variant}.csv"])
+    assert list(table) == list(expected[0])
+    for column in table:
+        values = ["" if record[column] is None else str(record[column]) for record in expected]
+        assert list(map(str, table[column])) == values, column
+
+
+def test_the_file_bears_the_title_out(opened: Opened, downloads) -> None:
+    opened(PAGE)
+    table = csv(downloads["worked_example_mla.csv"])
+    counted = table[(table["printed"] != "") & (table["repeats"].astype(str) == "False")]
+    follow = (counted["follows"].astype(str) == "True").sum()
+    assert (follow, len(counted)) == worked_example.printed_count(worked_example.steps("mla"))
+    assert (follow, len(counted)) == (2, 26)
+
+
+def test_code_and_snippet_are_of_the_step_that_is_shown(opened: Opened) -> None:
+    def shown(**state: str) -> list[str]:
+        at = opened(PAGE, code="source", **state)
+        return [m.value.split("`")[1] for m in at.markdown if " · mla_engine/" in m.value]
+
+    published, completed = shown(), shown(we_completed="1")
+    assert published[0] == completed[0] == "steps"
+    assert published[-1] == "printed_count" not in completed
+    assert published[1] != completed[1]
+    snippet = opened(
+        PAGE, code="snippet", we_variant="mha", we_step="4", we_row="2", we_h="1;2;3;4"
+    ).code[0].value  # fmt: skip
+    assert '"h": read("h", "1;2;3;4"),' in snippet
+    assert 'steps("mha", inputs)' in snippet
+    assert "example[3].key, example[3].terms(1, 0)" in snippet

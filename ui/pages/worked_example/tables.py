@@ -50,7 +50,7 @@ def downloads(here: View) -> None:
 
     def xlsx() -> bytes:
         content = BytesIO()
-        cells(here).to_excel(content, index=False, sheet_name=here.variant, inf_rep="-inf")
+        cells(here).to_excel(content, index=False, sheet_name=here.variant, inf_rep="inf")
         return content.getvalue()
 
     for place, (kind, made) in zip(st.columns(3), {"csv": csv, "xlsx": xlsx}.items(), strict=False):
