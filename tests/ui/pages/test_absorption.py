@@ -67,8 +67,8 @@ def product(letters: str) -> int:
     return int(np.prod([LENGTHS[letter] for letter in letters]))
 
 
-def shape(letters: str, sign: str = " × ") -> str:
-    return sign.join(str(LENGTHS[letter]) for letter in letters[:2])
+def shape(letters: str) -> str:
+    return " × ".join(str(LENGTHS[letter]) for letter in letters[:2])
 
 
 def layer(config: LatentConfig = CONFIG, heads: tuple[int, ...] = PAIR, **made: object):
