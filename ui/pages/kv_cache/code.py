@@ -26,4 +26,4 @@ def ran(view: View) -> Functions:
 def _appended(view: View) -> Functions:
     """What fills the caches behind the dots, where there are some."""
     caches = [mechanism.caches[0] for mechanism in mechanisms.all()]
-    return tuple(cache.append for cache in caches) if view.scenes[0].points() else ()
+    return tuple(cache.append for cache in caches) if view.scenes[0].has_points else ()
