@@ -10,7 +10,13 @@ from ui.parts.charts import download
 from ui.words.text import t
 
 page.setup(PAGE)
-here = view(st.empty())
+try:
+    here = view(st.empty())
+except ValueError as error:
+    prose.title(t("quiz.title_waiting"), "")
+    prose.refused(error)
+    page.footer(None)
+    st.stop()
 question, predicted = here.question, here.answer
 controls.listen(here)
 prose.title(words.title(here), t("quiz.look"))

@@ -26,4 +26,4 @@ def ran(view: View) -> Functions:
 
 def _filled(view: View) -> Functions:
     """What fills the caches behind the dots, where there are some."""
-    return (Cache.with_zeros,) if view.scenes[0].points() else ()
+    return (Cache.with_zeros,) if view.scenes[0].has_points else ()

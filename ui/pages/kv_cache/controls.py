@@ -102,7 +102,7 @@ def _log(_view: View) -> None:
 
 def _dots(view: View) -> None:
     """Where the dots come from, or why there are none."""
-    measured = view.scenes[0].points()
+    measured = view.scenes[0].has_points
     st.caption(t("kv_cache.measured_note") if measured else t("kv_cache.unmeasured_note"))
 
 

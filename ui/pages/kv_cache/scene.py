@@ -101,12 +101,17 @@ class Scene:
             for way in self.ways
         }
 
+    @property
+    def has_points(self) -> bool:
+        """Whether a cache of the engine can hold this type."""
+        return self.dtype in HELD
+
     def points(self) -> dict[str, tuple[tuple[int, ...], list[int]]]:
         """Label -> lengths, and what a cache of one layer and sequence holds, times all of them.
 
         Nothing in a type that no cache of the engine can hold.
         """
-        if self.dtype not in HELD:
+        if not self.has_points:
             return {}
         caches = self.n_caches * self.batch
         return {

@@ -89,6 +89,15 @@ def mend() -> list[Note]:
     s = state.settings()
     kinds = quiz.order(s["quiz_seed"])[: s["quiz_count"]]
     notes = state.at_most(quiz_number=len(kinds))
+    try:
+        return notes + _possible(kinds)
+    except queue.FullError:  # which `view` tells; until the answers are known nothing is wrong
+        return notes
+
+
+def _possible(kinds: tuple[str, ...]) -> list[Note]:
+    """Bring prediction and answers to what these questions offer."""
+    s, notes = state.settings(), []
     if s["quiz_choice"] is not None:
         choices = asked(s["quiz_seed"], kinds[s["quiz_number"] - 1]).choices
         possible = s["quiz_choice"] if s["quiz_choice"] < len(choices) else None
@@ -101,7 +110,11 @@ def mend() -> list[Note]:
 
 
 def view(place: DeltaGenerator) -> View:
-    """The view of the mended settings; a bar at `place` while its answers are computed."""
+    """The view of the mended settings; a bar at `place` while its answers are computed.
+
+    Raises:
+        FullError: too much waits to be run.
+    """
     s = state.settings()
     kinds = quiz.order(s["quiz_seed"])[: s["quiz_count"]]
 
