@@ -17,6 +17,7 @@ from mla_engine.checkpoints import build_demo  # noqa: E402 - found by the path
 from ui.frame.rooms import PAGES  # noqa: E402
 from ui.handout.browser import FLAGS, chromium_path, server, settle  # noqa: E402
 from ui.parts.real_layer import DEMO  # noqa: E402
+from ui.settings.page import HOME  # noqa: E402
 
 README_SIZE = (1920, 1080)
 STATES = {"real_models": f"&source={DEMO}&layer=2&map_head=6"}  # what a page shows, if not its own
@@ -36,6 +37,13 @@ def take(page: Page, address: str, file: Path, *, whole: bool = False) -> None:
     print(file)
 
 
+def addresses(lang: str) -> dict[str, str]:
+    """Of every page, below the app's own address, where its picture is taken."""
+    return {
+        name: f"/{'' if name == HOME else name}?lang={lang}{STATES.get(name, '')}" for name in PAGES
+    }
+
+
 def main() -> None:
     """Take them."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -49,14 +57,12 @@ def main() -> None:
         for (width, height), scheme, lang in views:
             size = {"width": width, "height": height}
             page = browser.new_page(viewport=size, color_scheme=scheme)
-            for name, room in PAGES.items():
-                path = "" if room.file == "app.py" else name
+            for name, address in addresses(lang).items():
                 picture = f"{name}-{width}-{scheme}-{lang}.png" if folder else f"{name}.png"
                 where = folder or ROOT / "assets" / "screenshots"
                 where.mkdir(parents=True, exist_ok=True)
                 page.set_viewport_size(size)
-                address = f"{url}/{path}?lang={lang}{STATES.get(name, '')}"
-                take(page, address, where / picture, whole=bool(folder))
+                take(page, f"{url}{address}", where / picture, whole=bool(folder))
             page.close()
         browser.close()
 

@@ -1,0 +1,17 @@
+"""Toy: how many numbers some tokens leave in the cache."""
+
+import streamlit as st
+from ui.pages.toy import PAGE
+from ui.pages.toy.view import view
+
+from ui.frame import page
+from ui.parts import prose
+from ui.settings import state
+from ui.words.numbers import count
+from ui.words.text import t
+
+page.setup(PAGE)
+here = view()
+prose.title(t("toy.title", tokens=here.tokens, numbers=count(here.numbers)), t("toy.look"))
+state.control(st.slider, t("toy.tokens"), "toy_tokens", 1, 9)
+page.footer(here)

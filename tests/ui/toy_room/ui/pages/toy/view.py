@@ -1,0 +1,26 @@
+"""What the toy page shows."""
+
+from dataclasses import dataclass
+
+from mla_engine import costs
+from ui.engine import model
+from ui.engine.model import Model
+from ui.settings import state
+
+
+@dataclass(frozen=True)
+class View:
+    """A number of tokens in a layer of the present sizes."""
+
+    model: Model
+    tokens: int
+
+    @property
+    def numbers(self) -> int:
+        """What the layer caches for all of them."""
+        return self.tokens * costs.cache_elements(self.model.config())
+
+
+def view() -> View:
+    """The view of the present settings."""
+    return View(model.present(), state.settings()["toy_tokens"])
