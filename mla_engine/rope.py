@@ -110,7 +110,7 @@ def rotation(rope: RopeConfig, width: int, positions: Tensor) -> Turn:
 
 
 def per_head(turn: Turn | None, rows: slice = slice(None)) -> Turn | None:
-    """The same for vectors [..., t, h, r], of the chosen rows of t."""
+    """The turn for vectors [..., t, h, r], of the chosen rows of t."""
     return turn and (turn[0][..., rows, None, :], turn[1][..., rows, None, :])
 
 

@@ -58,7 +58,7 @@ class MultiHeadLatentAttention(LatentProjections):
         queries: slice | None = None,
         latents: LatentCache | None = None,
     ) -> AbsorbedTrace:
-        """The same attention in absorbed form; arguments and errors as `forward`."""
+        """Causal attention in absorbed form; arguments and errors as `forward`."""
         return self._forward(forms.absorbed, h, positions, heads, queries, latents)
 
     def compress(self, h: Tensor, positions: Tensor | Sequence[int] | None = None) -> LatentCache:

@@ -77,7 +77,7 @@ def agreement(
 def agreement_of(
     layer_in: Callable[[torch.dtype], MultiHeadLatentAttention], h: Tensor
 ) -> dict[torch.dtype, Agreement]:
-    """The same over the layer that `layer_in` gives in each format, a real one for example.
+    """How far the forms agree over the layer that `layer_in` gives in each format.
 
     Raises:
         ValueError, MemoryBudgetError: as the layer does.

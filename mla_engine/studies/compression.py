@@ -141,7 +141,7 @@ def _check(W_K: Tensor, W_V: Tensor) -> None:
 
 
 def with_spectrum(W_K: Tensor, W_V: Tensor, decay: float) -> tuple[Tensor, Tensor]:
-    """The same two weights, the singular values of W_K over W_V made to fall as i^-decay.
+    """W_K and W_V with the singular values of W_K over W_V made to fall as i^-decay.
 
     Their directions and their overall size (Frobenius norm) stay.
 

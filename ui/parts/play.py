@@ -36,7 +36,7 @@ class Player:
         state.change(**{self.setting: min(self.last, max(self.first, self.at + by))})
 
     def by_hand(self, by: int) -> None:
-        """The same for buttons and keys: the play ends."""
+        """Move as a button or a key asks; the play ends."""
         self.stop()
         self.move(by)
 

@@ -97,7 +97,7 @@ def power_of_two(least: int, most: int) -> Parser:
 
 
 def optional(parse: Parser) -> Parser:
-    """The same, or None for no value."""
+    """What `parse` reads, or None for no value."""
     return lambda text: None if text == "None" else parse(text)
 
 

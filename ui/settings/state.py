@@ -76,12 +76,12 @@ def query() -> dict[str, str]:
 
 
 def elsewhere() -> dict[str, str]:
-    """The same for the navigation: it leads out of the tour."""
+    """What links of the navigation say: `query` without the tour, which they leave."""
     return {name: text for name, text in query().items() if name != "stop"}
 
 
 def link() -> dict[str, str]:
-    """The same with the language and without what is personal, for somebody else."""
+    """What a link for somebody else says: the language too, and nothing personal."""
     shared = {name: text for name, text in query().items() if not SETTINGS[name].personal}
     return {"lang": settings()["lang"]} | shared
 
