@@ -25,6 +25,8 @@ from mla_engine import (
     checkpoints,
     costs,
 )
+from mla_engine.cache import Cache
+from mla_engine.layer import AttentionLayer
 from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
 from tests.ui.screen import charts, csv, numbers, texts
@@ -84,10 +86,11 @@ OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7]  # distances
 
 @dataclass(frozen=True)
 class Shown:
-    """The page at a step, what its buttons hand out, and the outputs that it compared."""
+    """The page at a step, what its buttons hand out, and what it timed and compared."""
 
     at: AppTest
     files: dict[str, object]
+    stepped: list[tuple[str, str, int]]  # form, kind of cache, its length
     compared: list[tuple[np.ndarray, np.ndarray]]
 
 
@@ -96,7 +99,12 @@ def shown() -> Iterator[Shown]:
     """A step of known times and distances."""
     st.cache_resource.clear()
     with pytest.MonkeyPatch.context() as patch:
-        files, compared, timed = noted_downloads(patch), [], []
+        files, stepped, compared, timed = noted_downloads(patch), [], [], []
+        prepare = run.timing.step
+
+        def step(layer: AttentionLayer, h: torch.Tensor, cache: Cache, form: str) -> Callable:
+            stepped.append((form, cache.kind, cache.length))
+            return prepare(layer, h, cache, form)
 
         def seconds(call: Callable, _device: object) -> float:
             timed.append(call())
@@ -106,10 +114,11 @@ def shown() -> Iterator[Shown]:
             compared.append((step.numpy().copy(), whole.numpy().copy()))
             return torch.tensor(OFF[len(compared) - 1], dtype=torch.float64)
 
+        patch.setattr(run.timing, "step", step)
         patch.setattr(run.timing, "seconds", seconds)
         patch.setattr(run, "relative_error", error)
         at = open_page(PAGE, **LINK)
-    yield Shown(at, files, compared)
+    yield Shown(at, files, stepped, compared)
     st.cache_resource.clear()
 
 
@@ -177,10 +186,11 @@ def test_the_table_and_its_file_hold_what_is_counted_and_measured(shown):
     assert len(file) == 6
 
 
-def test_what_is_compared_are_the_outputs_of_these_layers(shown):
+def test_what_is_timed_and_compared_are_these_layers_in_their_forms(shown):
     words = tuple(str(n) for n in range(PROMPT + 32))
     h = torch.from_numpy(hidden_states(words, SEED, 48))[None, : CONTEXT + 1]
     assert len(shown.compared) == 6
+    assert shown.stepped == [(way.form, way.cache, CONTEXT) for way in WAYS.values()]
     for way, (step, whole) in zip(WAYS.values(), shown.compared, strict=True):
         latent = isinstance(way.config, LatentConfig)
         kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
