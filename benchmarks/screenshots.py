@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 from mla_engine.checkpoints import build_demo  # noqa: E402 - found by the path
 from ui.frame.rooms import PAGES  # noqa: E402
-from ui.handout.browser import FLAGS, chromium_path, server, settle  # noqa: E402
+from ui.handout.browser import FLAGS, PATIENCE_MILLISECONDS, chromium_path, server, settle  # noqa: E402
 from ui.parts.real_layer import DEMO  # noqa: E402
 from ui.settings.page import HOME  # noqa: E402
 
@@ -57,6 +57,7 @@ def main() -> None:
         for (width, height), scheme, lang in views:
             size = {"width": width, "height": height}
             page = browser.new_page(viewport=size, color_scheme=scheme)
+            page.set_default_timeout(PATIENCE_MILLISECONDS)
             for name, address in addresses(lang).items():
                 picture = f"{name}-{width}-{scheme}-{lang}.png" if folder else f"{name}.png"
                 where = folder or ROOT / "assets" / "screenshots"

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from mla_engine.checkpoints import build_demo
 from ui.engine.folders import VARIABLE
-from ui.handout.browser import FLAGS, chromium_path
+from ui.handout.browser import FLAGS, PATIENCE_MILLISECONDS, chromium_path
 from ui.parts.real_layer import DEMO
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +24,9 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +74,6 @@ def browser_page(chromium: Browser) -> Iterator[Page]:
     """A fresh session at the size of a lecture hall's projector."""
     context = chromium.new_context(viewport={"width": 1920, "height": 1080}, locale="en-US")
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE_MILLISECONDS)
     yield page
     context.close()

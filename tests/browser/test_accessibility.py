@@ -14,6 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from ui.frame.rooms import PAGES
+from ui.handout.browser import PATIENCE_MILLISECONDS
 
 pytestmark = pytest.mark.browser
 
@@ -92,7 +93,7 @@ def reader(chromium: Browser) -> Iterator[Page]:
     """One session for the file: the browser keeps what it has loaded."""
     context = chromium.new_context(viewport=WIDE, color_scheme="light", locale="en-US")
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE_MILLISECONDS)
     yield page
     context.close()
 

@@ -11,7 +11,6 @@ from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 
-PATIENCE = 20_000  # milliseconds
 PROJECTORS = ((1920, 1080), (1280, 720), (1024, 768))
 # The picture of a page, or the top of what stands in its place.
 PICTURE = {
@@ -62,7 +61,7 @@ def test_every_stop_fits_every_projector(app_url: str, browser_page: Page) -> No
     page.goto(f"{app_url}/?{urlencode(first.own | {'stop': 1, 'lecture': 1, 'lang': 'en'})}")
     for number, stop in enumerate(stops(), start=1):
         place = f"{number} / {len(stops())}"
-        expect(page.locator(".st-key-lecture_ways")).to_contain_text(place, timeout=PATIENCE)
+        expect(page.locator(".st-key-lecture_ways")).to_contain_text(place)
         listening(page)
         assert_it_fits(page, stop.page)
         if number < len(stops()):
@@ -85,12 +84,12 @@ def test_a_burst_of_presses_loses_none(app_url: str, browser_page: Page) -> None
     listening(page)
     for _ in range(6):
         page.keyboard.press("PageDown", delay=10)
-    expect(page.locator(".st-key-we_stage h3")).to_contain_text("7 of 22", timeout=PATIENCE)
+    expect(page.locator(".st-key-we_stage h3")).to_contain_text("7 of 22")
     page.goto(f"{app_url}/?stop=1&lecture=1&preset=deepseek-v3&variant=mha")
     listening(page)
     for _ in range(4):
         page.keyboard.press("PageDown", delay=10)
-    expect(page.locator(".st-key-lecture_ways")).to_contain_text("5 / 15", timeout=PATIENCE)
+    expect(page.locator(".st-key-lecture_ways")).to_contain_text("5 / 15")
 
 
 def test_where_nothing_else_steps_the_clicker_turns_the_pages(
@@ -112,10 +111,10 @@ def test_beyond_a_pages_last_step_the_clicker_turns_the_page(
     page.goto(f"{app_url}/decode?lecture=1&dec_step=31")
     listening(page)
     page.keyboard.press("PageDown")
-    page.wait_for_url("**/decode?*dec_step=32*", timeout=PATIENCE)
+    page.wait_for_url("**/decode?*dec_step=32*")
     listening(page)
     page.keyboard.press("PageDown")
-    page.wait_for_url("**/compute?*", timeout=PATIENCE)
+    page.wait_for_url("**/compute?*")
 
 
 def test_the_mouse_meets_the_cell_that_it_points_at(app_url: str, browser_page: Page) -> None:

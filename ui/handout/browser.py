@@ -15,6 +15,7 @@ from playwright.sync_api import Page
 
 from ui import ROOT
 
+PATIENCE_MILLISECONDS = 120_000  # that a page may take on a busy machine
 FLAGS = [
     "--headless",
     "--no-sandbox",

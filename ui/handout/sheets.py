@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from playwright.sync_api import Browser
 
 from ui.frame import tour
-from ui.handout.browser import settle
+from ui.handout.browser import PATIENCE_MILLISECONDS, settle
 from ui.settings import address, state
 
 WINDOW = {"width": 1200, "height": 1080}  # large letters on paper, the main picture above the fold
-PATIENCE_MILLISECONDS = 120_000  # the first page waits for the server's imports
 BARE = """
   [data-testid=stSidebar], [data-testid=stExpandSidebarButton], .st-key-tour_bar,
   [data-testid=stElementContainer]:has(> .stHeading h1), hr,
