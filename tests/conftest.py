@@ -11,6 +11,7 @@ import torch
 torch.set_num_threads(1)
 
 
+@pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     no_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
     for item in items:
