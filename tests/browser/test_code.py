@@ -36,7 +36,7 @@ def test_code_is_legible_and_a_snippet_comes_as_it_stands(browser_page, app_url)
     page = browser_page
     page.goto(f"{app_url}/?code=source&variant=mla_absorbed")
     settle(page)
-    page.get_by_text("def _absorbed").wait_for()
+    page.locator(".stCode", has_text="def absorbed(").wait_for()
     page.wait_for_selector(".stCode .token.keyword")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

@@ -8,9 +8,10 @@ from string import Formatter
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mla_engine import budget
 from mla_engine import claims as engine
 from mla_engine.budget import MemoryBudgetError
-from mla_engine.checks import RefusedError
+from mla_engine.refusals import RefusedError
 from tests.ui.screen import csv
 from ui.parts.statements import findings
 from ui.parts.statements.words import typeset
@@ -299,10 +300,17 @@ def test_a_button_opens_the_page_that_shows_it(opened, claim, link, heading):
         assert at.subheader[0].value.startswith(heading)
 
 
+def over_budget() -> MemoryBudgetError:
+    """What refuses 3 GiB where one is allowed."""
+    with pytest.raises(MemoryBudgetError) as refused:
+        budget.require(3 * 2**30, "a call", "the tokens")
+    return refused.value
+
+
 REFUSALS = [
     (ValueError("needs <b>3</b> GiB & more"), "en", "needs &lt;b&gt;3&lt;/b&gt; GiB &amp; more"),
-    (RefusedError("waiting", "5 pieces", most=5), "zh", "已有 5 项计算在排队：请稍后再试"),
-    (MemoryBudgetError("", 3 * 2**30, 2**30), "en", "This would hold 3.00 GiB in memory"),
+    (RefusedError("waiting", most=5), "zh", "已有 5 项计算在排队：请稍后再试"),
+    (over_budget(), "en", "This would hold 3.00 GiB in memory"),
 ]
 
 
