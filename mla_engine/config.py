@@ -6,6 +6,7 @@ v (d_value), c (d_latent_kv) and l (d_latent_q).
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 from mla_engine import checks
@@ -191,13 +192,13 @@ class AttentionConfig:
     scale: float
 
 
-class KeysInFull(AttentionConfig):
+class KeysInFull(AttentionConfig, ABC):
     """A configuration whose keys and values a KVCache can keep in full."""
 
     @property
+    @abstractmethod
     def kv_shape(self) -> tuple[int, int, int]:
         """KV heads, and the widths of the key and of the value that each of them keeps."""
-        raise NotImplementedError
 
 
 def check_common(config: AttentionConfig, sizes: tuple[str, ...]) -> None:
