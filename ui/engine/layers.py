@@ -5,7 +5,6 @@ import streamlit as st
 import torch
 
 from mla_engine import mechanisms
-from mla_engine.checkpoints import load_attention
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Form
@@ -49,7 +48,7 @@ def built(
     made = {"heads": heads, "dtype": dtype, "device": DEVICE}
     if isinstance(origin, int):
         return kind(config, seed=origin, **made)
-    real = load_attention(real_layer.checkpoint(origin), origin.layer, **made)
+    real = real_layer.attention(origin, **made)
     if config == real.config:
         return real
     wanted = dict(kind(config, heads=heads, device="meta").named_parameters())

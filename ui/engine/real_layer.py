@@ -4,13 +4,16 @@ Pages that can show one say so in their `Page`; on the others the choice rests.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import streamlit as st
+import torch
 
 from mla_engine import checkpoints, mechanisms
 from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
+from mla_engine.layer import AttentionLayer
 from ui.engine.folders import APP, inside
 from ui.settings import state
 from ui.settings.page import ANY_LAYER, Note
@@ -100,6 +103,41 @@ def inputs(loaded: RealLayer) -> "checkpoints.HiddenStates":
         CheckpointError, MemoryBudgetError: no tokenizer, a text over the limit, a layer too deep.
     """
     return _inputs(loaded, checkpoint(loaded))
+
+
+def attention(
+    loaded: RealLayer,
+    heads: tuple[int, ...] | None,
+    dtype: torch.dtype,
+    device: torch.device | str,
+) -> AttentionLayer:
+    """The layer with its weights; `heads` builds these alone.
+
+    Raises:
+        CheckpointError, MemoryBudgetError: as `checkpoints.load_attention`.
+    """
+    place = {"dtype": dtype, "device": device}
+    return checkpoints.load_attention(checkpoint(loaded), loaded.layer, heads=heads, **place)
+
+
+def needed(loaded: RealLayer) -> "checkpoints.HiddenBytes":
+    """What `inputs` of this layer and text reads and holds, known from headers.
+
+    Raises:
+        CheckpointError: as `inputs`.
+    """
+    return checkpoints.hidden_bytes(checkpoint(loaded), loaded.text, loaded.layer)
+
+
+def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Tensor]:
+    """What enters each of the first layers, h [1,t,d], by one run of the model's beginning.
+
+    Raises:
+        CheckpointError, MemoryBudgetError: as `inputs`.
+    """
+    layers = range(n_layers)
+    found = checkpoints.hidden_states_of_layers(checkpoint(loaded), loaded.text, layers)
+    return {layer: states.h for layer, states in found.items()}
 
 
 def prepare() -> list[Note]:

@@ -8,7 +8,6 @@ import streamlit as st
 import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
-from mla_engine.checkpoints import load_attention
 from mla_engine.studies.compression import (
     Joint,
     Loss,
@@ -19,8 +18,8 @@ from mla_engine.studies.compression import (
     with_spectrum,
 )
 from mla_engine.studies.merging import content_attention
-from ui.engine import layers, queue
-from ui.engine.real_layer import Origin, RealLayer, checkpoint
+from ui.engine import layers, queue, real_layer
+from ui.engine.real_layer import Origin, RealLayer
 from ui.words.text import t
 
 WAYS = ("joint", "separate")
@@ -92,10 +91,10 @@ def _prepared(source: Source) -> Prepared:
 
 def _layer(source: Source) -> GroupedQueryAttention:
     """A layer of its own, seeded or real; of an MLA what its latents stand for."""
-    made = {"heads": source.heads, "device": layers.DEVICE}
+    made = {"heads": source.heads, "dtype": torch.float32, "device": layers.DEVICE}
     if isinstance(source.origin, int):
         return GroupedQueryAttention(source.config, seed=source.origin, **made)
-    real = load_attention(checkpoint(source.origin), source.origin.layer, **made)
+    real = real_layer.attention(source.origin, **made)
     return content_attention(real) if isinstance(real, MultiHeadLatentAttention) else real
 
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import streamlit as st
 import torch
 from torch import Tensor
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
-from mla_engine.checkpoints import hidden_bytes, hidden_states_of_layers
 from mla_engine.config import AttentionConfig
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
 from mla_engine.studies.spectra import Spectrum, spectra
@@ -95,10 +93,9 @@ def reach(loaded: RealLayer, limit: int) -> Reach:
         CheckpointError: as `real_layer.inputs`.
     """
     last = real_layer.plan(loaded).n_layers
-    needed = partial(hidden_bytes, real_layer.checkpoint(loaded), loaded.text)
-    found = needed(0)
+    found = real_layer.needed(replace(loaded, layer=0))
     for layer in range(1, last):
-        deeper = needed(layer)
+        deeper = real_layer.needed(replace(loaded, layer=layer))
         if deeper.memory_bytes > limit:
             return Reach(layer, found.read_bytes, deeper.memory_bytes)
         found = deeper
@@ -117,9 +114,7 @@ def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, Logi
 def _inputs(loaded: RealLayer, n_layers: int) -> Mapping[int, Tensor]:
     """What enters each of the first layers, h [1,t,d], by one run of the model's beginning."""
     with queue.turn():
-        checkpoint = real_layer.checkpoint(loaded)
-        found = hidden_states_of_layers(checkpoint, loaded.text, range(n_layers))
-    return {layer: states.h for layer, states in found.items()}
+        return real_layer.inputs_of_layers(loaded, n_layers)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)

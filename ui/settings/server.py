@@ -1,0 +1,100 @@
+"""What the operator of a server sets, by environment variables: checked when the app starts."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from ui import ROOT
+from ui.settings.address import checked
+
+Gibibytes = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Repository = Annotated[str, StringConstraints(pattern=r"^[\w-][\w.-]{0,95}/[\w.-]{1,96}$")]
+
+
+def _listed(text: object) -> object:
+    """A list of names, as a variable has it: with commas between."""
+    return tuple(filter(None, map(str.strip, text.split(",")))) if isinstance(text, str) else text
+
+
+def _open_to(text: object) -> object:
+    return text if text in ("any", "none") else _listed(text)
+
+
+def _folders(text: object) -> object:
+    return tuple(map(Path, text.split(os.pathsep))) if isinstance(text, str) else text
+
+
+Repositories = Annotated[tuple[Repository, ...], NoDecode, BeforeValidator(_listed)]
+
+
+class Server(BaseSettings):
+    """The settings of this server, each by the environment variable MLA_NAME.
+
+    Args:
+        memory_budget_gib: that one run may take; the engine reads the same variable.
+        cache_budget_gib: that all kept layers and runs take together.
+        disk_quota_gib: of what is kept of the Hub, and of uploads.
+        model_folders: the folders that visitors may read, with ":" between (";" on Windows).
+        repositories: of the Hub, that visitors may read: "any", "none", or names with commas
+            between.
+        token_repositories: those that are read with the owner's token; none by default.
+        workers: processes that read the files of strangers.
+        public_url: the address that the audience has (PUBLIC_URL); "" for the browser's own.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="MLA_", env_ignore_empty=True, extra="ignore")
+
+    memory_budget_gib: Gibibytes = 1.0
+    cache_budget_gib: Gibibytes = 1.0
+    disk_quota_gib: Gibibytes = 4.0
+    model_folders: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_folders)] = (
+        ROOT / "models",
+    )
+    repositories: Annotated[
+        Literal["any", "none"] | tuple[Repository, ...], NoDecode, BeforeValidator(_open_to)
+    ] = "any"
+    token_repositories: Repositories = ()
+    workers: PositiveInt = 2
+    public_url: Annotated[str, AfterValidator(checked)] = Field("", validation_alias="PUBLIC_URL")
+
+
+def server() -> Server:
+    """The settings now; read anew, so that a test may change a variable.
+
+    Raises:
+        ValidationError: a variable that is wrong; `mistakes` says it in sentences.
+    """
+    return Server()
+
+
+def mistakes(error: ValidationError) -> list[str]:
+    """A sentence for each wrong variable, with its value and what would be accepted."""
+    return list(dict.fromkeys(_mistake(one) for one in reversed(error.errors(include_url=False))))
+
+
+def _mistake(one: dict) -> str:
+    field = str(one["loc"][0])
+    name = field if field.isupper() else f"MLA_{field.upper()}"
+    return f"{name} is {one['input']!r:.120}: {ACCEPTED[field]}"
+
+
+ACCEPTED = {
+    "memory_budget_gib": "give a number of GiB above 0, for example 1 or 0.5",
+    "cache_budget_gib": "give a number of GiB above 0, for example 1 or 0.5",
+    "disk_quota_gib": "give a number of GiB above 0, for example 4 or 0.5",
+    "model_folders": f"give folders with {os.pathsep!r} between",
+    "repositories": "give any, none, or names of repositories (owner/name) with commas between",
+    "token_repositories": "give names of repositories (owner/name) with commas between",
+    "workers": "give a whole number above 0, for example 2",
+    "PUBLIC_URL": "give an address such as https://example.org/mla, without ? and #",
+}
