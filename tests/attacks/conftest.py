@@ -1,0 +1,12 @@
+"""One server for all attacks that it must survive."""
+
+import pytest
+
+from tests.attacks.server import running
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory):
+    """The app as it starts without settings, with a folder of its own for what it keeps."""
+    with running({"HF_HOME": str(tmp_path_factory.mktemp("hub"))}) as started:
+        yield started
