@@ -10,8 +10,6 @@ from mla_engine.checkpoints import build_demo, describe, open_checkpoint
 from tests.attacks.nearly import deep, fuzz, junk, mutated, outcome, texts_of, within
 from tests.checkpoints.serving import COMMIT, serving
 
-pytest_plugins = ["tests.checkpoints.conftest"]
-
 
 @pytest.fixture
 def hub(tmp_path, empty_cache, monkeypatch):
