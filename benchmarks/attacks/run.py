@@ -14,9 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.attacks import urls
+from benchmarks.attacks import messages, urls
 
-ATTACKS = {"urls": urls.measure}
+ATTACKS = {"urls": urls.measure, "messages": messages.measure}
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.protocol import State
 from websockets.sync.client import connect
 
 PATIENCE_SECONDS = 120  # that a run may take on a busy machine
@@ -142,6 +143,15 @@ class Session:
         """Send a BackMsg, or bytes that are none."""
         raw = message if isinstance(message, bytes) else message.SerializeToString()
         self.connection.send(raw)
+
+    def send_heartbeat(self):
+        """A message that is answered at once, with a `heartbeat_ack`."""
+        self.send(BackMsg(app_heartbeat=True))
+
+    @property
+    def closed(self):
+        """Whether the server has hung up."""
+        return self.connection.protocol.state is not State.OPEN
 
     def receive(self, until=None):
         """The next message, taken into what is seen.
