@@ -163,10 +163,14 @@ class Session:
         try:
             raw = self.connection.recv(left)
         except Exception as error:
-            raise StuckError(f"{type(error).__name__}: {error}; {self.seen.texts[:5]}") from error
+            raise StuckError(f"{type(error).__name__}: {error}; sees {self.glimpse()}") from error
         message = ForwardMsg.FromString(raw)
         self._take(message)
         return message
+
+    def glimpse(self):
+        """The beginnings of some texts, to tell where a run stands."""
+        return [text[:60] for text in self.seen.texts if not text.startswith("<style>")][:6]
 
     def finished(self):
         """What is seen when the run has ended, and those that it asked for too.
