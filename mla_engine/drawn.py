@@ -19,7 +19,7 @@ _ISOLATED = re.compile(rf"{_ISOLATE}([^\u2066-\u2069]*){_END}")
 
 
 def redrawn(text: str, sign: Callable[[str], str]) -> str:
-    """`text` with `sign(c)` in place of each character c that is drawn as nothing, or that turns."""
+    """`text` with `sign(c)` in place of each character c that hides or turns."""
     kept = "".join(c if c in _JOINERS or not hides(c) else sign(c) for c in text)
     for alone in (_LOOSE, _ALONE):
         kept = alone.sub(lambda found: "".join(map(sign, found[0])), kept)
@@ -50,15 +50,15 @@ def turns(character: str) -> bool:
 
 def isolated(text: str) -> str:
     """`text` with marks around it where, written from right to left, it would move what follows."""
-    return f"{_ISOLATE}{text}{_END}" if any(map(turns, text)) else text
+    return f"{_ISOLATE}{text}{_END}" if any(map(turns, _ISOLATED.sub("", text))) else text
 
 
 class Quoted(str):
     """What a sentence quotes: drawn, and isolated after it was cut."""
 
     def __new__(cls, text: str) -> "Quoted":
-        """The text, drawn."""
-        return super().__new__(cls, drawn(text))
+        """The text with whatever hides in it drawn by its number."""
+        return super().__new__(cls, redrawn(text, number))
 
     def __format__(self, cut: str) -> str:
         return isolated(format(str.__str__(self), cut))

@@ -46,7 +46,7 @@ def table() -> dict[str, dict[str, dict[str, str]]]:
 def sentence(said: object, language: str) -> str:
     """A refusal in `language`, or in English without a translation; other errors in one line."""
     if not isinstance(said, RefusedError | Phrase):
-        return str(Quoted(_in_a_line(said)))
+        return format(Quoted(_in_a_line(said)))
     row = table()[said.section][said.code]
     values = {name: _spoken(value, language) for name, value in said.values.items()}
     return row.get(language, row[ORIGINAL]).format(**values)

@@ -30,7 +30,7 @@ def xlsx(table: pd.DataFrame, sheet: str) -> bytes:
     with pd.ExcelWriter(content, engine="openpyxl") as writer:
         made = _with_texts(table, drawn)
         made.to_excel(writer, sheet_name=sheet, index=False, inf_rep="inf")
-        for row in writer.sheets[sheet].iter_rows():
+        for row in writer.book.worksheets[0].iter_rows():
             for cell in row:
                 _keep_text(cell)
     return content.getvalue()

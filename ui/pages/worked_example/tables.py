@@ -43,7 +43,6 @@ def _number(value: object) -> float | None:
 
 def downloads(here: View) -> None:
     """The table as CSV that a spreadsheet reads as UTF-8, and as a workbook; made on click."""
-
     makers = {
         "csv": lambda: files.csv(cells(here)),
         "xlsx": lambda: files.xlsx(cells(here), here.variant),
