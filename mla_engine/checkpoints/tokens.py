@@ -15,6 +15,7 @@ from tokenizers import Encoding, Tokenizer
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.opening import open_checkpoint
 from mla_engine.checkpoints.source import Checkpoint
+from mla_engine.drawn import drawn, number
 from mla_engine.refusals import Phrase
 
 MOST_CHARACTERS = 20_000
@@ -122,7 +123,7 @@ def visible(piece: str) -> str:
 
 def _printable(piece: str) -> str:
     """Without characters that are invisible or change the direction of what follows."""
-    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in piece)
+    return "".join(c if c.isprintable() else number(c) for c in drawn(piece))
 
 
 def _byte_characters() -> dict[str, int]:

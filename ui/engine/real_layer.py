@@ -13,6 +13,7 @@ import torch
 
 from mla_engine import checkpoints, mechanisms
 from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
+from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
 from ui.engine.folders import APP, inside
 from ui.settings import state
@@ -177,7 +178,7 @@ def _fetch(loaded: RealLayer) -> None:
     """Read what a run will need, with progress; a change of any widget stops it in between."""
     found, origin = plan(loaded), checkpoint(loaded)
     if not (origin.is_local or loaded.weights in _at_hand()):
-        told = t("real_layer.reading", size=size(found.n_bytes), name=loaded.location)
+        told = t("real_layer.reading", size=size(found.n_bytes), name=safe(loaded.location))
         bar = st.progress(0.0, told)
         origin.read(found.tensors, lambda done, total: bar.progress(done / max(total, 1), told))
         bar.empty()
@@ -194,7 +195,7 @@ def name(loaded: RealLayer) -> str:
 
 def own_name(loaded: RealLayer) -> str:
     """The checkpoint's own name alone, as plain text; a long one is cut."""
-    name = loaded.location.rstrip("/").rsplit("/", 1)[-1]
+    name = drawn(loaded.location.rstrip("/").rsplit("/", 1)[-1])
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
