@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mla_engine import PRESETS, costs
+from tests import patience
 from ui.frame.rooms import PAGES
 
 ROOT = Path(__file__).parents[2]
