@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 
 from ui import ROOT
 
-PATIENCE_MILLISECONDS = 120_000  # that a page may take on a busy machine
+PATIENCE_MILLISECONDS = 300_000  # that a page may take on a busy machine
 # Asked in every frame: Streamlit's own states, no placeholder, every chart and every letter there,
 # and so for some frames in a row without a change of the page, since charts follow its script.
 SETTLED = """() => {
@@ -60,9 +60,20 @@ def chromium_path() -> str:
     return found
 
 
+def _answers(url: str) -> bool:
+    try:
+        return urllib.request.urlopen(f"{url}/_stcore/health").status == 200
+    except OSError:
+        return False
+
+
 @contextmanager
 def server(script: Path) -> Iterator[str]:
-    """A Streamlit server for `script`, up and answering."""
+    """A Streamlit server for `script`, up and answering.
+
+    Raises:
+        ChildProcessError: it ended, and has said why.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -71,12 +82,10 @@ def server(script: Path) -> Iterator[str]:
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
-        while True:
-            try:
-                urllib.request.urlopen(f"{url}/_stcore/health").read()
-                break
-            except OSError:
-                time.sleep(0.1)
+        while not _answers(url):
+            if running.poll() is not None:
+                raise ChildProcessError(f"the server ended with {running.returncode}")
+            time.sleep(0.1)
         yield url
     finally:
         running.terminate()
