@@ -3,6 +3,7 @@
 import ast
 import re
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,37 @@ def test_nothing_is_called_by_its_name_and_no_import_hides_in_a_function() -> No
         for function in functions(path):
             for node in ast.walk(function):
                 assert not isinstance(node, ast.Import | ast.ImportFrom), f"{path}: {node.lineno}"
+
+
+TESTS = sorted(ROOT.glob("tests/**/*.py"))
+CLOCKS = {f"{name}{unit}" for name in ("perf_counter", "monotonic", "process_time", "time")
+          for unit in ("", "_ns")}  # fmt: skip
+POLLERS = {  # each asks again and again whether a state has come, or is slow as a server is
+    "tests/attacks/server.py:wait_until",
+    "tests/checkpoints/serving.py:part",
+    "tests/ui/test_queue.py:until",
+}
+
+
+def called_in(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str]]:
+    """The calls of a file: the innermost function that makes one, and what is called."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Call):
+            yield inside, ast.unparse(node.func)
+        yield from called_in(node, node.name if isinstance(node, ast.FunctionDef) else inside)
+
+
+def test_tests_wait_for_a_state_and_measure_no_time() -> None:
+    """However busy the machine is: what a test waits for comes, and no second is asserted."""
+    waiting, measuring = [], []
+    for path in TESTS:
+        file = str(path.relative_to(ROOT))
+        for function, call in called_in(ast.parse(path.read_text("utf-8"))):
+            module, _, name = call.rpartition(".")
+            place = f"{file}:{function}"
+            if name == "wait_for_timeout" or (name == "sleep" and place not in POLLERS):
+                waiting.append(place)
+            if function.startswith("test_") and name in CLOCKS and module in ("", "time"):
+                measuring.append(place)
+    assert not waiting
+    assert not measuring

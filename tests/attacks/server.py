@@ -80,17 +80,17 @@ def free_port():
 
 
 @contextmanager
-def started(environment=None, *, folder=ROOT, options=()):
+def started(environment=None, *, root=ROOT, folder=ROOT, options=()):
     """The app's process, as `streamlit run` makes it; perhaps not yet answering, or ended.
 
-    `folder` is its working directory, `environment` what it has beside this process's own, and
-    `options` are more of streamlit's.
+    `root` is the project that it runs, `folder` its working directory, `environment` what it has
+    beside this process's own, and `options` are more of streamlit's.
     """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
-    inherited |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    inherited |= {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     inherited["STREAMLIT_BROWSER_GATHER_USAGE_STATS"] = "false"
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
+    command = [sys.executable, "-m", "streamlit", "run", str(root / "app.py")]
     command += ["--server.port", str(port), "--server.address", "127.0.0.1", *options]
     with tempfile.TemporaryDirectory() as place:
         log_file = Path(place) / "log.txt"

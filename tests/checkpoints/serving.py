@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests import patience
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ROUTE = re.compile(r"/(?P<api>api/models/)?(?P<name>[^/]+/[^/]+)/(resolve|revision)/(?P<rest>.+)")
 
@@ -24,6 +26,7 @@ class Hub:
     listed: bytes | None = None  # what is said of a repository, in the place of the truth
     store: str = ""  # where shards are redirected to, if anywhere
     asked: list[tuple[str, str, str | None]] = field(default_factory=list)  # method, path, range
+    hanging: int = 0  # connections on which no more is said
     tokens: list[tuple[str, str | None]] = field(default_factory=list)  # path, Authorization
     shard_bytes: int = 0  # bodies of shards
     header_bytes: int = 0
@@ -121,7 +124,8 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(chunk)
             time.sleep(0.1 * (fault == "slow"))
         if fault == "hangs":
-            self.server.closing.wait(8)
+            self.server.hub.hanging += 1
+            self.server.closing.wait(patience.SECONDS)
         self.close_connection = fault in ("cut", "hangs", "unsized")
 
     def answer(self, status, body=b"", length=0, *, code=None, **headers):
