@@ -1,0 +1,21 @@
+"""What st.App calls: when it starts, and around every request."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from ui.server.health import Health, prove
+
+
+@asynccontextmanager
+async def lifespan(_app: st.App) -> AsyncIterator[None]:
+    """Prove that the app can be shown, while it answers already."""
+    proof = asyncio.create_task(prove())
+    yield
+    proof.cancel()
+
+
+MIDDLEWARE = [Middleware(Health)]
