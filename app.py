@@ -6,9 +6,10 @@ if __name__ != "__main__":  # `streamlit run` imports this file; every visit the
     from ui.server import start
 
     start.check()
+    from ui.frame import fault
     from ui.server.hooks import MIDDLEWARE, lifespan
 
-    app = st.App(__file__, lifespan=lifespan, middleware=MIDDLEWARE)
+    app = st.App(__file__, lifespan=lifespan, middleware=MIDDLEWARE, on_script_error=fault.show)
 else:
     from mla_engine.figures import data_flow
     from ui.frame import page

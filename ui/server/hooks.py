@@ -7,12 +7,16 @@ from contextlib import asynccontextmanager
 import streamlit as st
 from starlette.middleware import Middleware
 
+from ui.frame.fault import one_log_line
 from ui.server.health import Health, prove
+from ui.server.widgets import tolerate
 
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Prove that the app can be shown, while it answers already."""
+    one_log_line()
+    tolerate()
     proof = asyncio.create_task(prove())
     yield
     proof.cancel()

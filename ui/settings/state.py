@@ -197,6 +197,15 @@ def reset(page: Page | None = None) -> None:
         names = list(page.settings)
         names += [name for name in SHARED if page.sizes and name not in REAL_LAYER]
         names += REAL_LAYER if page.real_layers else ()
+    _restore(names)
+
+
+def renew(page: Page) -> None:
+    """Back to what a page begins with: its own settings, and all that every page has."""
+    _restore([*SHARED, *page.settings])
+
+
+def _restore(names: list[str]) -> None:
     if "preset" in names:  # first: the others' defaults follow it
         settings()["preset"] = SETTINGS["preset"].default
     change(**{name: default(name) for name in names if name not in ("lang", "lecture")})
