@@ -8,7 +8,10 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from ui.frame.fault import one_log_line
+from ui.server.closed import Closed
+from ui.server.headers import SecurityHeaders
 from ui.server.health import Health, prove
+from ui.server.uploads import Uploads
 from ui.server.widgets import tolerate
 
 
@@ -22,4 +25,4 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     proof.cancel()
 
 
-MIDDLEWARE = [Middleware(Health)]
+MIDDLEWARE = [Middleware(one) for one in (SecurityHeaders, Health, Closed, Uploads)]

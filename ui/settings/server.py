@@ -65,6 +65,8 @@ class Server(BaseSettings):
             between.
         token_repositories: those that are read with the owner's token; none by default.
         workers: processes that read the files of strangers.
+        most_visitors: that are connected at a time.
+        metrics: whether /_stcore/metrics answers everybody.
         public_url: the address that the audience has (PUBLIC_URL); "" for the browser's own.
     """
 
@@ -81,6 +83,8 @@ class Server(BaseSettings):
     ] = "any"
     token_repositories: Repositories = ()
     workers: PositiveInt = 2
+    most_visitors: PositiveInt = 1000
+    metrics: bool = False
     public_url: Annotated[str, AfterValidator(web_address)] = Field(
         "", validation_alias="PUBLIC_URL"
     )
@@ -114,5 +118,7 @@ ACCEPTED = {
     "repositories": "give any, none, or names of repositories (owner/name) with commas between",
     "token_repositories": "give names of repositories (owner/name) with commas between",
     "workers": "give a whole number above 0, for example 2",
+    "most_visitors": "give a whole number above 0, for example 300",
+    "metrics": "give 1 or 0",
     "PUBLIC_URL": "give an address such as https://example.org/mla, without ? and #",
 }
