@@ -204,6 +204,9 @@ class Session:
                 self.seen.notes.clear()
             if page := message.new_session.page_script_hash:
                 self.state.page_script_hash, self.state.page_name = page, ""
+        elif kind == "navigation":  # which page of the app this is: the session's first is the main
+            self.state.page_script_hash = message.navigation.page_script_hash
+            self.state.page_name = ""
         elif kind == "page_info_changed":
             self.seen.query = message.page_info_changed.query_string
             self.state.query_string = self.seen.query

@@ -1,6 +1,7 @@
 """The real app in a process of its own, and what it takes of the machine."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -80,11 +81,11 @@ def free_port():
 
 
 @contextmanager
-def started(environment=None, *, root=ROOT, folder=ROOT, options=()):
+def started(environment=None, *, root=ROOT, folder=None, options=()):
     """The app's process, as `streamlit run` makes it; perhaps not yet answering, or ended.
 
-    `root` is the project that it runs, `folder` its working directory, `environment` what it has
-    beside this process's own, and `options` are more of streamlit's.
+    `root` is the project that it runs, perhaps a changed copy, `folder` the working directory,
+    `environment` what it has beside this process's own, and `options` are more of streamlit's.
     """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
     inherited |= {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
@@ -97,7 +98,7 @@ def started(environment=None, *, root=ROOT, folder=ROOT, options=()):
         with log_file.open("wb") as log:
             process = subprocess.Popen(
                 command,
-                cwd=folder,
+                cwd=folder or root,
                 env=inherited | (environment or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -108,6 +109,21 @@ def started(environment=None, *, root=ROOT, folder=ROOT, options=()):
             yield App(f"http://127.0.0.1:{port}", process, log_file)
         finally:
             end(process)
+
+
+def copied(root, changes):
+    """A copy of the project with changed files: name -> (what is there once, what replaces it)."""
+    for name in ("ui", "pages", ".streamlit"):
+        left_out = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, root / name, ignore=left_out)
+    for name in ("mla_engine", "assets"):
+        (root / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "app.py", root)
+    for name, (old, new) in changes.items():
+        text = (root / name).read_text("utf-8")
+        assert text.count(old) == 1, f"{name} has {old!r} {text.count(old)} times"
+        (root / name).write_text(text.replace(old, new), "utf-8")
+    return root
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import worked_example
 from ui.frame.rooms import PAGES
 from ui.settings import address
+from ui.settings.server import web_address
 
 Opened = Callable[..., AppTest]
 HOME = "https://mla.example.org"
@@ -56,12 +57,12 @@ def warnings(at: AppTest) -> str:
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the page words it
-        address.checked(f"https:{text}" if text.startswith("//") else text)
+        web_address(f"https:{text}" if text.startswith("//") else text)
 
 
 def test_an_address_keeps_its_path_and_loses_the_last_slash() -> None:
-    assert address.checked("http://10.0.0.4:8501/lecture/") == "http://10.0.0.4:8501/lecture"
-    assert address.checked("") == ""
+    assert web_address("http://10.0.0.4:8501/lecture/") == "http://10.0.0.4:8501/lecture"
+    assert web_address("") == ""
 
 
 @pytest.mark.parametrize(
@@ -81,18 +82,6 @@ def test_the_code_holds_the_public_link_without_what_is_personal(
     assert link == f"{HOME}/quiz?lang=zh&n_heads=8"
     assert modules(picture) == [list(row) for row in segno.make_qr(link, error="l").matrix]
     assert not at.warning
-
-
-@pytest.mark.parametrize("given", ["mla.example.org", "https://", "javascript:alert(1)"])
-def test_a_wrong_public_address_is_named(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch, given: str
-) -> None:
-    monkeypatch.setenv("PUBLIC_URL", given)
-    at = opened("pages/notation.py")
-    link, _ = shared(at)
-    assert link == "/notation?lang=en"  # of the browser's address, which the test has none of
-    said = re.sub(r"&#(\d+);", lambda code: chr(int(code[1])), warnings(at))
-    assert f"PUBLIC_URL is “{given}”, which is not an address" in said
 
 
 def test_a_local_address_and_a_long_link_are_shown_with_what_to_do(

@@ -4,7 +4,7 @@ import streamlit as st
 
 from ui import ASSETS
 from ui.engine import model, queue
-from ui.frame import code, lecture, navigation, notes, share, tour
+from ui.frame import code, fault, lecture, navigation, notes, share, tour, uploads
 from ui.parts import bridge, real_layer, sizes
 from ui.settings import state
 from ui.settings import visit as visits
@@ -16,17 +16,22 @@ STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
 
 def setup(page: Page) -> None:
     """Begin a page: all that stands around it, but for the row at its foot."""
+    visit = visits.begin(page)
+    uploads.note(page)
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
-    state.follow()
-    visits.begin(page)
-    changed = state.read(page.name) + model.mend() + tour.mend(page.name) + page.mend()
     st.html(STYLE)
+    state.follow()
+    changed = state.read(page.name) + model.mend() + tour.mend(page.name) + page.mend()
     queue.warm_up()
     _bar(page)
+    top = st.container()
     with st.sidebar:
         navigation.draw()
+        visit.top = top
         if page.sizes:
             sizes.controls()
+    with top:
+        fault.tell()
     notes.say(changed, page.name)
     real_layer.failure()
 

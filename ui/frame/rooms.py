@@ -3,7 +3,6 @@
 A room that cannot be opened is refused when the app starts, with its file and the name.
 """
 
-import tomllib
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ from ui.settings.page import Link, Page
 from ui.settings.parsers import Setting
 from ui.settings.rooms import PAGES, SETTINGS, RoomError, home, register
 from ui.settings.shared import SHARED
+from ui.words.text import read
 
 ROOMS = ROOT / "ui/pages"
 
@@ -36,7 +36,7 @@ def _page(folder: Path) -> Page:
     if page.name != folder.name:
         raise RoomError(f"{home(folder.name)}: the page is called {page.name!r}, not as its folder")
     texts = folder / "texts.toml"
-    if not texts.is_file() or "link" not in tomllib.loads(texts.read_text("utf-8")):
+    if not texts.is_file() or "link" not in read(texts):
         raise RoomError(f"{texts.relative_to(ROOT)}: the text 'link' is missing")
     if not (ROOT / page.file).is_file():
         raise RoomError(f"{page.file}: the storyboard of {page.name!r} is missing")

@@ -1,7 +1,6 @@
 """The present page for somebody else: its link, and a QR code of it for the audience."""
 
 import html
-import os
 from urllib.parse import urlsplit
 
 import segno
@@ -48,10 +47,6 @@ def _audience() -> None:
 def _warnings(text: str) -> list[str]:
     """What keeps the audience from this link, and what to do."""
     found = []
-    try:
-        address.public()
-    except ValueError:
-        found.append(t("share.wrong_public", given=safe(os.environ["PUBLIC_URL"][:80])))
     if address.is_local(text):
         found.append(t("share.local", host=safe(urlsplit(text).netloc)))
     if len(text) > LARGE:

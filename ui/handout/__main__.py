@@ -13,7 +13,7 @@ from ui.frame import tour
 from ui.handout.browser import FLAGS, chromium_path, server
 from ui.handout.document import document
 from ui.handout.sheets import FailedStopError, sheets
-from ui.settings import address
+from ui.settings.server import web_address
 from ui.settings.shared import LANGUAGES
 
 
@@ -28,7 +28,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="build/handout-LANG.html")
     given = parser.parse_args()
     try:
-        given.url = address.checked(given.url or "nowhere")
+        given.url = web_address(given.url or "nowhere")
     except ValueError:
         parser.error(f"--url '{given.url}': give one like https://mla.example.org")
     if given.stops < 1:

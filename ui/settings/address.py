@@ -1,7 +1,5 @@
 """Where the app is, for links: as the reader's browser has it, or as PUBLIC_URL says."""
 
-import os
-import re
 from ipaddress import ip_address
 from urllib.parse import urlencode, urlsplit
 
@@ -9,39 +7,14 @@ import streamlit as st
 
 from ui.settings.page import HOME
 from ui.settings.rooms import PAGES
+from ui.settings.server import server
 
 LONGEST = 2000  # characters of a link that every browser, chat and mail program takes whole
 
 
-def public() -> str:
-    """The environment variable PUBLIC_URL, the address that the audience has; empty if not set.
-
-    Raises:
-        ValueError: it is no address.
-    """
-    return checked(os.environ.get("PUBLIC_URL", ""))
-
-
-def checked(text: str) -> str:
-    """An address without its last slash.
-
-    Raises:
-        ValueError: it does not begin with http:// or https://, has no host, or goes on after the
-            path.
-    """
-    parts = urlsplit(text)
-    well_formed = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    if text and (not well_formed or "@" in parts.netloc or re.search(r"[\s\"<>\\^`{|}?#]", text)):
-        raise ValueError(text)
-    return text.rstrip("/")
-
-
 def known() -> str:
-    """PUBLIC_URL if it is set and good, else the browser's address."""
-    try:
-        return public() or browsers()
-    except ValueError:
-        return browsers()
+    """The address that the audience has, or else the browser's."""
+    return server().public_url or browsers()
 
 
 def browsers() -> str:

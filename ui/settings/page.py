@@ -51,6 +51,7 @@ class Page:
         code: functions of the engine that ran for a view, shown as the code behind the page.
         snippet: template and values of the snippet that makes the numbers of a view.
         links: other pages that it leads to.
+        uploads: whether it takes files of its visitors.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Page:
     code: Callable[[Any], Functions] = nothing
     snippet: Callable[[Any], Recipe] | None = None
     links: tuple[Link, ...] = ()
+    uploads: bool = False
 
     @property
     def file(self) -> str:

@@ -1,8 +1,10 @@
 """What the operator of a server sets, by environment variables: checked when the app starts."""
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -15,10 +17,23 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ui import ROOT
-from ui.settings.address import checked
 
 Gibibytes = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Repository = Annotated[str, StringConstraints(pattern=r"^[\w-][\w.-]{0,95}/[\w.-]{1,96}$")]
+
+
+def web_address(text: str) -> str:
+    """An address of the web without its last slash.
+
+    Raises:
+        ValueError: it does not begin with http:// or https://, has no host, or goes on after the
+            path.
+    """
+    parts = urlsplit(text)
+    well_formed = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    if text and (not well_formed or "@" in parts.netloc or re.search(r"[\s\"<>\\^`{|}?#]", text)):
+        raise ValueError(text)
+    return text.rstrip("/")
 
 
 def _listed(text: object) -> object:
@@ -34,6 +49,7 @@ def _folders(text: object) -> object:
     return tuple(map(Path, text.split(os.pathsep))) if isinstance(text, str) else text
 
 
+Address = Annotated[str, AfterValidator(web_address)]
 Repositories = Annotated[tuple[Repository, ...], NoDecode, BeforeValidator(_listed)]
 
 
@@ -49,6 +65,8 @@ class Server(BaseSettings):
             between.
         token_repositories: those that are read with the owner's token; none by default.
         workers: processes that read the files of strangers.
+        most_visitors: that are connected at a time.
+        metrics: whether /_stcore/metrics answers everybody.
         public_url: the address that the audience has (PUBLIC_URL); "" for the browser's own.
     """
 
@@ -65,7 +83,11 @@ class Server(BaseSettings):
     ] = "any"
     token_repositories: Repositories = ()
     workers: PositiveInt = 2
-    public_url: Annotated[str, AfterValidator(checked)] = Field("", validation_alias="PUBLIC_URL")
+    most_visitors: PositiveInt = 1000
+    metrics: bool = False
+    public_url: Annotated[str, AfterValidator(web_address)] = Field(
+        "", validation_alias="PUBLIC_URL"
+    )
 
 
 def server() -> Server:
@@ -96,5 +118,7 @@ ACCEPTED = {
     "repositories": "give any, none, or names of repositories (owner/name) with commas between",
     "token_repositories": "give names of repositories (owner/name) with commas between",
     "workers": "give a whole number above 0, for example 2",
+    "most_visitors": "give a whole number above 0, for example 300",
+    "metrics": "give 1 or 0",
     "PUBLIC_URL": "give an address such as https://example.org/mla, without ? and #",
 }

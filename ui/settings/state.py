@@ -12,6 +12,7 @@ import streamlit as st
 
 from ui.settings import address
 from ui.settings.page import Note, Page
+from ui.settings.parsers import Setting
 from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import LANGUAGES, REAL_LAYER, SHARED, SIZES
 from ui.settings.sizes import implied
@@ -154,6 +155,19 @@ def _same(text: str, value: object) -> bool:
     return as_text(value) == text
 
 
+def _is_of(setting: Setting, value: object) -> bool:
+    """Whether a setting can have this value: a browser's message may hold anything.
+
+    Which words it takes the page says itself.
+    """
+    if isinstance(setting.default, str):
+        return isinstance(value, str)
+    try:
+        return setting.parse(as_text(value)) == value
+    except ValueError:
+        return False
+
+
 def control(
     widget: Callable[..., Any],
     label: str,
@@ -171,7 +185,8 @@ def control(
     st.session_state[key] = settings()[name]
 
     def keep() -> None:
-        settings()[name] = st.session_state[key]
+        if _is_of(SETTINGS[name], st.session_state[key]):
+            settings()[name] = st.session_state[key]
         if then:
             then()
         write()
@@ -197,6 +212,15 @@ def reset(page: Page | None = None) -> None:
         names = list(page.settings)
         names += [name for name in SHARED if page.sizes and name not in REAL_LAYER]
         names += REAL_LAYER if page.real_layers else ()
+    _restore(names)
+
+
+def renew(page: Page) -> None:
+    """Back to what a page begins with: its own settings, and all that every page has."""
+    _restore([*SHARED, *page.settings])
+
+
+def _restore(names: list[str]) -> None:
     if "preset" in names:  # first: the others' defaults follow it
         settings()["preset"] = SETTINGS["preset"].default
     change(**{name: default(name) for name in names if name not in ("lang", "lecture")})

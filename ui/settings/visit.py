@@ -20,6 +20,7 @@ class Visit:
         places: where controls stand that are drawn in the bar of lecture mode.
         stepping: whether something on the page listens to a clicker.
         beyond: turns the page after its last step or before its first.
+        top: above the title, for what goes wrong; None until the ways to other pages are drawn.
     """
 
     page: Page
@@ -28,6 +29,7 @@ class Visit:
     places: dict[str, AbstractContextManager] = field(default_factory=dict)
     stepping: bool = False
     beyond: Callable[[int], None] | None = None
+    top: AbstractContextManager | None = None
 
 
 def begin(page: Page) -> Visit:

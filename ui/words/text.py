@@ -16,6 +16,7 @@ from mla_engine.drawn import drawn, isolated
 from mla_engine.refusals import ORIGINAL, sentence
 from mla_engine.symbols import SYMBOLS
 from ui import ROOT
+from ui.settings.rooms import RoomError
 from ui.settings.state import settings
 
 
@@ -25,15 +26,23 @@ def files() -> dict[str, Path]:
     return rooms | {file.stem: file for file in sorted(ROOT.glob("ui/*/texts/*.toml"))}
 
 
-def _read(file: Path) -> dict[str, Any]:
-    return tomllib.loads(file.read_text("utf-8"))
+def read(file: Path) -> dict[str, Any]:
+    """The texts of one file.
+
+    Raises:
+        RoomError: it cannot be read: no permission, no UTF-8, no TOML.
+    """
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise RoomError(f"{file.relative_to(ROOT)} cannot be read: {error}") from error
 
 
 @lru_cache(maxsize=1)
 def catalogue() -> dict[str, dict[str, str]]:
     """Every text, `page.key` -> {"en": ..., "zh": ...}."""
-    parts = [{name: _read(file)} for name, file in files().items()]
-    parts += map(_read, sorted(ROOT.glob("ui/words/mechanisms/*.toml")))
+    parts = [{name: read(file)} for name, file in files().items()]
+    parts += map(read, sorted(ROOT.glob("ui/words/mechanisms/*.toml")))
     texts = {
         f"{name}.{key}": entry
         for part in parts

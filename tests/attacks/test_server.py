@@ -1,0 +1,170 @@
+"""What a server takes from strangers beside links: files, messages, questions for its insides."""
+
+import http.client
+from urllib.parse import urlparse
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from tests.attacks.client import Session
+from tests.attacks.server import copied, running
+
+MIB = 2**20
+WRONG = {  # a value that no browser sends for a widget, by the field of the protocol
+    "a number for words": {"int_value": -3},
+    "words for a number": {"string_value": "x" * 100_000},
+    "no number": {"double_value": float("nan")},
+    "numbers that are none": {"double_array_value": {"data": [float("nan"), 1e308]}},
+    "no numbers": {"double_array_value": {"data": []}},
+    "an index that is none": {"int_array_value": {"data": [-1, 99]}},
+    "several words": {"string_array_value": {"data": ["a", "b"]}},
+    "a press": {"trigger_value": True},
+    "bytes": {"bytes_value": b"\x00"},
+    "JSON that breaks off": {"json_value": "{"},
+    "JSON of another kind": {"json_value": '{"cell": {"chart": 1}}'},
+    "a list of presses": {"json_trigger_value": "[1]"},
+    "a file": {"file_uploader_state_value": {}},
+    "nothing": {},
+}
+
+
+def put(app, session, *, name="a", length=MIB, body=b""):
+    """The status of an upload of which perhaps nothing but its head is sent."""
+    place = urlparse(app.url)
+    line = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+    token = app.get("/_stcore/health")[1]["Set-Cookie"].split(";")[0].partition("=")[2]
+    line.putrequest("PUT", f"/_stcore/upload_file/{session}/{name}")
+    line.putheader("Content-Type", "multipart/form-data; boundary=x")
+    line.putheader("X-Xsrftoken", token)
+    line.putheader("Cookie", f"_streamlit_xsrf={token}")
+    if length is not None:
+        line.putheader("Content-Length", str(length))
+    line.endheaders(body)
+    status = line.getresponse().status
+    line.close()
+    return status
+
+
+def form(content):
+    head = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n'
+    return head + content + b"\r\n--x--\r\n"
+
+
+def upload(app, session, content, name="a"):
+    body = form(content)
+    return put(app, session, name=name, length=len(body), body=body)
+
+
+def test_files_are_taken_only_where_a_page_asks_for_them(app):
+    with Session(app.url) as visitor:
+        session = visitor.open("rope").session_id
+        assert upload(app, session, b"x") == 403
+        session = visitor.open("real_models").session_id
+        assert upload(app, session, b"x") == 204
+        visitor.open("rope")
+        assert upload(app, session, b"x") == 403
+    assert upload(app, "nobody", b"x") == 403
+
+
+def test_a_refused_file_is_not_read(app):
+    with Session(app.url) as visitor:
+        session = visitor.open("rope").session_id
+        assert put(app, session, length=50 * MIB) == 403  # answered before anything was sent
+        session = visitor.open("real_models").session_id
+        assert put(app, session, length=2**40) == 413
+        assert put(app, session, length=None) == 411
+
+
+def test_a_visitor_keeps_few_files(app):
+    with Session(app.url) as visitor:
+        session = visitor.open("real_models").session_id
+        taken = [upload(app, session, b"x", f"file{number}") for number in range(30)]
+    few = taken.index(413)
+    assert taken == [204] * few + [413] * (30 - few)
+    assert few > 0
+
+
+def test_the_metrics_are_closed_unless_the_operator_opens_them(app):
+    assert app.get("/_stcore/metrics")[0] == 404
+    with running({"MLA_METRICS": "1", "MLA_MOST_VISITORS": "1"}) as other:
+        assert other.get("/_stcore/metrics")[0] == 200
+        with Session(other.url) as visitor:
+            visitor.open()
+            with pytest.raises(Exception, match="403"):  # every place is taken
+                Session(other.url)
+
+
+@pytest.mark.parametrize("path", ["/", "/rope", "/_stcore/health", "/_stcore/metrics"])
+def test_every_answer_has_the_headers(app, path):
+    headers = app.get(path)[1]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "frame-ancestors 'self' https://huggingface.co" in headers["Content-Security-Policy"]
+    assert headers["Referrer-Policy"] == "same-origin"
+    assert "camera=()" in headers["Permissions-Policy"]
+
+
+def assert_fine(seen, texts):
+    assert not seen.exceptions
+    assert seen.texts == texts
+
+
+@pytest.mark.parametrize("kind", ["slider", "button_group", "selectbox"])
+def test_messages_of_a_wrong_type_do_not_break_their_session(app, kind):
+    lines = len(app.log.splitlines())
+    with Session(app.url) as visitor:
+        texts = list(visitor.open("rope").texts)
+        for wrong in WRONG.values():
+            visitor.touch(visitor.seen.widget(kind), **wrong)
+            assert not visitor.seen.exceptions, wrong
+        visitor.state.widget_states.Clear()
+        slider = visitor.seen.widget("slider", "n_h")
+        good = visitor.touch(slider, double_array_value={"data": [1.0]})
+        assert not good.exceptions
+        assert good.texts != texts, "the session answers no more"
+    assert "Traceback" not in "\n".join(app.log.splitlines()[lines:])
+
+
+ODD = {
+    "an unknown page": {"page_script_hash": "0" * 32},
+    "a page that is no name": {"page_name": "../../etc/passwd"},
+    "a huge name": {"page_name": "x" * 100_000},
+    "an unknown fragment": {"fragment_id": "x"},
+    "a query that is none": {"query_string": "%ff&&&==&a=%00"},
+    "many parameters": {"query_string": "&".join(f"a{n}=1" for n in range(2000))},
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_request_leaves_the_session_alive(app, odd):
+    lines = len(app.log.splitlines())
+    with Session(app.url) as visitor:
+        texts = list(visitor.open("rope").texts)
+        asked = BackMsg()
+        asked.rerun_script.CopyFrom(visitor.state)
+        for name, value in ODD[odd].items():
+            setattr(asked.rerun_script, name, value)
+        visitor.send(asked)
+        seen = visitor.open("rope")
+        while seen.texts != texts:  # of the odd one, before it
+            seen = visitor.finished()
+        assert not seen.exceptions
+    assert "Traceback" not in "\n".join(app.log.splitlines()[lines:])
+
+
+def test_a_page_that_fails_says_the_reference_that_the_log_has(tmp_path):
+    fails = "if state.settings()['notation_search']: raise OSError('planted')"
+    change = ("page.setup(PAGE)", f"page.setup(PAGE)\n{fails}")
+    tree = copied(tmp_path, {"pages/notation.py": change})
+    with running(root=tree) as app, Session(app.url) as visitor:
+        seen = visitor.open("notation", "notation_search=x&lang=en")
+        assert not seen.exceptions
+        said = [text for text in seen.texts if "reference" in text]
+        assert len(said) == 1
+        reference = said[0].split("**")[1]
+        assert app.log.count(reference) == 1
+        assert app.log.count("Traceback") == 1
+        assert "planted" in app.log
+        assert any(kind == "slider" or kind == "button" for kind, _ in seen.widgets)
+        anew = visitor.touch(seen.widget("button", "anew"), trigger_value=True)
+        assert not any("reference" in text for text in anew.texts)
+        assert not anew.exceptions

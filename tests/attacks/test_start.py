@@ -1,0 +1,89 @@
+"""What keeps a server from running is told in one sentence; health is true."""
+
+import pytest
+
+from tests.attacks.server import copied, healthy, started, wait_until
+from ui.server import start
+
+WRONG = {
+    "MLA_MEMORY_BUDGET_GIB": "1 GiB",
+    "MLA_CACHE_BUDGET_GIB": "0",
+    "MLA_DISK_QUOTA_GIB": "inf",
+    "MLA_REPOSITORIES": "all",
+    "MLA_TOKEN_REPOSITORIES": "owner",
+    "MLA_WORKERS": "1.5",
+    "PUBLIC_URL": "mla.example.org",
+}
+TEXTS = "ui/frame/texts/share.toml"
+BROKEN = {  # what is wrong -> the change in a file, what the sentence names
+    "texts that are no TOML": (TEXTS, ("button = ", "button = = "), f"{TEXTS} cannot be read"),
+    "an overview that fails": (
+        "app.py",
+        ("    page.setup(PAGE)", "    page.setup(PAGE)\n    raise OSError('planted')"),
+        "its first page failed",
+    ),
+}
+MAYBE_LATER = """    import pathlib, time
+    while not pathlib.Path({file!r}).exists():
+        time.sleep(0.01)
+    page.setup(PAGE)"""
+
+
+def told(app):
+    """What a server that cannot run says last, when it has ended."""
+    wait_until(lambda: not app.alive, "the server has ended")
+    assert app.process.returncode > 0
+    *before, last = app.log.splitlines()
+    assert not any("cannot run" in line for line in before)
+    return last, "\n".join(before)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_variable_is_named_with_its_value_and_what_would_do(name, monkeypatch):
+    monkeypatch.setenv(name, WRONG[name])
+    with pytest.raises(SystemExit) as stopped:
+        start.check()
+    said = str(stopped.value)
+    assert said.startswith(f"MLA Explorer cannot run: {name} is {WRONG[name]!r}: give ")
+    assert "\n" not in said
+
+
+def test_wrong_variables_stop_the_server_with_one_sentence():
+    names = ("MLA_MEMORY_BUDGET_GIB", "PUBLIC_URL")
+    with started({name: WRONG[name] for name in names}) as app:
+        sentence, before = told(app)
+    assert all(f"{name} is {WRONG[name]!r}" in sentence for name in names)
+    assert "Traceback" not in before
+
+
+@pytest.mark.parametrize("wrong", BROKEN)
+def test_a_room_that_cannot_be_shown_stops_the_server(wrong, tmp_path):
+    file, change, named = BROKEN[wrong]
+    with started(root=copied(tmp_path, {file: change})) as app:
+        sentence, before = told(app)
+    assert sentence.startswith("MLA Explorer cannot run: ")
+    assert named in sentence
+    assert ("Traceback" in before) == (wrong == "an overview that fails")  # which the log explains
+
+
+def test_health_is_green_only_when_a_page_has_been_run(tmp_path):
+    ready = tmp_path / "ready"
+    waits = MAYBE_LATER.format(file=str(ready))
+    tree = copied(tmp_path, {"app.py": ("    page.setup(PAGE)", waits)})
+    with started(root=tree) as app:
+        status, _, said = wait_until(lambda: asked(app), "the server answers")
+        assert (status, said) == (503, b"starting")
+        assert "is ready" not in app.log
+        ready.touch()
+        wait_until(lambda: healthy(app), "a page has been run")
+        assert app.get("/_stcore/health")[2] == b"ok"
+        lines = [line.strip() for line in app.log.splitlines() if line.strip()]
+    assert len(lines) == 3, f"more than an address is said: {lines}"
+    assert lines[-1] == "MLA Explorer is ready."
+
+
+def asked(app):
+    try:
+        return app.get("/_stcore/health")
+    except OSError:
+        return None

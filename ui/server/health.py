@@ -1,0 +1,52 @@
+"""The server is well only when a page has been run: /_stcore/health says so from then on."""
+
+import asyncio
+import os
+import sys
+from typing import NoReturn
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit import runtime
+
+from ui.server.answer import answer
+from ui.server.start import why
+
+PROVED = asyncio.Event()
+PATH = "/_stcore/health"
+
+
+async def prove() -> None:
+    """Run the overview once, as a visit does; where it fails, the process ends.
+
+    Streamlit's own check (server.scriptHealthCheckEnabled) runs it at every request for the health.
+    """
+    while not PROVED.is_set():
+        well, told = await runtime.get_instance().does_script_run_without_error()
+        if well:
+            PROVED.set()
+            sys.stdout.write("MLA Explorer is ready.\n")
+            sys.stdout.flush()
+        elif told != "timeout":  # a slow machine gets as long as it needs
+            _stop()
+
+
+def _stop() -> NoReturn:
+    """End the process at once: SystemExit in a task would be told by every task around it."""
+    sys.stderr.write(why("its first page failed; the log above says how\n"))
+    sys.stderr.flush()
+    os._exit(1)
+
+
+class Health:
+    """Answers that the server is not ready, until it is."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or hand on to Streamlit."""
+        asked = scope["type"] == "http" and scope["path"].endswith(PATH)
+        if asked and not PROVED.is_set():
+            await answer(send, 503, "starting")
+        else:
+            await self._app(scope, receive, send)

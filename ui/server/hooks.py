@@ -1,0 +1,28 @@
+"""What st.App calls: when it starts, and around every request."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from ui.frame.fault import one_log_line
+from ui.server.closed import Closed
+from ui.server.headers import SecurityHeaders
+from ui.server.health import Health, prove
+from ui.server.uploads import Uploads
+from ui.server.widgets import tolerate
+
+
+@asynccontextmanager
+async def lifespan(_app: st.App) -> AsyncIterator[None]:
+    """Prove that the app can be shown, while it answers already."""
+    one_log_line()
+    tolerate()
+    proof = asyncio.create_task(prove())
+    yield
+    proof.cancel()
+
+
+MIDDLEWARE = [Middleware(one) for one in (SecurityHeaders, Health, Closed, Uploads)]

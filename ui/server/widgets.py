@@ -1,0 +1,30 @@
+"""What a browser says of its widgets, where it cannot be read: as if it had not been said."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from streamlit.runtime.state.session_state import WStates
+
+Read = Callable[[WStates, str], object]
+
+
+def tolerate() -> None:
+    """Let a widget keep its value where the browser's message about it cannot be read.
+
+    Streamlit keeps a message before it reads it, and reads all of them at every run: one of a wrong
+    type raises there for as long as its session lives. A KeyError is what Streamlit itself raises,
+    and takes, for a message about a widget that it does not know.
+    """
+    if not hasattr(WStates.__getitem__, "__wrapped__"):
+        WStates.__getitem__ = _readable(WStates.__getitem__)
+
+
+def _readable(read: Read) -> Read:
+    @wraps(read)
+    def value(states: WStates, widget: str) -> object:
+        try:
+            return read(states, widget)
+        except Exception as error:
+            raise KeyError(widget) from error
+
+    return value
