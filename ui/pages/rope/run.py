@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -17,7 +16,7 @@ from mla_engine import (
 )
 from mla_engine.rope import inverse_frequencies, yarn_bounds
 from mla_engine.studies import conventions, relative
-from ui.engine import layers, queue
+from ui.engine import kept, layers, queue
 from ui.engine.real_layer import Origin
 
 POSITIONS = 16  # at which one vector is shown
@@ -118,7 +117,7 @@ def _parts(layer: MultiHeadLatentAttention, h: Tensor) -> dict[str, Tensor]:
     return {code: part.double().cpu() for code, part in parts.items()}
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def turning(one: Head, pair: int) -> Turning:
     """One word's query and key, turned at every position.
 
@@ -145,7 +144,7 @@ def turning(one: Head, pair: int) -> Turning:
     )
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def merged(one: Head, distance: int) -> Merged:
     """The head's W_UQ and W_UK merged across a rotation of all content dimensions, and without.
 
@@ -166,7 +165,7 @@ def merged(one: Head, distance: int) -> Merged:
         )
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def reading(one: Head, pairing: str, scale: str) -> Reading:
     """The head's map over the words, right and with this reading of its pairing and scale.
 
@@ -200,7 +199,7 @@ def _logits(one: Head, parts: dict[str, Tensor], pairing: str, scale: str) -> Te
     return conventions.scaled_logits(content, position, one.config, scale)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def frequencies(rope: RopeConfig, width: int) -> Frequencies:
     """Every pair's frequency, without the scaling and with it, beyond the original context."""
     scaling = rope.scaling
@@ -211,7 +210,7 @@ def frequencies(rope: RopeConfig, width: int) -> Frequencies:
     return Frequencies(plain.numpy(), scaled.numpy(), band)
 
 
-@st.cache_data(max_entries=1, show_spinner=False)
+@kept.keep
 def scales() -> pd.DataFrame:
     """The softmax scale of every published model, and how it comes about."""
     rows = []
