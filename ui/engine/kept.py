@@ -59,6 +59,11 @@ class Shelf:
                 entry = self._found(key) or self._keep(key, make())
         return entry[0]
 
+    def at_hand(self, key: Hashable) -> object:
+        """The value of a key, None where there is none."""
+        entry = self._found(key)
+        return entry and entry[0]
+
     def room_for(self, n_bytes: int) -> None:
         """Let go of values until there is room for what is made next, if it is to be kept at all.
 
@@ -128,6 +133,8 @@ def keep(
 ) -> Callable[P, R]:
     """Decorate a function whose results all sessions share; its arguments are their key.
 
+    Its attribute `at_hand` gives what is kept for some arguments, or None, and makes nothing.
+
     Args:
         function: what makes a value. It changes nothing that its arguments do not say, and nobody
             writes into what it returns.
@@ -142,6 +149,7 @@ def keep(
         key = name, by(*args, **kwargs)
         return shelf().get(key, partial(function, *args, **kwargs))
 
+    kept.at_hand = lambda *args: shelf().at_hand((name, by(*args)))
     return kept
 
 

@@ -27,17 +27,28 @@ def _weights(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | N
     return config, origin.weights if isinstance(origin, RealLayer) else origin, heads
 
 
-@kept.keep(by=_weights)
 def layer(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None) -> AttentionLayer:
     """A layer with seeded or real weights; `heads` builds these alone.
 
-    Who needs it later asks for it again, and holds no layer meanwhile.
+    It is built in a turn of the queue. Who runs it asks for it within the turn of that run: a
+    layer that somebody holds while he waits takes memory beside all that is kept.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    with queue.turn():
-        kept.room_for(n_bytes(config, heads))
+    found = _layer.at_hand(config, origin, heads)
+    if found is None:
+        with queue.turn():  # before the key is locked: nobody waits in his turn for one who waits
+            found = _layer(config, origin, heads)
+    return found
+
+
+@kept.keep(by=_weights)
+def _layer(
+    config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None
+) -> AttentionLayer:
+    kept.room_for(n_bytes(config, heads))
+    with torch.inference_mode(False):  # it lives on outside of the run that asks first
         return built(config, origin, heads, torch.float32)
 
 

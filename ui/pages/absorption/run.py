@@ -66,8 +66,8 @@ def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = layers.layer(config, origin, (head,))
     with queue.turn(), torch.inference_mode():
+        layer = layers.layer(config, origin, (head,))
         found = layer.absorbed_matrices()
         matrices = found.W_QK[0], found.W_VO[0]
         # Of the merged matrix itself, so that the rounding beyond its rank is seen.
@@ -116,12 +116,12 @@ def too_much(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = layers.layer(config, origin, heads)
-    plain = layers.layer(replace(config, latent_norm=False), origin, heads)
-    h = layers.hidden(words, origin, config.d_model)
-    longer = h.clone()
-    longer[:, -1] *= gain
     with queue.turn(), torch.inference_mode():
+        layer = layers.layer(config, origin, heads)
+        plain = layers.layer(replace(config, latent_norm=False), origin, heads)
+        h = layers.hidden(words, origin, config.d_model)
+        longer = h.clone()
+        longer[:, -1] *= gain
         one = heads_in_one(layer, h)
         normed, without = past_the_norm(layer, longer), past_the_norm(plain, longer)
     return TooMuch(

@@ -7,7 +7,7 @@ estimate of the memory, which takes longer than a small step itself.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -31,7 +31,6 @@ class Step:
     seconds: float
     held_bytes: int
     difference: float
-    u: np.ndarray = field(repr=False, compare=False)  # [d]
 
 
 class Runner:
@@ -45,7 +44,7 @@ class Runner:
         kind, tokens = mechanisms.of(way.config).cache(way.cache), self.h.shape[1]
         self.cache = self.layer.empty_cache(kind, 1, tokens)
         self.steps: dict[int, Step] = {}
-        self._outputs = np.zeros((ROOM, way.config.d_model), np.float32)  # of all steps to come
+        self.u = np.zeros((ROOM, way.config.d_model), np.float32)  # of every step [step,d]
 
     @property
     def layer(self) -> AttentionLayer:
@@ -69,8 +68,8 @@ class Runner:
         Raises:
             MemoryBudgetError: in the engine's words.
         """
-        layer, h = self.layer, self.h  # before the turn, which must not wait for them
         with queue.turn(), torch.inference_mode():
+            layer, h = self.layer, self.h
             held, before = self.cache.length, self.prompt + step - 1
             if held < before:
                 part = h[:, held : min(held + CHUNK, before)]
@@ -89,9 +88,8 @@ class Runner:
         self.cache.rewind(self.cache.length)  # its last rows are its own again
         whole = layer(h[:, : before + 1], queries=slice(before, before + 1))
         error = float(relative_error(trace.u, whole.u))
-        u = self._outputs[before - self.prompt]
-        u[:] = layers.to_numpy(trace.u[0, 0])
-        return Step(seconds, cache.nbytes, error, u)
+        self.u[before - self.prompt] = layers.to_numpy(trace.u[0, 0])
+        return Step(seconds, cache.nbytes, error)
 
 
 def n_bytes(ways: Iterable[Way], heads: int, prompt: int) -> int:

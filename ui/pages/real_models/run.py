@@ -45,8 +45,8 @@ def block(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer, h = _weights(config, loaded, heads), layers.hidden(words, loaded, config.d_model)
     with queue.turn(), torch.inference_mode():
+        layer, h = _weights(config, loaded, heads), layers.hidden(words, loaded, config.d_model)
         return logit_shares(layer(h)), spectra(layer)
 
 
@@ -56,8 +56,7 @@ def _weights(
     """These heads: those of a whole layer shared with the maps, others read for this once."""
     if len(heads) == config.n_heads:
         return layers.layer(config, loaded, heads)
-    with queue.turn():
-        return layers.built(config, loaded, heads, torch.float32)
+    return layers.built(config, loaded, heads, torch.float32)
 
 
 def joined_shares(found: list[LogitShares]) -> LogitShares:

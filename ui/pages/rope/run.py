@@ -125,9 +125,8 @@ def turning(one: Head, pair: int) -> Turning:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     positions = torch.arange(POSITIONS)
-    layer, h = _layer(one), _hidden(one)  # kept: made before the turn, which must not wait for them
     with queue.turn(), torch.inference_mode():
-        parts = _parts(layer, h)
+        parts = _parts(_layer(one), _hidden(one))
         rotary = parts["q_R_pre"][one.place], parts["k_R_pre"][one.place]
         q, k = (relative.turned(part, one.rope, positions) for part in rotary)
         scores = q @ k.T
@@ -152,8 +151,8 @@ def merged(one: Head, distance: int) -> Merged:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     plain = replace(one.rope, scaling=None)  # a scaling is made for d_rope, not for d_head
-    layer = _layer(one)
     with queue.turn(), torch.inference_mode():
+        layer = _layer(one)
         W_UQ, W_UK = layer.W_UQ[0].cpu(), layer.W_UK[0].cpu()
         corner = W_UQ[:, :WINDOW], W_UK[:, :WINDOW]
         change = relative.change_with_distance(W_UQ, W_UK, plain, range(FAR + 1))
@@ -172,9 +171,8 @@ def reading(one: Head, pairing: str, scale: str) -> Reading:
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer, h = _layer(one), _hidden(one)  # kept: made before the turn, which must not wait for them
     with queue.turn(), torch.inference_mode():
-        parts = _parts(layer, h)
+        parts = _parts(_layer(one), _hidden(one))
         right, read = _logits(one, parts, "own", "own"), _logits(one, parts, pairing, scale)
         mask = torch.ones_like(right, dtype=torch.bool).tril()
         maps = [conventions.masked_attention(logits, mask) for logits in (right, read)]

@@ -158,9 +158,9 @@ def run(
 
 @kept.keep
 def _ran(one: Run) -> Result:
-    layer = one.layer
-    h = layers.hidden(one.words, one.origin, one.config.d_model)
     with queue.turn(), torch.inference_mode():
+        layer = one.layer
+        h = layers.hidden(one.words, one.origin, one.config.d_model)
         kept.room_for(SCORES * WIDTH * len(one.heads) * len(one.words) ** 2)
         trace = layers.run(layer, h, one.form)
         logits = layers.to_numpy(layers.form_of(one.config, one.form).unmasked(layer, trace)[0])
