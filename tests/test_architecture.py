@@ -144,3 +144,38 @@ def test_tests_wait_for_a_state_and_measure_no_time() -> None:
                 measuring.append(place)
     assert not waiting
     assert not measuring
+
+
+CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask for
+    "ui/engine/kept.py:shelf": "the one cache itself",
+    "ui/engine/queue.py:_queue": "the one line",
+    "ui/engine/queue.py:warm_up": "nothing, once a server",
+    "ui/engine/real_layer.py:_at_hand": "names of the layers that were read",
+    "ui/parts/measure.py:rate": "two numbers of this machine",
+    "ui/parts/statements/findings.py:checked": "a verdict for each of the statements",
+}
+CACHES_OF_PYTHON = {
+    "ui/frame/tour.py:stops": "without arguments",
+    "ui/words/text.py:catalogue": "without arguments",
+    "mla_engine/layer.py:_without_data": "32 layers without data",
+    "mla_engine/mechanisms.py:all": "without arguments",
+    "mla_engine/refusals.py:table": "without arguments",
+    "mla_engine/studies/words.py:_vector": "256 vectors of at most 64 KiB",
+    "mla_engine/worked_example/__init__.py:_data": "without arguments",
+}
+
+
+def caches(pattern: str) -> set[str]:
+    """The functions of ui and the engine that such a decorator keeps."""
+    paths = [p for folder in ("ui", "mla_engine") for p in ROOT.glob(f"{folder}/**/*.py")]
+    return {
+        f"{path.relative_to(ROOT)}:{f.name}"
+        for path in paths
+        for f in functions(path)
+        if any(re.match(pattern, ast.unparse(mark)) for mark in f.decorator_list)
+    }
+
+
+def test_what_visitors_ask_for_is_kept_in_the_one_cache_with_a_budget() -> None:
+    assert caches(r"st\.cache_") == set(CACHES_OF_STREAMLIT)
+    assert caches(r"(functools\.)?(lru_)?cache\b") == set(CACHES_OF_PYTHON)

@@ -69,7 +69,7 @@ def generated_words(count: int) -> tuple[str, ...]:
     return tuple(_SYLLABLES[a] + _SYLLABLES[b] for a, b in places)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)  # of words that return in a text: 16 MiB at most at 16,384 wide
 def _vector(word: str, seed: int, d_model: int) -> np.ndarray:
     digest = hashlib.blake2b(f"{seed}\0{word}".encode(), digest_size=16).digest()
     draw = np.random.default_rng(int.from_bytes(digest, "big"))

@@ -15,6 +15,7 @@ from mla_engine import checkpoints, mechanisms
 from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
 from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
+from ui.engine import kept
 from ui.engine.folders import APP, inside
 from ui.settings import state
 from ui.settings.page import ANY_LAYER, Note
@@ -59,7 +60,7 @@ def named() -> RealLayer | None:
     return RealLayer(s["source"], s["revision"], s["layer"], text, s["activations"])
 
 
-@st.cache_resource(max_entries=16, ttl=600, show_spinner=False)
+@kept.keep
 def _opened(where: str | Path, revision: str) -> Checkpoint:
     return open_checkpoint(where, revision or None)
 
@@ -75,7 +76,7 @@ def checkpoint(loaded: RealLayer) -> Checkpoint:
     return _opened(name if on_hub else inside(name), loaded.revision)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep(by=lambda where, _: where)
 def _plan(where: RealLayer, _checkpoint: Checkpoint) -> Plan:
     return describe(_checkpoint, where.layer)
 
@@ -89,7 +90,7 @@ def plan(loaded: RealLayer) -> Plan:
     return _plan(loaded.weights, checkpoint(loaded))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept.keep(by=lambda loaded, _: loaded)
 def _inputs(loaded: RealLayer, _checkpoint: Checkpoint) -> "checkpoints.HiddenStates":
     activations = inside(loaded.activations) if loaded.activations else None
     return checkpoints.hidden_states(
