@@ -6,6 +6,7 @@ and `layer`, against which the request is checked.
 
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +20,8 @@ from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.checkpoints.load import FULL
 from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, visible
 from mla_engine.refusals import Phrase
+
+MOST_HEADER_BYTES = 2_000_000  # the longest names of the most tokens, and room
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +58,9 @@ def read_activations(file: str | Path | bytes, d_model: int, layer: int) -> Acti
 
 def _read(stream: BinaryIO, size: int, name: str, d_model: int, layer: int) -> Activations:
     prefix = stream.read(safetensors_file.LENGTH_BYTES)
-    header = stream.read(safetensors_file.header_bytes(prefix, name, size))
-    entry = safetensors_file.parse_header(header, name, size).get("h")
+    length = safetensors_file.header_bytes(prefix, name, size, MOST_HEADER_BYTES)
+    entries, metadata = safetensors_file.header_and_metadata(stream.read(length), name, size)
+    entry = entries.get("h")
     if entry is None or entry.dtype not in FULL:
         raise CheckpointError("no_h", name=name, dtypes=", ".join(FULL))
     tokens = entry.shape[-2] if len(entry.shape) > 1 else 0
@@ -65,7 +69,7 @@ def _read(stream: BinaryIO, size: int, name: str, d_model: int, layer: int) -> A
     if tokens > MOST_TOKENS:
         raise CheckpointError("h_tokens", name=name, tokens=tokens, most=MOST_TOKENS)
     budget.require(3 * entry.n_bytes, name, Phrase("fewer_tokens"))
-    names = _names(safetensors_file.parse_json(header, name).get("__metadata__"), tokens, layer)
+    names = _names(metadata, tokens, layer)
     stream.seek(entry.start)
     data = bytearray(stream.read(entry.n_bytes))
     h = safetensors_file.as_tensor(data, entry.dtype, (1, tokens, d_model)).float()
@@ -73,9 +77,8 @@ def _read(stream: BinaryIO, size: int, name: str, d_model: int, layer: int) -> A
     return Activations(h, names)
 
 
-def _names(metadata: Any, n_tokens: int, layer: int) -> tuple[str, ...] | None:
+def _names(metadata: Mapping[str, Any], n_tokens: int, layer: int) -> tuple[str, ...] | None:
     """The tokens that the metadata names, None if it names none."""
-    metadata = metadata if isinstance(metadata, dict) else {}
     said = metadata.get("layer")
     if said is not None and said != str(layer):
         raise CheckpointError("other_layer", said=said, layer=layer)

@@ -4,7 +4,7 @@ Parsed here rather than by the safetensors library because only a file's first b
 Nothing in a header is believed before it is checked against the file's size.
 """
 
-import json
+import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -13,8 +13,10 @@ from typing import Any
 import torch
 
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.json_object import parse_json
 
-MOST_HEADER_BYTES = 100_000_000  # the safetensors library's own limit
+MOST_HEADER_BYTES = 25_000_000  # all 92,000 tensors of DeepSeek-V3 in one file would take 11 MB
+MOST_TENSORS = 400_000  # of one checkpoint; Kimi-K2-Thinking has 208,000
 LENGTH_BYTES = 8
 MOST_SIZE, MOST_AXES = 2**63, 64
 DTYPES = {
@@ -37,7 +39,7 @@ DTYPES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TensorEntry:
     """Where a tensor lies: bytes `start` to `stop` of `file`, counted from the file's beginning."""
 
@@ -54,29 +56,7 @@ class TensorEntry:
         return self.stop - self.start
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = dict(pairs)
-    if len(names) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in names if keys.count(key) > 1)
-        raise CheckpointError("twice_in_json", key=twice)
-    return names
-
-
-def parse_json(text: bytes, file: str) -> dict[str, Any]:
-    """The JSON object in `text`; CheckpointError if it is none or names a key twice."""
-    try:
-        value = json.loads(text, object_pairs_hook=_once)
-    except CheckpointError as error:
-        raise CheckpointError("at", where=file, reason=error) from None
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError("no_json", file=file, reason=error) from None
-    if not isinstance(value, dict):
-        raise CheckpointError("no_object", file=file, kind=type(value).__name__)
-    return value
-
-
-def header_bytes(prefix: bytes, file: str, size: int) -> int:
+def header_bytes(prefix: bytes, file: str, size: int, most: int = MOST_HEADER_BYTES) -> int:
     """Length of the header that follows a file's first 8 bytes.
 
     Raises:
@@ -85,7 +65,7 @@ def header_bytes(prefix: bytes, file: str, size: int) -> int:
     if len(prefix) < LENGTH_BYTES or size < LENGTH_BYTES:
         raise CheckpointError("short_file", file=file, size=size)
     length = int.from_bytes(prefix[:LENGTH_BYTES], "little")
-    most = min(MOST_HEADER_BYTES, size - LENGTH_BYTES)
+    most = min(most, size - LENGTH_BYTES)
     if length > most:
         raise CheckpointError("long_header", file=file, length=length, most=most)
     return length
@@ -96,26 +76,29 @@ def _is_size(value: object) -> bool:
 
 
 def _entry(name: str, row: Any, file: str, data_start: int, size: int) -> TensorEntry:
-    where = f"{file}: tensor {name!r:.120}"
     if not isinstance(row, dict) or not {"dtype", "shape", "data_offsets"} <= row.keys():
-        raise CheckpointError("entry_lacks", where=where)
+        raise _wrong("lacks", name, file)
     dtype, shape, offsets = row["dtype"], row["shape"], row["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        known = ", ".join(DTYPES)
-        raise CheckpointError("entry_dtype", where=where, dtype=dtype, known=known)
+        raise _wrong("dtype", name, file, dtype=dtype, known=", ".join(DTYPES))
     if not (isinstance(shape, list) and len(shape) <= MOST_AXES and all(map(_is_size, shape))):
-        raise CheckpointError("entry_shape", where=where, shape=shape)
+        raise _wrong("shape", name, file, shape=shape)
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
-        raise CheckpointError("entry_offsets", where=where, offsets=offsets)
+        raise _wrong("offsets", name, file, offsets=offsets)
     start, stop = (data_start + offset for offset in offsets)
     if not start <= stop <= size:
-        raise CheckpointError("entry_bytes", where=where, start=start, stop=stop, size=size)
+        raise _wrong("bytes", name, file, start=start, stop=stop, size=size)
     needed = prod(shape) * DTYPES[dtype].itemsize
     if needed != stop - start:
-        raise CheckpointError(
-            "entry_length", where=where, shape=shape, dtype=dtype, needed=needed, given=stop - start
-        )
-    return TensorEntry(name, dtype, tuple(shape), file, start, stop)
+        said = {"shape": shape, "dtype": dtype, "needed": needed, "given": stop - start}
+        raise _wrong("length", name, file, **said)
+    if not needed and prod(max(size, 1) for size in shape) >= MOST_SIZE:
+        raise _wrong("shape", name, file, shape=shape)  # empty, but torch counts the other axes
+    return TensorEntry(name, sys.intern(dtype), tuple(shape), file, start, stop)
+
+
+def _wrong(what: str, name: str, file: str, **said: object) -> CheckpointError:
+    return CheckpointError(f"entry_{what}", where=f"{file}: tensor {name!r:.120}", **said)
 
 
 def parse_header(header: bytes, file: str, size: int) -> dict[str, TensorEntry]:
@@ -125,15 +108,29 @@ def parse_header(header: bytes, file: str, size: int) -> dict[str, TensorEntry]:
         CheckpointError: no JSON object, a doubled key, an unknown dtype, offsets that leave the
             file, overlap, or contradict shape and dtype.
     """
+    return header_and_metadata(header, file, size)[0]
+
+
+def header_and_metadata(
+    header: bytes, file: str, size: int
+) -> tuple[dict[str, TensorEntry], dict[str, Any]]:
+    """The tensors as `parse_header`, and what the header says beside them."""
     rows = parse_json(header, f"{file} (header)")
-    rows.pop("__metadata__", None)
+    metadata = rows.pop("__metadata__", None)
+    check_count(len(rows), file)
     data_start = LENGTH_BYTES + len(header)
     entries = {name: _entry(name, row, file, data_start, size) for name, row in rows.items()}
     in_order = sorted(entries.values(), key=lambda entry: (entry.start, entry.stop))
     for before, after in pairwise(in_order):
         if before.stop > after.start:
             raise CheckpointError("overlap", file=file, before=before.name, after=after.name)
-    return entries
+    return entries, metadata if isinstance(metadata, dict) else {}
+
+
+def check_count(n_tensors: int, file: str) -> None:
+    """Raise CheckpointError if that is more tensors than any model has."""
+    if n_tensors > MOST_TENSORS:
+        raise CheckpointError("many_tensors", file=file, given=n_tensors, most=MOST_TENSORS)
 
 
 def as_tensor(data: bytearray, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:

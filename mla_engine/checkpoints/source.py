@@ -7,13 +7,16 @@ import torch
 
 from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.json_object import parse_json
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.spans import Span
 from mla_engine.refusals import Phrase, linked
 
 CONFIG, INDEX, SINGLE = "config.json", "model.safetensors.index.json", "model.safetensors"
-MOST_CONFIG_BYTES = 10_000_000
-MOST_FILE_BYTES = 100_000_000
+MOST_CONFIG_BYTES = 2_000_000  # published ones have some thousand
+MOST_INDEX_BYTES = 40_000_000  # DeepSeek-V3's has 9 million, Kimi-K2-Thinking's 24
+MOST_FILE_BYTES = 64_000_000  # Gemma's tokenizer.json has 34 million
+MOST_SHARDS = 4_000
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 Progress = Callable[[int, int], None]
 
@@ -50,7 +53,9 @@ class Checkpoint:
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
-        self._headers: dict[str, dict[str, TensorEntry]] = {}
+        self._read_headers: set[str] = set()
+        self._entries: dict[str, TensorEntry] = {}
+        self._doubled: dict[str, set[str]] = {}  # tensor -> its files, where there are two or more
         self.name, self.revision, self.is_local = source.name, source.revision, source.is_local
         self.config = self._config()
         self._files = self._file_of_each_tensor()
@@ -87,10 +92,9 @@ class Checkpoint:
             more = Phrase("and_more", count=len(missing) - 4) if len(missing) > 4 else ""
             listed = ", ".join(missing[:4])
             raise CheckpointError("no_tensor", name=self.name, missing=listed, more=more)
-        entries = {name: self._header(self._files[name]).get(name) for name in names}
-        for name, entry in entries.items():
-            self._check_place(name, entry)
-        return entries
+        for file in {self._files[name] for name in names}:
+            self._read_header(file)
+        return {name: self._entry(name) for name in names}
 
     def bytes_of(self, names: Iterable[str]) -> int:
         """How many bytes these tensors have on disk."""
@@ -145,47 +149,63 @@ class Checkpoint:
         text = self._source.small_file(CONFIG, MOST_CONFIG_BYTES)
         if text is None:
             raise CheckpointError("no_config", name=self.name, file=CONFIG)
-        return safetensors_file.parse_json(text, CONFIG)
+        return parse_json(text, CONFIG)
 
     def _file_of_each_tensor(self) -> dict[str, str]:
         """From the only file or else the index: transformers looks in this order, too."""
         if SINGLE in (names := self._source.names()):
-            return dict.fromkeys(self._header(SINGLE), SINGLE)
-        if (text := self._source.small_file(INDEX, MOST_FILE_BYTES)) is None:
+            self._read_header(SINGLE)
+            return dict.fromkeys(self._entries, SINGLE)
+        if (text := self._source.small_file(INDEX, MOST_INDEX_BYTES)) is None:
             raise _no_weights(self.name, names)
-        files = safetensors_file.parse_json(text, INDEX).get("weight_map")
-        if not isinstance(files, dict):
-            raise CheckpointError("no_weight_map", file=INDEX)
-        for file in {str(file) for file in files.values()}:
-            if not _inner(file).endswith(".safetensors"):
-                raise CheckpointError("index_names", index=INDEX, file=file)
-        return files
+        return _files_of(parse_json(text, INDEX).get("weight_map"))
 
-    def _header(self, file: str) -> dict[str, TensorEntry]:
-        if file not in self._headers:
-            size = self._source.size(file)
-            first = Span(file, 0, min(size, safetensors_file.LENGTH_BYTES))
-            [prefix] = self._source.read([first], lambda _: None)
-            length = safetensors_file.header_bytes(prefix, file, size)
-            [header] = self._source.read(
-                [Span(file, first.stop, first.stop + length)], lambda _: None
-            )
-            self._headers[file] = safetensors_file.parse_header(header, file, size)
-        return self._headers[file]
+    def _read_header(self, file: str) -> None:
+        if file in self._read_headers:
+            return
+        size = self._source.size(file)
+        first = Span(file, 0, min(size, safetensors_file.LENGTH_BYTES))
+        [prefix] = self._source.read([first], lambda _: None)
+        length = safetensors_file.header_bytes(prefix, file, size)
+        [header] = self._source.read([Span(file, first.stop, first.stop + length)], lambda _: None)
+        found = safetensors_file.parse_header(header, file, size)
+        safetensors_file.check_count(len(self._entries) + len(found), file)
+        for name in self._entries.keys() & found.keys():
+            self._doubled.setdefault(name, {self._entries[name].file}).add(file)
+        self._entries |= found
+        self._read_headers.add(file)
 
-    def _check_place(self, name: str, entry: TensorEntry | None) -> None:
-        if entry is None:
-            place = self._files[name]
-            raise CheckpointError("not_in_place", index=INDEX, name=name, place=place)
-        places = sorted(file for file, header in self._headers.items() if name in header)
-        if len(places) > 1:
+    def _entry(self, name: str) -> TensorEntry:
+        if name in self._doubled:
+            places = sorted(self._doubled[name])
             raise CheckpointError("stands_twice", name=name, places=linked("both", *places))
+        entry, place = self._entries.get(name), self._files[name]
+        if entry is None or entry.file != place:
+            raise CheckpointError("not_in_place", index=INDEX, name=name, place=place)
+        return entry
+
+
+def _files_of(weight_map: Any) -> dict[str, str]:
+    """Tensor -> file as the index says it, each file's name held once."""
+    if not isinstance(weight_map, dict):
+        raise CheckpointError("no_weight_map", file=INDEX)
+    safetensors_file.check_count(len(weight_map), INDEX)
+    files: dict[str, str] = {}
+    for file in weight_map.values():
+        if not isinstance(file, str):
+            raise CheckpointError("index_names", index=INDEX, file=file)
+        files.setdefault(file, file)
+    if wrong := [file for file in files if not _inner(file).endswith(".safetensors")]:
+        raise CheckpointError("index_names", index=INDEX, file=wrong[0])
+    if len(files) > MOST_SHARDS:
+        raise CheckpointError("many_shards", index=INDEX, given=len(files), most=MOST_SHARDS)
+    return {name: files[file] for name, file in weight_map.items()}
 
 
 def _inner(name: str) -> str:
     """`name` itself, if it is a plain relative path that stays inside."""
     parts = name.split("/")
-    if {"", ".", ".."} & set(parts) or {"\\", ":", "\0"} & set(name):
+    if {"", ".", ".."} & set(parts) or not name.isprintable() or {"\\", ":"} & set(name):
         raise CheckpointError("file_leads_out", name=name)
     return name
 

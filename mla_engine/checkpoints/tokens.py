@@ -6,7 +6,6 @@ before and after a text is what tokenizer.json says, as transformers 5 has it; k
 tokenizer_config.json such as add_bos_token change nothing there.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,8 +44,7 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
     """
     check_text(text)
     checkpoint = open_checkpoint(source, revision)
-    rules = _file(checkpoint)
-    tokenizer = _load(rules)
+    tokenizer = _load(_file(checkpoint))
     try:
         encoding = tokenizer.encode(text)
     except (TypeError, UnicodeError):
@@ -59,7 +57,7 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
         raise CheckpointError("text_tokens", given=len(encoding.ids), most=MOST_TOKENS)
     return Tokens(
         ids=tuple(encoding.ids),
-        tokens=_drawn(encoding, tokenizer, rules),
+        tokens=_drawn(encoding, tokenizer),
         offsets=tuple(encoding.offsets),
         special=tuple(map(bool, encoding.special_tokens_mask)),
     )
@@ -93,12 +91,11 @@ def _load(rules: bytes) -> Tokenizer:
     return tokenizer
 
 
-def _drawn(encoding: Encoding, tokenizer: Tokenizer, rules: bytes) -> tuple[str, ...]:
+def _drawn(encoding: Encoding, tokenizer: Tokenizer) -> tuple[str, ...]:
     added = {
         number: token.content for number, token in tokenizer.get_added_tokens_decoder().items()
     }
-    decoder = json.dumps(json.loads(rules).get("decoder"))
-    in_bytes = '"ByteLevel"' in decoder
+    in_bytes = "ByteLevel(" in repr(tokenizer.decoder)
     return tuple(
         _printable(added[number]) if number in added else _readable(piece, in_bytes=in_bytes)
         for number, piece in zip(encoding.ids, encoding.tokens, strict=True)

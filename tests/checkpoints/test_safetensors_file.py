@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from mla_engine.checkpoints import CheckpointError
+from mla_engine.checkpoints.json_object import parse_json
 from mla_engine.checkpoints.safetensors_file import (
     DTYPES,
     as_tensor,
     header_bytes,
     parse_header,
-    parse_json,
 )
 
 
@@ -84,7 +84,7 @@ def test_refuses_a_header_that_contradicts_itself(rows, words):
 
 
 def test_refuses_a_length_that_cannot_be():
-    for length, size in ((2**63, 1000), (993, 1000), (100_000_001, 2**40)):
+    for length, size in ((2**63, 1000), (993, 1000), (25_000_001, 2**40)):
         with pytest.raises(CheckpointError, match=f"a header of {length:,} bytes is more than"):
             header_bytes(length.to_bytes(8, "little"), "a", size)
     assert header_bytes((992).to_bytes(8, "little"), "a", 1000) == 992
