@@ -18,6 +18,8 @@ from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, either, linked
 
+MOST_LAYERS = 1024  # Llama-3.1-405B has 126
+
 
 @dataclass(frozen=True)
 class Family:
@@ -87,7 +89,7 @@ def n_attentions(config: Mapping[str, Any]) -> int:
     family, config = family_of(config)
     layers = value_of(config, [family.row["layers"]])
     try:
-        checks.whole(family.row["layers"], layers)
+        checks.whole(family.row["layers"], layers, most=MOST_LAYERS)
     except ValueError as error:
         raise CheckpointError("at", where="config.json", reason=error) from error
     return layers * family.row["sublayers"]
@@ -116,7 +118,7 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
         return mechanisms.named(family.row["kind"]).config_type(**values)
     except CheckpointError:
         raise
-    except (ValueError, TypeError, OverflowError) as error:  # an entry of an odd kind
+    except (ValueError, TypeError, ArithmeticError) as error:  # an entry of an odd kind
         raise CheckpointError("in_family", model_type=family.model_type, reason=error) from error
 
 
@@ -200,6 +202,7 @@ def _rotation(
     extra, config = _without(config, row.get("rope_extra", ()))
     width = values["d_rope" if family.is_latent else "d_head"]
     whole = sum(value_of(config, [key]) for key in row.get("rotary_of", ())) or width
+    checks.whole("width", whole)  # before anything is multiplied by it
     rope = rope_config(
         config,
         theta=row["theta"],

@@ -153,7 +153,7 @@ def _needed(inputs: Inputs, tokens: Tokens, layer: int) -> HiddenBytes:
     prefix, maps = Prefix(inputs, layer), FLOAT32_BYTES * MAPS * config.n_heads * n_tokens**2
     return HiddenBytes(
         read_bytes=rows + prefix.read_bytes,
-        memory_bytes=held + maps + prefix.memory_bytes,
+        memory_bytes=held + maps + prefix.memory_bytes(n_tokens),
         origin="prefix",
     )
 

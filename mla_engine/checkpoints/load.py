@@ -5,6 +5,7 @@ Everything is looked up in config.json and the headers first, so a refusal costs
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import torch
@@ -151,8 +152,7 @@ def _entries(
                 quantized=QUANTIZED,
             )
     entries |= _scales(checkpoint, entries)
-    held = {name for name in checkpoint.tensor_names() if name.startswith(path)}
-    convert.check_nothing_else(family, path, held - set(entries))
+    convert.check_nothing_else(family, path, set(checkpoint.below(path)) - set(entries))
     return entries
 
 
@@ -185,7 +185,7 @@ def _scales(checkpoint: Checkpoint, entries: Mapping[str, TensorEntry]) -> dict[
 def _needed_bytes(bare: AttentionLayer, plan: Plan, entries: Mapping[str, TensorEntry]) -> int:
     """The layer, all that is read, and the largest tensor in the layer's dtype."""
     layer = sum(p.nbytes for p in bare.parameters())
-    largest = max(torch.Size(entry.shape).numel() for entry in entries.values())
+    largest = max(prod(entry.shape) for entry in entries.values())
     return layer + plan.n_bytes + largest * bare.dtype.itemsize
 
 

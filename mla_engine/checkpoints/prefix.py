@@ -5,41 +5,27 @@ the attention, so that its output is the attention's input. Embedding rows come 
 code of the repository runs.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
-from math import prod
 from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from mla_engine.checkpoints import fp8
+from mla_engine.checkpoints import fp8, prefix_size
+from mla_engine.checkpoints.cut_model import output, without
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import n_attentions
 from mla_engine.checkpoints.inputs import Inputs, check_dtypes
 from mla_engine.checkpoints.load import QUANTIZED
+from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.source import Progress
 
-FLOAT32_BYTES = 4
-
-
-class _Reached(Exception):  # noqa: N818, what was looked for is no error
-    """Carries the input of the attention out of the model."""
-
-
-class _Stop(nn.Module):
-    def forward(self, hidden_states: Tensor, **_: object) -> None:
-        raise _Reached(hidden_states)
-
-
-class _Nothing(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.zeros_like(x)
+LABELS = ("num_labels", "id2label", "label2id")
 
 
 @dataclass(frozen=True)
@@ -59,45 +45,42 @@ class Prefix:
         """Paths in the last layer that come after its first attention's block."""
         block, sublayer = divmod(self.layer, self.inputs.family.row["sublayers"])
         paths = self.inputs.family.row["after_second"] if sublayer else ()
-        return tuple(f"{self._blocks}{block}.{path}" for path in paths)
+        return tuple(f"{self.blocks}{block}.{path}" for path in paths)
 
-    @property
+    @cached_property
     def tensors(self) -> dict[str, str]:
         """Names in the checkpoint and in the model, the input norm as the model's last one."""
         found, prefix = {}, self.inputs.prefix
-        for name in self.inputs.checkpoint.tensor_names():
-            short = name.removeprefix(prefix)
-            number = short.removeprefix(self._blocks).partition(".")[0]
-            if name.startswith(prefix + self._blocks) and number.isdecimal():
-                unused = short.startswith(tuple(f"{path}." for path in self.unused))
-                if int(number) < self.n_blocks and not unused:
-                    found[name] = short
+        unused = tuple(f"{path}." for path in self.unused)
+        for block in range(self.n_blocks):
+            names = self.inputs.checkpoint.below(f"{prefix}{self.blocks}{block}.")
+            if not names:
+                raise CheckpointError("no_block", name=self.inputs.checkpoint.name, block=block)
+            shorts = {name: name.removeprefix(prefix) for name in names}
+            found |= {n: short for n, short in shorts.items() if not short.startswith(unused)}
         if self.unused:  # the norm before the second attention stands in its own place
             return found
         last = self.inputs.family.row["final_norm"]
         norm = self.inputs.norm_tensors(self.layer)
         return found | {name: f"{last}.{part}" for part, name in norm.items()}
 
+    @cached_property
+    def entries(self) -> dict[str, TensorEntry]:
+        """Where these tensors lie; CheckpointError if config.json counts far beyond them."""
+        found = self.inputs.checkpoint.entries(self.tensors)
+        prefix_size.check_counts(self.inputs.config, found.values())
+        return found
+
     @property
     def read_bytes(self) -> int:
         """Bytes of these tensors on disk."""
-        return self.inputs.checkpoint.bytes_of(self.tensors)
+        return sum(entry.n_bytes for entry in self.entries.values())
 
-    @property
-    def memory_bytes(self) -> int:
-        """An estimate: what is read, the same in float32, and the largest layer once more.
-
-        transformers puts a layer's experts together in new tensors. What the tokens need comes on
-        top.
-        """
-        elements: Counter[str] = Counter()
-        for entry in self.inputs.checkpoint.entries(self.tensors).values():
-            times = 2 if entry.dtype == QUANTIZED else 1  # dequantised before it is loaded
-            layer = entry.name.partition(self._blocks)[2].partition(".")[0]
-            elements[layer] += times * prod(entry.shape)
-        return self.read_bytes + FLOAT32_BYTES * (
-            elements.total() + max(elements.values(), default=0)
-        )
+    def memory_bytes(self, n_tokens: int) -> int:
+        """An upper bound of what the run holds at once, beside what every input takes."""
+        entries = self.entries.values()
+        weights = prefix_size.weight_bytes(entries, self.blocks)
+        return weights + prefix_size.run_bytes(entries, self.inputs.config, n_tokens)
 
     def run(
         self, x: Tensor, layers: Iterable[int] = (), progress: Progress | None = None
@@ -107,36 +90,28 @@ class Prefix:
         Raises:
             CheckpointError: transformers cannot build these layers of these tensors, or run them.
         """
-        names, found = self.tensors, {}
-        entries = self.inputs.checkpoint.entries(names).values()
-        eight = [e.name for e in entries if e.dtype == QUANTIZED and e.name + fp8.SUFFIX in names]
+        entries, found = self.entries.values(), {}
+        eight = [
+            e.name for e in entries if e.dtype == QUANTIZED and e.name + fp8.SUFFIX in self.tensors
+        ]
         check_dtypes(entries, also=eight)
-        stored = self.inputs.checkpoint.read(names, progress)
-        state = _dequantized({names[name]: stored.pop(name) for name in list(stored)})
         asked = {"n_blocks": self.n_blocks, "name": self.inputs.checkpoint.name}
-        try:
-            with _quiet():
-                model = self._model(state | self._tables(x), len(x))
-        except CheckpointError:
-            raise
-        except Exception as error:  # transformers has errors of many kinds
-            raise CheckpointError("cannot_build", **asked, reason=error) from error
+        with _refusing("cannot_build", asked), _quiet():
+            config, tables = self._config(len(x)), self._tables(x)
+            kind = without(_transformers().MODEL_MAPPING[type(config)], self.unused)
+            n_tables = sum(table.numel() for table in tables.values())
+            prefix_size.check_build(kind, config, entries, n_tables)
+            model = self._filled(kind, config, tables, progress)
         for layer in layers:
             path = self.inputs.family.attention(layer).removesuffix(".")
             keep = partial(_keep, found, layer)
             model.get_submodule(path).register_forward_pre_hook(keep, with_kwargs=True)
-        try:
-            with torch.no_grad():
-                answer = model(inputs_embeds=x[None], use_cache=False, return_dict=True)
-            last = answer.last_hidden_state
-        except _Reached as reached:
-            last = reached.args[0]
-        except Exception as error:  # an entry of config.json that only the run asks for
-            raise CheckpointError("cannot_run_layers", **asked, reason=error) from error
+        with _refusing("cannot_run_layers", asked), torch.no_grad():  # only a run asks for these
+            last = output(model, x)
         return found | {self.layer: last[0]}
 
     @property
-    def _blocks(self) -> str:
+    def blocks(self) -> str:
         """What stands before a layer's number."""
         return self.inputs.family.row["attention"].partition("{layer}")[0]
 
@@ -150,13 +125,20 @@ class Prefix:
             tables[row["final_norm"] + ".weight"] = torch.ones(d_model)
         return tables
 
-    def _model(self, state: dict[str, Tensor], n_tokens: int) -> nn.Module:
-        config = self._config(n_tokens)
-        kind = _without(_transformers().MODEL_MAPPING[type(config)], self.unused)
+    def _filled(
+        self,
+        kind: type[nn.Module],
+        config: Any,
+        tables: dict[str, Tensor],
+        progress: Progress | None,
+    ) -> nn.Module:
+        """The model with the checkpoint's weights."""
+        stored = self.inputs.checkpoint.read(self.tensors, progress)
+        state = _dequantized({self.tensors[name]: stored.pop(name) for name in list(stored)})
         model, report = kind.from_pretrained(
             None,
             config=config,
-            state_dict=state,
+            state_dict=state | tables,
             dtype=torch.float32,
             output_loading_info=True,
         )
@@ -193,8 +175,23 @@ def _transformers() -> ModuleType:
 
 
 def _unsafe(key: str) -> bool:
-    """Whether transformers could take code to run from this entry of config.json."""
-    return key.startswith(("_", "auto_map", "quantization")) or key.endswith("implementation")
+    """Whether transformers could take code to run from it, or make a label for each number."""
+    return (
+        key in LABELS
+        or key.startswith(("_", "auto_map", "quantization"))
+        or key.endswith("implementation")
+    )
+
+
+@contextmanager
+def _refusing(code: str, asked: Mapping[str, object]) -> Iterator[None]:
+    """Turn transformers' errors, which are of many kinds, into a refusal."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except Exception as error:
+        raise CheckpointError(code, **asked, reason=error) from error
 
 
 def _keep(found: dict[int, Tensor], layer: int, _: nn.Module, args: tuple, kwargs: dict) -> None:
@@ -208,20 +205,6 @@ def _dequantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
         weight = name.removesuffix(fp8.SUFFIX)
         state[weight] = fp8.dequantized(state[weight], scale, torch.float32)
     return state
-
-
-def _without(kind: type[nn.Module], paths: tuple[str, ...]) -> type[nn.Module]:
-    """A class of models whose modules at `paths` hold nothing; the first one stops the run."""
-    if not paths:
-        return kind
-
-    def build(self: nn.Module, config: Mapping[str, Any]) -> None:
-        kind.__init__(self, config)
-        for number, path in enumerate(paths):
-            self.set_submodule(path, _Nothing() if number else _Stop())
-
-    # a class of transformers' own, by whose name and place it looks up how tensors are converted
-    return type(kind.__name__, (kind,), {"__init__": build, "__module__": kind.__module__})
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from mla_engine import checks
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.config import (
     LinearScaling,
@@ -111,6 +112,8 @@ def rope_config(
     if name not in KINDS:
         raise CheckpointError("rotation", name=name, known=", ".join(KINDS))
     part = entries.pop("partial_rotary_factor", None)
+    if part is not None:
+        checks.positive("partial_rotary_factor", part)
     if part is not None and int(part * widths[1]) != widths[0]:
         raise CheckpointError("partial_rotation", part=part, width=widths[1])
     theta = entries.pop("rope_theta", theta)

@@ -1,5 +1,6 @@
 """One way to look into a checkpoint, wherever it lies."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -55,6 +56,7 @@ class Checkpoint:
         self._source = source
         self._read_headers: set[str] = set()
         self._entries: dict[str, TensorEntry] = {}
+        self._in_order: list[str] | None = None
         self._doubled: dict[str, set[str]] = {}  # tensor -> its files, where there are two or more
         self.name, self.revision, self.is_local = source.name, source.revision, source.is_local
         self.config = self._config()
@@ -72,6 +74,14 @@ class Checkpoint:
     def tensor_names(self) -> tuple[str, ...]:
         """Names of all tensors that the index, or the only file's header, lists."""
         return tuple(self._files)
+
+    def below(self, path: str) -> tuple[str, ...]:
+        """Names of all tensors that begin with `path`, found without looking at the others."""
+        if self._in_order is None:
+            self._in_order = sorted(self._files)
+        beyond = path[:-1] + chr(ord(path[-1]) + 1)
+        ends = (bisect_left(self._in_order, end) for end in (path, beyond))
+        return tuple(self._in_order[slice(*ends)])
 
     def has(self, name: str) -> bool:
         """Whether the index, or the only file's header, names this tensor."""
