@@ -16,7 +16,7 @@ from torch import Tensor
 from mla_engine import budget
 from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.convert import check_finite
-from mla_engine.checkpoints.errors import CheckpointError, unreadable
+from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
 from mla_engine.checkpoints.load import FULL
 from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, visible
 from mla_engine.refusals import Phrase
@@ -42,16 +42,17 @@ def read_activations(file: str | Path | bytes, d_model: int, layer: int) -> Acti
     """
     if isinstance(file, bytes):
         return _read(io.BytesIO(file), len(file), "the file", d_model, layer)
-    path = Path(file)
+    with usable(file):
+        path = Path(file)
     if path.suffix != ".safetensors":
         raise CheckpointError("no_safetensors", name=path.name)
     try:
         path = path.expanduser()
         found = path.is_file()
-    except (OSError, RuntimeError):  # too long, no such user
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a zero byte
         found = False
     if not found:
-        raise CheckpointError("no_file", path=str(path))
+        raise CheckpointError("no_file", path=str(file))
     with unreadable(path.name), path.open("rb") as stream:
         return _read(stream, path.stat().st_size, path.name, d_model, layer)
 

@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
 
-from mla_engine.checkpoints.errors import CheckpointError, unreadable
+from mla_engine.checkpoints.errors import CheckpointError, usable
 
 FOLDER = Path("models/demo")
 MARK = "mla_explorer_random"
@@ -94,8 +94,8 @@ def build_demo(folder: str | Path = FOLDER, seed: int = 0) -> Path:
     Raises:
         CheckpointError: the folder holds something else, or cannot be made.
     """
-    folder = Path(folder)
-    with unreadable(folder):
+    with usable(folder):
+        folder = Path(folder)
         _check_own(folder)
         folder.mkdir(parents=True, exist_ok=True)
     tokenizer = _tokenizer()

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from huggingface_hub.utils import WeakFileLock
 
-from mla_engine.checkpoints.errors import CheckpointError, unreadable
+from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
 from mla_engine.refusals import Phrase
 
 USES, LOCK, PARTIAL = ".uses", ".lock", ".incomplete"
@@ -34,10 +34,9 @@ def make_room(folder: str | Path, quota_bytes: int, coming_bytes: int = 0) -> No
     Raises:
         CheckpointError: they are more than the quota, or others use too much of it now.
     """
-    folder = Path(folder)
     _check_quota(coming_bytes, quota_bytes)
-    with unreadable(KEPT), _alone(folder):
-        _evict(folder, quota_bytes, coming_bytes)
+    with usable(folder), _alone(Path(folder)):
+        _evict(Path(folder), quota_bytes, coming_bytes)
 
 
 class Use:

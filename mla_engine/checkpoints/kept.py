@@ -19,6 +19,7 @@ from huggingface_hub import constants as hub
 from huggingface_hub.utils import silent_tqdm
 
 from mla_engine.checkpoints.disk import Use, sharing
+from mla_engine.checkpoints.errors import usable
 
 LIBRARY = "mla-explorer"
 CONFIG, LISTING = "config.json", "files.json"
@@ -96,7 +97,9 @@ class OwnFolder:
     """
 
     def __init__(self, name: str, revision: str, access: Access) -> None:
-        self._root, self._asked = Path(access.folder).expanduser().absolute(), revision
+        with usable(access.folder):
+            self._root = Path(access.folder).expanduser().absolute()
+        self._asked = revision
         self._quota_bytes = access.quota_bytes
         kind = "public" if access.is_public else "granted"
         self._folder = self._root / kind / quote(name, safe="")

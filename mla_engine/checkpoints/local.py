@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mla_engine.checkpoints.errors import CheckpointError, unreadable
+from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
 from mla_engine.checkpoints.spans import Span
+from mla_engine.refusals import Phrase
 
 CHUNK_BYTES = 2**22  # progress is reported, and reading can be stopped, after each
 
@@ -16,25 +17,31 @@ class LocalFiles:
     revision = None
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder.expanduser().resolve()
+        with usable(str(folder)):
+            self.folder = folder.expanduser().resolve()
         self.name = self.folder.name
 
     def names(self) -> tuple[str, ...]:
         """Names of the files at the top of the folder."""
         with unreadable(self.name):
-            return tuple(sorted(path.name for path in self.folder.iterdir() if path.is_file()))
+            return tuple(
+                sorted(
+                    p.name for p in self.folder.iterdir() if p.is_file() and p.name.isprintable()
+                )
+            )
 
     def small_file(self, name: str, most_bytes: int) -> bytes | None:
         """All of a file, None if there is none; CheckpointError above `most_bytes`."""
         path = self._inside(name)
-        return at_most(path, name, most_bytes) if _is_file(path) else None
+        return at_most(path, name, most_bytes) if _is_file(path, name) else None
 
     def size(self, file: str) -> int:
         """Size of a file in bytes; CheckpointError if it is missing."""
         path = self._inside(file)
-        if not _is_file(path):
-            raise CheckpointError("missing", file=file, where=self.folder)
-        return path.stat().st_size
+        if not _is_file(path, file):
+            raise CheckpointError("missing", file=file, where=self.name)
+        with unreadable(file):
+            return path.stat().st_size
 
     def fetch(self, spans: Sequence[Span], report: Callable[[int], None]) -> None:
         """They lie here already."""
@@ -48,20 +55,22 @@ class LocalFiles:
         """The real path of `name`; links into the Hub's own blobs are the client's, and fine."""
         try:
             path = (self.folder / name).resolve()
-        except (OSError, RuntimeError) as error:  # a link to itself
-            raise CheckpointError("leads_nowhere", name=name, reason=error) from error
+        except (OSError, RuntimeError, ValueError) as error:
+            raise CheckpointError("leads_nowhere", name=name, reason=Phrase("no_path")) from error
         roots = [self.folder]
         if self.folder.parent.name == "snapshots":
             roots.append(self.folder.parents[1] / "blobs")
         if not any(path.is_relative_to(root) for root in roots):
-            raise CheckpointError("leads_out", name=name, folder=self.folder)
+            raise CheckpointError("leads_out", name=name, folder=self.name)
         return path
 
 
-def _is_file(path: Path) -> bool:
+def _is_file(path: Path, name: str) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name that is too long
+    except PermissionError as error:  # it may be there
+        raise CheckpointError("unreadable", where=name, reason=error.strerror) from error
+    except (OSError, ValueError):  # a name that is too long
         return False
 
 

@@ -84,7 +84,9 @@ def _file(checkpoint: Checkpoint) -> bytes:
 def _load(rules: bytes) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_buffer(rules)
-    except Exception as error:  # the library raises nothing more special
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the library's panics are no Exceptions
         raise CheckpointError("bad_tokenizer", reason=error) from None
     tokenizer.no_truncation()
     tokenizer.no_padding()
