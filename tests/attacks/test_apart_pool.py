@@ -2,13 +2,13 @@
 
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from mla_engine.checkpoints import CheckpointError
 from tests.attacks import false_worker
+from tests.attacks.server import wait_until
 from ui.engine.apart import process
 from ui.engine.apart.access import Place
 from ui.engine.apart.limits import Limits
@@ -128,11 +128,6 @@ class Visit(threading.Thread):
         assert isinstance(self.found, LeftError)
 
 
-def until(state):
-    while not state():
-        time.sleep(0.01)
-
-
 def begun(tmp_path, name="hang"):
     """A job that hangs, and whether it has begun."""
     file = tmp_path / f"{name} begun"
@@ -142,7 +137,7 @@ def begun(tmp_path, name="hang"):
 def test_a_second_visitor_is_answered_while_the_first_waits(pool, tmp_path):
     asked, has_begun = begun(tmp_path)
     first = Visit(pool, asked, "a")
-    until(has_begun)
+    wait_until(has_begun, "it has begun")
     assert echoed(pool, "b")
     assert first.is_alive()
     first.leave()
@@ -152,7 +147,7 @@ def test_who_leaves_makes_room_for_the_next(single, tmp_path, monkeypatch):
     monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
     asked, has_begun = begun(tmp_path)
     first = Visit(single, asked, "a")
-    until(has_begun)
+    wait_until(has_begun, "it has begun")
     second = Visit(single, job("echo", word="next"), "b")
     first.leave()
     second.join()
@@ -163,7 +158,7 @@ def test_a_worker_that_stops_when_told_is_used_again(single, tmp_path):
     number = echoed(single)
     asked, has_begun = begun(tmp_path, "stop_when_told")
     first = Visit(single, asked, "a")
-    until(has_begun)
+    wait_until(has_begun, "it has begun")
     first.leave()
     assert echoed(single) == number
 
@@ -172,9 +167,9 @@ def test_who_waits_may_leave_and_keeps_no_place(single, tmp_path, monkeypatch):
     monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
     asked, has_begun = begun(tmp_path)
     first = Visit(single, asked, "a")
-    until(has_begun)
+    wait_until(has_begun, "it has begun")
     second = Visit(single, job("echo", word="never"), "b")
-    until(lambda: len(single._line) == 1)
+    wait_until(lambda: len(single._line) == 1, "one waits")
     second.leave()
     assert not single._line
     first.leave()
@@ -184,9 +179,9 @@ def test_a_visitor_has_one_job_at_a_time(pool, tmp_path, monkeypatch):
     monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
     asked, has_begun = begun(tmp_path)
     first = Visit(pool, asked, "a")
-    until(has_begun)
+    wait_until(has_begun, "it has begun")
     other = Visit(pool, job("echo", word="later"), "a")
-    until(lambda: len(pool._line) == 1)
+    wait_until(lambda: len(pool._line) == 1, "one waits")
     assert echoed(pool, "b"), "who has none overtakes"
     assert other.is_alive()
     first.leave()
@@ -198,9 +193,9 @@ def test_a_full_line_is_said(single, tmp_path, monkeypatch):
     monkeypatch.setattr("ui.engine.apart.pool.MOST_WAITING", 1)
     asked, has_begun = begun(tmp_path)
     first = Visit(single, asked, "a")
-    until(has_begun)
+    wait_until(has_begun, "it has begun")
     second = Visit(single, job("echo", word="x"), "b")
-    until(lambda: len(single._line) == 1)
+    wait_until(lambda: len(single._line) == 1, "one waits")
     assert refusal(single, job("echo", word="y"), "c").code == "job_line"
     second.leave()
     first.leave()
