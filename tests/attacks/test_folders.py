@@ -40,7 +40,7 @@ def test_a_name_that_no_folder_has_is_refused(loop, name):
 
 
 @pytest.mark.parametrize("setting", ["source", "activations"])
-@pytest.mark.parametrize("name", ["~nosuchuser/x", "a" * 300, "loop"])
+@pytest.mark.parametrize("name", ["~nosuchuser/x", "loop"])
 def test_a_page_lives_on_and_a_reload_helps(opened, demo, loop, setting, name):  # noqa: F811
     name = str(loop) if name == "loop" else name
     at = opened("pages/real_models.py", **({"source": demo} | {setting: name}))
