@@ -116,6 +116,7 @@ TESTS = sorted(ROOT.glob("tests/**/*.py"))
 CLOCKS = {f"{name}{unit}" for name in ("perf_counter", "monotonic", "process_time", "time")
           for unit in ("", "_ns")}  # fmt: skip
 POLLERS = {  # each asks again and again whether a state has come, or is slow as a server is
+    "tests/attacks/false_worker.py:hang",
     "tests/attacks/server.py:wait_until",
     "tests/checkpoints/serving.py:part",
     "tests/ui/test_queue.py:until",
@@ -156,6 +157,7 @@ CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask f
 }
 CACHES_OF_PYTHON = {
     "ui/frame/tour.py:stops": "without arguments",
+    "ui/engine/apart/plain.py:_types": "without arguments",
     "ui/words/text.py:catalogue": "without arguments",
     "mla_engine/layer.py:_without_data": "32 layers without data",
     "mla_engine/mechanisms.py:all": "without arguments",

@@ -8,13 +8,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ui.engine.apart import access
-from ui.engine.apart.ask import ask
-from ui.engine.apart.limits import GIB, Limits
 
 from mla_engine.checkpoints import HiddenStates, build_demo
 from mla_engine.refusals import RefusedError
 from tests.attacks.nearly import fuzz, junk, mutated, outcome, texts_of
+from ui.engine.apart import access
+from ui.engine.apart.ask import ask
+from ui.engine.apart.limits import GIB, Limits
 
 SHORT = Limits(cpu_seconds=2, silent_seconds=120.0, memory_bytes=GIB)
 TEXT = "The cat sat on the mat, and looked at the moon 1234 times."

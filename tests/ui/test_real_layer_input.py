@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.ui.conftest import REAL_LAYER
 from tests.ui.test_real_layer import button, control, title
+from ui.engine import folders
 
 LATENT_PAGES = ("rope", "absorption")
 PAGES = ("attention_maps", "compression", "decode", "compare", *LATENT_PAGES)
@@ -135,9 +136,8 @@ def test_models_may_be_a_link_to_another_disk(opened, demo, tmp_path, monkeypatc
     app = tmp_path / "app"
     app.mkdir()
     (app / "models").symlink_to(shutil.copytree(demo, tmp_path / "disk" / "demo").parent)
-    monkeypatch.delenv("MLA_MODEL_FOLDERS")
-    for module in ("engine.real_layer", "engine.folders", "parts.real_layer"):
-        monkeypatch.setattr(f"ui.{module}.APP", app)
+    monkeypatch.setenv("MLA_MODEL_FOLDERS", "models")
+    monkeypatch.setattr(folders, "APP", app)
     at = opened("pages/attention_maps.py")
     button(at, "Use the demonstration model").click().run()
     assert not at.error

@@ -1,37 +1,57 @@
 """What the server may read: folders below MLA_MODEL_FOLDERS, by default models/ beside the app.
 
-Nothing else, since everybody who has a link chooses what is read.
+Nothing else, since everybody who has a link chooses what is read. A name that no file can have, a
+link to itself or a folder without permission is no reason to fail: nothing is there.
 """
 
-import os
+from contextlib import suppress
 from pathlib import Path
 
 from mla_engine.checkpoints import CheckpointError
 from ui import ROOT
+from ui.settings.server import server
 
 APP = ROOT
-VARIABLE = "MLA_MODEL_FOLDERS"
+NO_PATH = (OSError, RuntimeError, ValueError)  # too long, a loop, no such user, a zero byte
 
 
 def folders() -> list[Path]:
     """The folders that may be read, with all that lies below; links are followed."""
-    named = os.environ.get(VARIABLE) or str(APP / "models")
-    return [Path(folder).resolve() for folder in named.split(os.pathsep)]
+    return [real for folder in server().model_folders if (real := _real(folder))]
 
 
-def readable(path: Path) -> bool:
-    """Whether it lies in one of these folders."""
-    return any(path.resolve().is_relative_to(folder) for folder in folders())
-
-
-def inside(name: str) -> Path:
-    """A path on the server, relative to the app or absolute.
+def inside(name: str | Path) -> Path:
+    """A path on the server: absolute, or relative to the app or to one of these folders.
 
     Raises:
-        CheckpointError: it leads out of the folders that may be read.
+        CheckpointError: it leads out of the folders that may be read, or can be no path.
     """
-    path = (APP / Path(name).expanduser()).resolve()
-    if not readable(path):
-        allowed = ", ".join(map(str, folders()))
-        raise CheckpointError("outside", path=name, folders=allowed, variable=VARIABLE)
-    return path
+    found = [path for base in (APP, *folders()) if (path := _real(name, base)) and _readable(path)]
+    if not found:
+        raise CheckpointError("outside", name=str(name))
+    return next(filter(_exists, found), found[0])
+
+
+def is_folder(name: str) -> bool:
+    """Whether this is a folder that may be read."""
+    with suppress(*NO_PATH):  # a refusal is a ValueError
+        return inside(name).is_dir()
+    return False
+
+
+def _readable(path: Path) -> bool:
+    """Whether it lies in one of the folders."""
+    return any(path.is_relative_to(folder) for folder in folders())
+
+
+def _exists(path: Path) -> bool:
+    with suppress(*NO_PATH):
+        return path.exists()
+    return False
+
+
+def _real(path: str | Path, base: Path | None = None) -> Path | None:
+    """The path without links, from the app's folder or another; None where there can be none."""
+    with suppress(*NO_PATH):
+        return ((base or APP) / Path(path).expanduser()).resolve()
+    return None

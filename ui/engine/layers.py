@@ -30,17 +30,26 @@ def _weights(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | N
 def layer(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None) -> AttentionLayer:
     """A layer with seeded or real weights; `heads` builds these alone.
 
-    It is built in a turn of the queue. Who runs it asks for it within the turn of that run: a
-    layer that somebody holds while he waits takes memory beside all that is kept.
+    A seeded one is built in a turn of the queue. Who runs it asks for it within the turn of that
+    run: a layer that somebody holds while he waits takes memory beside all that is kept. Before
+    that turn he has a real one read, by `bring`.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     found = _layer.at_hand(config, origin, heads)
     if found is None:
+        if isinstance(origin, RealLayer):
+            return _layer(config, origin, heads)
         with queue.turn():  # before the key is locked: nobody waits in his turn for one who waits
             found = _layer(config, origin, heads)
     return found
+
+
+def bring(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None) -> None:
+    """Have a real layer read before the turn of its run: nobody else waits for its worker."""
+    if isinstance(origin, RealLayer):
+        layer(config, origin, heads)
 
 
 @kept.keep(by=_weights)
@@ -63,19 +72,27 @@ def built(
     heads: tuple[int, ...] | None,
     dtype: torch.dtype,
 ) -> AttentionLayer:
-    """A layer as `layer` gives it, in any dtype and made anew.
+    """A layer as `layer` gives it, in any dtype and made anew."""
+    if isinstance(origin, RealLayer):
+        return real(config, origin, heads, dtype)
+    made = {"heads": heads, "dtype": dtype, "device": DEVICE}
+    return mechanisms.of(config).layer(config, seed=origin, **made)
 
-    A real layer's weights may be asked for with another rotation, or without its latent norms.
+
+def real(
+    config: AttentionConfig, loaded: RealLayer, heads: tuple[int, ...] | None, dtype: torch.dtype
+) -> AttentionLayer:
+    """A real layer, read anew by a worker: no turn is needed, and none should be held meanwhile.
+
+    Its weights may be asked for with another rotation, or without its latent norms.
     """
     kind = mechanisms.of(config).layer
     made = {"heads": heads, "dtype": dtype, "device": DEVICE}
-    if isinstance(origin, int):
-        return kind(config, seed=origin, **made)
-    real = real_layer.attention(origin, **made)
-    if config == real.config:
-        return real
+    read = real_layer.attention(loaded, **made)
+    if config == read.config:
+        return read
     wanted = dict(kind(config, heads=heads, device="meta").named_parameters())
-    weights = {name: weight for name, weight in real.named_parameters() if name in wanted}
+    weights = {name: weight for name, weight in read.named_parameters() if name in wanted}
     return kind.of_weights(config, weights, **made)
 
 

@@ -1,22 +1,27 @@
 """A real checkpoint in the place of seeded weights: the reader's choice and what it brings.
 
+Nothing of a checkpoint is opened here: workers do that, in processes of their own.
 Pages that can show one say so in their `Page`; on the others the choice rests.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from threading import Lock
 
 import streamlit as st
 import torch
+from cachetools import TTLCache
 
-from mla_engine import checkpoints, mechanisms
-from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
+from mla_engine import mechanisms
+from mla_engine.checkpoints import HiddenBytes, HiddenStates, Plan
+from mla_engine.checkpoints.opening import REPOSITORY
+from mla_engine.checkpoints.tokens import check_text
 from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
-from ui.engine import kept
-from ui.engine.folders import APP, inside
+from ui.engine import folders, kept
+from ui.engine.apart import access, limits
+from ui.engine.apart.access import Place
+from ui.engine.apart.ask import ask
 from ui.settings import state
 from ui.settings.page import ANY_LAYER, Note
 from ui.settings.visit import visit
@@ -24,7 +29,6 @@ from ui.words.numbers import count, size
 from ui.words.text import safe, t
 
 MOST_TOKENS, LONGEST_NAME = 512, 40  # so that maps can be drawn, and a title read
-HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
 @dataclass(frozen=True)
@@ -60,25 +64,21 @@ def named() -> RealLayer | None:
     return RealLayer(s["source"], s["revision"], s["layer"], text, s["activations"])
 
 
-@kept.keep
-def _opened(where: str | Path, revision: str) -> Checkpoint:
-    return open_checkpoint(where, revision or None)
-
-
-def checkpoint(loaded: RealLayer) -> Checkpoint:
-    """The checkpoint, its config and index read.
+def place(loaded: RealLayer) -> Place:
+    """What is to be read: a folder, or else a repository of the Hub.
 
     Raises:
-        CheckpointError: it cannot be read, with the reason.
+        CheckpointError: what this server does not read.
     """
-    name = loaded.location
-    on_hub = HUB_NAME.fullmatch(name) and not (APP / name).is_dir()
-    return _opened(name if on_hub else inside(name), loaded.revision)
+    name, revision = loaded.location, loaded.revision
+    if REPOSITORY.fullmatch(name) and not folders.is_folder(name):
+        return access.repository(name, revision)
+    return access.folder(name, revision)
 
 
 @kept.keep(by=lambda where, _: where)
-def _plan(where: RealLayer, _checkpoint: Checkpoint) -> Plan:
-    return describe(_checkpoint, where.layer)
+def _plan(where: RealLayer, _place: Place) -> Plan:
+    return ask("plan", _place, limits.of_looking(), layer=where.layer)
 
 
 def plan(loaded: RealLayer) -> Plan:
@@ -87,24 +87,24 @@ def plan(loaded: RealLayer) -> Plan:
     Raises:
         CheckpointError: a layer that cannot be read, with the reason.
     """
-    return _plan(loaded.weights, checkpoint(loaded))
+    return _plan(loaded.weights, place(loaded))
 
 
 @kept.keep(by=lambda loaded, _: loaded)
-def _inputs(loaded: RealLayer, _checkpoint: Checkpoint) -> "checkpoints.HiddenStates":
-    activations = inside(loaded.activations) if loaded.activations else None
-    return checkpoints.hidden_states(
-        _checkpoint, loaded.text, loaded.layer, activations=activations
-    )
+def _inputs(loaded: RealLayer, _place: Place) -> HiddenStates:
+    file = str(folders.inside(loaded.activations)) if loaded.activations else None
+    given = {"text": loaded.text, "layer": loaded.layer, "activations": file}
+    return ask("inputs", _place, limits.of_reading(), **given)
 
 
-def inputs(loaded: RealLayer) -> "checkpoints.HiddenStates":
+def inputs(loaded: RealLayer) -> HiddenStates:
     """What enters the layer: h [1,t,d] and its tokens as the model's own tokenizer cuts them.
 
     Raises:
         CheckpointError, MemoryBudgetError: no tokenizer, a text over the limit, a layer too deep.
     """
-    return _inputs(loaded, checkpoint(loaded))
+    check_text(loaded.text)
+    return _inputs(loaded, place(loaded))
 
 
 def attention(
@@ -118,17 +118,20 @@ def attention(
     Raises:
         CheckpointError, MemoryBudgetError: as `checkpoints.load_attention`.
     """
-    place = {"dtype": dtype, "device": device}
-    return checkpoints.load_attention(checkpoint(loaded), loaded.layer, heads=heads, **place)
+    given = {"layer": loaded.layer, "heads": heads, "dtype": str(dtype).removeprefix("torch.")}
+    config, weights = ask("attention", place(loaded), limits.of_reading(), **given)
+    return mechanisms.of(config).layer.of_weights(config, weights, heads, dtype, device)
 
 
-def needed(loaded: RealLayer) -> "checkpoints.HiddenBytes":
+def needed(loaded: RealLayer) -> HiddenBytes:
     """What `inputs` of this layer and text reads and holds, known from headers.
 
     Raises:
         CheckpointError: as `inputs`.
     """
-    return checkpoints.hidden_bytes(checkpoint(loaded), loaded.text, loaded.layer)
+    check_text(loaded.text)
+    given = {"text": loaded.text, "layer": loaded.layer}
+    return ask("needed", place(loaded), limits.of_looking(), **given)
 
 
 def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Tensor]:
@@ -137,9 +140,9 @@ def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Ten
     Raises:
         CheckpointError, MemoryBudgetError: as `inputs`.
     """
-    layers = range(n_layers)
-    found = checkpoints.hidden_states_of_layers(checkpoint(loaded), loaded.text, layers)
-    return {layer: states.h for layer, states in found.items()}
+    check_text(loaded.text)
+    given = {"text": loaded.text, "n_layers": n_layers}
+    return ask("inputs_of_layers", place(loaded), limits.of_reading(), **given)
 
 
 def prepare() -> list[Note]:
@@ -170,27 +173,39 @@ def _check(loaded: RealLayer) -> None:
 
 
 @st.cache_resource(show_spinner=False)
-def _at_hand() -> set[RealLayer]:
-    """The layers of the Hub whose bytes lie in its cache on this server."""
-    return set()
+def _at_hand() -> tuple[TTLCache, Lock]:
+    """The layers of the Hub whose bytes came to this server lately."""
+    return TTLCache(256, 600), Lock()
 
 
 def _fetch(loaded: RealLayer) -> None:
     """Read what a run will need, with progress; a change of any widget stops it in between."""
-    found, origin = plan(loaded), checkpoint(loaded)
-    if not (origin.is_local or loaded.weights in _at_hand()):
-        told = t("real_layer.reading", size=size(found.n_bytes), name=safe(loaded.location))
-        bar = st.progress(0.0, told)
-        origin.read(found.tensors, lambda done, total: bar.progress(done / max(total, 1), told))
-        bar.empty()
-        _at_hand().add(loaded.weights)
+    origin, (at_hand, lock) = place(loaded), _at_hand()
+    with lock:
+        known = loaded in at_hand
+    if not (origin.folder or known):
+        _download(loaded, origin)
+        with lock:
+            at_hand[loaded] = True
     with st.spinner(t("real_layer.preparing", layer=loaded.layer), show_time=True):
         inputs(loaded)
 
 
+def _download(loaded: RealLayer, origin: Place) -> None:
+    told = t("real_layer.reading", size=size(plan(loaded).n_bytes), name=safe(loaded.location))
+    bar = st.progress(0.0, told)
+
+    def progress(done: int, total: int) -> None:
+        bar.progress(min(done / max(total, 1), 1.0), told)
+
+    text = None if loaded.activations else loaded.text
+    ask("fetch", origin, limits.of_reading(), progress, text=text, layer=loaded.layer)
+    bar.empty()
+
+
 def name(loaded: RealLayer) -> str:
     """The checkpoint and its layer in a few words, safe as Markdown."""
-    key = "name_random" if checkpoint(loaded).is_random else "name"
+    key = "name_random" if plan(loaded).is_random else "name"
     return t(f"real_layer.{key}", model=safe(loaded.location), layer=loaded.layer)
 
 

@@ -5,7 +5,7 @@ import streamlit as st
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import Plan
 from ui.engine import real_layer
-from ui.engine.folders import APP, readable
+from ui.engine.folders import is_folder
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.numbers import count, size
@@ -28,7 +28,9 @@ def failure() -> None:
 
 def _too_deep(failed: ValueError) -> bool:
     """Whether the layers before the chosen one are what does not fit."""
-    return isinstance(failed, MemoryBudgetError) and not state.settings()["activations"]
+    if not isinstance(failed, MemoryBudgetError):
+        return False
+    return getattr(failed.values["what"], "code", "") == "input_of_layer"
 
 
 def _reason(failed: ValueError) -> str:
@@ -49,8 +51,7 @@ def badge() -> None:
 
 def demo_button() -> None:
     """One step to the demonstration model, where this server has it."""
-    folder = APP / DEMO
-    if folder.is_dir() and readable(folder):
+    if is_folder(DEMO):
         first = {"source": DEMO, "revision": "", "layer": 0, "activations": ""}
         st.button(t("real_layer.demo"), on_click=state.change, kwargs=first)
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,16 +137,22 @@ def test_an_uploaded_file_is_used(opened, demo, models):
     app.file_uploader[0].upload("h.safetensors", Path(file).read_bytes()).run()
     assert "from your file" in said(app)
     assert ticks(app)[:2] == ["&lt;0&gt;", "&lt;1&gt;"]
-    assert Path(app.query_params["activations"]).parent == models / "activations"
+    assert (models / app.query_params["activations"]).read_bytes() == Path(file).read_bytes()
     app.number_input(key="layer:en").set_value(1).run()
     assert "was saved for layer '2', not for layer 1" in html.unescape(app.error[0].value)
 
 
 def test_of_uploaded_files_the_oldest_make_room(models, monkeypatch):
-    monkeypatch.setattr(uploads, "MOST_FILES", 2)
-    kept = [Path(uploads.keep(bytes([n]))) for n in range(3)]
+    for old in (models / "activations").glob("*"):
+        old.unlink()
+    monkeypatch.setattr(uploads, "quota_bytes", lambda: 2 * 100)
+    kept = []
+    for n in range(3):
+        kept.append(models / uploads.keep(100 * bytes([n])))
+        os.utime(kept[-1], (n, n))
     assert [file.exists() for file in kept] == [False, True, True]
-    assert uploads.keep(bytes([2])) == str(kept[2]), "the same file is kept once"
+    assert models / uploads.keep(100 * bytes([2])) == kept[2], "the same file is kept once"
+    assert sorted((models / "activations").iterdir()) == sorted(kept[1:])
 
 
 def test_a_server_that_cannot_keep_a_file_says_so(opened, demo, models, monkeypatch):

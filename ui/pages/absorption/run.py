@@ -10,7 +10,7 @@ from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.agreement import DTYPES, agreement_of
 from mla_engine.studies.merging import heads_in_one, past_the_norm
 from ui.engine import kept, layers, queue
-from ui.engine.real_layer import Origin
+from ui.engine.real_layer import Origin, RealLayer
 
 MATRICES = ("W_QK", "W_VO")
 FORMATS = tuple(str(dtype).removeprefix("torch.") for dtype in DTYPES)
@@ -66,6 +66,7 @@ def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
+    layers.bring(config, origin, (head,))
     with queue.turn(), torch.inference_mode():
         layer = layers.layer(config, origin, (head,))
         found = layer.absorbed_matrices()
@@ -89,8 +90,13 @@ def rounding(
         ValueError, MemoryBudgetError: in the engine's words.
     """
     h = layers.hidden(words, origin, config.d_model)
+    read = {}
+    if isinstance(origin, RealLayer):  # before the turn
+        read = {dtype: layers.real(config, origin, heads, dtype) for dtype in DTYPES}
     with queue.turn(), torch.inference_mode():
-        found = agreement_of(lambda dtype: layers.built(config, origin, heads, dtype), h)
+        found = agreement_of(
+            lambda dtype: read.pop(dtype, None) or layers.built(config, origin, heads, dtype), h
+        )
     return {
         name: Rounding(
             layers.to_numpy(result.expanded[0]),
@@ -116,6 +122,8 @@ def too_much(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
+    layers.bring(config, origin, heads)
+    layers.bring(replace(config, latent_norm=False), origin, heads)
     with queue.turn(), torch.inference_mode():
         layer = layers.layer(config, origin, heads)
         plain = layers.layer(replace(config, latent_norm=False), origin, heads)

@@ -8,6 +8,7 @@ import streamlit as st
 import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
+from mla_engine.layer import AttentionLayer
 from mla_engine.studies.compression import (
     Joint,
     Loss,
@@ -79,8 +80,9 @@ def prepared(source: Source) -> Prepared:
 
 @kept.keep
 def _prepared(source: Source) -> Prepared:
+    read = _read(source)
     with queue.turn(), torch.inference_mode():
-        layer = _layer(source)
+        layer = _layer(source, read)
         if source.decay is not None:
             W_K, W_V = with_spectrum(layer.W_K, layer.W_V, source.decay)
             layer.W_K.copy_(W_K)
@@ -89,13 +91,19 @@ def _prepared(source: Source) -> Prepared:
     return Prepared(layer, dict(zip(WAYS, found, strict=True)))
 
 
-def _layer(source: Source) -> GroupedQueryAttention:
-    """A layer of its own, seeded or real; of an MLA what its latents stand for."""
-    made = {"heads": source.heads, "dtype": torch.float32, "device": layers.DEVICE}
+def _read(source: Source) -> AttentionLayer | None:
+    """A real layer, read before the turn; None for a seeded one."""
     if isinstance(source.origin, int):
+        return None
+    return real_layer.attention(source.origin, source.heads, torch.float32, layers.DEVICE)
+
+
+def _layer(source: Source, read: AttentionLayer | None) -> GroupedQueryAttention:
+    """A layer of its own, seeded or real; of an MLA what its latents stand for."""
+    if read is None:
+        made = {"heads": source.heads, "dtype": torch.float32, "device": layers.DEVICE}
         return GroupedQueryAttention(source.config, seed=source.origin, **made)
-    real = real_layer.attention(source.origin, **made)
-    return content_attention(real) if isinstance(real, MultiHeadLatentAttention) else real
+    return content_attention(read) if isinstance(read, MultiHeadLatentAttention) else read
 
 
 @kept.keep

@@ -68,6 +68,7 @@ class Runner:
         Raises:
             MemoryBudgetError: in the engine's words.
         """
+        layers.bring(self.way.config, self.origin, self.heads)
         with queue.turn(), torch.inference_mode():
             layer, h = self.layer, self.h
             held, before = self.cache.length, self.prompt + step - 1

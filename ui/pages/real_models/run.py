@@ -56,7 +56,7 @@ def _weights(
     """These heads: those of a whole layer shared with the maps, others read for this once."""
     if len(heads) == config.n_heads:
         return layers.layer(config, loaded, heads)
-    return layers.built(config, loaded, heads, torch.float32)
+    return layers.real(config, loaded, heads, torch.float32)
 
 
 def joined_shares(found: list[LogitShares]) -> LogitShares:
@@ -111,8 +111,7 @@ def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, Logi
 @kept.keep
 def _inputs(loaded: RealLayer, n_layers: int) -> Mapping[int, Tensor]:
     """What enters each of the first layers, h [1,t,d], by one run of the model's beginning."""
-    with queue.turn():
-        return real_layer.inputs_of_layers(loaded, n_layers)
+    return real_layer.inputs_of_layers(loaded, n_layers)
 
 
 @kept.keep(by=lambda loaded, _: loaded)
@@ -120,7 +119,7 @@ def _shares(loaded: RealLayer, h: Tensor) -> LogitShares:
     """Of all heads of one layer, some heads at a time."""
     config, found = real_layer.plan(loaded).config, []
     for heads in blocks(config, h.shape[1]):
+        layer = layers.real(config, loaded, heads, torch.float32)
         with queue.turn(), torch.inference_mode():
-            layer = layers.built(config, loaded, heads, torch.float32)
             found.append(logit_shares(layer(h.to(layers.DEVICE))))
     return joined_shares(found)

@@ -97,6 +97,10 @@ class Frequencies:
     band: tuple[float, float] | None  # the pairs of YaRN's ramp
 
 
+def _bring(one: Head) -> None:
+    layers.bring(one.config, one.origin, (one.head,))
+
+
 def _layer(one: Head) -> MultiHeadLatentAttention:
     return layers.layer(one.config, one.origin, (one.head,))
 
@@ -125,6 +129,7 @@ def turning(one: Head, pair: int) -> Turning:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     positions = torch.arange(POSITIONS)
+    _bring(one)
     with queue.turn(), torch.inference_mode():
         parts = _parts(_layer(one), _hidden(one))
         rotary = parts["q_R_pre"][one.place], parts["k_R_pre"][one.place]
@@ -151,6 +156,7 @@ def merged(one: Head, distance: int) -> Merged:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     plain = replace(one.rope, scaling=None)  # a scaling is made for d_rope, not for d_head
+    _bring(one)
     with queue.turn(), torch.inference_mode():
         layer = _layer(one)
         W_UQ, W_UK = layer.W_UQ[0].cpu(), layer.W_UK[0].cpu()
@@ -171,6 +177,7 @@ def reading(one: Head, pairing: str, scale: str) -> Reading:
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
+    _bring(one)
     with queue.turn(), torch.inference_mode():
         parts = _parts(_layer(one), _hidden(one))
         right, read = _logits(one, parts, "own", "own"), _logits(one, parts, pairing, scale)

@@ -158,6 +158,7 @@ def run(
 
 @kept.keep
 def _ran(one: Run) -> Result:
+    layers.bring(one.config, one.origin, one.heads)
     with queue.turn(), torch.inference_mode():
         layer = one.layer
         h = layers.hidden(one.words, one.origin, one.config.d_model)

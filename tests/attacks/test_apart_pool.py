@@ -1,0 +1,209 @@
+"""Workers that misbehave, and visitors that leave: one sentence each, and the others go on."""
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from mla_engine.checkpoints import CheckpointError
+from tests.attacks import false_worker
+from tests.attacks.server import wait_until
+from ui.engine.apart import process
+from ui.engine.apart.access import Place
+from ui.engine.apart.limits import Limits
+from ui.engine.apart.pool import Pool
+from ui.engine.apart.process import Job
+
+PLACE = Place("who/model", "", Path("/nowhere"), as_owner=False)
+BROKEN = sorted(
+    set(false_worker.JOBS) - {"echo", "hang", "stop_when_told", "over_time", "killed", "abort"}
+)
+
+
+class LeftError(BaseException):
+    """As Streamlit ends a run whose visitor left."""
+
+
+def nothing(*_):
+    pass
+
+
+def job(name, silent_seconds=1e3, **given):
+    return Job.of(name, PLACE, Limits(9, silent_seconds, 2**30), **given)
+
+
+def echoed(pool, visitor="b", word="hello"):
+    """The worker's number, where it answers."""
+    number, given = pool.call(job("echo", word=word), visitor, nothing, nothing)
+    assert given == {"word": word}
+    return number
+
+
+@pytest.fixture
+def bomb(tmp_path, monkeypatch):
+    """The file that a pickle makes where it is opened."""
+    command = (sys.executable, "-m", "tests.attacks.false_worker", str(tmp_path / "bomb"))
+    monkeypatch.setattr(process, "COMMAND", command)
+    return tmp_path / "bomb"
+
+
+@pytest.fixture
+def pool(bomb):
+    pool = Pool(lambda: 2)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def single(bomb):
+    pool = Pool(lambda: 1)
+    yield pool
+    pool.close()
+
+
+def refusal(pool, asked, visitor="a"):
+    with pytest.raises(CheckpointError) as caught:
+        pool.call(asked, visitor, nothing, nothing)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_worker_that_lies_costs_one_sentence(single, bomb, name):
+    before = echoed(single)
+    assert refusal(single, job(name)).code == "job_broke"
+    assert echoed(single) != before, "it is not used again"
+    assert not bomb.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("abort", "job_broke", "SIGABRT"),
+        ("killed", "job_broke", "SIGKILL"),
+        ("over_time", "job_long", "9 s of computing time"),
+    ],
+)
+def test_a_worker_that_dies_is_told_and_replaced(single, name, code, said):
+    error = refusal(single, job(name))
+    assert error.code == code
+    assert said in str(error)
+    assert echoed(single)
+
+
+def test_what_ended_a_worker_is_not_tried_again_at_once(single, monkeypatch):
+    refusal(single, job("abort"))
+    monkeypatch.setattr(Pool, "_serve", None)
+    assert refusal(single, job("abort")).code == "job_broke"
+
+
+def test_a_worker_without_a_sign_of_life_is_ended(single, tmp_path):
+    asked = job("hang", silent_seconds=0.2, begun=str(tmp_path / "begun"))
+    assert refusal(single, asked).code == "job_silent"
+    assert echoed(single)
+
+
+class Visit(threading.Thread):
+    """A visitor's run that asks for a job, and may leave."""
+
+    def __init__(self, pool, asked, visitor):
+        super().__init__()
+        self.pool, self.asked, self.visitor = pool, asked, visitor
+        self.left, self.found = threading.Event(), None
+        self.start()
+
+    def check(self):
+        if self.left.is_set():
+            raise LeftError
+
+    def run(self):
+        try:
+            self.found = self.pool.call(self.asked, self.visitor, nothing, self.check)
+        except LeftError as error:
+            self.found = error
+
+    def leave(self):
+        self.left.set()
+        self.join()
+        assert isinstance(self.found, LeftError)
+
+
+def begun(tmp_path, name="hang"):
+    """A job that hangs, and whether it has begun."""
+    file = tmp_path / f"{name} begun"
+    return job(name, begun=str(file)), file.exists
+
+
+def test_a_second_visitor_is_answered_while_the_first_waits(pool, tmp_path):
+    asked, has_begun = begun(tmp_path)
+    first = Visit(pool, asked, "a")
+    wait_until(has_begun, "it has begun")
+    assert echoed(pool, "b")
+    assert first.is_alive()
+    first.leave()
+
+
+def test_who_leaves_makes_room_for_the_next(single, tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
+    asked, has_begun = begun(tmp_path)
+    first = Visit(single, asked, "a")
+    wait_until(has_begun, "it has begun")
+    second = Visit(single, job("echo", word="next"), "b")
+    first.leave()
+    second.join()
+    assert second.found[1] == {"word": "next"}
+
+
+def test_a_worker_that_stops_when_told_is_used_again(single, tmp_path):
+    number = echoed(single)
+    asked, has_begun = begun(tmp_path, "stop_when_told")
+    first = Visit(single, asked, "a")
+    wait_until(has_begun, "it has begun")
+    first.leave()
+    assert echoed(single) == number
+
+
+def test_who_waits_may_leave_and_keeps_no_place(single, tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
+    asked, has_begun = begun(tmp_path)
+    first = Visit(single, asked, "a")
+    wait_until(has_begun, "it has begun")
+    second = Visit(single, job("echo", word="never"), "b")
+    wait_until(lambda: len(single._line) == 1, "one waits")
+    second.leave()
+    assert not single._line
+    first.leave()
+
+
+def test_a_visitor_has_one_job_at_a_time(pool, tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
+    asked, has_begun = begun(tmp_path)
+    first = Visit(pool, asked, "a")
+    wait_until(has_begun, "it has begun")
+    other = Visit(pool, job("echo", word="later"), "a")
+    wait_until(lambda: len(pool._line) == 1, "one waits")
+    assert echoed(pool, "b"), "who has none overtakes"
+    assert other.is_alive()
+    first.leave()
+    other.join()
+    assert other.found[1] == {"word": "later"}
+
+
+def test_a_full_line_is_said(single, tmp_path, monkeypatch):
+    monkeypatch.setattr("ui.engine.apart.pool.MOST_WAITING", 1)
+    asked, has_begun = begun(tmp_path)
+    first = Visit(single, asked, "a")
+    wait_until(has_begun, "it has begun")
+    second = Visit(single, job("echo", word="x"), "b")
+    wait_until(lambda: len(single._line) == 1, "one waits")
+    assert refusal(single, job("echo", word="y"), "c").code == "job_line"
+    second.leave()
+    first.leave()
+
+
+def test_a_worker_that_ended_while_idle_is_replaced(single):
+    number = echoed(single)
+    [idle] = single._idle
+    idle._process.terminate()
+    idle._process.wait()
+    assert echoed(single) != number

@@ -1,0 +1,89 @@
+"""What visitors may read, and what a worker is given to read it with."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import constants
+
+from mla_engine.checkpoints import CheckpointError
+from ui.engine.folders import inside
+from ui.settings.server import server
+
+GIB = 2**30
+ASSETS = "mla-explorer"  # the app's own folder among those of the Hub's client
+PASSED = {
+    "PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "VIRTUAL_ENV",
+    "PYTHONPATH", "LD_LIBRARY_PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    "http_proxy", "https_proxy", "all_proxy", "no_proxy", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "HF_ENDPOINT", "HF_HOME", "HF_HUB_DOWNLOAD_TIMEOUT",
+    "HF_HUB_ETAG_TIMEOUT", "MLA_MEMORY_BUDGET_GIB",
+}  # fmt: skip
+OF_OWNER = {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}
+FIXED = {
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "MALLOC_ARENA_MAX": "2",  # each arena takes 64 MiB of the address space
+    "CUDA_VISIBLE_DEVICES": "",
+    "HF_HUB_DISABLE_TELEMETRY": "1",  # which asks the Hub for more than the repository
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A checkpoint that may be read: a folder on this server, or a repository of the Hub."""
+
+    name: str  # as the visitor wrote it
+    revision: str
+    folder: Path | None
+    as_owner: bool  # read with the owner's token, from the owner's cache
+
+    @cached_property
+    def where(self) -> dict[str, Any]:
+        """What a worker opens; `root` is the folder that holds it, and that no answer names."""
+        root = self.folder.parent if self.folder else own_cache()
+        name, is_folder = str(self.folder or self.name), bool(self.folder)
+        quota = None if is_folder or self.as_owner else int(server().disk_quota_gib * GIB)
+        given = {"name": name, "revision": self.revision, "is_folder": is_folder}
+        return given | {"root": str(root), "quota_bytes": quota}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of a worker that reads it: a token only where it is the owner's."""
+        given = {name: text for name in PASSED if (text := os.environ.get(name))} | FIXED
+        given["HF_HUB_OFFLINE"] = str(int(constants.HF_HUB_OFFLINE))
+        given |= {name: getattr(constants, name) for name in ("HF_HUB_CACHE", "HF_ASSETS_CACHE")}
+        if not self.as_owner:
+            return given | {"HF_TOKEN_PATH": os.devnull, "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1"}
+        given |= {name: text for name in OF_OWNER if (text := os.environ.get(name))}
+        return given | {"HF_TOKEN_PATH": constants.HF_TOKEN_PATH}
+
+
+def own_cache() -> Path:
+    """Where the app keeps what visitors had it read of the Hub."""
+    return Path(constants.HF_ASSETS_CACHE) / ASSETS
+
+
+def folder(name: str, revision: str) -> Place:
+    """A folder on this server.
+
+    Raises:
+        CheckpointError: it lies outside the folders that may be read.
+    """
+    return Place(name, revision, inside(name), as_owner=False)
+
+
+def repository(name: str, revision: str) -> Place:
+    """A repository of the Hub.
+
+    Raises:
+        CheckpointError: this server does not read it.
+    """
+    allowed = server().repositories
+    if allowed == "none":
+        raise CheckpointError("no_repositories", name=name)
+    if allowed != "any" and name not in allowed:
+        raise CheckpointError("repository_not_listed", name=name, listed=", ".join(allowed))
+    return Place(name, revision, None, as_owner=name in server().token_repositories)

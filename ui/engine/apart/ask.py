@@ -1,0 +1,34 @@
+"""The one way from a page's run to the workers."""
+
+import atexit
+import threading
+
+from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
+
+from ui.engine.apart.access import Place
+from ui.engine.apart.limits import Limits
+from ui.engine.apart.pool import Pool
+from ui.engine.apart.process import Job, Progress
+from ui.settings.server import server
+
+POOL = Pool(lambda: server().workers)
+atexit.register(POOL.close)
+
+
+def _nothing(*_: int) -> None:
+    """Where nobody watches."""
+
+
+def ask(
+    name: str, place: Place, limits: Limits, progress: Progress = _nothing, **given: object
+) -> object:
+    """What a worker answers to the job of this name; a visitor who leaves ends it.
+
+    Raises:
+        CheckpointError: too many wait, the job passed a limit, or the worker broke off.
+        RefusedError: as the job.
+    """
+    run = get_script_run_ctx(suppress_warning=True)
+    visitor = run.session_id if run else threading.get_ident()
+    check = run.yield_check if run else _nothing
+    return POOL.call(Job.of(name, place, limits, **given), visitor, progress, check)

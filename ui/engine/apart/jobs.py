@@ -1,0 +1,98 @@
+"""All that a worker can be asked for: each job opens a checkpoint, and answers with plain values.
+
+Opened checkpoints are kept for a while, so that the next question asks the Hub nothing.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from cachetools import TTLCache
+
+from mla_engine import budget, checkpoints
+from mla_engine.checkpoints import Checkpoint, HiddenBytes, HiddenStates, Plan
+from mla_engine.checkpoints.inputs import Inputs
+from mla_engine.checkpoints.prefix import Prefix
+from mla_engine.config import AttentionConfig
+from mla_engine.refusals import Phrase
+
+MOST_OPEN, KEPT_SECONDS = 4, 600
+Progress = Callable[[int, int], None]
+Where = dict[str, Any]
+_open: TTLCache = TTLCache(MOST_OPEN, KEPT_SECONDS)
+
+
+def plan(where: Where, progress: Progress, layer: int) -> Plan:
+    """What the layer is, from headers alone."""
+    return checkpoints.describe(_opened(where), layer)
+
+
+def needed(where: Where, progress: Progress, text: str, layer: int) -> HiddenBytes:
+    """What the layer's input reads and holds."""
+    return checkpoints.hidden_bytes(_opened(where), text, layer)
+
+
+def fetch(where: Where, progress: Progress, text: str | None, layer: int) -> None:
+    """Bring what the layer and its input need to this machine, if it fits the memory budget.
+
+    `text` is None where a file holds the input.
+    """
+    checkpoint = _opened(where)
+    plan = checkpoints.describe(checkpoint, layer)
+    what = Phrase("layer_of_model", layer=layer, name=plan.name)
+    budget.require(plan.n_bytes, what, Phrase("smaller_model"))
+    tensors = plan.tensors
+    if text is not None:
+        held = checkpoints.hidden_bytes(checkpoint, text, layer).memory_bytes
+        budget.require(held, Phrase("input_of_layer", layer=layer), Phrase("less_deep"))
+        tensors += tuple(Prefix(Inputs.of(checkpoint), layer).tensors) if layer else ()
+    checkpoint.fetch(tensors, progress)
+
+
+def inputs(
+    where: Where, progress: Progress, text: str, layer: int, activations: str | None
+) -> HiddenStates:
+    """What enters the layer."""
+    file = {"activations": Path(activations)} if activations else {}
+    return checkpoints.hidden_states(_opened(where), text, layer, **file, progress=progress)
+
+
+def inputs_of_layers(
+    where: Where, progress: Progress, text: str, n_layers: int
+) -> dict[int, torch.Tensor]:
+    """What enters each of the first layers."""
+    layers = range(n_layers)
+    found = checkpoints.hidden_states_of_layers(_opened(where), text, layers, progress=progress)
+    return {layer: states.h for layer, states in found.items()}
+
+
+def attention(
+    where: Where, progress: Progress, layer: int, heads: tuple[int, ...] | None, dtype: str
+) -> tuple[AttentionConfig, dict[str, torch.Tensor]]:
+    """The layer's configuration and weights."""
+    made = {"heads": heads, "dtype": getattr(torch, dtype), "progress": progress}
+    layer = checkpoints.load_attention(_opened(where), layer, **made)
+    return layer.config, dict(layer.named_parameters())
+
+
+JOBS = {job.__name__: job for job in (plan, needed, fetch, inputs, inputs_of_layers, attention)}
+
+
+def _opened(where: Where) -> Checkpoint:
+    key = tuple(where.items())
+    if key not in _open:
+        _open[key] = _read_anew(**where)
+    return _open[key]
+
+
+def _read_anew(
+    name: str, revision: str, root: str, quota_bytes: int | None, *, is_folder: bool
+) -> Checkpoint:
+    """A folder; a repository as the owner reads it, or as anybody may, within a quota."""
+    if is_folder:
+        return checkpoints.open_checkpoint(Path(name), revision or None)
+    if quota_bytes is None:
+        return checkpoints.open_repository(name, revision or None)
+    place = {"token": False, "folder": root, "quota_bytes": quota_bytes}
+    return checkpoints.open_repository(name, revision or None, **place)

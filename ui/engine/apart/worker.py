@@ -1,0 +1,131 @@
+"""What runs in a worker process: one job after the other, until nobody asks any more.
+
+Standard input brings jobs, and the request to stop one; standard output carries the answers, and
+what libraries write there goes elsewhere. `python -m ui.engine.apart.worker` starts it.
+"""
+
+import os
+import queue
+import sys
+import threading
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import torch
+from huggingface_hub import constants
+
+from mla_engine.refusals import RefusedError
+from ui import ROOT
+from ui.engine.apart import plain, wire
+from ui.engine.apart.jobs import JOBS
+from ui.engine.apart.limits import Limits, Own
+
+IDLE_SECONDS = 600  # without a job, after which it ends
+SIGN_SECONDS = 0.05  # between two signs of life
+MOST_GROWTH_BYTES = 2**29  # a worker that holds more after a job is replaced
+
+
+MEMORY = "memory"
+NEEDED = ("hidden", "hub", "tokens")  # modules that jobs import
+
+
+class StoppedError(Exception):
+    """The visitor left."""
+
+
+class Worker:
+    """Reads jobs from one stream and answers on another."""
+
+    def __init__(self, jobs: BinaryIO, answers: BinaryIO) -> None:
+        self._answers, self._own = answers, Own()
+        self._waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._stopped, self._told = 0, 0.0
+        threading.Thread(target=self._listen, args=(jobs,), daemon=True).start()
+
+    def run(self) -> None:
+        """Work until nothing came for a while."""
+        while True:
+            try:
+                asked = self._waiting.get(timeout=IDLE_SECONDS)
+            except queue.Empty:
+                return
+            answer, tensors = self._answer(asked)
+            answer["grown"] = self._own.has_grown(MOST_GROWTH_BYTES)
+            try:
+                wire.send(self._answers, answer, tensors)
+            except wire.BrokenMessageError as error:
+                wire.send(self._answers, {"failed": _kind(error), "grown": True})
+
+    def _listen(self, jobs: BinaryIO) -> None:
+        while message := wire.receive(jobs, 0):
+            asked, _ = message
+            if "stop" in asked:
+                self._stopped = asked["stop"]
+            else:
+                self._waiting.put(asked)
+        os._exit(0)  # the server is gone
+
+    def _answer(self, asked: dict[str, Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
+        tensors: list[torch.Tensor] = []
+        clean = _cleaner(asked["where"])
+        try:
+            self._own.begin(Limits(**asked["limits"]))
+            given = plain.decoded(asked["given"], [])
+            found = JOBS[asked["job"]](asked["where"], self._progress(asked["number"]), **given)
+            answer = {"answer": plain.encoded(found, tensors)}
+        except RefusedError as error:
+            return {"refused": plain.encoded_refusal(error, clean)}, []
+        except StoppedError:
+            return {"stopped": True}, []
+        except MemoryError:
+            return {"failed": MEMORY}, []
+        except BaseException as error:  # a panic of a library is no Exception
+            return {"failed": _kind(error)}, []
+        return answer, tensors
+
+    def _progress(self, number: int) -> Any:
+        def progress(done: int, total: int) -> None:
+            if self._stopped == number:
+                raise StoppedError
+            if (now := time.monotonic()) - self._told >= SIGN_SECONDS or done == total:
+                self._told = now
+                wire.send(self._answers, {"progress": [done, total]})
+
+        return progress
+
+
+def _kind(error: BaseException) -> str:
+    """The name of the error's type, or what torch says where it gets no memory."""
+    no_memory = "memory" in str(error) and isinstance(error, RuntimeError)
+    return MEMORY if no_memory else type(error).__name__
+
+
+def _cleaner(where: dict[str, Any]) -> plain.Clean:
+    """Takes the folders of this machine out of a text; of a path its end is left."""
+    roots = {str(ROOT), str(Path.home()), constants.HF_HOME, constants.HF_HUB_CACHE}
+    roots |= {constants.HF_ASSETS_CACHE, where["root"]}
+
+    def clean(text: str) -> str:
+        for root in sorted(filter(None, roots), key=len, reverse=True):
+            text = text.replace(root + os.sep, "…/") if root != os.sep else text
+        return text
+
+    return clean
+
+
+def main() -> None:
+    """Work on the standard streams, out of the reach of what libraries print."""
+    torch.set_num_threads(1)
+    for name in NEEDED:  # before the memory is measured
+        import_module(f"mla_engine.checkpoints.{name}")
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    jobs = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    Worker(jobs, answers).run()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
