@@ -4,8 +4,10 @@ PYTHON ?= python3
 PORT ?= 8501
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+UV := build/uv/bin/uv
+LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-package torch
 
-.PHONY: help run test demo-model screenshots handout lint format clean
+.PHONY: help run test demo-model screenshots handout lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -36,20 +38,31 @@ lint: .venv/ready-to-test  ## check style and import rules
 format: .venv/ready-to-test  ## put the code into the house format
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
+lock: $(UV)  ## renew requirements.lock: what requirements.txt needs, with hashes
+	@$(UV) --no-config pip compile -q requirements.txt --excludes requirements-cuda.txt $(LOCKED) \
+	  --custom-compile-command "make lock" --default-index https://pypi.org/simple \
+	  --output-file requirements.lock >/dev/null
+
+$(UV): requirements-uv.txt
+	@$(PYTHON) -m venv build/uv
+	@build/uv/bin/python -m pip install -qq --disable-pip-version-check \
+	  --require-hashes -r requirements-uv.txt
+	@touch $@
+
 clean:  ## remove the environment and what tests left behind
 	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis build *.egg-info
 
-.venv/ready: requirements.txt
+.venv/ready: requirements.txt requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1): try make PYTHON=python3.12"; exit 1; }
 	@echo "Making .venv"
 	@$(PYTHON) -m venv .venv || { echo "Installing the venv module" \
 	  && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv .venv; } \
 	  || { echo "Install the venv module first: sudo apt-get install python3-venv"; rm -rf .venv; exit 1; }
+	@echo "Installing the packages of requirements.lock"
+	@$(PIP) --require-hashes --only-binary :all: -r requirements.lock
 	@echo "Installing PyTorch (the largest part, some minutes)"
 	@$(PIP) $$(grep '^torch==' requirements.txt)
-	@echo "Installing the other packages"
-	@$(PIP) -r requirements.txt
 	@touch $@
 
 .venv/ready-to-test: .venv/ready requirements-dev.txt

@@ -28,11 +28,10 @@ def take(page: Page, address: str, file: Path, *, whole: bool = False) -> None:
     """One picture, of the whole page if asked."""
     page.goto(address)
     settle(page)
-    page.wait_for_timeout(1500)  # charts draw themselves after the script has ended
     if whole:
         height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
         page.set_viewport_size({"width": page.viewport_size["width"], "height": min(height, 6000)})
-        page.wait_for_timeout(500)
+        settle(page)
     page.screenshot(path=file)
     print(file)
 

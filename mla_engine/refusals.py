@@ -9,6 +9,8 @@ import tomllib
 from functools import cache, reduce
 from importlib.resources import files
 
+from mla_engine.drawn import Quoted
+
 ORIGINAL = "en"  # the language that stands in where a translation is missing
 
 
@@ -42,16 +44,25 @@ def table() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def sentence(said: object, language: str) -> str:
-    """A refusal in `language`, or in English without a translation; other errors as they are."""
+    """A refusal in `language`, or in English without a translation; other errors in one line."""
     if not isinstance(said, RefusedError | Phrase):
-        return str(said)
+        return format(Quoted(_in_a_line(said)))
     row = table()[said.section][said.code]
     values = {name: _spoken(value, language) for name, value in said.values.items()}
     return row.get(language, row[ORIGINAL]).format(**values)
 
 
 def _spoken(value: object, language: str) -> object:
-    return sentence(value, language) if isinstance(value, RefusedError | Phrase) else value
+    """A value as a sentence shows it: a text or another error may be a stranger's."""
+    if isinstance(value, RefusedError | Phrase):
+        return sentence(value, language)
+    if isinstance(value, Exception):
+        return Quoted(_in_a_line(value))
+    return Quoted(value) if isinstance(value, str) else value
+
+
+def _in_a_line(said: object) -> str:
+    return " ".join(str(said).split())
 
 
 def linked(code: str, *parts: object) -> object:

@@ -24,7 +24,7 @@ picture, choices = st.columns([7, 3], gap="large")
 with choices:
     controls.transport()
     if shown:
-        controls.run_settings(shown.n_heads)
+        controls.run_settings(shown.most_heads)
 if shown:
     with picture:
         charts.blocks(shown)

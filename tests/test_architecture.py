@@ -3,6 +3,7 @@
 import ast
 import re
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,72 @@ def test_nothing_is_called_by_its_name_and_no_import_hides_in_a_function() -> No
         for function in functions(path):
             for node in ast.walk(function):
                 assert not isinstance(node, ast.Import | ast.ImportFrom), f"{path}: {node.lineno}"
+
+
+TESTS = sorted(ROOT.glob("tests/**/*.py"))
+CLOCKS = {f"{name}{unit}" for name in ("perf_counter", "monotonic", "process_time", "time")
+          for unit in ("", "_ns")}  # fmt: skip
+POLLERS = {  # each asks again and again whether a state has come, or is slow as a server is
+    "tests/attacks/server.py:wait_until",
+    "tests/checkpoints/serving.py:part",
+    "tests/ui/test_queue.py:until",
+}
+
+
+def called_in(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str]]:
+    """The calls of a file: the innermost function that makes one, and what is called."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Call):
+            yield inside, ast.unparse(node.func)
+        yield from called_in(node, node.name if isinstance(node, ast.FunctionDef) else inside)
+
+
+def test_tests_wait_for_a_state_and_measure_no_time() -> None:
+    """However busy the machine is: what a test waits for comes, and no second is asserted."""
+    waiting, measuring = [], []
+    for path in TESTS:
+        file = str(path.relative_to(ROOT))
+        for function, call in called_in(ast.parse(path.read_text("utf-8"))):
+            module, _, name = call.rpartition(".")
+            place = f"{file}:{function}"
+            if name == "wait_for_timeout" or (name == "sleep" and place not in POLLERS):
+                waiting.append(place)
+            if function.startswith("test_") and name in CLOCKS and module in ("", "time"):
+                measuring.append(place)
+    assert not waiting
+    assert not measuring
+
+
+CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask for
+    "ui/engine/kept.py:shelf": "the one cache itself",
+    "ui/engine/queue.py:_queue": "the one line",
+    "ui/engine/queue.py:warm_up": "nothing, once a server",
+    "ui/engine/real_layer.py:_at_hand": "names of the layers that were read",
+    "ui/parts/measure.py:rate": "two numbers of this machine",
+    "ui/parts/statements/findings.py:checked": "a verdict for each of the statements",
+}
+CACHES_OF_PYTHON = {
+    "ui/frame/tour.py:stops": "without arguments",
+    "ui/words/text.py:catalogue": "without arguments",
+    "mla_engine/layer.py:_without_data": "32 layers without data",
+    "mla_engine/mechanisms.py:all": "without arguments",
+    "mla_engine/refusals.py:table": "without arguments",
+    "mla_engine/studies/words.py:_vector": "256 vectors of at most 64 KiB",
+    "mla_engine/worked_example/__init__.py:_data": "without arguments",
+}
+
+
+def caches(pattern: str) -> set[str]:
+    """The functions of ui and the engine that such a decorator keeps."""
+    paths = [p for folder in ("ui", "mla_engine") for p in ROOT.glob(f"{folder}/**/*.py")]
+    return {
+        f"{path.relative_to(ROOT)}:{f.name}"
+        for path in paths
+        for f in functions(path)
+        if any(re.match(pattern, ast.unparse(mark)) for mark in f.decorator_list)
+    }
+
+
+def test_what_visitors_ask_for_is_kept_in_the_one_cache_with_a_budget() -> None:
+    assert caches(r"st\.cache_") == set(CACHES_OF_STREAMLIT)
+    assert caches(r"(functools\.)?(lru_)?cache\b") == set(CACHES_OF_PYTHON)

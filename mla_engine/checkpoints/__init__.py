@@ -23,7 +23,9 @@ _HOME = {
     "hidden_states": "hidden",
     "hidden_states_of_layers": "hidden",
     "load_attention": "load",
-    "open_checkpoint": "source",
+    "make_room": "disk",
+    "open_checkpoint": "opening",
+    "open_repository": "opening",
     "tokenize": "tokens",
 }
 __all__ = [*_HOME, "trace_module"]  # which is imported at once: its module has the same name

@@ -18,8 +18,9 @@ from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import attention_config
 from mla_engine.checkpoints.inputs import Inputs
+from mla_engine.checkpoints.opening import open_checkpoint
 from mla_engine.checkpoints.prefix import Prefix
-from mla_engine.checkpoints.source import Checkpoint, Progress, open_checkpoint
+from mla_engine.checkpoints.source import Checkpoint, Progress
 from mla_engine.checkpoints.tokens import Tokens, tokenize
 from mla_engine.refusals import Phrase
 

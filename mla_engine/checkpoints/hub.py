@@ -1,26 +1,16 @@
 """Bytes of a checkpoint in a repository of the Hugging Face Hub.
 
-Small files come by the Hub's own client into its own cache. Of the shards only byte ranges are
-read; they lie beside that cache (`cached_assets_path`), keyed by repository, commit, file and
-range. HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE and HF_HOME count as they do for the client.
+Of the shards only byte ranges are read. HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE and HF_HOME count as
+they do for the Hub's own client, unless the caller says with which token, and into which folder.
 """
 
-import json
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from huggingface_hub import (
-    HfApi,
-    cached_assets_path,
-    get_hf_file_metadata,
-    hf_hub_download,
-    hf_hub_url,
-    try_to_load_from_cache,
-)
+from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url
 from huggingface_hub import constants as hub
 from huggingface_hub.errors import (
     DisabledRepoError,
@@ -32,19 +22,25 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from huggingface_hub.utils import build_hf_headers, httpx, silent_tqdm
+from huggingface_hub.utils import build_hf_headers, httpx
 
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.local import read_span
-from mla_engine.checkpoints.pieces import read_pieces
+from mla_engine.checkpoints.kept import (
+    COMMIT,
+    LIBRARY,
+    Access,
+    ClientCaches,
+    OwnFolder,
+    Sizes,
+)
+from mla_engine.checkpoints.local import at_most, read_span
+from mla_engine.checkpoints.pieces import fetch_pieces, load_pieces, piece_paths
 from mla_engine.checkpoints.ranges import ANSWERS, BUSY, OTHER_ANSWER, TIMEOUT_SECONDS, stream
 from mla_engine.checkpoints.spans import Span
 from mla_engine.refusals import Phrase, RefusedError
 
-LIBRARY = "mla-explorer"
-CONFIG, LISTING = "config.json", "files.json"
+Report = Callable[[int], None]
 REVISION = re.compile(r"(?!.*\.\.)\w[\w./-]{0,199}", re.ASCII)
-COMMIT = re.compile(r"[0-9a-f]{40}")
 NOT_HELD = Phrase("not_held")
 REASONS = {  # the first that fits
     GatedRepoError: Phrase("gated"),
@@ -58,37 +54,50 @@ REASONS = {  # the first that fits
 }
 
 
+PUBLIC_ONLY = Phrase("public_only")
+PUBLIC_REASONS = {  # to readers who cannot give a token, or make the machine go online
+    GatedRepoError: PUBLIC_ONLY,
+    RepositoryNotFoundError: PUBLIC_ONLY,
+    OfflineModeIsEnabled: NOT_HELD,
+}
+PUBLIC_ANSWERS = {status: Phrase("so_public_only") for status in (401, 403)}
+
+
 class HubFiles:
     """The files of one repository at one commit."""
 
     is_local = False
 
-    def __init__(self, name: str, revision: str | None) -> None:
-        self.name, self._asked = name, revision or "main"
+    def __init__(self, name: str, revision: str | None, access: Access) -> None:
+        self.name, self._asked, self._access = name, revision or "main", access
         if not REVISION.fullmatch(self._asked):
             raise CheckpointError("revision", revision=revision)
         self._endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or hub.ENDPOINT
+        self._reasons = REASONS | (PUBLIC_REASONS if access.is_public else {})
+        self._answers = ANSWERS | (PUBLIC_ANSWERS if access.is_public else {})
         self._away = False
         with self._clear():
+            self._kept = self._cache()
             self.revision, self._sizes = self._look_up()
-            self._pieces = self._folder(self.revision)
+            self._pieces = self._kept.pieces(self.revision)
             if not self._away:
-                self._keep_listing()
+                self._kept.keep(self.revision, self._sizes)
 
     def names(self) -> tuple[str, ...]:
         """Names of all files of the repository."""
         return tuple(sorted(self._sizes))
 
-    def small_file(self, name: str, most_bytes: int) -> Path | None:
-        """Path of a file in the Hub's cache, None if there is none; an error above `most_bytes`."""
+    def small_file(self, name: str, most_bytes: int) -> bytes | None:
+        """All of a file, None if there is none; an error above `most_bytes`."""
         if name not in self._sizes:
             return None
         if (size := self.size(name)) > most_bytes:
             raise CheckpointError("too_large", name=name, size=size, most=most_bytes)
         with self._clear():
-            if name == CONFIG:  # by its branch, so that the client notes the commit for later
-                self._download(name, self._asked)
-            return self._download(name, self.revision)
+            path = self._kept.small(name, self.revision, away=self._away)
+        if path:
+            return at_most(path, name, most_bytes)
+        return bytes(self.read([Span(name, 0, size)], lambda _: None)[0])
 
     def size(self, file: str) -> int:
         """Size of a file in bytes; CheckpointError if it is missing."""
@@ -98,22 +107,53 @@ class HubFiles:
             raise CheckpointError("not_listed", file=file, where=self.name)
         if self._sizes[file] is None:
             with self._clear():
-                headers = build_hf_headers(library_name=LIBRARY)
-                self._sizes[file] = get_hf_file_metadata(self._url(file), headers=headers).size
+                asked = {"token": self._access.token, "library_name": LIBRARY}
+                self._sizes[file] = get_hf_file_metadata(self._url(file), **asked).size
         return self._sizes[file] or 0
 
-    def read(self, spans: Sequence[Span], report: Callable[[int], None]) -> list[bytearray]:
+    def fetch(self, spans: Sequence[Span], report: Report) -> None:
+        """Bring the spans to the disk, not into memory."""
+        whole = self._whole(spans)
+        report(sum(span.n_bytes for span in spans if whole[span.file]))
+        with self._fetched([span for span in spans if not whole[span.file]], report):
+            pass
+
+    def read(self, spans: Sequence[Span], report: Report) -> list[bytearray]:
         """The bytes of each span: from a file that the cache holds whole, else by ranges."""
-        whole = {file: self._whole(file) for file in {span.file for span in spans}}
-        at_hand = [span for span in spans if whole[span.file]]
+        whole = self._whole(spans)
+        data = {s: read_span(path, s, report) for s in spans if (path := whole[s.file])}
         others = [span for span in spans if not whole[span.file]]
-        data = {span: read_span(whole[span.file], span, report) for span in at_hand}
-        pieces = read_pieces(self._pieces, others, self._stream, report) if others else []
-        data |= dict(zip(others, pieces, strict=True))
+        with self._fetched(others, report):
+            data |= zip(others, load_pieces(self._pieces, others), strict=True)
         return [data[span] for span in spans]
 
-    def _look_up(self) -> tuple[str, dict[str, int | None]]:
-        """The commit and its files with their sizes: from the Hub, or else from the cache."""
+    @contextmanager
+    def _fetched(self, spans: Sequence[Span], report: Report) -> Iterator[None]:
+        """The pieces of these spans lie on the disk, and stay there inside the block."""
+        if not spans:
+            yield
+            return
+        with self._kept.using(self._pieces, piece_paths(self._pieces, spans)) as use:
+
+            def arrived(n_bytes: int) -> None:
+                use.arrived(n_bytes)
+                report(n_bytes)
+
+            fetch_pieces(self._pieces, spans, self._stream, arrived, use.reserve)
+            yield
+
+    def _whole(self, spans: Sequence[Span]) -> dict[str, Path | None]:
+        """Files that are held whole."""
+        files = {span.file for span in spans}
+        return {file: self._kept.whole(file, self.revision) for file in files}
+
+    def _cache(self) -> ClientCaches | OwnFolder:
+        if self._access.folder is None:
+            return ClientCaches(self.name, self._asked, self._endpoint, self._access.token)
+        return OwnFolder(self.name, self._asked, self._access)
+
+    def _look_up(self) -> tuple[str, Sizes]:
+        """The commit and its files with their sizes: from the Hub, or else from what is kept."""
         try:
             return self._ask()
         except (OfflineModeIsEnabled, httpx.RequestError, HfHubHTTPError) as error:
@@ -121,16 +161,15 @@ class HubFiles:
                 raise
             self._away = True
             try:
-                snapshot = self._download(CONFIG, self._asked).parent
-            except LocalEntryNotFoundError:
+                return self._kept.last()
+            except FileNotFoundError:
                 raise error from None
-            return snapshot.name, self._kept_listing(snapshot)
 
-    def _ask(self) -> tuple[str, dict[str, int | None]]:
-        api = HfApi(endpoint=self._endpoint, library_name=LIBRARY)
+    def _ask(self) -> tuple[str, Sizes]:
+        access = {"token": self._access.token, "library_name": LIBRARY}
         asked = {"revision": self._asked, "files_metadata": True, "timeout": TIMEOUT_SECONDS}
         try:
-            info = api.model_info(self.name, **asked)
+            info = HfApi(endpoint=self._endpoint, **access).model_info(self.name, **asked)
             sizes = {str(file.rfilename): _size(file.size) for file in info.siblings}
             commit = COMMIT.fullmatch(info.sha)[0]
         except (HFValidationError, HfHubHTTPError):
@@ -139,33 +178,8 @@ class HubFiles:
             raise CheckpointError("not_the_hub", endpoint=self._endpoint) from error
         return commit, sizes
 
-    def _folder(self, commit: str) -> Path:
-        """Where the pieces of this commit lie."""
-        place = {"library_name": LIBRARY, "namespace": self.name, "subfolder": commit}
-        return cached_assets_path(**place, assets_dir=hub.HF_ASSETS_CACHE)
-
-    def _keep_listing(self) -> None:
-        listing = self._pieces / LISTING
-        if not listing.exists():
-            partial = listing.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-            partial.write_text(json.dumps(self._sizes), "utf-8")
-            partial.replace(listing)
-
-    def _kept_listing(self, snapshot: Path) -> dict[str, int | None]:
-        """The listing kept with the pieces; without one, the files that the cache holds whole."""
-        listing = self._folder(snapshot.name) / LISTING
-        if listing.exists():
-            return json.loads(listing.read_text("utf-8"))
-        return {path.name: path.stat().st_size for path in snapshot.iterdir() if path.is_file()}
-
-    def _download(self, name: str, revision: str) -> Path:
-        place = {"revision": revision, "endpoint": self._endpoint, "library_name": LIBRARY}
-        quiet = {"local_files_only": self._away, "tqdm_class": silent_tqdm}
-        return Path(hf_hub_download(self.name, name, **place, **quiet))
-
-    def _whole(self, file: str) -> Path | None:
-        path = try_to_load_from_cache(self.name, file, revision=self.revision)
-        return Path(path) if isinstance(path, str) else None
+    def _headers(self) -> dict[str, str]:
+        return build_hf_headers(token=self._access.token, library_name=LIBRARY)
 
     def _url(self, file: str) -> str:
         return hf_hub_url(self.name, file, revision=self.revision, endpoint=self._endpoint)
@@ -173,9 +187,9 @@ class HubFiles:
     def _stream(self, span: Span) -> Iterator[bytes]:
         if self._away:
             raise CheckpointError("at", where=self._where(), reason=NOT_HELD)
-        headers = build_hf_headers(library_name=LIBRARY)
         with self._clear():
-            yield from stream(self._url(span.file), headers, span, self.size(span.file))
+            url, size = self._url(span.file), self.size(span.file)
+            yield from stream(url, self._headers(), span, size, self._answers)
 
     def _where(self) -> Phrase:
         place = {"name": self.name, "revision": self._asked}
@@ -191,11 +205,13 @@ class HubFiles:
         except CheckpointError:
             raise
         except (*REASONS, HfHubHTTPError, OSError, ValueError) as error:
-            reasons = [text for kind, text in REASONS.items() if isinstance(error, kind)]
+            reasons = [text for kind, text in self._reasons.items() if isinstance(error, kind)]
             if isinstance(error, HfHubHTTPError):
                 status = error.response.status_code
-                meaning = ANSWERS.get(status, OTHER_ANSWER)
+                meaning = self._answers.get(status, OTHER_ANSWER)
                 reasons.append(Phrase("hub_answers", status=status, meaning=meaning))
+            if isinstance(error, OSError) and error.strerror:  # whose text names a path, too
+                reasons.append(Phrase("on_disk", reason=error.strerror))
             reasons.append(f"{type(error).__name__}: {error!s:.200}")
             raise CheckpointError("at", where=self._where(), reason=reasons[0]) from error
 

@@ -16,8 +16,9 @@ from mla_engine.checkpoints import convert, fp8
 from mla_engine.checkpoints.convert import Cut
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, attention_config, family_of, n_attentions
+from mla_engine.checkpoints.opening import open_checkpoint
 from mla_engine.checkpoints.safetensors_file import TensorEntry
-from mla_engine.checkpoints.source import Checkpoint, Progress, open_checkpoint
+from mla_engine.checkpoints.source import Checkpoint, Progress
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import Phrase

@@ -24,14 +24,10 @@ class LocalFiles:
         with unreadable(self.name):
             return tuple(sorted(path.name for path in self.folder.iterdir() if path.is_file()))
 
-    def small_file(self, name: str, most_bytes: int) -> Path | None:
-        """Path of a file, None if there is none; CheckpointError above `most_bytes`."""
+    def small_file(self, name: str, most_bytes: int) -> bytes | None:
+        """All of a file, None if there is none; CheckpointError above `most_bytes`."""
         path = self._inside(name)
-        if not _is_file(path):
-            return None
-        if (size := path.stat().st_size) > most_bytes:
-            raise CheckpointError("too_large", name=name, size=size, most=most_bytes)
-        return path
+        return at_most(path, name, most_bytes) if _is_file(path) else None
 
     def size(self, file: str) -> int:
         """Size of a file in bytes; CheckpointError if it is missing."""
@@ -39,6 +35,10 @@ class LocalFiles:
         if not _is_file(path):
             raise CheckpointError("missing", file=file, where=self.folder)
         return path.stat().st_size
+
+    def fetch(self, spans: Sequence[Span], report: Callable[[int], None]) -> None:
+        """They lie here already."""
+        report(sum(span.n_bytes for span in spans))
 
     def read(self, spans: Sequence[Span], report: Callable[[int], None]) -> list[bytearray]:
         """The bytes of each span; `report` gets the number of bytes of each chunk."""
@@ -63,6 +63,16 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:  # a name that is too long
         return False
+
+
+def at_most(path: Path, name: str, most_bytes: int) -> bytes:
+    """All bytes of the file at `path`, which is called `name`; an error above `most_bytes`."""
+    with unreadable(name), path.open("rb") as file:
+        data = file.read(most_bytes + 1)
+        if len(data) > most_bytes:
+            size = max(path.stat().st_size, len(data))
+            raise CheckpointError("too_large", name=name, size=size, most=most_bytes)
+    return data
 
 
 def read_span(path: Path, span: Span, report: Callable[[int], None]) -> bytearray:

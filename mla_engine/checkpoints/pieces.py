@@ -6,7 +6,7 @@ off is taken up where it ended, and half a piece is never used. A lock keeps a f
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -14,7 +14,9 @@ from urllib.parse import quote
 
 from huggingface_hub.utils import WeakFileLock
 
+from mla_engine.checkpoints.disk import KEPT, LOCK, PARTIAL
 from mla_engine.checkpoints.errors import CheckpointError, Interrupted, unreadable
+from mla_engine.checkpoints.local import read_span
 from mla_engine.checkpoints.spans import Span, grouped
 from mla_engine.refusals import Phrase
 
@@ -38,7 +40,7 @@ class _Piece:
     def __init__(self, folder: Path, span: Span) -> None:
         self.span = span
         self.path = folder / quote(span.file, safe="") / f"{span.start}-{span.stop}"
-        self._partial = self.path.with_name(f"{self.path.name}.incomplete")
+        self._partial = self.path.with_name(f"{self.path.name}{PARTIAL}")
 
     def complete(self) -> bool:
         """Whether nothing is left to be fetched."""
@@ -58,7 +60,7 @@ class _Piece:
 
     def append(self, parts: Iterator[memoryview], report: Report) -> None:
         """Write the rest, and give the piece its name when it is complete."""
-        with unreadable(self.path):
+        with unreadable(Phrase("kept_copy", file=self.span.file)):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self._partial.open("ab") as file:
                 for part in parts:
@@ -68,21 +70,33 @@ class _Piece:
 
     def load(self) -> bytearray:
         """Its bytes."""
-        with unreadable(self.path):
-            data = bytearray(self.path.read_bytes() if self.span.n_bytes else b"")
-        if len(data) != self.span.n_bytes:
-            raise CheckpointError("changed", path=self.path)
-        return data
+        if not self.span.n_bytes:
+            return bytearray()
+        if _size(self.path) != self.span.n_bytes:
+            raise CheckpointError("changed", path=self.span.file)
+        whole = Span(self.span.file, 0, self.span.n_bytes)
+        return read_span(self.path, whole, lambda _: None)
 
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def read_pieces(
-    folder: Path, spans: Sequence[Span], stream: Stream, report: Report
-) -> list[bytearray]:
-    """The bytes of each span; `stream` brings those that `folder` does not hold yet.
+def piece_paths(folder: Path, spans: Iterable[Span]) -> list[Path]:
+    """Where the spans lie in `folder`, or will lie."""
+    return [_Piece(folder, span).path for span in spans]
+
+
+def load_pieces(folder: Path, spans: Iterable[Span]) -> list[bytearray]:
+    """The bytes of spans that were fetched."""
+    with unreadable(KEPT):
+        return [_Piece(folder, span).load() for span in spans]
+
+
+def fetch_pieces(
+    folder: Path, spans: Sequence[Span], stream: Stream, report: Report, reserve: Report
+) -> None:
+    """Let `stream` bring the spans that `folder` does not hold yet, once `reserve` found room.
 
     `report` gets byte counts and may raise: what has arrived by then is kept.
 
@@ -91,25 +105,26 @@ def read_pieces(
     """
     pieces = [_Piece(folder, span) for span in spans]
     total = sum(piece.span.n_bytes for piece in pieces)
-    if all(piece.complete() for piece in pieces):
-        report(total)
-    else:
-        with ExitStack() as stack:
-            with unreadable(folder):
+    with ExitStack() as stack:
+        with unreadable(KEPT):
+            if not all(piece.complete() for piece in pieces):
                 stack.enter_context(_only_writer(folder, report))
-                rests = {rest: piece for piece in pieces if (rest := piece.rest())}
-            report(total - sum(rest.n_bytes for rest in rests))
-            _fetch([[rests[rest] for rest in group] for group in grouped(rests)], stream, report)
-    return [piece.load() for piece in pieces]
+            rests = {rest: piece for piece in pieces if (rest := piece.rest())}
+        coming = sum(rest.n_bytes for rest in rests)
+        if rests:
+            reserve(coming)
+        report(total - coming)
+        _fetch([[rests[rest] for rest in group] for group in grouped(rests)], stream, report)
 
 
 @contextmanager
 def _only_writer(folder: Path, report: Report) -> Iterator[None]:
     """Wait for another reader of the same checkpoint, reporting nothing new meanwhile."""
+    folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         while True:
             try:
-                stack.enter_context(WeakFileLock(folder / ".lock", timeout=POLL_SECONDS))
+                stack.enter_context(WeakFileLock(folder / LOCK, timeout=POLL_SECONDS))
                 break
             except TimeoutError:
                 report(0)

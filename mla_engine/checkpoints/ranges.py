@@ -4,7 +4,7 @@ Only exactly the bytes asked for are taken. A server that ignores ranges is refu
 is read, so that no whole file is read in silence.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from huggingface_hub.constants import HF_HUB_DOWNLOAD_TIMEOUT
@@ -26,8 +26,16 @@ ANSWERS = {
 OTHER_ANSWER = Phrase("other_answer")
 
 
-def stream(url: str, headers: dict[str, str], span: Span, size: int) -> Iterator[bytes]:
+def stream(
+    url: str,
+    headers: dict[str, str],
+    span: Span,
+    size: int,
+    answers: Mapping[int, Phrase] = ANSWERS,
+) -> Iterator[bytes]:
     """The bytes of `span`, of a file of `size` bytes, in chunks as they arrive.
+
+    `answers` say what a status means to the reader.
 
     Raises:
         Interrupted: the connection broke off, or the server is busy.
@@ -37,14 +45,14 @@ def stream(url: str, headers: dict[str, str], span: Span, size: int) -> Iterator
     request = {"headers": headers | asked, "timeout": TIMEOUT_SECONDS, "follow_redirects": True}
     try:
         with get_session().stream("GET", url, **request) as response:
-            _check(response, span, size)
+            _check(response, span, size, answers)
             yield from response.iter_raw()
     except (httpx.RequestError, RuntimeError) as error:  # or another thread closed the client
         reason = Phrase("broke_off", kind=type(error).__name__, error=str(error))
         raise Interrupted(reason) from None
 
 
-def _check(response: Any, span: Span, size: int) -> None:
+def _check(response: Any, span: Span, size: int, answers: Mapping[int, Phrase]) -> None:
     """Raise unless `response` brings exactly the bytes of `span`."""
     status, headers = response.status_code, response.headers
     wanted = f"bytes {span.start}-{span.stop - 1}/{size}"
@@ -54,7 +62,7 @@ def _check(response: Any, span: Span, size: int) -> None:
     if status == 200 and span.n_bytes < size:
         raise CheckpointError("ignores_ranges", file=span.file, wanted=wanted)
     if status not in (200, 206):
-        meaning = ANSWERS.get(status, OTHER_ANSWER)
+        meaning = answers.get(status, OTHER_ANSWER)
         raise CheckpointError("answers", file=span.file, status=status, meaning=meaning)
     given = headers.get("Content-Range", "").strip() if status == 206 else wanted
     if given != wanted:

@@ -1,16 +1,12 @@
 """One way to look into a checkpoint, wherever it lies."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
-from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 
 from mla_engine.checkpoints import safetensors_file
-from mla_engine.checkpoints.errors import CheckpointError, unreadable
-from mla_engine.checkpoints.local import LocalFiles
+from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.spans import Span
 from mla_engine.refusals import Phrase, linked
@@ -18,7 +14,6 @@ from mla_engine.refusals import Phrase, linked
 CONFIG, INDEX, SINGLE = "config.json", "model.safetensors.index.json", "model.safetensors"
 MOST_CONFIG_BYTES = 10_000_000
 MOST_FILE_BYTES = 100_000_000
-REPOSITORY = re.compile(r"[\w-][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 Progress = Callable[[int, int], None]
 
@@ -33,11 +28,14 @@ class ByteSource(Protocol):
     def names(self) -> tuple[str, ...]:
         """Names of the files at the top, () if they cannot be known."""
 
-    def small_file(self, name: str, most_bytes: int) -> Path | None:
-        """A whole file; None if there is none."""
+    def small_file(self, name: str, most_bytes: int) -> bytes | None:
+        """All of a file; None if there is none."""
 
     def size(self, file: str) -> int:
         """A file's size in bytes."""
+
+    def fetch(self, spans: Sequence[Span], report: Callable[[int], None]) -> None:
+        """Bring the bytes of each span to this machine's disk."""
 
     def read(self, spans: Sequence[Span], report: Callable[[int], None]) -> list[bytearray]:
         """The bytes of each span, reporting the number of bytes of each chunk."""
@@ -74,8 +72,8 @@ class Checkpoint:
         """Whether the index, or the only file's header, names this tensor."""
         return name in self._files
 
-    def file(self, name: str) -> Path | None:
-        """A small whole file such as tokenizer.json; None if there is none."""
+    def file(self, name: str) -> bytes | None:
+        """All of a small file such as tokenizer.json; None if there is none."""
         return self._source.small_file(_inner(name), MOST_FILE_BYTES)
 
     def entries(self, names: Iterable[str]) -> dict[str, TensorEntry]:
@@ -102,13 +100,21 @@ class Checkpoint:
         self, names: Iterable[str], progress: Progress | None = None
     ) -> dict[str, torch.Tensor]:
         """These tensors in their stored dtype; `progress(done_bytes, total_bytes)` may raise."""
-        entries = list(self.entries(names).values())
-        spans = [Span(entry.file, entry.start, entry.stop) for entry in entries]
-        data = self._read(spans, progress)
+        entries = self.entries(names).values()
+        data = self._read(_spans(entries), progress)
         return {
             entry.name: safetensors_file.as_tensor(buffer, entry.dtype, entry.shape)
             for entry, buffer in zip(entries, data, strict=True)
         }
+
+    def fetch(self, names: Iterable[str], progress: Progress | None = None) -> None:
+        """Bring these tensors to this machine's disk, where they are not yet; none is loaded.
+
+        Raises:
+            CheckpointError: as `read`; more than the free disk or the quota, before the first byte.
+        """
+        spans = _spans(self.entries(names).values())
+        self._source.fetch(spans, _counting(spans, progress))
 
     def rows(
         self, name: str, numbers: Sequence[int], progress: Progress | None = None
@@ -133,29 +139,21 @@ class Checkpoint:
         return safetensors_file.as_tensor(joined, entry.dtype, (len(numbers), n_columns))
 
     def _read(self, spans: list[Span], progress: Progress | None) -> list[bytearray]:
-        total, done = sum(span.n_bytes for span in spans), 0
-
-        def report(n_bytes: int) -> None:
-            nonlocal done
-            done += n_bytes
-            if progress is not None:
-                progress(done, total)
-
-        return self._source.read(spans, report)
+        return self._source.read(spans, _counting(spans, progress))
 
     def _config(self) -> dict[str, Any]:
-        path = self._source.small_file(CONFIG, MOST_CONFIG_BYTES)
-        if path is None:
+        text = self._source.small_file(CONFIG, MOST_CONFIG_BYTES)
+        if text is None:
             raise CheckpointError("no_config", name=self.name, file=CONFIG)
-        return safetensors_file.parse_json(_bytes(path), CONFIG)
+        return safetensors_file.parse_json(text, CONFIG)
 
     def _file_of_each_tensor(self) -> dict[str, str]:
         """From the only file or else the index: transformers looks in this order, too."""
         if SINGLE in (names := self._source.names()):
             return dict.fromkeys(self._header(SINGLE), SINGLE)
-        if (path := self._source.small_file(INDEX, MOST_FILE_BYTES)) is None:
+        if (text := self._source.small_file(INDEX, MOST_FILE_BYTES)) is None:
             raise _no_weights(self.name, names)
-        files = safetensors_file.parse_json(_bytes(path), INDEX).get("weight_map")
+        files = safetensors_file.parse_json(text, INDEX).get("weight_map")
         if not isinstance(files, dict):
             raise CheckpointError("no_weight_map", file=INDEX)
         for file in {str(file) for file in files.values()}:
@@ -192,9 +190,21 @@ def _inner(name: str) -> str:
     return name
 
 
-def _bytes(path: Path) -> bytes:
-    with unreadable(path.name):
-        return path.read_bytes()
+def _spans(entries: Iterable[TensorEntry]) -> list[Span]:
+    return [Span(entry.file, entry.start, entry.stop) for entry in entries]
+
+
+def _counting(spans: Sequence[Span], progress: Progress | None) -> Callable[[int], None]:
+    """Adds up the bytes of each chunk for `progress`."""
+    total, done = sum(span.n_bytes for span in spans), 0
+
+    def report(n_bytes: int) -> None:
+        nonlocal done
+        done += n_bytes
+        if progress is not None:
+            progress(done, total)
+
+    return report
 
 
 def _no_weights(name: str, files: Sequence[str]) -> CheckpointError:
@@ -203,33 +213,3 @@ def _no_weights(name: str, files: Sequence[str]) -> CheckpointError:
         return CheckpointError("pickle", name=name, file=pickles[0])
     listed = ", ".join(files[:6])
     return CheckpointError("no_weights", name=name, single=SINGLE, index=INDEX, listed=listed)
-
-
-def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None) -> Checkpoint:
-    """The checkpoint in a local folder, or in the Hub repository "owner/name" at a revision.
-
-    One that is open already is returned as it is.
-
-    Raises:
-        CheckpointError: nothing of that name, no access, or no model in safetensors files.
-    """
-    if isinstance(source, Checkpoint):
-        return source
-    if folder := _folder(source):
-        if revision:
-            raise CheckpointError("folder_revision", revision=revision)
-        return Checkpoint(LocalFiles(folder))
-    if not isinstance(source, str) or not REPOSITORY.fullmatch(source):
-        raise CheckpointError("no_folder", source=str(source))
-    hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
-    return Checkpoint(hub.HubFiles(source, revision or None))
-
-
-def _folder(source: str | Path) -> Path | None:
-    if not source or not isinstance(source, str | Path):  # "" would be the present folder
-        return None
-    try:
-        folder = Path(source).expanduser()
-        return folder if folder.is_dir() else None
-    except (OSError, RuntimeError, ValueError):  # too long, a zero byte, no such user
-        return None

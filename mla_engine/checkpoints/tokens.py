@@ -13,7 +13,9 @@ from pathlib import Path
 from tokenizers import Encoding, Tokenizer
 
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.source import Checkpoint, open_checkpoint
+from mla_engine.checkpoints.opening import open_checkpoint
+from mla_engine.checkpoints.source import Checkpoint
+from mla_engine.drawn import drawn, number
 from mla_engine.refusals import Phrase
 
 MOST_CHARACTERS = 20_000
@@ -43,8 +45,8 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
     """
     check_text(text)
     checkpoint = open_checkpoint(source, revision)
-    path = _file(checkpoint)
-    tokenizer = _load(path)
+    rules = _file(checkpoint)
+    tokenizer = _load(rules)
     try:
         encoding = tokenizer.encode(text)
     except (TypeError, UnicodeError):
@@ -57,7 +59,7 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
         raise CheckpointError("text_tokens", given=len(encoding.ids), most=MOST_TOKENS)
     return Tokens(
         ids=tuple(encoding.ids),
-        tokens=_drawn(encoding, tokenizer, path),
+        tokens=_drawn(encoding, tokenizer, rules),
         offsets=tuple(encoding.offsets),
         special=tuple(map(bool, encoding.special_tokens_mask)),
     )
@@ -71,19 +73,19 @@ def check_text(text: str) -> None:
         raise CheckpointError("text_long", given=len(text), most=MOST_CHARACTERS)
 
 
-def _file(checkpoint: Checkpoint) -> Path:
-    path = checkpoint.file("tokenizer.json")
-    if path is None:
+def _file(checkpoint: Checkpoint) -> bytes:
+    rules = checkpoint.file("tokenizer.json")
+    if rules is None:
         found = [name for name in checkpoint.names() if "token" in name or "vocab" in name]
         listed = ", ".join(sorted(found)[:6])
         instead = Phrase("it_has", listed=listed) if found else Phrase("no_other_tokenizer")
         raise CheckpointError("no_tokenizer", name=checkpoint.name, instead=instead)
-    return path
+    return rules
 
 
-def _load(path: Path) -> Tokenizer:
+def _load(rules: bytes) -> Tokenizer:
     try:
-        tokenizer = Tokenizer.from_file(str(path))
+        tokenizer = Tokenizer.from_buffer(rules)
     except Exception as error:  # the library raises nothing more special
         raise CheckpointError("bad_tokenizer", reason=error) from None
     tokenizer.no_truncation()
@@ -91,11 +93,11 @@ def _load(path: Path) -> Tokenizer:
     return tokenizer
 
 
-def _drawn(encoding: Encoding, tokenizer: Tokenizer, path: Path) -> tuple[str, ...]:
+def _drawn(encoding: Encoding, tokenizer: Tokenizer, rules: bytes) -> tuple[str, ...]:
     added = {
         number: token.content for number, token in tokenizer.get_added_tokens_decoder().items()
     }
-    decoder = json.dumps(json.loads(path.read_bytes()).get("decoder"))
+    decoder = json.dumps(json.loads(rules).get("decoder"))
     in_bytes = '"ByteLevel"' in decoder
     return tuple(
         _printable(added[number]) if number in added else _readable(piece, in_bytes=in_bytes)
@@ -121,7 +123,7 @@ def visible(piece: str) -> str:
 
 def _printable(piece: str) -> str:
     """Without characters that are invisible or change the direction of what follows."""
-    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in piece)
+    return "".join(c if c.isprintable() else number(c) for c in drawn(piece))
 
 
 def _byte_characters() -> dict[str, int]:

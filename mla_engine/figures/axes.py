@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import plotly.graph_objects as go
 
+from mla_engine.drawn import drawn, isolated
 from mla_engine.figures.theme import FONT_SIZE
 
 MAX_LABELS = 32
@@ -22,9 +23,9 @@ Spans = Sequence[tuple[int, int]]  # first and last index of each drawn cell
 
 def safe(text: str, length: int) -> str:
     """`text` cut to `length` characters, with Plotly's tags and entities disarmed."""
-    text = " ".join(text.split())
+    text = drawn(" ".join(text.split()))
     short = text if len(text) <= length else text[: length - 1] + "…"
-    return html.escape(short, quote=False)
+    return isolated(html.escape(short, quote=False))
 
 
 def label_positions(count: int, most: int) -> list[int]:

@@ -7,10 +7,10 @@ words get equal vectors wherever they stand: only the rotation tells their posit
 import hashlib
 import re
 from functools import lru_cache
-from unicodedata import category
 
 import numpy as np
 
+from mla_engine.drawn import SELECTORS, redrawn
 from mla_engine.refusals import RefusedError
 
 __all__ = [
@@ -26,18 +26,8 @@ __all__ = [
 MAX_WORDS = 256
 MAX_CHARACTERS = 2000
 
-# Invisible characters do not make words; joiners stay within emoji and in the scripts they shape.
-_INVISIBLE = {"Cc", "Cf", "Cs"}
-_BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # drawn as nothing or as a space
-_JOINERS = "\u200c\u200d"
-_SHAPED = "\u0600-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc"  # Arabic, Indic, Khmer, Mongolian
-_EMOJI = "\u2190-\u27ff\u2900-\u2bff\ufe0f\U0001f000-\U0001faff"
-_LOOSE = re.compile(rf"(?<![{_SHAPED}])(?:(?<![{_EMOJI}])[{_JOINERS}]|[{_JOINERS}](?![{_EMOJI}]))")
-_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_ALONE = re.compile(rf"(?<!\S)[{_SELECTORS}]+")
-
 _HAN = "\u3400-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_HAN}][{_SELECTORS}]*|[^\s{_HAN}]+")
+_TOKEN = re.compile(rf"[{_HAN}][{SELECTORS}]*|[^\s{_HAN}]+")
 _SYLLABLES = ("ka", "lo", "mi", "ne", "ru", "sa", "to", "vi", "we", "zu")
 
 
@@ -70,12 +60,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 def visible(text: str) -> str:
     """`text` without what would be drawn as nothing."""
-    kept = "".join(
-        c
-        for c in text
-        if c.isspace() or c in _JOINERS or not (category(c) in _INVISIBLE or c in _BLANK)
-    )
-    return _ALONE.sub("", _LOOSE.sub("", kept))
+    return redrawn(text, lambda c: c if c.isspace() else "")
 
 
 def generated_words(count: int) -> tuple[str, ...]:
@@ -84,7 +69,7 @@ def generated_words(count: int) -> tuple[str, ...]:
     return tuple(_SYLLABLES[a] + _SYLLABLES[b] for a, b in places)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)  # of words that return in a text: 16 MiB at most at 16,384 wide
 def _vector(word: str, seed: int, d_model: int) -> np.ndarray:
     digest = hashlib.blake2b(f"{seed}\0{word}".encode(), digest_size=16).digest()
     draw = np.random.default_rng(int.from_bytes(digest, "big"))

@@ -16,6 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.protocol import State
 from websockets.sync.client import connect
 
 PATIENCE_SECONDS = 120  # that a run may take on a busy machine
@@ -143,6 +144,15 @@ class Session:
         raw = message if isinstance(message, bytes) else message.SerializeToString()
         self.connection.send(raw)
 
+    def send_heartbeat(self):
+        """A message that is answered at once, with a `heartbeat_ack`."""
+        self.send(BackMsg(app_heartbeat=True))
+
+    @property
+    def closed(self):
+        """Whether the server has hung up."""
+        return self.connection.protocol.state is not State.OPEN
+
     def receive(self, until=None):
         """The next message, taken into what is seen.
 
@@ -153,10 +163,14 @@ class Session:
         try:
             raw = self.connection.recv(left)
         except Exception as error:
-            raise StuckError(f"{type(error).__name__}: {error}; {self.seen.texts[:5]}") from error
+            raise StuckError(f"{type(error).__name__}: {error}; sees {self.glimpse()}") from error
         message = ForwardMsg.FromString(raw)
         self._take(message)
         return message
+
+    def glimpse(self):
+        """The beginnings of some texts, to tell where a run stands."""
+        return [text[:60] for text in self.seen.texts if not text.startswith("<style>")][:6]
 
     def finished(self):
         """What is seen when the run has ended, and those that it asked for too.

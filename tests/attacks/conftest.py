@@ -3,6 +3,13 @@
 import pytest
 
 from tests.attacks.server import running
+from tests.checkpoints.conftest import (  # noqa: F401 - a Hub on this machine, and what it serves
+    empty_cache,
+    hub,
+    model_folder,
+    sharded_folder,
+    sharded_tensors,
+)
 
 
 @pytest.fixture(scope="session")

@@ -81,24 +81,24 @@ def free_port():
 
 
 @contextmanager
-def started(environment=None, *, tree=ROOT, folder=None, options=()):
+def started(environment=None, *, root=ROOT, folder=None, options=()):
     """The app's process, as `streamlit run` makes it; perhaps not yet answering, or ended.
 
-    `tree` is the project, perhaps a changed copy, `folder` the working directory, `environment`
-    what the process has beside this process's own, and `options` are more of streamlit's.
+    `root` is the project that it runs, perhaps a changed copy, `folder` the working directory,
+    `environment` what it has beside this process's own, and `options` are more of streamlit's.
     """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
-    inherited |= {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    inherited |= {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     inherited["STREAMLIT_BROWSER_GATHER_USAGE_STATS"] = "false"
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(tree / "app.py")]
+    command = [sys.executable, "-m", "streamlit", "run", str(root / "app.py")]
     command += ["--server.port", str(port), "--server.address", "127.0.0.1", *options]
     with tempfile.TemporaryDirectory() as place:
         log_file = Path(place) / "log.txt"
         with log_file.open("wb") as log:
             process = subprocess.Popen(
                 command,
-                cwd=folder or tree,
+                cwd=folder or root,
                 env=inherited | (environment or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -111,19 +111,19 @@ def started(environment=None, *, tree=ROOT, folder=None, options=()):
             end(process)
 
 
-def copied(tree, changes):
+def copied(root, changes):
     """A copy of the project with changed files: name -> (what is there once, what replaces it)."""
     for name in ("ui", "pages", ".streamlit"):
         left_out = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, tree / name, ignore=left_out)
+        shutil.copytree(ROOT / name, root / name, ignore=left_out)
     for name in ("mla_engine", "assets"):
-        (tree / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "app.py", tree)
+        (root / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "app.py", root)
     for name, (old, new) in changes.items():
-        text = (tree / name).read_text("utf-8")
+        text = (root / name).read_text("utf-8")
         assert text.count(old) == 1, f"{name} has {old!r} {text.count(old)} times"
-        (tree / name).write_text(text.replace(old, new), "utf-8")
-    return tree
+        (root / name).write_text(text.replace(old, new), "utf-8")
+    return root
 
 
 @contextmanager

@@ -155,7 +155,7 @@ def test_a_page_that_fails_says_the_reference_that_the_log_has(tmp_path):
     fails = "if state.settings()['notation_search']: raise OSError('planted')"
     change = ("page.setup(PAGE)", f"page.setup(PAGE)\n{fails}")
     tree = copied(tmp_path, {"pages/notation.py": change})
-    with running(tree=tree) as app, Session(app.url) as visitor:
+    with running(root=tree) as app, Session(app.url) as visitor:
         seen = visitor.open("notation", "notation_search=x&lang=en")
         assert not seen.exceptions
         said = [text for text in seen.texts if "reference" in text]

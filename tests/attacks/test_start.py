@@ -59,7 +59,7 @@ def test_wrong_variables_stop_the_server_with_one_sentence():
 @pytest.mark.parametrize("wrong", BROKEN)
 def test_a_room_that_cannot_be_shown_stops_the_server(wrong, tmp_path):
     file, change, named = BROKEN[wrong]
-    with started(tree=copied(tmp_path, {file: change})) as app:
+    with started(root=copied(tmp_path, {file: change})) as app:
         sentence, before = told(app)
     assert sentence.startswith("MLA Explorer cannot run: ")
     assert named in sentence
@@ -70,7 +70,7 @@ def test_health_is_green_only_when_a_page_has_been_run(tmp_path):
     ready = tmp_path / "ready"
     waits = MAYBE_LATER.format(file=str(ready))
     tree = copied(tmp_path, {"app.py": ("    page.setup(PAGE)", waits)})
-    with started(tree=tree) as app:
+    with started(root=tree) as app:
         status, _, said = wait_until(lambda: asked(app), "the server answers")
         assert (status, said) == (503, b"starting")
         assert "is ready" not in app.log

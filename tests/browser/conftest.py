@@ -1,64 +1,57 @@
 """One real server and one headless Chromium for all browser tests."""
 
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from mla_engine.checkpoints import build_demo
-from ui.engine.folders import VARIABLE
-from ui.handout.browser import FLAGS, PATIENCE_MILLISECONDS, chromium_path
+from tests import patience
+from tests.attacks.server import App, running
+from ui.handout.browser import FLAGS, chromium_path
 from ui.parts.real_layer import DEMO
 
 ROOT = Path(__file__).parents[2]
+COPIED, LINKED = ("ui", "pages", ".streamlit"), ("mla_engine", "assets")
+UNANSWERED = Path(__file__).with_name("unanswered.js")
 
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-expect.set_options(timeout=PATIENCE_MILLISECONDS)
+expect.set_options(timeout=patience.MILLISECONDS)
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server that is up and warm."""
-    port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    log = (tmp_path_factory.mktemp("server") / "log.txt").open("w")
-    # Tests of pages in this process read other folders.
-    own = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    server = subprocess.Popen(command, cwd=ROOT, env=own, stdout=log, stderr=subprocess.STDOUT)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(300):
-            try:
-                if urllib.request.urlopen(f"{url}/_stcore/health").read() == b"ok":
-                    break
-            except OSError:
-                time.sleep(0.1)
-        yield url
-    finally:
-        server.terminate()
-        server.wait(10)
-        log.close()
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the app, so that the models beside it are this run's own."""
+    tree = tmp_path_factory.mktemp("browser") / "project"
+    tree.mkdir()
+    for name in COPIED:
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in LINKED:
+        (tree / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "app.py", tree)
+    return tree
 
 
 @pytest.fixture(scope="session")
-def demo() -> str:
+def server(project: Path) -> Iterator[App]:
+    """A server that is up; all that it keeps lies in the copy."""
+    with running({"HF_HOME": str(project / "hub")}, folder=project, root=project) as app:
+        yield app
+
+
+@pytest.fixture
+def app_url(server: App) -> Iterator[str]:
+    """The server's address; a test before or in which the server ends fails with its log."""
+    assert server.alive, server.log
+    yield server.url
+    assert server.alive, server.log
+
+
+@pytest.fixture(scope="session")
+def demo(project: Path) -> Path:
     """The demonstration model, where the server looks for it."""
-    if not (ROOT / DEMO / "tokenizer.json").exists():
-        build_demo(ROOT / DEMO)
-    return DEMO
+    return build_demo(project / DEMO)
 
 
 @pytest.fixture(scope="session")
@@ -69,11 +62,18 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def new_context(browser: Browser) -> BrowserContext:
+    """A visitor with a projector's window, whose pages know what they have asked."""
+    context = browser.new_context(viewport={"width": 1920, "height": 1080}, locale="en-US")
+    context.set_default_timeout(patience.MILLISECONDS)
+    context.set_default_navigation_timeout(patience.MILLISECONDS)
+    context.add_init_script(path=UNANSWERED)
+    return context
+
+
 @pytest.fixture
 def browser_page(chromium: Browser) -> Iterator[Page]:
     """A fresh session at the size of a lecture hall's projector."""
-    context = chromium.new_context(viewport={"width": 1920, "height": 1080}, locale="en-US")
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE_MILLISECONDS)
-    yield page
+    context = new_context(chromium)
+    yield context.new_page()
     context.close()

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine.studies.bracketing import bracketings
+from tests.browser.waiting import settle
 from ui.engine.model import SMALL_CONFIG
-from ui.handout.browser import settle
 from ui.settings.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser
@@ -22,7 +22,6 @@ def test_the_bracket_moves_on_the_screen(app_url: str, browser_page: Page) -> No
     page = browser_page
     page.goto(f"{app_url}/absorption?{urlencode(LINK)}")
     settle(page)
-    page.locator(".js-plotly-plot .barlayer").first.wait_for(state="attached")
     orders = bracketings(SMALL_CONFIG, "scores", queries=4, keys=4100)
     picture, bars = page.evaluate(DRAWN)
     assert "4 × 32" in picture["texts"]

@@ -13,8 +13,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+from tests.browser.conftest import new_context
+from tests.browser.waiting import settle, until
 from ui.frame.rooms import PAGES
-from ui.handout.browser import PATIENCE_MILLISECONDS
+from ui.parts.real_layer import DEMO
 
 pytestmark = pytest.mark.browser
 
@@ -37,23 +39,6 @@ BEST_PRACTICES = (
     "label-title-only",
     "tabindex",
 )
-READY = """() => document.querySelector("[data-testid=stApp][data-test-connection-state=CONNECTED]"
-        + "[data-test-script-state=notRunning]")
-    && document.querySelector("h1") && !document.querySelector("[data-testid=stSkeleton]")
-    && [...document.querySelectorAll("[data-testid=stPlotlyChart]")].every(
-        chart => !chart.getBoundingClientRect().width || chart.querySelector(".main-svg"))
-    && document.getAnimations().every(
-        ({playState, effect}) => playState !== "running"
-            || effect.getTiming().iterations === Infinity)"""
-QUIET = """() => new Promise(done => {
-    let timer;
-    const watch = new MutationObserver(() => again());
-    const again = () => { clearTimeout(timer); timer = setTimeout(end, 120); };
-    const end = () => { watch.disconnect(); done(); };
-    watch.observe(document, {subtree: true, childList: true, attributes: true});
-    setTimeout(end, 3000);
-    again();
-})"""
 VIEWS = (
     "attention_maps?map_generated=24",
     *(f"rope?rope_topic={topic}" for topic in ("merged", "pairing", "scale", "yarn")),
@@ -91,10 +76,8 @@ class Turn(NamedTuple):
 @pytest.fixture(scope="module")
 def reader(chromium: Browser) -> Iterator[Page]:
     """One session for the file: the browser keeps what it has loaded."""
-    context = chromium.new_context(viewport=WIDE, color_scheme="light", locale="en-US")
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE_MILLISECONDS)
-    yield page
+    context = new_context(chromium)
+    yield context.new_page()
     context.close()
 
 
@@ -108,23 +91,16 @@ def opened(reader: Page, app_url: str) -> Callable[[str, Turn], Page]:
         reader.set_viewport_size(WIDE)
         reader.emulate_media(color_scheme=THEMES[turn.theme])
         reader.goto(f"{app_url}/{name.replace('overview', '')}?{query.lstrip('&')}")
-        drawn(reader)
+        settle(reader)
         return reader
 
     return load
 
 
-def drawn(page: Page) -> None:
-    """Wait until the script has run, every chart has its words and nothing moves any more."""
-    page.wait_for_function(READY)
-    page.evaluate(QUIET)
-    page.wait_for_function(READY)
-
-
 def resized(page: Page, size: dict[str, int]) -> None:
     """Another window, which the charts follow."""
     page.set_viewport_size(size)
-    drawn(page)
+    settle(page)
 
 
 def speak(page: Page, language: str) -> None:
@@ -133,17 +109,12 @@ def speak(page: Page, language: str) -> None:
     words = page.get_by_test_id("stSidebar").get_by_text(BUTTONS[language])
     words.evaluate("node => node.closest('button').click()")
     page.wait_for_function("said => document.querySelector('h1')?.innerText !== said", arg=before)
-    drawn(page)
+    settle(page)
 
 
 def until_clean(page: Page, look: Callable[[], list[str]]) -> list[str]:
-    """What `look` still finds once late changes have had their time."""
-    for _ in range(8):
-        found = look()
-        if not found:
-            break
-        page.wait_for_timeout(200)
-    return found
+    """What `look` still finds when it has been given time for late changes."""
+    return until(page, look, lambda found: not found)
 
 
 def unreadable(page: Page) -> list[str]:
@@ -153,12 +124,13 @@ def unreadable(page: Page) -> list[str]:
 
 def findings(page: Page) -> list[str]:
     """Serious and critical findings, and words of charts that cannot be read."""
+    return until_clean(page, lambda: serious(page)) + unreadable(page)
+
+
+def serious(page: Page) -> list[str]:
+    """What axe finds serious or critical."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
-    return until_clean(page, lambda: _serious(page)) + unreadable(page)
-
-
-def _serious(page: Page) -> list[str]:
     return [
         f"{rule['id']}: {node['target']} {node['html'][:120]}"
         for rule in page.evaluate(AXE, BEST_PRACTICES)
@@ -186,7 +158,7 @@ def test_a_page_has_no_serious_finding(opened: Opened, name: str) -> None:
     page = opened(name, turn)
     if name in EXPANDED:
         page.get_by_test_id("stMain").get_by_test_id("stExpander").first.locator("summary").click()
-        drawn(page)
+        settle(page)
     assert findings(page) == []
     resized(page, PHONE)
     assert unreadable(page) == []
@@ -209,9 +181,9 @@ def test_a_state(opened: Opened, name: str) -> None:
     assert looked_at(opened(STATES[name], turn), turn) == []
 
 
-def test_a_real_layer(opened: Opened, demo: str) -> None:
+def test_a_real_layer(opened: Opened, demo: Path) -> None:
     turn = Turn.of(1)
-    assert looked_at(opened(f"real_models?source={demo}&layer=1&text=ab+ab", turn), turn) == []
+    assert looked_at(opened(f"real_models?source={DEMO}&layer=1&text=ab+ab", turn), turn) == []
 
 
 def test_the_dialog_with_the_link_for_the_audience(opened: Opened) -> None:
@@ -219,7 +191,7 @@ def test_the_dialog_with_the_link_for_the_audience(opened: Opened) -> None:
     page = opened("notation?notation_of=cached", turn)
     page.locator(".st-key-share").get_by_role("button").click()
     page.get_by_role("dialog").wait_for()
-    drawn(page)
+    settle(page)
     assert looked_at(page, turn) == []
 
 
@@ -242,4 +214,4 @@ def test_what_cannot_be_read_is_found(reader: Page) -> None:
         assert reader.evaluate(CHARTS) == ([says] if says else [])
     bad = '<p style="color: #999">pale</p><img src="x">'
     reader.set_content(f"<html lang=en><title>x</title><main><h1>x</h1>{bad}</main></html>")
-    assert {line.split(":")[0] for line in findings(reader)} == {"color-contrast", "image-alt"}
+    assert {line.split(":")[0] for line in serious(reader)} == {"color-contrast", "image-alt"}

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.figures import TileGrid
 from mla_engine.studies import words as tokens
+from tests.browser.waiting import settle
 from ui.engine.model import SMALL_CONFIG
-from ui.handout.browser import settle
 from ui.settings.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser
@@ -35,7 +35,6 @@ def click(page: Page, chart: int, across: float, down: float) -> None:
     plot.hover(position=place)
     page.locator(".hovertext").first.wait_for()
     plot.click(position=place)
-    settle(page)
 
 
 def cell_of(page: Page, chart: int, across: float, down: float) -> dict[str, float]:
@@ -61,10 +60,10 @@ def test_maps_answer_clicks_slider_language_and_reload(app_url: str, browser_pag
     page = browser_page
     page.goto(f"{app_url}/attention_maps?{urlencode(LINK)}")
     settle(page)
-    page.locator(".js-plotly-plot .heatmaplayer image").nth(6).wait_for(state="attached")
 
     click(page, 1, across=2.5 / 5, down=4.5 / 5)
     page.wait_for_url("**map_key=2**")
+    settle(page)
     expect(page.locator("h1")).to_contain_text(re.compile("“.?dog.?” gives"))
     assert setting(page, "map_query") == "4"
     assert share(page) == pytest.approx(100 * attention()[0, 4, 2].item(), rel=5e-3)
@@ -81,6 +80,7 @@ def test_maps_answer_clicks_slider_language_and_reload(app_url: str, browser_pag
     across, down = (left + 2 + 1) / (columns + 1), (top + 2 + 0.5) / (rows + 0.5)
     click(page, 0, across=across, down=down)
     page.wait_for_url("**map_head=3**")
+    settle(page)
     expect(page.locator("h1")).to_contain_text("In head 3")
     assert share(page) == pytest.approx(100 * attention()[3, 4, 2].item(), rel=5e-3)
 
@@ -93,6 +93,7 @@ def test_maps_answer_clicks_slider_language_and_reload(app_url: str, browser_pag
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
     page.wait_for_url("**lang=zh**")
     expect(page.locator("h1")).to_contain_text("在第 3 头中")
+    settle(page)
     page.reload()
     settle(page)
     expect(page.locator("h1")).to_contain_text("在第 3 头中")
@@ -107,7 +108,6 @@ def test_a_pooled_map_answers_with_the_cell_that_it_shows(app_url: str, browser_
     link = LINK | {"map_generated": "300", "map_causal": "0"}
     page.goto(f"{app_url}/attention_maps?{urlencode(link)}")
     settle(page)
-    page.locator(".js-plotly-plot .heatmaplayer image").nth(2).wait_for(state="attached")
 
     page.locator(".js-plotly-plot").nth(0).hover(position=cell_of(page, 0, 0.2, 0.3))
     tile = page.locator(".hovertext").first

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import claims
-from ui.handout.browser import settle
+from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 

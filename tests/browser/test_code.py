@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
-from ui.handout.browser import settle
+from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 LEAST_CONTRAST = """() => {
@@ -40,16 +40,19 @@ def test_code_is_legible_and_a_snippet_comes_as_it_stands(browser_page, app_url)
     page.wait_for_selector(".stCode .token.keyword")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        page.wait_for_timeout(500)
+        expect(page.get_by_test_id("stApp")).to_have_css("color-scheme", scheme)
+        settle(page)
         assert least_contrast(page) >= 4.5
 
     page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
     cut = "e => e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0"
     assert not page.eval_on_selector_all(".stCode, .stCode *", f"all => all.some({cut})")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.get_by_role("radio", name="Notebook snippet").click()
+    page.wait_for_url("**code=snippet**")
     settle(page)
     code = page.locator(".stCode code").inner_text()
     assert "PRESETS" in code
@@ -61,4 +64,3 @@ def test_code_is_legible_and_a_snippet_comes_as_it_stands(browser_page, app_url)
         page.get_by_role("button", name="Snippet as .ipynb").click()
     cell = json.loads(got.value.path().read_text("utf-8"))["cells"][0]
     assert "".join(cell["source"]).split() == code.split()
-    assert "code=snippet" in page.url

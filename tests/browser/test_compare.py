@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import PRESETS, costs
-from ui.handout.browser import settle
+from tests.browser.waiting import settle, wider
 
 pytestmark = pytest.mark.browser
 LIMITS = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
@@ -23,16 +23,13 @@ def test_two_layers_side_by_side(app_url: str, browser_page: Page) -> None:
     expect(page.get_by_test_id("stTable")).to_contain_text("32")
 
     page.get_by_role("radio", name="Maps").click()
-    settle(page)
     page.get_by_role("radio", name="logits").click()
-    settle(page)
     page.wait_for_url("**vs_map=scores**")
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 2")
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    settle(page)
     left, right = page.evaluate(LIMITS)
     assert left == right
     assert left[0] == -left[1] < 0
 
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_timeout(500)
-    parts = page.locator("h1, p, .js-plotly-plot")
-    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
+    assert wider(page, "h1, p, .js-plotly-plot", 390) == []

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import GroupedConfig, RopeConfig
-from ui.handout.browser import settle
+from tests.browser.waiting import settle
 from ui.pages.compression.run import Source, lost
 from ui.settings.sizes import SMALL_SIZES
 
@@ -29,7 +29,6 @@ def test_the_mark_walks_along_the_curve(app_url: str, browser_page: Page) -> Non
     page = browser_page
     page.goto(f"{app_url}/compression?{urlencode(LINK)}")
     settle(page)
-    page.locator(".js-plotly-plot").nth(3).wait_for(state="attached")
     drawn = page.evaluate(DRAWN)
     assert drawn["mark"] == 32
     output = dict(zip(drawn["x"], drawn["y"], strict=True))[32]

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import PRESETS, costs
-from ui.handout.browser import settle
+from tests.browser.waiting import settle, wider
 
 pytestmark = pytest.mark.browser
 
@@ -40,9 +40,7 @@ def test_marks_stand_at_the_engines_numbers_and_measuring_adds_hollow_ones(
     expect(page.get_by_text("Taken on")).to_contain_text("1 thread")
 
     page.set_viewport_size({"width": 390, "height": 844})
-    settle(page)
-    parts = page.locator("h1, h3, p, table, .js-plotly-plot")
-    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
+    assert wider(page, "h1, h3, p, table, .js-plotly-plot", 390) == []
 
 
 def test_measuring_can_be_stopped(app_url: str, browser_page: Page) -> None:
@@ -53,4 +51,4 @@ def test_measuring_can_be_stopped(app_url: str, browser_page: Page) -> None:
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_role("button", name="Measure on this machine")).to_be_visible()
     settle(page)
-    assert page.get_by_text("Taken on").count() == 0
+    expect(page.get_by_text("Taken on")).to_have_count(0)

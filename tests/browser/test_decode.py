@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from ui.handout.browser import settle
+from tests.browser.waiting import frames, settle, wider
 
 pytestmark = pytest.mark.browser
 
@@ -33,14 +33,12 @@ def test_caches_grow_by_play_and_by_clicker(app_url: str, browser_page: Page) ->
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     settle(page)
     here = page.url
-    page.wait_for_timeout(1500)
+    frames(page, 90)
     assert page.url == here, "paused"
     expect(table).not_to_contain_text("…")
 
     page.set_viewport_size({"width": 390, "height": 844})
-    settle(page)
-    parts = page.locator("h1, p, table, .js-plotly-plot")
-    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
+    assert wider(page, "h1, p, table, .js-plotly-plot", 390) == []
 
 
 def test_a_long_prompt_can_be_cancelled_and_run_again(app_url: str, browser_page: Page) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from ui.handout.browser import settle
+from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
@@ -16,9 +16,9 @@ def test_settings_survive_navigation_back_reload_and_language(
     settle(page)
     sidebar = page.get_by_test_id("stSidebar")
     sidebar.get_by_text("中文").click()
-    settle(page)
+    page.wait_for_url("**lang=zh**")
     expect(sidebar.get_by_text("头数 n_h")).to_be_visible()
-    assert "lang=zh" in page.url
+    settle(page)
     assert "n_heads=8" in page.url
 
     sidebar.get_by_role("link", name="KV 缓存").click()
@@ -28,6 +28,7 @@ def test_settings_survive_navigation_back_reload_and_language(
     assert "d_rope=32" in page.url
 
     page.go_back()
+    page.wait_for_url(f"{app_url}/?*")
     settle(page)
     page.reload()
     settle(page)
@@ -55,4 +56,4 @@ def test_copied_link_is_in_the_browsers_own_origin(app_url: str, browser_page: P
     page.get_by_role("button", name="Copy link").click()
     box = page.get_by_role("textbox", name="Copy link")
     expect(box).to_be_visible()
-    assert box.input_value() == f"{app_url}/?lang=en&n_heads=8"
+    expect(box).to_have_value(f"{app_url}/?lang=en&n_heads=8")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import PRESETS, costs
-from ui.handout.browser import settle
+from tests.browser.waiting import settle, wider
 
 pytestmark = pytest.mark.browser
 GIB = 2**30
@@ -19,7 +19,7 @@ DRAWN = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
 
 
 def drawn(page: Page) -> list[list[dict]]:
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .scatterlayer').length >= 2")
+    settle(page)
     return page.evaluate(DRAWN)
 
 
@@ -52,14 +52,14 @@ def test_the_screen_shows_what_the_engine_counts(app_url: str, browser_page: Pag
     expect(tables.last).to_contain_text("2 × 8 × 128 = 2,048")
 
     page.get_by_role("slider", name="Context length, tokens").press("ArrowRight")
-    settle(page)
     page.wait_for_url("**kv_context=262144**")
+    settle(page)
     kept = 576 * 27 * 2 * 2 * 262_144
     assert f"would keep {kept / GIB:.1f} GiB for 262,144 tokens" in title(page)
 
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
-    settle(page)
     expect(page.locator("h1")).to_contain_text("缓存")
+    settle(page)
     assert f"{kept / GIB:.1f} GiB" in title(page)
     page.reload()
     settle(page)
@@ -75,8 +75,7 @@ def test_a_phone_shows_everything_without_sideways_scrolling(
     page.goto(f"{app_url}/kv_cache?kv_log=0&kv_unit=GB&kv_left=glm-5&kv_right=gpt-oss-20b")
     settle(page)
     assert len(drawn(page)) == 2
-    parts = page.locator("h1, p, table, .js-plotly-plot")
-    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
+    assert wider(page, "h1, p, table, .js-plotly-plot", 390) == []
     expect(page.get_by_text("sparse indexer")).to_be_visible()
     expect(page.get_by_text("sink logit")).to_be_visible()
 
@@ -109,12 +108,9 @@ def test_the_views_on_a_phone_draw_what_the_engine_counts(app_url: str, browser_
     assert level == pytest.approx([141 - 671 / 8] * 2)
     assert curve(left, "MLA ★")[2**20] == pytest.approx(576 * 61 * 2 * 2**20 / 1e9)
     page.get_by_role("radio", name="Tensor parallel").click()
-    settle(page)
     page.wait_for_url("**kv_view=parallel**")
     expect(page.locator("h1")).to_contain_text("8.00 copies in all")
     assert len(curve(drawn(page)[0], "MLA ★ by seq.")) == 8
-    parts = page.locator("h1, p, .js-plotly-plot, [data-testid=stTable]")
-    assert all(box.bounding_box()["width"] <= 390 for box in parts.all() if box.is_visible())
+    assert wider(page, "h1, p, .js-plotly-plot, [data-testid=stTable]", 390) == []
     page.go_back()
-    settle(page)
     expect(page.get_by_test_id("stTable").first).to_contain_text("812,912")

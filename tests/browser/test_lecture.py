@@ -5,9 +5,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.waiting import settle, until
 from ui.frame.rooms import PAGES
 from ui.frame.tour import stops
-from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 
@@ -38,15 +38,11 @@ OUTSIDE = """([picture, least]) => {
 
 
 def assert_it_fits(page: Page, name: str) -> None:
-    """On each projector; a change of size has a few seconds to settle."""
+    """On each projector."""
     asked = [PICTURE.get(name, CHART), 1 / 52]
     for width, height in PROJECTORS:
         page.set_viewport_size({"width": width, "height": height})
-        for _ in range(50):
-            outside = page.evaluate(OUTSIDE, asked)
-            if not outside:
-                break
-            page.wait_for_timeout(100)
+        outside = until(page, lambda: page.evaluate(OUTSIDE, asked), lambda found: not found)
         assert not outside, (name, width, height)
 
 
@@ -122,8 +118,6 @@ def test_the_mouse_meets_the_cell_that_it_points_at(app_url: str, browser_page: 
     page.goto(f"{app_url}/attention_maps?lecture=1")
     settle(page)
     plot = page.locator(".js-plotly-plot").nth(1)
-    page.wait_for_function("document.querySelectorAll('.nsewdrag').length > 1")
-    page.wait_for_timeout(500)
     box = plot.locator(".nsewdrag").bounding_box()
     assert box
     x, y = box["x"] + box["width"] * 2.5 / 11, box["y"] + box["height"] * 5.5 / 11
@@ -145,9 +139,10 @@ def test_escape_leaves_when_nothing_else_is_open(app_url: str, browser_page: Pag
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.locator(".stPlotlyChart").first.hover()
     page.get_by_role("button", name="Fullscreen").first.click()
-    page.wait_for_timeout(500)
+    close = page.get_by_role("button", name="Close fullscreen")
+    expect(close).to_be_visible()
     page.keyboard.press("Escape")
-    page.wait_for_timeout(500)
+    expect(close).to_have_count(0)
     settle(page)
     expect(bar).to_be_visible()
     assert "lecture=1" in page.url

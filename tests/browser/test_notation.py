@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import SYMBOLS
-from ui.handout.browser import settle
+from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
@@ -20,16 +20,16 @@ def test_a_search_finds_a_symbol_and_its_link_shows_its_numbers(
     table = page.locator(".st-key-notation_table")
     expect(table.locator("tbody tr")).to_have_count(len(SYMBOLS))
     formulas = sum(bool(symbol.formula) for symbol in SYMBOLS.values())
-    assert table.locator(".katex").count() == len(SYMBOLS) + formulas
-    assert not table.locator(".katex-error").count()
+    expect(table.locator(".katex")).to_have_count(len(SYMBOLS) + formulas)
+    expect(table.locator(".katex-error")).to_have_count(0)
     colour = "el => getComputedStyle(el).color"
     latent = table.locator(".tensor.latent").first.evaluate(colour)
     assert latent == "rgb(150, 57, 111)"  # the latent's colour on light ground
 
     page.get_by_role("textbox").fill("wkv_b")
     page.get_by_role("textbox").press("Enter")
-    settle(page)
     expect(table.locator("tbody tr")).to_have_count(2)
+    settle(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Data as CSV").click()
     rows = list(csv.DictReader(download.value.path().read_text("utf-8-sig").splitlines()))

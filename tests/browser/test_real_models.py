@@ -18,26 +18,25 @@ from mla_engine.checkpoints import (
 from mla_engine.figures import TileGrid
 from mla_engine.studies.logit_shares import logit_shares
 from tests.browser.test_attention_maps import click
-from ui.handout.browser import settle
+from tests.browser.waiting import settle
+from ui.parts.real_layer import DEMO
 
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).parents[2]
 TEXT, LAYER, HEADS = "The cat sat on the mat.", 2, 8
 
 
 def test_a_click_chooses_the_head_and_layers_are_compared(
-    app_url: str, browser_page: Page, demo: str
+    app_url: str, browser_page: Page, demo: Path
 ) -> None:
-    trace = load_attention(ROOT / demo, LAYER)(hidden_states(ROOT / demo, TEXT, LAYER).h)
+    trace = load_attention(demo, LAYER)(hidden_states(demo, TEXT, LAYER).h)
     shares = logit_shares(trace)
     page = browser_page
-    link = {"source": demo, "layer": LAYER, "text": TEXT}
+    link = {"source": DEMO, "layer": LAYER, "text": TEXT}
     page.goto(f"{app_url}/real_models?{urlencode(link)}")
     settle(page)
     positional = int((shares.balance > 0.5).sum())
     expect(page.locator("h1")).to_contain_text(f"{positional} of {HEADS} heads look at places")
-    page.locator(".js-plotly-plot .heatmaplayer image").nth(6).wait_for(state="attached")
 
     grid = TileGrid.of(trace.attention[0].shape)
     top, left = grid.corner(6)
@@ -60,17 +59,17 @@ def test_a_click_chooses_the_head_and_layers_are_compared(
     settle(page)
     cells = page.locator(".js-plotly-plot").last.locator(".heatmap-label text")
     expect(cells).to_have_count(4 * HEADS)
-    every = hidden_states_of_layers(ROOT / demo, TEXT, range(4))
+    every = hidden_states_of_layers(demo, TEXT, range(4))
     expected = [
         round(float(value), 2)
         for layer, found in every.items()
-        for value in logit_shares(load_attention(ROOT / demo, layer)(found.h)).balance
+        for value in logit_shares(load_attention(demo, layer)(found.h)).balance
     ]
     shown = sorted(float(text) for text in cells.all_text_contents())
     assert shown == pytest.approx(sorted(expected), abs=0.011)
 
 
-def test_the_first_step_is_one_button(app_url: str, browser_page: Page, demo: str) -> None:
+def test_the_first_step_is_one_button(app_url: str, browser_page: Page, demo: Path) -> None:
     page = browser_page
     page.goto(f"{app_url}/real_models")
     settle(page)

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states
+from tests.browser.waiting import settle
 from ui.engine.model import SMALL_CONFIG
-from ui.handout.browser import settle
 from ui.settings.sizes import SMALL_SIZES
 from ui.words.text import catalogue
 
@@ -27,8 +27,6 @@ DRAWN = """chart => {
 def test_a_click_a_key_and_a_slider_turn_the_pair(app_url: str, browser_page: Page) -> None:
     page = browser_page
     page.goto(f"{app_url}/rope?{LINK}")
-    settle(page)
-    page.locator(".js-plotly-plot .heatmaplayer image").first.wait_for(state="attached")
     settle(page)
     area = page.locator(".js-plotly-plot").last.locator(".nsewdrag").last.bounding_box()
     page.mouse.click(area["x"] + 2.5 / 16 * area["width"], area["y"] + 7.5 / 16 * area["height"])

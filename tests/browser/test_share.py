@@ -7,7 +7,7 @@ import segno
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from ui.handout.browser import settle
+from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 CHINESE = "".join(chr(0x4E00 + n) for n in range(256))
@@ -53,7 +53,7 @@ def test_the_code_is_large_and_black_on_white_and_holds_the_link_below_it(
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)
         expect(page.locator("img.share-code")).to_be_visible()
-        page.wait_for_timeout(300)
+        settle(page)
         box = page.locator("img.share-code").bounding_box()
         assert 0.4 * height <= box["height"] <= box["width"] + 1
         assert box["x"] >= 0

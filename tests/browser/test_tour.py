@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.waiting import settle
 from ui.frame.tour import stops
-from ui.handout.browser import settle
 
 pytestmark = pytest.mark.browser
 

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import worked_example
 from mla_engine.worked_example import Step
-from ui.handout.browser import settle
+from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 STEPS = worked_example.steps("mla")

@@ -8,7 +8,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from mla_engine.checkpoints import pieces
+from mla_engine.checkpoints import pieces, ranges
+from tests import patience
 from tests.checkpoints.serving import serving
 
 SHARDS = [f"model-0000{i}-of-00002.safetensors" for i in (1, 2)]
@@ -62,6 +63,7 @@ def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(cache / "token"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(pieces, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(ranges, "TIMEOUT_SECONDS", patience.SECONDS)
     return cache
 
 

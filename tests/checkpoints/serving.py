@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests import patience
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ROUTE = re.compile(r"/(?P<api>api/models/)?(?P<name>[^/]+/[^/]+)/(resolve|revision)/(?P<rest>.+)")
 
@@ -21,14 +23,21 @@ class Hub:
     address: str = ""
     faults: list[str] = field(default_factory=list)
     down: int = 0  # the status of every answer, unless 0
+    listed: bytes | None = None  # what is said of a repository, in the place of the truth
     store: str = ""  # where shards are redirected to, if anywhere
     asked: list[tuple[str, str, str | None]] = field(default_factory=list)  # method, path, range
+    hanging: int = 0  # connections on which no more is said
     tokens: list[tuple[str, str | None]] = field(default_factory=list)  # path, Authorization
     shard_bytes: int = 0  # bodies of shards
     header_bytes: int = 0
 
     def size(self, file):
         return (self.folder / file).stat().st_size
+
+    def holding(self, name):
+        """The folder of a repository: one of its own below `folder`, or what all others have."""
+        own = self.folder / name
+        return own if own.is_dir() else self.folder
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -42,6 +51,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         hub, path = self.server.hub, self.path.partition("?")[0]
+        self.folder = hub.folder
         hub.asked.append((self.command, path, self.headers["Range"]))
         hub.tokens.append((path, self.headers["Authorization"]))
         if hub.down:
@@ -49,6 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         if path.startswith("/store/"):
             return self.shard(path.removeprefix("/store/"))
         name, revision, file = self.place(path)
+        self.folder = hub.holding(name)
         if name == "who/missing":
             return self.answer(404, code="RepoNotFound")
         if revision not in ("main", COMMIT):
@@ -57,13 +68,13 @@ class Handler(BaseHTTPRequestHandler):
             return self.listing()
         if name == "who/gated":
             return self.answer(403, code="GatedRepo")
-        if not (hub.folder / file).is_file():
+        if not (self.folder / file).is_file():
             return self.answer(404, code="EntryNotFound")
         if self.headers["Range"]:
             if hub.store:
                 return self.answer(302, Location=f"{hub.store}/store/{file}")
             return self.shard(file)
-        return self.answer(200, (hub.folder / file).read_bytes(), ETag=f'"{file}"')
+        return self.answer(200, (self.folder / file).read_bytes(), ETag=f'"{file}"')
 
     def place(self, path):
         match = ROUTE.fullmatch(path)
@@ -71,14 +82,16 @@ class Handler(BaseHTTPRequestHandler):
         return match["name"], revision, None if match["api"] else file
 
     def listing(self):
-        files = sorted(p for p in self.server.hub.folder.iterdir() if p.is_file())
+        if self.server.hub.listed is not None:
+            return self.answer(200, self.server.hub.listed)
+        files = sorted(p for p in self.folder.iterdir() if p.is_file())
         siblings = [{"rfilename": p.name, "size": p.stat().st_size} for p in files]
         body = {"id": "who/model", "sha": COMMIT, "siblings": siblings}
-        self.answer(200, json.dumps(body).encode())
+        return self.answer(200, json.dumps(body).encode())
 
     def shard(self, file):
         hub = self.server.hub
-        data = (hub.folder / file).read_bytes()
+        data = (self.folder / file).read_bytes()
         start, stop = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"]).groups())
         is_header = stop < 8 + int.from_bytes(data[:8], "little")
         with self.server.counting:
@@ -111,7 +124,8 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(chunk)
             time.sleep(0.1 * (fault == "slow"))
         if fault == "hangs":
-            self.server.closing.wait(8)
+            self.server.hub.hanging += 1
+            self.server.closing.wait(patience.SECONDS)
         self.close_connection = fault in ("cut", "hangs", "unsized")
 
     def answer(self, status, body=b"", length=0, *, code=None, **headers):
@@ -143,7 +157,7 @@ class Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(folder):
-    """Serve `folder` as every repository, whatever its name."""
+    """Serve `folder` as every repository, but those that have folders of their own below it."""
     server = Server(("127.0.0.1", 0), Handler)
     server.closing = threading.Event()
     server.hub = Hub(Path(folder), f"http://127.0.0.1:{server.server_port}")

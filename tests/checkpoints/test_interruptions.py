@@ -1,9 +1,7 @@
 """What a bad server, a bad disk or a reader who gives up cannot do."""
 
-import re
 import shutil
 import threading
-import time
 
 import pytest
 from huggingface_hub.utils import WeakFileLock
@@ -30,12 +28,12 @@ def test_takes_up_again_what_was_cut_off(hub, empty_cache, sharded_tensors, faul
 
 
 def test_does_not_wait_for_a_server_that_says_no_more(hub, sharded_tensors, monkeypatch):
-    monkeypatch.setattr(ranges, "TIMEOUT_SECONDS", 0.25)
+    monkeypatch.setattr(pieces, "TRIES", 1000)  # a busy machine may be as silent
     checkpoint = open_with_headers()
-    hub.faults = ["hangs"]  # for 8 s
-    begin = time.monotonic()
+    monkeypatch.setattr(ranges, "TIMEOUT_SECONDS", 0.25)
+    hub.faults = ["hangs"]
     expect_equal(checkpoint.read(NAMES), sharded_tensors[0])
-    assert time.monotonic() - begin < 4
+    assert hub.hanging == 1, "it still says no more"
 
 
 @pytest.mark.parametrize(
@@ -84,14 +82,17 @@ def test_a_stopped_read_goes_on_where_it_was(hub, empty_cache, sharded_tensors):
             raise StoppedError
 
     checkpoint = open_with_headers()
-    sent, needed = hub.shard_bytes, checkpoint.bytes_of(NAMES)
+    needed, held = checkpoint.bytes_of(NAMES), []
     hub.faults = ["slow"]
     with pytest.raises(StoppedError):
         checkpoint.read(NAMES, stop)
     assert not [t for t in threading.enumerate() if t.name.startswith(pieces.THREADS)]
-    assert needed / 4 <= hub.shard_bytes - sent <= needed * 3 / 4
-    expect_equal(checkpoint.read(NAMES), sharded_tensors[0])
-    assert hub.shard_bytes - sent <= needed * 5 / 4  # at most two eighths were under way
+    asked = len(hub.asked)
+    expect_equal(checkpoint.read(NAMES, lambda done, total: held.append(done)), sharded_tensors[0])
+    spans = [span for _, _, span in hub.asked[asked:] if span]
+    bounds = [map(int, span.removeprefix("bytes=").split("-")) for span in spans]
+    assert sum(last + 1 - first for first, last in bounds) == needed - held[0]
+    assert held[0] > 0
     assert not unfinished(empty_cache)
 
 
@@ -109,7 +110,10 @@ def test_says_when_the_cache_cannot_be_written(hub, empty_cache):
     [folder] = {path.parent for path in empty_cache.rglob("0-8")}
     shutil.rmtree(folder)
     folder.write_text("a file where the folder was")
-    with pytest.raises(CheckpointError, match=re.escape(str(folder))):
+    with pytest.raises(
+        CheckpointError,
+        match=r"the copy of \S+ on this machine: File exists",
+    ):
         checkpoint.read(NAMES)
 
 

@@ -29,7 +29,7 @@ def rewrite_index(folder, change):
 def test_reads_some_tensors_of_several_files(sharded_folder, sharded_tensors):
     checkpoint = open_checkpoint(str(sharded_folder))
     assert (checkpoint.name, checkpoint.revision, checkpoint.is_local) == ("model", None, True)
-    assert checkpoint.file("tokenizer.json") == sharded_folder / "tokenizer.json"
+    assert checkpoint.file("tokenizer.json") == b'{"version": "1.0"}'
     assert checkpoint.file("merges.txt") is None
     tensors = sharded_tensors[0] | sharded_tensors[1]
     assert set(checkpoint.tensor_names()) == set(tensors)

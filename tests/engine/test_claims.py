@@ -1,7 +1,6 @@
 """The verdicts of all statements, their figures against plain arithmetic, their sentences."""
 
 import string
-import time
 from fractions import Fraction
 
 import pytest
@@ -29,11 +28,9 @@ EXPECTED = {claim: verdict for verdict, ids in VERDICTS.items() for claim in ids
 
 
 def test_verdicts_of_all_statements():
-    start = time.process_time()
     found = {claim: claims.check(claim).verdict for claim in claims.CLAIMS}
     assert found == EXPECTED
     assert len(found) == 46
-    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize(

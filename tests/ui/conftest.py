@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from mla_engine.checkpoints import build_demo
+from tests import patience
 
 ROOT = Path(__file__).parents[2]
 REAL_LAYER, REAL_TEXT = 1, "The cat sat on the mat and looked at the moon."
@@ -27,7 +28,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def open_page(page: str = "app.py", **parameters: str) -> AppTest:
     """A page, run once from a link with these parameters."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=patience.SECONDS)
     at.query_params.update(parameters)
     if page != "app.py":
         at.switch_page(page)

@@ -7,13 +7,14 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from mla_engine.costs import cache_elements  # noqa: F401 - of the copy, before the app runs
+from tests import patience
 from tests.ui.screen import charts
 
 HERE = Path(__file__).parent
 
 
 def looked_at(page: str, link: dict[str, str]) -> dict:
-    at = AppTest.from_file(str(HERE / "app.py"), default_timeout=120)
+    at = AppTest.from_file(str(HERE / "app.py"), default_timeout=patience.SECONDS)
     at.query_params.update(link)
     if page != "overview":
         at.switch_page(f"pages/{page}.py")

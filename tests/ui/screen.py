@@ -5,13 +5,17 @@ import io
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from csv import reader
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
+
+OWN_TEXT = {"default", "value", "id", "page_script_hash", "query_string", "css", "js"}
 
 
 @dataclass(frozen=True)
@@ -120,3 +124,39 @@ def texts(at: AppTest) -> list[str]:
 def numbers(text: str) -> Counter[str]:
     """The numbers that a text holds, as they are written; those of tooltips do not count."""
     return Counter(re.findall(r"\d(?:[\d,.]*\d)?", re.sub(r"<[^>]*>", "", text)))
+
+
+def everything(at: AppTest) -> list[str]:
+    """Every text that was sent to the browser, of all that is drawn: pages, sidebar, charts.
+
+    What a reader wrote into a box of their own stays there as it is.
+    """
+    protos = [node.proto for node in at._tree if getattr(node, "proto", None) is not None]
+    frames = [(table.value, *table.value.columns, *table.value.index) for table in at.table]
+    cells = [str(cell) for frame, *names in frames for cell in (*names, *frame.to_numpy().ravel())]
+    return cells + [text for proto in protos for text in _strings(proto)]
+
+
+def _strings(sent: Any) -> Iterator[str]:
+    if isinstance(sent, str):
+        yield from _leaves(sent)
+    elif isinstance(sent, Message):
+        for field, value in sent.ListFields():
+            if field.name not in OWN_TEXT:
+                yield from _strings(value)
+    elif isinstance(sent, Mapping):
+        yield from (text for pair in sent.items() for part in pair for text in _strings(part))
+    elif isinstance(sent, Iterable) and not isinstance(sent, bytes):
+        yield from (text for part in sent for text in _strings(part))
+
+
+def _leaves(text: str) -> Iterator[str]:
+    """The text, or what it holds where it is JSON, as charts are sent."""
+    try:
+        held = json.loads(text) if text.startswith(("{", "[")) else text
+    except ValueError:
+        held = text
+    if isinstance(held, str):
+        yield held
+    else:
+        yield from _strings(held)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from mla_engine.checks import RefusedError
+from tests import patience
 from ui.engine import queue
 from ui.engine.queue import Queue
 
-PATIENCE = 10.0  # seconds after which a test calls it a hang
+PATIENCE = float(patience.SECONDS)
 
 
 class Worker(threading.Thread):
@@ -81,8 +82,7 @@ def test_a_turn_within_a_turn_is_part_of_it_while_others_wait(line, done):
     last = joined(line, Worker(line, done, "last"))
     ended(first)
     assert nesting.inside.wait(PATIENCE), "it waits for itself"
-    time.sleep(0.05)
-    assert not last.inside.is_set(), "the end of the inner turn is not that of the outer one"
+    assert not last.inside.wait(0.05), "the end of the inner turn is not that of the outer one"
     ended(nesting, last)
     assert done == ["first", "nesting", "last"]
 
@@ -97,8 +97,7 @@ def test_an_overdue_turn_lets_the_next_one_go_on_and_ends_in_peace(done, caplog)
     line._limit = PATIENCE  # from here on nothing is overdue
     third = joined(line, Worker(line, done, "third"))
     ended(slow)
-    time.sleep(0.05)
-    assert not third.inside.is_set(), "its late end must not end the second's turn"
+    assert not third.inside.wait(0.05), "its late end must not end the second's turn"
     ended(second, third)
     assert done == ["slow", "second", "third"]
     with line.turn():

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mla_engine import PRESETS, costs
+from tests import patience
 from ui.frame.rooms import PAGES
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,7 @@ def told(script: str, folder: Path, *arguments: str) -> object:
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What the app has of the toy page."""
     tree = copy_with_toy(tmp_path_factory.mktemp("rooms") / "project")
-    return told("toy_visit.py", tree)
+    return told("toy_visit.py", tree, str(patience.SECONDS))
 
 
 def title(tokens: int, config: object = LITE) -> str:

@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests/toy_mechanism"
-PARTS = ("app.py", "pages", "ui", "mla_engine", "assets", ".streamlit", "tests/__init__.py")
+PARTS = ("app.py", "pages", "ui", "mla_engine", "assets", ".streamlit")
+PARTS += ("tests/__init__.py", "tests/patience.py")
 SIZES = {"variant": "tied", "d_model": "48", "n_heads": "6", "d_head": "8", "d_value": "8"}
 OPENED = {  # page -> the link that shows the mechanism there
     "overview": SIZES,

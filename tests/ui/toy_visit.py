@@ -1,6 +1,7 @@
 """Visits the toy page of a copy of the project, and tells as JSON what the app has of it.
 
-Run in the copy's root: the project of the tests stays as it is.
+Run in the copy's root: the project of the tests stays as it is. The argument is how many seconds a
+run may take.
 """
 
 import json
@@ -15,7 +16,7 @@ sys.path[:0] = [str(TREE), str(TREE / "benchmarks")]
 
 
 def opened(page: str, **link: str) -> AppTest:
-    at = AppTest.from_file(str(TREE / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(TREE / "app.py"), default_timeout=float(sys.argv[1]))
     at.query_params.update(link)
     return at.switch_page(f"pages/{page}.py").run()
 

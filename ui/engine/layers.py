@@ -1,16 +1,17 @@
 """Layers with seeded or real weights, cached and bounded, and what enters them."""
 
+from collections.abc import Iterable
+
 import numpy as np
-import streamlit as st
 import torch
 
-from mla_engine import mechanisms
+from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Form
 from mla_engine.studies.words import hidden_states
 from mla_engine.trace import Trace
-from ui.engine import queue, real_layer
+from ui.engine import kept, queue, real_layer
 from ui.engine.real_layer import Origin, RealLayer
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -21,17 +22,39 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
     return np.ascontiguousarray(tensor.detach().to("cpu", torch.float32).numpy())
 
 
-@st.cache_resource(
-    max_entries=4, show_spinner=False, hash_funcs={RealLayer: lambda one: repr(one.weights)}
-)
+def _weights(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None) -> tuple:
+    """What a layer depends on: of a real one any text will do."""
+    return config, origin.weights if isinstance(origin, RealLayer) else origin, heads
+
+
 def layer(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None) -> AttentionLayer:
     """A layer with seeded or real weights; `heads` builds these alone.
+
+    It is built in a turn of the queue. Who runs it asks for it within the turn of that run: a
+    layer that somebody holds while he waits takes memory beside all that is kept.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    with queue.turn():
+    found = _layer.at_hand(config, origin, heads)
+    if found is None:
+        with queue.turn():  # before the key is locked: nobody waits in his turn for one who waits
+            found = _layer(config, origin, heads)
+    return found
+
+
+@kept.keep(by=_weights)
+def _layer(
+    config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None
+) -> AttentionLayer:
+    kept.room_for(n_bytes(config, heads))
+    with torch.inference_mode(False):  # it lives on outside of the run that asks first
         return built(config, origin, heads, torch.float32)
+
+
+def n_bytes(config: AttentionConfig, heads: Iterable[int] | None) -> int:
+    """What `layer` takes."""
+    return costs.parameters(config, heads) * torch.float32.itemsize
 
 
 def built(
@@ -59,11 +82,16 @@ def built(
 def hidden(words: tuple[str, ...], origin: Origin, d_model: int) -> torch.Tensor:
     """The hidden states of these words, h [1,t,d], where the layers are."""
     if isinstance(origin, int):
-        return torch.from_numpy(hidden_states(words, origin, d_model))[None].to(DEVICE)
+        return _drawn(words, origin, d_model)
     return real_layer.inputs(origin).h[:, : len(words)].to(DEVICE, torch.float32)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
+def _drawn(words: tuple[str, ...], seed: int, d_model: int) -> torch.Tensor:
+    return torch.from_numpy(hidden_states(words, seed, d_model))[None].to(DEVICE)
+
+
+@kept.keep
 def shapes(config: AttentionConfig, form: str, tokens: int) -> dict[str, tuple[int, ...]]:
     """The shape of every step of a whole layer's trace, from a run without data.
 

@@ -13,7 +13,9 @@ import torch
 
 from mla_engine import checkpoints, mechanisms
 from mla_engine.checkpoints import Checkpoint, Plan, describe, open_checkpoint
+from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
+from ui.engine import kept
 from ui.engine.folders import APP, inside
 from ui.settings import state
 from ui.settings.page import ANY_LAYER, Note
@@ -58,7 +60,7 @@ def named() -> RealLayer | None:
     return RealLayer(s["source"], s["revision"], s["layer"], text, s["activations"])
 
 
-@st.cache_resource(max_entries=16, ttl=600, show_spinner=False)
+@kept.keep
 def _opened(where: str | Path, revision: str) -> Checkpoint:
     return open_checkpoint(where, revision or None)
 
@@ -74,7 +76,7 @@ def checkpoint(loaded: RealLayer) -> Checkpoint:
     return _opened(name if on_hub else inside(name), loaded.revision)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep(by=lambda where, _: where)
 def _plan(where: RealLayer, _checkpoint: Checkpoint) -> Plan:
     return describe(_checkpoint, where.layer)
 
@@ -88,7 +90,7 @@ def plan(loaded: RealLayer) -> Plan:
     return _plan(loaded.weights, checkpoint(loaded))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept.keep(by=lambda loaded, _: loaded)
 def _inputs(loaded: RealLayer, _checkpoint: Checkpoint) -> "checkpoints.HiddenStates":
     activations = inside(loaded.activations) if loaded.activations else None
     return checkpoints.hidden_states(
@@ -177,7 +179,7 @@ def _fetch(loaded: RealLayer) -> None:
     """Read what a run will need, with progress; a change of any widget stops it in between."""
     found, origin = plan(loaded), checkpoint(loaded)
     if not (origin.is_local or loaded.weights in _at_hand()):
-        told = t("real_layer.reading", size=size(found.n_bytes), name=loaded.location)
+        told = t("real_layer.reading", size=size(found.n_bytes), name=safe(loaded.location))
         bar = st.progress(0.0, told)
         origin.read(found.tensors, lambda done, total: bar.progress(done / max(total, 1), told))
         bar.empty()
@@ -194,7 +196,7 @@ def name(loaded: RealLayer) -> str:
 
 def own_name(loaded: RealLayer) -> str:
     """The checkpoint's own name alone, as plain text; a long one is cut."""
-    name = loaded.location.rstrip("/").rsplit("/", 1)[-1]
+    name = drawn(loaded.location.rstrip("/").rsplit("/", 1)[-1])
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 

@@ -15,7 +15,31 @@ from playwright.sync_api import Page
 
 from ui import ROOT
 
-PATIENCE_MILLISECONDS = 120_000  # that a page may take on a busy machine
+PATIENCE_MILLISECONDS = 300_000  # that a page may take on a busy machine
+# Asked in every frame: Streamlit's own states, no placeholder, every chart and every letter there,
+# and so for some frames in a row without a change of the page, since charts follow its script.
+SETTLED = """() => {
+  const at = (name) => document.querySelector(`[data-testid=${name}]`);
+  const shown = (chart) => chart.getBoundingClientRect().width > 0;
+  const moves = ({ playState, effect }) =>
+    playState === "running" && effect.getTiming().iterations !== Infinity;
+  const still =
+    at("stApp")?.dataset.testConnectionState === "CONNECTED"
+    && at("stApp").dataset.testScriptState === "notRunning"
+    && !at("stSkeleton") && !at("stAppSkeleton") && document.fonts.status === "loaded"
+    && [...document.querySelectorAll("[data-testid=stPlotlyChart]")].every(
+      (chart) => !shown(chart) || chart.querySelector(".main-svg"))
+    && !document.getAnimations().some(moves);
+  if (!document.unchanged) {
+    document.unchanged = { frames: 0 };
+    new MutationObserver(() => { document.unchanged.frames = 0; })
+      .observe(document, { subtree: true, childList: true, attributes: true });
+  }
+  document.unchanged.frames = still ? document.unchanged.frames + 1 : 0;
+  if (document.unchanged.frames < 10) return false;
+  document.unchanged.frames = 0;
+  return true;
+}"""
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -36,9 +60,20 @@ def chromium_path() -> str:
     return found
 
 
+def _answers(url: str) -> bool:
+    try:
+        return urllib.request.urlopen(f"{url}/_stcore/health").status == 200
+    except OSError:
+        return False
+
+
 @contextmanager
 def server(script: Path) -> Iterator[str]:
-    """A Streamlit server for `script`, up and answering."""
+    """A Streamlit server for `script`, up and answering.
+
+    Raises:
+        ChildProcessError: it ended, and has said why.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -47,12 +82,10 @@ def server(script: Path) -> Iterator[str]:
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
-        while True:
-            try:
-                urllib.request.urlopen(f"{url}/_stcore/health").read()
-                break
-            except OSError:
-                time.sleep(0.1)
+        while not _answers(url):
+            if running.poll() is not None:
+                raise ChildProcessError(f"the server ended with {running.returncode}")
+            time.sleep(0.1)
         yield url
     finally:
         running.terminate()
@@ -60,8 +93,5 @@ def server(script: Path) -> Iterator[str]:
 
 
 def settle(page: Page) -> None:
-    """Wait until the app is connected, its script has run and nothing is a placeholder."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')
-    page.wait_for_timeout(150)  # a change needs a moment to reach the server
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
+    """Wait until the app is connected, its script has run, all is drawn and nothing moves."""
+    page.wait_for_function(SETTLED, timeout=PATIENCE_MILLISECONDS)

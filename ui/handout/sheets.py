@@ -49,7 +49,7 @@ def sheets(browser: Browser, app: str, root: str, lang: str, count: int) -> Iter
         page.goto(address.link(app, stop.page, told))
         settle(page)
         page.add_style_tag(content=BARE)
-        page.wait_for_timeout(1500)  # charts draw themselves after the script has ended
+        settle(page)
         if page.locator("[data-testid=stException]").count():
             raise FailedStopError(f"stop {number} failed: see the app's log")
         title = page.locator("h1").text_content()

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine.figures import Figure
+from ui.parts import files
 from ui.words.text import t
 
 EXPORT = {"format": "png", "scale": 2}  # of the chart's own tool bar: readable on a slide
@@ -53,7 +54,7 @@ def download(table: Table, file: str, key: str = "") -> None:
     """
     st.download_button(
         t("common.download_csv"),
-        lambda: table().to_csv(index=False).encode("utf-8-sig"),
+        lambda: files.csv(table()),
         file,
         "text/csv",
         key=f"download:{key or file}",

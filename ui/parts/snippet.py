@@ -13,6 +13,7 @@ from textwrap import indent, wrap
 
 import mla_engine
 from mla_engine import PRESETS
+from mla_engine.drawn import hides, turns
 
 WIDTH = 88
 STANDARD = {"collections": {"Counter"}, "dataclasses": {"replace"}}
@@ -70,12 +71,19 @@ def _imports(homes: Mapping[str, set[str]], used: set[str]) -> str:
 
 
 def literal(value: object) -> str:
-    """What stands for a value: its repr(), in double quotes where that changes nothing else."""
+    """What stands for a value: its repr(), in double quotes where that changes nothing else.
+
+    What hides, or moves the code beside it, is escaped, so that a snippet runs as it is read.
+    """
     if isinstance(value, Code):
         return value
-    text = repr(value)
+    text = "".join(_escaped(c) if hides(c) or turns(c) else c for c in repr(value))
     plain = isinstance(value, str) and not {"'", '"'} & set(value)
     return f'"{text[1:-1]}"' if plain else text
+
+
+def _escaped(character: str) -> str:
+    return ascii(character)[1:-1]
 
 
 def config(value: object, preset: str = "") -> Code:

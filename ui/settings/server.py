@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from ui import ROOT
 
 Gibibytes = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Repository = Annotated[str, StringConstraints(pattern=r"^[\w-][\w.-]{0,95}/[\w.-]{1,96}$")]
 
 
@@ -59,6 +60,7 @@ class Server(BaseSettings):
     Args:
         memory_budget_gib: that one run may take; the engine reads the same variable.
         cache_budget_gib: that all kept layers and runs take together.
+        cache_seconds: that they are kept after their last use.
         disk_quota_gib: of what is kept of the Hub, and of uploads.
         model_folders: the folders that visitors may read, with ":" between (";" on Windows).
         repositories: of the Hub, that visitors may read: "any", "none", or names with commas
@@ -74,6 +76,7 @@ class Server(BaseSettings):
 
     memory_budget_gib: Gibibytes = 1.0
     cache_budget_gib: Gibibytes = 1.0
+    cache_seconds: Seconds = 600.0
     disk_quota_gib: Gibibytes = 4.0
     model_folders: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_folders)] = (
         ROOT / "models",
@@ -113,6 +116,7 @@ def _mistake(one: dict) -> str:
 ACCEPTED = {
     "memory_budget_gib": "give a number of GiB above 0, for example 1 or 0.5",
     "cache_budget_gib": "give a number of GiB above 0, for example 1 or 0.5",
+    "cache_seconds": "give a number of seconds above 0, for example 600",
     "disk_quota_gib": "give a number of GiB above 0, for example 4 or 0.5",
     "model_folders": f"give folders with {os.pathsep!r} between",
     "repositories": "give any, none, or names of repositories (owner/name) with commas between",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mla_engine.claims import CLAIMS
+from mla_engine.drawn import drawn, isolated
 from mla_engine.refusals import ORIGINAL, sentence
 from mla_engine.symbols import SYMBOLS
 from ui import ROOT
@@ -113,6 +114,10 @@ def refusal(error: ValueError) -> str:
 
 
 def safe(text: str) -> str:
-    """Text of a reader, so that Markdown, LaTeX and HTML show it as it was typed."""
-    escaped = html.escape(text, quote=False)
-    return "".join(f"&#{ord(c)};" if c in "\\`*_{}[]()#+-.!|~$:<>" else c for c in escaped)
+    """Text of a reader, so that Markdown, LaTeX and HTML show it as it was typed.
+
+    What hides or turns in it is drawn by its number.
+    """
+    escaped = html.escape(drawn(text), quote=False)
+    shown = (f"&#{ord(c)};" if c in "\\`*_{}[]()#+-.!|~$:<>" else c for c in escaped)
+    return isolated("".join(shown))

@@ -136,6 +136,15 @@ def test_the_board_has_a_chip_for_every_statement_by_source(opened, lang):
         assert [tuple(map(html.unescape, parts)) for parts in found] == expected
 
 
+def test_what_a_statement_says_is_no_html_in_its_chip(opened, monkeypatch):
+    stated = 'W_Q < 1 & "b">'
+    monkeypatch.setitem(catalogue()["statements.N2_statement"], "en", stated)
+    board = bodies(opened(PAGE, claims_source="N"), "claims-board")[0]
+    of_source = [claim for claim in engine.CLAIMS if claim.startswith("N")]
+    titles = re.findall(r'<li class="\w+" title="([^"<>]*)"><b', board)
+    assert html.unescape(dict(zip(of_source, titles, strict=True))["N2"]) == stated
+
+
 def test_title_and_choices_count_the_verdicts(opened):
     n = Counter(verdict.verdict for verdict in FOUND.values())
     others = len(FOUND) - n["holds"] - n["fails"]

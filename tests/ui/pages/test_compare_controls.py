@@ -9,7 +9,7 @@ import pytest
 from mla_engine import PRESETS
 from tests.ui.pages.test_compare import BESIDE_LLAMA, BESIDE_SMALL, LINK, PAGE, A
 from tests.ui.screen import charts, numbers, texts
-from ui.engine import layers
+from ui.engine import kept
 from ui.words.text import catalogue
 
 VARIANTS = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed"]
@@ -88,7 +88,7 @@ def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, mon
 
 def test_maps_beyond_the_memory_budget_are_refused(opened, monkeypatch):
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.0001")
-    layers.layer.clear()
+    kept.clear()
     at = opened(PAGE, vs_view="maps", seed="4711")
     assert len(at.error) == 1
     assert not charts(at)

@@ -314,6 +314,13 @@ def test_predict_then_reveal(opened):
     assert not at.radio
 
 
+def test_a_reveal_keeps_what_was_predicted_before_and_after(opened):
+    shared = {"quiz_seed": "7", "quiz_count": "3", "quiz_number": "2"}
+    at = opened(PAGE, quiz_answers="0-1", quiz_choice="1", **shared)
+    button(at, "Reveal").click().run()
+    assert at.query_params["quiz_answers"] == "011"
+
+
 def test_a_right_prediction_is_said_to_be_right(opened):
     seed = seeds_of("ratio")[0]
     right = engine.question(seed, "ratio").answer

@@ -11,8 +11,8 @@ from mla_engine.checkpoints import describe, open_checkpoint
 from mla_engine.studies import conventions, relative
 from tests.ui.pages.test_rope import LINK, PAGE, said
 from tests.ui.screen import charts
-from ui.engine import layers, queue
-from ui.pages.rope import controls, run
+from ui.engine import kept, layers, queue
+from ui.pages.rope import controls
 from ui.words.text import catalogue
 
 TOPICS = {
@@ -103,8 +103,8 @@ def test_a_clicker_turns_on_by_one_position(opened, monkeypatch):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_heavy_work_holds_a_turn_and_waits_for_nothing_in_it(opened, monkeypatch, topic):
-    held, outside, waits = [], [], []
+def test_heavy_work_holds_a_turn(opened, monkeypatch, topic):
+    held, outside = [], []
 
     @contextmanager
     def turn():
@@ -122,15 +122,12 @@ def test_heavy_work_holds_a_turn_and_waits_for_nothing_in_it(opened, monkeypatch
         conventions: ("position_logits", "scaled_logits", "masked_attention", "unharmed"),
         layers: ("built",),
     }
-    for kept in (layers.layer, run.turning, run.merged, run.reading):
-        kept.clear()
+    kept.clear()
     for owner, names in heavy.items():
         for name in names:
             noted(owner, name, lambda name: held or outside.append(name))
-    for name in ("layer", "hidden"):  # somebody who waits for a turn may be making them
-        noted(layers, name, lambda name: held and waits.append(name))
     opened(PAGE, **LINK | {"rope_topic": topic})
-    assert (held, outside, waits) == ([], [], [])
+    assert (held, outside) == ([], [])
 
 
 def numbers(texts) -> list[list[str]]:
@@ -168,8 +165,7 @@ def test_bad_values_are_refused_or_brought_near(opened):
 
 def test_too_little_memory_is_said_and_the_topics_stay(opened, monkeypatch):
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.001")
-    layers.layer.clear()
-    run.turning.clear()
+    kept.clear()
     at = opened(PAGE)
     assert "a run may hold" in at.error[0].value
     assert widget(at, "rope_topic").options == list(TOPICS.values())

@@ -20,7 +20,7 @@ HEIGHT = 420
 def section(view: View) -> None:
     """The matrix, its singular values, and what keeping the factors saves."""
     with st.spinner(t("absorption.running")):
-        found = run.merged(view.config, view.origin, view.head)[view.matrix]
+        found = _found(view)
     facts = words.matrix_facts(view, found)
     prose.say(t("absorption.merged_look", name=tensor(view.matrix), **facts))
     picture, spectrum, said = st.columns([4, 4, 4], gap="medium")
@@ -35,6 +35,15 @@ def section(view: View) -> None:
         st.markdown(t("absorption.why_factors"))
 
 
+def _found(view: View) -> Merged:
+    return run.merged(view.config, view.origin, view.head)[view.matrix]
+
+
+def _numbers(view: View) -> pd.DataFrame:
+    """The entries of the matrix."""
+    return pd.DataFrame(_found(view).matrix)
+
+
 def _picture(view: View, found: Merged, alt: str) -> None:
     from_queries = view.matrix == "W_QK" and view.config.d_latent_q
     fig = figures.tensor_map(
@@ -44,8 +53,8 @@ def _picture(view: View, found: Merged, alt: str) -> None:
         height=HEIGHT,
         words=map_words(),
     )
-    table = partial(pd.DataFrame, found.matrix)
-    charts.show(fig, "absorption:merged", alt=alt, data=table, file=f"{view.matrix}.csv")
+    table, file = partial(_numbers, view), f"{view.matrix}.csv"
+    charts.show(fig, "absorption:merged", alt=alt, data=table, file=file)
 
 
 def _spectrum(view: View, found: Merged, alt: str) -> None:

@@ -35,17 +35,34 @@ def heads_in_one(view: View) -> None:
 
 def _too_much(view: View) -> TooMuch:
     with st.spinner(t("absorption.running")):
-        return run.too_much(view.config, view.origin, view.heads, view.words, view.gain)
+        return _found(view)
+
+
+def _found(view: View) -> TooMuch:
+    return run.too_much(view.config, view.origin, view.heads, view.words, view.gain)
+
+
+def _shown_heads(view: View) -> tuple[int, int]:
+    """The places of the chosen head and its neighbour."""
+    place = view.heads.index(view.head)
+    return place, (place + 1) % len(view.heads)
+
+
+def _maps(view: View, merged: TooMuch) -> list[np.ndarray]:
+    """The chosen head's map, its neighbour's, and the one for all."""
+    return [*(merged.scores[place] for place in _shown_heads(view)), merged.scores_one]
+
+
+def _numbers(view: View, n: int) -> pd.DataFrame:
+    """One of the maps, its columns by the words."""
+    return pd.DataFrame(_maps(view, _found(view))[n], columns=view.words)
 
 
 def _score_panels(view: View, merged: TooMuch) -> list[tuple[str, np.ndarray]]:
-    """The maps with their labels: the chosen head's, its neighbour's, and the one for all."""
-    place, every = view.heads.index(view.head), len(view.heads)
-    own = [
-        (t("absorption.own_map", head=count(view.heads[at])), merged.scores[at])
-        for at in (place, (place + 1) % every)
-    ]
-    return [*own, (t("absorption.one_map", heads=count(every)), merged.scores_one)]
+    """The maps with their labels."""
+    own = [t("absorption.own_map", head=count(view.heads[place])) for place in _shown_heads(view)]
+    labels = [*own, t("absorption.one_map", heads=count(len(view.heads)))]
+    return list(zip(labels, _maps(view, merged), strict=True))
 
 
 def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) -> None:
@@ -64,7 +81,7 @@ def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) ->
         fig,
         f"absorption:map_{n}",
         alt=t("absorption.alt_map", label=words.aloud(label)),
-        data=partial(pd.DataFrame, scores, columns=view.words),
+        data=partial(_numbers, view, n),
         file=f"scores_{n}.csv",
     )
 

@@ -22,7 +22,7 @@ LIMITS = (1e-17, 1.0)  # from float64's rounding to nothing right
 def section(view: View) -> None:
     """Both outputs and their difference in one format, and the distances in all of them."""
     with st.spinner(t("absorption.running")):
-        found = run.rounding(view.config, view.origin, view.heads, view.words)
+        found = _found(view)
     result = found[view.dtype]
     st.markdown(words.rounding_look(view, result))
     controls.number_format()
@@ -32,8 +32,12 @@ def section(view: View) -> None:
         _distances(found)
     with right:
         st.table(words.rounding_table(found))
-        charts.download(partial(_numbers, found), "mla_forms_rounding.csv")
+        charts.download(partial(_numbers, view), "mla_forms_rounding.csv")
         st.markdown(t("absorption.rounding_words"))
+
+
+def _found(view: View) -> dict[str, Rounding]:
+    return run.rounding(view.config, view.origin, view.heads, view.words)
 
 
 def _outputs(view: View, result: Rounding) -> None:
@@ -62,8 +66,13 @@ def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
     )
     largest = scientific(np.abs(u).max(), 2)
     alt = t("absorption.alt_u", name=words.aloud(label), largest=largest)
-    table = pd.DataFrame(u, pd.Index(view.words, name="word"))
-    charts.show(fig, f"absorption:u_{name}", alt=alt, data=table.reset_index)
+    charts.show(fig, f"absorption:u_{name}", alt=alt, data=partial(_rows, view, name))
+
+
+def _rows(view: View, name: str) -> pd.DataFrame:
+    """One output in the chosen format, a row for each word."""
+    u = vars(_found(view)[view.dtype])[name]
+    return pd.DataFrame(u, pd.Index(view.words, name="word")).reset_index()
 
 
 def _distances(found: dict[str, Rounding]) -> None:
@@ -85,7 +94,9 @@ def _distances(found: dict[str, Rounding]) -> None:
     charts.show(fig, "absorption:rounding", alt=t("absorption.alt_rounding", each=each))
 
 
-def _numbers(found: dict[str, Rounding]) -> pd.DataFrame:
+def _numbers(view: View) -> pd.DataFrame:
     """The distances as numbers, in codes."""
-    rows = [{"type": name} | {d: vars(r)[d] for d in words.DISTANCES} for name, r in found.items()]
-    return pd.DataFrame(rows)
+    found = _found(view).items()
+    return pd.DataFrame(
+        {"type": name} | {d: vars(r)[d] for d in words.DISTANCES} for name, r in found
+    )

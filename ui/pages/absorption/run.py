@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import streamlit as st
 import torch
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.agreement import DTYPES, agreement_of
 from mla_engine.studies.merging import heads_in_one, past_the_norm
-from ui.engine import layers, queue
+from ui.engine import kept, layers, queue
 from ui.engine.real_layer import Origin
 
 MATRICES = ("W_QK", "W_VO")
@@ -52,7 +51,7 @@ class TooMuch:
     errors: Mapping[str, float | None]  # of keys and queries, with the norm and without
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def entries(config: LatentConfig) -> dict[str, tuple[int, int]]:
     """Entries of the merged matrices of all heads, and of their factors, from the shapes alone."""
     whole = MultiHeadLatentAttention(config, device="meta").absorbed_matrices()
@@ -60,15 +59,15 @@ def entries(config: LatentConfig) -> dict[str, tuple[int, int]]:
     return dict(zip(MATRICES, pairs, strict=True))
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@kept.keep
 def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]:
     """W_QK and W_VO of one head.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = layers.layer(config, origin, (head,))
     with queue.turn(), torch.inference_mode():
+        layer = layers.layer(config, origin, (head,))
         found = layer.absorbed_matrices()
         matrices = found.W_QK[0], found.W_VO[0]
         # Of the merged matrix itself, so that the rounding beyond its rank is seen.
@@ -80,7 +79,7 @@ def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]
     }
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@kept.keep
 def rounding(
     config: LatentConfig, origin: Origin, heads: tuple[int, ...], words: tuple[str, ...]
 ) -> dict[str, Rounding]:
@@ -104,7 +103,7 @@ def rounding(
     }
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept.keep
 def too_much(
     config: LatentConfig,
     origin: Origin,
@@ -117,12 +116,12 @@ def too_much(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = layers.layer(config, origin, heads)
-    plain = layers.layer(replace(config, latent_norm=False), origin, heads)
-    h = layers.hidden(words, origin, config.d_model)
-    longer = h.clone()
-    longer[:, -1] *= gain
     with queue.turn(), torch.inference_mode():
+        layer = layers.layer(config, origin, heads)
+        plain = layers.layer(replace(config, latent_norm=False), origin, heads)
+        h = layers.hidden(words, origin, config.d_model)
+        longer = h.clone()
+        longer[:, -1] *= gain
         one = heads_in_one(layer, h)
         normed, without = past_the_norm(layer, longer), past_the_norm(plain, longer)
     return TooMuch(

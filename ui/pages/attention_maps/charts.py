@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import pandas as pd
+
 from mla_engine import figures
 from mla_engine.figures import symbol_html
 from ui.pages.attention_maps import words
@@ -17,7 +19,7 @@ TOKEN_AXES = ("t", "s")
 
 def tensor(view: View) -> None:
     """The chosen tensor of the chosen head, tokens by their words."""
-    tokens = [view.maps.run.words if letter in TOKEN_AXES else None for letter in view.axes]
+    tokens = _tokens(view)
     fig = figures.tensor_map(
         view.matrix,
         axes=tuple(t(f"maps.axis_{letter}") if letter else "" for letter in view.axes),
@@ -27,13 +29,18 @@ def tensor(view: View) -> None:
         height=PANEL,
         words=map_words(),
     )
+    charts.show(fig, f"tensor:{view.tensor}", alt=words.alt(view), data=partial(_table, view))
+
+
+def _tokens(view: View) -> list[tuple[str, ...] | None]:
+    """The words along rows and columns that stand for tokens."""
+    return [view.maps.run.words if letter in TOKEN_AXES else None for letter in view.axes]
+
+
+def _table(view: View) -> pd.DataFrame:
+    """The numbers behind the chart, other rows and columns by letter and place."""
     names = (
         known or [f"{letter}{place}" for place in range(side)]
-        for known, letter, side in zip(tokens, view.axes, view.matrix.shape, strict=True)
+        for known, letter, side in zip(_tokens(view), view.axes, view.matrix.shape, strict=True)
     )
-    charts.show(
-        fig,
-        f"tensor:{view.tensor}",
-        alt=words.alt(view),
-        data=partial(named, view.matrix, *names),
-    )
+    return named(view.matrix, *names)

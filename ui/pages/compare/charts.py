@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
@@ -125,8 +126,12 @@ def _map(view: View, side: Side, values: np.ndarray, limit: float, cell: tuple[i
     figure = _figure(view, values, limit, cell=cell, head=str(view.head_of(side)))
     head = view.head_of(side)
     alt = t(f"compare.alt_{view.map}", side=side.name, head=head, limit=digits(limit))
-    table = partial(named, values, view.words, view.words)
-    charts.show(figure, f"chart:compare_{side.letter}", alt=alt, data=table)
+    charts.show(figure, f"chart:compare_{side.letter}", alt=alt, data=partial(_numbers, view, side))
+
+
+def _numbers(view: View, side: Side) -> pd.DataFrame:
+    """The map of one side."""
+    return named(run.head_map(run.found(view, side), view.map), view.words, view.words)
 
 
 def _figure(view: View, values: np.ndarray, limit: float, **options: object) -> Figure:

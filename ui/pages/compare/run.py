@@ -16,7 +16,12 @@ def ran(view: View, side: Side) -> Run:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     with st.spinner(t("compare.running")):
-        return run(side.config, side.form, view.words, side.origin, (view.head_of(side),))
+        return found(view, side)
+
+
+def found(view: View, side: Side) -> Run:
+    """As `ran`, without a word of it on the page."""
+    return run(side.config, side.form, view.words, side.origin, (view.head_of(side),))
 
 
 def head_map(found: Run, kind: str) -> np.ndarray:

@@ -18,7 +18,7 @@ from mla_engine.studies.compression import (
     with_spectrum,
 )
 from mla_engine.studies.merging import content_attention
-from ui.engine import layers, queue, real_layer
+from ui.engine import kept, layers, queue, real_layer
 from ui.engine.real_layer import Origin, RealLayer
 from ui.words.text import t
 
@@ -77,7 +77,7 @@ def prepared(source: Source) -> Prepared:
     return _prepared(source.weights)
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
+@kept.keep
 def _prepared(source: Source) -> Prepared:
     with queue.turn(), torch.inference_mode():
         layer = _layer(source)
@@ -98,7 +98,7 @@ def _layer(source: Source) -> GroupedQueryAttention:
     return content_attention(real) if isinstance(real, MultiHeadLatentAttention) else real
 
 
-@st.cache_data(max_entries=2048, show_spinner=False)
+@kept.keep
 def lost(source: Source, words: tuple[str, ...], way: str, rank: int) -> Loss:
     """What a latent of `rank` numbers loses on these words; beyond full rank nothing.
 

@@ -7,12 +7,11 @@ stop. The public call runs once, with its checks; its formulas alone are timed.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import streamlit as st
 import torch
 
 from mla_engine import costs, timing
 from mla_engine.costs import Cost
-from ui.engine import queue
+from ui.engine import kept, queue
 from ui.engine.layers import DEVICE
 from ui.parts.measure import DTYPE, machine
 from ui.parts.ways import Way
@@ -76,7 +75,7 @@ def _affordable(trial: Trial) -> bool:
     )
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+@kept.keep
 def seconds(trial: Trial) -> float:
     """The time that one call takes here.
 

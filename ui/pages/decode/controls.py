@@ -38,7 +38,7 @@ def transport() -> None:
     bridge.listen("dec_keys", on_step=moved.by_hand)
 
 
-def run_settings(n_heads: int) -> None:
+def run_settings(most_heads: int) -> None:
     """The prompt's length and the heads that are run."""
     if len(lengths := prompts(present())) > 1:
         state.control(
@@ -50,7 +50,7 @@ def run_settings(n_heads: int) -> None:
             then=player().stop,
         )
     chosen = state.settings()["dec_heads"]
-    ladder = {n for n in HEADS if n <= n_heads} | {chosen}
+    ladder = {n for n in HEADS if n <= most_heads} | {chosen}
     state.control(
         st.select_slider,
         t("decode.heads"),

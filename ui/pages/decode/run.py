@@ -1,19 +1,21 @@
 """Real decoding: each way keeps its cache, which holds every token up to the furthest step.
 
-Every piece of work is short and waits for its turn: some tokens, then the step shown. Of a step
+Every piece of work is short and waits for its turn: some tokens, then the step shown. A runner
+keeps its cache alone; weights and inputs are asked for piece by piece. Of a step
 the time is that of its formulas alone: the public call runs once before, with its checks and its
 estimate of the memory, which takes longer than a small step itself.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 import torch
 
-from mla_engine import mechanisms, timing
+from mla_engine import costs, mechanisms, timing
+from mla_engine.layer import AttentionLayer
 from mla_engine.studies.agreement import relative_error
-from ui.engine import layers, queue
+from ui.engine import kept, layers, queue
 from ui.engine.real_layer import Origin, RealLayer
 from ui.parts.ways import Way
 
@@ -29,7 +31,6 @@ class Step:
     seconds: float
     held_bytes: int
     difference: float
-    u: np.ndarray = field(repr=False, compare=False)  # [d]
 
 
 class Runner:
@@ -38,13 +39,23 @@ class Runner:
     def __init__(
         self, way: Way, heads: int, prompt: int, origin: Origin, inputs: RealLayer | None = None
     ) -> None:
-        self.way, self.prompt = way, prompt
-        self.layer = layers.layer(way.config, origin, tuple(range(heads)))
-        words = tuple(str(n) for n in range(prompt + ROOM))
-        self.h = layers.hidden(words, inputs or origin, way.config.d_model)
-        kind = mechanisms.of(way.config).cache(way.cache)
-        self.cache = self.layer.empty_cache(kind, 1, self.h.shape[1])
+        self.way, self.prompt, self.heads = way, prompt, tuple(range(heads))
+        self.origin, self.inputs = origin, inputs or origin
+        kind, tokens = mechanisms.of(way.config).cache(way.cache), self.h.shape[1]
+        self.cache = self.layer.empty_cache(kind, 1, tokens)
         self.steps: dict[int, Step] = {}
+        self.u = np.zeros((ROOM, way.config.d_model), np.float32)  # of every step [step,d]
+
+    @property
+    def layer(self) -> AttentionLayer:
+        """The layer of its heads."""
+        return layers.layer(self.way.config, self.origin, self.heads)
+
+    @property
+    def h(self) -> torch.Tensor:
+        """What enters, of every token up to the last step."""
+        words = tuple(str(n) for n in range(self.prompt + ROOM))
+        return layers.hidden(words, self.inputs, self.way.config.d_model)
 
     def pieces_to(self, step: int) -> int:
         """How many pieces are missing until this step is done, from 1 to ROOM."""
@@ -58,28 +69,40 @@ class Runner:
             MemoryBudgetError: in the engine's words.
         """
         with queue.turn(), torch.inference_mode():
+            layer, h = self.layer, self.h
             held, before = self.cache.length, self.prompt + step - 1
             if held < before:
-                part = self.h[:, held : min(held + CHUNK, before)]
-                _, self.cache = self.layer.decode(part, self.cache)
+                part = h[:, held : min(held + CHUNK, before)]
+                _, self.cache = layer.decode(part, self.cache)
             elif step not in self.steps:
-                self.steps[step] = self._step(before)
+                self.steps[step] = self._step(layer, h, before)
 
-    def _step(self, before: int) -> Step:
+    def _step(self, layer: AttentionLayer, h: torch.Tensor, before: int) -> Step:
         """The token after `before` others; its row of the cache is written again, the same."""
-        new = self.h[:, before : before + 1]
-        run = timing.step(self.layer, new, self.cache.rewind(before), self.way.form)
+        new = h[:, before : before + 1]
+        run = timing.step(layer, new, self.cache.rewind(before), self.way.form)
         seconds = timing.seconds(run, layers.DEVICE)
         trace, cache = run()
         if before == self.cache.length:
             self.cache = cache
         self.cache.rewind(self.cache.length)  # its last rows are its own again
-        whole = self.layer(self.h[:, : before + 1], queries=slice(before, before + 1))
+        whole = layer(h[:, : before + 1], queries=slice(before, before + 1))
         error = float(relative_error(trace.u, whole.u))
-        return Step(seconds, cache.nbytes, error, layers.to_numpy(trace.u[0, 0]))
+        self.u[before - self.prompt] = layers.to_numpy(trace.u[0, 0])
+        return Step(seconds, cache.nbytes, error)
 
 
-@st.cache_resource(max_entries=18, show_spinner=False)
+def n_bytes(ways: Iterable[Way], heads: int, prompt: int) -> int:
+    """What the layers, the inputs and the caches of all these ways take together."""
+    chosen, tokens = range(heads), prompt + ROOM
+    configs = {way.config for way in ways}
+    elements = sum(costs.cache_elements(way.config, way.cache, chosen) for way in ways)
+    inputs = max(config.d_model for config in configs)
+    held = sum(layers.n_bytes(config, chosen) for config in configs)
+    return held + WIDTH * tokens * (elements + inputs)
+
+
+@kept.keep
 def runner(way: Way, heads: int, prompt: int, origin: Origin, inputs: RealLayer | None) -> Runner:
     """The runner that all sessions share; it reads a real layer's inputs, or those of the seed.
 

@@ -1,14 +1,15 @@
 """What the decode page shows: six ways of decoding, and what each holds, reads and computes."""
 
-from collections.abc import Mapping
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from mla_engine import LatentConfig, costs
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Cost
+from ui.engine import kept
 from ui.engine.model import Model, present
-from ui.pages.decode.run import ROOM, WIDTH
-from ui.parts.ways import Way, ways
+from ui.pages.decode.run import ROOM, WIDTH, n_bytes
+from ui.parts.ways import Ways, ways
 from ui.settings.page import Note
 from ui.settings.state import at_most, settings
 from ui.words.text import t
@@ -19,14 +20,18 @@ AUTOMATIC_ELEMENTS = 5 * 2**20  # weights of MHA that are drawn in a moment
 
 @dataclass(frozen=True)
 class View:
-    """The ways, how many tokens came before, which step of how many, how many heads are run."""
+    """The ways, how many tokens came before, which step of how many, how many heads are run.
+
+    `most_heads` are those that the server could run.
+    """
 
     model: Model
-    ways: Mapping[str, Way]
+    ways: Ways
     prompt: int
     step: int
     room: int
     heads: int
+    most_heads: int
 
     @property
     def context(self) -> int:
@@ -92,8 +97,24 @@ def room(model: Model) -> int:
 def mend() -> list[Note]:
     """Bring heads, prompt and step to what there is; notes as `at_most`."""
     model = present()
-    notes = at_most(dec_heads=model.sizes["n_heads"], dec_prompt=prompts(model)[-1])
-    return notes + at_most(dec_step=room(model))
+    notes = at_most(dec_prompt=prompts(model)[-1])
+    return notes + at_most(dec_heads=_most_heads(model), dec_step=room(model))
+
+
+def _most_heads(model: Model) -> int:
+    try:
+        every = ways(model, decoding=True)
+    except ValueError:  # which `view` tells
+        return model.sizes["n_heads"]
+    return most_heads(every, settings()["dec_prompt"])
+
+
+def most_heads(ways: Ways, prompt: int) -> int:
+    """How many heads of every way the server can keep at once."""
+    every = ways.values()
+    heads = range(1, min(way.config.n_heads for way in every) + 1)
+    most = kept.share_bytes()
+    return max(1, bisect_right(heads, most, key=lambda n: n_bytes(every, n, prompt)))
 
 
 def view() -> View:
@@ -106,8 +127,9 @@ def view() -> View:
     if model.layer and len(model.words) < 2:
         raise ValueError(t("decode.too_short"))
     every = ways(model, decoding=True)
-    heads = s["dec_heads"] or _automatic(every["mha"].config)
-    return View(model, every, s["dec_prompt"], s["dec_step"], room(model), heads)
+    most = most_heads(every, s["dec_prompt"])
+    heads = s["dec_heads"] or min(most, _automatic(every["mha"].config))
+    return View(model, every, s["dec_prompt"], s["dec_step"], room(model), heads, most)
 
 
 def _automatic(mha: AttentionConfig) -> int:

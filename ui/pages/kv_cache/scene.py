@@ -7,13 +7,12 @@ is of that kind, and else what the mechanism suggests, for MLA DeepSeek-V2's pro
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 import torch
 
 from mla_engine import PRESETS, costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.presets import Preset
-from ui.engine import queue
+from ui.engine import kept, queue
 from ui.settings.sizes import divisors
 from ui.words.text import t
 
@@ -120,7 +119,7 @@ class Scene:
         }
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@kept.keep
 def cache_nbytes(config: AttentionConfig, dtype: str) -> list[int]:
     """Bytes that a real cache of one layer and sequence holds at each length of MEASURED."""
     with queue.turn():

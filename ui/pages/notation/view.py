@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-import streamlit as st
-
 from mla_engine import mechanisms
 from mla_engine.names import DEEPSEEK, citation
 from mla_engine.symbols import SIZES, SYMBOLS
-from ui.engine import layers, model
+from ui.engine import kept, layers, model
 from ui.engine.model import Config, Model
 from ui.settings import state
 from ui.settings.shared import VARIANTS
@@ -107,7 +105,7 @@ def _of_variant(chosen: Model, variant: str) -> frozenset[str]:
     return _codes(chosen.config(variant), form_of(variant))
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def _codes(config: Config, form: str) -> frozenset[str]:
     """The codes that a layer has: its weights, and the steps of its trace."""
     layer = mechanisms.of(config).layer(config, device="meta")

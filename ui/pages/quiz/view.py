@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import quiz
-from ui.engine import queue
+from ui.engine import kept, queue
 from ui.parts.progress import one_by_one
 from ui.settings import state
 from ui.settings.page import Note
@@ -15,7 +14,7 @@ from ui.words.text import t
 OPEN = "-"
 
 
-@st.cache_data(max_entries=512, max_size=2**24, show_spinner=False)
+@kept.keep
 def asked(seed: int, kind: str) -> quiz.Question:
     """One question of a set, its answer computed once a server."""
     with queue.turn():

@@ -14,6 +14,7 @@ from mla_engine.studies.spectra import Spectrum
 from ui.pages.real_models.view import View
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
+from ui.parts.maps.run import Run
 from ui.words.numbers import count, digits
 from ui.words.text import t
 
@@ -65,14 +66,13 @@ def _latent(view: View, code: str) -> None:
     )
     prose.say(t(f"real_models.latent_{code}", width=count(values.shape[1])))
     alt = t("real_models.alt_latent", name=code, tokens=count(len(words)))
-    data = partial(_of_tokens, values, words)
-    charts.show(fig, f"real:{code}", alt=alt, data=data)
+    charts.show(fig, f"real:{code}", alt=alt, data=partial(_of_tokens, view.maps.run, code))
 
 
-def _of_tokens(values: np.ndarray, words: tuple[str, ...]) -> pd.DataFrame:
+def _of_tokens(run: Run, code: str) -> pd.DataFrame:
     """A row for each token, its word first."""
-    rows = pd.DataFrame(values)
-    rows.insert(0, "token", words)
+    rows = pd.DataFrame(run.tensors[code][0])
+    rows.insert(0, "token", run.words)
     return rows
 
 

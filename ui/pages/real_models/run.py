@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -11,7 +10,7 @@ from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.config import AttentionConfig
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
 from mla_engine.studies.spectra import Spectrum, spectra
-from ui.engine import layers, queue, real_layer
+from ui.engine import kept, layers, queue, real_layer
 from ui.engine.real_layer import RealLayer
 from ui.parts.maps.run import block_of_heads
 
@@ -37,7 +36,7 @@ def pieces(
         yield block(config, loaded, words, heads), done / len(parts)
 
 
-@st.cache_resource(max_entries=512, show_spinner=False)
+@kept.keep
 def block(
     config: LatentConfig, loaded: RealLayer, words: tuple[str, ...], heads: tuple[int, ...]
 ) -> Block:
@@ -46,8 +45,8 @@ def block(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer, h = _weights(config, loaded, heads), layers.hidden(words, loaded, config.d_model)
     with queue.turn(), torch.inference_mode():
+        layer, h = _weights(config, loaded, heads), layers.hidden(words, loaded, config.d_model)
         return logit_shares(layer(h)), spectra(layer)
 
 
@@ -57,8 +56,7 @@ def _weights(
     """These heads: those of a whole layer shared with the maps, others read for this once."""
     if len(heads) == config.n_heads:
         return layers.layer(config, loaded, heads)
-    with queue.turn():
-        return layers.built(config, loaded, heads, torch.float32)
+    return layers.built(config, loaded, heads, torch.float32)
 
 
 def joined_shares(found: list[LogitShares]) -> LogitShares:
@@ -85,7 +83,7 @@ class Reach:
     next_bytes: int | None  # in memory; None where every layer is within reach
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@kept.keep
 def reach(loaded: RealLayer, limit: int) -> Reach:
     """The layers whose input fits the memory budget of `limit` bytes: they are the first ones.
 
@@ -110,19 +108,19 @@ def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, Logi
         yield (layer, shares), (layer + 1) / n_layers
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
+@kept.keep
 def _inputs(loaded: RealLayer, n_layers: int) -> Mapping[int, Tensor]:
     """What enters each of the first layers, h [1,t,d], by one run of the model's beginning."""
     with queue.turn():
         return real_layer.inputs_of_layers(loaded, n_layers)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _shares(loaded: RealLayer, _h: Tensor) -> LogitShares:
+@kept.keep(by=lambda loaded, _: loaded)
+def _shares(loaded: RealLayer, h: Tensor) -> LogitShares:
     """Of all heads of one layer, some heads at a time."""
     config, found = real_layer.plan(loaded).config, []
-    for heads in blocks(config, _h.shape[1]):
+    for heads in blocks(config, h.shape[1]):
         with queue.turn(), torch.inference_mode():
             layer = layers.built(config, loaded, heads, torch.float32)
-            found.append(logit_shares(layer(_h.to(layers.DEVICE))))
+            found.append(logit_shares(layer(h.to(layers.DEVICE))))
     return joined_shares(found)

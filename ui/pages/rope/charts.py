@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
@@ -134,7 +135,13 @@ def _attention(view: View, name: str, attention: np.ndarray) -> None:
     options |= {"name": t("rope.attention")}
     figure = figures.attention_map(attention, words, words, **options)
     alt = t(f"rope.{name}_alt", reading=t(f"rope.{view.topic}_{view.mistake}"))
-    _show(figure, f"rope_{name}", alt, np.where(mask, attention, np.nan), words, words)
+    charts.show(figure, f"chart:rope_{name}", alt=alt, data=partial(_visible, view, name))
+
+
+def _visible(view: View, name: str) -> pd.DataFrame:
+    """One of the maps, masked cells empty."""
+    values = np.where(view.found.mask, vars(view.found)[name], np.nan)
+    return named(values, view.head.words, view.head.words)
 
 
 def _difference(view: View) -> None:
@@ -154,8 +161,8 @@ def _difference(view: View) -> None:
     figures.mark_cells(figure, shown.kept, t("rope.unharmed"))
     kept, visible = int(shown.kept.sum()), int(shown.mask.sum())
     alt = t("rope.difference_alt", kept=kept, visible=visible)
-    table = np.where(shown.mask, shown.difference, np.nan)
-    _show(figure, "rope_difference", alt, table, words, words)
+    data = partial(_visible, view, "difference")
+    charts.show(figure, "chart:rope_difference", alt=alt, data=data)
 
 
 def _yarn(view: View) -> None:

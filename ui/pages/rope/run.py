@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -17,7 +16,7 @@ from mla_engine import (
 )
 from mla_engine.rope import inverse_frequencies, yarn_bounds
 from mla_engine.studies import conventions, relative
-from ui.engine import layers, queue
+from ui.engine import kept, layers, queue
 from ui.engine.real_layer import Origin
 
 POSITIONS = 16  # at which one vector is shown
@@ -118,7 +117,7 @@ def _parts(layer: MultiHeadLatentAttention, h: Tensor) -> dict[str, Tensor]:
     return {code: part.double().cpu() for code, part in parts.items()}
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def turning(one: Head, pair: int) -> Turning:
     """One word's query and key, turned at every position.
 
@@ -126,9 +125,8 @@ def turning(one: Head, pair: int) -> Turning:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     positions = torch.arange(POSITIONS)
-    layer, h = _layer(one), _hidden(one)  # kept: made before the turn, which must not wait for them
     with queue.turn(), torch.inference_mode():
-        parts = _parts(layer, h)
+        parts = _parts(_layer(one), _hidden(one))
         rotary = parts["q_R_pre"][one.place], parts["k_R_pre"][one.place]
         q, k = (relative.turned(part, one.rope, positions) for part in rotary)
         scores = q @ k.T
@@ -145,7 +143,7 @@ def turning(one: Head, pair: int) -> Turning:
     )
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def merged(one: Head, distance: int) -> Merged:
     """The head's W_UQ and W_UK merged across a rotation of all content dimensions, and without.
 
@@ -153,8 +151,8 @@ def merged(one: Head, distance: int) -> Merged:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     plain = replace(one.rope, scaling=None)  # a scaling is made for d_rope, not for d_head
-    layer = _layer(one)
     with queue.turn(), torch.inference_mode():
+        layer = _layer(one)
         W_UQ, W_UK = layer.W_UQ[0].cpu(), layer.W_UK[0].cpu()
         corner = W_UQ[:, :WINDOW], W_UK[:, :WINDOW]
         change = relative.change_with_distance(W_UQ, W_UK, plain, range(FAR + 1))
@@ -166,16 +164,15 @@ def merged(one: Head, distance: int) -> Merged:
         )
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def reading(one: Head, pairing: str, scale: str) -> Reading:
     """The head's map over the words, right and with this reading of its pairing and scale.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer, h = _layer(one), _hidden(one)  # kept: made before the turn, which must not wait for them
     with queue.turn(), torch.inference_mode():
-        parts = _parts(layer, h)
+        parts = _parts(_layer(one), _hidden(one))
         right, read = _logits(one, parts, "own", "own"), _logits(one, parts, pairing, scale)
         mask = torch.ones_like(right, dtype=torch.bool).tril()
         maps = [conventions.masked_attention(logits, mask) for logits in (right, read)]
@@ -200,7 +197,7 @@ def _logits(one: Head, parts: dict[str, Tensor], pairing: str, scale: str) -> Te
     return conventions.scaled_logits(content, position, one.config, scale)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept.keep
 def frequencies(rope: RopeConfig, width: int) -> Frequencies:
     """Every pair's frequency, without the scaling and with it, beyond the original context."""
     scaling = rope.scaling
@@ -211,7 +208,7 @@ def frequencies(rope: RopeConfig, width: int) -> Frequencies:
     return Frequencies(plain.numpy(), scaled.numpy(), band)
 
 
-@st.cache_data(max_entries=1, show_spinner=False)
+@kept.keep
 def scales() -> pd.DataFrame:
     """The softmax scale of every published model, and how it comes about."""
     rows = []

@@ -1,7 +1,8 @@
 """What the page on rotations shows: a topic, the reader's choices, and the numbers of one head."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from mla_engine import RopeConfig
@@ -12,6 +13,7 @@ from ui.settings import state
 from ui.settings.page import Note
 from ui.words.text import t
 
+Found = Turning | Merged | Reading | Frequencies
 TOPICS = ("turning", "merged", "pairing", "scale", "yarn")
 
 
@@ -28,7 +30,7 @@ class View:
         pair: the pair of the rotary part that is drawn in its plane.
         distance: between query and key, where the merged matrix is shown.
         mistake: how the topic's convention is read wrongly; empty where the topic has none.
-        found: the numbers of the topic.
+        find: gives the numbers of the topic; the view holds none itself.
     """
 
     topic: str
@@ -39,7 +41,12 @@ class View:
     pair: int
     distance: int
     mistake: str
-    found: Turning | Merged | Reading | Frequencies
+    find: Callable[[], Found]
+
+    @property
+    def found(self) -> Found:
+        """The numbers of the topic."""
+        return self.find()
 
 
 def view() -> View:
@@ -51,6 +58,8 @@ def view() -> View:
     s, model = state.settings(), present()
     topic, head = s["rope_topic"], _head(s, model)
     mistake = s[f"rope_{topic}"] if topic in ("pairing", "scale") else ""
+    find = _finding(s, head)
+    find()  # now, so that a refusal is told in the place of the view
     return View(
         topic=topic,
         model=model,
@@ -60,7 +69,7 @@ def view() -> View:
         pair=s["rope_pair"],
         distance=s["rope_distance"],
         mistake=mistake,
-        found=_found(s, head),
+        find=find,
     )
 
 
@@ -75,18 +84,18 @@ def _head(s: Mapping[str, Any], model: Model) -> Head:
     return Head(config, config.rope, origin, s["rope_head"], model.words, start)
 
 
-def _found(s: Mapping[str, Any], head: Head) -> Turning | Merged | Reading | Frequencies:
+def _finding(s: Mapping[str, Any], head: Head) -> Callable[[], Found]:
     match s["rope_topic"]:
         case "turning":
-            return run.turning(head, s["rope_pair"])
+            return partial(run.turning, head, s["rope_pair"])
         case "merged":
-            return run.merged(head, s["rope_distance"])
+            return partial(run.merged, head, s["rope_distance"])
         case "pairing":
-            return run.reading(head, s["rope_pairing"], "own")
+            return partial(run.reading, head, s["rope_pairing"], "own")
         case "scale":
-            return run.reading(head, "own", s["rope_scale"])
+            return partial(run.reading, head, "own", s["rope_scale"])
         case _:
-            return run.frequencies(head.rope, head.config.d_rope)
+            return partial(run.frequencies, head.rope, head.config.d_rope)
 
 
 def mend() -> list[Note]:

@@ -1,12 +1,11 @@
 """All steps of the worked example as files."""
 
-from io import BytesIO
-
 import pandas as pd
 import streamlit as st
 
 from mla_engine.worked_example import Gap
 from ui.pages.worked_example.view import View
+from ui.parts import files
 from ui.words.text import t
 
 
@@ -44,16 +43,11 @@ def _number(value: object) -> float | None:
 
 def downloads(here: View) -> None:
     """The table as CSV that a spreadsheet reads as UTF-8, and as a workbook; made on click."""
-
-    def csv() -> bytes:
-        return cells(here).to_csv(index=False).encode("utf-8-sig")
-
-    def xlsx() -> bytes:
-        content = BytesIO()
-        cells(here).to_excel(content, index=False, sheet_name=here.variant, inf_rep="inf")
-        return content.getvalue()
-
-    for place, (kind, made) in zip(st.columns(3), {"csv": csv, "xlsx": xlsx}.items(), strict=False):
+    makers = {
+        "csv": lambda: files.csv(cells(here)),
+        "xlsx": lambda: files.xlsx(cells(here), here.variant),
+    }
+    for place, (kind, made) in zip(st.columns(3), makers.items(), strict=False):
         place.download_button(
             t(f"worked_example.download_{kind}"),
             made,

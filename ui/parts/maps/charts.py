@@ -1,9 +1,9 @@
 """The charts of a head's maps, each with its alternative text and the numbers behind it."""
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
@@ -31,9 +31,15 @@ def thumbnails(maps: Maps) -> None:
         height=LARGE,
         words=map_words(),
     )
+    _show(fig, "heads", t("maps.alt_heads", **facts(maps)), partial(_of_heads, maps))
+
+
+def _of_heads(maps: Maps) -> pd.DataFrame:
+    """The maps of all heads that were run, one below the other."""
+    run = maps.run
     rows = [f"{head} {word}" for head in run.heads for word in run.words]
     values = np.where(maps.mask, maps.attention, np.nan).reshape(len(rows), -1)
-    _show(fig, "heads", t("maps.alt_heads", **facts(maps)), values, rows, run.words)
+    return named(values, rows, run.words)
 
 
 def large(maps: Maps) -> None:
@@ -67,7 +73,7 @@ def _attention(maps: Maps, chart: str, **options: object) -> None:
         words=map_words(),
         **options,
     )
-    _show(fig, chart, t("maps.alt_attention", **facts(maps)), shares, words, words)
+    _show(fig, chart, t("maps.alt_attention", **facts(maps)), partial(_of_head, maps, "attention"))
 
 
 def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
@@ -85,16 +91,13 @@ def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
         **PANEL_OPTIONS,
     )
     alt = t("maps.alt_scores", name=t(f"symbols.{code}"), **facts(maps))
-    _show(fig, code, alt, values, words, words)
+    _show(fig, code, alt, partial(_of_head, maps, code))
 
 
-def _show(
-    fig: Figure,
-    chart: str,
-    alt: str,
-    values: np.ndarray,
-    rows: Sequence[str],
-    columns: Sequence[str],
-) -> None:
-    table = partial(named, values, rows, columns)
+def _of_head(maps: Maps, chart: str) -> pd.DataFrame:
+    """One map of the chosen head."""
+    return named(maps.matrix(chart), maps.run.words, maps.run.words)
+
+
+def _show(fig: Figure, chart: str, alt: str, table: charts.Table) -> None:
     charts.show(fig, f"chart:{chart}", alt=alt, data=table, clicks=chart)

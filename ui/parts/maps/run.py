@@ -4,41 +4,81 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 import torch
 
 from mla_engine import SYMBOLS, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import weight_elements
+from mla_engine.layer import AttentionLayer
 from mla_engine.ops import softmax
-from ui.engine import layers, queue
+from ui.engine import kept, layers, queue
 from ui.engine.real_layer import Origin
 
 # Weights and scores that two cores draw and multiply in about a second, and the most that a run
-# may keep: the cache holds several of them.
+# may take: the caches hold several of them.
 QUICK_ELEMENTS, MOST_ELEMENTS = 24 * 2**20, 96 * 2**20
-SCORES = 4  # arrays of the size of the scores that a run keeps
+SCORES = 5  # arrays of the size of the scores that are kept of a run
+WIDTH = torch.float32.itemsize
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Run:
-    """What was run and what came out; `tensors` has trace fields and weights by their code."""
+    """Which heads of which layer run over which words.
+
+    It holds none of what came out: the server keeps that for all sessions, and makes it again
+    where it has gone. So a session may hold a run for as long as it lives.
+
+    Args:
+        config: the whole layer's configuration.
+        form: its name in SYMBOLS.
+        words: the tokens.
+        origin: the seed of the weights and of the words' vectors, or a real layer.
+        heads: global numbers.
+    """
 
     config: AttentionConfig
     form: str
     words: tuple[str, ...]
+    origin: Origin
     heads: tuple[int, ...]
-    kv_heads: tuple[int, ...]
-    steps: tuple[str, ...]
-    tensors: Mapping[str, np.ndarray]
-    logits: np.ndarray  # [h,t,s], scaled, soft-capped, not masked
-    mask: np.ndarray  # bool [t,s]
+
+    @property
+    def tensors(self) -> Mapping[str, np.ndarray]:
+        """The fields of the trace by their codes."""
+        return _ran(self).tensors
+
+    @property
+    def logits(self) -> np.ndarray:
+        """[h,t,s], scaled, soft-capped, not masked."""
+        return _ran(self).logits
+
+    @property
+    def mask(self) -> np.ndarray:
+        """Bool [t,s]."""
+        return _ran(self).mask
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Codes of the trace's fields, in the order of computation."""
+        return tuple(self.tensors)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Codes of the parameters."""
+        return _ran(self).weights
+
+    @property
+    def layer(self) -> AttentionLayer:
+        """The layer of these heads."""
+        return layers.layer(self.config, self.origin, self.heads)
 
     def matrix(self, code: str, head: int) -> np.ndarray:
-        """A tensor as rows and columns: its one batch, this head, its KV head."""
+        """A trace field or a parameter as rows and columns: its one batch, this head or KV head."""
         places = {"b": 0, "h": self.heads.index(head), "g": self.kv_place(head)}
         index = tuple(places.get(axis, slice(None)) for axis in SYMBOLS[code].axes.split())
-        return np.atleast_2d(self.tensors[code][index])
+        if code in self.tensors:
+            return np.atleast_2d(self.tensors[code][index])
+        return np.atleast_2d(layers.to_numpy(self.layer.get_parameter(code)[index]))
 
     def axes(self, code: str) -> tuple[str, str]:
         """The letters of `matrix`; a vector is one row."""
@@ -50,7 +90,7 @@ class Run:
     def kv_place(self, head: int) -> int:
         """Where the KV head of a head stands among those run."""
         (kv_head,) = mechanisms.of(self.config).costs.kv_heads(self.config, (head,))
-        return self.kv_heads.index(kv_head)
+        return _ran(self).kv_heads.index(kv_head)
 
     @property
     def scores(self) -> Mapping[str, tuple[str, str]]:
@@ -58,20 +98,23 @@ class Run:
         every = layers.form_of(self.config, self.form).scores
         return {code: pair for code, pair in every.items() if code in self.tensors}
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Codes of the parameters."""
-        return tuple(code for code in self.tensors if code not in self.steps)
-
     def attention(self, causal: bool, temperature: float) -> np.ndarray:
         """softmax(logits / temperature) [h,t,s], masked or not.
 
         Masked and at temperature 1 this is the engine's own attention, bit for bit.
         """
-        scores = torch.tensor(self.logits).div_(temperature)
-        if causal:
-            scores.masked_fill_(~torch.tensor(self.mask), -torch.inf)
-        return layers.to_numpy(softmax(scores))
+        return _attention(self, causal, temperature)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came out of a run: its arrays are read-only, as all sessions share them."""
+
+    tensors: Mapping[str, np.ndarray]
+    logits: np.ndarray
+    mask: np.ndarray
+    kv_heads: tuple[int, ...]
+    weights: tuple[str, ...]
 
 
 def block_of_heads(
@@ -84,7 +127,7 @@ def block_of_heads(
     Blocks begin at multiples of their length, so that another head of a block needs no new run.
     """
     count = min(wanted or config.n_heads, config.n_heads)
-    most = MOST_ELEMENTS if wanted else QUICK_ELEMENTS
+    most = min(MOST_ELEMENTS if wanted else QUICK_ELEMENTS, kept.share_bytes() // WIDTH)
     while count > 1 and _elements(config, n_tokens, count) > most:
         count = (count + 1) // 2
     first = head // count * count
@@ -96,7 +139,6 @@ def _elements(config: AttentionConfig, n_tokens: int, n_heads: int) -> int:
     return weights + SCORES * n_heads * n_tokens**2
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
 def run(
     config: AttentionConfig,
     form: str,
@@ -104,27 +146,36 @@ def run(
     origin: Origin,
     heads: tuple[int, ...],
 ) -> Run:
-    """Run these heads of a layer; shared by all sessions, so its arrays are read-only.
-
-    Args:
-        config: the whole layer's configuration.
-        form: its name in SYMBOLS.
-        words: the tokens.
-        origin: the seed of the weights and of the words' vectors, or a real layer.
-        heads: global numbers.
+    """Run these heads of a layer, if that was not done yet; arguments as of `Run`.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    layer = layers.layer(config, origin, heads)
-    h = layers.hidden(words, origin, config.d_model)
+    made = Run(config, form, words, origin, heads)
+    _ran(made)
+    return made
+
+
+@kept.keep
+def _ran(one: Run) -> Result:
     with queue.turn(), torch.inference_mode():
-        trace = layers.run(layer, h, form)
-        logits = layers.to_numpy(layers.form_of(config, form).unmasked(layer, trace)[0])
-    parameters = dict(layer.named_parameters())
-    tensors = {step: getattr(trace, step) for step in trace.steps} | parameters
-    arrays = {code: layers.to_numpy(tensor) for code, tensor in tensors.items()}
-    mask = trace.mask.cpu().numpy()
+        layer = one.layer
+        h = layers.hidden(one.words, one.origin, one.config.d_model)
+        kept.room_for(SCORES * WIDTH * len(one.heads) * len(one.words) ** 2)
+        trace = layers.run(layer, h, one.form)
+        logits = layers.to_numpy(layers.form_of(one.config, one.form).unmasked(layer, trace)[0])
+    arrays = {step: layers.to_numpy(getattr(trace, step)) for step in trace.steps}
     for array in (*arrays.values(), logits):
         array.flags.writeable = False
-    return Run(config, form, words, heads, layer.kv_heads, trace.steps, arrays, logits, mask)
+    parameters = tuple(name for name, _ in layer.named_parameters())
+    return Result(arrays, logits, trace.mask.cpu().numpy(), layer.kv_heads, parameters)
+
+
+@kept.keep
+def _attention(one: Run, causal: bool, temperature: float) -> np.ndarray:
+    scores = torch.tensor(one.logits).div_(temperature)
+    if causal:
+        scores.masked_fill_(~torch.tensor(one.mask), -torch.inf)
+    shares = layers.to_numpy(softmax(scores))
+    shares.flags.writeable = False
+    return shares

@@ -15,16 +15,20 @@ SHOWN_WORD = 20  # characters of a word in a sentence
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """A run and what the reader chose to see of it."""
+    """A run and what the reader chose to see of it; as small as the run itself."""
 
     model: Model
     run: Run
-    attention: np.ndarray  # [h,t,s]
     head: int
     query: int
     key: int
     causal: bool
     temperature: float
+
+    @property
+    def attention(self) -> np.ndarray:
+        """[h,t,s] with this mask and temperature."""
+        return self.run.attention(self.causal, self.temperature)
 
     @property
     def place(self) -> int:
@@ -87,9 +91,8 @@ def chosen(*, heads: int = 0, causal: bool = True, temperature: float = 1.0) -> 
     config = model.config()
     block = block_of_heads(config, len(tokens), s["map_head"], heads)
     ran = run(config, model.form, tokens, model.origin(config), block)
-    attention = ran.attention(causal, temperature)
     cell = (s["map_query"], s["map_key"])
-    return Maps(model, ran, attention, s["map_head"], *cell, causal, temperature)
+    return Maps(model, ran, s["map_head"], *cell, causal, temperature)
 
 
 def short(word: str) -> str:

@@ -1,0 +1,80 @@
+"""Runs tests again and again while other processes keep every core busy.
+
+    python benchmarks/busy.py                          the whole suite, three times, at a load of 8
+    python benchmarks/busy.py --runs 1 tests/browser   some tests, once
+    python benchmarks/busy.py --busy 0 --each          each folder of tests by itself, undisturbed
+
+Tells of every run what passed and failed, how long it took and what processor time it used.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ALWAYS = "while True: pass"
+WORKERS = 2  # of pytest, which are part of the load
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """So many processes that only take processor time."""
+    each = [subprocess.Popen([sys.executable, "-c", ALWAYS]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in each:
+            process.kill()
+            process.wait()
+
+
+def processor_seconds() -> float:
+    """What the processes used that this one started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run(tests: list[str]) -> bool:
+    """One run of the tests; prints its failures and its last line."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    begin, used = time.monotonic(), processor_seconds()
+    ended = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    taken, used = time.monotonic() - begin, processor_seconds() - used
+    *others, last = ended.stdout.splitlines() or [ended.stderr[-2000:]]
+    for line in others:
+        if line.startswith(("FAILED", "ERROR")):
+            print(f"  {line}")
+    print(
+        f"{' '.join(tests) or 'all'}: {last}; {taken:.0f} s, {used:.0f} s of processors", flush=True
+    )
+    return ended.returncode == 0
+
+
+def main() -> int:
+    """Run them; 0 if all passed every time."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "tests", nargs="*", help="paths and options for pytest, the whole suite by default"
+    )
+    parser.add_argument("--busy", type=int, default=8 - WORKERS, help="processes beside the tests")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--each", action="store_true", help="each folder of tests by itself")
+    asked, options = parser.parse_known_args()
+    folders = sorted(str(path.parent) for path in ROOT.glob("tests/*/__init__.py"))
+    suites = [[folder, *options] for folder in folders] if asked.each else [asked.tests + options]
+    with busy(asked.busy):
+        passed = [run(suite) for _ in range(asked.runs) for suite in suites]
+    return int(not all(passed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

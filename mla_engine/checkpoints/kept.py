@@ -1,0 +1,144 @@
+"""Where what came of a repository is kept: the Hub client's caches, or a folder of one's own.
+
+Both keep byte ranges by repository, commit, file and range, and beside them a listing of the
+commit's files, so that a repository is read again while the Hub is away.
+"""
+
+import json
+import os
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from huggingface_hub import cached_assets_path, hf_hub_download, try_to_load_from_cache
+from huggingface_hub import constants as hub
+from huggingface_hub.utils import silent_tqdm
+
+from mla_engine.checkpoints.disk import Use, sharing
+
+LIBRARY = "mla-explorer"
+CONFIG, LISTING = "config.json", "files.json"
+COMMIT = re.compile(r"[0-9a-f]{40}")
+Sizes = dict[str, int | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """With which token a repository is read, and where what comes of it is kept.
+
+    Args:
+        token: as the Hub's client takes it; False sends none.
+        folder: for all that is fetched, in the place of the client's caches.
+        quota_bytes: that the folder may take, if there is one.
+    """
+
+    token: bool | str | None = None
+    folder: str | Path | None = None
+    quota_bytes: int | None = None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether everybody may read what is read so."""
+        return self.token is False
+
+
+class ClientCaches:
+    """The caches that other programs on this machine share; small files come by the client."""
+
+    def __init__(self, name: str, revision: str, endpoint: str, token: bool | str | None) -> None:
+        self.name, self._asked = name, revision
+        self._access = {"endpoint": endpoint, "token": token, "library_name": LIBRARY}
+
+    def last(self) -> tuple[str, Sizes]:
+        """The commit that was read last, and its files: those held whole without a listing."""
+        snapshot = self.small(CONFIG, self._asked, away=True).parent
+        listing = self.pieces(snapshot.name) / LISTING
+        if listing.exists():
+            return snapshot.name, json.loads(listing.read_text("utf-8"))
+        files = [path for path in snapshot.iterdir() if path.is_file()]
+        return snapshot.name, {path.name: path.stat().st_size for path in files}
+
+    def keep(self, commit: str, sizes: Sizes) -> None:
+        """Keep the listing of a commit."""
+        _write_once(self.pieces(commit) / LISTING, json.dumps(sizes))
+
+    def pieces(self, commit: str) -> Path:
+        """The folder of a commit's byte ranges."""
+        place = {"library_name": LIBRARY, "namespace": self.name, "subfolder": commit}
+        return cached_assets_path(**place, assets_dir=hub.HF_ASSETS_CACHE)
+
+    def small(self, file: str, commit: str, *, away: bool) -> Path:
+        """A whole file, by the client."""
+        quiet = {"local_files_only": away, "tqdm_class": silent_tqdm}
+        if file == CONFIG:  # by its branch, so that the client notes the commit for later
+            hf_hub_download(self.name, file, revision=self._asked, **self._access, **quiet)
+        return Path(hf_hub_download(self.name, file, revision=commit, **self._access, **quiet))
+
+    def whole(self, file: str, commit: str) -> Path | None:
+        """A file that another program fetched."""
+        path = try_to_load_from_cache(self.name, file, revision=commit)
+        return Path(path) if isinstance(path, str) else None
+
+    @contextmanager
+    def using(self, folder: Path, _files: Sequence[Path]) -> Iterator[Use]:
+        """Nothing is ever removed here."""
+        yield Use(folder)
+
+
+class OwnFolder:
+    """A folder of the caller's own, with a quota; the client's caches are not even looked at.
+
+    What was read with a token lies apart from what everybody may read.
+    """
+
+    def __init__(self, name: str, revision: str, access: Access) -> None:
+        self._root, self._asked = Path(access.folder).expanduser().absolute(), revision
+        self._quota_bytes = access.quota_bytes
+        kind = "public" if access.is_public else "granted"
+        self._folder = self._root / kind / quote(name, safe="")
+        self._ref = self._folder / "revisions" / quote(revision, safe="")
+
+    def last(self) -> tuple[str, Sizes]:
+        """The commit that this revision had last, and its files."""
+        known = COMMIT.fullmatch(self._asked)
+        commit = self._asked if known else self._ref.read_text("utf-8")
+        return commit, json.loads((self.pieces(commit) / LISTING).read_text("utf-8"))
+
+    def keep(self, commit: str, sizes: Sizes) -> None:
+        """Keep the listing of a commit, and that this revision means it."""
+        listing, text = self.pieces(commit) / LISTING, json.dumps(sizes)
+        with self.using(listing.parent, [listing, self._ref]) as use:
+            if not listing.exists():
+                use.reserve(len(text))
+            _write_once(listing, text)
+            _write_once(self._ref, commit)
+
+    def pieces(self, commit: str) -> Path:
+        """The folder of a commit's byte ranges."""
+        return self._folder / commit
+
+    def small(self, _file: str, _commit: str, *, away: bool) -> None:
+        """Small files are byte ranges, too."""
+
+    def whole(self, _file: str, _commit: str) -> None:
+        """No other program writes here."""
+
+    @contextmanager
+    def using(self, _folder: Path, files: Sequence[Path]) -> Iterator[Use]:
+        """Keep these files while the block runs."""
+        with sharing(self._root, files, self._quota_bytes) as use:
+            yield use
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Write a file in one step, unless it holds this text."""
+    if path.exists() and path.read_text("utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+    partial.write_text(text, "utf-8")
+    partial.replace(path)

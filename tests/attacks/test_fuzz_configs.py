@@ -1,0 +1,46 @@
+"""A config.json of every family that is nearly right: a configuration, or one sentence."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import CONFIG_MAPPING
+
+from mla_engine.checkpoints.families import FAMILIES, attention_config
+from mla_engine.config import AttentionConfig
+from mla_engine.refusals import RefusedError
+from tests.attacks.nearly import fuzz, junk, mutated, outcome, within
+from tests.checkpoints.models import MODELS, as_published
+
+VALID = {}
+for name, model in MODELS.items():
+    config = json.loads(CONFIG_MAPPING[model.model_type](**model.all_settings).to_json_string())
+    config["model_type"] = model.renamed or model.model_type
+    VALID[name] = config
+    VALID[f"{name} (published)"] = as_published(config, model.published)
+
+
+def test_every_family_is_changed_and_was_good():
+    assert {config["model_type"] for config in VALID.values()} >= set(FAMILIES)
+    for config in VALID.values():
+        assert isinstance(attention_config(config, 0), AttentionConfig)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@fuzz(30)
+@given(data=st.data())
+def test_a_config(name, data):
+    form = data.draw(st.sampled_from([name, f"{name} (published)"]))
+    config = data.draw(mutated(VALID[form], most=3))
+    with within(64):
+        found = outcome(attention_config, config, data.draw(st.integers(-1, 2)))
+    assert isinstance(found, AttentionConfig | RefusedError)
+
+
+@fuzz(60)
+@given(junk, junk, st.sampled_from(sorted(FAMILIES)))
+def test_a_config_of_nothing_but_noise(one, other, model_type):
+    config = {"model_type": model_type, "rope_scaling": one, "layer_types": other}
+    config |= {"num_hidden_layers": other, "num_layers": one, "n_layer": 2, "text_config": one}
+    assert isinstance(outcome(attention_config, config, 0), AttentionConfig | RefusedError)

@@ -1,0 +1,86 @@
+"""A tokenizer.json that is nearly right, or means harm: tokens, or one sentence.
+
+The library may abort, panic or compute for hours: it runs in a worker, whose end is a sentence too.
+"""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ui.engine.apart import access
+from ui.engine.apart.ask import ask
+from ui.engine.apart.limits import GIB, Limits
+
+from mla_engine.checkpoints import HiddenStates, build_demo
+from mla_engine.refusals import RefusedError
+from tests.attacks.nearly import fuzz, junk, mutated, outcome, texts_of
+
+SHORT = Limits(cpu_seconds=2, silent_seconds=120.0, memory_bytes=GIB)
+TEXT = "The cat sat on the mat, and looked at the moon 1234 times."
+
+
+def replacing(pattern, content):
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+patterns = st.one_of(
+    st.sampled_from(["a", " ", "", "t"]).map(lambda text: {"String": text}),
+    st.sampled_from(["(a|a)*$", "(.*)*x", ".", "", "[", "(?=)", "\\p{L}+", "(x+x+)+y"]).map(
+        lambda text: {"Regex": text}
+    ),
+)
+contents = st.sampled_from(["", "a", "aa", "tt" * 50, "a" * 1000])
+normalizers = st.one_of(
+    st.lists(st.builds(replacing, patterns, contents), max_size=12).map(
+        lambda rules: {"type": "Sequence", "normalizers": rules}
+    ),
+    st.text(max_size=12).map(lambda text: {"type": "Precompiled", "precompiled_charsmap": text}),
+    st.sampled_from([{"type": "Prepend", "prepend": "x" * 10_000}, {"type": "NFKD"}, None]),
+)
+splits = st.builds(
+    lambda pattern, how: {"type": "Split", "pattern": pattern, "behavior": how, "invert": False},
+    patterns,
+    st.sampled_from(["Isolated", "Removed", "MergedWithNext", "Contiguous"]),
+)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The demonstration model, in a folder that may be read."""
+    folder = tmp_path_factory.mktemp("models") / "demo"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLA_MODEL_FOLDERS", str(folder.parent))
+        yield build_demo(folder)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(demo):
+    """As it was, with a vocabulary that can be looked through."""
+    valid = json.loads((demo / "tokenizer.json").read_text())
+    few = dict(list(valid["model"]["vocab"].items())[:300])
+    kept = [pair for pair in valid["model"]["merges"] if "".join(pair) in few]
+    valid["model"] |= {"vocab": few, "merges": kept}
+    return valid
+
+
+def tokens_of(demo, valid):
+    (demo / "tokenizer.json").write_bytes(valid)
+    place = access.folder(str(demo), "")
+    return outcome(lambda: ask("inputs", place, SHORT, text=TEXT, layer=0, activations=None))
+
+
+def test_the_tokenizer_that_is_changed_is_good(demo, tokenizer):
+    assert len(tokens_of(demo, json.dumps(tokenizer).encode()).tokens) > 10
+
+
+@fuzz(20)
+@given(data=st.data())
+def test_a_tokenizer(demo, tokenizer, data):
+    harm = {
+        "normalizer": normalizers,
+        "pre_tokenizer": splits | st.just(tokenizer["pre_tokenizer"]),
+    }
+    harmful = tokenizer | {name: data.draw(part) for name, part in harm.items()}
+    text = data.draw(texts_of(mutated(harmful) | st.just(harmful)) | texts_of(junk))
+    assert isinstance(tokens_of(demo, text), HiddenStates | RefusedError)

@@ -1,0 +1,45 @@
+// What a page has asked of its server: `unanswered` is empty once a run has ended well that began
+// after the last question. Streamlit's own state says so only when the server has said "running".
+(() => {
+  const RERUN = 11; // of BackMsg
+  const [NEW_SESSION, FINISHED, ANOTHER_FOLLOWS] = [4, 6, 2]; // of ForwardMsg, and a way to finish
+  const fields = (bytes) => { // of a protobuf message: number -> its value, or its length
+    const found = {};
+    let at = 0;
+    const varint = () => {
+      let value = 0;
+      for (let place = 1; ; place *= 128) {
+        const byte = bytes[at++];
+        value += (byte & 127) * place;
+        if (byte < 128) return value;
+      }
+    };
+    while (at < bytes.length) {
+      const tag = varint();
+      const kind = tag & 7;
+      const value = kind === 0 || kind === 2 ? varint() : 0;
+      at += { 0: 0, 1: 8, 2: value, 5: 4 }[kind];
+      found[tag >>> 3] = value;
+    }
+    return found;
+  };
+  const answered = ({ data }) => {
+    if (!(data instanceof ArrayBuffer)) return;
+    const message = fields(new Uint8Array(data));
+    if (NEW_SESSION in message && window.unanswered) window.unanswered = "begun";
+    const ended = FINISHED in message && message[FINISHED] !== ANOTHER_FOLLOWS;
+    if (ended && window.unanswered === "begun") window.unanswered = "";
+  };
+  window.unanswered = "";
+  window.WebSocket = class extends WebSocket {
+    constructor(...given) {
+      super(...given);
+      this.addEventListener("message", answered);
+    }
+
+    send(data) {
+      if (data instanceof Uint8Array && RERUN in fields(data)) window.unanswered = "asked";
+      super.send(data);
+    }
+  };
+})();

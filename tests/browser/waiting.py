@@ -1,0 +1,50 @@
+"""What a browser test waits for: a state of the page, never a time.
+
+First the test waits for what its action must bring (an address, a text); then, before it reads the
+page at a stroke, it lets it settle.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from playwright.sync_api import Page
+
+from tests import patience
+from ui.handout.browser import SETTLED
+
+Found = TypeVar("Found")
+ANSWERED = f"() => !window.unanswered && ({SETTLED})()"
+FRAME = "() => new Promise(requestAnimationFrame)"
+WIDTHS = """parts => parts.map(part => [part.getBoundingClientRect().width, part.outerHTML])
+    .map(([width, text]) => [width, text.slice(0, 80)])"""
+
+
+def settle(page: Page) -> None:
+    """Wait until the server has answered all that was asked, and the page shows it, at rest."""
+    page.wait_for_function(ANSWERED)
+
+
+def frames(page: Page, count: int) -> None:
+    """Let the page go on for a while, to see that nothing comes of it."""
+    for _ in range(count):
+        page.evaluate(FRAME)
+
+
+def until(page: Page, look: Callable[[], Found], holds: Callable[[Found], bool] = bool) -> Found:
+    """What `look` finds once it holds, or in the end: for the test to judge."""
+    end = time.monotonic() + patience.SECONDS
+    while not holds(found := look()) and time.monotonic() < end:
+        frames(page, 1)
+    return found
+
+
+def wider(page: Page, parts: str, width: int) -> list[str]:
+    """Those of these parts that are wider, once they have followed the window."""
+    settle(page)
+
+    def found() -> list[str]:
+        each = page.locator(parts).evaluate_all(WIDTHS)
+        return [text for own, text in each if own > width]
+
+    return until(page, found, lambda names: not names)

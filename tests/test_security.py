@@ -1,0 +1,37 @@
+"""SECURITY.md says of the settings what is true of them, and is found."""
+
+import re
+from pathlib import Path
+
+from ui import ROOT
+from ui.settings.server import Server
+
+PAGE = (ROOT / "SECURITY.md").read_text("utf-8")
+ROW = re.compile(r"^\| `(\w+)` \| (.*?) \|", re.MULTILINE)
+
+
+def written(default: object) -> str:
+    """A default as the table has it."""
+    if default in ("", ()):
+        return "none"
+    if isinstance(default, tuple):
+        return "`" + ":".join(map(written_path, default)) + "`"
+    return f"`{default:g}`" if isinstance(default, int | float) else f"`{default}`"
+
+
+def written_path(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_the_table_names_every_variable_with_its_default() -> None:
+    fields = Server.model_fields
+    names = {key: field.validation_alias or f"MLA_{key.upper()}" for key, field in fields.items()}
+    assert ROW.findall(PAGE) == [
+        (names[key], written(field.default)) for key, field in fields.items()
+    ]
+
+
+def test_the_page_is_linked_where_readers_begin() -> None:
+    first_screens = "\n".join((ROOT / "README.md").read_text("utf-8").splitlines()[:60])
+    for text in (first_screens, (ROOT / "CONTRIBUTING.md").read_text("utf-8")):
+        assert "(SECURITY.md)" in text

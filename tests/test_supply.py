@@ -1,0 +1,90 @@
+"""What is installed: every package by its version and hashes, on every system alike."""
+
+import re
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+HASHES = re.compile(r"( --hash=sha256:[0-9a-f]{64})+")
+VERSIONS = ("3.11", "3.12", "3.13")
+SYSTEMS = (("linux", "Linux"), ("darwin", "Darwin"), ("win32", "Windows"))
+CUDA = re.compile(r"(nvidia|cuda|triton)\b")
+
+
+def requirements(file):
+    """The lines of a file of requirements, continued ones joined, without comments."""
+    text = (ROOT / file).read_text("utf-8").replace("\\\n", "")
+    lines = (re.sub(r"(^|\s+)#.*", "", line) for line in text.splitlines())
+    return [re.sub(r"\s+--hash", " --hash", line) for line in lines if line.strip()]
+
+
+def pinned(lines):
+    """Name -> version and marker, of lines that pin one version each."""
+    found = {}
+    for one in map(Requirement, lines):
+        assert re.fullmatch(r"==[^*]+", str(one.specifier)), one
+        found.setdefault(canonicalize_name(one.name), []).append((str(one.specifier), one.marker))
+    return found
+
+
+DIRECT = pinned(requirements("requirements.txt"))
+LOCK = pinned(line.partition(" --hash")[0] for line in requirements("requirements.lock"))
+
+
+def test_the_lock_has_every_pin_of_the_requirements_but_torch():
+    assert {name: LOCK.get(name) for name in DIRECT if name != "torch"} == {
+        name: pins for name, pins in DIRECT.items() if name != "torch"
+    }
+    assert "torch" not in LOCK
+    assert [name for name in LOCK if CUDA.match(name)] == []
+
+
+@pytest.mark.parametrize("file", ["requirements.lock", "requirements-uv.txt"])
+def test_every_line_has_hashes_and_none_an_address(file):
+    for line in requirements(file):
+        name, _, hashes = line.partition(" --hash")
+        assert HASHES.fullmatch(f" --hash{hashes}"), name
+    assert not re.search(r"https?://|--index|--find-links| @ ", (ROOT / file).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("platform", "system"), SYSTEMS)
+def test_no_package_is_asked_for_twice_on_one_system(version, platform, system):
+    here = {"python_version": version, "python_full_version": f"{version}.0"}
+    here |= {"sys_platform": platform, "platform_system": system, "platform_machine": "x86_64"}
+    for name, pins in LOCK.items():
+        assert sum(not marker or marker.evaluate(here) for _, marker in pins) <= 1, name
+
+
+def test_torch_needs_nothing_beside_the_lock_on_a_cpu():
+    from importlib.metadata import requires
+
+    needed = [one for one in map(Requirement, requires("torch")) if not CUDA.match(one.name)]
+    always = [one for one in needed if not one.marker or one.marker.evaluate({"extra": ""})]
+    assert len(always) > 3
+    for one in always:
+        pins = LOCK[canonicalize_name(one.name)]
+        assert all(one.specifier.contains(version[2:]) for version, _ in pins), one
+
+
+def test_what_installs_asks_for_the_hashes():
+    for file in ("Makefile", "Dockerfile"):
+        text = (ROOT / file).read_text("utf-8")
+        lock = [line for line in text.splitlines() if "-r requirements.lock" in line]
+        assert len(lock) == 1
+        assert "--require-hashes --only-binary :all:" in lock[0]
+        assert "$(grep '^torch==' requirements.txt)" in text.replace("$$", "$")
+
+
+def test_the_image_is_named_by_its_digest_and_runs_as_a_user():
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    images = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
+    assert all(re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", image) for image in images)
+    assert images
+    before, _, after = text.partition("USER user")
+    assert "pip install" in after
+    assert "pip install" not in before
+    assert re.search(r"HEALTHCHECK .*--timeout=\d+s", text)

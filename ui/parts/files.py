@@ -1,0 +1,59 @@
+"""Tables as files for a spreadsheet: a text that a stranger chose is never a formula there.
+
+What begins as a formula gets an apostrophe before it in CSV; a workbook's cells say that they hold
+text. Spreadsheets in some countries take a semicolon for the end of a cell, so what follows one
+counts as a beginning too.
+"""
+
+import re
+from collections.abc import Callable
+from io import BytesIO
+
+import pandas as pd
+from openpyxl.cell import Cell
+from pandas.api.types import is_numeric_dtype
+
+from mla_engine.drawn import drawn
+
+_FORMULA = re.compile(r"(^|;)(?=['\"\s]*[=+\-@＝＋－＠])")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    """The table as CSV that a spreadsheet reads as UTF-8."""
+    return _with_texts(table, inert).to_csv(index=False).encode("utf-8-sig")
+
+
+def xlsx(table: pd.DataFrame, sheet: str) -> bytes:
+    """The table as a workbook of one sheet."""
+    content = BytesIO()
+    with pd.ExcelWriter(content, engine="openpyxl") as writer:
+        made = _with_texts(table, drawn)
+        made.to_excel(writer, sheet_name=sheet, index=False, inf_rep="inf")
+        for row in writer.book.worksheets[0].iter_rows():
+            for cell in row:
+                _keep_text(cell)
+    return content.getvalue()
+
+
+def inert(text: str) -> str:
+    """A text as CSV holds it: what a spreadsheet would compute stands behind an apostrophe."""
+    text = drawn(text)
+    return text if _NUMBER.fullmatch(text) else _FORMULA.sub(r"\1'", text)
+
+
+def _keep_text(cell: Cell) -> None:
+    """Mark a text as one, also for whoever edits the cell; openpyxl makes a formula of "=1"."""
+    if isinstance(cell.value, str):
+        cell.data_type, cell.quotePrefix = "s", bool(_FORMULA.match(cell.value))
+
+
+def _with_texts(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
+    """The table with `change(text)` for every text, names of columns included."""
+
+    def changed(value: object) -> object:
+        return change(value) if isinstance(value, str) else value
+
+    columns = [s if is_numeric_dtype(s) else s.map(changed) for _, s in table.items()]
+    made = pd.concat(columns, axis=1)
+    return made.set_axis([changed(name) for name in table.columns], axis=1)
