@@ -103,16 +103,11 @@ def test_every_answer_has_the_headers(app, path):
     assert "camera=()" in headers["Permissions-Policy"]
 
 
-def assert_fine(seen, texts):
-    assert not seen.exceptions
-    assert seen.texts == texts
-
-
 @pytest.mark.parametrize("kind", ["slider", "button_group", "selectbox"])
 def test_messages_of_a_wrong_type_do_not_break_their_session(app, kind):
     lines = len(app.log.splitlines())
     with Session(app.url) as visitor:
-        texts = list(visitor.open("rope").texts)
+        visitor.open("rope")
         for wrong in WRONG.values():
             visitor.touch(visitor.seen.widget(kind), **wrong)
             assert not visitor.seen.exceptions, wrong
@@ -120,7 +115,7 @@ def test_messages_of_a_wrong_type_do_not_break_their_session(app, kind):
         slider = visitor.seen.widget("slider", "n_h")
         good = visitor.touch(slider, double_array_value={"data": [1.0]})
         assert not good.exceptions
-        assert good.texts != texts, "the session answers no more"
+        assert "n_heads" in good.query, "the session answers no more"
     assert "Traceback" not in "\n".join(app.log.splitlines()[lines:])
 
 

@@ -137,7 +137,7 @@ def test_one_click_puts_back_what_the_page_cannot_begin_with(
     monkeypatch.setattr(module, "view", fails_on("latent"))
     at = opened("notation", notation_search="latent", lang="zh", rope_topic="wheels")
     name = reference(at, "zh")
-    buttons(at)[f"fault_anew_{name}"].click().run()
+    buttons(at)[f"anew_{name}"].click().run()
     healthy(at)
     assert "notation_search" not in at.query_params
     assert at.query_params["lang"] == "zh", "the reader's language stays"

@@ -72,7 +72,7 @@ def _say(reference: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 t("fault.anew"),
-                key=f"fault_anew_{reference}",
+                key=f"anew_{reference}",
                 icon=":material/restart_alt:",
                 type="primary",
                 on_click=_anew,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 
-from streamlit.runtime.state.session_state import WStates
+from streamlit.runtime.state.session_state import Serialized, WStates
 
 Read = Callable[[WStates, str], object]
 
@@ -22,9 +22,18 @@ def tolerate() -> None:
 def _readable(read: Read) -> Read:
     @wraps(read)
     def value(states: WStates, widget: str) -> object:
+        if _is_foreign(states, widget):
+            raise KeyError(widget)
         try:
             return read(states, widget)
         except Exception as error:
             raise KeyError(widget) from error
 
     return value
+
+
+def _is_foreign(states: WStates, widget: str) -> bool:
+    """Whether a message has a value of another type than this widget's, which Streamlit adopts."""
+    said, known = states.states.get(widget), states.widget_metadata.get(widget)
+    kind = said.value.WhichOneof("value") if isinstance(said, Serialized) else None
+    return bool(kind and known and kind != known.value_type)

@@ -160,7 +160,7 @@ def _is_of(setting: Setting, value: object) -> bool:
 
     Which words it takes the page says itself.
     """
-    if isinstance(setting.default, str):
+    if setting.default == "":  # free text
         return isinstance(value, str)
     try:
         return setting.parse(as_text(value)) == value

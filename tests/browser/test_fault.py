@@ -1,0 +1,66 @@
+"""A page that fails, as a reader sees it; and that no page asks for what the headers forbid."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.attacks.server import App, copied, running
+from ui.frame.rooms import PAGES
+from ui.handout.browser import settle
+
+pytestmark = pytest.mark.browser
+
+FAILS = "page.setup(PAGE)\nif state.settings()['notation_search']: raise OSError('planted')"
+WINDOWS = {"projector": (1280, 720), "phone": (390, 844)}
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """A server whose glossary fails while somebody searches in it."""
+    change = {"pages/notation.py": ("page.setup(PAGE)", FAILS)}
+    with running(root=copied(tmp_path_factory.mktemp("fault") / "project", change)) as app:
+        yield app
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_fault_is_one_sentence_with_two_ways_on(
+    chromium: Browser, failing: App, window: str
+) -> None:
+    width, height = WINDOWS[window]
+    page = chromium.new_page(viewport={"width": width, "height": height}, locale="zh-CN")
+    page.goto(f"{failing.url}/notation?notation_search=x&n_heads=8")
+    box = page.locator('[class*="st-key-fault_"]').first
+    reference = re.search(r"[0-9a-f]{8}", box.inner_text())[0]
+    assert failing.log.count(reference) == 1
+    assert page.locator('[data-testid="stException"]').count() == 0
+    seen = box.bounding_box()
+    assert seen["y"] + seen["height"] <= height
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    box.get_by_role("button", name="重新开始本页").click()
+    expect(box).to_be_hidden()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert "notation_search" not in page.url
+    page.close()
+
+
+def test_the_way_home_needs_nothing_of_the_session(chromium: Browser, failing: App) -> None:
+    page = chromium.new_page(viewport={"width": 1280, "height": 720}, locale="en-US")
+    page.goto(f"{failing.url}/notation?notation_search=x&n_heads=8")
+    page.get_by_role("link", name="To the overview").click()
+    expect(page).to_have_url(f"{failing.url}/?lang=en")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.close()
+
+
+def test_no_page_asks_for_what_the_headers_forbid(app_url: str, browser_page: Page) -> None:
+    refused = []
+    browser_page.on(
+        "console",
+        lambda said: refused.append(said.text) if "Content Security Policy" in said.text else None,
+    )
+    for name in PAGES:
+        browser_page.goto(f"{app_url}/{'' if name == 'overview' else name}?code=snippet")
+        settle(browser_page)
+    assert not refused
