@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from tests.attacks.drawn import HOSTILE, link
 from tests.attacks.nearly import fuzz
 from tests.attacks.server import ROOT
+from ui.settings.parsers import as_text
 from ui.settings.rooms import PAGES, SETTINGS
-from ui.settings.state import as_text
 
 hostile = st.sampled_from(HOSTILE)
 CHEAP = sorted(set(PAGES) - {"compression", "real_models"})  # these run for seconds, elsewhere

@@ -9,9 +9,7 @@ from pathlib import Path
 
 from ui import ROOT
 from ui.frame import tour
-from ui.settings import state
 from ui.settings.page import Link, Page
-from ui.settings.parsers import Setting
 from ui.settings.rooms import PAGES, SETTINGS, RoomError, home, register
 from ui.settings.shared import SHARED
 from ui.words.text import read
@@ -57,15 +55,8 @@ def check_links(links: Iterable[Link], file: str) -> None:
         for name, value in link.values.items():
             if name not in known:
                 raise RoomError(f"{file}: the page {link.page!r} has no setting {name!r}")
-            if not _can_be(known[name], value):
+            if not known[name].can_be(value):
                 raise RoomError(f"{file}: {name} of the page {link.page!r} cannot be {value!r}")
-
-
-def _can_be(setting: Setting, value: object) -> bool:
-    try:
-        return setting.parse(state.as_text(value)) == value
-    except ValueError:
-        return False
 
 
 def open_all() -> None:

@@ -7,7 +7,8 @@ from playwright.sync_api import Browser
 
 from ui.frame import tour
 from ui.handout.browser import PATIENCE_MILLISECONDS, settle
-from ui.settings import address, state
+from ui.settings import address
+from ui.settings.parsers import as_text
 
 WINDOW = {"width": 1200, "height": 1080}  # large letters on paper, the main picture above the fold
 BARE = """
@@ -44,7 +45,7 @@ def sheets(browser: Browser, app: str, root: str, lang: str, count: int) -> Iter
     page = browser.new_page(viewport=WINDOW, color_scheme="light", device_scale_factor=1.5)
     page.set_default_timeout(PATIENCE_MILLISECONDS)
     for number, stop in enumerate(tour.stops()[:count], start=1):
-        own = {name: state.as_text(value) for name, value in stop.own.items()}
+        own = {name: as_text(value) for name, value in stop.own.items()}
         told = own | {"stop": str(number), "lang": lang}
         page.goto(address.link(app, stop.page, told))
         settle(page)

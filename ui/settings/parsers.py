@@ -16,6 +16,11 @@ SMALL = "small"  # our own sizes, whose numbers can be read
 Parser = Callable[[str], object]
 
 
+def as_text(value: object) -> str:
+    """A setting's value as a link says it."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
 @dataclass(frozen=True)
 class Setting:
     """A default and a parser from the text in a link; a personal one stays out of links."""
@@ -23,6 +28,13 @@ class Setting:
     default: object
     parse: Parser
     personal: bool = False
+
+    def can_be(self, value: object) -> bool:
+        """Whether a link can bring this value."""
+        try:
+            return self.parse(as_text(value)) == value
+        except ValueError:
+            return False
 
 
 def whole(least: int, most: int, multiple_of: int = 1) -> Parser:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from ui.settings import address
 from ui.settings.page import Note, Page
-from ui.settings.parsers import Setting
+from ui.settings.parsers import Setting, as_text
 from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import LANGUAGES, REAL_LAYER, SHARED, SIZES
 from ui.settings.sizes import implied
@@ -53,11 +53,6 @@ def settings() -> dict[str, Any]:
         st.session_state.settings = {"preset": SETTINGS["preset"].default}
         st.session_state.settings |= {name: default(name) for name in SETTINGS}
     return st.session_state.settings
-
-
-def as_text(value: object) -> str:
-    """A setting's value as a link says it."""
-    return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def _differing() -> dict[str, str]:
@@ -160,12 +155,7 @@ def _is_of(setting: Setting, value: object) -> bool:
 
     Which words it takes the page says itself.
     """
-    if setting.default == "":  # free text
-        return isinstance(value, str)
-    try:
-        return setting.parse(as_text(value)) == value
-    except ValueError:
-        return False
+    return isinstance(value, str) if setting.default == "" else setting.can_be(value)  # free text
 
 
 def control(
