@@ -225,7 +225,7 @@ def test_visit_after_visit_stays_within_the_budget(page, monkeypatch):
     monkeypatch.setenv("MLA_CACHE_BUDGET_GIB", str(BUDGET / 2**30))
     st.cache_resource.clear()
     before, seen = live_bytes(), []
-    for seed in range(5):
+    for seed in range(4):
         open_page(f"pages/{page}.py", preset="small", seed=str(seed), **VISITS[page])
         seen.append(live_bytes() - before)
     st.cache_resource.clear()
