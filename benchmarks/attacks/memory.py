@@ -13,22 +13,20 @@ caches, and 300 MB.
 import argparse
 import random
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from mla_engine import PRESETS  # noqa: E402 - found by the path
+from benchmarks.attacks.rows import MIB, peak  # noqa: E402 - found by the path
+from mla_engine import PRESETS  # noqa: E402
 from tests.attacks.client import Session, StuckError  # noqa: E402
 from tests.attacks.server import App, running  # noqa: E402
 
-MIB = 2**20
 ROOM_BYTES = 300 * 10**6
 LOOK_SECONDS = 0.05
 PATIENCE_SECONDS = 900  # with one visit, on a busy machine
@@ -78,31 +76,6 @@ PAGES = {
 CASES: dict[str, Callable[[App, int], None]] = {"decode": decode, "maps": maps, "links": links}
 
 
-@dataclass
-class Watch:
-    """The most that was seen."""
-
-    peak: int = 0
-
-
-@contextmanager
-def watched(app: App) -> Iterator[Watch]:
-    """Look at the memory again and again."""
-    watch, over = Watch(), threading.Event()
-
-    def look() -> None:
-        while not over.wait(LOOK_SECONDS):
-            watch.peak = max(watch.peak, app.resident_bytes())
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    try:
-        yield watch
-    finally:
-        over.set()
-        looking.join()
-
-
 def measured(case: str, seconds: float, budget_gib: float, count: int) -> None:
     """Play one case on a server of its own, and print what it held."""
     environment = {"MLA_CACHE_SECONDS": str(seconds), "MLA_CACHE_BUDGET_GIB": str(budget_gib)}
@@ -114,14 +87,14 @@ def measured(case: str, seconds: float, budget_gib: float, count: int) -> None:
             session.open()
             session.open("attention_maps", "preset=small")
         start, began = app.resident_bytes(), time.monotonic()
-        with watched(app) as watch:
+        with peak(app.resident_bytes, LOOK_SECONDS) as most:
             CASES[case](app, count)
             taken = time.monotonic() - began
         closed = app.resident_bytes()
         time.sleep(2 * seconds + AFTERWARDS_SECONDS)
         after = app.resident_bytes()
     allowed = start + budget_gib * 2**30 + ROOM_BYTES
-    figures = (start, watch.peak, closed, after, allowed)
+    figures = (start, *most, closed, after, allowed)
     print(
         f"{case:8}", *(f"{figure / MIB:9,.0f}" for figure in figures), f"{taken:9.0f}", flush=True
     )
