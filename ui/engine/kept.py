@@ -107,18 +107,20 @@ def shelf() -> Shelf:
     """The one that all sessions share."""
     ours = server()
     made = Shelf(int(ours.cache_budget_gib * GIB), ours.cache_seconds)
-    threading.Thread(target=_tidy, args=(ref(made),), name="tidy kept values", daemon=True).start()
+    pause = min(TIDYING_SECONDS, made.seconds)
+    threading.Thread(target=_tidy, args=(ref(made), pause), name="tidy", daemon=True).start()
     return made
 
 
-def _tidy(shelf: Callable[[], Shelf | None]) -> None:
+def _tidy(shelf: Callable[[], Shelf | None], pause: float) -> None:
     """Let go of what is over time, and give free memory back, as long as the shelf stands."""
-    while (one := shelf()) is not None:
+    while True:
+        time.sleep(pause)
+        if (one := shelf()) is None:
+            return
         one.expire()
-        pause = min(TIDYING_SECONDS, one.seconds)
         del one
         give_back()
-        time.sleep(pause)
 
 
 def give_back() -> None:
