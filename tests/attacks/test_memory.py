@@ -12,6 +12,7 @@ import streamlit as st
 import torch
 
 from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention
+from tests.attacks.server import wait_until
 from tests.ui.conftest import noted_downloads, open_page
 from ui.engine import kept, layers, queue
 from ui.engine.footprint import FLOOR, footprint
@@ -134,8 +135,7 @@ def test_two_who_ask_at_once_have_it_made_once():
     asking = [threading.Thread(target=lambda: found.append(shelf.get("a", slow))) for _ in "123"]
     for thread in asking:
         thread.start()
-    while not made:  # the others may come now or later: in either case they get the first one's
-        threading.Event().wait(0.001)
+    wait_until(lambda: made, "one makes it")  # the others may come now or later
     assert shelf.get("b", lambda: "another key waits for nobody") == "another key waits for nobody"
     go.set()
     for thread in asking:
@@ -265,8 +265,7 @@ def test_who_waits_for_his_turn_holds_no_layer(monkeypatch):
     with queue.turn():
         for thread in asking:
             thread.start()
-        while waiting() < len(asking):
-            threading.Event().wait(0.001)
+        wait_until(lambda: waiting() == len(asking), "all wait")
     for thread in asking:
         thread.join()
     st.cache_resource.clear()
