@@ -113,7 +113,7 @@ def test_messages_of_a_wrong_type_do_not_break_their_session(app, kind):
             assert not visitor.seen.exceptions, wrong
         visitor.state.widget_states.Clear()
         slider = visitor.seen.widget("slider", "n_h")
-        good = visitor.touch(slider, double_array_value={"data": [1.0]})
+        good = visitor.touch(slider, string_array_value={"data": ["2"]})
         assert not good.exceptions
         assert "n_heads" in good.query, "the session answers no more"
     assert "Traceback" not in "\n".join(app.log.splitlines()[lines:])
