@@ -334,3 +334,38 @@ def test_a_whole_turn_is_not_interrupted(done):
         torch.zeros(1).add_(1)
         assert not waits.inside.is_set()
     ended(waits)
+
+
+def test_no_more_turns_are_open_at_once_than_memory_is_made_for(done):
+    line = Queue(8, PATIENCE, piece_seconds=0)
+    workers = [joined(line, Piecewise(line, done, n)) for n in range(queue.MOST_OPEN + 1)]
+    until(lambda: workers[-2].inside.is_set() and len(done) > 100)
+    assert workers[-1].told not in done
+    ended(workers[0])
+    assert workers[-1].inside.wait(PATIENCE)
+    ended(*workers[1:])
+
+
+def test_who_waits_for_a_lock_in_a_turn_steps_aside_for_who_holds_it(done, monkeypatch):
+    line, lock, asks = Queue(8, PATIENCE), threading.Lock(), threading.Event()
+    monkeypatch.setattr(queue, "_queue", lambda: line)
+
+    def wants() -> None:
+        with line.turn():
+            asks.wait(PATIENCE)
+            with queue.held(lock):
+                done.append("wants")
+
+    def holds() -> None:
+        with lock, line.turn():
+            done.append("holds")
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (wants, holds)]
+    for place, thread in enumerate(threads, start=1):
+        thread.start()
+        until(lambda place=place: len(line._line) == place)
+    asks.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert done == ["holds", "wants"]
+    assert not lock.locked()

@@ -26,6 +26,7 @@ from mla_engine.refusals import RefusedError
 
 MOST_WAITING = 64
 MOST_OF_ONE = 4  # of these, of one visitor
+MOST_OPEN = 2  # turns that are begun and not ended: for so many the budget of memory is made
 PIECE_SECONDS = 0.2  # after which a turn lets others go first
 LIMIT_SECONDS = 10.0  # after which the others no longer wait: one operation takes under 1
 POLL_SECONDS = 0.1  # within which a visitor who has left is seen
@@ -37,10 +38,18 @@ class FullError(RefusedError):
 
 @dataclass(eq=False)
 class _Ticket:
-    """One place in the line; `began` is None until its turn has come."""
+    """One place in the line.
+
+    Args:
+        thread: whose place it is.
+        visitor: whose work it is.
+        open: whether a piece of its turn was done, so that it holds memory.
+        began: when its present piece did, None while it waits.
+    """
 
     thread: int
     visitor: object
+    open: bool = False
     began: float | None = None
 
 
@@ -130,7 +139,7 @@ class Queue:
             while self._first() is not ticket:
                 self._moved.wait(POLL_SECONDS)
                 _stop_if_asked()
-            ticket.began = self._clock()
+            ticket.began, ticket.open = self._clock(), True
 
     def _first(self) -> _Ticket:
         """Whose turn it is, or whose it is next; an overdue one is out of the line."""
@@ -139,7 +148,9 @@ class Queue:
             logging.getLogger(__name__).warning("a turn took over %g s", self._limit)
             self._end(at_work)
             at_work = None
-        return at_work or min(self._line, key=lambda t: self._had[t.visitor])
+        opened = [t for t in self._line if t.open]
+        waiting = opened if len(opened) >= MOST_OPEN else self._line
+        return at_work or min(waiting, key=lambda t: self._had[t.visitor])
 
     def _pause(self, ticket: _Ticket) -> None:
         """Let others go first, if the piece is over; one that was overdue waits its turn again."""
@@ -150,6 +161,20 @@ class Queue:
             self._enter(ticket)
         _stop_if_asked()
         self._begin(ticket)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Without the turn that this thread holds, if it does: for those that it waits for."""
+        thread = threading.get_ident()
+        with self._moved:
+            held = next((t for t in self._line if t.thread == thread and t.began is not None), None)
+            if held:
+                self._end(held)
+        yield
+        if held:
+            with self._moved:
+                self._enter(held)
+            self._begin(held)
 
     def _end(self, ticket: _Ticket) -> None:
         if ticket not in self._line:  # overdue
@@ -168,6 +193,20 @@ def _visitor() -> object:
     """Whose work it is: a session's, or a thread's that belongs to none."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context else threading.get_ident()
+
+
+@contextmanager
+def held(lock: threading.Lock) -> Iterator[None]:
+    """A lock, not waited for in a turn, as its holder may wait for one; nor by who has left."""
+    while not lock.acquire(blocking=False):
+        with _queue().aside():
+            _stop_if_asked()
+            if lock.acquire(timeout=POLL_SECONDS):
+                lock.release()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _stop_if_asked() -> None:
