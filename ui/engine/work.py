@@ -12,7 +12,7 @@ from mla_engine.refusals import Phrase, RefusedError
 from ui.engine import layers
 from ui.engine.real_layer import Origin
 
-MOST = 300 * 10**9  # of a page
+MOST = 250 * 10**9  # of a page
 MOST_AT_ONCE = 100 * 10**9  # of one decomposition, within which nobody else can go first
 DOUBLE = 2  # an operation in float64
 DRAWN = 2000  # a weight drawn from a seed
