@@ -1,6 +1,6 @@
 """How long a page's largest setting holds the queue, and how long a second visitor waits for it.
 
-    python benchmarks/attacks/queue.py
+    python benchmarks/attacks/turns.py
 
 Of every page: seconds of all its turns, the longest piece within which nobody else can go first,
 and how long another visitor waits who asks all the while for one small piece of work. Take it on a
