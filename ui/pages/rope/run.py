@@ -7,13 +7,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from mla_engine import (
-    PRESETS,
-    LatentConfig,
-    MultiHeadLatentAttention,
-    RopeConfig,
-    YarnConfig,
-)
+from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, RopeConfig, YarnConfig
 from mla_engine.rope import inverse_frequencies, yarn_bounds
 from mla_engine.studies import conventions, relative
 from ui.engine import kept, layers, queue, work
