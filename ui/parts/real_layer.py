@@ -34,10 +34,12 @@ def _too_deep(failed: ValueError) -> bool:
 
 
 def _reason(failed: ValueError) -> str:
-    if not _too_deep(failed):
+    if not isinstance(failed, MemoryBudgetError):
         return refusal(failed)
-    needed, limit = size(failed.needed_bytes), size(failed.limit_bytes)
-    return t("real_layer.too_deep", layer=state.settings()["layer"], needed=needed, limit=limit)
+    sizes = {"needed": size(failed.needed_bytes), "limit": size(failed.limit_bytes)}
+    if _too_deep(failed):
+        return t("real_layer.too_deep", layer=state.settings()["layer"], **sizes)
+    return t("real_layer.too_large", **sizes)
 
 
 def badge() -> None:

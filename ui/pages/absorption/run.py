@@ -116,6 +116,15 @@ def rounding(
     }
 
 
+def _require_both(
+    config: LatentConfig, origin: Origin, heads: tuple[int, ...], tokens: int
+) -> None:
+    """A whole matrix for all heads, and for each head; two layers, of which each is run."""
+    merging = 2 * len(heads) * config.d_head * config.d_model * config.d_latent_kv
+    runs = 4 * work.running(config, "expanded", tokens, heads)
+    work.require(4 * merging + runs + 2 * work.drawing(config, heads, origin), work.SMALLER_LAYER)
+
+
 @kept.keep
 def too_much(
     config: LatentConfig,
@@ -129,10 +138,7 @@ def too_much(
     Raises:
         ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
-    # a whole matrix for all heads, and for each head; two layers, of which each is run
-    merging = 2 * len(heads) * config.d_head * config.d_model * config.d_latent_kv
-    runs = 4 * work.running(config, "expanded", len(words), heads)
-    work.require(4 * merging + runs + 2 * work.drawing(config, heads, origin), work.SMALLER_LAYER)
+    _require_both(config, origin, heads, len(words))
     layers.bring(config, origin, heads)
     layers.bring(replace(config, latent_norm=False), origin, heads)
     with queue.turn(), torch.inference_mode():
