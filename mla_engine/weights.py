@@ -9,6 +9,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+PART = 2**18  # numbers that are drawn at once, so that little is held beside the weights
+
 
 def _generator(seed: int, name: str, index: int) -> torch.Generator:
     digest = hashlib.blake2b(f"{seed}/{name}/{index}".encode(), digest_size=7).digest()
@@ -25,11 +27,20 @@ class Weights:
         self.seed, self.dtype, self.device = seed, dtype, torch.device(device)
 
     def _draw_into(self, target: Tensor, name: str, index: int, fan_in: int) -> None:
+        """Draw `target`, some rows after the others; the numbers are those of one draw.
+
+        The generator draws in blocks of 16, so that a part of 16 n rows ends with a block.
+        """
         on_meta = self.device.type == "meta"
-        drawn = torch.empty(target.shape, dtype=torch.float64, device="meta" if on_meta else "cpu")
-        if not on_meta:
-            drawn.normal_(std=fan_in**-0.5, generator=_generator(self.seed, name, index))
-        target.copy_(drawn)
+        generator = None if on_meta else _generator(self.seed, name, index)
+        rows = 16 * max(1, PART // (16 * target[0].numel()))
+        for part in target.split(rows):
+            drawn = torch.empty(
+                part.shape, dtype=torch.float64, device="meta" if on_meta else "cpu"
+            )
+            if not on_meta:
+                drawn.normal_(std=fan_in**-0.5, generator=generator)
+            part.copy_(drawn)
 
     def _parameter(self, data: Tensor) -> nn.Parameter:
         return nn.Parameter(data, requires_grad=False)  # to look at, not to train

@@ -30,7 +30,7 @@ if not refused:
             charts.spectrum(view)
         with picture:
             controls.rank(view)
-            curves = run.curves(view.source, view.words, view.ranks)
+            curves = run.curves(view.source, view.words, view.fixed_ranks, view.rank)
             charts.over_rank(view, curves)
         st.subheader(t("compression.section_separate"), anchor=False)
         charts.separately(view, curves)

@@ -9,13 +9,12 @@ from benchmarks.attacks.place import place
 from benchmarks.attacks.rows import Row, mebibytes, none, peak
 from benchmarks.attacks.urls import TRACEBACK
 from tests.attacks.client import Session, StuckError
-from tests.attacks.forged import forged
+from tests.attacks.forged import GOOD, exchange, forged
 from ui.settings.page import HOME
 from ui.settings.rooms import PAGES
 
-GOOD = "notation"  # a page that shows what its link says
 PAGES_TO_SEE = sorted(set(PAGES) - {HOME, "compression"})
-ASKED = 5  # times at most for one page
+NO_MESSAGE = "Error deserializing back message"  # which Streamlit logs with a traceback
 PER_VISITOR = 100  # messages before somebody else comes
 
 
@@ -40,9 +39,9 @@ def measure(
         log, left = where.app.log, where.app.resident_bytes()
     for place_of in _tracebacks(log):
         print(place_of, flush=True)
-    yield none(
-        "messages", f"tracebacks of {len(parts) * PER_VISITOR} messages", log.count(TRACEBACK)
-    )
+    sent, no_message = len(parts) * PER_VISITOR, log.count(NO_MESSAGE)
+    yield Row("messages", "bytes that are no message, in the log", str(no_message))
+    yield none("messages", f"tracebacks of {sent} messages", log.count(TRACEBACK) - no_message)
     yield none("messages", "good messages not answered", len(stuck))
     yield mebibytes("messages", "memory at the start", start)
     yield mebibytes("messages", "memory at the peak", most[0])
@@ -66,8 +65,7 @@ def _visit(url: str, seed: int, patience: float) -> list[str]:
             if draw.random() < 0.3:
                 session.open(draw.choice(PAGES_TO_SEE))
             sent = forged(draw, session.seen, session.state)
-            session = _send(session, sent, url, patience)
-            _answered(session, f"m{seed}n{number}")
+            session = exchange(session, sent, url, f"m{seed}n{number}")
         except StuckError as stuck:
             broken.append(f"{stuck}")
             print(f"not answered: {stuck!s:.600}\n    after {sent!s:.1500}", flush=True)
@@ -75,32 +73,3 @@ def _visit(url: str, seed: int, patience: float) -> list[str]:
             session = Session(url, patience=patience)
     session.close()
     return broken
-
-
-def _send(session: Session, message: object, url: str, patience: float) -> Session:
-    """Send it; the session to go on with is a new one where the server hangs up."""
-    session.send(message)
-    session.send_heartbeat()
-    try:
-        session.answers("heartbeat_ack")
-    except StuckError:
-        if not session.closed:
-            raise
-        return Session(url, patience=patience)
-    return session
-
-
-def _answered(session: Session, mark: str) -> None:
-    """Ask for a page until its link's mark is on it: what ends may be the run before.
-
-    Raises:
-        StuckError: it never is, or beside an error.
-    """
-    for _ in range(ASKED):
-        seen = session.open(GOOD, f"notation_search={mark}")
-        if mark in seen.texts:
-            break
-    else:
-        raise StuckError(f"another page: {session.glimpse()}")
-    if seen.exceptions:
-        raise StuckError(f"shows {seen.exceptions}")

@@ -5,7 +5,7 @@ the attention, so that its output is the attention's input. Embedding rows come 
 code of the repository runs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -96,7 +96,7 @@ class Prefix:
         ]
         check_dtypes(entries, also=eight)
         asked = {"n_blocks": self.n_blocks, "name": self.inputs.checkpoint.name}
-        with _refusing("cannot_build", asked), _quiet():
+        with _refused(lambda why: CheckpointError("cannot_build", **asked, reason=why)), _quiet():
             config, tables = self._config(len(x)), self._tables(x)
             kind = without(_transformers().MODEL_MAPPING[type(config)], self.unused)
             n_tables = sum(table.numel() for table in tables.values())
@@ -106,7 +106,10 @@ class Prefix:
             path = self.inputs.family.attention(layer).removesuffix(".")
             keep = partial(_keep, found, layer)
             model.get_submodule(path).register_forward_pre_hook(keep, with_kwargs=True)
-        with _refusing("cannot_run_layers", asked), torch.no_grad():  # only a run asks for these
+        with (
+            _refused(lambda why: CheckpointError("cannot_run_layers", **asked, reason=why)),
+            torch.no_grad(),
+        ):  # config.json has entries that only a run asks for
             last = output(model, x)
         return found | {self.layer: last[0]}
 
@@ -184,14 +187,14 @@ def _unsafe(key: str) -> bool:
 
 
 @contextmanager
-def _refusing(code: str, asked: Mapping[str, object]) -> Iterator[None]:
+def _refused(refusal: Callable[[Exception], CheckpointError]) -> Iterator[None]:
     """Turn transformers' errors, which are of many kinds, into a refusal."""
     try:
         yield
     except CheckpointError:
         raise
     except Exception as error:
-        raise CheckpointError(code, **asked, reason=error) from error
+        raise refusal(error) from error
 
 
 def _keep(found: dict[int, Tensor], layer: int, _: nn.Module, args: tuple, kwargs: dict) -> None:

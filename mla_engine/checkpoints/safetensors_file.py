@@ -77,28 +77,34 @@ def _is_size(value: object) -> bool:
 
 def _entry(name: str, row: Any, file: str, data_start: int, size: int) -> TensorEntry:
     if not isinstance(row, dict) or not {"dtype", "shape", "data_offsets"} <= row.keys():
-        raise _wrong("lacks", name, file)
+        raise CheckpointError("entry_lacks", where=_where(name, file))
     dtype, shape, offsets = row["dtype"], row["shape"], row["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise _wrong("dtype", name, file, dtype=dtype, known=", ".join(DTYPES))
+        raise CheckpointError(
+            "entry_dtype", where=_where(name, file), dtype=dtype, known=", ".join(DTYPES)
+        )
     if not (isinstance(shape, list) and len(shape) <= MOST_AXES and all(map(_is_size, shape))):
-        raise _wrong("shape", name, file, shape=shape)
+        raise CheckpointError("entry_shape", where=_where(name, file), shape=shape)
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
-        raise _wrong("offsets", name, file, offsets=offsets)
+        raise CheckpointError("entry_offsets", where=_where(name, file), offsets=offsets)
     start, stop = (data_start + offset for offset in offsets)
     if not start <= stop <= size:
-        raise _wrong("bytes", name, file, start=start, stop=stop, size=size)
+        raise CheckpointError(
+            "entry_bytes", where=_where(name, file), start=start, stop=stop, size=size
+        )
     needed = prod(shape) * DTYPES[dtype].itemsize
     if needed != stop - start:
         said = {"shape": shape, "dtype": dtype, "needed": needed, "given": stop - start}
-        raise _wrong("length", name, file, **said)
+        raise CheckpointError("entry_length", where=_where(name, file), **said)
     if not needed and prod(max(size, 1) for size in shape) >= MOST_SIZE:
-        raise _wrong("shape", name, file, shape=shape)  # empty, but torch counts the other axes
+        raise CheckpointError(
+            "entry_shape", where=_where(name, file), shape=shape
+        )  # empty, but torch counts the other axes
     return TensorEntry(name, sys.intern(dtype), tuple(shape), file, start, stop)
 
 
-def _wrong(what: str, name: str, file: str, **said: object) -> CheckpointError:
-    return CheckpointError(f"entry_{what}", where=f"{file}: tensor {name!r:.120}", **said)
+def _where(name: str, file: str) -> str:
+    return f"{file}: tensor {name!r:.120}"
 
 
 def parse_header(header: bytes, file: str, size: int) -> dict[str, TensorEntry]:

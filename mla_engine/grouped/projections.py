@@ -49,6 +49,11 @@ def keys(w: GroupedWeights, h: Tensor, turn: Turn | None) -> Keys:
     """k_pre, the normed and rotated k [b,s,g,k], and v [b,s,g,v]."""
     k_pre = einsum("bsd,gkd->bsgk", h, w.W_K)
     v = einsum("bsd,gvd->bsgv", h, w.W_V)
+    return finished(w, k_pre, v, turn)
+
+
+def finished(w: GroupedWeights, k_pre: Tensor, v: Tensor, turn: Turn | None) -> Keys:
+    """Keys and values from the products of the weights and h: with biases, normed and rotated."""
     if w.b_K is not None:
         k_pre, v = k_pre + w.b_K, v + w.b_V
     return Keys(k_pre, placed(w.config, k_pre, w.k_norm, turn), v)

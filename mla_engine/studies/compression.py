@@ -7,14 +7,17 @@ gives each a latent of its own, the two together of r numbers. Works on any laye
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
-from torch.func import functional_call
 
 from mla_engine import checks
-from mla_engine.grouped import GroupedQueryAttention
+from mla_engine.grouped import GroupedQueryAttention, forms
+from mla_engine.grouped.projections import finished, turn_of
+from mla_engine.layer import position_numbers
 from mla_engine.refusals import Phrase, RefusedError
+from mla_engine.rope import per_head
 from mla_engine.studies.agreement import relative_error
 
 __all__ = ["Factors", "Joint", "Loss", "Separate", "joint", "loss", "separate", "with_spectrum"]
@@ -24,8 +27,8 @@ __all__ = ["Factors", "Joint", "Loss", "Separate", "joint", "loss", "separate", 
 class Factors:
     """A matrix as basis times coordinates: the first r columns and rows are its best rank r."""
 
-    basis: Tensor  # [m,n]
-    coordinates: Tensor  # [n,d]
+    matrix: Tensor  # [m,d]
+    vectors: Tensor  # eigenvectors of its smaller Gram matrix [n,n], float64
     singular_values: Tensor  # falling [n], float64
 
     @classmethod
@@ -38,11 +41,25 @@ class Factors:
         wide = matrix.double()
         tall = wide.shape[0] > wide.shape[1]
         squares, vectors = torch.linalg.eigh(wide.mT @ wide if tall else wide @ wide.mT)
-        vectors = vectors.flip(1)  # the largest first
-        basis = wide @ vectors if tall else vectors
-        coordinates = vectors.mT if tall else vectors.mT @ wide
         values = squares.flip(0).clamp(min=0).sqrt()
-        return cls(basis.to(matrix.dtype), coordinates.to(matrix.dtype), values)
+        return cls(matrix, vectors.flip(1), values)  # the largest first
+
+    @property
+    def tall(self) -> bool:
+        """Whether the matrix has more rows than columns, so that the columns' side is reduced."""
+        return self.matrix.shape[0] > self.matrix.shape[1]
+
+    @cached_property
+    def basis(self) -> Tensor:
+        """[m,n]."""
+        basis = self.matrix.double() @ self.vectors if self.tall else self.vectors
+        return basis.to(self.matrix.dtype)
+
+    @cached_property
+    def coordinates(self) -> Tensor:
+        """[n,d]."""
+        rows = self.vectors.mT if self.tall else self.vectors.mT @ self.matrix.double()
+        return rows.to(self.matrix.dtype)
 
     @property
     def most(self) -> int:
@@ -52,6 +69,13 @@ class Factors:
     def cut(self, rank: int) -> Tensor:
         """The best approximation of this rank [m,d]."""
         return self.basis[:, :rank] @ self.coordinates[:rank]
+
+    def applied(self, h: Tensor, rank: int) -> Tensor:
+        """`cut(rank)` of h [b,t,d], [b,t,m], without building it: on its smaller side projected."""
+        kept = self.vectors[:, :rank].to(h.dtype)
+        if self.tall:
+            return h @ kept @ kept.mT @ self.matrix.mT
+        return h @ self.matrix.mT @ kept @ kept.mT
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +93,10 @@ class Joint:
     def weights(self, rank: int) -> tuple[Tensor, Tensor]:
         """W_K [g,k,d] and W_V [g,v,d] as a latent of `rank` numbers leaves them."""
         return _parted(self.factors.cut(rank), self.shapes)
+
+    def keys_and_values(self, h: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+        """k_pre [b,t,g,k] and v [b,t,g,v] of h [b,t,d], as these weights make them."""
+        return _split(self.factors.applied(h, rank), self.shapes)
 
     def latent_weights(self, rank: int) -> tuple[Tensor, Tensor, Tensor]:
         """W_DKV [c,d], W_UK [g,k,c] and W_UV [g,v,c] of MLA with c = `rank`."""
@@ -102,11 +130,24 @@ class Separate:
         pairs = zip((self.keys, self.values), self.ranks(rank), self.shapes, strict=True)
         return tuple(factors.cut(n).reshape(shape) for factors, n, shape in pairs)
 
+    def keys_and_values(self, h: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+        """k_pre [b,t,g,k] and v [b,t,g,v] of h [b,t,d], as these weights make them."""
+        pairs = zip((self.keys, self.values), self.ranks(rank), strict=True)
+        both = torch.cat([factors.applied(h, n) for factors, n in pairs], dim=-1)
+        return _split(both, self.shapes)
+
 
 def _parted(stacked: Tensor, shapes: Sequence[torch.Size]) -> tuple[Tensor, Tensor]:
     rows = [shape[0] * shape[1] for shape in shapes]
     parts = zip(stacked.split(rows), shapes, strict=True)
     return tuple(part.reshape(shape) for part, shape in parts)
+
+
+def _split(made: Tensor, shapes: Sequence[torch.Size]) -> tuple[Tensor, Tensor]:
+    """Keys and values of every KV head, out of [b,t,m]."""
+    parts = made.split([shape[0] * shape[1] for shape in shapes], dim=-1)
+    pairs = zip(parts, shapes, strict=True)
+    return tuple(part.unflatten(-1, tuple(shape[:2])) for part, shape in pairs)
 
 
 def joint(W_K: Tensor, W_V: Tensor) -> Joint:
@@ -153,8 +194,10 @@ def with_spectrum(W_K: Tensor, W_V: Tensor, decay: float) -> tuple[Tensor, Tenso
     values = found.factors.singular_values
     wanted = torch.arange(1, found.most + 1, device=values.device).double() ** -decay
     wanted *= values.norm() / wanted.norm()
-    factor = torch.where(values > 1e-8 * values[0], wanted / values, 0.0).to(W_K.dtype)
-    return _parted((found.factors.basis * factor) @ found.factors.coordinates, found.shapes)
+    factor = torch.where(values > 1e-8 * values[0], wanted / values, 0.0)
+    vectors, matrix = found.factors.vectors, found.factors.matrix
+    between = ((vectors * factor) @ vectors.mT).to(matrix.dtype)  # on the matrix's smaller side
+    return _parted(matrix @ between if found.factors.tall else between @ matrix, found.shapes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,13 +227,15 @@ def loss(
     Raises:
         ValueError, MemoryBudgetError: a rank that there is not, or as the layer's call.
     """
-    exact = layer(h)
-    seen = exact.mask.expand_as(exact.scores)
-    found = []
     for rank in ranks:
         checks.whole("rank", rank, least=0, most=way.most)
-        W_K, W_V = way.weights(rank)
-        trace = functional_call(layer, {"W_K": W_K, "W_V": W_V}, (h,))
+    exact = layer(h)
+    seen = exact.mask.expand_as(exact.scores)
+    w, turn = layer.weights(), turn_of(layer.config, position_numbers(None, h))
+    found = []
+    for rank in ranks:
+        kv = finished(w, *way.keys_and_values(h, rank), per_head(turn))
+        trace = forms.attend(w, h, (exact.q_pre, exact.q), kv, exact.mask)
         errors = {
             name: relative_error(getattr(trace, name), getattr(exact, name)) for name in "kvu"
         }

@@ -75,4 +75,5 @@ def change_with_distance(
     def squared_norm(between: Tensor) -> Tensor:
         return (between.mT @ grams[0] @ between * grams[1]).sum((-2, -1))
 
-    return (squared_norm(moved) / squared_norm(still)).clamp(min=0).sqrt()
+    norms = torch.stack([squared_norm(one) for one in moved])  # all at once would hold far more
+    return (norms / squared_norm(still)).clamp(min=0).sqrt()

@@ -16,6 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 from websockets.sync.client import connect
 
@@ -142,11 +143,10 @@ class Session:
     def send(self, message):
         """Send a BackMsg, or bytes that are none."""
         raw = message if isinstance(message, bytes) else message.SerializeToString()
-        self.connection.send(raw)
-
-    def send_heartbeat(self):
-        """A message that is answered at once, with a `heartbeat_ack`."""
-        self.send(BackMsg(app_heartbeat=True))
+        try:
+            self.connection.send(raw)
+        except ConnectionClosed as error:
+            raise StuckError(f"closed: {error}") from error
 
     @property
     def closed(self):

@@ -1,4 +1,7 @@
-"""Messages that no browser sends: of wrong types, cut, huge, about what there is not."""
+"""Messages that no browser sends: of wrong types, cut, huge, about what there is not.
+
+After each of them a good message must be answered as always: `exchange`.
+"""
 
 from random import Random
 
@@ -6,6 +9,7 @@ from google.protobuf.json_format import ParseDict
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
+from tests.attacks.client import Session, StuckError
 from tests.attacks.drawn import HOSTILE, noise
 
 FLAGS = (
@@ -13,6 +17,32 @@ FLAGS = (
     *("debug_disconnect_websocket", "debug_shutdown_runtime"),
 )
 HUGE = 2**20  # characters
+GOOD = "notation"  # a page that shows what its link says
+ASKED = 5  # times at most for one page: what ends may be the run before
+
+
+def exchange(session, message, url, mark):
+    """Send a message, and then a good one; the session to go on with, a new one if it was closed.
+
+    Raises:
+        StuckError: the good one is not answered, by another page, or with an error beside.
+    """
+    session.send(message)
+    for _ in range(ASKED):
+        try:
+            seen = session.open(GOOD, f"notation_search={mark}")
+        except StuckError:
+            if not session.closed:
+                raise
+            session = Session(url, patience=session.patience)
+            continue
+        if mark in seen.texts:
+            break
+    else:
+        raise StuckError(f"another page: {session.glimpse()}")
+    if seen.exceptions:
+        raise StuckError(f"shows {seen.exceptions}")
+    return session
 
 
 def forged(draw: Random, seen, state):
@@ -29,7 +59,7 @@ def forged(draw: Random, seen, state):
             ParseDict({draw.choice(FLAGS): draw.random() < 0.8}, message)
         case 7:
             asked = message.file_urls_request
-            asked.request_id, asked.session_id = text(draw), session(draw, seen)
+            asked.request_id, asked.session_id = text(draw), session_id(draw, seen)
             asked.file_names.extend(text(draw) for _ in range(draw.choice([0, 1, 20, 2000])))
         case 8:
             operation(draw, message.backend_operation_request, seen)
@@ -103,7 +133,7 @@ def misplaced(draw: Random, state):
 
 def operation(draw: Random, request, seen):
     """Something to be done on the server."""
-    request.request_id, request.session_id = text(draw), session(draw, seen)
+    request.request_id, request.session_id = text(draw), session_id(draw, seen)
     match draw.randrange(3):
         case 0:
             request.deferred_file.file_id = text(draw)
@@ -114,7 +144,7 @@ def operation(draw: Random, request, seen):
             request.dismiss_skills_nudge.SetInParent()
 
 
-def session(draw: Random, seen):
+def session_id(draw: Random, seen):
     return draw.choice([seen.session_id, seen.session_id, "", text(draw)])
 
 

@@ -26,7 +26,7 @@ FORMULAS = (
     "'=1+1",
     '"=1+1"',
 )
-NUMBERS = ("-0.25", "+1e-7", "12")
+NUMBERS = ("-0.25", "+1e-7", "12", "-3/100")
 WORDS = ("cat", "'s", "a=b", "e-mail", "猫")
 LINK = {"map_text": '=HYPERLINK("http://evil.example") +1+cmd|! @SUM(1) -2+3 ＝x \u202e=1'}
 FORMULA = re.compile(r"(^|;)\s*[=+\-@＝＋－＠\t\r]")

@@ -24,7 +24,7 @@ def subclasses(kind: type) -> list[type]:
     return [kind, *(deeper for one in kind.__subclasses__() for deeper in subclasses(one))]
 
 
-for file in (*ENGINE, ROOT / "ui" / "engine" / "queue.py"):
+for file in (*ENGINE, *(ROOT / "ui" / "engine" / f"{name}.py" for name in ("queue", "work"))):
     import_module(named(file))  # so that every subclass of RefusedError is known
 REFUSALS = {kind.__name__: kind.section for kind in subclasses(RefusedError)}
 MAKERS = REFUSALS | {"Phrase": Phrase.section, "linked": Phrase.section}

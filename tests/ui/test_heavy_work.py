@@ -54,13 +54,13 @@ class Calls(ast.NodeVisitor):
         self.inside, self.turns = node.name, 0
         marks = " ".join(map(ast.unparse, node.decorator_list))
         kept = "kept.keep" in marks or "st.cache" in marks
-        if kept and "queue.turn()" in ast.unparse(node):
+        if kept and "queue.turn(" in ast.unparse(node):
             self.kept.add(self.homes[node.name])
         self.generic_visit(node)
         self.inside, self.turns = before
 
     def visit_With(self, node: ast.With) -> None:
-        held = any(ast.unparse(item.context_expr) == "queue.turn()" for item in node.items)
+        held = any(ast.unparse(item.context_expr).startswith("queue.turn(") for item in node.items)
         self.turns += held
         self.generic_visit(node)
         self.turns -= held

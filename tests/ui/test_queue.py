@@ -1,28 +1,66 @@
-"""The line of heavy work: in order, one at a time, never stuck."""
+"""The line of heavy work: one at a time, fair between visitors, never stuck."""
 
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
+import torch
+from streamlit.runtime.scriptrunner import StopException, add_script_run_ctx
 
 from mla_engine.checks import RefusedError
 from tests import patience
 from ui.engine import queue
-from ui.engine.queue import Queue
+from ui.engine.queue import FullError, Queue
 
 PATIENCE = float(patience.SECONDS)
 
 
-class Worker(threading.Thread):
-    """Takes a turn, says so, and holds it until it is told to end."""
+@pytest.fixture(scope="module", autouse=True)
+def _warm() -> None:
+    """What torch imports when its first operation is watched takes some seconds."""
+    with Queue(1, PATIENCE).turn():
+        torch.zeros(1)
 
-    def __init__(self, line: Queue, done: list[object], name: object, *, nested: bool = False):
+
+class Worker(threading.Thread):
+    """Takes a turn, says so, and holds it until it is told to end.
+
+    One with a `visitor` runs as a session's thread does; it is `asked` to stop.
+    """
+
+    def __init__(
+        self,
+        line: Queue,
+        done: list[object],
+        name: object,
+        *,
+        nested: bool = False,
+        visitor: str | None = None,
+    ):
         super().__init__(daemon=True)
         self.line, self.done, self.told, self.nested = line, done, name, nested
-        self.inside, self.end = threading.Event(), threading.Event()
+        self.inside, self.end, self.asked = (threading.Event() for _ in range(3))
+        self.refused: Exception | None = None
+        if visitor:
+            context = SimpleNamespace(session_id=visitor, yield_check=self.stop_if_asked)
+            add_script_run_ctx(self, context)
+
+    def stop_if_asked(self) -> None:
+        if self.asked.is_set():
+            raise StopException
 
     def run(self) -> None:
+        with suppress(StopException):
+            try:
+                self.work()
+            except RefusedError as error:
+                self.refused = error
+
+    def work(self) -> None:
         with self.line.turn():
             if self.nested:
                 with self.line.turn(), self.line.turn():
@@ -30,6 +68,27 @@ class Worker(threading.Thread):
             self.inside.set()
             self.end.wait(PATIENCE)
             self.done.append(self.told)
+
+
+class Piecewise(Worker):
+    """Works on until it is told to end: every operation is a piece, and is noted."""
+
+    def work(self) -> None:
+        number = torch.zeros(1)
+        with self.line.turn():
+            self.inside.set()
+            while not self.end.is_set():
+                number.add_(1)
+                self.done.append(self.told)
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -162,3 +221,151 @@ def test_all_sessions_share_one_line(done):
         assert not done
     thread.join(PATIENCE)
     assert done == ["other"]
+
+
+# Between visitors
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def worked(worker: Worker, clock: Clock, seconds: float) -> None:
+    """Let a worker have its turn for so long."""
+    assert worker.inside.wait(PATIENCE)
+    clock.now += seconds
+    ended(worker)
+
+
+def test_whoever_has_had_less_goes_before_the_other_pieces_of_a_visitor(done, clock):
+    line = Queue(8, PATIENCE, clock=clock)
+    of_one = [joined(line, Worker(line, done, f"a{n}", visitor="a")) for n in range(4)]
+    other = joined(line, Worker(line, done, "b", visitor="b"))
+    worked(of_one[0], clock, 1)
+    assert other.inside.wait(PATIENCE)
+    third = joined(line, Worker(line, done, "c", visitor="c"))
+    worked(other, clock, 1)
+    worked(third, clock, 0.1)
+    for worker in of_one[1:]:
+        worked(worker, clock, 1)
+    assert done == ["a0", "b", "c", "a1", "a2", "a3"]
+
+
+def test_nobody_is_overtaken_for_ever_by_those_who_come(done, clock):
+    line = Queue(8, 1000, clock=clock)
+    first = joined(line, Worker(line, done, "greedy", visitor="greedy"))
+    again = joined(line, Worker(line, done, "again", visitor="greedy"))
+    coming = joined(line, Worker(line, done, 0, visitor="0"))
+    worked(first, clock, 5)
+    for number in range(1, 20):
+        following = joined(line, Worker(line, done, number, visitor=str(number)))
+        until(lambda at=coming: at.inside.is_set() or again.inside.is_set())
+        if again.inside.is_set():
+            break
+        worked(coming, clock, 1)
+        coming = following
+    assert again.inside.is_set()
+    ended(again, coming, following)
+
+
+def test_a_visitor_has_a_bound_of_its_own(done):
+    line = Queue(8, PATIENCE, most_of_one=2)
+    workers = [joined(line, Worker(line, done, n, visitor="a")) for n in range(3)]
+    beyond, other = Worker(line, done, "beyond", visitor="a"), Worker(line, done, "b", visitor="b")
+    beyond.start()
+    beyond.join(PATIENCE)
+    assert (beyond.refused.code, beyond.refused.values) == ("waiting_own", {"most": 2})
+    joined(line, other)
+    ended(*workers, other)
+    assert set(done) == {0, 1, 2, "b"}
+
+
+def test_visitors_who_left_do_not_keep_their_places(done):
+    line = Queue(most_waiting=64, limit_seconds=PATIENCE)
+    at_work = joined(line, Worker(line, done, "at work", visitor="one who stays"))
+    left = [joined(line, Worker(line, done, n, visitor=str(n))) for n in range(64)]
+    with pytest.raises(FullError), line.turn():
+        pytest.fail("a turn beyond the most")
+    for worker in left:
+        worker.asked.set()
+    until(lambda: len(line._line) == 1)
+    after = joined(line, Worker(line, done, "after", visitor="new"))
+    ended(at_work, after, *left)
+    assert done == ["at work", "after"]
+
+
+def test_a_visitor_who_leaves_during_a_turn_gives_it_up_between_two_pieces(done):
+    line = Queue(8, PATIENCE, piece_seconds=0)
+    works = joined(line, Piecewise(line, done, "works", visitor="a"))
+    until(lambda: done)
+    works.asked.set()
+    works.join(PATIENCE)
+    assert not works.is_alive()
+    assert not works.end.is_set()
+    assert not line._line
+
+
+def test_who_is_asked_to_stop_does_not_join(done):
+    line = Queue(8, PATIENCE)
+    worker = Worker(line, done, "left", visitor="a")
+    worker.asked.set()
+    worker.start()
+    worker.join(PATIENCE)
+    assert not worker.inside.is_set()
+    assert not line._line
+
+
+def test_two_long_turns_go_on_by_turns(done):
+    line = Queue(8, PATIENCE, piece_seconds=0)
+    workers = [joined(line, Piecewise(line, done, name)) for name in "ab"]
+    until(lambda: done.count("b") > 20)
+    ended(*workers)
+    last = len(done) - done[::-1].index("a")
+    both = done[done.index("b") : last]
+    changes = sum(one != other for one, other in pairwise(both))
+    assert changes > 20, "one works and the other waits"
+
+
+def test_a_whole_turn_is_not_interrupted(done):
+    line = Queue(8, PATIENCE, piece_seconds=0)
+    with line.turn(whole=True):
+        waits = joined(line, Worker(line, done, "waits"))
+        torch.zeros(1).add_(1)
+        assert not waits.inside.is_set()
+    ended(waits)
+
+
+def test_no_more_turns_are_open_at_once_than_memory_is_made_for(done):
+    line = Queue(8, PATIENCE, piece_seconds=0)
+    workers = [joined(line, Piecewise(line, done, n)) for n in range(queue.MOST_OPEN + 1)]
+    until(lambda: workers[-2].inside.is_set() and len(done) > 100)
+    assert workers[-1].told not in done
+    ended(workers[0])
+    assert workers[-1].inside.wait(PATIENCE)
+    ended(*workers[1:])
+
+
+def test_who_waits_for_a_lock_in_a_turn_steps_aside_for_who_holds_it(done, monkeypatch):
+    line, lock, asks = Queue(8, PATIENCE), threading.Lock(), threading.Event()
+    monkeypatch.setattr(queue, "_queue", lambda: line)
+
+    def wants() -> None:
+        with line.turn():
+            asks.wait(PATIENCE)
+            with queue.held(lock):
+                done.append("wants")
+
+    def holds() -> None:
+        with lock, line.turn():
+            done.append("holds")
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (wants, holds)]
+    for place, thread in enumerate(threads, start=1):
+        thread.start()
+        until(lambda place=place: len(line._line) == place)
+    asks.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert done == ["holds", "wants"]
+    assert not lock.locked()

@@ -19,6 +19,7 @@ import streamlit as st
 from cachetools import TTLCache
 from cachetools.keys import typedkey
 
+from ui.engine import queue
 from ui.engine.footprint import footprint
 from ui.settings.server import server
 
@@ -55,7 +56,7 @@ class Shelf:
         if (entry := self._found(key)) is None:
             with self._lock:
                 making = self._making.setdefault(key, threading.Lock())
-            with making:
+            with queue.held(making):
                 entry = self._found(key) or self._keep(key, make())
         return entry[0]
 

@@ -1,22 +1,35 @@
-"""One piece of heavy work at a time, in the order of arrival: nobody waits twice as long."""
+"""Heavy work, one piece at a time and fair between visitors: nobody waits for all of another's.
+
+A turn is worked off in pieces: once it has lasted one, it lets those go first who have had less.
+Whoever has left, or has asked for something newer, gives up the place as Streamlit ends a run.
+"""
 
 import gc
 import logging
 import threading
-from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 import streamlit as st
 import torch
+from streamlit.runtime.scriptrunner_utils.script_run_context import (
+    get_run_yield_check,
+    get_script_run_ctx,
+)
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.refusals import RefusedError
 
 MOST_WAITING = 64
-LIMIT_SECONDS = 60.0  # of one turn: the longest run that the controls allow takes 35 on two cores
+MOST_OF_ONE = 4  # of these, of one visitor
+MOST_OPEN = 2  # turns that are begun and not ended: for so many the budget of memory is made
+PIECE_SECONDS = 0.2  # after which a turn lets others go first
+LIMIT_SECONDS = 10.0  # after which the others no longer wait: one operation takes under 1
+POLL_SECONDS = 0.1  # within which a visitor who has left is seen
 
 
 class FullError(RefusedError):
@@ -25,23 +38,64 @@ class FullError(RefusedError):
 
 @dataclass(eq=False)
 class _Ticket:
-    """One place in the line; `began` is None until its turn has come."""
+    """One place in the line.
+
+    Args:
+        thread: whose place it is.
+        visitor: whose work it is.
+        open: whether a piece of its turn was done, so that it holds memory.
+        began: when its present piece did, None while it waits.
+    """
 
     thread: int
+    visitor: object
+    open: bool = False
     began: float | None = None
 
 
-class Queue:
-    """The line. A turn within a turn is part of it; an overdue one no longer holds up the rest."""
+class _Pausing(TorchDispatchMode):
+    """Calls `pause` before every operation of torch in the block."""
 
-    def __init__(self, most_waiting: int, limit_seconds: float) -> None:
-        self._most, self._limit = most_waiting, limit_seconds
-        self._line: deque[_Ticket] = deque()
+    def __init__(self, pause: Callable[[], None]) -> None:
+        super().__init__()
+        self._pause = pause
+
+    def __torch_dispatch__(
+        self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None
+    ) -> object:
+        self._pause()
+        return func(*args, **(kwargs or {}))
+
+
+class Queue:
+    """The line: of all who wait, the visitor goes first who has had the least time.
+
+    Whoever comes is taken to have had what an even share would be, so that nobody can save up time,
+    and nobody is overtaken for ever by those who come. Once nobody waits, all is forgotten.
+    """
+
+    def __init__(
+        self,
+        most_waiting: int,
+        limit_seconds: float,
+        *,
+        most_of_one: int = MOST_OF_ONE,
+        piece_seconds: float = PIECE_SECONDS,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._most, self._most_of_one = most_waiting, most_of_one
+        self._limit, self._piece, self._clock = limit_seconds, piece_seconds, clock
+        self._line: list[_Ticket] = []  # in the order of arrival, whose turn it is among them
+        self._had: dict[object, float] = {}  # seconds, by visitor
+        self._even = 0.0  # seconds that each would have had if all who waited had shared evenly
         self._moved = threading.Condition()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait for the turn, and hold it.
+    def turn(self, *, whole: bool = False) -> Iterator[None]:
+        """Wait for the turn, and hold it; a turn within a turn is part of it.
+
+        Args:
+            whole: the work is one short piece that must not be interrupted, as it is timed.
 
         Raises:
             FullError: the line is full.
@@ -49,41 +103,119 @@ class Queue:
         if self._has_turn(threading.get_ident()):
             yield
             return
+        _stop_if_asked()
         ticket = self._join()
         try:
-            self._wait(ticket)
-            yield
+            self._begin(ticket)
+            with nullcontext() if whole else _Pausing(partial(self._pause, ticket)):
+                yield
         finally:
-            self._leave(ticket)
+            with self._moved:
+                self._end(ticket)
 
     def _has_turn(self, thread: int) -> bool:
         with self._moved:
             return any(t.thread == thread and t.began is not None for t in self._line)
 
     def _join(self) -> _Ticket:
+        visitor = _visitor()
         with self._moved:
             if len(self._line) > self._most:
                 raise FullError("waiting", most=self._most)
-            self._line.append(ticket := _Ticket(threading.get_ident()))
+            if sum(t.visitor == visitor for t in self._line) > self._most_of_one:
+                raise FullError("waiting_own", most=self._most_of_one)
+            ticket = _Ticket(threading.get_ident(), visitor)
+            self._enter(ticket)
             return ticket
 
-    def _wait(self, ticket: _Ticket) -> None:
-        with self._moved:
-            while (first := self._line[0]) is not ticket:
-                left = self._limit - (monotonic() - (first.began or monotonic()))
-                if left > 0:
-                    self._moved.wait(left)
-                else:
-                    logging.getLogger(__name__).warning("a turn took over %g s", self._limit)
-                    self._line.popleft()
-                    self._moved.notify_all()
-            ticket.began = monotonic()
+    def _enter(self, ticket: _Ticket) -> None:
+        there = {t.visitor for t in self._line}
+        self._had = {v: t for v, t in self._had.items() if v in there or t > self._even}
+        self._had[ticket.visitor] = max(self._had.get(ticket.visitor, 0.0), self._even)
+        self._line.append(ticket)
 
-    def _leave(self, ticket: _Ticket) -> None:
+    def _begin(self, ticket: _Ticket) -> None:
         with self._moved:
-            if ticket in self._line:  # an overdue one is out already
-                self._line.remove(ticket)
-            self._moved.notify_all()
+            while self._first() is not ticket:
+                self._moved.wait(POLL_SECONDS)
+                _stop_if_asked()
+            ticket.began, ticket.open = self._clock(), True
+
+    def _first(self) -> _Ticket:
+        """Whose turn it is, or whose it is next; an overdue one is out of the line."""
+        at_work = next((t for t in self._line if t.began is not None), None)
+        if at_work and self._clock() - at_work.began >= self._limit:
+            logging.getLogger(__name__).warning("a turn took over %g s", self._limit)
+            self._end(at_work)
+            at_work = None
+        opened = [t for t in self._line if t.open]
+        waiting = opened if len(opened) >= MOST_OPEN else self._line
+        return at_work or min(waiting, key=lambda t: self._had[t.visitor])
+
+    def _pause(self, ticket: _Ticket) -> None:
+        """Let others go first, if the piece is over; one that was overdue waits its turn again."""
+        if ticket.began is not None and self._clock() - ticket.began < self._piece:
+            return
+        with self._moved:
+            self._end(ticket)
+            self._enter(ticket)
+        _stop_if_asked()
+        self._begin(ticket)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Without the turn that this thread holds, if it does: for those that it waits for."""
+        thread = threading.get_ident()
+        with self._moved:
+            held = next((t for t in self._line if t.thread == thread and t.began is not None), None)
+            if held:
+                self._end(held)
+        yield
+        if held:
+            with self._moved:
+                self._enter(held)
+            self._begin(held)
+
+    def _end(self, ticket: _Ticket) -> None:
+        if ticket not in self._line:  # overdue
+            return
+        if ticket.began is not None:
+            taken, ticket.began = self._clock() - ticket.began, None
+            self._had[ticket.visitor] += taken
+            self._even += taken / len({t.visitor for t in self._line})
+        self._line.remove(ticket)
+        if not self._line:
+            self._had, self._even = {}, 0.0
+        self._moved.notify_all()
+
+
+def _visitor() -> object:
+    """Whose work it is: a session's, or a thread's that belongs to none."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_id if context else threading.get_ident()
+
+
+@contextmanager
+def held(lock: threading.Lock) -> Iterator[None]:
+    """A lock, not waited for in a turn, as its holder may wait for one; nor by who has left."""
+    while not lock.acquire(blocking=False):
+        with _queue().aside():
+            _stop_if_asked()
+            if lock.acquire(timeout=POLL_SECONDS):
+                lock.release()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _stop_if_asked() -> None:
+    """Raise what ends a run of Streamlit, where its visitor has left or a newer one is asked for.
+
+    It derives from BaseException, so that no page takes it for a failure.
+    """
+    if check := get_run_yield_check():
+        check()
 
 
 @st.cache_resource(show_spinner=False)
@@ -92,13 +224,13 @@ def _queue() -> Queue:
 
 
 @contextmanager
-def turn() -> Iterator[None]:
-    """A turn in the line that all sessions share.
+def turn(*, whole: bool = False) -> Iterator[None]:
+    """A turn in the line that all sessions share; of `whole` see `Queue.turn`.
 
     Raises:
         FullError: the line is full.
     """
-    with _queue().turn():
+    with _queue().turn(whole=whole):
         yield
 
 

@@ -16,7 +16,7 @@ from pandas.api.types import is_numeric_dtype
 from mla_engine.drawn import drawn
 
 _FORMULA = re.compile(r"(^|;)(?=['\"\s]*[=+\-@＝＋－＠])")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.ASCII | re.IGNORECASE)
 
 
 def csv(table: pd.DataFrame) -> bytes:

@@ -23,7 +23,7 @@ def rate(kind: str) -> float:
     Raises:
         FullError: too much waits to be run.
     """
-    with queue.turn(), torch.inference_mode():
+    with queue.turn(whole=True), torch.inference_mode():
         if kind == "copy":
             return timing.copy_rate(DEVICE)
         return timing.product_rate(DEVICE, DTYPE)

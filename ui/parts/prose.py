@@ -1,11 +1,18 @@
 """What a page says: its title, sentences with tensors in their colours, and refusals."""
 
+from functools import partial
+from time import monotonic
+
 import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
+from ui.engine.queue import FullError
 from ui.parts import real_layer
+from ui.settings.visit import visit
 from ui.words.numbers import size
 from ui.words.text import refusal, safe, t
+
+RETRY_SECONDS = 5
 
 
 def title(text: str, look: str) -> None:
@@ -26,6 +33,22 @@ def refused(error: ValueError) -> None:
     if not isinstance(error, MemoryBudgetError):
         said = t("common.refused", reason=safe(said))
     st.error(said, icon=":material/block:")
+    if isinstance(error, FullError) and not visit().busy:
+        visit().busy = True
+        _again()
+
+
+def _again() -> None:
+    """A button that runs the page again, and the page does so by itself, once a full run."""
+    st.button(t("common.try_again"), icon=":material/refresh:", key="try_again")
+    st.caption(t("common.tries_again", seconds=RETRY_SECONDS))
+    due = monotonic() + RETRY_SECONDS / 2  # the run that draws the page is not yet a try
+    st.fragment(partial(_retry, due), run_every=RETRY_SECONDS)()
+
+
+def _retry(due: float) -> None:
+    if monotonic() > due:
+        st.rerun()
 
 
 def reason(error: ValueError) -> str:

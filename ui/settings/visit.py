@@ -21,6 +21,7 @@ class Visit:
         stepping: whether something on the page listens to a clicker.
         beyond: turns the page after its last step or before its first.
         top: above the title, for what goes wrong; None until the ways to other pages are drawn.
+        busy: whether a button is drawn that runs the page again, as the queue was full.
     """
 
     page: Page
@@ -30,6 +31,7 @@ class Visit:
     stepping: bool = False
     beyond: Callable[[int], None] | None = None
     top: AbstractContextManager | None = None
+    busy: bool = False
 
 
 def begin(page: Page) -> Visit:

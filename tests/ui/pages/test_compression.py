@@ -384,7 +384,7 @@ def test_a_refusal_leaves_the_rest_alive(opened, monkeypatch):
     at = opened(PAGE, **V3, seed="77", code="snippet")
     assert at.title[0].value == "One small latent can stand for keys and values"
     assert len(at.error) == 1
-    assert control(at, "cmp_heads").options == ["1", "2", "4", "8"]  # 8 × 256 values are many
+    assert control(at, "cmp_heads").options == ["1", "2", "4"]  # 8 × 256 rows are many
     verdict = claims.check("C5", config=PRESETS["deepseek-v3"].config)
     kept = list(at.table[0].value.iloc[:, 0])
     wanted = [f"{verdict.value(name):,}" for name in ("before", "kept", "recomputed")]
@@ -399,9 +399,9 @@ class Filling:
         self.left = turns
 
     @contextmanager
-    def turn(self):
+    def turn(self, *, whole: bool = False):
         self.left -= 1
-        with queue.Queue(64 if self.left >= 0 else -1, 1).turn():
+        with queue.Queue(64 if self.left >= 0 else -1, 1).turn(whole=whole):
             yield
 
 

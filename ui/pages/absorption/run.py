@@ -9,7 +9,7 @@ import torch
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.agreement import DTYPES, agreement_of
 from mla_engine.studies.merging import heads_in_one, past_the_norm
-from ui.engine import kept, layers, queue
+from ui.engine import kept, layers, queue, work
 from ui.engine.real_layer import Origin, RealLayer
 
 MATRICES = ("W_QK", "W_VO")
@@ -64,8 +64,11 @@ def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]
     """W_QK and W_VO of one head.
 
     Raises:
-        ValueError, MemoryBudgetError: in the engine's words.
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
+    rows = config.d_latent_q or config.d_model, config.d_model
+    operations = sum(work.singular_values(n, config.d_latent_kv) for n in rows)
+    work.require(operations + work.drawing(config, (head,), origin), work.SMALLER_LAYER)
     layers.bring(config, origin, (head,))
     with queue.turn(), torch.inference_mode():
         layer = layers.layer(config, origin, (head,))
@@ -87,8 +90,12 @@ def rounding(
     """Naive and absorbed output in float64, float32 and bfloat16.
 
     Raises:
-        ValueError, MemoryBudgetError: in the engine's words.
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
+    once = work.running(config, "expanded", len(words), heads)
+    once += work.running(config, "absorbed", len(words), heads)
+    each = once + work.drawing(config, heads, origin)
+    work.require(len(FORMATS) * each, work.SMALLER_LAYER)
     h = layers.hidden(words, origin, config.d_model)
     read = {}
     if isinstance(origin, RealLayer):  # before the turn
@@ -120,8 +127,12 @@ def too_much(
     """Merge what must not be merged; the last word's h is `gain` times as long.
 
     Raises:
-        ValueError, MemoryBudgetError: in the engine's words.
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
+    # a whole matrix for all heads, and for each head; two layers, of which each is run
+    merging = 2 * len(heads) * config.d_head * config.d_model * config.d_latent_kv
+    runs = 4 * work.running(config, "expanded", len(words), heads)
+    work.require(4 * merging + runs + 2 * work.drawing(config, heads, origin), work.SMALLER_LAYER)
     layers.bring(config, origin, heads)
     layers.bring(replace(config, latent_norm=False), origin, heads)
     with queue.turn(), torch.inference_mode():

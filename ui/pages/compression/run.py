@@ -1,5 +1,6 @@
 """What the compression page has the engine compute, cached and shared by all sessions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,11 +20,13 @@ from mla_engine.studies.compression import (
     with_spectrum,
 )
 from mla_engine.studies.merging import content_attention
-from ui.engine import kept, layers, queue, real_layer
+from ui.engine import kept, layers, queue, real_layer, work
 from ui.engine.real_layer import Origin, RealLayer
 from ui.words.text import t
 
 WAYS = ("joint", "separate")
+POINTS = 16  # of the curves, beside the chosen rank and those where the joint error ends
+PORTION = 4  # of them that are run one after the other, before the progress is shown
 ERRORS = ("k", "v", "scores", "u")
 
 
@@ -73,9 +76,23 @@ def prepared(source: Source) -> Prepared:
     """The layer with the chosen spectrum, its weights factored.
 
     Raises:
-        ValueError, MemoryBudgetError: in the engine's words.
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
+    work.require(preparing(source), work.SMALLER_LAYER)
     return _prepared(source.weights)
+
+
+def preparing(source: Source) -> int:
+    """Operations of drawing the weights, giving them their spectrum, and factoring them.
+
+    Raises:
+        CostError: one decomposition alone takes too long.
+    """
+    config, n_kv_heads = source.config, len(source.heads) // source.config.group_size
+    widths = (config.d_head + config.d_value, config.d_head, config.d_value)
+    factored = [work.factoring(n_kv_heads * width, config.d_model) for width in widths]
+    given = 2 * factored[0] if source.decay is not None else 0  # factored before, and multiplied
+    return sum(factored) + given + work.drawing(config, source.heads, source.origin)
 
 
 @kept.keep
@@ -106,37 +123,48 @@ def _layer(source: Source, read: AttentionLayer | None) -> GroupedQueryAttention
     return content_attention(read) if isinstance(read, MultiHeadLatentAttention) else read
 
 
-@kept.keep
-def lost(source: Source, words: tuple[str, ...], way: str, rank: int) -> Loss:
-    """What a latent of `rank` numbers loses on these words; beyond full rank nothing.
+def lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...]) -> list[Loss]:
+    """What latents of these sizes lose on these words; beyond full rank nothing.
 
     Raises:
-        ValueError, MemoryBudgetError: in the engine's words.
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
+    once = work.running(source.config, "grouped", len(words), source.heads)
+    runs = len(WAYS) * (POINTS + POINTS // PORTION)  # of the layer itself, and with each latent
+    work.require(preparing(source) + runs * once, work.FEWER_WORDS)
+    return _lost(source, words, way, ranks)
+
+
+@kept.keep
+def _lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...]) -> list[Loss]:
     ready = prepared(source)
     factors = ready.ways[way]
     h = layers.hidden(words, source.inputs or source.origin, source.config.d_model)
     with queue.turn(), torch.inference_mode():
-        return loss(ready.layer, h, factors, [min(rank, factors.most)])[0]
+        return loss(ready.layer, h, factors, [min(rank, factors.most) for rank in ranks])
 
 
-def curves(source: Source, words: tuple[str, ...], ranks: list[int]) -> pd.DataFrame:
-    """The errors of both ways at every rank; long work in pieces, with its progress.
+def curves(
+    source: Source, words: tuple[str, ...], ranks: Sequence[int], chosen: int
+) -> pd.DataFrame:
+    """The errors of both ways at every rank, the chosen one among them, some at a time.
 
     Raises:
-        ValueError, MemoryBudgetError: in the engine's words.
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
-    wanted = [(way, rank) for way in WAYS for rank in ranks]
+    parts = [(chosen,), *(tuple(ranks[n : n + PORTION]) for n in range(0, len(ranks), PORTION))]
+    wanted = [(way, part) for way in WAYS for part in parts]
     bar = st.progress(0.0, t("compression.running"))
-    rows = []
+    rows = {}
     try:
-        for done, (way, rank) in enumerate(wanted, start=1):
-            found = vars(lost(source, words, way, rank))
-            rows.append({"way": way, "rank": rank} | {error: found[error] for error in ERRORS})
+        for done, (way, part) in enumerate(wanted, start=1):
+            for rank, found in zip(part, lost(source, words, way, part), strict=True):
+                errors = {error: getattr(found, error) for error in ERRORS}
+                rows[way, rank] = {"way": way, "rank": rank} | errors
             bar.progress(done / len(wanted), t("compression.running"))
     finally:
         bar.empty()
-    return pd.DataFrame(rows)
+    return pd.DataFrame([rows[place] for place in sorted(rows)])
 
 
 def split(source: Source, rank: int) -> tuple[int, int]:

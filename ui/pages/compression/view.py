@@ -6,14 +6,12 @@ import numpy as np
 
 from mla_engine import GroupedConfig, LatentConfig
 from mla_engine.studies.merging import content_config
-from ui.engine import model
+from ui.engine import model, work
 from ui.engine.model import Model
 from ui.pages.compression import run
 from ui.settings import state
 from ui.settings.page import Note
 
-POINTS = 16  # of the curves, beside the chosen rank
-MOST_SIDE = 2048  # of the matrix whose eigenvectors are sought: seconds, not minutes
 HEADS = (1, 2, 4, 8, 16, 32, 64, 128)
 ASSUMED_LATENT = 12  # heads' widths: DeepSeek-V2 and V3 have d_c' = 1,536 = 12 d_h
 
@@ -70,13 +68,18 @@ class View:
 
     @property
     def ranks(self) -> list[int]:
-        """Where the curves are computed, the chosen rank among them."""
+        """Where the curves are drawn, the chosen rank among them."""
+        return sorted({*self.fixed_ranks, self.rank})
+
+    @property
+    def fixed_ranks(self) -> list[int]:
+        """Where they are computed whatever rank is chosen."""
         source = self.source
-        closer_to_none = np.linspace(0, 1, POINTS + 1) ** 2
+        closer_to_none = np.linspace(0, 1, run.POINTS + 1) ** 2
         ranks = (source.full * closer_to_none).round().astype(int)
         # where the joint error ends
         most = min(source.full, source.config.d_model, self.latent or source.full)
-        return sorted({*ranks.tolist(), most - 1, most, self.rank})
+        return sorted({*ranks.tolist(), most - 1, most})
 
     @property
     def query_config(self) -> LatentConfig:
@@ -95,7 +98,7 @@ class View:
 
     def lost(self, way: str) -> run.Loss:
         """The errors at the chosen rank."""
-        return run.lost(self.source, self.words, way, self.rank)
+        return run.lost(self.source, self.words, way, (self.rank,))[0]
 
 
 def _compressed_config(chosen: Model) -> GroupedConfig:
@@ -114,10 +117,23 @@ def all_heads(chosen: Model) -> int:
 
 def head_counts(chosen: Model) -> list[int]:
     """How many heads can be compressed together in a moment, at the present sizes."""
-    sizes, every = chosen.sizes, all_heads(chosen)
-    width, d_model = sizes["d_head"] + sizes["d_value"], sizes["d_model"]
-    possible = {n for n in HEADS if n < every} | {every}
-    return [n for n in sorted(possible) if n == 1 or min(n * width, d_model) <= MOST_SIDE]
+    every = all_heads(chosen)
+    possible = sorted({n for n in HEADS if n < every} | {every})
+    try:
+        config = _compressed_config(chosen)
+    except ValueError:  # said in the place of the picture, whatever the heads
+        return possible
+    return [n for n in possible if n == 1 or _affordable(config, n)]
+
+
+def _affordable(config: GroupedConfig, heads: int) -> bool:
+    """Whether so many can be compressed, with seeded weights and a chosen spectrum too."""
+    source = run.Source(config, 0, tuple(range(heads * config.group_size)), decay=1.0)
+    try:
+        work.require(run.preparing(source), work.SMALLER_LAYER)
+    except work.CostError:
+        return False
+    return True
 
 
 def mend() -> list[Note]:

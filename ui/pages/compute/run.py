@@ -83,7 +83,7 @@ def seconds(trial: Trial) -> float:
         MemoryBudgetError, FullError: in the engine's words, or too much waits to be run.
     """
     way, tokens = trial.way, trial.queries if trial.decoding else trial.context
-    with queue.turn(), torch.inference_mode():
+    with queue.turn(whole=True), torch.inference_mode():
         layer = timing.layer_of_zeros(way.config, range(trial.heads), DTYPE, DEVICE)
         h = torch.zeros(1, tokens, way.config.d_model, dtype=DTYPE, device=DEVICE)
         if not trial.decoding:

@@ -69,7 +69,7 @@ class Runner:
             MemoryBudgetError: in the engine's words.
         """
         layers.bring(self.way.config, self.origin, self.heads)
-        with queue.turn(), torch.inference_mode():
+        with queue.turn(whole=True), torch.inference_mode():  # the step is timed
             layer, h = self.layer, self.h
             held, before = self.cache.length, self.prompt + step - 1
             if held < before:

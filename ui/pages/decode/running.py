@@ -6,6 +6,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ui.engine import work
 from ui.pages.decode import tables, words
 from ui.pages.decode.controls import player
 from ui.pages.decode.run import Runner, Step, runner
@@ -34,9 +35,10 @@ def _steps(view: View) -> dict[str, Step]:
     """This step in every way; nothing if it was cancelled.
 
     Raises:
-        MemoryBudgetError, FullError: in the engine's words, or too much waits to be run.
+        MemoryBudgetError, CostError, FullError: in the engine's words, or too much waits to be run.
     """
     asked = _asked(view)
+    work.require(view.operations, work.SHORTER_PROMPT)
     if st.session_state.get("dec_cancelled") == asked:
         st.button(t("decode.run"), key="dec_run", on_click=_cancel, args=(None,))
         return {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mla_engine import LatentConfig, costs
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Cost
-from ui.engine import kept
+from ui.engine import kept, work
 from ui.engine.model import Model, present
 from ui.pages.decode.run import ROOM, WIDTH, n_bytes
 from ui.parts.ways import Ways, ways
@@ -76,6 +76,20 @@ class View:
         """Of the cache, and of keys and values that the step made from it."""
         cost = self.cost(code)
         return cost.cache_read_bytes + cost.up_projected_bytes / 2
+
+    @property
+    def operations(self) -> int:
+        """Of drawing every layer, and of bringing every way to its step with the heads that run."""
+        heads, origin = range(self.heads), self.model.origin
+        configs = {way.config for way in self.ways.values()}
+        drawn = sum(work.drawing(config, heads, origin(config)) for config in configs)
+        given = {"new_tokens": self.tokens, "heads": heads}
+        steps = (
+            costs.decode(way.config, 0, way.form, cache=way.cache, **given).total_flops
+            + costs.prefill(way.config, self.tokens, heads=heads).total_flops  # to compare with
+            for way in self.ways.values()
+        )
+        return drawn + sum(steps)
 
     def multiply_adds(self, code: str) -> int:
         """Of all matrix products of the step."""

@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 from mla_engine import quiz
 from ui.engine import kept, queue
 from ui.parts.progress import one_by_one
+from ui.parts.statements.findings import finding
 from ui.settings import state
 from ui.settings.page import Note
 from ui.words.text import t
@@ -19,6 +20,14 @@ def asked(seed: int, kind: str) -> quiz.Question:
     """One question of a set, its answer computed once a server."""
     with queue.turn():
         return quiz.question(seed, kind)
+
+
+def _ready(seed: int, kind: str) -> quiz.Question:
+    """A question with all at hand that its words quote: the check of a statement waits its turn."""
+    question = asked(seed, kind)
+    if kind == "statement":
+        finding(question.fact("claim"))
+    return question
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +129,7 @@ def view(place: DeltaGenerator) -> View:
     def preparing(_kind: str, done: int) -> str:
         return t("quiz.preparing", done=done, all=len(kinds))
 
-    questions = tuple(asked(s["quiz_seed"], kind) for kind in one_by_one(place, kinds, preparing))
+    questions = tuple(_ready(s["quiz_seed"], k) for k in one_by_one(place, kinds, preparing))
     given = s["quiz_answers"].ljust(len(kinds), OPEN)
     answers = tuple(None if mark == OPEN else int(mark) for mark in given)
     return View(s["quiz_seed"], questions, answers, s["quiz_number"] - 1, s["quiz_choice"])

@@ -7,16 +7,10 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from mla_engine import (
-    PRESETS,
-    LatentConfig,
-    MultiHeadLatentAttention,
-    RopeConfig,
-    YarnConfig,
-)
+from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, RopeConfig, YarnConfig
 from mla_engine.rope import inverse_frequencies, yarn_bounds
 from mla_engine.studies import conventions, relative
-from ui.engine import kept, layers, queue
+from ui.engine import kept, layers, queue, work
 from ui.engine.real_layer import Origin
 
 POSITIONS = 16  # at which one vector is shown
@@ -98,7 +92,11 @@ class Frequencies:
 
 
 def _bring(one: Head) -> None:
-    layers.bring(one.config, one.origin, (one.head,))
+    """See that a layer can be had; a real one is at hand then."""
+    heads = (one.head,)
+    operations = work.running(one.config, "expanded", len(one.words), heads)
+    work.require(operations + work.drawing(one.config, heads, one.origin), work.FEWER_WORDS)
+    layers.bring(one.config, one.origin, heads)
 
 
 def _layer(one: Head) -> MultiHeadLatentAttention:
@@ -156,6 +154,7 @@ def merged(one: Head, distance: int) -> Merged:
         ValueError, MemoryBudgetError: in the engine's words.
     """
     plain = replace(one.rope, scaling=None)  # a scaling is made for d_rope, not for d_head
+    _require_merging(one)
     _bring(one)
     with queue.turn(), torch.inference_mode():
         layer = _layer(one)
@@ -168,6 +167,15 @@ def merged(one: Head, distance: int) -> Merged:
             layers.to_numpy(change),
             (W_UQ.shape[1], W_UK.shape[1]),
         )
+
+
+def _require_merging(one: Head) -> None:
+    """Refuse what takes too long: two products [k,k] a distance, after a Gram matrix of each."""
+    config = one.config
+    columns = (config.d_latent_q or config.d_model) + config.d_latent_kv
+    products = 4 * (FAR + 1) * config.d_head**3 + 2 * config.d_head**2 * columns
+    drawing = work.drawing(config, (one.head,), one.origin)
+    work.require(work.DOUBLE * products + drawing, work.SMALLER_LAYER)
 
 
 @kept.keep

@@ -11,7 +11,7 @@ from mla_engine.config import AttentionConfig
 from mla_engine.costs import weight_elements
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import softmax
-from ui.engine import kept, layers, queue
+from ui.engine import kept, layers, queue, work
 from ui.engine.real_layer import Origin
 
 # Weights and scores that two cores draw and multiply in about a second, and the most that a run
@@ -149,8 +149,10 @@ def run(
     """Run these heads of a layer, if that was not done yet; arguments as of `Run`.
 
     Raises:
-        ValueError, MemoryBudgetError: in the engine's words.
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
+    operations = work.drawing(config, heads, origin)
+    work.require(operations + work.running(config, form, len(words), heads), work.FEWER_WORDS)
     made = Run(config, form, words, origin, heads)
     _ran(made)
     return made

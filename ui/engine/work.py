@@ -1,0 +1,73 @@
+"""What a page's work costs, estimated before any of it is done, and the most that is done.
+
+All is counted in operations of a float32 product, of which a core does about 10^11 in a second;
+what is slower counts as many as take as long. So the bound is the same on every machine.
+"""
+
+from collections.abc import Iterable
+
+from mla_engine import costs
+from mla_engine.config import AttentionConfig
+from mla_engine.refusals import Phrase, RefusedError
+from ui.engine import layers
+from ui.engine.real_layer import Origin
+
+MOST = 250 * 10**9  # of a page
+MOST_AT_ONCE = 100 * 10**9  # of one decomposition, within which nobody else can go first
+DOUBLE = 2  # an operation in float64
+DRAWN = 2000  # a weight drawn from a seed
+EIGENVECTORS = 25  # times n^3, in float64
+SINGULAR_VALUES = 25  # times m n^2, in float64
+
+
+SMALLER_LAYER, FEWER_WORDS = Phrase("smaller_layer"), Phrase("fewer_words")  # what to lower
+SHORTER_PROMPT = Phrase("shorter_prompt")
+
+
+class CostError(RefusedError):
+    """Work beyond the bound, refused before it is begun."""
+
+
+def require(operations: int, lower: Phrase, most: int = MOST) -> None:
+    """Refuse work beyond the bound, and say what to lower.
+
+    Raises:
+        CostError: with both figures.
+    """
+    if operations > most:
+        raise CostError("work", needed=operations / 1e12, most=most / 1e12, lower=lower)
+
+
+def drawing(config: AttentionConfig, heads: Iterable[int], origin: Origin) -> int:
+    """Of making these heads' weights; a real layer's are not drawn."""
+    if not isinstance(origin, int):
+        return 0
+    return DRAWN * sum(costs.weight_elements(config, heads).values())
+
+
+def running(config: AttentionConfig, form: str, tokens: int, heads: Iterable[int]) -> int:
+    """Of these heads over a whole sequence, in the form that SYMBOLS knows by this name."""
+    name = layers.form_of(config, form).name
+    return costs.prefill(config, tokens, name, heads=heads).total_flops
+
+
+def factoring(rows: int, columns: int) -> int:
+    """Of the eigenvectors of a matrix's smaller Gram matrix, in float64.
+
+    Raises:
+        CostError: the eigenvectors alone take too long.
+    """
+    side = min(rows, columns)
+    require(EIGENVECTORS * side**3, SMALLER_LAYER, MOST_AT_ONCE)
+    return DOUBLE * 2 * rows * columns * side + EIGENVECTORS * side**3
+
+
+def singular_values(rows: int, columns: int) -> int:
+    """Of all singular values of a matrix, in float64.
+
+    Raises:
+        CostError: they take too long.
+    """
+    operations = SINGULAR_VALUES * rows * columns * min(rows, columns)
+    require(operations, SMALLER_LAYER, MOST_AT_ONCE)
+    return operations
