@@ -51,8 +51,8 @@ def test_why_a_real_layer_cannot_be_read_is_said_in_the_readers_language(
     opened: Opened, lang: str
 ) -> None:
     with pytest.raises(RefusedError) as refused:
-        inside("no such *model*")
-    at = opened("pages/real_models.py", source="no such *model*", lang=lang)
+        inside("../no such *model*")
+    at = opened("pages/real_models.py", source="../no such *model*", lang=lang)
     assert sentence(refused.value, lang) in said(at)
 
 
