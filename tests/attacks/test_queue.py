@@ -43,7 +43,8 @@ def line(monkeypatch):
     """A line of its own for a test, in which every operation is a piece."""
     own = Queue(64, PATIENCE_SECONDS, piece_seconds=0)
     monkeypatch.setattr(LINE, lambda: own)
-    monkeypatch.setattr(Runtime, "_instance", MagicMock())  # a server without pages
+    monkeypatch.setattr(Runtime, "_instance", MagicMock())
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)  # a script alone
     with own.turn():
         torch.zeros(1)  # what torch imports for its first watched operation takes seconds
     yield own
