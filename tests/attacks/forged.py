@@ -18,7 +18,7 @@ FLAGS = (
 )
 HUGE = 2**20  # characters
 GOOD = "notation"  # a page that shows what its link says
-ASKED = 5  # times at most for one page: what ends may be the run before
+ASKED = 3  # times at most for one page: a run may be lost, or what ends be the one before
 
 
 def exchange(session, message, url, mark):
@@ -32,9 +32,8 @@ def exchange(session, message, url, mark):
         try:
             seen = session.open(GOOD, f"notation_search={mark}")
         except StuckError:
-            if not session.closed:
-                raise
-            session = Session(url, patience=session.patience)
+            if session.closed:
+                session = Session(url, patience=session.patience)
             continue
         if mark in seen.texts:
             break
