@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.scriptrunner import exec_code
 from streamlit.testing.v1 import AppTest
 
 from ui.frame import fault, navigation, page
 from ui.frame.rooms import PAGES
+from ui.server import widgets
 from ui.settings import state
 from ui.words.text import catalogue
 
@@ -158,10 +160,34 @@ def test_a_callback_that_fails_leaves_the_page_as_it_was(
     healthy(at.run())
 
 
-def test_a_broken_session_is_emptied_by_the_same_click(log: list) -> None:
+def test_a_broken_session_has_a_way_home(log: list) -> None:
     at = opened("notation")
     at.session_state["settings"] = {}
     at.run()
     said = " ".join(m.value for m in at.markdown)
     assert log[0].args[0] in said
     assert 'href="./"' in said
+
+
+def test_a_session_that_cannot_be_put_back_is_emptied_by_the_same_click(
+    log: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("ui.pages.notation.view.view", planted)
+        at = opened("notation", notation_search="latent")
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "renew", planted)
+        buttons(at)[f"anew_{reference(at)}"].click().run()
+    healthy(at)
+    assert not at.query_params
+    assert [record.exc_info[0] for record in log] == [PlantedError, PlantedError]
+
+
+def test_a_message_about_a_name_that_no_widget_has_is_not_kept(log: list) -> None:
+    widgets.tolerate()
+    at = opened("rope")
+    at.session_state._state._state._new_widget_state.set_widget_from_proto(
+        WidgetState(id="unknown", int_value=7)
+    )
+    healthy(at.run())
+    assert not log

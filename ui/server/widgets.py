@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from functools import wraps
 
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.state.common import is_element_id
 from streamlit.runtime.state.session_state import Serialized, WStates
 
 Read = Callable[[WStates, str], object]
+Take = Callable[[WStates, WidgetState], None]
 
 
 def tolerate() -> None:
@@ -13,10 +16,12 @@ def tolerate() -> None:
 
     Streamlit keeps a message before it reads it, and reads all of them at every run: one of a wrong
     type raises there for as long as its session lives. A KeyError is what Streamlit itself raises,
-    and takes, for a message about a widget that it does not know.
+    and takes, for a message about a widget that it does not know. One about a name that no widget
+    can have is not kept at all: it would be taken for a value of the session, which there is not.
     """
     if not hasattr(WStates.__getitem__, "__wrapped__"):
         WStates.__getitem__ = _readable(WStates.__getitem__)
+        WStates.set_widget_from_proto = _of_widgets(WStates.set_widget_from_proto)
 
 
 def _readable(read: Read) -> Read:
@@ -30,6 +35,15 @@ def _readable(read: Read) -> Read:
             raise KeyError(widget) from error
 
     return value
+
+
+def _of_widgets(take: Take) -> Take:
+    @wraps(take)
+    def taken(states: WStates, said: WidgetState) -> None:
+        if is_element_id(said.id):
+            take(states, said)
+
+    return taken
 
 
 def _is_foreign(states: WStates, widget: str) -> bool:
