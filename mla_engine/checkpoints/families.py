@@ -202,7 +202,7 @@ def _rotation(
     extra, config = _without(config, row.get("rope_extra", ()))
     width = values["d_rope" if family.is_latent else "d_head"]
     whole = sum(value_of(config, [key]) for key in row.get("rotary_of", ())) or width
-    checks.whole("width", whole)  # before anything is multiplied by it
+    checks.whole("width", whole, least=0)  # before anything is multiplied by it
     rope = rope_config(
         config,
         theta=row["theta"],

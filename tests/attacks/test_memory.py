@@ -3,7 +3,7 @@
 import gc
 import threading
 from functools import partial
-from weakref import ref
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 import pandas as pd
@@ -205,12 +205,17 @@ def test_a_session_holds_keys_and_no_arrays(page):
     assert footprint(at.session_state._state) < 256 * KIB, "what its widgets call back, too"
 
 
-def live_bytes() -> int:
-    """Of all tensors that hold data."""
+def tensors() -> list[torch.Tensor]:
+    """All that hold data."""
     gc.collect()
     found = [one for one in gc.get_objects() if isinstance(one, torch.Tensor)]
-    held = {t.data_ptr(): t.untyped_storage().nbytes() for t in found if t.device.type != "meta"}
-    return sum(held.values())
+    return [tensor for tensor in found if tensor.device.type != "meta"]
+
+
+def live_bytes(known: WeakValueDictionary) -> int:
+    """Of all tensors beside those that are known."""
+    new = [tensor for tensor in tensors() if known.get(id(tensor)) is not tensor]
+    return sum({t.data_ptr(): t.untyped_storage().nbytes() for t in new}.values())
 
 
 BUDGET = 8 * 2**20
@@ -224,14 +229,14 @@ VISITS = {
 def test_visit_after_visit_stays_within_the_budget(page, monkeypatch):
     monkeypatch.setenv("MLA_CACHE_BUDGET_GIB", str(BUDGET / 2**30))
     st.cache_resource.clear()
-    before, seen = live_bytes(), []
+    before, seen = WeakValueDictionary({id(t): t for t in tensors()}), []
     for seed in range(4):
         open_page(f"pages/{page}.py", preset="small", seed=str(seed), **VISITS[page])
-        seen.append(live_bytes() - before)
+        seen.append(live_bytes(before))
     st.cache_resource.clear()
     assert max(seen) <= BUDGET
     assert seen[-1] > BUDGET / 8, "what was run last is kept"
-    assert live_bytes() - before < 256 * KIB, "and nothing holds it but the cache"
+    assert live_bytes(before) < 256 * KIB, "and nothing holds it but the cache"
 
 
 def test_no_link_has_more_heads_decoded_than_can_be_kept():

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mla_engine import worked_example
+from mla_engine.drawn import isolated
 from mla_engine.worked_example import Gap
 
 
@@ -35,7 +36,7 @@ def test_parse_reads_exactly(text: str, expected: str) -> None:
         ("1 2", r"^1 row, row 1 with 2 numbers, instead of 2 x 2"),
         ("1;2", r"^2 rows, row 1 with 1 number, instead of 2 x 2"),
         ("", r"instead of 2 x 2: write 2 rows of 2 numbers"),
-        ("1 2;3 ٤", r"row 2, column 2: '٤' is no number"),
+        ("1 2;3 ٤", rf"row 2, column 2: '{isolated('٤')}' is no number"),
         ("1 2;3 1/2/3", r"'1/2/3' is no number"),
         ("1 2;nan inf", r"row 2, column 1: 'nan' is no number"),
         ("1 <b>;3 4", r"row 1, column 2: '<b>' is no number"),

@@ -1,5 +1,6 @@
 """The code behind every page: the source that is shown did run."""
 
+import json
 import re
 import threading
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import streamlit as st
 
 from mla_engine import costs
 from tests.ui.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page_of
+from ui.engine.apart import ask, jobs, plain
 from ui.frame.code import source
 from ui.frame.rooms import PAGES
 from ui.settings.page import nothing
@@ -91,8 +93,15 @@ SOURCE_OF_REAL = [
 ]
 
 
+def in_this_process(job, *_):
+    """What a worker does with a job, where it can be watched."""
+    given = plain.decoded(json.loads(job.given), [])
+    return jobs.JOBS[job.name](job.place.where, lambda *_: None, **given)
+
+
 @pytest.mark.parametrize(("page", "link"), SOURCE_OF_REAL, ids=named)
-def test_the_source_that_is_shown_of_a_real_layer_did_run(opened, demo, page, link):
+def test_the_source_that_is_shown_of_a_real_layer_did_run(opened, demo, monkeypatch, page, link):
+    monkeypatch.setattr(ask.POOL, "call", in_this_process)
     test_the_source_that_is_shown_did_run(opened, page, link | {"source": demo})
 
 

@@ -98,7 +98,7 @@ def test_a_decoded_step_gives_the_output_of_transformers(real, theirs, demo):
     for cache, form in (("latent", "absorbed"), ("latent", "expanded"), ("kv", "expanded")):
         runner = decode_run.runner(Way(config, form, cache), 8, 4, loaded, loaded)
         assert set(runner.steps) == {5}, "the page did not run it"
-        np.testing.assert_allclose(runner.steps[5].u, theirs[1][LAYER][8], rtol=1e-3, atol=2e-5)
+        np.testing.assert_allclose(runner.u[5 - 1], theirs[1][LAYER][8], rtol=1e-3, atol=2e-5)
     assert "MLA, absorbed. With seeded weights of the same sizes: MHA" in said(at)
 
 

@@ -76,6 +76,12 @@ class Shelf:
             while self._values and self._values.currsize + n_bytes > self.budget_bytes:
                 self._values.popitem()
 
+    def forget(self, function: str) -> None:
+        """Let go of all that a function made, by its name."""
+        with self._lock:
+            for key in [key for key in self._values if key[0] == function]:
+                del self._values[key]
+
     def expire(self) -> None:
         """Let go of what nobody used in time."""
         with self._lock:
@@ -136,7 +142,8 @@ def keep(
 ) -> Callable[P, R]:
     """Decorate a function whose results all sessions share; its arguments are their key.
 
-    Its attribute `at_hand` gives what is kept for some arguments, or None, and makes nothing.
+    Its attribute `at_hand` gives what is kept for some arguments, or None, and makes nothing;
+    `clear` lets go of all that it made.
 
     Args:
         function: what makes a value. It changes nothing that its arguments do not say, and nobody
@@ -153,6 +160,7 @@ def keep(
         return shelf().get(key, partial(function, *args, **kwargs))
 
     kept.at_hand = lambda *args: shelf().at_hand((name, by(*args)))
+    kept.clear = lambda: shelf().forget(name)
     return kept
 
 

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 import streamlit as st
 from starlette.middleware import Middleware
 
-from ui.frame.fault import one_log_line
 from ui.server.closed import Closed
 from ui.server.headers import SecurityHeaders
 from ui.server.health import Health, prove
@@ -18,7 +17,6 @@ from ui.server.widgets import tolerate
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Prove that the app can be shown, while it answers already."""
-    one_log_line()
     tolerate()
     proof = asyncio.create_task(prove())
     yield

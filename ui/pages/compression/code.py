@@ -12,7 +12,7 @@ def ran(view: View) -> Functions:
         *((compression.with_spectrum,) if view.weights == "spectrum" else ()),
         compression.joint,
         compression.Factors.of,
-        compression.Joint.weights,
+        compression.Joint.keys_and_values,
         compression.separate,
         compression.Separate.ranks,
         compression.loss,
