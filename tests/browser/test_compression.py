@@ -32,12 +32,12 @@ def test_the_mark_walks_along_the_curve(app_url: str, browser_page: Page) -> Non
     drawn = page.evaluate(DRAWN)
     assert drawn["mark"] == 32
     output = dict(zip(drawn["x"], drawn["y"], strict=True))[32]
-    assert output == pytest.approx(100 * lost(SOURCE, WORDS, "joint", 32).u, rel=1e-3)
+    assert output == pytest.approx(100 * lost(SOURCE, WORDS, "joint", (32,))[0].u, rel=1e-3)
 
     page.get_by_role("slider", name="Size of the latent").press("ArrowRight")
     page.wait_for_url("**cmp_rank=33**")
     settle(page)
-    now = 100 * lost(SOURCE, WORDS, "joint", 33).u
+    now = 100 * lost(SOURCE, WORDS, "joint", (33,))[0].u
     expect(page.locator("h1")).to_contain_text(f"output by {now:.1f}")
     assert page.evaluate(DRAWN)["mark"] == 33
 
