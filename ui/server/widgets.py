@@ -5,7 +5,11 @@ from functools import wraps
 
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.state.common import is_element_id
-from streamlit.runtime.state.session_state import Serialized, WStates
+from streamlit.runtime.state.session_state import (
+    STREAMLIT_INTERNAL_KEY_PREFIX,
+    Serialized,
+    WStates,
+)
 
 Read = Callable[[WStates, str], object]
 Take = Callable[[WStates, WidgetState], None]
@@ -40,7 +44,8 @@ def _readable(read: Read) -> Read:
 def _of_widgets(take: Take) -> Take:
     @wraps(take)
     def taken(states: WStates, said: WidgetState) -> None:
-        if is_element_id(said.id):
+        # the second are the events of components: clicks on a map, keys of a clicker
+        if is_element_id(said.id) or said.id.startswith(STREAMLIT_INTERNAL_KEY_PREFIX):
             take(states, said)
 
     return taken
