@@ -114,12 +114,12 @@ class Session:
         self.connection.close()
 
     def open(self, page="", query="", *, wait=True):
-        """Open a page by its name ("" is the overview), as a new tab does."""
+        """Open a page by its name ("" is the overview), as a new tab does, or the Back button."""
         self.state = ClientState(page_name=page, query_string=query)
         self.state.context_info.locale = "en-US"
         self.state.context_info.timezone = "UTC"
         self.state.context_info.url = f"http://localhost/{page}"
-        return self.rerun(wait=wait)
+        return self.rerun(wait=wait, is_history_navigation=self.seen.runs > 0)
 
     def touch(self, widget, *, wait=True, **value):
         """Change one widget; `value` is a field of WidgetState, right or wrong."""

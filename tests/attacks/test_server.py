@@ -119,6 +119,28 @@ def test_messages_of_a_wrong_type_do_not_break_their_session(app, kind):
     assert "Traceback" not in "\n".join(app.log.splitlines()[lines:])
 
 
+def test_a_whole_number_is_read_as_the_browser_sends_it(app):
+    before = app.log.count("passed over a message")
+    with Session(app.url) as visitor:
+        head = visitor.open("rope", "rope_head=3").widget("number_input", "Head")
+        seen = visitor.touch(head, int_value=4)
+    assert seen.query == "rope_head=4"
+    assert app.log.count("passed over a message") == before
+
+
+def test_what_a_reader_did_is_kept_beside_an_older_address(app):
+    with Session(app.url) as visitor:
+        head = visitor.open("rope", "rope_head=3").widget("number_input", "Head")
+        visitor.touch(head, int_value=4)
+        visitor.state.query_string = "rope_head=3"  # as of a browser that has not heard of 4 yet
+        slider = visitor.seen.widget("slider", "n_h")
+        seen = visitor.touch(slider, string_array_value={"data": ["8"]})
+        assert "rope_head=4" in seen.query
+        assert "n_heads=8" in seen.query
+        seen = visitor.open("rope", "rope_head=3")  # goes back
+        assert seen.widget("number_input", "Head").value == 3
+
+
 ODD = {
     "an unknown page": {"page_script_hash": "0" * 32},
     "a page that is no name": {"page_name": "../../etc/passwd"},

@@ -42,10 +42,14 @@ def server(project: Path) -> Iterator[App]:
 
 @pytest.fixture
 def app_url(server: App) -> Iterator[str]:
-    """The server's address; a test before or in which the server ends fails with its log."""
+    """The server's address; a test before or in which the server ends fails with its log.
+
+    So does one in which it cannot read what the browser says of a widget.
+    """
     assert server.alive, server.log
     yield server.url
     assert server.alive, server.log
+    assert "passed over" not in server.log, server.log
 
 
 @pytest.fixture(scope="session")

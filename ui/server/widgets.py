@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 
+from streamlit.logger import get_logger
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.state.common import is_element_id
 from streamlit.runtime.state.session_state import (
@@ -11,6 +12,8 @@ from streamlit.runtime.state.session_state import (
     WStates,
 )
 
+LOG = get_logger(__name__)
+NUMBERS = {"int_value", "double_value"}  # a number's widget waits for the second, whole or not
 Read = Callable[[WStates, str], object]
 Take = Callable[[WStates, WidgetState], None]
 
@@ -31,11 +34,13 @@ def tolerate() -> None:
 def _readable(read: Read) -> Read:
     @wraps(read)
     def value(states: WStates, widget: str) -> object:
-        if _is_foreign(states, widget):
-            raise KeyError(widget)
         try:
+            _check(states, widget)
             return read(states, widget)
+        except KeyError:
+            raise
         except Exception as error:
+            LOG.warning("passed over a message about %.100r: %.100r", widget, error)
             raise KeyError(widget) from error
 
     return value
@@ -51,8 +56,13 @@ def _of_widgets(take: Take) -> Take:
     return taken
 
 
-def _is_foreign(states: WStates, widget: str) -> bool:
-    """Whether a message has a value of another type than this widget's, which Streamlit adopts."""
+def _check(states: WStates, widget: str) -> None:
+    """Refuse a value of another type than this widget's, which Streamlit would adopt.
+
+    Raises:
+        TypeError: it is of another; tells both.
+    """
     said, known = states.states.get(widget), states.widget_metadata.get(widget)
     kind = said.value.WhichOneof("value") if isinstance(said, Serialized) else None
-    return bool(kind and known and kind != known.value_type)
+    if kind and known and kind != known.value_type and {kind, known.value_type} != NUMBERS:
+        raise TypeError(f"{kind} instead of {known.value_type}")

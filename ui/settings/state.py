@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.settings import address
 from ui.settings.page import Note, Page
@@ -95,13 +96,13 @@ def read(page: str) -> list[Note]:
     session, url = st.session_state, st.query_params.to_dict()
     moved = session.get("page") not in (None, page)
     session.page = page
-    settings()
-    if moved and url == session.get("links"):  # a link of our own navigation, perhaps drawn before
+    known, leaves = "seen" in session, moved or settings()["stop"]
+    if known and leaves and url == session.get("links"):  # our own navigation's, drawn before
         settings()["stop"] = 0  # a reader who goes elsewhere leaves the tour
         write()  # a fragment changed a setting
         return []
-    if url == session.get("seen"):
-        return []
+    if known and not moved and not get_script_run_ctx().is_history_navigation:
+        return []  # what was last written: the browser may not have heard of it when it asked
     visit().asked = frozenset(url)
     notes = _load(url)
     write()
@@ -240,4 +241,5 @@ def follow() -> None:
     """Carry out `go`."""
     if "go" in st.session_state:
         file, values = st.session_state.pop("go")
+        st.session_state.pop("seen", None)  # what the page is to show stands in its address
         st.switch_page(file, query_params=values)
