@@ -1,5 +1,7 @@
 """Nothing from outside: folders of this run alone, one thread a worker, and a GPU where one is."""
 
+import functools
+import logging
 import os
 import tempfile
 
@@ -14,20 +16,24 @@ os.environ["HF_HOME"] = KEPT.name
 
 import pytest  # noqa: E402 - after what the libraries read when they are imported
 import torch  # noqa: E402
+from streamlit.components.v2 import manifest_scanner  # noqa: E402
+from streamlit.runtime.scriptrunner_utils import script_run_context  # noqa: E402
 
 torch.set_num_threads(1)
+# Two thirds of the time of many tests: Streamlit looks through all packages for components before
+# each run of a page that a test opens, and warns of each use outside a page.
+manifest_scanner.scan_component_manifests = functools.cache(
+    manifest_scanner.scan_component_manifests
+)
+logging.getLogger(script_run_context.__name__).setLevel(logging.ERROR)
 
 
 def pytest_unconfigure() -> None:
     KEPT.cleanup()
 
 
-@pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     no_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(no_gpu)
-        if not item.get_closest_marker("xdist_group"):  # what tests share is made in one worker
-            of_all = item.get_closest_marker("browser")  # one server and one Chromium
-            item.add_marker(pytest.mark.xdist_group("browser" if of_all else str(item.path)))

@@ -158,6 +158,7 @@ CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask f
 CACHES_OF_PYTHON = {
     "ui/frame/tour.py:stops": "without arguments",
     "ui/engine/apart/plain.py:_types": "without arguments",
+    "ui/settings/server.py:_of": "the settings that the operator has now",
     "ui/words/text.py:catalogue": "without arguments",
     "mla_engine/layer.py:_without_data": "32 layers without data",
     "mla_engine/mechanisms.py:all": "without arguments",

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from mla_engine.checkpoints import build_demo
 from tests import patience
@@ -15,6 +22,7 @@ from ui.parts.real_layer import DEMO
 
 ROOT = Path(__file__).parents[2]
 COPIED, LINKED = ("ui", "pages", ".streamlit"), ("mla_engine", "assets")
+PROJECTOR: ViewportSize = {"width": 1920, "height": 1080}
 UNANSWERED = Path(__file__).with_name("unanswered.js")
 
 expect.set_options(timeout=patience.MILLISECONDS)
@@ -66,9 +74,11 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def new_context(browser: Browser) -> BrowserContext:
-    """A visitor with a projector's window, whose pages know what they have asked."""
-    context = browser.new_context(viewport={"width": 1920, "height": 1080}, locale="en-US")
+def new_context(
+    browser: Browser, viewport: ViewportSize = PROJECTOR, locale: str = "en-US"
+) -> BrowserContext:
+    """A visitor, whose pages know what they have asked."""
+    context = browser.new_context(viewport=viewport, locale=locale)
     context.set_default_timeout(patience.MILLISECONDS)
     context.set_default_navigation_timeout(patience.MILLISECONDS)
     context.add_init_script(path=UNANSWERED)

@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import new_context
-from tests.browser.waiting import settle, until
+from tests.browser.waiting import settle, until, walk
 from ui.frame.rooms import PAGES
 from ui.parts.real_layer import DEMO
 
@@ -90,8 +90,7 @@ def opened(reader: Page, app_url: str) -> Callable[[str, Turn], Page]:
         query += f"&lang={LANGUAGES[turn.language]}"
         reader.set_viewport_size(WIDE)
         reader.emulate_media(color_scheme=THEMES[turn.theme])
-        reader.goto(f"{app_url}/{name.replace('overview', '')}?{query.lstrip('&')}")
-        settle(reader)
+        walk(reader, f"{app_url}/{name.replace('overview', '')}?{query.lstrip('&')}")
         return reader
 
     return load

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.waiting import settle, until
+from tests.browser.waiting import settle, until, walk
 from ui.frame.rooms import PAGES
 from ui.frame.tour import stops
 
@@ -68,8 +68,7 @@ def test_the_other_pages_fit_every_projector(app_url: str, browser_page: Page) -
     page = browser_page
     seen = {stop.page for stop in stops()} | {"real_models"}  # which is empty without a model
     for name in [name for name in PAGES if name not in seen]:
-        page.goto(f"{app_url}/{name}?lecture=1&lang=zh")
-        settle(page)
+        walk(page, f"{app_url}/{name}?lecture=1&lang=zh")
         assert_it_fits(page, name)
         expect(page.get_by_test_id("stSidebar")).to_be_hidden()
 

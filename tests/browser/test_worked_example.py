@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import worked_example
 from mla_engine.worked_example import Step
-from tests.browser.waiting import settle
+from tests.browser.waiting import settle, walk
 
 pytestmark = pytest.mark.browser
 STEPS = worked_example.steps("mla")
@@ -96,8 +96,7 @@ def test_formula_matrices_terms_and_choices_stand_above_the_fold(
     page.set_viewport_size({"width": width, "height": height})
     places = set()
     for step in (1, 5, 9, 12, 22):
-        page.goto(f"{app_url}/worked_example?we_step={step}&lang=en")
-        settle(page)
+        walk(page, f"{app_url}/worked_example?we_step={step}&lang=en")
         formula, board, column = (
             page.locator(where).bounding_box()
             for where in (".katex-html", ".board", "[class*=st-key-we_column]")
@@ -146,8 +145,7 @@ def test_edit_stays_after_reload_and_fits_a_phone(app_url: str, browser_page: Pa
     settle(page)
     shown(page, changed[4])
     for step in (1, 5, 12, 17, len(STEPS)):
-        page.goto(f"{app_url}/worked_example?we_step={step}&lang=en")
-        settle(page)
+        walk(page, f"{app_url}/worked_example?we_step={step}&lang=en")
         width = page.evaluate("document.documentElement.scrollWidth")
         ends = "cells => Math.max(...cells.map(cell => cell.getBoundingClientRect().right))"
         assert width <= 390

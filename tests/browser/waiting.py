@@ -15,6 +15,10 @@ from ui.handout.browser import SETTLED
 
 Found = TypeVar("Found")
 ANSWERED = f"() => !window.unanswered && ({SETTLED})()"
+AS_BACK = """there => {
+  history.pushState({}, "", there);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
 FRAME = "() => new Promise(requestAnimationFrame)"
 WIDTHS = """parts => parts.map(part => [part.getBoundingClientRect().width, part.outerHTML])
     .map(([width, text]) => [width, text.slice(0, 80)])"""
@@ -23,6 +27,15 @@ WIDTHS = """parts => parts.map(part => [part.getBoundingClientRect().width, part
 def settle(page: Page) -> None:
     """Wait until the server has answered all that was asked, and the page shows it, at rest."""
     page.wait_for_function(ANSWERED)
+
+
+def walk(page: Page, address: str) -> None:
+    """Open an address; where the app stands already, as Back does, which is quicker."""
+    if page.get_by_test_id("stApp").count():
+        page.evaluate(AS_BACK, address)
+    else:
+        page.goto(address)
+    settle(page)
 
 
 def frames(page: Page, count: int) -> None:

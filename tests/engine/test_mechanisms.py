@@ -14,7 +14,6 @@ import torch
 from mla_engine import PRESETS, SYMBOLS, GroupedConfig, LatentConfig, costs, mechanisms
 from tests.engine.samples import hidden
 
-pytestmark = pytest.mark.xdist_group("mechanisms")  # the copies are made once
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests" / "toy_mechanism"
 MLA = LatentConfig(d_model=32, n_heads=4, d_head=8, d_latent_kv=12, d_rope=4, d_latent_q=10)

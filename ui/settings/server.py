@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -54,6 +55,9 @@ Address = Annotated[str, AfterValidator(web_address)]
 Repositories = Annotated[tuple[Repository, ...], NoDecode, BeforeValidator(_listed)]
 
 
+NAMES = ("MLA_", "PUBLIC_URL")  # how the variables begin
+
+
 class Server(BaseSettings):
     """The settings of this server, each by the environment variable MLA_NAME.
 
@@ -94,11 +98,16 @@ class Server(BaseSettings):
 
 
 def server() -> Server:
-    """The settings now; read anew, so that a test may change a variable.
+    """The settings now; read anew where a variable has changed.
 
     Raises:
         ValidationError: a variable that is wrong; `mistakes` says it in sentences.
     """
+    return _of(frozenset(pair for pair in os.environ.items() if pair[0].upper().startswith(NAMES)))
+
+
+@lru_cache(maxsize=1)
+def _of(_variables: frozenset[tuple[str, str]]) -> Server:
     return Server()
 
 
