@@ -4,6 +4,8 @@ import functools
 import logging
 import os
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 from tests.attacks.server import OURS
 
@@ -19,13 +21,15 @@ import torch  # noqa: E402
 from streamlit.components.v2 import manifest_scanner  # noqa: E402
 from streamlit.runtime.scriptrunner_utils import script_run_context  # noqa: E402
 
+from mla_engine.checkpoints import build_demo  # noqa: E402
+
 torch.set_num_threads(1)
 # Two thirds of the time of many tests: Streamlit looks through all packages for components before
 # each run of a page that a test opens, and warns of each use outside a page.
 manifest_scanner.scan_component_manifests = functools.cache(
     manifest_scanner.scan_component_manifests
 )
-logging.getLogger(script_run_context.__name__).setLevel(logging.ERROR)
+logging.getLogger(script_run_context.__name__).disabled = True
 
 
 def pytest_unconfigure() -> None:
@@ -37,3 +41,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(no_gpu)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A checkpoint on the server, the only one in the folders that it reads."""
+    folder = tmp_path_factory.mktemp("models") / "it's a demo"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLA_MODEL_FOLDERS", str(folder.parent))
+        yield str(build_demo(folder))
+
+
+@pytest.fixture(scope="session")
+def models(demo: str) -> Path:
+    """The only folder that the server reads."""
+    return Path(demo).parent

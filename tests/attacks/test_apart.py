@@ -15,7 +15,7 @@ from mla_engine import PRESETS, checkpoints
 from mla_engine.checkpoints import CheckpointError, safetensors_file, tokens
 from tests.attacks import hostile
 from tests.checkpoints.serving import serving
-from tests.ui.conftest import demo, models, opened  # noqa: F401, fixtures
+from tests.ui.conftest import opened  # noqa: F401, a fixture
 from ui import ROOT
 from ui.engine import real_layer
 from ui.engine.apart import limits, plain
@@ -52,7 +52,7 @@ def bounded(monkeypatch):
 
 
 @pytest.fixture
-def made(demo, models, request):  # noqa: F811
+def made(demo, models, request):
     """`made(change)`: the demonstration model with one file made hostile."""
 
     def make(change, **more):
@@ -118,7 +118,7 @@ def test_a_header_bomb_is_refused(made, bounded):
     assert refusal(made(bomb), real_layer.plan).code in {"no_json", *STOPPED}
 
 
-def test_another_visitor_is_answered_after_each(made, demo, bounded):  # noqa: F811
+def test_another_visitor_is_answered_after_each(made, demo, bounded):
     bounded(cpu_seconds=2, memory_bytes=2**30)
     refusal(made(hostile.growing(4, by=100_000)))
     assert real_layer.plan(RealLayer(demo, "", 2)).layer == 2
@@ -128,7 +128,7 @@ class LeftError(BaseException):
     """As Streamlit ends a run whose visitor left, or changed something."""
 
 
-def test_a_run_that_streamlit_ends_waits_no_longer(made, demo, monkeypatch):  # noqa: F811
+def test_a_run_that_streamlit_ends_waits_no_longer(made, demo, monkeypatch):
     def leave():
         raise LeftError
 
@@ -140,7 +140,7 @@ def test_a_run_that_streamlit_ends_waits_no_longer(made, demo, monkeypatch):  # 
     assert real_layer.plan(RealLayer(demo, "", 3)).layer == 3
 
 
-def test_messages_name_no_folder_of_the_server(made, models, tmp_path):  # noqa: F811
+def test_messages_name_no_folder_of_the_server(made, models, tmp_path):
     def gone(folder):
         next(folder.glob("*2-of*.safetensors")).unlink()
 
@@ -154,7 +154,7 @@ def test_messages_name_no_folder_of_the_server(made, models, tmp_path):  # noqa:
 
 
 @pytest.fixture
-def hub(demo, empty_cache, monkeypatch):  # noqa: F811 - the one beside serves another model
+def hub(demo, empty_cache, monkeypatch):
     """A Hub on this machine, on a server whose owner has a token."""
     with serving(Path(demo)) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.address)

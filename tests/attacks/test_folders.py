@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mla_engine.checkpoints import CheckpointError
-from tests.ui.conftest import demo, models, opened  # noqa: F401, fixtures
+from tests.ui.conftest import opened  # noqa: F401, a fixture
 from ui.engine import folders
 from ui.engine.real_layer import RealLayer, place
 from ui.pages.real_models import uploads
@@ -23,7 +23,7 @@ NAMES = {
 
 
 @pytest.fixture
-def loop(models):  # noqa: F811
+def loop(models):
     """A link to itself in the folder for models, which the app stands beside."""
     link = models / "loop"
     if not link.is_symlink():
@@ -77,7 +77,7 @@ def test_the_working_directory_opens_nothing(tmp_path, monkeypatch):
     assert not folders.inside("models/demo").is_relative_to(tmp_path)
 
 
-def test_an_upload_is_kept_whole_or_not_at_all(models, monkeypatch):  # noqa: F811
+def test_an_upload_is_kept_whole_or_not_at_all(models, monkeypatch):
     def full(self, target):
         raise OSError(28, "No space left on device")
 
@@ -89,7 +89,7 @@ def test_an_upload_is_kept_whole_or_not_at_all(models, monkeypatch):  # noqa: F8
     assert set(folder.glob("*")) == before
 
 
-def test_the_largest_upload_that_is_offered_is_taken(models):  # noqa: F811
+def test_the_largest_upload_that_is_offered_is_taken(models):
     settings = (folders.APP / ".streamlit" / "config.toml").read_text("utf-8")
     assert f"maxUploadSize = {uploads.MOST_MIB} " in settings
     kept = models / uploads.keep(bytes(2**20))

@@ -1,7 +1,7 @@
 """Pages opened as a link opens them: the parameters first, then one run."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,20 +10,10 @@ import torch
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
-from mla_engine.checkpoints import build_demo
 from tests import patience
 
 ROOT = Path(__file__).parents[2]
 REAL_LAYER, REAL_TEXT = 1, "The cat sat on the mat and looked at the moon."
-
-
-@pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A checkpoint on the server, the only one in the folders that it reads."""
-    folder = tmp_path_factory.mktemp("models") / "it's a demo"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLA_MODEL_FOLDERS", str(folder.parent))
-        yield str(build_demo(folder))
 
 
 def open_page(page: str = "app.py", **parameters: str) -> AppTest:
@@ -35,12 +25,6 @@ def open_page(page: str = "app.py", **parameters: str) -> AppTest:
     at.run()
     assert not at.exception
     return at
-
-
-@pytest.fixture(scope="session")
-def models(demo: str) -> Path:
-    """The only folder that the server reads."""
-    return Path(demo).parent
 
 
 @pytest.fixture
