@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.attacks.ticks import tick
 from mla_engine.checkpoints import CheckpointError, build_demo
 from tests.attacks import hostile
-from ui.engine import kept, real_layer
+from ui.engine import queue, real_layer
 from ui.engine.real_layer import RealLayer
 
 TEXT, LIMIT_MS = "a cat sat on a mat.", 50
@@ -35,24 +35,14 @@ HOSTILE = {
 }
 
 
-ALONE = f"""
-import sys, threading
-sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from benchmarks.attacks.ticks import tick
-ended, longest = threading.Event(), [0.0]
-threading.Thread(target=lambda: (sys.stdin.read(), ended.set())).start()
-tick(longest, ended)
-print(longest[0])
-"""
-
-
 @contextmanager
 def pauses() -> Iterator[list[float]]:
     """The longest pauses in milliseconds: of a thread here, and of a process of its own."""
     longest, ended = [0.0], threading.Event()
     alone = subprocess.Popen(
-        [sys.executable, "-c", ALONE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+        [sys.executable, "-m", "benchmarks.attacks.ticks"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
     thread = threading.Thread(target=tick, args=(longest, ended))
     thread.start()
     try:
@@ -78,7 +68,7 @@ def main() -> None:
         os.environ["MLA_MODEL_FOLDERS"] = folder
         demo = str(build_demo(Path(folder) / "demo"))
         real_layer.inputs(RealLayer(demo, "", 0, TEXT))
-        kept.look_past_what_is_loaded()  # as the server does when it is ready
+        queue.warm_up()  # as the server does at its first page
         with pauses() as longest:
             time.sleep(2)
         print(f"{'':28} {'thread':>8} {'process':>8}")
@@ -89,8 +79,7 @@ def main() -> None:
             with pauses() as longest:
                 said = told(real_layer.inputs, RealLayer(str(place), "", 0, TEXT))
             seconds = time.perf_counter() - began
-            held = longest[0] - longest[1] > LIMIT_MS
-            mark = f"  held over {LIMIT_MS} ms" if held else ""
+            mark = f"  over {LIMIT_MS} ms" if longest[0] >= LIMIT_MS else ""
             print(f"{name:28} {longest[0]:8.1f} {longest[1]:8.1f} ms{mark}", end="")
             print(f"  after {seconds:5.1f} s: {said:.100}")
 

@@ -1,5 +1,9 @@
-"""A clock that notices when it stands still; it imports nothing that takes time."""
+"""A clock that notices when it stands still; as a process, until its input ends, then it tells.
 
+It imports nothing that takes time.
+"""
+
+import sys
 import threading
 import time
 
@@ -11,3 +15,13 @@ def tick(longest: list[float], ended: threading.Event) -> None:
         time.sleep(0.001)
         now = time.perf_counter()
         longest[0], last = max(longest[0], 1000 * (now - last)), now
+
+
+if __name__ == "__main__":
+    longest, ended = [0.0], threading.Event()
+    clock = threading.Thread(target=tick, args=(longest, ended))
+    clock.start()
+    sys.stdin.read()
+    ended.set()
+    clock.join()
+    print(longest[0])

@@ -280,12 +280,3 @@ def test_who_waits_for_his_turn_holds_no_layer(monkeypatch):
 def waiting() -> int:
     """How many stand in the line behind the one whose turn it is."""
     return len(queue._queue()._line) - 1
-
-
-def test_what_the_start_has_loaded_is_not_looked_through_again():
-    try:
-        kept.look_past_what_is_loaded()
-        left = len(gc.get_objects())
-        assert gc.get_freeze_count() > 10 * left
-    finally:
-        gc.unfreeze()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.waiting import settle, until
+from tests.browser.waiting import settle, until, walk
 
 pytestmark = pytest.mark.browser
 NOTED = """() => {
@@ -29,6 +29,21 @@ def test_what_was_asked_is_answered_when_a_page_has_settled(
     assert (noted[0], noted[1], noted[-1]) == ("", "asked", "")
     assert "begun" in noted
     assert page.locator("h1").inner_text() != before
+
+
+def shown(page: Page) -> list[str]:
+    return [page.url, page.locator("h1").inner_text(), page.get_by_test_id("stMain").inner_text()]
+
+
+def test_a_walk_shows_what_opening_the_address_does(app_url: str, browser_page: Page) -> None:
+    page, addresses = browser_page, ("notation?lang=zh", "rope?rope_key=6&lang=en")
+    walk(page, f"{app_url}/compute")
+    for address in addresses:
+        walk(page, f"{app_url}/{address}")
+        walked = shown(page)
+        page.goto(f"{app_url}/{address}")
+        settle(page)
+        assert walked == shown(page)
 
 
 def test_what_comes_late_is_waited_for(browser_page: Page) -> None:

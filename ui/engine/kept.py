@@ -130,15 +130,6 @@ def _tidy(shelf: Callable[[], Shelf | None], pause: float) -> None:
         give_back()
 
 
-def look_past_what_is_loaded() -> None:
-    """Let `give_back` look through what comes from now on alone: modules stay as long as we do.
-
-    It takes 0.2 s otherwise, in which nobody is served.
-    """
-    gc.collect()
-    gc.freeze()
-
-
 def give_back() -> None:
     """Give memory that nothing holds any more back to the system."""
     gc.collect()  # of sessions that have ended: their parts point at each other

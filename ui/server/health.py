@@ -8,7 +8,6 @@ from typing import NoReturn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 
-from ui.engine.kept import look_past_what_is_loaded
 from ui.frame.fault import one_log_line
 from ui.server.answer import answer
 from ui.server.start import why
@@ -25,7 +24,6 @@ async def prove() -> None:
     while not PROVED.is_set():
         well, told = await runtime.get_instance().does_script_run_without_error()
         if well:
-            look_past_what_is_loaded()
             PROVED.set()
             one_log_line()  # of this run Streamlit itself logs what failed
             sys.stdout.write("MLA Explorer is ready.\n")

@@ -88,7 +88,7 @@ def write() -> None:
     parameters = query()
     if parameters != st.query_params.to_dict():
         st.query_params.from_dict(parameters)
-    st.session_state.seen = parameters
+    st.session_state.written = True
 
 
 def read(page: str) -> list[Note]:
@@ -96,7 +96,7 @@ def read(page: str) -> list[Note]:
     session, url = st.session_state, st.query_params.to_dict()
     moved = session.get("page") not in (None, page)
     session.page = page
-    known, leaves = "seen" in session, moved or settings()["stop"]
+    known, leaves = "written" in session, moved or settings()["stop"]
     if known and leaves and url == session.get("links"):  # our own navigation's, drawn before
         settings()["stop"] = 0  # a reader who goes elsewhere leaves the tour
         write()  # a fragment changed a setting
@@ -241,5 +241,5 @@ def follow() -> None:
     """Carry out `go`."""
     if "go" in st.session_state:
         file, values = st.session_state.pop("go")
-        st.session_state.pop("seen", None)  # what the page is to show stands in its address
+        st.session_state.pop("written", None)  # what the page is to show stands in its address
         st.switch_page(file, query_params=values)
