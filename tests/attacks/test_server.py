@@ -5,9 +5,13 @@ from urllib.parse import urlparse
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX, WidgetMetadata
+from streamlit.runtime.state.session_state import WStates
 
 from tests.attacks.client import Session
 from tests.attacks.server import copied, running
+from ui.server.widgets import tolerate
 
 MIB = 2**20
 WRONG = {  # a value that no browser sends for a widget, by the field of the protocol
@@ -117,6 +121,19 @@ def test_messages_of_a_wrong_type_do_not_break_their_session(app, kind):
         assert not good.exceptions
         assert "n_heads" in good.query, "the session answers no more"
     assert "Traceback" not in "\n".join(app.log.splitlines()[lines:])
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_what_cannot_be_read_is_no_change(wrong):
+    """A callback would look in vain for its value where the widget's run was broken off."""
+    tolerate()
+    states, widget = WStates(), f"{GENERATED_ELEMENT_ID_PREFIX}-a-words:en"
+    states.set_widget_metadata(WidgetMetadata(widget, lambda text: text, str, "string_value"))
+    states.set_widget_from_proto(WidgetState(id=widget, string_value="good"))
+    assert dict(states) == {widget: "good"}
+    states.set_widget_from_proto(WidgetState(id=widget, **wrong))
+    readable = not wrong or "string_value" in wrong  # the first: nothing is chosen
+    assert dict(states) == ({widget: wrong.get("string_value")} if readable else {})
 
 
 def test_a_whole_number_is_read_as_the_browser_sends_it(app):

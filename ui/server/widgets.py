@@ -52,8 +52,18 @@ def _of_widgets(take: Take) -> Take:
         # the second are the events of components: clicks on a map, keys of a clicker
         if is_element_id(said.id) or said.id.startswith(STREAMLIT_INTERNAL_KEY_PREFIX):
             take(states, said)
+            if said.id in states.widget_metadata:
+                _drop_unreadable(states, said.id)
 
     return taken
+
+
+def _drop_unreadable(states: WStates, widget: str) -> None:
+    """A widget with a message that cannot be read has not changed: its callback is not called."""
+    try:
+        states[widget]
+    except KeyError:
+        del states[widget]
 
 
 def _check(states: WStates, widget: str) -> None:
