@@ -9,7 +9,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX, WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
 
-from tests.attacks.client import Session
+from tests.attacks.client import Session, StuckError
 from tests.attacks.server import copied, running
 from ui.server.widgets import tolerate
 
@@ -134,6 +134,23 @@ def test_what_cannot_be_read_is_no_change(wrong):
     states.set_widget_from_proto(WidgetState(id=widget, **wrong))
     readable = not wrong or "string_value" in wrong  # the first: nothing is chosen
     assert dict(states) == ({widget: wrong.get("string_value")} if readable else {})
+
+
+def test_what_is_asked_for_in_vain_is_one_line_of_the_log(app):
+    lines = len(app.log.splitlines())
+    with Session(app.url) as visitor:
+        asked = BackMsg()
+        asked.backend_operation_request.session_id = visitor.open("rope").session_id
+        asked.backend_operation_request.deferred_file.file_id = "100%s"
+        visitor.send(asked)
+        visitor.answers("backend_operation_response")
+        visitor.send(b"no message")
+        with pytest.raises(StuckError, match="ConnectionClosed"):
+            visitor.answers("nothing")  # the server hangs up
+    log = "\n".join(app.log.splitlines()[lines:])
+    assert "100%s" in log
+    assert "Error deserializing back message: DecodeError" in log
+    assert "Traceback" not in log
 
 
 def test_a_whole_number_is_read_as_the_browser_sends_it(app):

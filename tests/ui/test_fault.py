@@ -4,10 +4,12 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.scriptrunner import exec_code
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.testing.v1 import AppTest
 
 from ui.frame import fault, navigation, page
@@ -191,3 +193,14 @@ def test_a_message_about_a_name_that_no_widget_has_is_not_kept(log: list) -> Non
     )
     healthy(at.run())
     assert not log
+
+
+def test_a_run_that_is_given_up_tells_nobody(log: list, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader is on another page by then; what they do there must not be put back."""
+    requests = ScriptRequests()
+    requests.request_stop()
+    monkeypatch.setattr(fault, "get_script_run_ctx", lambda: Mock(script_requests=requests))
+    assert fault.show(PlantedError("planted"))
+    (line,) = log
+    assert "PlantedError('planted') in a run that is given up" in line.getMessage()
+    assert not line.exc_info

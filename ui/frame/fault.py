@@ -6,8 +6,11 @@ from contextlib import AbstractContextManager, nullcontext
 from secrets import token_hex
 
 import streamlit as st
+from google.protobuf.message import DecodeError
 from streamlit.logger import get_logger
+from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunContext, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState
 
 from ui.frame import navigation
@@ -19,6 +22,11 @@ from ui.words.text import catalogue, t
 
 LOG = get_logger(__name__)
 STREAMLITS = "Uncaught app execution"
+TAKE_MESSAGES = (
+    "streamlit.web.server.starlette.starlette_websocket",
+    "streamlit.runtime.backend_operation_handler",
+)
+STRANGERS = (DecodeError, MediaFileStorageError)  # no message; a file that there is not
 
 
 def show(error: Exception) -> bool:
@@ -26,9 +34,12 @@ def show(error: Exception) -> bool:
 
     Streamlit calls it where the error arose. True: Streamlit's own box is not needed.
     """
+    run = get_script_run_ctx()
+    if run.script_requests._state is ScriptRequestType.STOP:
+        LOG.warning("%.200r in a run that is given up: another has taken its place", error)
+        return True
     reference = token_hex(4)
     LOG.error("fault %s on %s", reference, st.session_state.get("page"), exc_info=error)
-    run = get_script_run_ctx()
     if not run.has_script_started:
         _run_without_message(run, reference)
         return True
@@ -48,9 +59,21 @@ def tell() -> None:
 
 
 def one_log_line() -> None:
-    """Leave the logging of errors to `show`: Streamlit logs each of them once more."""
+    """Leave the logging of errors to `show`: Streamlit logs each of them once more.
+
+    What a stranger's message asks for in vain is one line as well, without the way there.
+    """
     log = logging.getLogger("streamlit.error_util")
     log.addFilter(lambda record: record.msg != STREAMLITS)
+    for name in TAKE_MESSAGES:
+        logging.getLogger(name).addFilter(_shorten)
+
+
+def _shorten(record: logging.LogRecord) -> bool:
+    if record.exc_info and isinstance(record.exc_info[1], STRANGERS):
+        record.msg = f"{record.getMessage():.200}: {record.exc_info[1]!r:.200}"
+        record.args, record.exc_info = (), None
+    return True
 
 
 def _run_without_message(run: ScriptRunContext, reference: str) -> None:

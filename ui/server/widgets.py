@@ -63,7 +63,7 @@ def _drop_unreadable(states: WStates, widget: str) -> None:
     try:
         states[widget]
     except KeyError:
-        del states[widget]
+        states.states.pop(widget, None)  # a newer run of the session may have taken all away
 
 
 def _check(states: WStates, widget: str) -> None:
