@@ -22,13 +22,14 @@ else:
     from ui.words.text import t
 
     page.setup(PAGE)
+    prose.title(t("overview.title"))
     try:
         shown = view()
     except ValueError as error:
         shown = None
         prose.refused(error)
     else:
-        prose.title(words.title(shown), t("overview.look"))
+        prose.lead(*words.lead(shown), t("overview.look"))
         state.control(
             st.segmented_control,
             t("overview.variant"),

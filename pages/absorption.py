@@ -16,12 +16,12 @@ SECTIONS = {
 }
 
 page.setup(PAGE)
+prose.title(t("absorption.title"))
 view = None
 try:
     view = absorption.view()
-    prose.title(words.title(view), t(f"absorption.look_{view.side}"))
+    prose.lead(*words.lead(view), t(f"absorption.look_{view.side}"))
 except ValueError as refusal:
-    prose.title(t("absorption.title_refused"), "")
     prose.refused(refusal)
 
 picture, bars, panel = st.columns([6, 6, 4], gap="medium")

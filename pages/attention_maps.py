@@ -9,15 +9,14 @@ from ui.parts import maps, prose
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t("attention_maps.title"))
 try:
     view, error = views.view(), None
 except ValueError as refusal:
     view, error = None, refusal
 
 if view:
-    prose.title(words.say(view, "title"), words.look(view))
-else:
-    prose.title(t("attention_maps.title_refused"), "")
+    prose.lead(*words.lead(view), words.look(view))
 
 *pictures, side = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
 with side:

@@ -11,14 +11,14 @@ from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t("claims.title"))
 try:
     here = view(st.empty())
 except ValueError as error:
-    prose.title(t("claims.title_waiting"), "")
     prose.refused(error)
     page.footer(None)
     st.stop()
-prose.title(words.title(here), t("claims.look"))
+prose.lead(*words.lead(here), t("claims.look"))
 
 verdicts, sources = words.verdicts(here), words.sources()
 verdict, source, search = st.columns([5, 3, 3])

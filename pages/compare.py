@@ -9,11 +9,10 @@ from ui.parts import prose
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t("compare.title"))
 view, refusals = views.view()
 if view:
-    prose.title(words.title(view), words.look(view))
-else:
-    prose.title(t("compare.title_refused"), t("compare.look_flow"))
+    prose.lead(*words.lead(view), words.look(view))
 
 controls.sides()
 for refusal in refusals:

@@ -9,14 +9,14 @@ from ui.parts import prose
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t("compression.title"))
 view, refused = compression.view(), None
 try:
     with st.spinner(t("compression.factoring")):
-        title = words.title(view)
+        lead = words.lead(view)
+    prose.lead(*lead, t("compression.look"))
 except ValueError as refusal:
-    title, refused = t("compression.title_refused"), refusal
-prose.title(title, t("compression.look"))
-if refused:
+    refused = refusal
     prose.refused(refused)
 
 picture, spectrum, panel = st.columns([6, 5, 4], gap="medium")

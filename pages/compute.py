@@ -6,18 +6,19 @@ from ui.frame import page
 from ui.pages.compute import PAGE, charts, controls, measuring, tables, words
 from ui.pages.compute.view import view
 from ui.parts import prose, ways
+from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t(f"compute.title_{state.settings()['cost_phase']}"))
 try:
     shown, error = view(), None
 except ValueError as refusal:
     shown, error = None, refusal
 
 if shown:
-    prose.title(words.title(shown), t("compute.look"))
+    prose.lead(*words.lead(shown), t("compute.look"))
 else:
-    prose.title(t("compute.title_refused"), "")
     prose.refused(error)
 
 picture, choices = st.columns([7, 3], gap="large")

@@ -9,15 +9,15 @@ from ui.parts import prose, ways
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t("decode.title"))
 try:
     shown, error = view(), None
 except ValueError as refusal:
     shown, error = None, refusal
 
 if shown:
-    prose.title(words.title(shown), t("decode.look"))
+    prose.lead(*words.lead(shown), t("decode.look"))
 else:
-    prose.title(t("decode.title_refused"), "")
     prose.refused(error)
 
 picture, choices = st.columns([7, 3], gap="large")

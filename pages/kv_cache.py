@@ -1,5 +1,6 @@
 """KV cache: what each way of attending keeps, where it fits, and how it is counted."""
 
+from contextlib import suppress
 from functools import partial
 
 import streamlit as st
@@ -14,11 +15,11 @@ from ui.words.text import t
 page.setup(PAGE)
 shown = view()
 topic = TOPICS[shown.topic]
-try:
-    title, computed = topic.title(shown), shown
-except ValueError:  # said below, beside the model that it is about
-    title, computed = t("kv_cache.title_refused"), None
-prose.title(title, topic.look(shown))
+prose.title(t(f"kv_cache.title_{shown.topic}"))
+computed = None
+with suppress(ValueError):  # said below, beside the model that it is about
+    prose.lead(*topic.lead(shown), topic.look(shown))
+    computed = shown
 
 controls.topic()
 left, right, beside = st.columns((4, 4, 2), gap="medium")

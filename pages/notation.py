@@ -12,14 +12,14 @@ from ui.settings import state
 from ui.words.text import safe, t
 
 page.setup(PAGE)
+prose.title(t("notation.title"))
 try:
     here = view()
 except ValueError as error:
     here = None
-    prose.title(t("notation.title_refused"), "")
     prose.refused(error)
 else:
-    prose.title(words.title(here), words.look())
+    prose.lead(*words.lead(here), words.look())
     search, choice = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with search:
         state.control(st.text_input, t("notation.search"), "notation_search", max_chars=60)

@@ -10,16 +10,16 @@ from ui.parts.charts import download
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t("quiz.title"))
 try:
     here = view(st.empty())
 except ValueError as error:
-    prose.title(t("quiz.title_waiting"), "")
     prose.refused(error)
     page.footer(None)
     st.stop()
 question, predicted = here.question, here.answer
 controls.listen(here)
-prose.title(words.title(here), t("quiz.look"))
+prose.lead(*words.lead(here), t("quiz.look"))
 
 stage, beside = st.columns([3, 1], gap="large")
 with stage, st.container(key="quiz_stage"):

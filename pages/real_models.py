@@ -9,15 +9,16 @@ from ui.parts import maps, prose, real_layer
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t("real_models.title"))
 try:
     view, error = views.view(), None
 except ValueError as refusal:
     view, error = None, refusal
 
 if view:
-    prose.title(words.title(view), words.look(view))
+    prose.lead(*words.lead(view), words.look(view))
 else:
-    prose.title(t("real_models.title_empty"), t("real_models.look_empty"))
+    prose.say(t("real_models.look_empty"))
 
 pictures, side = st.columns([16, 5], gap="medium")
 with side:

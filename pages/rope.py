@@ -6,20 +6,21 @@ from ui.frame import page
 from ui.pages.rope import PAGE, charts, controls, words
 from ui.pages.rope import view as views
 from ui.parts import prose
+from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t(f"rope.title_{state.settings()['rope_topic']}"))
 controls.listen()
 try:
     with st.spinner(t("rope.running")):
         view = views.view()
 except ValueError as error:
     view = None
-    prose.title(t("rope.title_refused"), "")
     prose.refused(error)
     controls.topics()
 else:
-    prose.title(words.title(view), words.look(view))
+    prose.lead(*words.lead(view), words.look(view))
     controls.topics()
     picture, beside = st.columns([5, 1], gap="medium")
     with beside:

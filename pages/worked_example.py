@@ -10,9 +10,10 @@ from ui.parts import prose
 from ui.words.text import t
 
 page.setup(PAGE)
+prose.title(t("worked_example.title"))
 here = view()
 controls.listen(here)
-prose.title(words.title(here), t("worked_example.look"))
+prose.lead(*words.lead(here))
 with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
     controls.choose(here)
 
@@ -24,6 +25,7 @@ with st.container(key="we_stage", gap="xsmall"):
     written.html(words.written_out(here))
     with choices.container(gap="xsmall"):
         controls.choose_cell(here)
+    st.caption(t("worked_example.look"))
     st.caption(t("worked_example.legend"))
 
 with st.expander(t("worked_example.edit")):

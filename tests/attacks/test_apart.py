@@ -16,6 +16,7 @@ from mla_engine.checkpoints import CheckpointError, safetensors_file, tokens
 from tests.attacks import hostile
 from tests.checkpoints.serving import serving
 from tests.ui.conftest import opened  # noqa: F401, a fixture
+from tests.ui.screen import statement
 from ui import ROOT
 from ui.engine import real_layer
 from ui.engine.apart import limits, plain
@@ -73,7 +74,7 @@ def refusal(loaded, ask=real_layer.inputs):
 def test_a_page_reads_a_model_without_opening_it(opened, demo):  # noqa: F811
     at = opened("pages/real_models.py", source=demo, text=TEXT)
     assert not at.error
-    assert "In layer 0 of it's a demo" in at.title[0].value.replace("&#39;", "'")
+    assert "In layer 0 of it's a demo" in statement(at).replace("&#39;", "'")
 
 
 def test_growing_rules_end_by_computing_time_or_memory(made, bounded):

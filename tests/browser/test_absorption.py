@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine.studies.bracketing import bracketings
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import settle
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
@@ -37,5 +38,5 @@ def test_the_bracket_moves_on_the_screen(app_url: str, browser_page: Page) -> No
 
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
     page.wait_for_url("**lang=zh**")
-    expect(page.locator("h1")).to_contain_text("同一个乘积，两种顺序")
+    expect(page.locator(STATEMENT)).to_contain_text("同一个乘积，两种顺序")
     assert page.evaluate("document.querySelectorAll('.katex-error').length") == 0

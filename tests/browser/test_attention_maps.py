@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.figures import TileGrid
 from mla_engine.studies import words as tokens
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import settle
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
@@ -52,7 +53,7 @@ def setting(page: Page, name: str) -> str:
 
 
 def share(page: Page) -> float:
-    found = re.search(r"([\d.]+)\s?%", page.locator("h1").inner_text())
+    found = re.search(r"([\d.]+)\s?%", page.locator(STATEMENT).inner_text())
     return float(found[1])
 
 
@@ -64,7 +65,7 @@ def test_maps_answer_clicks_slider_language_and_reload(app_url: str, browser_pag
     click(page, 1, across=2.5 / 5, down=4.5 / 5)
     page.wait_for_url("**map_key=2**")
     settle(page)
-    expect(page.locator("h1")).to_contain_text(re.compile("“.?dog.?” gives"))
+    expect(page.locator(STATEMENT)).to_contain_text(re.compile("“.?dog.?” gives"))
     assert setting(page, "map_query") == "4"
     assert share(page) == pytest.approx(100 * attention()[0, 4, 2].item(), rel=5e-3)
     page.mouse.move(0, 0)
@@ -81,22 +82,22 @@ def test_maps_answer_clicks_slider_language_and_reload(app_url: str, browser_pag
     click(page, 0, across=across, down=down)
     page.wait_for_url("**map_head=3**")
     settle(page)
-    expect(page.locator("h1")).to_contain_text("In head 3")
+    expect(page.locator(STATEMENT)).to_contain_text("in head 3")
     assert share(page) == pytest.approx(100 * attention()[3, 4, 2].item(), rel=5e-3)
 
     page.get_by_role("slider", name="Softmax temperature").press("ArrowRight")
     page.wait_for_url("**map_temperature=1.5**")
     settle(page)
     warmer = 100 * attention(1.5)[3, 4, 2].item()
-    expect(page.locator("h1")).to_contain_text(f"{warmer:#.3g} %")
+    expect(page.locator(STATEMENT)).to_contain_text(f"{warmer:#.3g} %")
 
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
     page.wait_for_url("**lang=zh**")
-    expect(page.locator("h1")).to_contain_text("在第 3 头中")
+    expect(page.locator(STATEMENT)).to_contain_text("在第 3 头中")
     settle(page)
     page.reload()
     settle(page)
-    expect(page.locator("h1")).to_contain_text("在第 3 头中")
+    expect(page.locator(STATEMENT)).to_contain_text("在第 3 头中")
     assert share(page) == pytest.approx(warmer, rel=5e-3)
     expect(page.get_by_role("slider", name="Softmax 温度")).to_have_attribute(
         "aria-valuetext", "1.5"

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import claims
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
@@ -45,8 +46,8 @@ def test_a_reader_filters_reads_and_follows(app_url: str, browser_page: Page) ->
     page.get_by_role("button", name="查看").click()
     page.wait_for_url("**/kv_cache?**")
     settle(page)
-    expect(page.locator("h1")).to_contain_text("DeepSeek-V2")
-    expect(page.locator("h1")).to_contain_text("缓存")
+    expect(page.locator(STATEMENT)).to_contain_text("DeepSeek-V2")
+    expect(page.locator(STATEMENT)).to_contain_text("缓存")
 
 
 def test_a_phone_reads_claims_without_sideways_scrolling(app_url: str, browser_page: Page) -> None:

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import PRESETS, costs
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import settle, wider
 
 pytestmark = pytest.mark.browser
@@ -16,8 +17,9 @@ def test_two_layers_side_by_side(app_url: str, browser_page: Page) -> None:
     page.goto(f"{app_url}/compare?vs_right=llama-3-8b&vs_right_as=own")
     settle(page)
     kept = [costs.cache_elements(PRESETS[key].config) for key in ("deepseek-v2-lite", "llama-3-8b")]
-    title = page.locator("h1")
-    expect(title).to_contain_text(f"keeps {kept[1]:,}: {kept[1] / kept[0]:.2f}× apart")
+    expect(page.locator(STATEMENT)).to_contain_text(
+        f"keeps {kept[1]:,}: {kept[1] / kept[0]:.2f}× apart"
+    )
     boxes = page.locator(".js-plotly-plot .textpoint")
     expect(boxes.filter(has_text="≠").first).to_be_visible()
     expect(page.get_by_test_id("stTable")).to_contain_text("32")

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import GroupedConfig, RopeConfig
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import settle
 from ui.pages.compression.run import Source, lost
 from ui.settings.sizes import SMALL_SIZES
@@ -38,9 +39,9 @@ def test_the_mark_walks_along_the_curve(app_url: str, browser_page: Page) -> Non
     page.wait_for_url("**cmp_rank=33**")
     settle(page)
     now = 100 * lost(SOURCE, WORDS, "joint", (33,))[0].u
-    expect(page.locator("h1")).to_contain_text(f"output by {now:.1f}")
+    expect(page.locator(STATEMENT)).to_contain_text(f"output by {now:.1f}")
     assert page.evaluate(DRAWN)["mark"] == 33
 
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
     page.wait_for_url("**lang=zh**")
-    expect(page.locator("h1")).to_contain_text("用 33 个数代替")
+    expect(page.locator(STATEMENT)).to_contain_text("用 33 个数代替")

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import PRESETS, costs
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import settle, wider
 
 pytestmark = pytest.mark.browser
@@ -29,7 +30,7 @@ def curve(traces: list[dict], name: str, mode: str = "lines") -> dict[float, flo
 
 
 def title(page: Page) -> str:
-    return page.locator("h1").inner_text().replace("\xa0", " ")
+    return page.locator(STATEMENT).inner_text().replace("\xa0", " ")
 
 
 def test_the_screen_shows_what_the_engine_counts(app_url: str, browser_page: Page) -> None:
@@ -58,7 +59,7 @@ def test_the_screen_shows_what_the_engine_counts(app_url: str, browser_page: Pag
     assert f"would keep {kept / GIB:.1f} GiB for 262,144 tokens" in title(page)
 
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
-    expect(page.locator("h1")).to_contain_text("缓存")
+    expect(page.locator(STATEMENT)).to_contain_text("缓存")
     settle(page)
     assert f"{kept / GIB:.1f} GiB" in title(page)
     page.reload()
@@ -109,7 +110,7 @@ def test_the_views_on_a_phone_draw_what_the_engine_counts(app_url: str, browser_
     assert curve(left, "MLA ★")[2**20] == pytest.approx(576 * 61 * 2 * 2**20 / 1e9)
     page.get_by_role("radio", name="Tensor parallel").click()
     page.wait_for_url("**kv_view=parallel**")
-    expect(page.locator("h1")).to_contain_text("8.00 copies in all")
+    expect(page.locator(STATEMENT)).to_contain_text("8.00 copies in all")
     assert len(curve(drawn(page)[0], "MLA ★ by seq.")) == 8
     assert wider(page, "h1, p, .js-plotly-plot, [data-testid=stTable]", 390) == []
     page.go_back()

@@ -17,6 +17,7 @@ from mla_engine.checkpoints import (
 )
 from mla_engine.figures import TileGrid
 from mla_engine.studies.logit_shares import logit_shares
+from tests.browser.conftest import STATEMENT
 from tests.browser.test_attention_maps import click
 from tests.browser.waiting import settle
 from ui.parts.real_layer import DEMO
@@ -36,7 +37,7 @@ def test_a_click_chooses_the_head_and_layers_are_compared(
     page.goto(f"{app_url}/real_models?{urlencode(link)}")
     settle(page)
     positional = int((shares.balance > 0.5).sum())
-    expect(page.locator("h1")).to_contain_text(f"{positional} of {HEADS} heads look at places")
+    expect(page.locator(STATEMENT)).to_contain_text(f"{positional} of {HEADS} heads look at places")
 
     grid = TileGrid.of(trace.attention[0].shape)
     top, left = grid.corner(6)
@@ -76,5 +77,5 @@ def test_the_first_step_is_one_button(app_url: str, browser_page: Page, demo: Pa
     page.get_by_role("button", name="Use the demonstration model").click()
     page.wait_for_url("**source=models*demo**")
     settle(page)
-    expect(page.locator("h1")).to_contain_text(f"of {HEADS} heads look at places")
+    expect(page.locator(STATEMENT)).to_contain_text(f"of {HEADS} heads look at places")
     expect(page.get_by_text("random demonstration weights")).to_be_visible()

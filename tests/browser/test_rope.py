@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import settle
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
@@ -33,15 +34,15 @@ def test_a_click_a_key_and_a_slider_turn_the_pair(app_url: str, browser_page: Pa
     page.wait_for_url("**rope_query=7**")
     settle(page)
     assert "rope_key=2" in page.url
-    expect(page.locator("h1")).to_contain_text("At distance 5 ")
-    before = page.locator("h1").inner_text()
+    expect(page.locator(STATEMENT)).to_contain_text("At distance 5 ")
+    before = page.locator(STATEMENT).inner_text()
     page.keyboard.press("PageDown")
     page.wait_for_url("**rope_query=8**")
     settle(page)
     page.get_by_role("slider", name="Key position i").press("ArrowRight")
     page.wait_for_url("**rope_key=3**")
     settle(page)
-    expect(page.locator("h1")).to_have_text(before)
+    expect(page.locator(STATEMENT)).to_have_text(before)
 
 
 def test_the_maps_on_the_screen_are_the_engines(app_url: str, browser_page: Page) -> None:

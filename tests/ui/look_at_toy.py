@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine.costs import cache_elements  # noqa: F401 - of the copy, before the app runs
 from tests import patience
-from tests.ui.screen import charts
+from tests.ui.screen import charts, statement
 
 HERE = Path(__file__).parent
 
@@ -24,7 +24,7 @@ def looked_at(page: str, link: dict[str, str]) -> dict:
     found = {
         "exceptions": [one.message for one in at.exception],
         "errors": [one.value for one in at.error],
-        "title": at.title[0].value if at.title else "",
+        "title": statement(at) if at.title else "",
         "charts": len(at.get("plotly_chart")),
         "rows": {name: str(row.iloc[0]) for name, row in tables[0].iterrows()} if tables else {},
         "other rows": list(tables[1].index) if len(tables) > 1 else [],

@@ -63,6 +63,27 @@ class Chart:
         return [note.get("text", "") for note in self.layout.get("annotations", [])]
 
 
+def lead(page: AppTest) -> tuple[str, str]:
+    """The number below the title and the statement beside it; empty where nothing could run."""
+    return tuple(element.value for element in _lead(page)) or ("", "")
+
+
+def statement(page: AppTest) -> str:
+    """What stands beside the number below the title."""
+    return lead(page)[1]
+
+
+def prose(page: AppTest) -> list[str]:
+    """All that a page writes as Markdown but for its number and the statement."""
+    begins = list(map(id, _lead(page)))
+    return [written.value for written in page.main.markdown if id(written) not in begins]
+
+
+def _lead(page: AppTest) -> list[Any]:
+    rows = [b for b in page.main if str(getattr(b.proto, "id", "")).endswith("-lead")]
+    return [element for row in rows for element in row.children.values()]
+
+
 def array(sent: Any) -> np.ndarray:
     """A list, or the typed array that Plotly writes as base64."""
     if isinstance(sent, dict) and "bdata" in sent:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.screen import statement
+
 Opened = Callable[..., AppTest]
 UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "k": 1e3, "": 1}
 
@@ -126,22 +128,22 @@ def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
     decode = opened("pages/decode.py", **one.link, dec_heads="1")
     cached, mha = (amount(cell) for cell in row(compare, "Numbers cached per token and layer")[:2])
     assert metric(home, "Cache per token") == cached == one.cache
-    assert amount(re.search(r"caches ([\d,]+)", home.title[0].value)[1]) == cached
+    assert amount(re.search(r"caches ([\d,]+)", statement(home))[1]) == cached
     assert amount(said(home, "as much:").split(":")[1]) == mha == one.mha
     assert amount(said(home, "in bf16").split(",")[1]) == near(2 * cached)
     assert metric(home, "MHA keeps") == near(mha / cached)
-    apart = amount(re.search(r"([\d.,]+)× apart", compare.title[0].value)[1])
+    apart = amount(re.search(r"([\d.,]+)× apart", statement(compare))[1])
     assert apart == metric(home, "MHA keeps")
     assert metric(home, "As much as GQA with") == near(cached / (one.k + one.v))
     assert metric(home, "Parameters") == near(one.parameters)
     parameters = row(compare, "Attention parameters per layer")
     assert amount(parameters[0]) == metric(home, "Parameters")
 
-    tokens = amount(re.search(r"after ([\d,]+) tokens", decode.title[0].value)[1])
+    tokens = amount(re.search(r"after ([\d,]+) tokens", statement(decode))[1])
     kept = f"GQA, g = {one.g}" if one.g else "MLA, absorbed"
     assert amount(row(decode, kept)[0]) == near(4 * tokens * cached)  # float32
     assert amount(row(decode, "MHA")[0]) == near(4 * tokens * mha)
-    ratio = amount(re.search(r"([\d.,]+)×", decode.title[0].value)[1])
+    ratio = amount(re.search(r"([\d.,]+)×", statement(decode))[1])
     assert ratio == near(mha / (one.c + one.r))  # of a grouped model an assumed latent's
 
 
@@ -182,7 +184,7 @@ def test_entries_and_products(opened: Opened, name: str) -> None:
     context = 4096 + 1
     left = one.h * (one.k * one.c + one.c * context)
     right = one.h * (one.c * one.k * context + one.k * context)
-    numbers = re.findall(r"[\d.,]+ [kMGT]\b", _plain(at.title[0].value))
+    numbers = re.findall(r"[\d.,]+ [kMGT]\b", _plain(statement(at)))
     assert [amount(text) for text in numbers[:2]] == [near(left), near(right)]
     query = one.l or one.d
     entries = {
@@ -202,7 +204,7 @@ def test_what_a_latent_replaces(opened: Opened, name: str) -> None:
     one = MODELS[name]
     heads = 2
     at = opened("pages/compression.py", **one.link, cmp_heads=str(heads), cmp_rank="16")
-    full = amount(re.search(r"in place of ([\d,]+)", at.title[0].value)[1])
+    full = amount(re.search(r"in place of ([\d,]+)", statement(at))[1])
     assert full * one.h / heads == one.mha
 
 
@@ -213,7 +215,7 @@ def test_bytes_of_the_whole_model(opened: Opened, name: str) -> None:
     preset = one.link.get("preset", "deepseek-v2-lite")
     tokens = 2**17
     at = opened("pages/kv_cache.py", kv_left=preset, kv_context=str(tokens))
-    numbers = [amount(text) for text in re.findall(r"[\d.,]+ [KMGT]iB", _plain(at.title[0].value))]
+    numbers = [amount(text) for text in re.findall(r"[\d.,]+ [KMGT]iB", _plain(statement(at)))]
     whole, mha = (2 * one.layers * tokens * n for n in (one.cache, one.mha))
     assert numbers == [near(whole), near(mha)]
     product = said(at, "This model keeps")
@@ -221,7 +223,7 @@ def test_bytes_of_the_whole_model(opened: Opened, name: str) -> None:
     assert factors == [one.cache, one.layers, tokens]
     assert amount(re.search(r"\*\*(.*?)\*\*", product)[1]) == numbers[0]
     assert amount(row(at, "MHA")[0].split("=")[1]) == one.mha
-    ratio = re.search(r"([\d.,]+)× as much", at.title[0].value)[1]
+    ratio = re.search(r"([\d.,]+)× as much", statement(at))[1]
     assert amount(ratio) == near(one.mha / one.cache)
     if not one.g:
         expanded = one.h * (one.k + one.r + one.v)
@@ -229,7 +231,7 @@ def test_bytes_of_the_whole_model(opened: Opened, name: str) -> None:
         assert amount(found[1]) == expanded
         assert amount(found[2]) == near(expanded / one.cache)
         layouts = opened("pages/kv_cache.py", kv_left=preset, kv_view="layouts")
-        said_there = _plain(layouts.title[0].value)
+        said_there = _plain(statement(layouts))
         assert f"{expanded:,}" in said_there
         assert f"{one.cache:,}" in said_there
 

@@ -12,6 +12,7 @@ from streamlit.runtime.scriptrunner import exec_code
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.screen import statement
 from ui.frame import fault, navigation, page
 from ui.frame.rooms import PAGES
 from ui.server import widgets
@@ -152,12 +153,12 @@ def test_a_callback_that_fails_leaves_the_page_as_it_was(
     log: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = opened("notation", notation_search="latent")
-    before = at.title[0].value
+    before = statement(at)
     with monkeypatch.context() as patch:
         patch.setattr(state, "write", planted)
         at.text_input(key="notation_search:en").set_value("rope").run()
     assert_logged_once(log, reference(at))
-    assert at.title[0].value == before
+    assert statement(at) == before
     assert len(links(at)) == len(PAGES)
     healthy(at.run())
 

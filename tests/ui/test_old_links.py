@@ -16,13 +16,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.screen import statement
+
 OLD = json.loads(Path(__file__).with_name("old_links.json").read_text("utf-8"))
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
 
 
 def numbers(at: AppTest) -> list[str]:
     """The numbers of the title, sorted, since better words may bring them in another order."""
-    return sorted(NUMBER.findall(html.unescape(at.title[0].value)))
+    return sorted(NUMBER.findall(html.unescape(statement(at))))
 
 
 def of_page(old: dict) -> str:

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 from mla_engine.checkpoints import attention_config, hidden_states
 from tests.ui.conftest import REAL_LAYER as LAYER
 from tests.ui.conftest import REAL_TEXT as TEXT
-from tests.ui.screen import charts
+from tests.ui.screen import charts, statement
 from ui.engine.real_layer import RealLayer as Loaded
 from ui.pages.decode import run as decode_run
 from ui.parts.ways import Way
@@ -49,7 +49,7 @@ def weights(demo):
 
 
 def title(at: AppTest) -> str:
-    return at.title[0].value.replace("\xa0", " ").replace("−", "-")
+    return statement(at).replace("\xa0", " ").replace("−", "-")
 
 
 def said(at: AppTest) -> str:

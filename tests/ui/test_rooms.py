@@ -51,7 +51,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return told("toy_visit.py", tree, str(patience.SECONDS))
 
 
-def title(tokens: int, config: object = LITE) -> str:
+def statement(tokens: int, config: object = LITE) -> str:
     numbers = tokens * costs.cache_elements(config)
     return f"{tokens} tokens leave {numbers:,} numbers in the cache"
 
@@ -66,16 +66,16 @@ def test_the_navigation_has_it_last_in_the_readers_language(seen: dict) -> None:
     assert len(links) == len(PAGES) + 1
     assert links[-1] == ["toy", "玩具页"]
     numbers = 7 * costs.cache_elements(LITE)
-    assert seen["navigation"]["title"] == f"7 个词元在缓存中留下 {numbers:,} 个数"
+    assert seen["navigation"]["statement"] == f"7 个词元在缓存中留下 {numbers:,} 个数"
 
 
 def test_a_link_restores_it_and_a_button_resets_it(seen: dict) -> None:
     found = seen["settings"]
-    assert found["title"] == title(7)
+    assert found["statement"] == statement(7)
     assert found["url"] == {"toy_tokens": "7", "n_heads": "8"}
     assert {"toy_tokens:en", "n_heads:en"} <= set(found["sliders"])
     assert found["moved"] == {"toy_tokens": "5", "n_heads": "8"}
-    assert found["reset"] == [{}, title(3)]
+    assert found["reset"] == [{}, statement(3)]
     assert "“70” in the link is not possible; 9 is used" in found["mended"]
     assert found["elsewhere"] == 0, "other pages carry its setting along"
 
@@ -93,7 +93,7 @@ def test_the_code_panel_shows_what_ran_and_a_snippet_that_runs(
     seen: dict, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = seen["code"]
-    assert found["title"] == title(4)
+    assert found["statement"] == statement(4)
     assert found["source"].startswith("def cache_elements(")
     assert "mla_engine/costs/" in found["place"][0]
     exec(found["snippet"], {})
@@ -101,7 +101,7 @@ def test_the_code_panel_shows_what_ran_and_a_snippet_that_runs(
 
 
 def test_its_texts_and_its_picture_are_found(seen: dict) -> None:
-    assert seen["texts"] == ["toy.link", "toy.look", "toy.title", "toy.tokens"]
+    assert seen["texts"] == ["toy.line", "toy.link", "toy.look", "toy.title", "toy.tokens"]
     assert list(seen["pictures"]) == [*PAGES, "toy"]
     assert seen["pictures"]["toy"] == "/toy?lang=en"
     assert seen["pictures"]["overview"] == "/?lang=en"
@@ -129,7 +129,11 @@ BAD = {  # what is wrong -> file, what becomes what there (nothing: the file goe
         f"{ROOM}: setting 'seed' belongs to the shared settings",
     ),
     "another room's order": (
-        ROOM, ("order=15", "order=14"), f"{ROOM}: order 14 is that of notation",
+        ROOM, ("order=4", "order=3"), f"{ROOM}: order 3 of 'check' is that of notation",
+    ),
+    "an unknown group": (
+        ROOM, ('"check"', '"checks"'),
+        f"{ROOM}: group 'checks' is none of understand, explore, size, check",
     ),
     "a link to an unknown page": (
         ROOM, ('"kv_cache"', '"kv_cash"'), f"{ROOM}: there is no page 'kv_cash'",

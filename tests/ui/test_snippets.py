@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS, costs
 from mla_engine.studies.words import words_of
 from tests.checkpoints.texts import TEXT, folder_of
+from tests.ui.screen import statement
 from ui.parts import snippet
 from ui.settings.sizes import SMALL_SIZES, sizes_of
 
@@ -158,7 +159,7 @@ def test_every_snippet_makes_the_numbers_of_its_page(opened, notebook, page, lin
     assert {module.split(".")[0] for module in modules} <= ALLOWED
     printed = notebook(code)
     assert "Traceback" not in printed, printed
-    assert_shown(at.title[0].value, printed_numbers(printed.splitlines()[-1]))
+    assert_shown(statement(at), printed_numbers(printed.splitlines()[-1]))
 
 
 REAL_STATES = [
@@ -182,7 +183,7 @@ def test_a_real_layers_snippet_reads_its_checkpoint(opened, notebook, demo, page
     assert len(code.splitlines()) <= MOST_LINES
     assert ("describe(" if page == "compare" else "load_attention(") in code
     assert "seed=" not in code
-    assert_shown(at.title[0].value, printed_numbers(notebook(code).splitlines()[-1]))
+    assert_shown(statement(at), printed_numbers(notebook(code).splitlines()[-1]))
 
 
 def test_a_snippets_seeded_weights_read_a_real_models_inputs(opened, notebook, demo):
@@ -191,7 +192,7 @@ def test_a_snippets_seeded_weights_read_a_real_models_inputs(opened, notebook, d
     code = at.code[0].value
     assert "seed=6" in code
     assert "checkpoints.hidden_states" in code
-    assert_shown(at.title[0].value, printed_numbers(notebook(code).splitlines()[-1]))
+    assert_shown(statement(at), printed_numbers(notebook(code).splitlines()[-1]))
 
 
 def test_a_grouped_models_snippet_reads_its_checkpoint(opened, notebook, demo):
@@ -199,8 +200,8 @@ def test_a_grouped_models_snippet_reads_its_checkpoint(opened, notebook, demo):
     at = page_of(opened, "real_models", code="snippet", source=folder, text=TEXT)
     code = at.code[0].value
     assert len(code.splitlines()) <= MOST_LINES
-    assert at.title[0].value.endswith("6 heads read 2 KV heads")
-    assert_shown(at.title[0].value, printed_numbers(notebook(code).splitlines()[-1]))
+    assert statement(at).endswith("6 heads read 2 KV heads")
+    assert_shown(statement(at), printed_numbers(notebook(code).splitlines()[-1]))
 
 
 def test_the_snippet_makes_the_key_figures_of_the_overview(opened, notebook):

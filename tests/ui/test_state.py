@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.screen import statement
 from ui.settings.rooms import SETTINGS
 
 Opened = Callable[..., AppTest]
@@ -69,7 +70,7 @@ def test_a_language_switch_changes_no_setting(opened: Opened) -> None:
     before = dict(at.session_state["settings"])
     language = at.sidebar.get("button_group")[0]
     language.set_value("zh").run()
-    assert at.title[0].value.startswith("GQA 每个词元")
+    assert statement(at).startswith("GQA 每个词元")
     at.select_slider[0].set_value(1024).run()
     at.sidebar.get("button_group")[0].set_value("en").run()
     after = dict(at.session_state["settings"])

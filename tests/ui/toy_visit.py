@@ -21,6 +21,11 @@ def opened(page: str, **link: str) -> AppTest:
     return at.switch_page(f"pages/{page}.py").run()
 
 
+def statement(at: AppTest) -> str:
+    """What stands beside the page's number."""
+    return at.main.markdown[1].value
+
+
 def controls(at: AppTest) -> list[str]:
     """The settings that have a widget, in the order of the page."""
     keys = [node.key for node in at.main if getattr(node, "key", None)]
@@ -30,17 +35,17 @@ def controls(at: AppTest) -> list[str]:
 def navigation() -> dict[str, object]:
     at = opened("toy", lang="zh", toy_tokens="7")
     links = [(link.proto.page, link.proto.label) for link in at.get("page_link")]
-    return {"links": links, "title": at.title[0].value}
+    return {"links": links, "statement": statement(at)}
 
 
 def settings() -> dict[str, object]:
     at = opened("toy", toy_tokens="7", n_heads="8")
-    found = {"title": at.title[0].value, "url": dict(at.query_params)}
+    found = {"statement": statement(at), "url": dict(at.query_params)}
     found["sliders"] = [slider.key for slider in (*at.slider, *at.select_slider)]
     at.slider(key="toy_tokens:en").set_value(5).run()
     found["moved"] = dict(at.query_params)
     next(button for button in at.button if button.label == "Reset this page").click().run()
-    found["reset"] = dict(at.query_params), at.title[0].value
+    found["reset"] = dict(at.query_params), statement(at)
     found["mended"] = opened("toy", toy_tokens="70").warning[0].value
     found["elsewhere"] = len(opened("notation", toy_tokens="7").warning)
     return found
@@ -59,7 +64,7 @@ def lecture() -> dict[str, object]:
 def code() -> dict[str, object]:
     source, snippet = (opened("toy", toy_tokens="4", code=kind) for kind in ("source", "snippet"))
     return {
-        "title": source.title[0].value,
+        "statement": statement(source),
         "source": source.code[0].value,
         "snippet": snippet.code[0].value,
         "place": [text.value for text in source.markdown if "cache_elements" in text.value],

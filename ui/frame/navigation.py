@@ -1,4 +1,6 @@
-"""The navigation in the sidebar: language, pages, tour, lecture mode."""
+"""The navigation in the sidebar: language, tour, pages in their groups, lecture mode."""
+
+from itertools import groupby
 
 import streamlit as st
 
@@ -10,7 +12,7 @@ from ui.words.text import t
 
 
 def draw() -> None:
-    """Language, every page in lecture order, the tour and lecture mode."""
+    """Language, the tour, every page in lecture order, lecture mode."""
     st.markdown("**MLA Explorer**")
     state.control(
         st.segmented_control,
@@ -22,7 +24,10 @@ def draw() -> None:
         label_visibility="collapsed",
     )
     st.session_state.links = query = state.elsewhere()
-    for page in PAGES.values():
-        st.page_link(page.file, label=t(f"{page.name}.link"), query_params=query)
     tour.start_button()
+    for group, pages in groupby(PAGES.values(), lambda page: page.group):
+        with st.container(key=f"pages_{group}", gap="xsmall"):
+            st.caption(t(f"navigation.{group}"))
+            for page in pages:
+                st.page_link(page.file, label=t(f"{page.name}.link"), query_params=query)
     lecture.button()

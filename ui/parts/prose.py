@@ -15,10 +15,18 @@ from ui.words.text import refusal, safe, t
 RETRY_SECONDS = 5
 
 
-def title(text: str, look: str) -> None:
-    """The page's title, a statement, and one sentence on what to look at."""
+def title(text: str) -> None:
+    """The page's title: one short statement, which stays while a slider moves."""
     st.title(text, anchor=False)
-    say(look)
+
+
+def lead(number: str, line: str, look: str = "") -> None:
+    """Below the title: the number that follows the controls, what it says, what to look at."""
+    with st.container(key="lead", horizontal=True, vertical_alignment="center"):
+        st.markdown(number, width="content")
+        st.markdown(line)
+    if look:
+        say(look)
     real_layer.badge()
 
 

@@ -8,6 +8,7 @@ from ui.settings.parsers import Setting
 
 ANY_LAYER, LATENT_LAYER = "any", "latent"  # of a real model: any, or those of one mechanism
 HOME = "overview"
+GROUPS = "understand", "explore", "size", "check"  # of the navigation, in lecture order
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Page:
 
     Args:
         name: of its folder in ui/pages, of its storyboard, and in links.
-        order: its place in the navigation, in lecture order.
+        group: of GROUPS, where it stands in the navigation.
+        order: its place there, in lecture order.
         settings: what it adds to the settings of a link.
         sizes: whether the sidebar has the preset picker and the sliders of the sizes.
         real_layers: "any", or the key of a mechanism, where a real layer can stand in for them.
@@ -55,6 +57,7 @@ class Page:
     """
 
     name: str
+    group: str
     order: int
     settings: Mapping[str, Setting] = field(default_factory=dict)
     sizes: bool = True

@@ -1,6 +1,6 @@
 """The pages and all their settings, as `ui.frame.rooms` found them."""
 
-from ui.settings.page import Page
+from ui.settings.page import GROUPS, Page
 from ui.settings.parsers import Setting
 from ui.settings.shared import SHARED
 
@@ -19,22 +19,31 @@ def register(pages: list[Page]) -> None:
     """Take in all rooms at once.
 
     Raises:
-        RoomError: two rooms of one name or place, or a setting that is taken.
+        RoomError: an unknown group, two rooms of one place, or a setting that is taken.
     """
     PAGES.clear()
     SETTINGS.clear()
     SETTINGS.update(SHARED)
     owners = dict.fromkeys(SHARED, "the shared settings")
-    for page in sorted(pages, key=lambda page: page.order):
+    for page in sorted(pages, key=_place):
         for other in PAGES.values():
-            if other.order == page.order:
-                raise RoomError(f"{home(page.name)}: order {page.order} is that of {other.name}")
+            if _place(other) == _place(page):
+                place = f"order {page.order} of {page.group!r}"
+                raise RoomError(f"{home(page.name)}: {place} is that of {other.name}")
         for name in page.settings:
             if name in owners:
                 raise RoomError(f"{home(page.name)}: setting {name!r} belongs to {owners[name]}")
             owners[name] = home(page.name)
         PAGES[page.name] = page
         SETTINGS.update(page.settings)
+
+
+def _place(page: Page) -> tuple[int, int]:
+    """Where it stands in the navigation."""
+    if page.group not in GROUPS:
+        known = ", ".join(GROUPS)
+        raise RoomError(f"{home(page.name)}: group {page.group!r} is none of {known}")
+    return GROUPS.index(page.group), page.order
 
 
 def home(name: str) -> str:

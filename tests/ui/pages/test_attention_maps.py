@@ -16,7 +16,7 @@ from mla_engine import (
 from mla_engine.figures import symbol_html
 from mla_engine.studies.words import generated_words, hidden_states
 from tests.ui.maps import check_map, check_tiles, hidden, numbers_of, written
-from tests.ui.screen import cells, charts, clicked
+from tests.ui.screen import cells, charts, clicked, statement
 
 PAGE = "pages/attention_maps.py"
 SIZES = {"d_model": 48, "n_heads": 6, "d_head": 10, "d_value": 14}
@@ -91,7 +91,8 @@ def test_titles_captions_and_alternative_texts_say_the_numbers(opened, variant):
     app = opened(PAGE, **LINK, **CELL, variant=variant)
     share = percent(float(trace_of(variant).attention[0, 4, 7, 2]))
     query, key = (isolated(word) for word in ("&#96;q&#96;", "2024"))
-    assert app.title[0].value == f"In head 4 “{query}” gives {share} of its attention to “{key}”"
+    chance = f"that “{query}” gives {share} of its attention to “{key}” in head 4 is chance"
+    assert statement(app) == f"These weights are random: {chance}"
     said = markdown(app)
     assert "All 6 heads, 10 tokens. Click a head." in said
     note = "Head 4: queries downwards, keys to the right, masked cells grey. Click a cell."
@@ -124,8 +125,9 @@ def test_titles_captions_and_alternative_texts_say_the_numbers(opened, variant):
 def test_the_language_changes_the_words_and_no_number(opened):
     english, chinese = (opened(PAGE, **LINK, **CELL, lang=lang) for lang in ("en", "zh"))
     share = percent(float(trace_of("mla").attention[0, 4, 7, 2]))
-    title = f"在第 4 头中，“{isolated('&#96;q&#96;')}”把 {share.replace(' ', '')} 的注意力"
-    assert chinese.title[0].value == f"{title}分给“{isolated('2024')}”"
+    given = f"“{isolated('&#96;q&#96;')}”把 {share.replace(' ', '')} 的注意力"
+    chance = f"在第 4 头中{given}分给“{isolated('2024')}”，只是偶然"
+    assert statement(chinese) == f"权重是随机的：{chance}"
     for mine, theirs in zip(charts(english), charts(chinese), strict=True):
         assert mine.alt != theirs.alt
         assert mine.traces[0]["hovertemplate"] != theirs.traces[0]["hovertemplate"]
@@ -149,7 +151,7 @@ def test_temperature_and_mask_are_recomputed_from_the_logits(opened):
     large = clicked(app, "large").values(0, "z")
     np.testing.assert_allclose(large, expected[4], rtol=1e-5)
     np.testing.assert_array_equal(clicked(app, "scores").values(0, "z"), logits[4].numpy())
-    assert percent(float(expected[4, 7, 2])) in app.title[0].value
+    assert percent(float(expected[4, 7, 2])) in statement(app)
     assert "masked" not in json.dumps(clicked(app, "scores").spec)
 
 
@@ -180,7 +182,7 @@ def test_many_tokens_are_pooled_and_the_chosen_cell_is_exact(opened, downloads):
     shown = large.values(0, "z")
     np.testing.assert_array_equal(shown[np.isfinite(shown)], blocks[np.tri(150, dtype=bool)])
     assert large.axis("x") == "key<br>each cell: largest of 2 × 2"
-    assert percent(float(expected[299, 298])) in app.title[0].value
+    assert percent(float(expected[299, 298])) in statement(app)
     table = cells(downloads["large.csv"])
     assert table[300][299] == f"{expected[299, 298]:.9g}", "the download is never pooled"
 

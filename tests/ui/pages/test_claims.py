@@ -12,7 +12,7 @@ from mla_engine import budget
 from mla_engine import claims as engine
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.refusals import RefusedError
-from tests.ui.screen import csv
+from tests.ui.screen import csv, statement
 from ui.parts.statements import findings
 from ui.parts.statements.words import typeset
 from ui.words.text import catalogue, tensor
@@ -150,7 +150,7 @@ def test_title_and_choices_count_the_verdicts(opened):
     others = len(FOUND) - n["holds"] - n["fails"]
     assert min(n["holds"], n["fails"], others) != max(n["holds"], n["fails"], others)
     at = opened(PAGE)
-    assert at.title[0].value == (
+    assert statement(at) == (
         f"Of {len(FOUND)} statements about MLA, {n['holds']} hold, {n['fails']} fail and "
         f"{others} are true only in part or cannot be decided"
     )
@@ -165,7 +165,7 @@ def test_title_and_choices_count_the_verdicts(opened):
     ]  # fmt: skip
     assert control(at, "claims_text").label == "Words, a symbol or an id such as P4"
     zh = opened(PAGE, lang="zh")
-    assert zh.title[0].value == (
+    assert statement(zh) == (
         f"关于 MLA 的 {len(FOUND)} 条说法：{n['holds']} 条成立，{n['fails']} 条不成立，"
         f"{others} 条只部分成立或无法判定"
     )

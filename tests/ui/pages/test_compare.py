@@ -20,7 +20,7 @@ from mla_engine import (
 )
 from mla_engine.figures import symbol_html
 from mla_engine.studies import hidden_states, words_of
-from tests.ui.screen import array, cells, charts, csv
+from tests.ui.screen import array, cells, charts, csv, prose, statement
 from ui.words.numbers import count, digits, flop, intensity, signed, size, times
 
 PAGE = "pages/compare.py"
@@ -66,11 +66,11 @@ def test_two_data_flows_with_what_differs_marked(opened, downloads):
     at = opened(PAGE, **BESIDE_LLAMA)
     left, right = steps()
     kept = costs.cache_elements(CONFIG), costs.cache_elements(LLAMA.config)
-    assert at.title[0].value == (
+    assert statement(at) == (
         f"{A} keeps {kept[0]} numbers per token and layer; {B} keeps {kept[1]:,}: "
         f"{times(kept[1] / kept[0])} apart"
     )
-    look, *names, differences = [m.value for m in at.main.markdown][:4]
+    look, *names, differences = prose(at)[:4]
     assert look == (
         "Boxes and rows marked ≠ differ between the two; a thick frame marks what each token "
         "leaves in the cache."
@@ -164,8 +164,8 @@ def test_equal_layers_differ_in_nothing(opened):
     at = opened(PAGE, **LINK | {"vs_right_as": "mla_absorbed"})
     kept = costs.cache_elements(CONFIG)
     other = A.replace("A:", "B:")
-    assert at.title[0].value == f"{A} and {other} keep the same {kept} numbers per token and layer"
-    assert at.main.markdown[3].value == "No step differs."
+    assert statement(at) == f"{A} and {other} keep the same {kept} numbers per token and layer"
+    assert prose(at)[3] == "No step differs."
     assert not any(at.table[0].value["≠"])
     assert not any("≠" in text for chart in charts(at) for text in chart.traces[1]["text"])
 
@@ -239,7 +239,7 @@ def test_cache_and_costs_of_both(opened, downloads):
         f"Bytes that one decode step moves, part by part: A {totals[0]}, B {totals[1]} in all."
     )
     assert at.main.caption[0].value.startswith("One layer, one sequence, 2 bytes a number.")
-    assert at.main.markdown[0].value.startswith("Compare how the two caches grow")
+    assert prose(at)[0].startswith("Compare how the two caches grow")
 
 
 def test_up_projected_bytes_are_those_of_the_expanded_form(opened):
@@ -325,7 +325,7 @@ def test_one_head_of_each_over_the_same_words(opened, downloads, kind, exchanged
         assert [line[0] for line in table[1:]] == list(WORDS)
         numbers = np.array([[float(cell or "nan") for cell in line[1:]] for line in table[1:]])
         np.testing.assert_allclose(numbers, values, rtol=1e-5, atol=1e-5)
-    said = [m.value for m in at.main.markdown]
+    said = prose(at)
     assert said[1:3] == [f"**{side}**" for side in names]
     assert html.unescape(said[3]) == (
         f"They differ most in the framed cell, where \u2068{WORDS[row]}\u2069 looks at "
@@ -344,7 +344,7 @@ def test_one_head_of_each_over_the_same_words(opened, downloads, kind, exchanged
 def test_the_cell_that_is_named_keeps_its_words_as_typed(opened):
     hostile = "<b>*x*_y_`$1`|~[a](b)#"
     at = opened(PAGE, **BESIDE_SMALL | {"map_text": f"{hostile} {hostile}"})
-    said = at.main.markdown[3].value
+    said = prose(at)[3]
     first, second = re.findall("\u2068(.*?)\u2069", said)
     for named in (first, second):
         assert html.unescape(named) == hostile[:19] + "…"

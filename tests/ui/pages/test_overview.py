@@ -21,7 +21,7 @@ from mla_engine import (
 )
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import sources
-from tests.ui.screen import Chart, charts, csv
+from tests.ui.screen import Chart, charts, csv, prose, statement
 from ui.words.numbers import count, digits, size, times
 from ui.words.text import tensor
 
@@ -75,8 +75,7 @@ def test_a_variant_shows_its_own_layer(
     config, form = LAYERS[variant]
     cached, mha = held(config), held(LAYERS["mha"][0])
     name = variant.removesuffix("_absorbed").upper()
-    (title,) = at.title
-    assert title.value == (
+    assert statement(at) == (
         f"MHA with 6 heads caches {cached} numbers per token and layer"
         if variant == "mha"
         else f"{name} caches {cached} numbers per token and layer; MHA with the same 6 heads "
@@ -120,8 +119,8 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
         "of one attention layer",
         "KV heads",
     ]
-    look, problem = (m.value for m in at.main.markdown)
-    assert look.startswith("Follow the thick boxes: only what they hold is kept for every token")
+    look, problem = prose(at)
+    assert look.startswith("Only what the thick boxes hold is kept for every token, so they decide")
     assert problem.startswith("A model that writes token after token keeps the keys and values")
     tensors = re.findall(r"<span.*?</span>", problem)
     assert tensors == [tensor(code) for code in ("c_KV", "k_C", "v_C", "k_R", "q_C")]
@@ -184,7 +183,7 @@ def numbers(text: str) -> set[str]:
 
 def test_one_head_is_said_in_the_singular(opened: Opened) -> None:
     at = opened(variant="gqa", **LINK | {"n_heads": "1", "n_kv_heads": "1"})
-    assert at.title[0].value == (
+    assert statement(at) == (
         "GQA caches 48 numbers per token and layer; MHA with the same 1 head caches 48"
     )
 
@@ -197,7 +196,7 @@ def test_the_variants_can_be_chosen(opened: Opened) -> None:
         "MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed",
     ]  # fmt: skip
     control.set_value("gqa").run()
-    assert at.title[0].value.startswith(f"GQA caches {held(LAYERS['gqa'][0])} ")
+    assert statement(at).startswith(f"GQA caches {held(LAYERS['gqa'][0])} ")
     assert at.query_params["variant"] == "gqa"
 
 

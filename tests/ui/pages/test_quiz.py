@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, claims
 from mla_engine import quiz as engine
-from tests.ui.screen import charts, csv
+from tests.ui.screen import charts, csv, statement
 from ui.frame.rooms import PAGES
 from ui.parts import bridge
 from ui.words.numbers import count, digits, size, times
@@ -139,7 +139,7 @@ def test_every_kind_is_asked_explained_and_drawn(opened, downloads, lang):
             "en": f"Question {number} of {KINDS}: 0 of {KINDS} predicted right so far",
             "zh": f"第 {number} 题，共 {KINDS} 题：已作答 {KINDS} 题，预测对 0 题",
         }
-        assert at.title[0].value == score[lang]
+        assert statement(at) == score[lang]
         assert bare(part(at, "quiz-asks")) == bare(asks(question, lang))
         assert_revealed(at, question, predicted, lang)
         if question.maps:
@@ -293,7 +293,7 @@ def test_predict_then_reveal(opened):
     config = PRESETS[question.preset].config
     mha = config.n_heads * (config.d_head + config.d_value)
     ratio = mha / (config.d_latent_kv + config.d_rope)
-    assert at.title[0].value == "Question 2 of 2: what do you predict?"
+    assert statement(at) == "Question 2 of 2: what do you predict?"
     assert at.radio[0].label == "Your prediction"
     assert at.radio[0].options == choices(question, "en")
     assert button(at, "Reveal").disabled
@@ -308,7 +308,7 @@ def test_predict_then_reveal(opened):
     told = bare(part(at, "quiz-choices"))
     assert "Notso:itis" in told
     assert f"={ratio:.1f}×" in told
-    assert at.title[0].value.endswith("0 of 1 predicted right so far")
+    assert statement(at).endswith("0 of 1 predicted right so far")
     assert at.query_params["quiz_answers"] == f"-{wrong}"
     assert "quiz_choice" not in at.query_params
     assert not at.radio
@@ -363,7 +363,7 @@ def test_the_score_and_the_board_count_what_is_right(opened):
     wrong = "1" if right[1] == "0" else "0"
     answers = right[0] + wrong + right[2]
     at = opened(PAGE, quiz_seed="7", quiz_count="4", quiz_answers=answers, quiz_number="2")
-    assert at.title[0].value == "Question 2 of 4: 2 of 3 predicted right so far"
+    assert statement(at) == "Question 2 of 4: 2 of 3 predicted right so far"
     chip = r'<li class="([\w ]+)"><b role="img" aria-label="(\w+)">(.)</b> (\d)</li>'
     assert re.findall(chip, part(at, "quiz-board")) == [
         ("right", "right", "✓", "1"),
@@ -373,7 +373,7 @@ def test_the_score_and_the_board_count_what_is_right(opened):
     ]
     assert 'aria-label="Questions of this set"' in part(at, "quiz-board")
     button(at, "Start again").click().run()
-    assert at.title[0].value == "Question 1 of 4: what do you predict?"
+    assert statement(at) == "Question 1 of 4: what do you predict?"
     assert at.query_params == {"quiz_seed": "7", "quiz_count": "4"}
 
 
@@ -425,7 +425,7 @@ def test_another_set_or_another_length_begins_anew(opened):
     assert bare(part(at, "quiz-asks")) == bare(asks(first, "en"))
     at.slider[0].set_value(5).run()
     assert at.query_params == {"quiz_seed": "8", "quiz_count": "5"}
-    assert at.title[0].value == "Question 1 of 5: what do you predict?"
+    assert statement(at) == "Question 1 of 5: what do you predict?"
 
 
 def test_a_link_for_the_class_has_the_set_but_no_answers(opened):
@@ -478,11 +478,11 @@ def test_the_way_leads_there(opened):
 
 def test_links_beyond_the_set_come_to_the_nearest(opened):
     at = opened(PAGE, quiz_count="99", quiz_number="40", quiz_answers="x", quiz_seed="-4")
-    assert at.title[0].value.startswith("Question 31 of 31")
+    assert statement(at).startswith("Question 31 of 31")
     noted = at.warning[0].value.replace("&#95;", "_")
     assert all(name in noted for name in ("quiz_count", "quiz_number", "quiz_answers", "quiz_seed"))
     small = opened(PAGE, quiz_count="2", quiz_number="9", quiz_answers="4444", quiz_choice="4")
-    assert small.title[0].value.startswith("Question 2 of 2")
+    assert statement(small).startswith("Question 2 of 2")
     assert dict(small.query_params) == {"quiz_count": "2", "quiz_number": "2"}
 
 

@@ -12,7 +12,7 @@ from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.figures import symbol_html
 from tests.ui.maps import check_map, check_tiles, hidden, named, written
-from tests.ui.screen import Chart, cells, charts, clicked, csv
+from tests.ui.screen import Chart, cells, charts, clicked, csv, statement
 
 PAGE = "pages/real_models.py"
 TEXT = "The cat sat on the mat."
@@ -125,7 +125,7 @@ def test_the_title_and_the_chosen_heads_kind(shown, layers):
     most, least = int(parts.argmax()), int(parts.argmin())
     app = shown(map_head=str(most))
     named = f"In layer 2 of it's a demo, {positional} of 8 heads look at places more than at words"
-    assert app.title[0].value == named
+    assert statement(app) == named
     kind = f"Head {most} looks mostly at places: position makes up {100 * parts[most]:#.3g} %"
     assert f"{kind} of the variance of its two parts." in said(app)
     app.number_input(key="map_head:en").set_value(least).run()
@@ -133,7 +133,7 @@ def test_the_title_and_the_chosen_heads_kind(shown, layers):
     assert f"{kind} of the variance of its two parts." in said(app)
     chinese = shown(map_head=str(most), lang="zh")
     title = f"在 it's a demo 第 2 层，8 个头中有 {positional} 个更看重位置而不是词"
-    assert chinese.title[0].value == title
+    assert statement(chinese) == title
     kind = f"第 {most} 头主要看位置：两个部分的方差中 {100 * parts[most]:#.3g}% 来自位置。"
     assert kind in said(chinese)
 
@@ -269,7 +269,7 @@ def test_the_matrix_and_the_cell_are_chosen_by_their_controls(shown):
 
 def test_without_a_model_the_page_says_what_can_be_read(opened):
     app = opened(PAGE, code="source")
-    assert app.title[0].value == "Look inside one attention layer of a real model"
+    assert app.title[0].value == "Inside one attention layer of a real model"
     assert not charts(app)
     listed = ", ".join(f"`{family}`" for family in FAMILIES)
     families = f"Families that can be read, by the `model_type` in config.json: {listed}."

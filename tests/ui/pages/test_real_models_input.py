@@ -15,7 +15,7 @@ from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.checkpoints.load import NOTES
 from tests.checkpoints.models import built
 from tests.checkpoints.texts import IDS, TEXT, folder_of
-from tests.ui.screen import clicked
+from tests.ui.screen import clicked, statement
 from tests.ui.test_prose import APART, BARE
 from ui.parts import real_layer
 from ui.words.text import catalogue
@@ -83,7 +83,7 @@ def test_without_a_model_the_page_says_what_can_be_read(opened, demo, monkeypatc
     assert all(f"`{family}`" in said(app) for family in FAMILIES)
     click(app, "Use the demonstration model")
     assert app.query_params["source"] == demo
-    assert f"of {HEADS} heads look at places" in app.title[0].value
+    assert f"of {HEADS} heads look at places" in statement(app)
 
 
 def test_a_demonstration_that_may_not_be_read_is_not_offered(opened, models, tmp_path, monkeypatch):
@@ -92,19 +92,17 @@ def test_a_demonstration_that_may_not_be_read_is_not_offered(opened, models, tmp
 
 
 @pytest.mark.parametrize(
-    ("name", "statement", "note"),
+    ("name", "heads", "note"),
     [
         ("llama", "6 heads read 2 KV heads", ""),
         ("gpt2", "6 heads read 6 KV heads", "Positions are learned"),
         ("qwen2", "6 heads read 2 KV heads", ""),
     ],
 )
-def test_a_grouped_model_shows_maps_and_says_what_is_left_out(
-    opened, models, name, statement, note
-):
+def test_a_grouped_model_shows_maps_and_says_what_is_left_out(opened, models, name, heads, note):
     folder = str(folder_of(name, models))
     app = opened(PAGE, source=folder, text=TEXT, map_head="3")
-    assert app.title[0].value.endswith(statement)
+    assert statement(app).endswith(heads)
     assert "shown for MLA models only" in app.info[0].value
     assert note in said(app)
     with torch.no_grad():
@@ -147,7 +145,7 @@ def test_a_layer_beyond_the_last_comes_to_the_last(opened, demo):
     app = opened(PAGE, source=demo, text=WORDS, layer="27")
     assert app.query_params["layer"] == str(LAYERS - 1)
     assert "layer: “27” in the link is not possible; 3 is used" in said(app)
-    assert app.title[0].value.startswith("In layer 3 of it's a demo")
+    assert statement(app).startswith("In layer 3 of it's a demo")
 
 
 def test_a_text_over_the_limit_is_refused(opened, demo):
@@ -161,7 +159,7 @@ def test_a_text_over_the_limit_is_refused(opened, demo):
 def test_a_models_name_is_never_markup(opened, models, demo):
     folder = shutil.copytree(demo, models / "a *b* _c_ <i>")
     app = opened(PAGE, source=str(folder), text=WORDS)
-    assert app.title[0].value.startswith("In layer 0 of a &#42;b&#42; &#95;c&#95; &lt;i&gt;, ")
+    assert statement(app).startswith("In layer 0 of a &#42;b&#42; &#95;c&#95; &lt;i&gt;, ")
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -176,7 +174,7 @@ def test_a_language_switch_keeps_everything(opened, demo):
     link = {"source": demo, "text": WORDS, "layer": "1", "map_head": "2", "real_matrix": "W_UV"}
     app = opened(PAGE, **link, lang="en")
     app.segmented_control(key="lang:en").set_value("zh").run()
-    assert app.title[0].value.startswith("在 it's a demo 第 1 层")
+    assert statement(app).startswith("在 it's a demo 第 1 层")
     app.number_input(key="map_head:zh").set_value(3).run()
     app.segmented_control(key="lang:zh").set_value("en").run()
     kept = {name: app.query_params[name] for name in link}

@@ -26,7 +26,7 @@ from tests.ui.pages.test_real_models_input import (
     said,
     ticks,
 )
-from tests.ui.screen import charts
+from tests.ui.screen import charts, statement
 from ui.pages.real_models import layers, run, uploads
 
 
@@ -111,7 +111,7 @@ def test_a_layer_too_deep_offers_a_file_and_layer_0(opened, demo, monkeypatch):
     assert app.number_input(key="layer:en").value == 3
     click(app, "Show layer 0")
     assert not app.error
-    assert app.title[0].value.startswith("In layer 0 of it's a demo")
+    assert statement(app).startswith("In layer 0 of it's a demo")
 
 
 def test_a_file_of_activations_stands_for_the_layers_before(opened, demo, models):
@@ -171,9 +171,7 @@ def test_heads_read_in_blocks_are_the_same_as_at_once(opened, demo, monkeypatch)
     app = opened(PAGE, source=demo, text=WORDS, layer="3", map_head="7")
     shares = balance(demo, 3)
     positional = sum(share > 0.5 for share in shares)
-    assert app.title[0].value.startswith(
-        f"In layer 3 of it's a demo, {positional} of {HEADS} heads"
-    )
+    assert statement(app).startswith(f"In layer 3 of it's a demo, {positional} of {HEADS} heads")
     share = shares[7] if shares[7] > 0.5 else 1 - shares[7]
     assert f"{100 * share:#.3g}" in said(app)
 
@@ -189,7 +187,7 @@ def test_a_large_layer_is_read_in_few_blocks():
 def test_one_token_has_nothing_to_compare(opened, demo, models):
     file = saved(models / "one.safetensors", torch.ones(1, D_MODEL), ["<b>"], 0)
     app = opened(PAGE, source=demo, activations=file)
-    assert app.title[0].value == f"In layer 0 of it's a demo, {HEADS} heads read one token"
+    assert statement(app) == f"In layer 0 of it's a demo, {HEADS} heads read one token"
     assert "A single token has no other to look at" in app.info[0].value
     assert drawn(app).tolist() == [[1.0]]
 
@@ -212,6 +210,6 @@ def test_a_model_without_rotary_part_looks_at_words_alone(opened, models):
     save_file(tensors, folder / "model.safetensors")
     app = opened(PAGE, source=str(folder), text=WORDS, real_layers="1")
     assert not app.error
-    assert f"0 of {HEADS} heads look at places" in app.title[0].value
+    assert f"0 of {HEADS} heads look at places" in statement(app)
     assert "content makes up 100 % of the variance" in said(app)
     assert (last_map(app) == 0).all()

@@ -13,7 +13,7 @@ from mla_engine import PRESETS, MultiHeadLatentAttention
 from mla_engine.rope import yarn_bounds
 from mla_engine.studies import hidden_states, relative, words_of
 from tests.reference_rope import frequency, rotate, stretch
-from tests.ui.screen import charts, csv
+from tests.ui.screen import charts, csv, prose, statement
 from ui.words.numbers import count, digits, shortest, signed
 from ui.words.text import catalogue
 
@@ -33,7 +33,7 @@ POSITIONS = range(16)
 
 def said(at) -> list[str]:
     """Title, sentences and captions, without those of the frame."""
-    return [at.title[0].value, *(m.value for m in at.markdown), *(c.value for c in at.caption)]
+    return [statement(at), *prose(at), *(c.value for c in at.caption)]
 
 
 def plain(text: str) -> str:
@@ -368,7 +368,7 @@ def test_a_readers_words_stay_words(opened, monkeypatch):
     monkeypatch.setitem(catalogue()["maps.example"], "en", HOSTILE)
     words = words_of(HOSTILE)
     at = opened(PAGE, **LINK)
-    named = re.search("“(.*)”", at.markdown[3].value)[1]
+    named = re.search("“(.*)”", prose(at)[3])[1]
     assert html.unescape(named) == words[1]
     assert not re.search(r"[<>*_`$|~\[\]()]", named)
     at = opened(PAGE, **LINK | {"rope_topic": "pairing"})
@@ -412,7 +412,7 @@ def test_frequencies_before_and_after_the_scaling(opened, downloads, link, prese
     rows, columns, numbers = table(downloads, "rope_frequencies.csv")
     assert (rows, columns) == ([str(pair) for pair in pairs], ["before", "after"])
     close(numbers, np.transpose([before, after]), 1e-8)
-    explanation = at.markdown[3].value
+    explanation = prose(at)[3]
     if not yarn:
         slower = digits(before[-1] / after[-1], 4)
         assert explanation == (
@@ -436,7 +436,7 @@ def test_the_softmax_scale_of_every_model(opened, downloads):
     factor = digits(CONFIG.scale / plain_scale, 4)
     before, after = f"{plain_scale:.8f}", f"{CONFIG.scale:.8f}"
     name = PRESETS["deepseek-v3"].name
-    assert at.title[0].value == (
+    assert statement(at) == (
         f"{name} multiplies its softmax scale by {factor}: {before} becomes {after}"
     )
     assert [(metric.label, metric.value) for metric in at.metric] == [
@@ -471,10 +471,8 @@ def test_the_softmax_scale_of_every_model(opened, downloads):
 
 def test_a_model_without_scaling_says_so(opened):
     at = opened(PAGE, **LINK | {"preset": "small", "rope_topic": "yarn"})
-    assert at.title[0].value == (
-        f"Small sizes of our own: the softmax scale stays at {16**-0.5:.8f}"
-    )
-    assert at.markdown[3].value == (
+    assert statement(at) == (f"Small sizes of our own: the softmax scale stays at {16**-0.5:.8f}")
+    assert prose(at)[3] == (
         "This model does not scale its frequencies: θ = 10,000 alone, and both lines coincide."
     )
     (chart,) = charts(at)

@@ -13,7 +13,7 @@ from mla_engine import worked_example
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Gap, Matrix, Step, show
-from tests.ui.screen import csv
+from tests.ui.screen import csv, statement
 from ui.parts import bridge
 from ui.words.text import catalogue
 
@@ -258,7 +258,7 @@ def test_every_step_draws_the_engines_numbers(opened: Opened, variant: str, lang
 def test_the_title_counts_what_follows(opened: Opened, variant, lang, title) -> None:
     counts = worked_example.printed_count(worked_example.steps(variant))
     at = opened(PAGE, we_variant=variant, lang=lang)
-    assert at.title[0].value == title.format(*counts)
+    assert statement(at) == title.format(*counts)
 
 
 @pytest.mark.parametrize("variant", ["mla", "mha"])
@@ -268,7 +268,7 @@ def test_the_completed_title_says_what_token_1_gives_token_0(opened: Opened, var
     first, second = (f"{100 * float(attention[row][0]):.3g}" for row in (1, 3))
     assert first != second
     at = opened(PAGE, we_variant=variant, we_completed="1")
-    assert at.title[0].value == (
+    assert statement(at) == (
         f"Once completed, token 1 gives token 0 {first} % of its attention in head 1 and "
         f"{second} % in head 2"
     )
@@ -300,7 +300,9 @@ def test_ways_and_choices_go_where_they_say(opened: Opened) -> None:
     at.toggle(key="we_completed:en").set_value(True).run()
     assert at.toggle(key="we_completed:en").label == "Completed: two tokens"
     assert at.subheader[0].value.startswith(f"1 of {len(worked_example.steps('mha_completed'))}: ")
-    assert at.caption[0].value.startswith("✓ the printed figure follows")
+    look, legend, *_ = (caption.value for caption in at.main.caption)
+    assert look.startswith("Choose a cell of the result")
+    assert legend.startswith("✓ the printed figure follows")
 
 
 def test_the_clicker_goes_by_steps_and_stays_within(opened: Opened, monkeypatch) -> None:
@@ -329,7 +331,7 @@ def test_an_edit_is_followed_and_said(opened: Opened) -> None:
     assert cells(at) == [show(row[0]) for row in changed[4].result.rows]
     assert link(at, "we_h") == "1;0.5;1/3;0"
     follow, printed = worked_example.printed_count(changed)
-    assert at.title[0].value == (
+    assert statement(at) == (
         f"With your matrices, {follow} of the {printed} printed MLA figures come out"
     )
     at.button(key="we_first").click().run()
@@ -412,7 +414,7 @@ def test_bad_matrix_in_a_link_leads_to_the_published_one(opened: Opened) -> None
     assert len(at.warning) == 1
     assert "“99” in the link is not possible; 22 is used" in at.warning[0].value
     assert "in the link is not possible; the page's own is used" in at.warning[0].value
-    assert at.title[0].value.startswith("2 of the 26 printed")
+    assert statement(at).startswith("2 of the 26 printed")
     assert link(at, "we_step") == str(len(worked_example.steps("mla")))
 
 

@@ -7,7 +7,8 @@ from ui.settings.page import LATENT_LAYER, Page
 
 PAGE = Page(
     name="absorption",
-    order=5,
+    group="understand",
+    order=4,
     settings=SETTINGS,
     real_layers=LATENT_LAYER,
     lecture=("ab_order", "ab_queries"),

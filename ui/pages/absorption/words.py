@@ -30,9 +30,11 @@ FORMULAS = {
 DISTANCES = ("between", "expanded_error", "absorbed_error")
 
 
-def title(view: View) -> str:
-    """The statement on top, with the work of both orders."""
-    return t("absorption.title", **{form: prefixed_count(n) for form, n in view.work.items()})
+def lead(view: View) -> tuple[str, str]:
+    """How many times the work of the order that takes less, and the work of both."""
+    work = {form: prefixed_count(n) for form, n in view.work.items()}
+    ratio = max(view.work.values()) / min(view.work.values())
+    return times(ratio), t("absorption.line", **work)
 
 
 def order_label(side: str, form: str) -> str:

@@ -7,7 +7,8 @@ from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
     name="attention_maps",
-    order=3,
+    group="explore",
+    order=1,
     settings=SETTINGS,
     real_layers=ANY_LAYER,
     lecture=("map_head", "map_query"),

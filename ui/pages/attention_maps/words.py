@@ -19,6 +19,14 @@ def say(view: View, key: str) -> str:
     return t(f"attention_maps.{key}", **shown(view.maps))
 
 
+def lead(view: View) -> tuple[str, str]:
+    """The chosen cell's share; of random weights only how many heads there are."""
+    facts = shown(view.maps)
+    if not isinstance(view.maps.run.origin, int):
+        return facts["share"], say(view, "line")
+    return t("common.heads", n=facts["heads"]), say(view, "line_random")
+
+
 def look(view: View) -> str:
     """What to look at: whether equal words enter a layer as equal vectors."""
     if not view.equal_words:

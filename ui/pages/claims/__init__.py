@@ -7,7 +7,8 @@ from ui.settings.page import Page
 
 PAGE = Page(
     name="claims",
-    order=12,
+    group="check",
+    order=1,
     settings=SETTINGS,
     sizes=False,
     lecture=("claims_verdict", "claims_source"),

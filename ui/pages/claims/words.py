@@ -18,11 +18,12 @@ MARKS = {
 }
 
 
-def title(here: View) -> str:
+def lead(here: View) -> tuple[str, str]:
     """How many of the statements hold."""
     n = here.tally
     others = n.total() - n["holds"] - n["fails"]
-    return t("claims.title", all=n.total(), holds=n["holds"], fails=n["fails"], others=others)
+    said = {"all": n.total(), "holds": n["holds"], "fails": n["fails"], "others": others}
+    return t("common.out_of", n=n["holds"], all=n.total()), t("claims.line", **said)
 
 
 def verdicts(here: View) -> dict[str, str]:

@@ -7,7 +7,8 @@ from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
     name="compare",
-    order=10,
+    group="size",
+    order=4,
     settings=SETTINGS,
     real_layers=ANY_LAYER,
     lecture=("vs_view", "vs_right"),

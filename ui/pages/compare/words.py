@@ -8,14 +8,15 @@ from ui.words.numbers import count, signed, times
 from ui.words.text import safe, t, tensor
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """The caches of both and their ratio."""
     left, right = (costs.cache_elements(side.config) for side in view.sides)
     said = {"a": count(left), "b": count(right)}
     said |= {"left": view.a.shown_name, "right": view.b.shown_name}
     if left == right:
-        return t("compare.title_equal", **said)
-    return t("compare.title", ratio=times(max(left, right) / min(left, right)), **said)
+        return "=", t("compare.line_equal", **said)
+    ratio = times(max(left, right) / min(left, right))
+    return ratio, t("compare.line", ratio=ratio, **said)
 
 
 def look(view: View) -> str:

@@ -7,7 +7,8 @@ from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
     name="compression",
-    order=6,
+    group="explore",
+    order=2,
     settings=SETTINGS,
     real_layers=ANY_LAYER,
     lecture=("cmp_rank", "cmp_weights"),

@@ -12,11 +12,13 @@ from ui.words.text import t
 BF16_BYTES = 2
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """The statement on top: what the chosen latent saves and loses."""
     lost = view.lost("joint")
     errors = {"k": error_percent(lost.k), "u": error_percent(lost.u)}
-    return t("compression.title", rank=count(view.rank), full=count(view.source.full), **errors)
+    sizes = {"rank": count(view.rank), "full": count(view.source.full)}
+    number = t("common.out_of", n=sizes["rank"], all=sizes["full"])
+    return number, t("compression.line", **sizes, **errors)
 
 
 def errors(view: View) -> dict[str, str]:

@@ -6,7 +6,8 @@ from ui.settings.page import Page
 
 PAGE = Page(
     name="compute",
-    order=9,
+    group="size",
+    order=3,
     settings=SETTINGS,
     lecture=("cost_phase", "cost_queries"),
     code=code.ran,

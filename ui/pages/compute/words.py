@@ -17,14 +17,16 @@ def plain(text: str) -> str:
     return re.sub(r"<[^>]+>|\*\*", "", text)
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """A statement with live numbers: intensities against the ridge, or two least times."""
     values = {"model": of_model(view.model), "gpu": device_name(view.device)}
     if not view.decoding:
         seconds = {code: clock(view.seconds(code)) for code in ("mla_each", "mla_absorbed")}
-        return t("compute.title_prefill", tokens=count(view.context), **values, **seconds)
+        line = t("compute.line_prefill", tokens=count(view.context), **values, **seconds)
+        return seconds["mla_each"], line
     numbers = {code: digits(view.cost(code).flops_per_byte) for code in ("mha", "mla_absorbed")}
-    return t("compute.title_decode", **values, **numbers, ridge=digits(view.device.ridge))
+    line = t("compute.line_decode", **values, **numbers, ridge=digits(view.device.ridge))
+    return t("compute.each_byte", flops=numbers["mla_absorbed"]), line
 
 
 def counted(view: View) -> str:

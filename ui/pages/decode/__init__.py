@@ -7,7 +7,8 @@ from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
     name="decode",
-    order=8,
+    group="size",
+    order=2,
     settings=SETTINGS,
     real_layers=ANY_LAYER,
     lecture=("dec_step", "dec_prompt"),

@@ -13,18 +13,19 @@ from ui.words.text import t
 LATENT = ("mla_kv", "mla_each", "mla_absorbed")
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """A statement with live numbers: what MHA and MLA hold after the step."""
     loaded = view.model.layer
     mha, mla = view.held_bytes("mha"), view.held_bytes("mla_absorbed")
-    return t(
-        "decode.title",
+    line = t(
+        "decode.line",
         model=real_layer.title(loaded) if loaded else of_model(view.model),
         tokens=count(view.tokens),
         mha=tied_size(mha),
         mla=tied_size(mla),
         ratio=times(mha / mla),
     )
+    return tied_size(mla), line
 
 
 def counted(view: View) -> str:

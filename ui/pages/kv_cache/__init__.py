@@ -7,7 +7,8 @@ from ui.settings.page import Page
 
 PAGE = Page(
     name="kv_cache",
-    order=7,
+    group="size",
+    order=1,
     settings=SETTINGS,
     sizes=False,
     lecture=("kv_view", "kv_context"),

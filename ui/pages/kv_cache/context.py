@@ -15,12 +15,12 @@ from ui.words.numbers import count, digits, times
 from ui.words.text import t
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """The left model's cache, that of MHA with its heads, and their ratio."""
     scene = view.scenes[0]
     own, mha = (scene.held_bytes(way, view.context) for way in (scene.own, "mha"))
-    return t(
-        "kv_cache.title",
+    line = t(
+        "kv_cache.line",
         keeps=_keeps(view, scene),
         model=scene.preset.name,
         tokens=count(view.context),
@@ -28,6 +28,7 @@ def title(view: View) -> str:
         mha=shown(view, mha),
         ratio=times(mha / own),
     )
+    return shown(view, own), line
 
 
 def _keeps(view: View, scene: Scene) -> str:

@@ -21,18 +21,19 @@ def _formulas(scene: Scene) -> tuple[Formula, ...]:
     return costs.formulas(scene.preset.config)
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """The left model's right count, and the range of the others."""
     scene = view.scenes[0]
     right, *wrong = _formulas(scene)
     off = sorted(formula.off(scene.preset.config) for formula in wrong)
-    return t(
-        "kv_cache.title_formula",
+    line = t(
+        "kv_cache.line_formula",
         model=scene.preset.name,
         numbers=count(right.numbers(scene.preset.config)),
         low=times(off[0]),
         high=times(off[-1]),
     )
+    return t("kv_cache.numbers", n=count(right.numbers(scene.preset.config))), line
 
 
 def look(_view: View) -> str:

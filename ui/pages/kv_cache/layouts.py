@@ -23,13 +23,14 @@ def _totals(scene: Scene) -> dict[str, int]:
     return {layout: sum(parts.values()) for layout, parts in kept.items()}
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """Of the left model: keys and values of every head, the latent with a copy, the latent."""
     scene = view.scenes[0]
     kept = _totals(scene)
     ratio = times(kept["full"] / kept["latent"])
     numbers = {layout: count(n) for layout, n in kept.items()}
-    return t("kv_cache.title_layouts", model=scene.preset.name, ratio=ratio, **numbers)
+    line = t("kv_cache.line_layouts", model=scene.preset.name, ratio=ratio, **numbers)
+    return t("kv_cache.numbers", n=numbers["latent"]), line
 
 
 def look(_view: View) -> str:

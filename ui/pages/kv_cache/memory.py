@@ -40,7 +40,7 @@ def _gpus(view: View) -> str:
     return f"{view.ranks}{TIED}×{TIED}{GPUS[view.gpu].name}"
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """What fits beside the left model's weights, or that they do not fit.
 
     Raises:
@@ -51,11 +51,10 @@ def title(view: View) -> str:
     said = {"model": scene.preset.name, "gpus": _gpus(view), "type": type_label(view.weights)}
     if on.free_bytes <= 0:
         each, memory = shown(view, on.rank_weight_bytes), shown(view, on.gpu_bytes)
-        return t("kv_cache.title_too_large", **said, each=each, memory=memory)
+        return each, t("kv_cache.line_too_large", **said, each=each, memory=memory)
     said |= {"free": shown(view, on.free_bytes), "longest": count(on.longest_context(scene.batch))}
-    if not scene.preset.parameters:
-        return t("kv_cache.title_memory_unknown", **said)
-    return t("kv_cache.title_memory", **said)
+    key = "line_memory" if scene.preset.parameters else "line_memory_unknown"
+    return t("kv_cache.tokens", n=said["longest"]), t(f"kv_cache.{key}", **said)
 
 
 def look(_view: View) -> str:

@@ -81,7 +81,7 @@ def _sharings(view: View, scene: Scene) -> Iterator[Sharing]:
         yield Sharing(view, scene, "own")
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """What each GPU keeps of the left model's own cache, and how often the whole is there.
 
     Raises:
@@ -89,14 +89,16 @@ def title(view: View) -> str:
     """
     scene, ranks = view.scenes[0], view.ranks
     own = Sharing(view, scene, scene.own)
-    return t(
-        "kv_cache.title_parallel",
+    copies = digits(own.copies(ranks))
+    line = t(
+        "kv_cache.line_parallel",
         model=scene.preset.name,
         ranks=ranks,
         own=shown(view, own.held(ranks)),
         one=shown(view, own.held(1)),
-        copies=digits(own.copies(ranks)),
+        copies=copies,
     )
+    return t("kv_cache.copies", n=copies), line
 
 
 def look(_view: View) -> str:

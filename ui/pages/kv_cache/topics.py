@@ -15,14 +15,14 @@ class Topic:
     """How one question is answered.
 
     Args:
-        title: the answer for the left model; refuses what the engine refuses.
+        lead: the number and the answer for the left model; refuses what the engine refuses.
         look: what to look at.
         draw: chart, table and sentences of one model, on the side of this name.
         data: the table behind both charts, made outside the session.
         file: its name.
     """
 
-    title: Callable[[View], str]
+    lead: Callable[[View], tuple[str, str]]
     look: Callable[[View], str]
     draw: Callable[[View, Scene, str], None]
     data: Callable[[View], pd.DataFrame]
@@ -30,15 +30,15 @@ class Topic:
 
 
 TOPICS = {
-    "context": Topic(context.title, context.look, context.draw, context.data, "kv_cache.csv"),
-    "memory": Topic(memory.title, memory.look, memory.draw, memory.data, "kv_cache_memory.csv"),
+    "context": Topic(context.lead, context.look, context.draw, context.data, "kv_cache.csv"),
+    "memory": Topic(memory.lead, memory.look, memory.draw, memory.data, "kv_cache_memory.csv"),
     "layouts": Topic(
-        layouts.title, layouts.look, layouts.draw, layouts.data, "kv_cache_layouts.csv"
+        layouts.lead, layouts.look, layouts.draw, layouts.data, "kv_cache_layouts.csv"
     ),
     "parallel": Topic(
-        parallel.title, parallel.look, parallel.draw, parallel.data, "kv_cache_parallel.csv"
+        parallel.lead, parallel.look, parallel.draw, parallel.data, "kv_cache_parallel.csv"
     ),
     "formula": Topic(
-        formula.title, formula.look, formula.draw, formula.data, "kv_cache_formula.csv"
+        formula.lead, formula.look, formula.draw, formula.data, "kv_cache_formula.csv"
     ),
 }

@@ -7,7 +7,8 @@ from ui.settings.page import Page
 
 PAGE = Page(
     name="notation",
-    order=14,
+    group="check",
+    order=3,
     settings=SETTINGS,
     lecture=("notation_search", "notation_of"),
     code=code.ran,

@@ -8,15 +8,16 @@ from ui.words.text import t
 ROLES = ("query", "key", "value", "latent", "rope", "output")
 
 
-def title(here: View) -> str:
+def lead(here: View) -> tuple[str, str]:
     """How many symbols the present variant has, and which of them it caches."""
-    return t(
-        "notation.title",
+    line = t(
+        "notation.line",
         variant=t(f"common.{here.model.variant}"),
         has=count(len(here.present)),
         all=count(len(SYMBOLS)),
         cached=t("notation.and").join(here.cached),
     )
+    return t("common.out_of", n=count(len(here.present)), all=count(len(SYMBOLS))), line
 
 
 def look() -> str:

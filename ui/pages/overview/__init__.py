@@ -5,6 +5,7 @@ from ui.settings.page import Page
 
 PAGE = Page(
     name="overview",
+    group="understand",
     order=1,
     lecture=("variant", "preset"),
     code=code.ran,

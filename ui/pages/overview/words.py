@@ -8,17 +8,21 @@ from ui.words.text import t
 BF16_BYTES = 2
 
 
-def title(view: View) -> str:
-    """What the layer caches, and what MHA of as many heads would."""
-    n = view.config.n_heads
+def lead(view: View) -> tuple[str, str]:
+    """How much less than MHA of as many heads the layer caches, and what both do."""
+    n, cached = view.config.n_heads, costs.cache_elements(view.config)
+    mha = costs.mha_cache_elements(view.config)
     variant = view.model.variant.removesuffix("_absorbed").upper()
     values = {
         "variant": variant,
-        "elements": count(costs.cache_elements(view.config)),
-        "mha": count(costs.mha_cache_elements(view.config)),
+        "elements": count(cached),
+        "mha": count(mha),
         "heads": t("overview.one_head" if n == 1 else "overview.some_heads", n=n),
     }
-    return t("overview.title_mha" if variant == "MHA" else "overview.title", **values)
+    if variant == "MHA":
+        return t("overview.numbers", n=count(mha)), t("overview.line_mha", **values)
+    key, ratio = ("smaller", mha / cached) if cached <= mha else ("larger", cached / mha)
+    return t(f"overview.number_{key}", ratio=digits(ratio)), t("overview.line", **values)
 
 
 def figures(view: View) -> dict[str, tuple[str, str]]:

@@ -8,7 +8,8 @@ from ui.settings.page import Page
 
 PAGE = Page(
     name="quiz",
-    order=13,
+    group="check",
+    order=2,
     settings=SETTINGS,
     sizes=False,
     lecture=("quiz_seed", "quiz_count"),

@@ -102,9 +102,10 @@ def board(here: View) -> str:
     return f'<ul class="quiz-board" aria-label="{t("quiz.progress")}">{"".join(chips)}</ul>'
 
 
-def title(here: View) -> str:
+def lead(here: View) -> tuple[str, str]:
     """Which question this is, and the score once there is one."""
     place = {"number": here.place + 1, "count": len(here.questions)}
+    number = t("common.out_of", n=place["number"], all=place["count"])
     if not here.answered:
-        return t("quiz.title_open", **place)
-    return t("quiz.title", **place, right=here.right, answered=here.answered)
+        return number, t("quiz.line_open", **place)
+    return number, t("quiz.line", **place, right=here.right, answered=here.answered)

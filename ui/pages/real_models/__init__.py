@@ -7,7 +7,8 @@ from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
     name="real_models",
-    order=11,
+    group="explore",
+    order=3,
     settings=SETTINGS,
     sizes=False,
     real_layers=ANY_LAYER,

@@ -9,17 +9,19 @@ from ui.words.numbers import count, share
 from ui.words.text import t
 
 
-def title(view: View) -> str:
+def lead(view: View) -> tuple[str, str]:
     """The page's statement with its numbers."""
     facts = {"layer": count(view.loaded.layer), "heads": count(view.config.n_heads)}
     facts["name"] = real_layer.title(view.loaded)
+    heads = t("common.heads", n=facts["heads"])
     if not view.latent:
         groups = count(view.config.n_kv_heads)
-        return t("real_models.title_grouped", groups=groups, **facts)
+        return heads, t("real_models.line_grouped", groups=groups, **facts)
     if view.shares is None:
-        return t("real_models.title_one", **facts)
+        return heads, t("real_models.line_one", **facts)
     positional = int((view.balance > 0.5).sum())
-    return t("real_models.title", positional=count(positional), **facts)
+    number = t("common.out_of", n=count(positional), all=facts["heads"])
+    return number, t("real_models.line", positional=count(positional), **facts)
 
 
 def look(view: View) -> str:

@@ -7,7 +7,8 @@ from ui.settings.page import LATENT_LAYER, Page
 
 PAGE = Page(
     name="rope",
-    order=4,
+    group="understand",
+    order=3,
     settings=SETTINGS,
     real_layers=LATENT_LAYER,
     lecture=("rope_topic", "rope_query", "rope_distance"),

@@ -28,39 +28,42 @@ FORMULAS = {
 }
 
 
-def title(view: View) -> str:
-    """The page's statement about its topic."""
+def lead(view: View) -> tuple[str, str]:
+    """The page's number and its statement about the topic."""
     match view.topic:
         case "turning":
             score = signed(float(view.found.scores[view.query, view.key]))
-            return t("rope.title_turning", score=score, distance=view.query - view.key)
+            return score, t("rope.line_turning", score=score, distance=view.query - view.key)
         case "merged":
             change = digits(100 * float(view.found.change[view.distance]))
-            return t("rope.title_merged", distance=view.distance, change=change)
+            line = t("rope.line_merged", distance=view.distance, change=change)
+            return t("common.percent", value=change), line
         case "yarn":
-            return _title_yarn(view)
+            return _lead_yarn(view)
         case _:
-            return _title_reading(view)
+            return _lead_reading(view)
 
 
-def _title_reading(view: View) -> str:
+def _lead_reading(view: View) -> tuple[str, str]:
     shown = view.found
     kept, visible = int(shown.kept.sum()), int(shown.mask.sum())
-    if kept == visible:
-        return t("rope.title_unharmed", visible=visible)
+    harmed = visible - kept
+    wrong = t("common.out_of", n=harmed, all=visible)
+    if not harmed:
+        return wrong, t("rope.line_unharmed", visible=visible)
     if view.topic == "scale":
         cell = np.unravel_index(np.abs(shown.read - shown.right).argmax(), shown.right.shape)
-        right, read = (digits(100 * float(shares[cell])) for shares in (shown.right, shown.read))
-        return t("rope.title_scale", right=right, read=read)
-    return t("rope.title_harmed", harmed=visible - kept, visible=visible)
+        right, read = (digits(100 * float(maps[cell])) for maps in (shown.right, shown.read))
+        shares = {"right": right, "read": read}
+        return t("rope.from_to", **shares), t("rope.line_scale", **shares)
+    return wrong, t("rope.line_harmed", harmed=harmed, visible=visible)
 
 
-def _title_yarn(view: View) -> str:
+def _lead_yarn(view: View) -> tuple[str, str]:
     numbers, loaded = scale(view), view.model.layer
     name = real_layer.title(loaded) if loaded else view.model.name
-    if numbers["plain"] == numbers["scale"]:
-        return t("rope.title_plain", name=name, scale=numbers["scale"])
-    return t("rope.title_yarn", name=name, **numbers)
+    key = "line_plain" if numbers["plain"] == numbers["scale"] else "line_yarn"
+    return f"{numbers['factor']}×", t(f"rope.{key}", name=name, **numbers)
 
 
 def scale(view: View) -> dict[str, str]:

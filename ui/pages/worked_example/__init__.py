@@ -7,6 +7,7 @@ from ui.settings.page import Page
 
 PAGE = Page(
     name="worked_example",
+    group="understand",
     order=2,
     settings=SETTINGS,
     sizes=False,

@@ -10,16 +10,17 @@ from ui.words.numbers import digits, printed
 from ui.words.text import listed, named, sentences, t
 
 
-def title(here: View) -> str:
+def lead(here: View) -> tuple[str, str]:
     """How many printed figures follow, or what the completed softmax gives."""
     if here.is_completed:
         attention = next(step for step in here.steps if step.key == "attention").result
         first, second = (digits(100 * float(attention.rows[row][0])) for row in (1, 3))
-        return t("worked_example.title_completed", first=first, second=second)
+        line = t("worked_example.line_completed", first=first, second=second)
+        return t("common.percent", value=first), line
     follow, all_printed = worked_example.printed_count(here.steps)
-    key = "title_changed" if here.changed else "title"
+    key = "line_changed" if here.changed else "line"
     values = {"variant": here.variant.upper(), "follow": follow, "printed": all_printed}
-    return t(f"worked_example.{key}", **values)
+    return t("common.out_of", n=follow, all=all_printed), t(f"worked_example.{key}", **values)
 
 
 def heading(here: View) -> str:

@@ -12,6 +12,8 @@ from ui.words.text import t
 
 page.setup(PAGE)
 here = view()
-prose.title(t("toy.title", tokens=here.tokens, numbers=count(here.numbers)), t("toy.look"))
+prose.title(t("toy.title"))
+numbers = count(here.numbers)
+prose.lead(numbers, t("toy.line", tokens=here.tokens, numbers=numbers), t("toy.look"))
 state.control(st.slider, t("toy.tokens"), "toy_tokens", 1, 9)
 page.footer(here)

@@ -21,7 +21,8 @@ def recipe(here: View) -> Recipe:
 
 PAGE = Page(
     name="toy",
-    order=15,
+    group="check",
+    order=4,
     settings={"toy_tokens": Setting(3, whole(1, 9))},
     lecture=("toy_tokens", "preset"),
     code=ran,

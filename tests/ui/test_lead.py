@@ -1,0 +1,105 @@
+"""Where a page begins: a short title that stays, a number that follows, what the number says."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.screen import lead
+from tests.ui.test_prose import VIEWS as SOME_VIEWS
+from ui.frame.rooms import PAGES
+
+Opened = Callable[..., AppTest]
+VIEWS = [*SOME_VIEWS, ("notation", {}), ("compute", {"cost_phase": "prefill"})]
+MOST_WORDS, MOST_CHARACTERS = 10, 20  # in English; in Chinese
+V3, LITE = {"preset": "deepseek-v3"}, {"preset": "deepseek-v2-lite"}
+HEADS, WIDTH, LATENT, ROTARY = 16, 128, 512, 64  # V2-Lite's: keys and values are equally wide
+CACHED, MHA = LATENT + ROTARY, 2 * HEADS * WIDTH
+CONTEXT = 4096 + 1
+ABSORBED = WIDTH * LATENT + LATENT * CONTEXT  # multiply-adds a head: query into latent, scores
+EXPANDED = LATENT * WIDTH * CONTEXT + WIDTH * CONTEXT  # keys out of latents, scores
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("page", "link"), VIEWS, ids=["-".join([page, *link.values()]) for page, link in VIEWS]
+)
+def test_a_title_is_short_and_holds_no_number(
+    opened: Opened, page: str, link: dict, lang: str
+) -> None:
+    (title,) = opened(PAGES[page].file, lang=lang, **link).title
+    assert not re.search(r"\d|[{}]", title.value)
+    if lang == "en":
+        assert len(title.value.split()) <= MOST_WORDS
+    else:
+        assert len(re.sub(r"[A-Za-z]+", "x", title.value)) <= MOST_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("page", "moved"),
+    [
+        ("overview", {"n_heads": "8"}),
+        ("attention_maps", {"n_heads": "8", "map_head": "3"}),
+        ("rope", {"rope_key": "6"}),
+        ("absorption", {"ab_context": "512"}),
+        ("compression", {"cmp_rank": "64"}),
+        ("kv_cache", {"kv_context": "1024"}),
+        ("decode", {"dec_step": "7"}),
+        ("compute", {"cost_batch": "1"}),
+        ("compare", {"n_heads": "8"}),
+        ("quiz", {"quiz_number": "2"}),
+        ("notation", {"variant": "mha"}),
+        ("worked_example", {"we_variant": "mha"}),
+    ],
+)
+def test_the_title_stays_and_the_number_follows(opened: Opened, page: str, moved: dict) -> None:
+    before, after = (opened(PAGES[page].file, **link) for link in ({}, moved))
+    assert before.title[0].value == after.title[0].value
+    assert lead(before)[0] != lead(after)[0]
+    assert lead(before)[1] != lead(after)[1]
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "number"),
+    [
+        ("overview", LITE, f"{MHA / CACHED:.2f}× smaller"),
+        ("overview", LITE | {"variant": "mha"}, f"{MHA:,} numbers"),
+        ("overview", {"n_heads": "1", "d_head": "128"}, f"{CACHED / (2 * WIDTH):.2f}× larger"),
+        ("overview", LITE | {"lang": "zh"}, f"MHA 是它的 {MHA / CACHED:.2f} 倍"),
+        ("attention_maps", LITE, f"{HEADS} heads"),
+        ("absorption", LITE, f"{EXPANDED / ABSORBED:.0f}×"),
+        ("compression", LITE | {"cmp_heads": "2", "cmp_rank": "16"}, f"16 of {4 * WIDTH}"),
+        ("kv_cache", {}, f"{61 * 2**17 * 576 * 2 / 2**30:.2f} GiB"),
+        ("kv_cache", {"kv_view": "layouts"}, "576 numbers"),
+        ("kv_cache", {"kv_view": "formula"}, "576 numbers"),
+        ("kv_cache", {"kv_view": "parallel", "kv_ranks": "4"}, "4.00 copies"),
+        ("decode", LITE | {"dec_step": "6"}, f"{(8 + 6) * CACHED * 4 / 2**10:.1f} KiB"),
+        ("compare", LITE, f"{MHA / CACHED:.2f}×"),
+        ("compare", LITE | {"vs_right_as": "own"}, "="),
+        ("quiz", {"quiz_number": "2", "quiz_count": "5"}, "2 of 5"),
+    ],
+)
+def test_the_number_is_that_of_the_formula(
+    opened: Opened, page: str, link: dict, number: str
+) -> None:
+    assert lead(opened(PAGES[page].file, **link))[0].replace("\xa0", " ") == number
+
+
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        *(("kv_cache", {"kv_view": view}) for view in ("context", "memory", "parallel")),
+        *(("rope", {"rope_topic": topic}) for topic in ("turning", "merged", "pairing", "scale")),
+        *(("compute", {"cost_phase": phase}) for phase in ("decode", "prefill")),
+        ("worked_example", {}),
+        ("worked_example", {"we_variant": "mha"}),
+        ("claims", {}),
+        ("notation", {}),
+    ],
+)
+def test_the_statement_tells_what_the_number_is(opened: Opened, page: str, link: dict) -> None:
+    number, statement = lead(opened(PAGES[page].file, **link))
+    figures = re.findall(r"\d[\d.,]*", number)
+    assert figures
+    assert set(figures) <= {f.rstrip(".,") for f in re.findall(r"\d[\d.,]*", statement)}
