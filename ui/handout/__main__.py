@@ -46,7 +46,7 @@ def main() -> None:
         made = []
         try:
             for sheet in sheets(browser, app, given.url, given.lang, given.stops):
-                print(f"{sheet.number:2} {sheet.title}")
+                print(f"{sheet.number:2} {sheet.statement}")
                 made.append(sheet)
         except FailedStopError as error:
             sys.exit(str(error))

@@ -50,7 +50,7 @@ def _section(sheet: Sheet, lang: str) -> str:
     picture = f"data:image/png;base64,{base64.b64encode(sheet.picture).decode()}"
     return f"""<section>
 <p class="stop">{stop}</p>
-<h2>{html.escape(sheet.title)}</h2>
+<h2>{html.escape(sheet.statement)}</h2>
 <p class="say">{html.escape(sheet.say)}</p>
 <img class="picture" src="{picture}" alt="{shows}">
 <footer><p>{_linked(sheet.link)}</p>{share.code(sheet.link, code)}</footer>

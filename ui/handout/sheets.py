@@ -11,9 +11,10 @@ from ui.settings import address
 from ui.settings.parsers import as_text
 
 WINDOW = {"width": 1200, "height": 1080}  # large letters on paper, the main picture above the fold
+STATEMENT = ".st-key-lead > :last-child"
 BARE = """
   [data-testid=stSidebar], [data-testid=stExpandSidebarButton], .st-key-tour_bar,
-  [data-testid=stElementContainer]:has(> .stHeading h1), hr,
+  [data-testid=stElementContainer]:has(> .stHeading h1), .st-key-lead, hr,
   [data-testid=stLayoutWrapper]:has(.st-key-share),
   [data-testid=stLayoutWrapper]:has(.st-key-share) ~ * { display: none; }
   .stMainBlockContainer { padding: 0 1.5rem !important; }
@@ -30,7 +31,7 @@ class Sheet:
 
     number: int
     page: str
-    title: str
+    statement: str
     say: str
     picture: bytes
     link: str
@@ -53,7 +54,7 @@ def sheets(browser: Browser, app: str, root: str, lang: str, count: int) -> Iter
         settle(page)
         if page.locator("[data-testid=stException]").count():
             raise FailedStopError(f"stop {number} failed: see the app's log")
-        title = page.locator("h1").text_content()
+        said = page.locator(STATEMENT).text_content()
         link = address.link(root, stop.page, told)
-        yield Sheet(number, stop.page, title, stop.say[lang], page.screenshot(), link)
+        yield Sheet(number, stop.page, said, stop.say[lang], page.screenshot(), link)
     page.close()
