@@ -18,10 +18,10 @@ from mla_engine.checkpoints import build_demo
 from tests import patience
 from tests.attacks.server import App, running
 from ui.handout.browser import FLAGS, chromium_path
+from ui.handout.sheets import STATEMENT  # noqa: F401, of what the tests read
 from ui.parts.real_layer import DEMO
 
 ROOT = Path(__file__).parents[2]
-STATEMENT = ".st-key-lead > :last-child"  # beside the number below the title
 COPIED, LINKED = ("ui", "pages", ".streamlit"), ("mla_engine", "assets")
 PROJECTOR: ViewportSize = {"width": 1920, "height": 1080}
 UNANSWERED = Path(__file__).with_name("unanswered.js")

@@ -13,7 +13,7 @@ from ui.frame.rooms import PAGES
 Opened = Callable[..., AppTest]
 VIEWS = [*SOME_VIEWS, ("notation", {}), ("compute", {"cost_phase": "prefill"})]
 MOST_WORDS, MOST_CHARACTERS = 10, 20  # in English; in Chinese
-V3, LITE = {"preset": "deepseek-v3"}, {"preset": "deepseek-v2-lite"}
+LITE = {"preset": "deepseek-v2-lite"}
 HEADS, WIDTH, LATENT, ROTARY = 16, 128, 512, 64  # V2-Lite's: keys and values are equally wide
 CACHED, MHA = LATENT + ROTARY, 2 * HEADS * WIDTH
 CONTEXT = 4096 + 1
@@ -68,6 +68,7 @@ def test_the_title_stays_and_the_number_follows(opened: Opened, page: str, moved
         ("overview", {"n_heads": "1", "d_head": "128"}, f"{CACHED / (2 * WIDTH):.2f}× larger"),
         ("overview", LITE | {"lang": "zh"}, f"MHA 是它的 {MHA / CACHED:.2f} 倍"),
         ("attention_maps", LITE, f"{HEADS} heads"),
+        ("attention_maps", {"n_heads": "1"}, "1 head"),
         ("absorption", LITE, f"{EXPANDED / ABSORBED:.0f}×"),
         ("compression", LITE | {"cmp_heads": "2", "cmp_rank": "16"}, f"16 of {4 * WIDTH}"),
         ("kv_cache", {}, f"{61 * 2**17 * 576 * 2 / 2**30:.2f} GiB"),

@@ -14,6 +14,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def heads(n: int) -> str:
+    """So many heads."""
+    return t("common.one_head" if n == 1 else "common.some_heads", n=count(n))
+
+
 def digits(value: float, significant: int = 3) -> str:
     """A number with a fixed count of significant digits, so that nothing jumps: 7.11, 4.00."""
     if value and not 1e-4 <= abs(value) < 10**7:

@@ -7,7 +7,7 @@ import torch
 from mla_engine import figures
 from mla_engine.studies.words import generated_words
 from tests.ui.pages.test_attention_maps import CELL, LINK, PAGE, SEEN, WORDS, isolated, trace_of
-from tests.ui.screen import charts, clicked
+from tests.ui.screen import charts, clicked, statement
 from ui.engine import queue
 from ui.parts import bridge
 from ui.settings import state
@@ -209,7 +209,7 @@ def test_what_cannot_run_is_said_where_the_picture_was(opened, monkeypatch):
     with monkeypatch.context() as short:
         short.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")
         app = opened(PAGE, **LINK, seed="77", code="snippet")
-    assert app.title
+    assert statement(app) == ""
     assert "a run may hold" in app.error[0].value
     assert control(app, "map_temperature")
     assert not app.get("plotly_chart")

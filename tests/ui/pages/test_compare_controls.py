@@ -76,6 +76,7 @@ def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, mon
     at = opened(PAGE, vs_left="kimi-k2", vs_right="kimi-k2")
     assert not at.error  # neither side has the sidebar's sizes
     at = opened(PAGE, vs_right="kimi-k2", code="source")
+    assert statement(at) == ""
     assert [error.value for error in at.error] == ["This cannot run: these sizes cannot be"]
     assert not charts(at)
     assert any("no code" in info.value for info in at.info)

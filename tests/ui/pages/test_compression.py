@@ -383,7 +383,7 @@ def test_a_grouped_preset_and_values_out_of_range(opened):
 def test_a_refusal_leaves_the_rest_alive(opened, monkeypatch):
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")
     at = opened(PAGE, **V3, seed="77", code="snippet")
-    assert at.title
+    assert statement(at) == ""
     assert len(at.error) == 1
     assert control(at, "cmp_heads").options == ["1", "2", "4"]  # 8 × 256 rows are many
     verdict = claims.check("C5", config=PRESETS["deepseek-v3"].config)
@@ -411,7 +411,8 @@ def test_a_full_queue_is_said_in_the_page(opened, monkeypatch, turns, begins):
     filling = Filling(turns)
     monkeypatch.setattr(queue, "_queue", lambda: filling)
     at = opened(PAGE, **LINK | {"seed": f"8{turns}"})
-    assert not begins or statement(at).startswith(begins)
+    assert statement(at).startswith(begins)
+    assert bool(statement(at)) == bool(begins)
     assert len(at.error) == 1
     assert "-1 pieces of work are waiting" in html.unescape(at.error[0].value)
     assert not at.get("progress")

@@ -152,7 +152,7 @@ def test_chinese_says_the_same_numbers(opened, monkeypatch, topic):
 
 def test_bad_values_are_refused_or_brought_near(opened):
     at = opened(PAGE, d_rope="0")
-    assert at.title
+    assert statement(at) == ""
     assert "raise it in the sidebar" in at.error[0].value
     assert widget(at, "rope_topic").value == "turning"
     assert not charts(at)

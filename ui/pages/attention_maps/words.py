@@ -10,7 +10,7 @@ from ui.pages.attention_maps.view import View
 from ui.parts import prose
 from ui.parts.maps.view import short
 from ui.parts.maps.words import shown
-from ui.words.numbers import count, digits, number
+from ui.words.numbers import count, digits, heads, number
 from ui.words.text import safe, t, tensor, tooltip
 
 
@@ -21,10 +21,10 @@ def say(view: View, key: str) -> str:
 
 def lead(view: View) -> tuple[str, str]:
     """The chosen cell's share; of random weights only how many heads there are."""
-    facts = shown(view.maps)
-    if not isinstance(view.maps.run.origin, int):
-        return facts["share"], say(view, "line")
-    return t("common.heads", n=facts["heads"]), say(view, "line_random")
+    run = view.maps.run
+    if isinstance(run.origin, int):
+        return heads(run.config.n_heads), say(view, "line_random")
+    return shown(view.maps)["share"], say(view, "line")
 
 
 def look(view: View) -> str:

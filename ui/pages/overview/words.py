@@ -2,7 +2,7 @@
 
 from mla_engine import costs
 from ui.pages.overview.view import View
-from ui.words.numbers import count, digits, in_millions, size, times
+from ui.words.numbers import count, digits, heads, in_millions, size, times
 from ui.words.text import t
 
 BF16_BYTES = 2
@@ -10,14 +10,13 @@ BF16_BYTES = 2
 
 def lead(view: View) -> tuple[str, str]:
     """How much less than MHA of as many heads the layer caches, and what both do."""
-    n, cached = view.config.n_heads, costs.cache_elements(view.config)
-    mha = costs.mha_cache_elements(view.config)
+    cached, mha = costs.cache_elements(view.config), costs.mha_cache_elements(view.config)
     variant = view.model.variant.removesuffix("_absorbed").upper()
     values = {
         "variant": variant,
         "elements": count(cached),
         "mha": count(mha),
-        "heads": t("overview.one_head" if n == 1 else "overview.some_heads", n=n),
+        "heads": heads(view.config.n_heads),
     }
     if variant == "MHA":
         return t("overview.numbers", n=count(mha)), t("overview.line_mha", **values)

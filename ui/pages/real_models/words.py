@@ -5,7 +5,7 @@ import math
 from mla_engine.checkpoints.families import FAMILIES
 from ui.engine import real_layer
 from ui.pages.real_models.view import View
-from ui.words.numbers import count, share
+from ui.words.numbers import count, heads, share
 from ui.words.text import t
 
 
@@ -13,12 +13,11 @@ def lead(view: View) -> tuple[str, str]:
     """The page's statement with its numbers."""
     facts = {"layer": count(view.loaded.layer), "heads": count(view.config.n_heads)}
     facts["name"] = real_layer.title(view.loaded)
-    heads = t("common.heads", n=facts["heads"])
     if not view.latent:
         groups = count(view.config.n_kv_heads)
-        return heads, t("real_models.line_grouped", groups=groups, **facts)
+        return heads(view.config.n_heads), t("real_models.line_grouped", groups=groups, **facts)
     if view.shares is None:
-        return heads, t("real_models.line_one", **facts)
+        return heads(view.config.n_heads), t("real_models.line_one", **facts)
     positional = int((view.balance > 0.5).sum())
     number = t("common.out_of", n=count(positional), all=facts["heads"])
     return number, t("real_models.line", positional=count(positional), **facts)
