@@ -71,7 +71,7 @@ class Worker(threading.Thread):
 
 
 class Piecewise(Worker):
-    """Works on until it is told to end: every operation is a piece, and is noted."""
+    """Works on until it is told to end: every operation is a piece of a second, and is noted."""
 
     def work(self) -> None:
         number = torch.zeros(1)
@@ -79,6 +79,7 @@ class Piecewise(Worker):
             self.inside.set()
             while not self.end.is_set():
                 number.add_(1)
+                self.line._clock.now += 1
                 self.done.append(self.told)
 
 
@@ -101,6 +102,17 @@ def until(true: Callable[[], bool]) -> None:
 @pytest.fixture
 def line() -> Queue:
     return Queue(most_waiting=8, limit_seconds=PATIENCE)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def by_pieces(clock: Clock) -> Queue:
+    """A line whose turns let others go first after every operation."""
+    return Queue(8, PATIENCE, piece_seconds=0, clock=clock)
 
 
 @pytest.fixture
@@ -226,11 +238,6 @@ def test_all_sessions_share_one_line(done):
 # Between visitors
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 def worked(worker: Worker, clock: Clock, seconds: float) -> None:
     """Let a worker have its turn for so long."""
     assert worker.inside.wait(PATIENCE)
@@ -295,15 +302,14 @@ def test_visitors_who_left_do_not_keep_their_places(done):
     assert done == ["at work", "after"]
 
 
-def test_a_visitor_who_leaves_during_a_turn_gives_it_up_between_two_pieces(done):
-    line = Queue(8, PATIENCE, piece_seconds=0)
-    works = joined(line, Piecewise(line, done, "works", visitor="a"))
+def test_a_visitor_who_leaves_during_a_turn_gives_it_up_between_two_pieces(by_pieces, done):
+    works = joined(by_pieces, Piecewise(by_pieces, done, "works", visitor="a"))
     until(lambda: done)
     works.asked.set()
     works.join(PATIENCE)
     assert not works.is_alive()
     assert not works.end.is_set()
-    assert not line._line
+    assert not by_pieces._line
 
 
 def test_who_is_asked_to_stop_does_not_join(done):
@@ -316,15 +322,13 @@ def test_who_is_asked_to_stop_does_not_join(done):
     assert not line._line
 
 
-def test_two_long_turns_go_on_by_turns(done):
-    line = Queue(8, PATIENCE, piece_seconds=0)
-    workers = [joined(line, Piecewise(line, done, name)) for name in "ab"]
+def test_two_long_turns_go_on_by_turns(by_pieces, done):
+    workers = [joined(by_pieces, Piecewise(by_pieces, done, name)) for name in "ab"]
     until(lambda: done.count("b") > 20)
     ended(*workers)
     last = len(done) - done[::-1].index("a")
     both = done[done.index("b") : last]
-    changes = sum(one != other for one, other in pairwise(both))
-    assert changes > 20, "one works and the other waits"
+    assert all(one != other for one, other in pairwise(both)), "one works and the other waits"
 
 
 def test_a_whole_turn_is_not_interrupted(done):
@@ -336,9 +340,8 @@ def test_a_whole_turn_is_not_interrupted(done):
     ended(waits)
 
 
-def test_no_more_turns_are_open_at_once_than_memory_is_made_for(done):
-    line = Queue(8, PATIENCE, piece_seconds=0)
-    workers = [joined(line, Piecewise(line, done, n)) for n in range(queue.MOST_OPEN + 1)]
+def test_no_more_turns_are_open_at_once_than_memory_is_made_for(by_pieces, done):
+    workers = [joined(by_pieces, Piecewise(by_pieces, done, n)) for n in range(queue.MOST_OPEN + 1)]
     until(lambda: workers[-2].inside.is_set() and len(done) > 100)
     assert workers[-1].told not in done
     ended(workers[0])
