@@ -29,7 +29,7 @@ CASES = (  # the largest that is not refused
     ("rope", LARGE | LATENTS | {"rope_topic": "merged"}),
     ("absorption", V3),
     ("compression", V3 | {"cmp_heads": "4", "cmp_weights": "spectrum"}),
-    ("compression", {"d_model": "512", "n_heads": "128", "d_head": "128", "cmp_heads": "128"}),
+    ("compression", {"d_model": "512", "n_heads": "128", "d_head": "128", "cmp_heads": "64"}),
     ("kv_cache", {}),
     ("decode", V3 | {"dec_heads": "8", "dec_prompt": "64"}),
     ("compute", {"cost_gpu": "this"}),

@@ -182,6 +182,14 @@ def test_128_heads_of_128_are_brought_to_as_many_as_take_a_moment(sides):
     assert sum(work.factoring(side, 2048) for side in sides) < work.MOST
 
 
+def test_heads_whose_runs_take_long_are_not_offered(sides):
+    """Of 128 heads at d = 512 the factors are within the bound; with reading the weights not."""
+    at = open_page("pages/compression.py", **HEADS | {"d_model": "512"}, cmp_heads="128")
+    assert not at.error
+    offered = next(w for w in at.select_slider if "heads" in w.key).options
+    assert (offered[-1], max(sides)) == ("64", 512)
+
+
 # A full line
 
 

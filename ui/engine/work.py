@@ -16,6 +16,7 @@ MOST = 250 * 10**9  # of a page
 MOST_AT_ONCE = 100 * 10**9  # of one decomposition, within which nobody else can go first
 DOUBLE = 2  # an operation in float64
 DRAWN = 2000  # a weight drawn from a seed
+READ = 20  # a weight read, which a few words wait for longer than for the products
 EIGENVECTORS = 25  # times n^3, in float64
 SINGULAR_VALUES = 25  # times m n^2, in float64
 
@@ -48,7 +49,8 @@ def drawing(config: AttentionConfig, heads: Iterable[int], origin: Origin) -> in
 def running(config: AttentionConfig, form: str, tokens: int, heads: Iterable[int]) -> int:
     """Of these heads over a whole sequence, in the form that SYMBOLS knows by this name."""
     name = layers.form_of(config, form).name
-    return costs.prefill(config, tokens, name, heads=heads).total_flops
+    read = READ * sum(costs.weight_elements(config, heads).values())
+    return costs.prefill(config, tokens, name, heads=heads).total_flops + read
 
 
 def factoring(rows: int, columns: int) -> int:

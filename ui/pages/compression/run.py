@@ -129,10 +129,18 @@ def lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...
     Raises:
         ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
-    once = work.running(source.config, "grouped", len(words), source.heads)
-    runs = len(WAYS) * (POINTS + POINTS // PORTION)  # of the layer itself, and with each latent
-    work.require(preparing(source) + runs * once, work.FEWER_WORDS)
+    work.require(losing(source, len(words)), work.FEWER_WORDS)
     return _lost(source, words, way, ranks)
+
+
+def losing(source: Source, tokens: int) -> int:
+    """Operations of all: preparing, and the runs of the layer itself and with each latent.
+
+    Raises:
+        CostError: one decomposition alone takes too long.
+    """
+    once = work.running(source.config, "grouped", tokens, source.heads)
+    return preparing(source) + len(WAYS) * (POINTS + POINTS // PORTION) * once
 
 
 @kept.keep

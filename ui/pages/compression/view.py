@@ -123,14 +123,14 @@ def head_counts(chosen: Model) -> list[int]:
         config = _compressed_config(chosen)
     except ValueError:  # said in the place of the picture, whatever the heads
         return possible
-    return [n for n in possible if n == 1 or _affordable(config, n)]
+    return [n for n in possible if n == 1 or _affordable(config, n, len(chosen.words))]
 
 
-def _affordable(config: GroupedConfig, heads: int) -> bool:
+def _affordable(config: GroupedConfig, heads: int, tokens: int) -> bool:
     """Whether so many can be compressed, with seeded weights and a chosen spectrum too."""
     source = run.Source(config, 0, tuple(range(heads * config.group_size)), decay=1.0)
     try:
-        work.require(run.preparing(source), work.SMALLER_LAYER)
+        work.require(run.losing(source, tokens), work.SMALLER_LAYER)
     except work.CostError:
         return False
     return True
