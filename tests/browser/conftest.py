@@ -70,7 +70,8 @@ def demo(project: Path) -> Path:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        flags = [*FLAGS, "--process-per-site"]  # what one page has compiled, the others use
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=flags)
         yield browser
         browser.close()
 
@@ -86,9 +87,21 @@ def new_context(
     return context
 
 
-@pytest.fixture
-def browser_page(chromium: Browser) -> Iterator[Page]:
-    """A fresh session at the size of a lecture hall's projector."""
+@pytest.fixture(scope="session")
+def visitor(chromium: Browser, server: App) -> Iterator[BrowserContext]:
+    """Keeps a page open, so that what it has compiled is there for the others: that takes long."""
     context = new_context(chromium)
-    yield context.new_page()
+    context.new_page().goto(server.url)
+    yield context
     context.close()
+
+
+@pytest.fixture
+def browser_page(visitor: BrowserContext) -> Iterator[Page]:
+    """A fresh session at the size of a lecture hall's projector; nothing stays of it."""
+    yield visitor.new_page()
+    kept, *others = visitor.pages
+    kept.evaluate("localStorage.clear()")
+    visitor.clear_cookies()
+    for page in others:
+        page.close()
