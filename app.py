@@ -11,12 +11,10 @@ if __name__ != "__main__":  # `streamlit run` imports this file; every visit the
 
     app = st.App(__file__, lifespan=lifespan, middleware=MIDDLEWARE, on_script_error=fault.show)
 else:
-    from mla_engine.figures import data_flow
     from ui.frame import page
     from ui.pages.overview import PAGE, words
     from ui.pages.overview.view import view
-    from ui.parts import charts, prose
-    from ui.parts.figure_words import flow_words
+    from ui.parts import charts, prose, scene
     from ui.settings import state
     from ui.settings.shared import VARIANTS
     from ui.words.text import t
@@ -39,19 +37,14 @@ else:
             required=True,
             label_visibility="collapsed",
         )
-        picture, beside = st.columns([3, 2], gap="large")
-        with picture:
-            flow = shown.flow
-            figure = data_flow(flow.nodes(), flow.edges(), words=flow_words())
-            charts.show(figure, "flow", alt=flow.alt(), file="mla_data_flow.csv")
-            st.caption(t("overview.shapes"))
-            charts.download(flow.table, "mla_data_flow.csv")
-        with beside:
-            with st.container(key="figures"):
-                cells = [*st.columns(2), *st.columns(2)]
-            for cell, (key, (number, by)) in zip(cells, words.figures(shown).items(), strict=True):
-                with cell.container(border=True):
-                    st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
-                    st.caption(t(f"overview.{key}_beside", beside=by))
-            prose.say(t("overview.problem"))
+        scene.draw.show(shown.scene, shown.flow.alt())
+        st.caption(t("scene.look"))
+        charts.download(shown.flow.table, "mla_data_flow.csv")
+        with st.container(key="figures"):
+            cells = st.columns(4)
+        for cell, (key, (number, by)) in zip(cells, words.figures(shown).items(), strict=True):
+            with cell.container(border=True):
+                st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
+                st.caption(t(f"overview.{key}_beside", beside=by))
+        prose.say(t("overview.problem"))
     page.footer(shown)

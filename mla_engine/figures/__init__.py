@@ -20,7 +20,7 @@ from mla_engine.figures.ranks import over_rank
 from mla_engine.figures.roofline import roofline
 from mla_engine.figures.shares import head_shares
 from mla_engine.figures.spectra import spectrum
-from mla_engine.figures.theme import COLOURS, symbol_html
+from mla_engine.figures.theme import COLOURS, symbol_html, symbol_parts
 from mla_engine.figures.tiles import TileGrid, head_tiles
 from mla_engine.figures.turning import turning_pair
 
@@ -53,6 +53,7 @@ __all__ = [
     "spectrum",
     "stress_line",
     "symbol_html",
+    "symbol_parts",
     "tensor_map",
     "ticks_at",
     "turning_pair",

@@ -112,14 +112,19 @@ def line(
     )
 
 
-def symbol_html(code: str) -> str:
-    """A code name as Plotly's text shows it: c_KV_pre -> c, raised KV, lowered pre.
+def symbol_parts(code: str) -> tuple[str, str, str]:
+    """A code name as its letter, what is raised and what is lowered: c_KV_pre -> c, KV, pre.
 
     Parts in capitals are the paper's superscripts; parts in small letters say which stage it is.
     """
     head, *parts = code.split("_")
     raised = "".join(part for part in parts if part.isupper())
-    lowered = ",".join(part for part in parts if not part.isupper())
+    return head, raised, ",".join(part for part in parts if not part.isupper())
+
+
+def symbol_html(code: str) -> str:
+    """A code name as Plotly's text shows it."""
+    head, raised, lowered = symbol_parts(code)
     return (
         head
         + (f"<sup>{raised}</sup>" if raised else "")

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.browser
 PROJECTORS = ((1920, 1080), (1280, 720), (1024, 768))
 # The picture of a page, or the top of what stands in its place.
 PICTURE = {
+    "overview": ".st-key-scene",
     "worked_example": ".board",
     "claims": ".claims-board",
     "quiz": ".st-key-quiz_stage",

@@ -108,6 +108,12 @@ def charts(at: AppTest) -> list[Chart]:
     return [Chart(json.loads(proto.spec), proto.alt) for proto in sent]
 
 
+def component(at: AppTest, name: str) -> dict[str, Any]:
+    """What a component of our own is sent."""
+    (proto,) = (e.proto for e in at.get("bidi_component") if e.proto.component_name == name)
+    return json.loads(proto.json)
+
+
 def csv(data: Any) -> pd.DataFrame:
     """What a download button hands out as CSV, read as a spreadsheet would."""
     content = data() if callable(data) else data

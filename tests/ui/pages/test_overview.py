@@ -1,8 +1,9 @@
-"""The overview: its figures, title and data flow against a layer of the engine without data."""
+"""The overview: its figures, title and scene against layers of the engine."""
 
 import html
 import re
 from collections.abc import Callable, Iterator
+from math import prod
 
 import pandas as pd
 import pytest
@@ -19,16 +20,14 @@ from mla_engine import (
     LatentConfig,
     MultiHeadLatentAttention,
 )
-from mla_engine.figures import symbol_html
-from mla_engine.symbols import sources
-from tests.ui.screen import Chart, charts, csv, prose, statement
+from mla_engine.studies.words import hidden_states
+from tests.ui.screen import component, csv, prose, statement
 from ui.words.numbers import count, digits, size, times
 from ui.words.text import tensor
 
 Opened = Callable[..., AppTest]
 Config = GroupedConfig | LatentConfig
 TOKENS = 8
-HALF_BOX = 0.31  # of a layer
 # No size at its default and no two alike, so that none can stand for another.
 SIZES = {
     "d_model": 96, "n_heads": 6, "n_kv_heads": 3, "d_head": 20, "d_value": 28, "d_latent_kv": 44,
@@ -40,9 +39,9 @@ LATENT = LatentConfig(
     **HEADS, d_latent_kv=44, d_latent_q=36, d_rope=10, latent_norm=True
 )  # fmt: skip
 LAYERS = {
-    "mha": (GroupedConfig(**HEADS, n_kv_heads=6), "grouped"),
-    "gqa": (GroupedConfig(**HEADS, n_kv_heads=3), "grouped"),
-    "mqa": (GroupedConfig(**HEADS, n_kv_heads=1), "grouped"),
+    "mha": (GroupedConfig(**HEADS, n_kv_heads=6, rope=LATENT.rope), "grouped"),
+    "gqa": (GroupedConfig(**HEADS, n_kv_heads=3, rope=LATENT.rope), "grouped"),
+    "mqa": (GroupedConfig(**HEADS, n_kv_heads=1, rope=LATENT.rope), "grouped"),
     "mla": (LATENT, "expanded"),
     "mla_absorbed": (LATENT, "absorbed"),
 }
@@ -83,10 +82,13 @@ def test_a_variant_shows_its_own_layer(
     )
     shows_figures(at, config, cached, mha)
     drawn = shapes(config, form)
-    (chart,) = charts(at)
+    scene = component(at, "scene")
     steps = ", ".join(f"{step} {shape[1:]}" for step, shape in drawn.items())
-    assert chart.alt == f"Data flow from h to u; each step with its shape (tokens first): {steps}"
-    shows_flow(chart, drawn, form)
+    assert scene["alt"] == (
+        f"Data flow from h to u; each step with its shape (tokens first): {steps}"
+    )
+    shows_layer(scene, drawn, cached)
+    shows_values(scene, config, form)
     rows = [
         {
             "symbol": step,
@@ -113,7 +115,8 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
     for metric, start in zip(at.metric, starts, strict=True):
         assert metric.help.startswith(start)
     assert [c.value for c in at.main.caption] == [
-        "Shapes: tokens × heads × width; scores and attention: heads × queries × keys.",
+        "Every block is a tensor, as large as it has numbers; its sheets are the heads, its "
+        "columns the tokens. Point at one to see what it holds.",
         f"numbers a layer, {size(cached * 2)} in bf16",
         f"as much: {count(mha)} numbers a layer",
         "of one attention layer",
@@ -126,40 +129,57 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
     assert tensors == [tensor(code) for code in ("c_KV", "k_C", "v_C", "k_R", "q_C")]
 
 
-def shows_flow(chart: Chart, drawn: dict[str, tuple[int, ...]], form: str) -> None:
-    """Boxes with symbols, shapes and meanings, the cached ones marked; an arrow for each input."""
-    lines, boxes, key = chart.traces
-    assert boxes["customdata"] == list(drawn)
-    assert boxes["text"] == [
-        f"<b>{'▣ ' * SYMBOLS[step].cached}{symbol_html(step)}</b><br>"
-        + "×".join(map(str, shape[1:]))
-        for step, shape in drawn.items()
-    ]
-    assert boxes["hovertext"] == [SYMBOLS[step].meaning for step in drawn]
-    assert boxes["hovertemplate"] == "%{hovertext}<extra></extra>"
-    assert key["text"] == ["<b>▣ </b>kept in the cache for every token"]
-    thick = {shape["name"] for shape in chart.layout["shapes"] if shape["line"]["width"] > 2}
-    assert thick == {step for step in drawn if SYMBOLS[step].cached} != set()
-    places = {c: (x, y) for c, x, y in zip(drawn, boxes["x"], boxes["y"], strict=True)}
-    edges = {(source, step) for step in drawn for source in sources(step, form, drawn)}
-    assert set(arrows(lines, places)) == edges
-    assert chart.layout["yaxis"]["range"][0] > chart.layout["yaxis"]["range"][1]
-
-
-def arrows(lines: dict, places: dict[str, tuple[float, float]]) -> Iterator[tuple[str, str]]:
-    """From which box to which every arrow runs: out of the bottom of one, to the top of another."""
-    route: list[tuple[float, float]] = []
-    for point in zip(lines["x"], lines["y"], strict=True):
-        if point[0] is not None:
-            route.append(point)
-            continue
-        (x0, y0), (x1, y1) = route[0], route[-1]
-        (start,) = (
-            c for c, (x, y) in places.items() if (x, y + HALF_BOX) == pytest.approx((x0, y0))
+def shows_layer(scene: dict, drawn: dict[str, tuple[int, ...]], cached: int) -> None:
+    """Blocks with shapes and meanings, the cached ones marked, and what the shelf holds."""
+    marked = {step for step in drawn if SYMBOLS[step].cached}
+    blocks = {block["code"]: block for block in scene["blocks"]}
+    assert {code for code, block in blocks.items() if block["cached"]} == marked != set()
+    areas = set()
+    for code, block in blocks.items():
+        numbers = prod(drawn[code])
+        shape = " × ".join(map(str, drawn[code][1:]))
+        assert block["numbers"] == numbers
+        meaning, size, *others = block["tells"]
+        assert html.unescape(meaning) == SYMBOLS[code].meaning
+        assert size == f"{shape} = {numbers:,} numbers"
+        kept = [f"Kept in the cache: {numbers // TOKENS:,} numbers a token."]
+        assert others[bool(block["reads"]) :] == kept * (code in marked)
+        assert block["role"] == SYMBOLS[code].role
+        assert block["sheets"] == {"h": 6, "g": drawn[code][2]}.get(
+            "".join(axis for axis in SYMBOLS[code].axes.split() if axis in "hg"), 1
         )
-        (end,) = (c for c, (x, y) in places.items() if y - 1 < y1 < y and abs(x - x1) < 0.4)
-        yield start, end
-        route = []
+        _, _, width, height = block["box"]
+        areas.add(round(width * height / numbers, 6))
+    (scale,) = areas
+    assert {c["to"]: c["from"] for c in scene["curves"]}.keys() == blocks.keys() - {"h"}
+    assert all(c["from"] in blocks[c["to"]]["reads"] for c in scene["curves"])
+    shelf = scene["shelf"]
+    kept = {p["code"]: p["height"] * shelf["width"] / scale for p in shelf["pieces"]}
+    assert kept == pytest.approx({code: prod(drawn[code]) / TOKENS for code in marked}, rel=1e-4)
+    told = scene["texts"]["kept"]
+    assert (told[1], told[8]) == (
+        f"1 token: {cached} numbers kept", f"8 tokens: {8 * cached:,} numbers kept",
+    )  # fmt: skip
+    unit = int(scene["texts"]["unit"].split()[1].replace(",", ""))
+    assert scene["unit"]["side"] ** 2 / scale == pytest.approx(unit, rel=1e-4)
+
+
+def shows_values(scene: dict, config: Config, form: str) -> None:
+    """The numbers on the cards are those of a run of head 0."""
+    kind = MultiHeadLatentAttention if isinstance(config, LatentConfig) else GroupedQueryAttention
+    layer = kind(config, seed=0, heads=(0,))
+    h = torch.from_numpy(hidden_states(tuple(scene["words"]), 0, config.d_model))[None]
+    with torch.inference_mode():
+        trace = layer.forward_absorbed(h) if form == "absorbed" else layer(h)
+    for block in scene["blocks"]:
+        axes = SYMBOLS[block["code"]].axes.split()
+        place = tuple(0 if axis in "bhg" else slice(None) for axis in axes)
+        values = getattr(trace, block["code"])[place].T
+        assert torch.tensor(block["cells"]).allclose(values[:8], rtol=1e-2, atol=1e-30)
+        assert block["most"] == pytest.approx(float(values[:8].abs().max()))
+        assert block["cut"].startswith(
+            f"One column a token: {min(8, len(values))} of {len(values)} numbers, head 0, "
+        )
 
 
 def test_chinese_says_the_same_with_the_same_numbers(opened: Opened) -> None:
@@ -173,12 +193,14 @@ def texts(at: AppTest) -> Iterator[str]:
     yield from (element.value for kind in (at.title, at.main.markdown) for element in kind)
     yield from (caption.value for caption in at.main.caption)
     yield from (text for metric in at.metric for text in (metric.label, metric.help))
-    (chart,) = charts(at)
-    yield from (chart.alt, *chart.traces[1]["hovertext"], *chart.traces[2]["text"])
+    scene = component(at, "scene")
+    yield from (scene["alt"], *scene["texts"]["kept"], scene["texts"]["unit"])
+    for block in scene["blocks"]:
+        yield from (block["said"], *block["tells"], block["cut"])
 
 
 def numbers(text: str) -> set[str]:
-    return set(re.findall(r"\d[\d,.]*", re.sub(r"<[^>]*>", "", text)))
+    return set(re.findall(r"\d(?:[\d,.]*\d)?", html.unescape(re.sub(r"<[^>]*>", "", text))))
 
 
 def test_one_head_is_said_in_the_singular(opened: Opened) -> None:

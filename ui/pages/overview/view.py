@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ui.engine import model
 from ui.engine.model import Config, Model
 from ui.parts.flow import Overview
+from ui.parts.scene.scene import Scene
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,11 @@ class View:
     def flow(self) -> Overview:
         """The layer's data flow."""
         return Overview(self.config, self.model.form)
+
+    @property
+    def scene(self) -> Scene:
+        """The layer drawn to scale."""
+        return Scene(self.model)
 
 
 def view() -> View:
