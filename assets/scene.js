@@ -54,7 +54,6 @@ class Scene {
     this.shown = JSON.stringify(data);
     const before = this.data;
     this.data = data;
-    this.chosen = null;
     this.token = before && this.token < before.words.length ? this.token : data.words.length;
     this.token = Math.min(this.token, data.words.length);
     set(this.svg, { viewBox: `0 0 ${data.width} ${data.height}`, "aria-label": data.alt });

@@ -131,7 +131,7 @@ def test_the_mouse_meets_the_cell_that_it_points_at(app_url: str, browser_page: 
 def test_escape_leaves_when_nothing_else_is_open(app_url: str, browser_page: Page) -> None:
     page = browser_page
     bar = page.locator(".st-key-lecture_bar")
-    page.goto(f"{app_url}/?lecture=1")
+    page.goto(f"{app_url}/kv_cache?lecture=1")
     settle(page)
     page.locator(".st-key-lecture_share button").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine.costs import cache_elements  # noqa: F401 - of the copy, before the app runs
 from tests import patience
-from tests.ui.screen import charts, statement
+from tests.ui.screen import component, statement
 
 HERE = Path(__file__).parent
 
@@ -20,7 +20,7 @@ def looked_at(page: str, link: dict[str, str]) -> dict:
         at.switch_page(f"pages/{page}.py")
     at.run()
     tables = [table.value for table in at.table]
-    flow = charts(at)[0] if at.get("plotly_chart") and page == "overview" else None
+    scene = component(at, "scene") if page == "overview" else {"blocks": []}
     found = {
         "exceptions": [one.message for one in at.exception],
         "errors": [one.value for one in at.error],
@@ -28,9 +28,7 @@ def looked_at(page: str, link: dict[str, str]) -> dict:
         "charts": len(at.get("plotly_chart")),
         "rows": {name: str(row.iloc[0]) for name, row in tables[0].iterrows()} if tables else {},
         "other rows": list(tables[1].index) if len(tables) > 1 else [],
-        "steps": [word for one in flow.traces for word in one.get("customdata") or []]
-        if flow
-        else [],
+        "steps": [block["code"] for block in scene["blocks"]],
         "variants": next((w.options for w in at.button_group if w.key == "variant:en"), []),
         "tensors": next((w.options for w in at.selectbox if w.key == "map_tensor:en"), []),
     }

@@ -61,7 +61,7 @@ def test_the_overview_draws_its_flow_and_counts_its_cache(shown: dict[str, dict]
     page = shown["overview"]
     assert "48" in page["title"], "6 heads of 8 numbers, once"
     assert {"W_KV", "k_C"}.isdisjoint(page["steps"])
-    assert {"h", "q", "kv", "scores", "attention", "o", "u"} <= set(page["steps"])
+    assert page["steps"] == ["h", "q", "kv", "attention", "o", "u"]
     assert page["variants"][-1] == "Tied keys and values"
 
 
