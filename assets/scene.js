@@ -54,11 +54,11 @@ class Scene {
     this.shown = JSON.stringify(data);
     const before = this.data;
     this.data = data;
-    this.token = before && this.token < before.words.length ? this.token : data.words.length;
-    this.token = Math.min(this.token, data.words.length);
+    const [all, within] = [data.words.length, before && this.token < before.words.length];
+    this.token = within ? Math.min(this.token, all) : all;
     set(this.svg, { viewBox: `0 0 ${data.width} ${data.height}`, "aria-label": data.alt });
-    set(this.range, { max: data.words.length, "aria-label": data.texts.token });
-    this.button.textContent = data.texts.play;
+    set(this.range, { max: all, "aria-label": data.texts.token });
+    this.pause();
     this.draw();
     this.move(before && !still() ? MOVE : 0);
     this.tell(data.blocks.find((block) => block.code === data.first));

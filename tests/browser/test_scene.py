@@ -130,3 +130,13 @@ def test_a_phone_scrolls_the_scene_alone(app_url: str, browser_page: Page) -> No
     last.focus()
     box = until(page, last.bounding_box, lambda found: found["x"] + found["width"] <= 390)
     assert box["x"] >= 0
+
+
+def test_beside_a_sidebar_nothing_of_the_scene_is_cut(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(f"{app_url}/{LINK}")
+    at_rest(page)
+    picture = page.locator(".scene .picture")
+    assert picture.evaluate("node => node.scrollWidth - node.clientWidth") == 0
+    assert picture.bounding_box()["width"] > 500, "the card stands below"

@@ -151,7 +151,8 @@ def shows_layer(scene: dict, drawn: dict[str, tuple[int, ...]], cached: int) -> 
         _, _, width, height = block["box"]
         areas.add(round(width * height / numbers, 6))
     (scale,) = areas
-    assert {c["to"]: c["from"] for c in scene["curves"]}.keys() == blocks.keys() - {"h"}
+    assert {curve["to"] for curve in scene["curves"]} == blocks.keys() - {"h"}
+    assert len({block["place"] for block in blocks.values()}) == len(blocks)
     assert all(c["from"] in blocks[c["to"]]["reads"] for c in scene["curves"])
     shelf = scene["shelf"]
     kept = {p["code"]: p["height"] * shelf["width"] / scale for p in shelf["pieces"]}

@@ -1,6 +1,7 @@
 """The scene on the page: what the browser draws and moves, with its words and its numbers."""
 
 import html
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from ui.engine.real_layer import RealLayer
 from ui.parts import prose
 from ui.parts.maps.run import Run
 from ui.parts.scene.layout import BEND, WIDTH, Block
-from ui.parts.scene.scene import HEAD, PITCH, TOKENS, Scene, cells
+from ui.parts.scene.scene import HEAD, PITCH, ROWS, TOKENS, Scene
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import listed, safe, t, tensor
@@ -52,7 +53,7 @@ def _component() -> Callable[..., Any]:
 def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
     """All that the browser needs, as plain numbers and texts."""
     top = scene.layout.height + scene.highest + 40
-    place = {block.tensor.code: _place(block) for block in scene.blocks}
+    place = _places(scene.blocks)
     return {
         "width": WIDTH,
         "height": top + FOOT,
@@ -60,7 +61,10 @@ def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
         "alt": alt,
         "words": list(scene.words),
         "first": _first(scene),
-        "blocks": [_block(scene, block, made) for block in scene.blocks],
+        "blocks": [
+            {"place": place[block.tensor.code]} | _block(scene, block, made)
+            for block in scene.blocks
+        ],
         "curves": [
             {
                 "from": source,
@@ -77,9 +81,15 @@ def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
     }
 
 
-def _place(block: Block) -> str:
-    """What stays the same block while one variant turns into another."""
-    return f"{block.tensor.stage} {block.tensor.lane}"
+def _places(blocks: list[Block]) -> dict[str, str]:
+    """By code: the name of what stays the same block while one variant turns into another."""
+    seen: Counter[tuple[int, int]] = Counter()
+    found = {}
+    for block in blocks:
+        at = block.tensor.stage, block.tensor.lane
+        found[block.tensor.code] = " ".join(map(str, (*at, seen[at])))
+        seen[at] += 1
+    return found
 
 
 def _first(scene: Scene) -> str:
@@ -92,7 +102,6 @@ def _block(scene: Scene, block: Block, made: Run | None) -> dict[str, Any]:
     symbol, size = SYMBOLS[one.code], _size(block)
     shown = {
         "code": one.code,
-        "place": _place(block),
         "box": [block.x, block.y, block.width, block.height],
         "sheets": one.sheets,
         "numbers": one.numbers,
@@ -125,8 +134,9 @@ def _size(block: Block) -> str:
 
 def _cells(scene: Scene, block: Block, made: Run) -> dict[str, Any]:
     code = block.tensor.code
-    found, whole = cells(made, code), made.matrix(code, HEAD)
-    values = {"shown": len(found), "all": whole.shape[1], "seed": scene.model.seed}
+    whole = made.matrix(code, HEAD).T  # a row a number, a column a token
+    found = whole[:ROWS]
+    values = {"shown": len(found), "all": len(whole), "seed": scene.model.seed}
     real = isinstance(made.origin, RealLayer)
     return {
         "cells": [[float(f"{value:.3g}") for value in row] for row in found],

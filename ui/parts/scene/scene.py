@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 
-import numpy as np
-
 from mla_engine import SYMBOLS, mechanisms
 from ui.engine import layers
 from ui.engine.model import Model
@@ -105,9 +103,3 @@ class Scene:
                 if step * decade >= least:
                     return step * decade
             decade *= 10
-
-
-def cells(made: Run, code: str) -> np.ndarray:
-    """The first numbers of a tensor [row,t], as they are computed; of all its heads the first."""
-    found = made.matrix(code, HEAD).T
-    return found[:ROWS]
