@@ -41,22 +41,23 @@ def processor_seconds() -> float:
 
 
 def run(tests: list[str]) -> bool:
-    """One run of the tests; prints its failures and its last line."""
+    """One run of the tests; prints how far it is, its failures and its last line."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     begin, used = time.monotonic(), processor_seconds()
-    ended = subprocess.run(
+    last = ""
+    with subprocess.Popen(
         command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as tests_run:  # fmt: skip
+        for line in tests_run.stdout:
+            last = line.rstrip()
+            if last.endswith("%]") or last.startswith(("FAILED", "ERROR")):
+                print(f"  {last}", flush=True)
     taken, used = time.monotonic() - begin, processor_seconds() - used
-    *others, last = ended.stdout.splitlines() or [ended.stderr[-2000:]]
-    for line in others:
-        if line.startswith(("FAILED", "ERROR")):
-            print(f"  {line}")
     print(
         f"{' '.join(tests) or 'all'}: {last}; {taken:.0f} s, {used:.0f} s of processors", flush=True
     )
-    return ended.returncode == 0
+    return tests_run.returncode == 0
 
 
 def main() -> int:
