@@ -28,7 +28,7 @@ screenshots: .venv/ready-to-test  ## take the README's pictures, one a page
 	@tests/find_browser.sh
 	@$(BIN)/python benchmarks/screenshots.py
 
-handout: .venv/ready-to-test  ## print the guided tour into build/ (OPTIONS='--lang zh --url https://...')
+handout: .venv/ready-to-test  ## print the story into build/ (OPTIONS='--lang zh --url https://...')
 	@tests/find_browser.sh
 	@$(BIN)/python -m ui.handout $(OPTIONS)
 

@@ -8,6 +8,7 @@ const steps = { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 };
 const BETWEEN_PAGES = 5000; // milliseconds for which presses wait for the next page to listen
 const SETTLING = 300; // milliseconds in which the widgets take up the values of a run
 const LONG = 3000; // milliseconds after which a run may be interrupted
+const ROOM = 8; // pixels above a heading
 const LOST = 15000; // and after which a message that was not taken will never be
 
 function stepOf(event) {
@@ -16,6 +17,25 @@ function stepOf(event) {
   if (focus && focus.tagName === "TEXTAREA") return 0;
   const free = !focus || focus.matches("body, [data-testid=stMain], button:not([role])");
   return event.key.startsWith("Arrow") && !free ? 0 : steps[event.key];
+}
+
+// Brings the next heading of the page to the top, or the one before; false if there is none.
+function toSection(clicker, step) {
+  const main = document.querySelector("[data-testid=stMain]");
+  const bar = main.querySelector(".st-key-lecture_bar");
+  const from = clicker.goal ?? main.scrollTop;
+  const end = main.scrollHeight - main.clientHeight;
+  const above = main.getBoundingClientRect().top - main.scrollTop + (bar ? bar.offsetHeight : 0);
+  const headings = [...main.querySelectorAll(".stHeading h3")].filter((one) => one.offsetHeight);
+  const tops = headings.map((one) => one.getBoundingClientRect().top - above - ROOM);
+  const places = [0, ...tops.map((top) => Math.min(Math.round(top), end))];
+  const further = places.filter((place) => (place - from) * step > ROOM);
+  if (!further.length) return false;
+  const smooth = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  clicker.goal = step > 0 ? Math.min(...further) : Math.max(...further);
+  main.addEventListener("scrollend", () => { clicker.goal = null; }, { once: true });
+  main.scrollTo({ top: clicker.goal, behavior: smooth ? "smooth" : "instant" });
+  return true;
 }
 
 // One message at a time: one that interrupts the run of another can undo what that was about to do.
@@ -47,6 +67,7 @@ function startClicker() {
     if (!step || (!clicker.send && Date.now() - clicker.left > BETWEEN_PAGES)) return;
     event.preventDefault();
     event.stopPropagation();
+    if (clicker.sections && toSection(clicker, step)) return;
     const focus = document.activeElement;
     if (focus && focus.tagName === "INPUT") focus.blur(); // a text box hands over what was typed
     const last = clicker.waiting.length - 1;
@@ -77,7 +98,7 @@ export default function ({ data, setTriggerValue, setStateValue }) {
     Object.assign(clicker, { session: data.session, waiting: [], sent: data.seen });
   }
   if (clicker.taken !== data.seen) Object.assign(clicker, { taken: data.seen, ranAt: Date.now() });
-  if (data.keys) clicker.send = send;
+  if (data.keys) Object.assign(clicker, { send, sections: data.sections });
   if (data.keys) flush(clicker);
   return () => {
     remounted.disconnect();

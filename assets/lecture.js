@@ -1,6 +1,8 @@
 // Lecture mode: the main picture as large as the screen has room for, and Escape for Python.
 const BUSY = "[role=dialog], [role=listbox], [role=menu]";
-const BASE = 17; // pixels: the type size at which the charts are drawn
+const BASE = 17; // pixels: the type size of the page beside which the charts are drawn
+const WORDS = 16; // pixels: the type size in the charts
+const LEAST = 0.0135; // of the screen's width: what can be read from the last row
 const ROW = 20; // pixels: charts that begin as high as the first one stand beside it
 
 function isFull(frame) {
@@ -22,7 +24,8 @@ function fit() {
   const tallest = Math.max(...row.map((chart) => chart.offsetHeight));
   const type = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const room = window.innerHeight - top(charts[0]) - type / 2;
-  const zoom = Math.max(0.5, Math.min(type / BASE, room / tallest)).toFixed(3);
+  const least = (LEAST * window.innerWidth) / WORDS;
+  const zoom = Math.max(0.5, Math.min(Math.max(type / BASE, least), room / tallest)).toFixed(3);
   document.documentElement.style.setProperty("--zoom", zoom);
 }
 

@@ -49,9 +49,14 @@ class Scene {
     this.button.onclick = () => (this.playing ? this.pause() : this.play());
   }
 
-  show(data) {
-    if (this.shown === JSON.stringify(data)) return;
-    this.shown = JSON.stringify(data);
+  show({ told, ...data }) {
+    const drawn = JSON.stringify(data);
+    if (this.shown !== drawn) this.change(data);
+    if (this.shown !== drawn || this.about !== told.join()) this.light(told);
+    Object.assign(this, { shown: drawn, about: told.join() });
+  }
+
+  change(data) {
     const before = this.data;
     this.data = data;
     const [all, within] = [data.words.length, before && this.token < before.words.length];
@@ -73,6 +78,21 @@ class Scene {
       ...curve, node: element(lower, "path", `curve ${curve.role}`, { "data-code": curve.from }),
     }));
     this.blocks = blocks.map((block) => this.block(upper, block));
+  }
+
+  light(told) { // what a step of the story is about; where that is the shelf, it grows
+    const lit = new Set(told);
+    this.svg.classList.toggle("story", told.length > 0);
+    this.blocks.forEach(({ code, parts }) => parts.node.classList.toggle("told", lit.has(code)));
+    this.curves.forEach(({ from, to, node }) => {
+      node.classList.toggle("told", lit.has(from) && lit.has(to));
+    });
+    this.svg.querySelector(".shelves").classList.toggle("told", lit.has("shelf"));
+    const first = this.data.blocks.find(({ code }) => code === told[0]);
+    if (first) this.tell(first);
+    if (!lit.has("shelf") || still()) return;
+    this.at(0);
+    this.play();
   }
 
   block(parent, block) {

@@ -156,7 +156,7 @@ CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask f
     "ui/parts/statements/findings.py:checked": "a verdict for each of the statements",
 }
 CACHES_OF_PYTHON = {
-    "ui/frame/tour.py:stops": "without arguments",
+    "ui/frame/story.py:steps": "without arguments",
     "ui/engine/apart/plain.py:_types": "without arguments",
     "ui/settings/server.py:_of": "the settings that the operator has now",
     "ui/words/text.py:catalogue": "without arguments",

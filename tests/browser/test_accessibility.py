@@ -53,7 +53,6 @@ STATES = {
     "warned": "overview?colour=red&n_heads=0",
     "refused": "overview?preset=minicpm3-4b&d_rope=64",
     "lecture": "overview?preset=deepseek-v3&lecture=1",
-    "tour": "attention_maps?stop=5",
     "source": "compare?code=source",
     "snippet": "kv_cache?code=snippet",
     "answered": "quiz?quiz_answers=0",
@@ -178,6 +177,15 @@ def test_a_view_has_none_either(opened: Opened, path: str) -> None:
 def test_a_state(opened: Opened, name: str) -> None:
     turn = Turn.of(list(STATES).index(name))
     assert looked_at(opened(STATES[name], turn), turn) == []
+
+
+def test_a_step_of_the_story(opened: Opened) -> None:
+    """What is dimmed is lit again under the pointer and the focus: here all of it at once."""
+    turn = Turn.of(1)
+    page = opened("rope?stop=16", turn)
+    page.locator(".st-key-story_bar").wait_for()
+    page.add_style_tag(content=".stElementContainer { opacity: 1 !important; }")
+    assert looked_at(page, turn) == []
 
 
 def test_a_real_layer(opened: Opened, demo: Path) -> None:

@@ -1,4 +1,4 @@
-"""The printed tour: one file that holds everything, made of the running app."""
+"""The printed story: one file that holds everything, made of the running app."""
 
 import base64
 import io
@@ -12,7 +12,7 @@ import pytest
 import segno
 from PIL import Image, ImageStat
 
-from ui.frame.tour import stops
+from ui.frame.story import chapters
 
 ROOT = Path(__file__).parents[2]
 HOME = "https://mla.example.org/lecture"
@@ -55,26 +55,31 @@ def handout(*options: str) -> subprocess.CompletedProcess[str]:
 def test_a_handout_holds_sentences_pictures_links_and_codes(app_url: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "handout.html"
     run = handout(
-        "--app", app_url, "--stops", "2", "--lang", "zh", "--url", HOME, "--out", str(out)
+        "--app", app_url, "--chapters", "2", "--lang", "zh", "--url", HOME, "--out", str(out)
     )
     assert run.returncode == 0, run.stderr
     text = out.read_text("utf-8")
     made = Contents(text)
     assert not made.outside
     assert "break-before: page" in text
-    assert made.texts["say"] == [stop.say["zh"] for stop in stops()[:2]]
-    assert made.texts["stop"] == ["第 1 站，共 15 站：概览", "第 2 站，共 15 站：KV 缓存"]
-    first, second = made.texts["h2"]
-    assert "128 个头的 MHA 每个词元每层缓存 32,768 个数" in first
-    assert "131,072" in second
+    told = chapters()[:2]
+    assert made.texts["li"] == [step.say["zh"] for steps in told for _, step in steps]
+    assert made.texts["h2"] == [
+        f"第 {n} 章（共 {len(chapters())} 章）：{steps[0][1].title['zh']}"
+        for n, steps in enumerate(told, start=1)
+    ]
+    first, second = made.texts["states"]
+    assert "16 个头的 MHA 每个词元每层缓存 4,096 个数" in first
+    assert "DeepSeek-V3" in second
 
     home, *links = made.links
     assert home == HOME
-    for number, (link, stop) in enumerate(zip(links, stops(), strict=False), start=1):
+    for link, steps in zip(links, told, strict=True):
+        number, step = steps[-1]
         parts = urlsplit(link)
-        path = "/" if stop.page == "overview" else f"/{stop.page}"
+        path = "/" if step.page == "overview" else f"/{step.page}"
         assert link.startswith(HOME + path + "?")
-        own = {name: [str(value)] for name, value in stop.own.items()}
+        own = {name: [str(value)] for name, value in step.own.items()}
         assert parse_qs(parts.query) == own | {"stop": [str(number)], "lang": ["zh"]}
     codes = [unquote(p.split(",", 1)[1]) for p in made.pictures if p.startswith("data:image/svg")]
     drawn = [segno.make_qr(link, error="l").svg_inline(border=4) for link in made.links]

@@ -31,7 +31,7 @@ def test_the_whole_example_by_keyboard_click_language_and_reload(
     app_url: str, browser_page: Page
 ) -> None:
     page = browser_page
-    page.goto(f"{app_url}/worked_example")
+    page.goto(f"{app_url}/worked_example?we_completed=0&we_printed=1")
     settle(page)
     at_step(page, 1)
     place_of_terms = top(page, ".written")
@@ -96,7 +96,7 @@ def test_formula_matrices_terms_and_choices_stand_above_the_fold(
     page.set_viewport_size({"width": width, "height": height})
     places = set()
     for step in (1, 5, 9, 12, 22):
-        walk(page, f"{app_url}/worked_example?we_step={step}&lang=en")
+        walk(page, f"{app_url}/worked_example?we_completed=0&we_printed=1&we_step={step}&lang=en")
         formula, board, column = (
             page.locator(where).bounding_box()
             for where in (".katex-html", ".board", "[class*=st-key-we_column]")
@@ -111,7 +111,7 @@ def test_formula_matrices_terms_and_choices_stand_above_the_fold(
 def test_buttons_share_a_row_on_a_phone(app_url: str, browser_page: Page) -> None:
     page = browser_page
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/worked_example?we_step=5&lang=zh")
+    page.goto(f"{app_url}/worked_example?we_completed=0&we_printed=1&we_step=5&lang=zh")
     settle(page)
     buttons = [page.get_by_role("button", name=n) for n in ("最前", "上一步", "下一步", "最后")]
     boxes = [button.bounding_box() for button in buttons]
@@ -124,7 +124,7 @@ def test_buttons_share_a_row_on_a_phone(app_url: str, browser_page: Page) -> Non
 def test_edit_stays_after_reload_and_fits_a_phone(app_url: str, browser_page: Page) -> None:
     page = browser_page
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/worked_example?we_step=5&lang=en")
+    page.goto(f"{app_url}/worked_example?we_completed=0&we_printed=1&we_step=5&lang=en")
     settle(page)
     page.get_by_text("Put in your own numbers").click()
     box = page.get_by_label("W_UK (4 × 2)")
@@ -145,7 +145,7 @@ def test_edit_stays_after_reload_and_fits_a_phone(app_url: str, browser_page: Pa
     settle(page)
     shown(page, changed[4])
     for step in (1, 5, 12, 17, len(STEPS)):
-        walk(page, f"{app_url}/worked_example?we_step={step}&lang=en")
+        walk(page, f"{app_url}/worked_example?we_completed=0&we_printed=1&we_step={step}&lang=en")
         width = page.evaluate("document.documentElement.scrollWidth")
         ends = "cells => Math.max(...cells.map(cell => cell.getBoundingClientRect().right))"
         assert width <= 390

@@ -100,7 +100,7 @@ def test_a_page_that_fails_says_one_sentence_with_the_navigation_alive(
 BEFORE_NAVIGATION = {
     "the link is read": (state, "read"),
     "sizes are mended": (page.model, "mend"),
-    "the tour is mended": (page.tour, "mend"),
+    "the story is mended": (page.story, "mend"),
     "the server is warmed": (page.queue, "warm_up"),
 }
 

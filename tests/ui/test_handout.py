@@ -6,37 +6,47 @@ from html import unescape
 
 import pytest
 
-from ui.frame.tour import stops
+from ui.frame.story import chapters
 from ui.handout.document import document
 from ui.handout.sheets import Sheet
 from ui.words.text import catalogue
 
 ROOT = "https://mla.example.org"
 SHEETS = [
-    Sheet(n, stop.page, f"{n} < {n + 1}", "a & b", bytes([n]), f"{ROOT}/{stop.page}?stop={n}")
-    for n, stop in enumerate(stops()[:2], start=1)
+    Sheet(
+        chapter=n,
+        title=f"{n} < {n + 1}",
+        page=steps[-1][1].page,
+        statement=f"{n} > 0",
+        say=("a & b", f"c{n}"),
+        picture=bytes([n]),
+        link=f"{ROOT}/{steps[-1][1].page}?stop={steps[-1][0]}",
+    )
+    for n, steps in enumerate(chapters()[:2], start=1)
 ]
 
 
 @pytest.mark.parametrize(
-    ("lang", "place"),
-    [("en", "Stop {n} of {count}: {page}"), ("zh", "第 {n} 站，共 {count} 站：{page}")],
+    ("lang", "begins"), [("en", "Chapter {n} of {count}: "), ("zh", "第 {n} 章（共 {count} 章）：")]
 )
-def test_a_document_says_in_its_language_what_each_sheet_shows(lang: str, place: str) -> None:
+def test_a_document_says_in_its_language_what_each_sheet_shows(lang: str, begins: str) -> None:
     text = document(SHEETS, ROOT, lang)
     pages = [catalogue()[f"{sheet.page}.link"][lang] for sheet in SHEETS]
-    assert re.findall(r'class="stop">(.*?)</p>', text) == [
-        place.format(n=n, count=len(stops()), page=page) for n, page in enumerate(pages, start=1)
+    assert [unescape(title) for title in re.findall("<h2>(.*?)</h2>", text)] == [
+        begins.format(n=n, count=len(chapters())) + f"{n} < {n + 1}" for n in (1, 2)
     ]
     alternatives = re.findall(r'class="picture" src="\S+" alt="(.*?)"', text)
     assert all(page in alt for page, alt in zip(pages, alternatives, strict=True))
     assert f'<html lang="{lang}">' in text
 
 
-def test_a_document_holds_titles_as_they_are_pictures_and_links() -> None:
+def test_a_document_holds_words_as_they_are_pictures_and_links() -> None:
     text = document(SHEETS, ROOT, "en")
-    assert [unescape(title) for title in re.findall("<h2>(.*?)</h2>", text)] == ["1 < 2", "2 < 3"]
     assert "1 < 2" not in text
+    said = [unescape(one) for one in re.findall("<li>(.*?)</li>", text)]
+    assert said == ["a & b", "c1", "a & b", "c2"]
+    states = [unescape(one) for one in re.findall('class="states">(.*?)</p>', text)]
+    assert states == ["1 > 0", "2 > 0"]
     pictures = re.findall(r"data:image/png;base64,(.*?)\"", text)
     assert [base64.b64decode(picture) for picture in pictures] == [b"\x01", b"\x02"]
     assert re.findall('<a href="(.*?)">', text) == [ROOT, *(sheet.link for sheet in SHEETS)]

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ui.frame.rooms import PAGES
-from ui.frame.tour import stops
+from ui.frame.story import sentence, steps
 from ui.settings.rooms import SETTINGS
 
 Opened = Callable[..., AppTest]
@@ -58,17 +58,17 @@ def test_the_ends_lead_no_further(opened: Opened) -> None:
     assert opened("pages/notation.py", lecture="1").button(key="lecture_next").disabled
 
 
-def test_the_tour_keeps_lecture_mode_and_says_its_sentence(opened: Opened) -> None:
+def test_the_story_keeps_lecture_mode_and_says_its_sentence(opened: Opened) -> None:
     at = opened(lecture="1")
-    at.sidebar.button[0].click().run()
+    at.button(key="story_start").click().run()
     assert at.session_state["settings"]["stop"] == 1
     for number in (2, 3):
         at.button(key="lecture_next").click().run()
         assert at.session_state["settings"]["stop"] == number
         assert at.session_state["settings"]["lecture"]
         said = [m.value for m in at.markdown]
-        assert f"{number} / 15" in said
-        assert stops()[number - 1].say["en"] in said
+        assert f"{number} / {len(steps())}" in said
+        assert sentence(steps()[number - 1]) in said
 
 
 def test_a_link_for_somebody_else_does_not_force_it(opened: Opened) -> None:

@@ -22,9 +22,10 @@ CONTRADICTIONS = [
     ("overview", {"n_heads": ["4", "8"]}, "n_heads", "4, 8", 8),
     ("overview", {"stop": "99"}, "stop", "99", 0),
     ("claims", {"stop": "1"}, "stop", "1", 0),  # that of the overview
-    ("worked_example", {"we_step": "99"}, "we_step", "99", 22),
+    ("worked_example", {"we_step": "99"}, "we_step", "99", 18),
+    ("worked_example", {"we_completed": "0", "we_step": "99"}, "we_step", "99", 22),
     ("worked_example", {"we_step": "1", "we_row": "9"}, "we_row", "9", 2),
-    ("worked_example", {"we_step": "1", "we_column": "9"}, "we_column", "9", 1),
+    ("worked_example", {"we_step": "1", "we_column": "9"}, "we_column", "9", 2),
     ("attention_maps", SMALL | {"map_head": "9"}, "map_head", "9", 3),
     ("attention_maps", SMALL | {"map_run": "64"}, "map_run", "64", 4),
     ("attention_maps", SMALL | {"map_text": "a b c", "map_query": "8"}, "map_query", "8", 2),

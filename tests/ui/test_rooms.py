@@ -108,7 +108,7 @@ def test_its_texts_and_its_picture_are_found(seen: dict) -> None:
 
 
 ROOM, STORYBOARD = "ui/pages/toy/__init__.py", "pages/toy.py"
-TEXTS, TOUR = "ui/pages/toy/texts.toml", "ui/frame/tour.toml"
+TEXTS, STORY = "ui/pages/toy/texts.toml", "ui/frame/story.toml"
 BAD = {  # what is wrong -> file, what becomes what there (nothing: the file goes), what is said
     "no texts": (TEXTS, None, f"{TEXTS}: the text 'link' is missing"),
     "no name in the navigation": (
@@ -154,11 +154,11 @@ BAD = {  # what is wrong -> file, what becomes what there (nothing: the file goe
         ROOM, ('lecture=("toy_tokens"', 'lecture=("toy_token"'),
         f"{ROOM}: lecture mode shows the unknown 'toy_token'",
     ),
-    "a stop of the tour at an unknown page": (
-        TOUR, ('page = "quiz"', 'page = "quizz"'), f"{TOUR}: there is no page 'quizz'",
+    "a step of the story at an unknown page": (
+        STORY, ('page = "quiz"', 'page = "quizz"'), f"{STORY}: there is no page 'quizz'",
     ),
-    "a stop of the tour with an unknown setting": (
-        TOUR, ("quiz_seed", "quiz_sed"), f"{TOUR}: the page 'quiz' has no setting 'quiz_sed'",
+    "a step of the story with an unknown setting": (
+        STORY, ("quiz_seed", "quiz_sed"), f"{STORY}: the page 'quiz' has no setting 'quiz_sed'",
     ),
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ from string import Formatter
 import pytest
 
 from mla_engine import PRESETS, SYMBOLS
-from ui.frame import tour
+from ui.frame import story
 from ui.settings.shared import LANGUAGES
 from ui.words.numbers import count, digits, size
 from ui.words.text import catalogue, safe, t
@@ -43,8 +43,9 @@ def placeholders(text: str) -> set[str]:
 
 
 def texts() -> dict[str, dict[str, str]]:
-    """Everything that is written in both languages: catalogue, tour and the notes on models."""
-    said = {f"tour.{n}": stop.say for n, stop in enumerate(tour.stops(), start=1)}
+    """Everything that is written in both languages: catalogue, story and the notes on models."""
+    said = {f"story.step_{n}": dict(step.say) for n, step in enumerate(story.steps(), start=1)}
+    said |= {f"story.chapter_{step.chapter}": dict(step.title) for step in story.steps()}
     noted = {
         f"presets.{key}": dict(preset.notes_in)
         for key, preset in PRESETS.items()

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from ui import ASSETS
-from ui.frame import share, tour
+from ui.frame import share, story
 from ui.parts import bridge
 from ui.settings import state
 from ui.settings.page import Page
@@ -28,12 +28,12 @@ def button() -> None:
     st.button(t("lecture.start"), icon=":material/co_present:", on_click=start, width="stretch")
 
 
-def bar(page: Page, number: int) -> None:
-    """The page's two controls, the place, the ways on and out; `number` is the tour's stop."""
+def bar(page: Page, step: story.Step | None) -> None:
+    """The page's two controls, the place, the ways on and out; in the story its sentence."""
     st.html(STYLE)
-    place, count = number, len(tour.stops())
-    if not number:
-        place, count = list(PAGES).index(page.name) + 1, len(PAGES)
+    place, count = list(PAGES).index(page.name) + 1, len(PAGES)
+    if step:
+        place, count = story.number(), len(story.steps())
     with st.container(key="lecture_bar", horizontal=True, vertical_alignment="center"):
         visit().places = {
             name: st.container(key=f"lecture_slot_{name}", horizontal=True)
@@ -47,12 +47,12 @@ def bar(page: Page, number: int) -> None:
             st.markdown(f"{place} / {count}", width="content")
             _way("next", "chevron_right", turn, 1, disabled=place == count)
             share.button("lecture_share", help=t("share.button"), type="tertiary")
+            if step:
+                story.draw(step)
             _way("leave", "close", leave)
         _frame()
-        if number:
-            tour.listen()
-    if number:
-        st.container(key="lecture_says").markdown(tour.sentence(number))
+        if step:
+            st.container(key="lecture_says").markdown(story.sentence(step))
 
 
 def _way(
@@ -84,9 +84,9 @@ def leave() -> None:
 
 
 def turn(by: int) -> None:
-    """Go on by a stop of the tour; outside it by a page in lecture order."""
-    if state.settings()["stop"]:
-        tour.turn(by)
+    """Go on by a step of the story; outside it by a page in lecture order."""
+    if story.number():
+        story.turn(by)
         return
     names = list(PAGES)
     place = names.index(visit().page.name) + by
@@ -94,7 +94,7 @@ def turn(by: int) -> None:
 
 
 def keys() -> None:
-    """Let a clicker turn the pages where nothing else on the page listens to it."""
+    """Where nothing else on the page listens to a clicker, it goes by sections, then by pages."""
     visit().beyond = turn if on() else None
     if on() and not visit().stepping:
-        bridge.listen("lecture_keys", on_step=turn)
+        bridge.listen("lecture_keys", on_step=turn, sections=True)

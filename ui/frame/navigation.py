@@ -1,10 +1,10 @@
-"""The navigation in the sidebar: language, tour, pages in their groups, lecture mode."""
+"""The navigation in the sidebar: language, story, pages in their groups, lecture mode."""
 
 from itertools import groupby
 
 import streamlit as st
 
-from ui.frame import lecture, tour
+from ui.frame import lecture, story
 from ui.settings import state
 from ui.settings.rooms import PAGES
 from ui.settings.shared import LANGUAGES
@@ -12,7 +12,7 @@ from ui.words.text import t
 
 
 def draw() -> None:
-    """Language, the tour, every page in lecture order, lecture mode."""
+    """Language, the story, every page in lecture order, lecture mode."""
     st.markdown("**MLA Explorer**")
     state.control(
         st.segmented_control,
@@ -24,7 +24,7 @@ def draw() -> None:
         label_visibility="collapsed",
     )
     st.session_state.links = query = state.elsewhere()
-    tour.start_button()
+    story.start_button()
     for group, pages in groupby(PAGES.values(), lambda page: page.group):
         with st.container(key=f"pages_{group}", gap="xsmall"):
             st.caption(t(f"navigation.{group}"))

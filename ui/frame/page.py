@@ -4,7 +4,7 @@ import streamlit as st
 
 from ui import ASSETS
 from ui.engine import model, queue
-from ui.frame import code, fault, lecture, navigation, notes, share, tour, uploads
+from ui.frame import code, fault, lecture, navigation, notes, share, story, uploads
 from ui.parts import bridge, real_layer, sizes
 from ui.settings import state
 from ui.settings import visit as visits
@@ -21,7 +21,7 @@ def setup(page: Page) -> None:
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
     st.html(STYLE)
     state.follow()
-    changed = state.read(page.name) + model.mend() + tour.mend(page.name) + page.mend()
+    changed = state.read(page.name) + model.mend() + story.mend(page.name) + page.mend()
     queue.warm_up()
     _bar(page)
     top = st.container()
@@ -37,12 +37,12 @@ def setup(page: Page) -> None:
 
 
 def _bar(page: Page) -> None:
-    """What stands above the title: the bar of lecture mode, or that of the tour."""
-    stop = state.settings()["stop"]
+    """What stands above the title: the bar of lecture mode, or that of the story."""
+    step = story.present()
     if lecture.on():
-        lecture.bar(page, stop)
-    elif stop:
-        tour.bar(stop)
+        lecture.bar(page, step)
+    elif step:
+        story.bar(step)
 
 
 def footer(view: object) -> None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ui import ROOT
-from ui.frame import tour
+from ui.frame import story
 from ui.settings.page import Link, Page
 from ui.settings.rooms import PAGES, SETTINGS, RoomError, home, register
 from ui.settings.shared import SHARED
@@ -60,7 +60,7 @@ def check_links(links: Iterable[Link], file: str) -> None:
 
 
 def open_all() -> None:
-    """Find all rooms, take them in, and check what they and the tour name.
+    """Find all rooms, take them in, and check what they and the story name.
 
     Raises:
         RoomError: as `find`; names that nobody has.
@@ -71,5 +71,5 @@ def open_all() -> None:
         for name in page.lecture:
             if name not in SETTINGS:
                 raise RoomError(f"{home(page.name)}: lecture mode shows the unknown {name!r}")
-    stops = (Link(stop.page, stop.own) for stop in tour.stops())
-    check_links(stops, tour.FILE.relative_to(ROOT).as_posix())
+    steps = (Link(step.page, step.own) for step in story.steps())
+    check_links(steps, story.FILE.relative_to(ROOT).as_posix())

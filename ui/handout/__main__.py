@@ -1,4 +1,4 @@
-"""Prints the guided tour into one HTML file: `make handout`."""
+"""Prints the story into one HTML file: `make handout`."""
 
 import argparse
 import os
@@ -9,10 +9,10 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from ui import ROOT
-from ui.frame import tour
+from ui.frame import story
 from ui.handout.browser import FLAGS, chromium_path, server
 from ui.handout.document import document
-from ui.handout.sheets import FailedStopError, sheets
+from ui.handout.sheets import FailedStepError, sheets
 from ui.settings.server import web_address
 from ui.settings.shared import LANGUAGES
 
@@ -23,7 +23,8 @@ def arguments() -> argparse.Namespace:
     public = os.environ.get("PUBLIC_URL") or "http://localhost:8501"
     parser.add_argument("--url", default=public, help=f"what links begin with ({public})")
     parser.add_argument("--lang", choices=LANGUAGES, default="en")
-    parser.add_argument("--stops", type=int, default=len(tour.stops()), help="no more than these")
+    most = len(story.chapters())
+    parser.add_argument("--chapters", type=int, default=most, help="no more than these")
     parser.add_argument("--app", help="a running app to take pictures of; none: one of its own")
     parser.add_argument("--out", type=Path, help="build/handout-LANG.html")
     given = parser.parse_args()
@@ -31,8 +32,8 @@ def arguments() -> argparse.Namespace:
         given.url = web_address(given.url or "nowhere")
     except ValueError:
         parser.error(f"--url '{given.url}': give one like https://mla.example.org")
-    if given.stops < 1:
-        parser.error(f"--stops {given.stops}: there are 1 to {len(tour.stops())}")
+    if given.chapters < 1:
+        parser.error(f"--chapters {given.chapters}: there are 1 to {most}")
     return given
 
 
@@ -45,10 +46,10 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
         made = []
         try:
-            for sheet in sheets(browser, app, given.url, given.lang, given.stops):
-                print(f"{sheet.number:2} {sheet.statement}")
+            for sheet in sheets(browser, app, given.url, given.lang, given.chapters):
+                print(f"{sheet.chapter:2} {sheet.title}")
                 made.append(sheet)
-        except FailedStopError as error:
+        except FailedStepError as error:
             sys.exit(str(error))
         browser.close()
     out.parent.mkdir(parents=True, exist_ok=True)

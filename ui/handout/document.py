@@ -3,7 +3,7 @@
 import base64
 import html
 
-from ui.frame import share, tour
+from ui.frame import share, story
 from ui.handout.sheets import Sheet
 from ui.words.text import ORIGINAL, catalogue
 
@@ -20,8 +20,8 @@ STYLE = """
   section:first-of-type { break-before: auto; }
   h1 { font-size: 20pt; margin: 0; }
   h2 { font-size: 15pt; line-height: 1.25; margin: 0 0 2mm; }
-  .stop { font-weight: 600; margin: 4mm 0 1mm; }
-  .say { font-size: 12.5pt; margin: 0 0 4mm; }
+  .say { font-size: 12.5pt; margin: 0 0 4mm; padding-inline-start: 6mm; }
+  .states { font-weight: 600; margin: 0 0 3mm; }
   .picture { display: block; width: 100%; border: 0.3mm solid #777; margin: 0 0 4mm; }
   .share-code { width: 26mm; flex: none; }
 """
@@ -44,15 +44,16 @@ def document(made: list[Sheet], root: str, lang: str) -> str:
 
 
 def _section(sheet: Sheet, lang: str) -> str:
-    page, count = _said(f"{sheet.page}.link", lang), len(tour.stops())
-    stop = _said("handout.stop", lang, number=sheet.number, count=count, page=page)
+    page, count = _said(f"{sheet.page}.link", lang), len(story.chapters())
+    chapter = _said("story.chapter", lang, number=sheet.chapter, count=count, title=sheet.title)
     shows, code = _said("handout.picture", lang, page=page), _said("handout.code", lang)
     picture = f"data:image/png;base64,{base64.b64encode(sheet.picture).decode()}"
+    says = "".join(f"<li>{html.escape(say)}</li>" for say in sheet.say)
     return f"""<section>
-<p class="stop">{stop}</p>
-<h2>{html.escape(sheet.statement)}</h2>
-<p class="say">{html.escape(sheet.say)}</p>
+<h2>{html.escape(chapter)}</h2>
+<ol class="say">{says}</ol>
 <img class="picture" src="{picture}" alt="{shows}">
+<p class="states">{html.escape(sheet.statement)}</p>
 <footer><p>{_linked(sheet.link)}</p>{share.code(sheet.link, code)}</footer>
 </section>
 """

@@ -11,7 +11,7 @@ from ui import ASSETS
 from ui.settings import state
 from ui.settings.visit import visit
 
-TOUR = "tour"
+STORY = "story"
 
 
 @dataclass
@@ -37,15 +37,22 @@ def listen(
     *,
     on_cell: Callable[[dict[str, Any]], None] | None = None,
     on_step: Callable[[int], None] | None = None,
+    sections: bool = False,
 ) -> None:
     """Call `on_cell({"chart", "x", "y"})` and `on_step(+1 or -1)` before the next run.
 
     A figure takes part if its layout has `meta={"chart": "a name"}`. Presses in quick succession
-    come as their sum. During the guided tour the keys are the tour's; in lecture mode a press at a
+    come as their sum. During the story the keys are the story's; in lecture mode a press at a
     page's last step turns the page.
+
+    Args:
+        key: of the component.
+        on_cell: what a click on a cell does.
+        on_step: what presses do.
+        sections: whether they go through the sections of the page first, in the browser alone.
     """
     session = st.session_state
-    if state.settings()["stop"] and key != TOUR:
+    if state.settings()["stop"] and key != STORY:
         on_step = None
     visit().stepping = visit().stepping or on_step is not None
     clicker = session.setdefault("clicker", Clicker(token_hex(4)))
@@ -58,7 +65,7 @@ def listen(
         if key in session:
             _step(session[key], on_step)
 
-    wanted = {"keys": on_step is not None, "cells": on_cell is not None}
+    wanted = {"keys": on_step is not None, "cells": on_cell is not None, "sections": sections}
     sent = _component()(
         key=key,
         data=wanted | {"session": clicker.session, "seen": clicker.seen},

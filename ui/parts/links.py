@@ -13,11 +13,11 @@ def of_preset(page: str, preset: str, variant: str = "mla", **values: object) ->
 
 
 def example(variant: str, key: str, *, completed: bool = False) -> Link:
-    """A step of the worked example, by its name."""
+    """A step of the worked example, by its name, beside what the source prints."""
     steps = worked_example.steps(f"{variant}_completed" if completed else variant)
     number = 1 + [step.key for step in steps].index(key)
     values = {"we_variant": variant, "we_completed": completed, "we_step": number}
-    return Link("worked_example", values)
+    return Link("worked_example", values | {"we_printed": True})
 
 
 def name(link: Link) -> str:

@@ -26,7 +26,8 @@ def lead(number: str, line: str, look: str = "") -> None:
         st.markdown(number, width="content")
         st.markdown(line)
     if look:
-        say(look)
+        with st.container(key="look"):
+            say(look)
     real_layer.badge()
 
 

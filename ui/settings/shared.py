@@ -20,7 +20,7 @@ SHARED = {
     "d_latent_q": Setting(0, whole(0, 4096)),
     "d_rope": Setting(64, whole(0, 256, multiple_of=2)),
     "seed": Setting(0, whole(0, 9999)),
-    "stop": Setting(0, whole(0, 99)),  # of the guided tour; 0 is none
+    "stop": Setting(0, whole(0, 99)),  # a step of the story; 0 is none
     "lecture": Setting(False, flag, personal=True),
     # A real model's layer in the place of seeded weights; an empty source is none.
     "source": Setting("", words(200)),

@@ -6,6 +6,7 @@ draws one, `write` puts what differs from the defaults into the URL.
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -73,8 +74,33 @@ def query() -> dict[str, str]:
 
 
 def elsewhere() -> dict[str, str]:
-    """What links of the navigation say: `query` without the tour, which they leave."""
+    """What links of the navigation say: `query` without the story, which they leave."""
+    if before := came():
+        return dict(before.query)
     return {name: text for name, text in query().items() if name != "stop"}
+
+
+@dataclass(frozen=True)
+class Came:
+    """Where the reader was before the story; `query` is given back after it."""
+
+    page: str
+    query: dict[str, str]
+
+
+def remember() -> None:
+    """Keep the page and its settings as they are, to be given back after the story."""
+    st.session_state.came = Came(visit().page.name, query())
+
+
+def came() -> Came | None:
+    """What is to be given back, in the language of now; None outside the story or by a link."""
+    before = st.session_state.get("came") if settings()["stop"] else None
+    if not before:
+        return None
+    language = {"lang": settings()["lang"]} if "lang" in query() else {}
+    others = {n: text for n, text in before.query.items() if n not in ("lang", "lecture")}
+    return Came(before.page, language | others)
 
 
 def link() -> dict[str, str]:
@@ -97,8 +123,9 @@ def read(page: str) -> list[Note]:
     moved = session.get("page") not in (None, page)
     session.page = page
     known, leaves = "written" in session, moved or settings()["stop"]
-    if known and leaves and url == session.get("links"):  # our own navigation's, drawn before
-        settings()["stop"] = 0  # a reader who goes elsewhere leaves the tour
+    ours = known and leaves and url == session.get("links")  # of the navigation, drawn before
+    if ours and not came():
+        settings()["stop"] = 0  # a reader who goes elsewhere leaves the story
         write()  # a fragment changed a setting
         return []
     if known and not moved and not get_script_run_ctx().is_history_navigation:

@@ -21,6 +21,7 @@ class Visit:
         stepping: whether something on the page listens to a clicker.
         beyond: turns the page after its last step or before its first.
         top: above the title, for what goes wrong; None until the ways to other pages are drawn.
+        blocks: of the scene, the tensors that a step of the story is about; none are all.
         busy: whether a button is drawn that runs the page again, as the queue was full.
     """
 
@@ -31,6 +32,7 @@ class Visit:
     stepping: bool = False
     beyond: Callable[[int], None] | None = None
     top: AbstractContextManager | None = None
+    blocks: tuple[str, ...] = ()
     busy: bool = False
 
 

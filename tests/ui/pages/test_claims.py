@@ -292,8 +292,12 @@ def test_a_button_beside_each_statement_names_the_page_that_shows_it(opened):
 @pytest.mark.parametrize(
     ("claim", "link", "heading"),
     [
-        ("C10", {"we_step": "4"}, "4 of 22"),  # c_KV, c_Q, k_R before and after its rotation
-        ("C14", {"we_completed": "1", "we_step": "13"}, "13 of 18"),  # the softmax
+        (
+            "C10",
+            {"we_completed": "0", "we_printed": "1", "we_step": "4"},
+            "4 of 22",
+        ),  # c_KV, c_Q, k_R before and after its rotation
+        ("C14", {"we_printed": "1", "we_step": "13"}, "13 of 18"),  # the softmax
         ("T3", {"preset": "deepseek-v3", "variant": "mla_absorbed"}, ""),
         ("C3", {"preset": "deepseek-v3", "cost_phase": "prefill"}, ""),
         ("S8", {"kv_right": "deepseek-v2"}, ""),

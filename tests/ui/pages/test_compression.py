@@ -40,6 +40,7 @@ LATENT = LatentConfig(**SIZES, **LATENTS)
 SEED, FULL, RANK, DECAY = 3, 40, 9, 0.5
 LINK = {"preset": "small", "seed": str(SEED), "cmp_heads": "2", "cmp_rank": str(RANK)}
 LINK |= {name: str(size) for name, size in (SIZES | LATENTS).items()}
+RANDOM = {"cmp_weights": "random"}
 FALLING = {"cmp_weights": "spectrum", "cmp_decay": str(DECAY)}
 WORDS = ("the", "cat", "sat", "on", "the", "mat", "because", "the", "cat", "was", "tired")
 DRAWN = ("errors", "cache", "spectrum", "separate", "queries")
@@ -107,9 +108,9 @@ def over_rank(chart: Chart, ranks: list[int], lines: dict[str, np.ndarray], titl
     assert [shape["x0"] for shape in chart.layout["shapes"]] == [RANK]
 
 
-@pytest.mark.parametrize("link", [{}, FALLING], ids=["random", "spectrum"])
+@pytest.mark.parametrize("link", [RANDOM, FALLING], ids=["random", "spectrum"])
 def test_what_a_latent_loses_and_saves(opened, downloads, link):
-    engine = Engine(falling=bool(link))
+    engine = Engine(falling=link is FALLING)
     at = opened(PAGE, **LINK | link)
     ranks = drawn(at)["errors"].values(0, "x").tolist()
     closer_to_none = {round(FULL * (n / 16) ** 2) for n in range(17)}
@@ -146,9 +147,9 @@ def test_what_a_latent_loses_and_saves(opened, downloads, link):
             assert_allclose(rows[name], lost[way][name], rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("link", [{}, FALLING], ids=["random", "spectrum"])
+@pytest.mark.parametrize("link", [RANDOM, FALLING], ids=["random", "spectrum"])
 def test_the_singular_values(opened, downloads, link):
-    layer = Engine(falling=bool(link)).layer
+    layer = Engine(falling=link is FALLING).layer
     keys, values = (weight.flatten(0, 1).double().numpy() for weight in (layer.W_K, layer.W_V))
     at = opened(PAGE, **LINK | link)
     chart = drawn(at)["spectrum"]
@@ -173,7 +174,9 @@ def test_the_singular_values(opened, downloads, link):
     assert list(table) == ["both", "W_K", "W_V"]
     for (_, column), wanted in zip(table.items(), falling, strict=True):
         assert_allclose([float(cell) for cell in column if cell != ""], wanted, rtol=1e-4)
-    begins = "The directions are still random" if link else "In random weights no direction"
+    begins = (
+        "The directions are still random" if link is FALLING else "In random weights no direction"
+    )
     assert any(text.startswith(begins) for text in said(at))
 
 
@@ -316,20 +319,21 @@ def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
 CONTROLS = [  # name, label, option, what becomes of it
     ("cmp_rank", "Size of the latent, 0 to 40", 11, "11 numbers in place of 40"),
     ("cmp_heads", "Heads that share the latent (of 6)", 6, "11 numbers in place of 120"),
-    ("cmp_weights", "Weights of the layer", "spectrum", "The directions are still random"),
+    ("cmp_weights", "Weights of the layer", "random", "In random weights no direction"),
     ("cmp_error", "Error of", "k", "the error of the keys k is"),
 ]
 
 
 def test_every_control_changes_what_it_names(opened):
     at = opened(PAGE, **LINK)
-    assert control(at, "cmp_decay").disabled
     for name, label, option, shown in CONTROLS:
         assert control(at, name).label == label
         assert shown not in " ".join(said(at))
         control(at, name).set_value(option).run()
         assert at.query_params[name] == str(option)
         assert shown in " ".join(said(at))
+    assert control(at, "cmp_decay").disabled
+    control(at, "cmp_weights").set_value("spectrum").run()
     before = metrics(at)
     assert control(at, "cmp_decay").label == "Singular value i falls as 1/i to the power of"
     control(at, "cmp_decay").set_value(2.0).run()
@@ -338,7 +342,7 @@ def test_every_control_changes_what_it_names(opened):
     control(at, "cmp_log").set_value(True).run()
     assert drawn(at)["errors"].layout["yaxis"]["type"] == "log"
     assert control(at, "cmp_heads").options == ["1", "2", "4", "6"]
-    assert control(at, "cmp_weights").options == ["random", "chosen spectrum"]
+    assert control(at, "cmp_weights").options == ["chosen spectrum", "random"]
     assert control(at, "cmp_error").options == list(ERRORS.values())
     assert control(at, "cmp_decay").options == ["0", "0.25", "0.5", "0.75", "1", "1.5", "2"]
     control(at, "cmp_heads").set_value(1).run()
@@ -355,7 +359,7 @@ def test_a_real_layers_own_latent_and_random_weights_on_its_inputs(real, demo):
     ends = drawn(at)["spectrum"].layout["yaxis"]["range"]
     assert 7 < ends[1] - ends[0] < 9, "down to the rounding beyond the latent"
     assert "falls to rounding after 64 numbers" in " ".join(said(at))
-    assert control(at, "cmp_weights").options == ["the model's own", "random", "chosen spectrum"]
+    assert control(at, "cmp_weights").options == ["the model's own", "chosen spectrum", "random"]
     control(at, "cmp_weights").set_value("random").run()
     config = content_config(load_attention(demo, REAL_LAYER, heads=(0,)).config)
     layer = GroupedQueryAttention(config, seed=0, heads=(0, 1))
@@ -441,3 +445,10 @@ def test_all_that_is_heavy_waits_for_its_turn(opened, monkeypatch):
     opened(PAGE, **LINK | {"seed": "79"}, **FALLING)
     assert ran == {name for _, name in heavy}
     assert not skipped
+
+
+def test_a_page_without_a_word_on_weights_compresses_what_can_be(opened, real, demo):
+    """A falling spectrum where the weights are drawn, a real layer's own; old links say "own"."""
+    assert control(opened(PAGE, **LINK), "cmp_weights").value == "spectrum"
+    assert control(opened(PAGE, **LINK, cmp_weights="own"), "cmp_weights").value == "random"
+    assert control(real("compression"), "cmp_weights").value == "own"

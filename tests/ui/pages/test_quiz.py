@@ -296,7 +296,6 @@ def test_predict_then_reveal(opened):
     assert statement(at) == "Question 2 of 2: what do you predict?"
     assert at.radio[0].label == "Your prediction"
     assert at.radio[0].options == choices(question, "en")
-    assert button(at, "Reveal").disabled
     assert not any('class="quiz-choices"' in e.body for e in at.get("html"))
     assert not charts(at)
     assert not any(b.label.startswith("See it") for b in at.button)
@@ -388,14 +387,50 @@ def test_the_ways_end_with_the_set(opened):
     assert first.query_params["quiz_number"] == "2"
 
 
-def test_the_clicker_reveals_a_prediction_and_then_goes_on(opened, monkeypatch):
-    presses = []
+def test_who_predicts_nothing_may_look_and_is_not_counted(opened, downloads):
+    at = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_answers="0", quiz_number="2")
+    score = statement(at)
+    button(at, "Reveal").click().run()
+    assert at.query_params["quiz_answers"] == "0_"
+    question = engine.question(7, engine.order(7)[1])
+    right = choices(question, "en")[question.answer]
+    told = bare(part(at, "quiz-choices") + part(at, "quiz-verdict"))
+    assert bare(f"It is {right}.") in told
+    assert "yourprediction" not in told
+    assert score.partition(":")[2].strip().startswith(("0 of 1", "1 of 1"))
+    assert statement(at) == score
+    assert "shown" in part(at, "quiz-board")
+    table = csv(downloads["quiz.csv"])
+    assert list(table["prediction"] == "") == [False, True, True]
+    assert list(table["answer"] == "") == [False, False, True]
+    again = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_answers="0_", quiz_number="2")
+    assert bare(part(again, "quiz-choices")) == bare(part(at, "quiz-choices"))
+
+
+@pytest.fixture
+def presses(monkeypatch):
+    """What is put here is pressed at the next run."""
+    waiting = []
 
     def pressed(key, *, on_step, **_):
-        if presses and key == "quiz_keys":
-            on_step(presses.pop(0))
+        if waiting and key == "quiz_keys":
+            on_step(waiting.pop(0))
 
     monkeypatch.setattr(bridge, "listen", pressed)
+    return waiting
+
+
+def test_without_a_prediction_one_press_reveals_and_the_next_goes_on(opened, presses):
+    at = opened(PAGE, quiz_seed="7", quiz_count="3")
+    for answers, number in (("_", 1), ("_", 2), ("__", 2), ("__", 3)):
+        presses.append(1)
+        at.run()
+        at.run()
+        settings = at.session_state["settings"]
+        assert (settings["quiz_answers"], settings["quiz_number"]) == (answers, number)
+
+
+def test_the_clicker_reveals_a_prediction_and_then_goes_on(opened, presses):
     at = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_number="2", quiz_choice="1")
     presses.append(1)
     at.run()

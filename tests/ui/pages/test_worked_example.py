@@ -13,6 +13,7 @@ from mla_engine import worked_example
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Gap, Matrix, Step, show
+from tests.ui.conftest import open_page
 from tests.ui.screen import csv, statement
 from ui.parts import bridge
 from ui.words.text import catalogue
@@ -27,6 +28,16 @@ SPOKEN = {  # names that are no symbols, in English and Chinese
 }
 COLOUR = {"rotation": "rope", "cache_mla": "latent", "cache_mha": "key"}
 CELL = re.compile(r'<td class="(.*?)">(.*?)</td>')
+
+
+@pytest.fixture
+def opened(opened: Opened) -> Opened:
+    """The source's own example beside what it prints, where a test says nothing else."""
+
+    def run(page: str = PAGE, **link: str) -> AppTest:
+        return opened(page, **{"we_completed": "0", "we_printed": "1"} | link)
+
+    return run
 
 
 def link(at: AppTest, name: str) -> str | None:
@@ -269,8 +280,7 @@ def test_the_completed_title_says_what_token_1_gives_token_0(opened: Opened, var
     assert first != second
     at = opened(PAGE, we_variant=variant, we_completed="1")
     assert statement(at) == (
-        f"Once completed, token 1 gives token 0 {first} % of its attention in head 1 and "
-        f"{second} % in head 2"
+        f"Token 1 gives token 0 {first} % of its attention in head 1 and {second} % in head 2"
     )
 
 
@@ -298,7 +308,7 @@ def test_ways_and_choices_go_where_they_say(opened: Opened) -> None:
     at.segmented_control(key="we_variant:en").set_value("mha").run()
     assert (link(at, "we_variant"), link(at, "we_step")) == ("mha", None)
     at.toggle(key="we_completed:en").set_value(True).run()
-    assert at.toggle(key="we_completed:en").label == "Completed: two tokens"
+    assert at.toggle(key="we_completed:en").label == "Two tokens"
     assert at.subheader[0].value.startswith(f"1 of {len(worked_example.steps('mha_completed'))}: ")
     look, legend, *_ = (caption.value for caption in at.main.caption)
     assert look.startswith("Choose a cell of the result")
@@ -516,3 +526,39 @@ def test_code_and_snippet_are_of_the_step_that_is_shown(opened: Opened) -> None:
     assert '"h": read("h", "1;2;3;4"),' in snippet
     assert 'steps("mha", inputs)' in snippet
     assert "example[3].key, example[3].terms(1, 0)" in snippet
+
+
+def test_the_first_view_has_two_tokens_and_not_a_word_of_what_is_printed() -> None:
+    at = open_page(PAGE)
+    assert at.query_params == {}
+    steps = worked_example.steps("mla_completed")
+    attention = next(step for step in steps if step.key == "attention").result.rows
+    first, second = (f"{100 * float(attention[row][0]):.3g} %" for row in (1, 3))
+    assert statement(at) == (
+        f"Token 1 gives token 0 {first} of its attention in head 1 and {second} in head 2"
+    )
+    body = re.sub("<style>.*?</style>", "", html(at), flags=re.DOTALL)
+    words = body + "".join(element.value for element in [*at.markdown, *at.caption])
+    assert not re.search('printed|class="compare|≠|✓', words)
+    at.toggle(key="we_printed:en").set_value(True).run()
+    assert at.query_params == {"we_printed": "1"}
+    assert "printed in the source" in html(at)
+    assert 'class="compare' in html(at)
+    assert "≠" in "".join(element.value for element in at.caption)
+
+
+def test_the_source_s_own_example_says_what_it_caches() -> None:
+    at = open_page(PAGE, we_completed="0")
+    assert statement(at) == "MLA with these matrices caches 6 numbers for 2 tokens"
+    at = open_page(PAGE, we_completed="0", we_variant="mha")
+    assert statement(at) == "MHA with these matrices caches 16 numbers for 2 tokens"
+
+
+@pytest.mark.parametrize("step", [16, 17, 21])
+def test_what_the_source_makes_of_a_step_is_said_beside_its_figures(
+    opened: Opened, step: int
+) -> None:
+    (code,) = worked_example.steps("mla")[step - 1].notes
+    note = catalogue()[f"worked_example.note_{code}"]["en"]
+    assert note in unescape(html(opened(we_step=str(step))))
+    assert note not in unescape(html(open_page(PAGE, we_completed="0", we_step=str(step))))

@@ -16,7 +16,7 @@ from ui.parts.figure_words import map_words
 from ui.words.numbers import count
 from ui.words.text import t
 
-MAP, BARS = 420, 520
+MAP, BARS = 435, 520
 MOST_BARS = 12  # the last words of a longer text, whose names can be read
 
 

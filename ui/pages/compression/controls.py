@@ -4,6 +4,7 @@ import streamlit as st
 
 from ui.pages.compression.run import ERRORS
 from ui.pages.compression.view import View, all_heads, head_counts, mend
+from ui.parts.maps.controls import choice
 from ui.settings import state
 from ui.words.numbers import count, shortest
 from ui.words.text import t
@@ -36,17 +37,14 @@ def layer(view: View) -> None:
 
 
 def _weights(view: View) -> None:
-    """A real layer's own weights, random ones or a chosen spectrum; a seeded layer's are random."""
-    real = view.model.layer is not None
-    random = "random" if view.weights == "random" else "own"
-    state.control(
+    """A chosen spectrum, random ones, or a real layer's own weights."""
+    choice(
         st.segmented_control,
         t("compression.weights"),
         "cmp_weights",
-        ("own", "random", "spectrum") if real else (random, "spectrum"),
-        format_func=lambda code: t(
-            f"compression.weights_{'random' if code == 'own' and not real else code}"
-        ),
+        view.weights,
+        (*(("own",) if view.model.layer else ()), "spectrum", "random"),
+        format_func=lambda code: t(f"compression.weights_{code}"),
         required=True,
     )
 

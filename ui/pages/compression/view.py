@@ -25,7 +25,7 @@ class View:
         words: the tokens.
         rank: the size of the latent.
         heads: how many of those with keys and values of their own share it.
-        weights: "own", "random" or "spectrum"; of a seeded layer the own ones are random.
+        weights: "own" of a real layer, "random" or "spectrum".
         decay: how fast a chosen spectrum falls.
         error: what joint and separate compression are compared by.
         log: whether the errors stand on a logarithmic axis.
@@ -153,8 +153,16 @@ def view() -> View:
         words=chosen.words,
         rank=s["cmp_rank"],
         heads=s["cmp_heads"],
-        weights=s["cmp_weights"],
+        weights=_weights(chosen),
         decay=s["cmp_decay"],
         error=s["cmp_error"],
         log=s["cmp_log"],
     )
+
+
+def _weights(chosen: Model) -> str:
+    """Whose weights are compressed: what has directions that matter, where nothing is asked."""
+    asked, real = state.settings()["cmp_weights"], chosen.layer is not None
+    if asked == "auto":
+        return "own" if real else "spectrum"
+    return "random" if asked == "own" and not real else asked

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui.pages.quiz import words
-from ui.pages.quiz.view import View, as_text
+from ui.pages.quiz.view import UNVOTED, View, as_text
 from ui.parts import bridge
 from ui.settings import state
 from ui.words.text import t
@@ -45,7 +45,7 @@ def choose_set() -> None:
 
 
 def listen(here: View) -> None:
-    """A clicker's keys: forward reveals a prediction first, then goes on."""
+    """A clicker's keys: forward reveals first, with a prediction or without, then goes on."""
     bridge.listen("quiz_keys", on_step=partial(step, here))
 
 
@@ -58,9 +58,10 @@ def step(here: View, by: int) -> None:
 
 
 def reveal(here: View) -> None:
-    """Take the prediction as given."""
+    """Take the prediction as given, if one was made."""
     if here.ready:
-        answers = (*here.answers[: here.place], here.choice, *here.answers[here.place + 1 :])
+        predicted = UNVOTED if here.choice is None else here.choice
+        answers = (*here.answers[: here.place], predicted, *here.answers[here.place + 1 :])
         state.change(quiz_answers=as_text(answers), quiz_choice=None)
 
 

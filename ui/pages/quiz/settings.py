@@ -6,8 +6,8 @@ from ui.settings.parsers import Setting, optional, whole
 
 
 def predictions(text: str) -> str:
-    """The answers to a quiz so far: a figure each, - where none was given."""
-    if not re.fullmatch("[0-4-]{0,31}", text):
+    """Predictions so far: a figure each; - is none yet, _ an answer that was shown without one."""
+    if not re.fullmatch("[0-4_-]{0,31}", text):
         raise ValueError(text)
     return text
 

@@ -6,7 +6,7 @@ import pandas as pd
 from mla_engine.claims import Figure
 from mla_engine.quiz import Question
 from ui.pages.quiz import words
-from ui.pages.quiz.view import View
+from ui.pages.quiz.view import UNVOTED, View
 
 
 def questions(here: View) -> pd.DataFrame:
@@ -22,7 +22,7 @@ def questions(here: View) -> pd.DataFrame:
                 "kind": question.kind,
                 "question": words.asks(question),
                 "choices": " | ".join(texts),
-                "prediction": "" if is_open else texts[predicted],
+                "prediction": "" if predicted in (None, UNVOTED) else texts[predicted],
                 "answer": "" if is_open else texts[question.answer],
             }
         )

@@ -12,7 +12,8 @@ from ui.settings import state
 from ui.settings.page import Note
 from ui.words.text import t
 
-OPEN = "-"
+OPEN, SHOWN = "-", "_"  # in a link: not revealed, revealed without a prediction
+UNVOTED = -1  # the prediction of who made none
 
 
 @kept.keep
@@ -37,7 +38,7 @@ class View:
     Args:
         seed: the number of the set.
         questions: all of the set.
-        answers: what was predicted of each, once it is revealed.
+        answers: what was predicted of each, once it is revealed; UNVOTED where nothing was.
         place: of the one that is shown.
         choice: what is chosen for it and not revealed yet.
     """
@@ -60,20 +61,21 @@ class View:
 
     @property
     def ready(self) -> bool:
-        """Whether there is something to reveal."""
-        return self.choice is not None and self.answer is None
+        """Whether there is something to reveal: who predicts nothing may look, too."""
+        return self.answer is None
 
     @property
     def answered(self) -> int:
-        """How many are revealed."""
-        return sum(answer is not None for answer in self.answers)
+        """How many were predicted and are revealed."""
+        return self.marks.count("right") + self.marks.count("wrong")
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Of each question: right, wrong or unanswered."""
+        """Of each question: right, wrong, shown without a prediction, or unanswered."""
+        without = {None: "unanswered", UNVOTED: "shown"}
         return tuple(
-            "unanswered" if answer is None else "right" if answer == q.answer else "wrong"
-            for q, answer in zip(self.questions, self.answers, strict=True)
+            without.get(answer) or ("right" if answer == question.answer else "wrong")
+            for question, answer in zip(self.questions, self.answers, strict=True)
         )
 
     @property
@@ -87,9 +89,13 @@ class View:
 
 
 def as_text(answers: tuple[int | None, ...]) -> str:
-    """Predictions as a link has them: a figure each, - where none was made."""
-    marks = (OPEN if answer is None else str(answer) for answer in answers)
-    return "".join(marks).rstrip(OPEN)
+    """Predictions as a link has them: a figure each, or OPEN or SHOWN."""
+    without = {None: OPEN, UNVOTED: SHOWN}
+    return "".join(without.get(answer, str(answer)) for answer in answers).rstrip(OPEN)
+
+
+def _predicted(mark: str) -> int | None:
+    return {OPEN: None, SHOWN: UNVOTED}[mark] if mark in (OPEN, SHOWN) else int(mark)
 
 
 def mend() -> list[Note]:
@@ -111,7 +117,7 @@ def _possible(kinds: tuple[str, ...]) -> list[Note]:
         possible = s["quiz_choice"] if s["quiz_choice"] < len(choices) else None
         notes += state.nearest(quiz_choice=possible)
     marks = [
-        mark if mark == OPEN or int(mark) < len(asked(s["quiz_seed"], kind).choices) else OPEN
+        mark if (_predicted(mark) or 0) < len(asked(s["quiz_seed"], kind).choices) else OPEN
         for mark, kind in zip(s["quiz_answers"], kinds, strict=False)
     ]
     return notes + state.nearest(quiz_answers="".join(marks).rstrip(OPEN))
@@ -131,5 +137,5 @@ def view(place: DeltaGenerator) -> View:
 
     questions = tuple(_ready(s["quiz_seed"], k) for k in one_by_one(place, kinds, preparing))
     given = s["quiz_answers"].ljust(len(kinds), OPEN)
-    answers = tuple(None if mark == OPEN else int(mark) for mark in given)
+    answers = tuple(map(_predicted, given))
     return View(s["quiz_seed"], questions, answers, s["quiz_number"] - 1, s["quiz_choice"])

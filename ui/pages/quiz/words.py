@@ -1,13 +1,13 @@
 """A question in words: what is asked, what can be answered, what was computed."""
 
 from mla_engine import quiz
-from ui.pages.quiz.view import View
+from ui.pages.quiz.view import UNVOTED, View
 from ui.parts.statements import words
 from ui.parts.statements.findings import finding
 from ui.words.numbers import amount, size, times
 from ui.words.text import named, t
 
-MARKS = {"right": "✓", "wrong": "✗", "unanswered": "○"}
+MARKS = {"right": "✓", "wrong": "✗", "shown": "·", "unanswered": "○"}
 LETTERS = "ABCDE"
 
 
@@ -71,8 +71,8 @@ def asked(question: quiz.Question) -> str:
 def revealed(question: quiz.Question, predicted: int) -> str:
     """The choices with what each stands for, the prediction marked, and the explanation."""
     rows = "".join(_row(question, place, predicted) for place in range(len(question.choices)))
-    key = "predicted_right" if predicted == question.answer else "predicted_wrong"
-    verdict = t(f"quiz.{key}", answer=answers(question)[question.answer])
+    key = {question.answer: "right", UNVOTED: "none"}.get(predicted, "wrong")
+    verdict = t(f"quiz.predicted_{key}", answer=answers(question)[question.answer])
     return (
         f'<ul class="quiz-choices">{rows}</ul><p class="quiz-verdict">{words.typeset(verdict)}</p>'
         f'<p class="quiz-tells">{tells(question)}</p>'

@@ -133,7 +133,7 @@ def sign(step: Step) -> str:
 
 
 def board(here: View) -> str:
-    """The whole step: operands, result, printed figures, in one row that wraps on a phone."""
+    """The whole step in a row: operands, result, and the source's figures if they are asked for."""
     step, chosen = here.step, here.chosen
     used = step.used(*chosen)
     operands = [
@@ -148,5 +148,5 @@ def board(here: View) -> str:
     equal = f'<span class="sign">{"=" if len(operands) > 1 else "→"}</span>'
     return (
         f'<div class="board">{between.join(operands)}{equal}'
-        f"{result(step, chosen)}{printed(step, chosen)}</div>"
+        f"{result(step, chosen)}{printed(step, chosen) if here.compares else ''}</div>"
     )

@@ -37,6 +37,13 @@ def choose(here: View) -> None:
         width="content",
         then=first_step,
     )
+    state.control(
+        st.toggle,
+        t("worked_example.compare"),
+        "we_printed",
+        help=t("worked_example.compare_help"),
+        width="content",
+    )
     with st.container(key="we_moves", horizontal=True, gap="xsmall", width="content"):
         _moves(here)
     state.control(

@@ -17,7 +17,8 @@ def matrix(name: str) -> Parser:
 
 SETTINGS = {
     "we_variant": Setting("mla", one_of("mla", "mha")),
-    "we_completed": Setting(False, flag),
+    "we_completed": Setting(True, flag),
+    "we_printed": Setting(False, flag),  # the source's figures beside the computed ones
     # Their last value depends on the variant and the step: `mend` brings them to it.
     **{name: Setting(1, whole(1, 10**9)) for name in ("we_step", "we_row", "we_column")},
     **{f"we_{name}": Setting("", matrix(name)) for name in worked_example.MATRICES},

@@ -19,6 +19,7 @@ class View:
         steps: all steps of the variant, with these matrices.
         place: of the step that is shown.
         chosen: row and column of a cell of its result.
+        compares: whether the source's figures stand beside the computed ones.
     """
 
     variant: str
@@ -26,6 +27,7 @@ class View:
     steps: tuple[Step, ...]
     place: int
     chosen: tuple[int, int]
+    compares: bool
 
     @property
     def step(self) -> Step:
@@ -61,7 +63,7 @@ def view() -> View:
     rows = {name: worked_example.read(name, text) for name, text in inputs.items()}
     chosen = (s["we_row"] - 1, s["we_column"] - 1)
     steps = worked_example.steps(variant, rows)
-    return View(variant, inputs, steps, s["we_step"] - 1, chosen)
+    return View(variant, inputs, steps, s["we_step"] - 1, chosen, s["we_printed"])
 
 
 def mend() -> list[Note]:

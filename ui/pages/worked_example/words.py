@@ -9,18 +9,30 @@ from ui.pages.worked_example.view import View
 from ui.words.numbers import digits, printed
 from ui.words.text import listed, named, sentences, t
 
+OF_THE_SOURCE = {"from_printed", "one_key", "k_R_is_cached"}  # notes
+
 
 def lead(here: View) -> tuple[str, str]:
-    """How many printed figures follow, or what the completed softmax gives."""
+    """What the softmax gives, what is cached, or how many figures of the source follow."""
     if here.is_completed:
         attention = next(step for step in here.steps if step.key == "attention").result
         first, second = (digits(100 * float(attention.rows[row][0])) for row in (1, 3))
         line = t("worked_example.line_completed", first=first, second=second)
         return t("common.percent", value=first), line
+    if not here.compares:
+        return _cached(here)
     follow, all_printed = worked_example.printed_count(here.steps)
     key = "line_changed" if here.changed else "line"
     values = {"variant": here.variant.upper(), "follow": follow, "printed": all_printed}
     return t("common.out_of", n=follow, all=all_printed), t(f"worked_example.{key}", **values)
+
+
+def _cached(here: View) -> tuple[str, str]:
+    """What is kept of the tokens in the source's own example."""
+    step = next(step for step in here.steps if step.key == f"cache_{here.variant}")
+    numbers, tokens = show(step.result.rows[0][0]), show(step.operands[-1].rows[0][0])
+    values = {"variant": here.variant.upper(), "numbers": numbers, "tokens": tokens}
+    return t("worked_example.numbers", n=numbers), t("worked_example.line_cached", **values)
 
 
 def heading(here: View) -> str:
@@ -40,10 +52,10 @@ def written_out(here: View) -> str:
     """Terms, comparison and remarks as HTML; the stylesheet keeps their place of one height."""
     row, column = here.chosen
     cell = named(f"{name_html(here.step.name)}[{row + 1}, {column + 1}]", "")
+    compared = f'<p class="compare {here.verdict}">{comparison(here)}</p>' if here.compares else ""
     return (
         f'<div class="written"><p class="terms"><span class="place">{cell.strip()}</span> '
-        f'{terms(here)}</p><p class="compare {here.verdict}">{comparison(here)}</p>'
-        f"<p>{remarks(here)}</p></div>"
+        f"{terms(here)}</p>{compared}<p>{remarks(here)}</p></div>"
     )
 
 
@@ -69,6 +81,7 @@ def comparison(here: View) -> str:
 
 
 def remarks(here: View) -> str:
-    """What is to be known of the step."""
-    codes = [*here.step.notes, *([] if here.step.exact else ["rounded"])]
+    """What is to be known of the step; what the source makes of it where that is compared."""
+    notes = here.step.notes if here.compares else set(here.step.notes) - OF_THE_SOURCE
+    codes = [*notes, *([] if here.step.exact else ["rounded"])]
     return sentences(t(f"worked_example.note_{code}") for code in codes)

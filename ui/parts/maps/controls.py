@@ -1,6 +1,7 @@
 """The controls beside maps, which hold also where nothing could be run."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
@@ -13,6 +14,7 @@ from ui.parts import bridge
 from ui.parts.maps.view import Maps, mend, short
 from ui.settings import state
 from ui.settings.parsers import sentence
+from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -26,7 +28,8 @@ def choice(
     key = f"{name}:{state.settings()['lang']}"
     st.session_state[key] = shown
     keep = options.pop("keep", lambda value: state.change(**{name: value}))
-    widget(label, *args, key=key, on_change=lambda: keep(st.session_state[key]), **options)
+    with visit().places.get(name) or nullcontext():
+        widget(label, *args, key=key, on_change=lambda: keep(st.session_state[key]), **options)
 
 
 def text_controls() -> None:

@@ -17,6 +17,7 @@ from ui.parts.maps.run import Run
 from ui.parts.scene.layout import BEND, WIDTH, Block
 from ui.parts.scene.scene import HEAD, PITCH, ROWS, TOKENS, Scene
 from ui.settings import state
+from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import listed, safe, t, tensor
 
@@ -78,6 +79,7 @@ def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
         "shelf": _shelf(scene, top),
         "unit": _unit(scene, top),
         "texts": _texts(scene),
+        "told": list(visit().blocks),
     }
 
 

@@ -1,0 +1,221 @@
+"""The story in a browser: by the clicker alone to its end and back, and its presenter's window."""
+
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.waiting import settle, until
+from ui.frame.story import css, steps
+from ui.settings.parsers import as_text
+
+pytestmark = pytest.mark.browser
+
+PROJECTORS = ((1920, 1080), (1280, 720), (1024, 768))
+PHONE = {"width": 390, "height": 844}
+CHARTS = Path(__file__).with_name("chart_text.js").read_text("utf-8")
+# What is wrong with a step on this screen: nothing lit in sight, the page too wide, small type.
+WRONG = """([keys, bar, spoken, least]) => {
+  const found = [];
+  const main = document.querySelector("[data-testid=stMain]");
+  if (main.scrollWidth > main.clientWidth + 1) found.push(["wide", main.scrollWidth]);
+  const over = document.querySelector(bar).getBoundingClientRect();
+  if (over.top < -1 || over.bottom > innerHeight / 2) found.push(["bar", over.top, over.bottom]);
+  const said = parseFloat(getComputedStyle(document.querySelector(spoken)).fontSize);
+  if (said < 0.02 * innerWidth * least) found.push(["spoken", said]);
+  for (const key of keys) {
+    const part = main.querySelector(`.st-key-${key}`);
+    const box = part?.getBoundingClientRect();
+    if (!box?.height) { found.push([key, "missing"]); continue; }
+    const seen = Math.min(box.bottom, innerHeight) - Math.max(box.top, over.bottom - 1);
+    const room = Math.min(box.height, innerHeight - over.bottom);
+    if (key === keys[0] && seen < room - 40) found.push([key, seen, box.height]);
+    for (const text of part.querySelectorAll(".js-plotly-plot .main-svg text")) {
+      if (!text.textContent.trim() || !text.getClientRects().length) continue;
+      if (text.closest(".hoverlayer, .heatmap-label, .modebar")) continue;
+      const at = text.getScreenCTM();
+      const size = parseFloat(getComputedStyle(text).fontSize) * Math.hypot(at.a, at.b);
+      if (size < 0.013 * innerWidth * least) found.push([key, text.textContent.trim(), size]);
+    }
+  }
+  return found;
+}"""
+OPACITY = "part => getComputedStyle(part).opacity"
+
+
+def link(app_url: str, number: int, **more: object) -> str:
+    step = steps()[number - 1]
+    own = {name: as_text(value) for name, value in step.own.items()} | {"stop": number} | more
+    return f"{app_url}/{'' if step.page == 'overview' else step.page}?{urlencode(own)}"
+
+
+def listening(page: Page) -> None:
+    settle(page)
+    page.wait_for_function("!!(document.mlaClicker && document.mlaClicker.send)")
+
+
+def wrong(page: Page, number: int, *bars: str, least: int) -> list[object]:
+    """What `WRONG` still finds once the step has come to rest."""
+    asked = [list(map(css, steps()[number - 1].look)), *bars, least]
+    return until(page, lambda: page.evaluate(WRONG, asked), lambda found: not found)
+
+
+def test_by_the_clicker_alone_to_the_end_on_every_projector(
+    app_url: str, browser_page: Page
+) -> None:
+    page, found = browser_page, {}
+    page.goto(link(app_url, 1, lecture=1, lang="en"))
+    for number, step in enumerate(steps(), start=1):
+        expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"{number} / {len(steps())}")
+        expect(page.locator(".st-key-lecture_says")).to_contain_text(step.say["en"])
+        listening(page)
+        for width, height in PROJECTORS:
+            page.set_viewport_size({"width": width, "height": height})
+            bars = ".st-key-lecture_bar", ".st-key-lecture_says p"
+            found[number, width] = wrong(page, number, *bars, least=1)
+            found[number, width] += until(page, lambda: page.evaluate(CHARTS), lambda it: not it)
+        if number < len(steps()):
+            page.keyboard.press("PageDown")
+    assert {where: what for where, what in found.items() if what} == {}
+
+
+def test_and_back_on_a_phone(app_url: str, browser_page: Page) -> None:
+    page, found = browser_page, {}
+    page.set_viewport_size(PHONE)
+    page.goto(link(app_url, len(steps()), lang="zh"))
+    for number in range(len(steps()), 0, -1):
+        expect(page.locator(".st-key-story_bar")).to_contain_text(steps()[number - 1].say["zh"])
+        listening(page)
+        bars = ".st-key-story_bar", ".st-key-story_bar > :last-child p"
+        found[number] = wrong(page, number, *bars, least=0)
+        page.keyboard.press("PageUp")
+    assert {where: what for where, what in found.items() if what} == {}
+    assert "stop=1" in page.url
+
+
+def test_it_begins_with_one_press_and_gives_back_what_was(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/kv_cache?kv_batch=4")
+    settle(page)
+    page.get_by_role("button", name="Tell me the story").click()
+    page.wait_for_url(f"{app_url}/?variant=mha&stop=1")
+    listening(page)
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**stop=2")
+    settle(page)
+    page.reload()
+    settle(page)
+    expect(page.locator(".st-key-story_bar")).to_contain_text(steps()[1].say["en"])
+    page.go_back()
+    page.wait_for_url(f"{app_url}/?variant=mha&stop=1")
+    page.go_back()
+    page.wait_for_url(f"{app_url}/kv_cache?kv_batch=4")
+    settle(page)
+    expect(page.locator(".st-key-story_bar")).to_have_count(0)
+
+    page.get_by_role("button", name="Tell me the story").click()
+    page.wait_for_url(f"{app_url}/?variant=mha&stop=1")
+    settle(page)
+    page.locator(".st-key-story_leave").get_by_role("button").click()
+    page.wait_for_url(f"{app_url}/kv_cache?kv_batch=4")
+    settle(page)
+    page.get_by_role("button", name="Tell me the story").click()
+    page.wait_for_url(f"{app_url}/?variant=mha&stop=1")
+    settle(page)
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Claims").click()
+    page.wait_for_url(f"{app_url}/claims?kv_batch=4")
+
+
+def test_what_a_step_is_about_is_lit_and_the_rest_is_dimmed(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.goto(link(app_url, 4))
+    settle(page)
+    left, right = (page.locator(f".st-key-kv_{side}-chart") for side in ("left", "right"))
+    assert until(page, lambda: right.evaluate(OPACITY), lambda found: found == "0.2") == "0.2"
+    assert left.evaluate(OPACITY) == "1"
+    assert page.locator(".stElementContainer:has(h1)").evaluate(OPACITY) == "1"
+    right.hover()
+    assert until(page, lambda: right.evaluate(OPACITY), lambda found: found == "1") == "1"
+
+    page.goto(link(app_url, 8))
+    settle(page)
+    about = steps()[7].blocks
+    for code in ("h", "c_KV", "q_C", "attention"):
+        block = page.locator(f".block[data-code={code}]")
+        assert float(block.evaluate(OPACITY)) == (1 if code in about else 0.15), code
+
+
+def test_the_presenters_window_follows_and_leads(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(link(app_url, 1, lecture=1))
+    listening(page)
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Presenter window").click()
+    window, last = opened.value, len(steps())
+    expect(window.locator("#place")).to_have_text(f"1 / {last}")
+    expect(window.locator("#say")).to_have_text(steps()[0].say["en"])
+    expect(window.locator("#then")).to_have_text(steps()[1].say["en"])
+    expect(window.locator("#clock")).to_have_text("00:01")
+
+    page.keyboard.press("PageDown")
+    expect(window.locator("#place")).to_have_text(f"2 / {last}")
+    listening(page)
+    window.keyboard.press("PageDown")
+    expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"3 / {last}")
+    expect(window.locator("#say")).to_have_text(steps()[2].say["en"])
+    listening(page)
+    window.locator("#steps").select_option("6")
+    expect(page.locator(".st-key-lecture_says")).to_contain_text(steps()[5].say["en"])
+    expect(window.locator("#place")).to_have_text(f"6 / {last}")
+
+    listening(page)
+    window.locator("#say").click()
+    window.keyboard.press("b")
+    black = page.locator("body > div[style*='background: rgb(0, 0, 0)']")
+    expect(black).to_be_visible()
+    expect(window.locator("#black")).to_have_text("Show the screen (B)")
+    page.keyboard.press("b")
+    expect(black).to_have_count(0)
+    expect(window.locator("#black")).to_have_text("Black screen (B)")
+
+    page.reload()
+    listening(page)
+    page.keyboard.press("PageUp")
+    expect(window.locator("#place")).to_have_text(f"5 / {last}")
+    expect(window.locator("#lost")).to_have_text("")
+    listening(page)
+    page.locator(".st-key-lecture_leave").get_by_role("button").click()
+    settle(page)
+    page.locator(".st-key-story_leave").get_by_role("button").click()
+    expect(window.locator("#lost")).to_have_text("The projected window no longer shows the story.")
+
+
+def test_outside_the_story_the_clicker_goes_through_a_pages_sections(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{app_url}/absorption?lecture=1")
+    listening(page)
+    headings = page.locator(".stMain .stHeading h3")
+    bar = page.locator(".st-key-lecture_bar")
+
+    def under_the_bar(number: int) -> float:
+        box, over = headings.nth(number).bounding_box(), bar.bounding_box()
+        assert box
+        assert over
+        return abs(box["y"] - over["y"] - over["height"] - 8)
+
+    for number in range(3):
+        page.keyboard.press("PageDown")
+        assert until(page, lambda n=number: under_the_bar(n), lambda off: off < 3) < 3
+    page.keyboard.press("PageUp")
+    assert until(page, lambda: under_the_bar(1), lambda off: off < 3) < 3
+    assert "absorption" in page.url
+    for _ in range(headings.count() + 1):
+        page.keyboard.press("PageDown")
+        settle(page)
+    page.wait_for_url("**/attention_maps?**")

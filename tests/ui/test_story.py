@@ -1,0 +1,157 @@
+"""The story: every step opens with its whole state, says what its page shows, and gives back."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.screen import component
+from ui.frame import presenter
+from ui.frame.story import Step, chapters, css, steps
+from ui.settings.parsers import as_text
+from ui.settings.rooms import PAGES, SETTINGS
+from ui.settings.shared import LANGUAGES
+
+Opened = Callable[..., AppTest]
+
+NUMBER = r"\d[\d,]*(?:\.\d+)?"
+OURS = ("story_stage", "cell_and_key_bridge")  # components of the story itself
+
+
+def shown(at: AppTest, say: str) -> str:
+    """All that stands on the page but for the story's own words."""
+    sent = [str(getattr(element, "proto", "")) for element in at.main]
+    return "\n".join(one for one in sent if say not in one and not any(n in one for n in OURS))
+
+
+def link(number: int) -> dict[str, str]:
+    step = steps()[number - 1]
+    return {name: as_text(value) for name, value in step.link(number).items()}
+
+
+def test_about_a_dozen_chapters_each_in_steps() -> None:
+    told = chapters()
+    assert 10 <= len(told) <= 14
+    assert [number for chapter in told for number, _ in chapter] == [*range(1, len(steps()) + 1)]
+    assert all(2 <= len(chapter) <= 4 for chapter in told)
+    assert all(len({step.title["en"] for _, step in chapter}) == 1 for chapter in told)
+    assert SETTINGS["stop"].can_be(len(steps()))
+
+
+@pytest.mark.parametrize("number", range(1, len(steps()) + 1))
+def test_every_step_opens_from_its_link_and_says_what_its_page_shows(
+    opened: Opened, number: int
+) -> None:
+    step = steps()[number - 1]
+    at = opened(PAGES[step.page].file, **link(number))
+    assert not at.error
+    assert not at.warning
+    for name, value in step.own.items():
+        assert at.session_state["settings"][name] == value, name
+
+    said = [written.value for written in at.markdown]
+    assert step.say["en"] in said
+    assert f"Step {number} of {len(steps())}" in said
+    assert any(step.title["en"] in one and "Chapter" in one for one in said)
+
+    says_what_is_shown(step, shown(at, step.say["en"]))
+    lights_what_is_there(step, at)
+    stage = component(at, "story_stage")
+    assert (stage["number"], stage["look"]) == (number, list(map(css, step.look)))
+
+
+def says_what_is_shown(step: Step, text: str) -> None:
+    """Every figure of the sentence stands on the page, and both languages say the same figures."""
+    english, chinese = (
+        re.findall(NUMBER, step.say[lang].replace("DeepSeek-V3", "")) for lang in LANGUAGES
+    )
+    assert sorted(english) == sorted(chinese)
+    for figure in english:
+        assert re.search(rf"(?<![\d,.]){re.escape(figure)}(?![\d,]|\.\d)", text), figure
+
+
+def lights_what_is_there(step: Step, at: AppTest) -> None:
+    keys = [str(getattr(getattr(element, "proto", None), "id", "")) for element in at.main]
+    for key in step.look:
+        assert any(one.endswith(f"-{key}") for one in keys), key
+    (style,) = dimming(at)
+    assert all(f".st-key-{css(key)}" in style for key in step.look)
+    if step.blocks:
+        scene = component(at, "scene")
+        assert set(step.blocks) <= {block["code"] for block in scene["blocks"]} | {"shelf"}
+        assert scene["told"] == list(step.blocks)
+
+
+def dimming(at: AppTest) -> list[str]:
+    return [one.proto.body for one in at.get("html") if "opacity: 0.2" in one.proto.body]
+
+
+def test_the_whole_story_is_told_to_the_presenter(opened: Opened) -> None:
+    stage = component(opened(lang="zh", stop="3", variant="mha"), "story_stage")
+    assert [one["say"] for one in stage["steps"]] == [step.say["zh"] for step in steps()]
+    assert stage["steps"][0]["chapter"] == 1
+
+
+def test_outside_the_story_nothing_is_dimmed_and_all_blocks_are_told(opened: Opened) -> None:
+    at = opened()
+    assert dimming(at) == []
+    assert component(at, "scene")["told"] == []
+
+
+def test_leaving_gives_back_page_and_settings(opened: Opened) -> None:
+    at = opened("pages/kv_cache.py", kv_batch="4", n_heads="8")
+    at.button(key="story_start").click().run()
+    assert (at.session_state["page"], at.session_state["settings"]["stop"]) == ("overview", 1)
+    assert at.session_state["settings"]["n_heads"] == 16
+    at.button(key="story_next").click().run()
+    assert at.session_state["settings"]["stop"] == 2
+    at.button(key="story_leave").click().run()
+    assert at.session_state["page"] == "kv_cache"
+    assert at.query_params == {"kv_batch": "4", "n_heads": "8"}
+    assert at.session_state["settings"]["kv_batch"] == 4
+
+
+def test_the_language_chosen_in_the_story_stays(opened: Opened) -> None:
+    at = opened(n_heads="8")
+    at.button(key="story_start").click().run()
+    at.sidebar.button_group[0].set_value("zh").run()
+    at.button(key="story_leave").click().run()
+    assert at.query_params == {"n_heads": "8", "lang": "zh"}
+
+
+def test_links_of_the_navigation_give_back_as_well(opened: Opened) -> None:
+    at = opened("pages/kv_cache.py", kv_batch="4")
+    at.button(key="story_start").click().run()
+    links = {one.proto.page: one.proto.query_string for one in at.sidebar.get("page_link")}
+    assert set(links.values()) == {"kv_batch=4"}
+
+
+def test_from_a_link_leaving_stays_where_it_is(opened: Opened) -> None:
+    at = opened("pages/kv_cache.py", **link(4))
+    at.button(key="story_leave").click().run()
+    assert at.session_state["page"] == "kv_cache"
+    assert at.session_state["settings"]["stop"] == 0
+
+
+def test_another_page_ends_the_story(opened: Opened) -> None:
+    at = opened("pages/claims.py", stop="1")
+    assert at.session_state["settings"]["stop"] == 0
+    assert "story_next" not in [button.key for button in at.button]
+
+
+def test_the_presenter_opens_any_step(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def drawn(*_: object, on_go: Callable[[int], None], **__: object) -> None:
+        if asked:
+            on_go(asked.pop())
+
+    monkeypatch.setattr(presenter, "draw", drawn)
+    at = opened(variant="mha", stop="1")
+    for to, expected in ((5, 5), (999, len(steps()))):
+        asked.append(to)
+        at.run()
+        at.run()
+        assert at.session_state["settings"]["stop"] == expected
+        assert at.session_state["page"] == steps()[expected - 1].page

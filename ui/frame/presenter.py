@@ -1,0 +1,63 @@
+"""The presenter's window: a second window of the same browser, which follows without a server.
+
+The page writes it and the two talk to each other through the browser alone.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import streamlit as st
+
+from ui import ASSETS
+from ui.words.text import t
+
+KEY = "story_stage"
+ICON = (  # a window before another
+    '<svg viewBox="0 0 24 24" width="18" height="18" fill="none" stroke="currentColor" '
+    'stroke-width="2"><path d="M8 8V4h12v12h-4M4 8h12v12H4z"/></svg>'
+)
+WORDS = ("title", "now", "next", "end", "jump", "back", "on", "black", "bright", "clock", "again")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A step of the story in the reader's language."""
+
+    chapter: int
+    title: str
+    say: str
+
+
+def draw(
+    steps: Sequence[Told], number: int, *, look: list[str], on_go: Callable[[int], None]
+) -> None:
+    """The button that opens the window, what it shows, and what the page brings into view.
+
+    Args:
+        steps: the whole story.
+        number: of the present step, from 1.
+        look: class names of what the step is about.
+        on_go: opens the step that was chosen in the window.
+    """
+
+    def went() -> None:
+        chosen = st.session_state[KEY].get("go")
+        if isinstance(chosen, int):
+            on_go(max(1, chosen))
+
+    told = {name: t(f"story.window_{name}") for name in (*WORDS, "lost")}
+    told |= {"open": t("story.presenter"), "blocked": t("story.blocked")}
+    data = {"steps": list(map(asdict, steps)), "number": number, "look": look, "texts": told}
+    _component()(key=KEY, data=data, on_go_change=went)
+
+
+def _component() -> Callable[..., dict[str, Any]]:
+    window, script = ((ASSETS / name).read_text("utf-8") for name in ("presenter.html", "story.js"))
+    return st.components.v2.component(
+        "story_stage",
+        html=f'<button class="quiet" type="button">{ICON}</button>',
+        css=(ASSETS / "copy_link.css").read_text("utf-8"),
+        js=f"const WINDOW = {json.dumps(window)};\n{script}",
+    )
