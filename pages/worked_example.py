@@ -26,7 +26,8 @@ with st.container(key="we_stage", gap="xsmall"):
     with choices.container(gap="xsmall"):
         controls.choose_cell(here)
     st.caption(t("worked_example.look"))
-    st.caption(t(f"worked_example.legend{'_printed' * here.compares}"))
+    st.caption(words.legend(here))
+    controls.compare()
 
 with st.expander(t("worked_example.edit")):
     st.markdown(t("worked_example.edit_how"))

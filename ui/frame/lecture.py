@@ -1,12 +1,11 @@
 """Lecture mode: larger type, the sidebar out of sight, a slim bar, clicker keys."""
 
-from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
 from ui import ASSETS
-from ui.frame import share, story
+from ui.frame import share, story, ways
 from ui.parts import bridge
 from ui.settings import state
 from ui.settings.page import Page
@@ -15,6 +14,8 @@ from ui.settings.visit import visit
 from ui.words.text import t
 
 STYLE, SCRIPT = ASSETS / "lecture.css", ASSETS / "lecture.js"
+
+_way = partial(ways.button, "lecture", type="tertiary")
 
 
 def on() -> bool:
@@ -43,9 +44,9 @@ def bar(page: Page, step: story.Step | None) -> None:
         with st.container(
             key="lecture_ways", horizontal=True, gap="xsmall", vertical_alignment="center"
         ):
-            _way("previous", "chevron_left", turn, -1, disabled=place == 1)
+            _way("previous", "chevron_left", partial(turn, -1), nowhere=place == 1)
             st.markdown(f"{place} / {count}", width="content")
-            _way("next", "chevron_right", turn, 1, disabled=place == count)
+            _way("next", "chevron_right", partial(turn, 1), nowhere=place == count)
             share.button("lecture_share", help=t("share.button"), type="tertiary")
             if step:
                 story.draw(step)
@@ -53,23 +54,6 @@ def bar(page: Page, step: story.Step | None) -> None:
         _frame()
         if step:
             st.container(key="lecture_says").markdown(story.sentence(step))
-
-
-def _way(
-    name: str, icon: str, act: Callable[..., None], *args: object, disabled: bool = False
-) -> None:
-    """A button whose words are for the ear and the tooltip."""
-    label = t(f"lecture.{name}")
-    st.button(
-        label,
-        icon=f":material/{icon}:",
-        key=f"lecture_{name}",
-        help=label,
-        on_click=act,
-        args=args,
-        disabled=disabled,
-        type="tertiary",
-    )
 
 
 def _frame() -> None:

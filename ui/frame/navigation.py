@@ -5,7 +5,7 @@ from itertools import groupby
 import streamlit as st
 
 from ui.frame import lecture, story
-from ui.settings import state
+from ui.settings import came, state
 from ui.settings.rooms import PAGES
 from ui.settings.shared import LANGUAGES
 from ui.words.text import t
@@ -23,7 +23,7 @@ def draw() -> None:
         required=True,
         label_visibility="collapsed",
     )
-    st.session_state.links = query = state.elsewhere()
+    st.session_state.links = query = came.elsewhere()
     story.start_button()
     for group, pages in groupby(PAGES.values(), lambda page: page.group):
         with st.container(key=f"pages_{group}", gap="xsmall"):

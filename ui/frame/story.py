@@ -14,9 +14,9 @@ from typing import Any
 
 import streamlit as st
 
-from ui.frame import presenter
+from ui.frame import presenter, ways
 from ui.parts import bridge
-from ui.settings import state
+from ui.settings import came, state
 from ui.settings.page import Note
 from ui.settings.visit import visit
 from ui.words.text import t, translated
@@ -102,15 +102,15 @@ def go(to: int) -> None:
         leave()
         return
     if not number():
-        state.remember()
+        came.remember()
     step = steps()[to - 1]
     state.go(step.page, **step.link(to))
 
 
 def leave() -> None:
     """Back to where the reader came from; from a link into the story, to its page as it stands."""
-    if came := state.came():
-        state.go(came.page, **came.query)
+    if before := came.came():
+        state.go(before.page, **before.query)
     else:
         state.change(stop=0)
 
@@ -172,25 +172,14 @@ def css(key: str) -> str:
 def bar(step: Step) -> None:
     """Chapter, place, the ways on, and the sentence."""
     count, last = len(steps()), steps()[-1].chapter
-    ways = (
-        ("previous", "chevron_left", partial(turn, -1), number() == 1),
-        ("next", "chevron_right", partial(turn, 1), number() == count),
-        ("leave", "close", leave, False),
-    )
     with st.container(key="story_bar", gap="xsmall"):
         with st.container(key="story_ways", horizontal=True, vertical_alignment="center"):
             title = translated(step.title)
             st.markdown(t("story.chapter", number=step.chapter, count=last, title=title))
             st.markdown(t("story.place", number=number(), count=count), width="content")
-            for name, icon, act, nowhere in ways:
-                label = t(f"story.{name}")
-                st.button(
-                    label,
-                    icon=f":material/{icon}:",
-                    key=f"story_{name}",
-                    help=label,
-                    on_click=act,
-                    disabled=nowhere,
-                )
+            on, back = partial(turn, 1), partial(turn, -1)
+            ways.button("story", "previous", "chevron_left", back, nowhere=number() == 1)
+            ways.button("story", "next", "chevron_right", on, nowhere=number() == count)
+            ways.button("story", "leave", "close", leave)
             draw(step)
         st.markdown(translated(step.say))

@@ -42,14 +42,8 @@ def listen(
     """Call `on_cell({"chart", "x", "y"})` and `on_step(+1 or -1)` before the next run.
 
     A figure takes part if its layout has `meta={"chart": "a name"}`. Presses in quick succession
-    come as their sum. During the story the keys are the story's; in lecture mode a press at a
-    page's last step turns the page.
-
-    Args:
-        key: of the component.
-        on_cell: what a click on a cell does.
-        on_step: what presses do.
-        sections: whether they go through the sections of the page first, in the browser alone.
+    come as their sum. In the story the keys are its own; in lecture mode a press at a page's last
+    step turns the page. With `sections` presses go through those first, in the browser alone.
     """
     session = st.session_state
     if state.settings()["stop"] and key != STORY:

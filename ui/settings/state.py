@@ -6,7 +6,6 @@ draws one, `write` puts what differs from the defaults into the URL.
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -73,34 +72,9 @@ def query() -> dict[str, str]:
     return {name: text for name, text in _differing().items() if name not in gone}
 
 
-def elsewhere() -> dict[str, str]:
-    """What links of the navigation say: `query` without the story, which they leave."""
-    if before := came():
-        return dict(before.query)
-    return {name: text for name, text in query().items() if name != "stop"}
-
-
-@dataclass(frozen=True)
-class Came:
-    """Where the reader was before the story; `query` is given back after it."""
-
-    page: str
-    query: dict[str, str]
-
-
-def remember() -> None:
-    """Keep the page and its settings as they are, to be given back after the story."""
-    st.session_state.came = Came(visit().page.name, query())
-
-
-def came() -> Came | None:
-    """What is to be given back, in the language of now; None outside the story or by a link."""
-    before = st.session_state.get("came") if settings()["stop"] else None
-    if not before:
-        return None
-    language = {"lang": settings()["lang"]} if "lang" in query() else {}
-    others = {n: text for n, text in before.query.items() if n not in ("lang", "lecture")}
-    return Came(before.page, language | others)
+def in_story() -> bool:
+    """Whether the reader is in the story and came from elsewhere."""
+    return bool(settings()["stop"]) and "came" in st.session_state
 
 
 def link() -> dict[str, str]:
@@ -124,7 +98,7 @@ def read(page: str) -> list[Note]:
     session.page = page
     known, leaves = "written" in session, moved or settings()["stop"]
     ours = known and leaves and url == session.get("links")  # of the navigation, drawn before
-    if ours and not came():
+    if ours and not in_story():
         settings()["stop"] = 0  # a reader who goes elsewhere leaves the story
         write()  # a fragment changed a setting
         return []

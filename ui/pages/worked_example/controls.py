@@ -37,13 +37,6 @@ def choose(here: View) -> None:
         width="content",
         then=first_step,
     )
-    state.control(
-        st.toggle,
-        t("worked_example.compare"),
-        "we_printed",
-        help=t("worked_example.compare_help"),
-        width="content",
-    )
     with st.container(key="we_moves", horizontal=True, gap="xsmall", width="content"):
         _moves(here)
     state.control(
@@ -56,6 +49,12 @@ def choose(here: View) -> None:
         width=220,
         then=first_cell,
     )
+
+
+def compare() -> None:
+    """Whether the source's figures stand beside the computed ones."""
+    label, why = t("worked_example.compare"), t("worked_example.compare_help")
+    state.control(st.toggle, label, "we_printed", help=why)
 
 
 def _moves(here: View) -> None:

@@ -85,3 +85,8 @@ def remarks(here: View) -> str:
     notes = here.step.notes if here.compares else set(here.step.notes) - OF_THE_SOURCE
     codes = [*notes, *([] if here.step.exact else ["rounded"])]
     return sentences(t(f"worked_example.note_{code}") for code in codes)
+
+
+def legend(here: View) -> str:
+    """What the marks mean."""
+    return t("worked_example.legend_printed" if here.compares else "worked_example.legend")
