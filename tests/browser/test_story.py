@@ -158,7 +158,7 @@ def test_the_presenters_window_follows_and_leads(app_url: str, browser_page: Pag
     expect(window.locator("#place")).to_have_text(f"1 / {last}")
     expect(window.locator("#say")).to_have_text(steps()[0].say["en"])
     expect(window.locator("#then")).to_have_text(steps()[1].say["en"])
-    expect(window.locator("#clock")).to_have_text("00:01")
+    expect(window.locator("#clock")).not_to_have_text("00:00")
 
     page.keyboard.press("PageDown")
     expect(window.locator("#place")).to_have_text(f"2 / {last}")
