@@ -23,7 +23,7 @@ function stepOf(event) {
 function toSection(clicker, step) {
   const main = document.querySelector("[data-testid=stMain]");
   const bar = main.querySelector(".st-key-lecture_bar");
-  const from = clicker.goal ?? main.scrollTop;
+  const from = clicker.goal ?? main.scrollTop; // where an earlier press is still on its way to
   const end = main.scrollHeight - main.clientHeight;
   const above = main.getBoundingClientRect().top - main.scrollTop + (bar ? bar.offsetHeight : 0);
   const headings = [...main.querySelectorAll(".stHeading h3")].filter((one) => one.offsetHeight);
@@ -33,7 +33,6 @@ function toSection(clicker, step) {
   if (!further.length) return false;
   const smooth = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   clicker.goal = step > 0 ? Math.min(...further) : Math.max(...further);
-  main.addEventListener("scrollend", () => { clicker.goal = null; }, { once: true });
   main.scrollTo({ top: clicker.goal, behavior: smooth ? "smooth" : "instant" });
   return true;
 }
@@ -62,6 +61,9 @@ function flush(clicker) {
 
 function startClicker() {
   const clicker = { session: null, waiting: [], sent: 0, taken: 0, ranAt: 0, send: null, left: 0 };
+  ["wheel", "touchmove", "pointerdown"].forEach((name) => { // the reader scrolls by hand
+    window.addEventListener(name, () => { clicker.goal = null; }, { capture: true, passive: true });
+  });
   window.addEventListener("keydown", (event) => {
     const step = stepOf(event);
     if (!step || (!clicker.send && Date.now() - clicker.left > BETWEEN_PAGES)) return;
@@ -102,6 +104,6 @@ export default function ({ data, setTriggerValue, setStateValue }) {
   if (data.keys) flush(clicker);
   return () => {
     remounted.disconnect();
-    if (clicker.send === send) Object.assign(clicker, { send: null, left: Date.now() });
+    if (clicker.send === send) Object.assign(clicker, { send: null, goal: null, left: Date.now() });
   };
 }
