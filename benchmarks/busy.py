@@ -47,7 +47,7 @@ def run(tests: list[str]) -> bool:
     last = ""
     with subprocess.Popen(
         command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as tests_run:  # fmt: skip
         for line in tests_run.stdout:
             last = line.rstrip()
