@@ -8,8 +8,8 @@ const steps = { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 };
 const BETWEEN_PAGES = 5000; // milliseconds for which presses wait for the next page to listen
 const SETTLING = 300; // milliseconds in which the widgets take up the values of a run
 const LONG = 3000; // milliseconds after which a run may be interrupted
-const ROOM = 8; // pixels above a heading
 const LOST = 15000; // and after which a message that was not taken will never be
+const ROOM = 8; // pixels above a heading
 
 function stepOf(event) {
   if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return 0;

@@ -149,7 +149,7 @@ def test_the_presenter_opens_any_step(opened: Opened, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(presenter, "draw", drawn)
     at = opened(variant="mha", stop="1")
-    for to, expected in ((5, 5), (999, len(steps()))):
+    for to, expected in ((5, 5), (999, len(steps())), (-3, 1)):
         asked.append(to)
         at.run()
         at.run()

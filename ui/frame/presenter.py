@@ -18,7 +18,7 @@ ICON = (  # a window before another
     '<svg viewBox="0 0 24 24" width="18" height="18" fill="none" stroke="currentColor" '
     'stroke-width="2"><path d="M8 8V4h12v12h-4M4 8h12v12H4z"/></svg>'
 )
-WORDS = ("title", "now", "next", "end", "jump", "back", "on", "black", "bright", "clock", "again")
+WORDS = "title now next end jump back on black bright clock again lost".split()
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ def draw(
     def went() -> None:
         chosen = st.session_state[KEY].get("go")
         if isinstance(chosen, int):
-            on_go(max(1, chosen))
+            on_go(chosen)
 
-    told = {name: t(f"story.window_{name}") for name in (*WORDS, "lost")}
+    told = {name: t(f"story.window_{name}") for name in WORDS}
     told |= {"open": t("story.presenter"), "blocked": t("story.blocked")}
     data = {"steps": list(map(asdict, steps)), "number": number, "look": look, "texts": told}
     _component()(key=KEY, data=data, on_go_change=went)

@@ -96,11 +96,8 @@ def present() -> Step | None:
 
 
 def go(to: int) -> None:
-    """Open a step, counted from 1; 0 or less leaves the story."""
-    to = min(to, len(steps()))
-    if to <= 0:
-        leave()
-        return
+    """Open a step, counted from 1, or the nearest that there is."""
+    to = min(len(steps()), max(1, to))
     if not number():
         came.remember()
     step = steps()[to - 1]
@@ -117,7 +114,7 @@ def leave() -> None:
 
 def turn(by: int) -> None:
     """Go on by `by` steps, back where it is negative."""
-    go(max(1, number() + by))
+    go(number() + by)
 
 
 def start_button() -> None:

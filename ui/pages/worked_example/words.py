@@ -82,7 +82,7 @@ def comparison(here: View) -> str:
 
 def remarks(here: View) -> str:
     """What is to be known of the step; what the source makes of it where that is compared."""
-    notes = here.step.notes if here.compares else set(here.step.notes) - OF_THE_SOURCE
+    notes = [code for code in here.step.notes if here.compares or code not in OF_THE_SOURCE]
     codes = [*notes, *([] if here.step.exact else ["rounded"])]
     return sentences(t(f"worked_example.note_{code}") for code in codes)
 
