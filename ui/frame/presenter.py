@@ -18,7 +18,10 @@ ICON = (  # a window before another
     '<svg viewBox="0 0 24 24" width="18" height="18" fill="none" stroke="currentColor" '
     'stroke-width="2"><path d="M8 8V4h12v12h-4M4 8h12v12H4z"/></svg>'
 )
-WORDS = "title now next end jump back on black bright clock again lost".split()
+WORDS = (
+    *("title", "now", "next", "end", "jump", "back", "on"),
+    *("black", "bright", "clock", "again", "lost"),
+)
 
 
 @dataclass(frozen=True)
