@@ -12,9 +12,10 @@ if __name__ != "__main__":  # `streamlit run` imports this file; every visit the
     app = st.App(__file__, lifespan=lifespan, middleware=MIDDLEWARE, on_script_error=fault.show)
 else:
     from ui.frame import page
-    from ui.pages.overview import PAGE, words
+    from ui.pages.overview import PAGE, guess, words
     from ui.pages.overview.view import view
     from ui.parts import charts, prose, scene
+    from ui.parts.guess import card
     from ui.settings import state
     from ui.settings.shared import VARIANTS
     from ui.words.text import t
@@ -38,13 +39,14 @@ else:
             label_visibility="collapsed",
         )
         scene.draw.show(shown.scene, shown.flow.alt())
-        st.caption(t("scene.look"))
+        prose.note(t("scene.look"))
+        card.ask(guess.question(shown))
         charts.download(shown.flow.table, "mla_data_flow.csv")
         with st.container(key="figures"):
             cells = st.columns(4)
         for cell, (key, (number, by)) in zip(cells, words.figures(shown).items(), strict=True):
             with cell.container(border=True):
                 st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
-                st.caption(t(f"overview.{key}_beside", beside=by))
+                prose.note(t(f"overview.{key}_beside", beside=by))
         prose.say(t("overview.problem"))
     page.footer(shown)

@@ -70,6 +70,7 @@ function startClicker() {
     event.preventDefault();
     event.stopPropagation();
     if (clicker.sections && toSection(clicker, step)) return;
+    if (clicker.moves && document.mlaStep?.(step)) return; // a picture of assets/motion.js
     const focus = document.activeElement;
     if (focus && focus.tagName === "INPUT") focus.blur(); // a text box hands over what was typed
     const last = clicker.waiting.length - 1;
@@ -100,7 +101,7 @@ export default function ({ data, setTriggerValue, setStateValue }) {
     Object.assign(clicker, { session: data.session, waiting: [], sent: data.seen });
   }
   if (clicker.taken !== data.seen) Object.assign(clicker, { taken: data.seen, ranAt: Date.now() });
-  if (data.keys) Object.assign(clicker, { send, sections: data.sections });
+  if (data.keys) Object.assign(clicker, { send, sections: data.sections, moves: data.moves });
   if (data.keys) flush(clicker);
   return () => {
     remounted.disconnect();

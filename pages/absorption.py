@@ -1,18 +1,21 @@
 """Absorption: the order of multiplication, the merged matrices, and what must not be merged."""
 
+from functools import partial
+
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.absorption import PAGE, brackets, controls, merged, merges, rounding, words
+from ui.pages.absorption import PAGE, brackets, controls, guess, merged, merges, rounding, words
 from ui.pages.absorption import view as absorption
-from ui.parts import prose
+from ui.parts import prose, sections
+from ui.parts.guess import card
 from ui.words.text import t
 
 SECTIONS = {
-    "merged": merged.section,
-    "rounding": rounding.section,
-    "heads_in_one": merges.heads_in_one,
-    "past_the_norm": merges.past_the_norm,
+    "merged": (merged.section, (760, 760, 1900)),
+    "rounding": (rounding.section, (960, 1000, 2300)),
+    "heads_in_one": (merges.heads_in_one, (800, 800, 2000)),
+    "past_the_norm": (merges.past_the_norm, (600, 600, 1300)),
 }
 
 page.setup(PAGE)
@@ -21,28 +24,28 @@ view = None
 try:
     view = absorption.view()
     prose.lead(*words.lead(view), t(f"absorption.look_{view.side}"))
+    card.ask(guess.question(view))
 except ValueError as refusal:
     prose.refused(refusal)
 
-picture, bars, panel = st.columns([6, 6, 4], gap="medium")
+with st.container(key="beside"):
+    picture, bars, panel = st.columns([6, 6, 4], gap="medium")
 with picture:
     controls.product()
 with panel:
     controls.lengths()
 if view:
     with panel:
-        st.markdown(words.verdict(view))
-        st.caption(t("absorption.counted"))
+        with st.container(key="absorption_verdict"):
+            prose.say(words.verdict(view))
+        prose.note(t("absorption.counted"))
     with picture:
         brackets.picture(view)
     with bars:
         brackets.work(view)
         brackets.traffic(view)
-    for name, section in SECTIONS.items():
+    for name, (section, heights) in SECTIONS.items():
         st.subheader(t(f"absorption.section_{name}"), anchor=False)
-        try:
-            section(view)
-        except ValueError as refusal:
-            prose.refused(refusal)
+        sections.later(name, partial(section, view), heights, holds=(f"absorption:{name}",))
 
 page.footer(view)

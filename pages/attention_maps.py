@@ -1,12 +1,18 @@
 """Attention maps: every head at a glance, one in full, and where each of its numbers comes from."""
 
+from functools import partial
+
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.attention_maps import PAGE, charts, controls, words
+from ui.pages.attention_maps import PAGE, below, controls, guess, words
 from ui.pages.attention_maps import view as views
-from ui.parts import maps, prose
+from ui.parts import maps, prose, sections
+from ui.parts.guess import card
 from ui.words.text import t
+
+LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
+PARTS, NUMBERS = (570, 570, 2150), (760, 900, 1900)
 
 page.setup(PAGE)
 prose.title(t("attention_maps.title"))
@@ -17,8 +23,10 @@ except ValueError as refusal:
 
 if view:
     prose.lead(*words.lead(view), words.look(view))
+    card.ask(guess.question(view))
 
-*pictures, side = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
+with st.container(key="beside"):
+    *pictures, side = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
 with side:
     maps.controls.text_controls()
     controls.layer()
@@ -27,27 +35,16 @@ if view:
         maps.controls.cell_controls(view.maps.run.words)
     heads, one_head = pictures
     with heads:
-        st.markdown(maps.words.caption(view.maps))
+        prose.say(maps.words.caption(view.maps))
         maps.charts.thumbnails(view.maps)
     with one_head:
-        st.markdown(maps.words.large(view.maps))
+        prose.say(maps.words.large(view.maps))
         maps.charts.large(view.maps)
 
     st.subheader(t("maps.parts_title"), anchor=False)
-    st.markdown(words.parts(view))
-    maps.charts.parts(view.maps)
-
-    numbers, tensors = st.columns(2, gap="large")
-    with numbers:
-        st.subheader(words.say(view, "origin_title"), anchor=False)
-        st.markdown(words.say(view, "origin_look"))
-        words.origin(view)
-    with tensors:
-        st.subheader(t("attention_maps.tensors_title"), anchor=False)
-        controls.tensor(view)
-        st.latex(words.formula(view))
-        prose.say(words.shape(view))
-        charts.tensor(view)
+    sections.later("parts", partial(below.parts, view), PARTS, holds=LOGITS)
+    origin = words.say(view, "origin_title")
+    sections.later("numbers", partial(below.numbers, view), NUMBERS, title=origin)
     maps.controls.listen(view.maps)
 else:
     with pictures[0]:

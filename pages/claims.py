@@ -10,6 +10,8 @@ from ui.parts import charts, links, prose
 from ui.settings import state
 from ui.words.text import t
 
+FEW = 3  # statements that stand open
+
 page.setup(PAGE)
 prose.title(t("claims.title"))
 try:
@@ -42,18 +44,17 @@ st.html(words.board(here))
 st.caption(t("claims.shown", n=len(here.shown), all=len(here.found)))
 if not here.shown:
     st.info(t("claims.nothing"), icon=":material/filter_alt_off:")
-for finding in here.shown:
-    with st.container(border=True):
-        card, way = st.columns([6, 1], vertical_alignment="center")
-        card.html(words.card(finding))
-        if finding.id in PLACES:
-            way.button(
-                t("claims.see", page=links.name(PLACES[finding.id])),
-                key=f"see:{finding.id}",
-                on_click=links.follow,
-                args=(PLACES[finding.id],),
-                width="stretch",
-            )
+with st.container(key="claims", gap="xsmall"):
+    for finding in here.shown:
+        with st.container(border=True, key=words.key(finding)):
+            st.html(words.card(finding, opened=len(here.shown) <= FEW))
+            if finding.id in PLACES:
+                st.button(
+                    t("claims.see", page=links.name(PLACES[finding.id])),
+                    key=f"see:{finding.id}",
+                    on_click=links.follow,
+                    args=(PLACES[finding.id],),
+                )
 
 table = tables.figures(here)  # now, in the language of the page
 charts.download(lambda: table, "claims.csv")

@@ -1,11 +1,10 @@
 """Compare: any two layers side by side, and what differs between them."""
 
-import streamlit as st
-
 from ui.frame import page
-from ui.pages.compare import PAGE, charts, controls, words
+from ui.pages.compare import PAGE, charts, controls, guess, words
 from ui.pages.compare import view as views
 from ui.parts import prose
+from ui.parts.guess import card
 from ui.words.text import t
 
 page.setup(PAGE)
@@ -13,6 +12,7 @@ prose.title(t("compare.title"))
 view, refusals = views.view()
 if view:
     prose.lead(*words.lead(view), words.look(view))
+    card.ask(guess.question(view))
 
 controls.sides()
 for refusal in refusals:
@@ -24,5 +24,5 @@ if view:
     except ValueError as refusal:
         prose.refused(refusal)
     for sentence in words.limitations(view):
-        st.markdown(sentence)
+        prose.say(sentence)
 page.footer(view)

@@ -1,11 +1,14 @@
 """Compute: what every variant and form costs, on which side of a device's ridge, and from where."""
 
+from functools import partial
+
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.compute import PAGE, charts, controls, measuring, tables, words
+from ui.pages.compute import PAGE, below, charts, controls, guess, measuring, tables, words
 from ui.pages.compute.view import view
-from ui.parts import prose, ways
+from ui.parts import prose, sections, ways
+from ui.parts.guess import card
 from ui.settings import state
 from ui.words.text import t
 
@@ -18,6 +21,7 @@ except ValueError as refusal:
 
 if shown:
     prose.lead(*words.lead(shown), t("compute.look"))
+    card.ask(guess.question(shown))
 else:
     prose.refused(error)
 
@@ -26,30 +30,20 @@ with choices:
     controls.draw()
 if shown:
     with choices:
-        st.caption(words.source(shown))
+        prose.note(words.source(shown))
     with picture:
         charts.roof(shown)
     st.table(tables.ways(shown))
-    st.caption(words.counted(shown))
-    st.markdown(ways.assumed(shown.model, shown.latent))
+    prose.note(words.counted(shown))
+    prose.say(ways.assumed(shown.model, shown.latent))
 
     st.subheader(t("compute.bytes_title"), anchor=False)
-    st.markdown(t("compute.bytes_look"))
-    charts.byte_bars(shown)
-
-    expanding, turning = st.columns(2, gap="large")
-    with expanding:
-        st.subheader(t("compute.expand_title"), anchor=False)
-        prose.say(words.expansion(shown))
-        charts.expansion(shown)
-    with turning:
-        st.subheader(t("compute.turn_title"), anchor=False)
-        st.markdown(words.turning(shown))
-        charts.turning(shown)
-        st.markdown(words.batches(shown))
+    sections.later("bytes", partial(below.bytes_moved, shown), (500, 500, 560))
+    turns = partial(below.turns, shown)
+    sections.later("turns", turns, (680, 680, 1400), title=t("compute.expand_title"))
 
     st.subheader(t("compute.measure_title"), anchor=False)
-    st.markdown(t("compute.measure_look"))
+    prose.say(t("compute.measure_look"))
     measuring.draw(shown)
 
 with st.expander(t("compute.sources")):

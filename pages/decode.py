@@ -3,9 +3,10 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.decode import PAGE, charts, controls, running, words
+from ui.pages.decode import PAGE, charts, controls, guess, running, words
 from ui.pages.decode.view import view
 from ui.parts import prose, ways
+from ui.parts.guess import card
 from ui.words.text import t
 
 page.setup(PAGE)
@@ -17,20 +18,22 @@ except ValueError as refusal:
 
 if shown:
     prose.lead(*words.lead(shown), t("decode.look"))
+    card.ask(guess.question(shown))
 else:
     prose.refused(error)
 
 picture, choices = st.columns([7, 3], gap="large")
 with choices:
-    controls.transport()
+    controls.speed()
     if shown:
         controls.run_settings(shown.most_heads)
 if shown:
     with picture:
-        charts.blocks(shown)
+        charts.blocks(shown, controls.dial())
+    prose.say(words.expand(shown))
     running.draw(shown)
-    st.caption(words.counted(shown))
-    st.markdown(words.whose(shown))
-    st.markdown(ways.assumed(shown.model, shown.latent))
-    controls.ticking()
+    prose.say(words.compared(shown))
+    prose.note(words.counted(shown))
+    prose.say(words.whose(shown))
+    prose.say(ways.assumed(shown.model, shown.latent))
 page.footer(shown)

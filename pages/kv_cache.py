@@ -6,10 +6,11 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.kv_cache import PAGE, controls, words
+from ui.pages.kv_cache import PAGE, controls, guess, words
 from ui.pages.kv_cache.topics import TOPICS
 from ui.pages.kv_cache.view import view
 from ui.parts import charts, prose
+from ui.parts.guess import card
 from ui.words.text import t
 
 page.setup(PAGE)
@@ -19,10 +20,12 @@ prose.title(t(f"kv_cache.title_{shown.topic}"))
 computed = None
 with suppress(ValueError):  # said below, beside the model that it is about
     prose.lead(*topic.lead(shown), topic.look(shown))
+    card.ask(guess.question(shown))
     computed = shown
 
 controls.topic()
-left, right, beside = st.columns((4, 4, 2), gap="medium")
+with st.container(key="beside"):
+    left, right, beside = st.columns((4, 4, 2), gap="medium")
 pickers = {"kv_left": controls.left, "kv_right": controls.right}
 for place, scene, side in zip((left, right), shown.scenes, pickers, strict=True):
     with place:
@@ -36,7 +39,7 @@ with beside:
 
 with st.expander(t("kv_cache.sources")):
     for scene in shown.scenes:
-        st.markdown(f"**{scene.preset.name}** {words.notes(shown, scene)}")
-        st.caption(scene.preset.source)
+        prose.say(f"**{scene.preset.name}** {words.notes(shown, scene)}")
+        prose.note(scene.preset.source)
 charts.download(partial(topic.data, shown), topic.file)
 page.footer(computed)

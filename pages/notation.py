@@ -36,7 +36,7 @@ else:
     if here.entries:
         with st.container(key="notation_table"):
             st.markdown(tables.markdown(here), unsafe_allow_html=True)
-        st.caption(t("notation.sources"))
+        prose.note(t("notation.sources"))
         charts.download(partial(tables.glossary, here), "notation.csv")
     else:
         nothing = t("notation.nothing", text=safe(here.sought))

@@ -32,10 +32,10 @@ if view:
     with pictures:
         heads, one_head = st.columns([7, 9], gap="medium")
         with heads:
-            st.markdown(maps.words.caption(view.maps))
+            prose.say(maps.words.caption(view.maps))
             maps.charts.thumbnails(view.maps)
         with one_head:
-            st.markdown(maps.words.large(view.maps))
+            prose.say(maps.words.large(view.maps))
             maps.charts.large(view.maps)
         if view.shares:
             st.subheader(t("real_models.shares_title"), anchor=False)

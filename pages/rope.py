@@ -3,9 +3,10 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.rope import PAGE, charts, controls, words
+from ui.pages.rope import PAGE, charts, controls, guess, words
 from ui.pages.rope import view as views
 from ui.parts import prose
+from ui.parts.guess import card
 from ui.settings import state
 from ui.words.text import t
 
@@ -21,6 +22,7 @@ except ValueError as error:
     controls.topics()
 else:
     prose.lead(*words.lead(view), words.look(view))
+    card.ask(guess.question(view))
     controls.topics()
     picture, beside = st.columns([5, 1], gap="medium")
     with beside:
@@ -32,6 +34,5 @@ else:
         column.latex(formula)
     prose.say(words.explanation(view))
     for note in words.notes(view):
-        st.caption(note)
-    controls.ticking(view)
+        prose.note(note)
 page.footer(view)

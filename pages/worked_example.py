@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.worked_example import PAGE, controls, tables, words
+from ui.pages.worked_example import PAGE, asking, controls, tables, words
 from ui.pages.worked_example.board import board
 from ui.pages.worked_example.view import view
 from ui.parts import prose
@@ -22,15 +22,23 @@ with st.container(key="we_stage", gap="xsmall"):
     st.container(key="we_formula").latex(here.step.formula, width="content")
     st.html(board(here))
     written, choices = st.columns([3, 1])
-    written.html(words.written_out(here))
+    with written:
+        if here.open:
+            asking.answer(here)
+        else:
+            asking.praise(here)
+            st.html(words.written_out(here))
+        asking.rule(here)
     with choices.container(gap="xsmall"):
         controls.choose_cell(here)
-    st.caption(t("worked_example.look"))
-    st.caption(words.legend(here))
-    controls.compare()
+    prose.note(t("worked_example.look"))
+    prose.note(words.legend(here))
+    with st.container(key="we_ways", horizontal=True, vertical_alignment="bottom", gap="large"):
+        controls.stage()
+        controls.compare()
 
 with st.expander(t("worked_example.edit")):
-    st.markdown(t("worked_example.edit_how"))
+    prose.say(t("worked_example.edit_how"))
     controls.input_boxes(here)
 tables.downloads(here)
 page.footer(here)

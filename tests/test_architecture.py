@@ -159,6 +159,8 @@ CACHES_OF_PYTHON = {
     "ui/frame/story.py:steps": "without arguments",
     "ui/engine/apart/plain.py:_types": "without arguments",
     "ui/settings/server.py:_of": "the settings that the operator has now",
+    "ui/words/glossary.py:_pattern": "of a language",
+    "ui/words/glossary.py:terms": "without arguments",
     "ui/words/text.py:catalogue": "without arguments",
     "mla_engine/layer.py:_without_data": "32 layers without data",
     "mla_engine/mechanisms.py:all": "without arguments",

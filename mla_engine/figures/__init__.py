@@ -6,36 +6,34 @@ Installed with the extra `[figures]`. Colours, sizes and labels come from `theme
 from plotly.graph_objects import Figure
 
 from mla_engine.figures.bars import bars
-from mla_engine.figures.blocks import cache_blocks
-from mla_engine.figures.brackets import Block, bracketed
 from mla_engine.figures.cells import cell_at
 from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
+from mla_engine.figures.ends import part_names
 from mla_engine.figures.flow import FlowNode, data_flow
 from mla_engine.figures.heatmap import attention_map, score_map, share_map, shared_limit, tensor_map
-from mla_engine.figures.levels import add_levels, legend_in_columns, stress_line, ticks_at
+from mla_engine.figures.levels import add_levels, legend_in_columns, ticks_at
 from mla_engine.figures.lines import UNITS, cache_growth
+from mla_engine.figures.looks import COLOURS, VARIANTS, Role, look
 from mla_engine.figures.marks import mark_cells
 from mla_engine.figures.ranks import over_rank
 from mla_engine.figures.roofline import roofline
 from mla_engine.figures.shares import head_shares
 from mla_engine.figures.spectra import spectrum
-from mla_engine.figures.theme import COLOURS, symbol_html, symbol_parts
+from mla_engine.figures.theme import symbol_html, symbol_parts
 from mla_engine.figures.tiles import TileGrid, head_tiles
-from mla_engine.figures.turning import turning_pair
 
 __all__ = [
     "COLOURS",
     "UNITS",
-    "Block",
+    "VARIANTS",
     "Figure",
     "FlowNode",
+    "Role",
     "TileGrid",
     "add_levels",
     "attention_map",
     "bars",
-    "bracketed",
-    "cache_blocks",
     "cache_growth",
     "cell_at",
     "crossing",
@@ -44,17 +42,17 @@ __all__ = [
     "head_shares",
     "head_tiles",
     "legend_in_columns",
+    "look",
     "mark_cells",
     "over_rank",
+    "part_names",
     "roofline",
     "score_map",
     "share_map",
     "shared_limit",
     "spectrum",
-    "stress_line",
     "symbol_html",
     "symbol_parts",
     "tensor_map",
     "ticks_at",
-    "turning_pair",
 ]

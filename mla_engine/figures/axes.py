@@ -62,7 +62,9 @@ def label(spans: Spans, words: Sequence[str] | None) -> list[str]:
 Cells = tuple[Spans, Sequence[str] | None, str]  # spans, words, title
 
 
-def name_cells(fig: go.Figure, *, x: Cells, y: Cells, width: int = PHONE_PIXELS) -> None:
+def name_cells(
+    fig: go.Figure, *, x: Cells, y: Cells, width: int = PHONE_PIXELS, square: bool = False
+) -> None:
     """Give a heatmap's two axes their words, row 0 at the top.
 
     The first pair of axes prints at most `MAX_LABELS` short words and the title. The heatmap lies
@@ -74,21 +76,14 @@ def name_cells(fig: go.Figure, *, x: Cells, y: Cells, width: int = PHONE_PIXELS)
         x: spans of the columns (first, last index), their words or None, the title.
         y: the same of the rows.
         width: pixels that the narrowest screen leaves to the columns.
+        square: make every cell as wide as high.
     """
+    height = fig.layout.height - FRAME_PIXELS
     for name, cells, pixels in (
         ("xaxis", x, width),
-        ("yaxis", y, fig.layout.height - FRAME_PIXELS),
+        ("yaxis", y, min(width, height) if square else height),
     ):
-        spans = cells[0]
-        ends = [spans[0][0] - 0.5, spans[-1][1] + 0.5]
-        fixed = {
-            "range": ends if name == "xaxis" else ends[::-1],
-            "tickmode": "array",
-            "showgrid": False,
-            "zeroline": False,
-            "fixedrange": True,
-            "tickfont": {"size": FONT_SIZE},
-        }
+        fixed = _fixed(cells[0], downwards=name == "yaxis")
         hidden = {"showticklabels": False, "ticks": "", "overlaying": name[0]}
         fig.update_layout(
             {
@@ -96,11 +91,33 @@ def name_cells(fig: go.Figure, *, x: Cells, y: Cells, width: int = PHONE_PIXELS)
                 f"{name}2": fixed | _every(*cells[:2]) | hidden,
             }
         )
+    if square:
+        _square(fig)
     if _wide(fig.layout.xaxis.ticktext, width):
         fig.update_xaxes(tickangle=90)  # upright, lest neighbours read as one word
     fig.update_traces(xaxis="x2", yaxis="y2", selector={"type": "heatmap"})
     # An axis without a trace is not drawn.
     fig.add_scatter(x=[None], y=[None], hoverinfo="skip", showlegend=False)
+
+
+def _fixed(spans: Spans, *, downwards: bool) -> dict:
+    """What both axes of a side have in common."""
+    ends = [spans[0][0] - 0.5, spans[-1][1] + 0.5]
+    return {
+        "range": ends[::-1] if downwards else ends,
+        "tickmode": "array",
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+        "tickfont": {"size": FONT_SIZE},
+    }
+
+
+def _square(fig: go.Figure) -> None:
+    """Every cell as wide as high, the map at the top, under its colour bar."""
+    for n in ("", "2"):
+        upright = {"constrain": "domain", "constraintoward": "top", "scaleanchor": f"x{n}"}
+        fig.update_layout({f"xaxis{n}": {"constrain": "domain"}, f"yaxis{n}": upright})
 
 
 def _wide(labels: Sequence[str], pixels: int) -> bool:

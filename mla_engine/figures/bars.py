@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_above
+from mla_engine.figures.looks import Role, look
+from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, legend_above
 from mla_engine.refusals import RefusedError
 
 # Colour is never the only sign: each part has a pattern of its own.
 PATTERNS = ("", "/", ".", "x")
-ROLES = ("latent", "key", "query", "value")
+ROLES = (0, 1, 2, 3)
 FADED = 0.4
 HEIGHT = 260
 
@@ -23,7 +24,7 @@ def bars(
     stacked: bool = True,
     log: bool = False,
     chosen: int | None = None,
-    roles: Sequence[str] = ROLES,
+    roles: Sequence[Role] = ROLES,
     totals: Sequence[str] | None = None,
     limits: tuple[float, float] | None = None,
     height: int = HEIGHT,
@@ -59,7 +60,7 @@ def bars(
 def _traces(
     names: Sequence[str],
     parts: Mapping[str, Sequence[float]],
-    roles: Sequence[str],
+    roles: Sequence[Role],
     chosen: int | None,
     axis: str,
 ) -> list[go.Bar]:
@@ -71,7 +72,7 @@ def _traces(
             name=part,
             orientation="h",
             marker={
-                "color": COLOURS[role],
+                "color": look(role).colour,
                 "opacity": opacity,
                 "pattern": {"shape": pattern, "solidity": 0.25, "fillmode": "overlay"},
             },

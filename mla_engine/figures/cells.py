@@ -5,10 +5,11 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale, unlabel_rgb
 
 from mla_engine.figures.axes import FRAME_PIXELS, PHONE_PIXELS, Spans, bins, span_of
-from mla_engine.figures.theme import TRANSPARENT
+from mla_engine.figures.theme import CLEAR
 
 MAX_CELLS = 256  # a side; beyond it a browser spends its time on cells smaller than a pixel
 FRAMED_PIXELS = 16  # a frame's least side
+BLANK = " "  # where the other layer prints: letters are as large as all cells leave room for
 DARK, LIGHT = "#000000", "#FFFFFF"  # one of them has over 4.5:1 on any colour
 
 
@@ -64,15 +65,17 @@ def _side(axis: str, spans: Spans, index: int, pixels: int) -> dict:
 def numbers(heat: go.Heatmap) -> list[go.Heatmap]:
     """Two invisible layers that print the values of `heat`, dark on light and light on dark."""
     dark = _dark(heat)
+    written = np.char.mod("%.2f", np.nan_to_num(heat.z))
     return [
         go.Heatmap(
             z=np.where(where, heat.z, np.nan).astype(np.float32),
             x=heat.x,
             y=heat.y,
-            colorscale=[[0, TRANSPARENT], [1, TRANSPARENT]],
+            colorscale=CLEAR,
             showscale=False,
             hoverinfo="skip",
-            texttemplate="%{z:.2f}",
+            text=np.where(where & np.isfinite(heat.z), written, BLANK),
+            texttemplate="%{text}",
             textfont={"color": colour},
         )
         for colour, where in ((LIGHT, dark), (DARK, ~dark))

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure
+from mla_engine.figures.ends import name_ends
+from mla_engine.figures.looks import Look, look
+from mla_engine.figures.theme import MASKED, figure
 from mla_engine.refusals import RefusedError
 
 HEIGHT = 460
-# Colour is never the only sign.
-STYLES = (("query", "dash", "circle"), ("rope", "solid", "square"))
+ROLES = ("input", "rope")  # without the rotation, and with it
 
 
 def curves(
@@ -37,10 +38,10 @@ def curves(
     Raises:
         ValueError: more lines than there are styles.
     """
-    if len(lines) > len(STYLES):
-        raise RefusedError("line_styles", lines=len(lines), styles=len(STYLES))
-    styled = zip(lines.items(), STYLES, strict=False)
-    traces = [_line(x, numbers, name, titles[0], *style) for (name, numbers), style in styled]
+    if len(lines) > len(ROLES):
+        raise RefusedError("line_styles", lines=len(lines), styles=len(ROLES))
+    looks = dict(zip(lines, map(look, ROLES), strict=False))
+    traces = [_line(x, numbers, name, titles[0], looks[name]) for name, numbers in lines.items()]
     fig = figure(traces, height=height)
     if band:
         fig.add_vrect(
@@ -48,38 +49,35 @@ def curves(
         )
     if at is not None:
         fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
-    _frame(fig, titles, log)
-    return fig
+    _axes(fig, titles, np.asarray(x), np.concatenate(list(lines.values())), log=log)
+    return name_ends(fig, looks)
 
 
-def _line(
-    x: Sequence[int], numbers: np.ndarray, name: str, title: str, role: str, dash: str, symbol: str
-) -> go.Scatter:
+def _line(x: Sequence[int], numbers: np.ndarray, name: str, title: str, its: Look) -> go.Scatter:
     return go.Scatter(
         x=np.asarray(x),
         y=np.asarray(numbers, dtype=np.float64),
         name=name,
         mode="lines+markers",
         cliponaxis=False,
-        line={"color": COLOURS[role], "dash": dash, "width": 4},
-        marker={"symbol": symbol, "size": 8},
+        line={"color": its.colour, "dash": its.dash, "width": 4},
+        marker={"symbol": its.mark, "size": 8},
         hovertemplate=f"{name}<br>{title} %{{x}}<br>%{{y:.4g}}<extra></extra>",
     )
 
 
-def _frame(fig: go.Figure, titles: tuple[str, str], log: bool) -> None:
-    fig.update_xaxes(title_text=titles[0], fixedrange=True, nticks=9)
+def _axes(
+    fig: go.Figure, titles: tuple[str, str], x: np.ndarray, drawn: np.ndarray, *, log: bool
+) -> None:
+    ends, room = [float(x[0]), float(x[-1])], 0.02 * float(x[-1] - x[0]) or 0.5
+    fig.update_xaxes(title_text=titles[0], range=[ends[0] - room, ends[1]], fixedrange=True)
+    least, top = float(drawn.min()), float(drawn.max()) or 1.0
+    fig.update_xaxes(nticks=9, tickangle=0)
     fig.update_yaxes(
         title_text=titles[1],
         fixedrange=True,
         type="log" if log else "linear",
+        range=list(np.log10((least / 1.5, top * 1.5))) if log else [min(0, least), top * 1.05],
         dtick=1 if log else None,
         exponentformat="power",
-        rangemode="normal" if log else "tozero",
-    )
-    fig.update_layout(
-        margin={"t": 44},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        legend_font_size=FONT_SIZE,
-        showlegend=True,
     )

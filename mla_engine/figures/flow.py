@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from mla_engine.figures.layout import Edge, Layout, arrange
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, WORDS, figure
+from mla_engine.figures.looks import COLOURS
+from mla_engine.figures.theme import FONT_SIZE, WORDS, figure
 
 LAYER_HEIGHT = 70  # pixels: two lines of text and room for an arrow
 BOX_WIDTH = 0.95  # of a place

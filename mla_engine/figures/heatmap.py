@@ -1,7 +1,7 @@
 """Matrices as pictures: attention, scores and every other tensor.
 
 Rows run downwards and columns to the right, as in the printed matrix: queries on y, keys on x.
-Masked cells are grey, not zero. Larger matrices are pooled, and the figure says so.
+Masked cells are hatched, not zero. Larger matrices are pooled, and the figure says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,10 @@ import plotly.graph_objects as go
 from mla_engine.figures.axes import MAX_HOVER_LENGTH, PHONE_PIXELS, bins, name_cells, safe
 from mla_engine.figures.cells import MAX_CELLS, frame, pool
 from mla_engine.figures.cells import numbers as printed
+from mla_engine.figures.hatching import hatching
 from mla_engine.figures.theme import (
+    CLEAR,
     FONT_SIZE,
-    MASKED,
     PROBABILITY,
     SIGNED,
     TRANSPARENT,
@@ -127,7 +128,8 @@ def _token_map(
     hover = f"{words['query']} %{{y}}<br>{words['key']} %{{x}}<br>"
     if head:
         hover += f"{words['head']} {safe(head, MAX_HOVER_LENGTH)}<br>"
-    return _draw(seen, tokens, (words["query"], words["key"]), colours, hover, name, **options)
+    axes = words["query"], words["key"]
+    return _draw(seen, tokens, axes, colours, hover, name, square=True, **options)
 
 
 def _draw(
@@ -143,6 +145,7 @@ def _draw(
     numbers: bool = True,
     words: Mapping[str, str] = WORDS,
     width: int = PHONE_PIXELS,
+    square: bool = False,
 ) -> go.Figure:
     rows, columns = (bins(count, MAX_CELLS) for count in values.shape)
     drawn = pool(values, rows, columns)
@@ -155,6 +158,7 @@ def _draw(
     hidden = np.isnan(drawn)
     if hidden.any():
         traces.append(_masked(hidden, place, hover + words["masked"]))
+        traces.append(hatching(hidden, rows, columns, xaxis="x2", yaxis="y2"))
     if numbers and max(drawn.shape) <= MAX_PRINTED:
         traces += printed(traces[0])
     fig = figure(traces, height=height)
@@ -163,7 +167,8 @@ def _draw(
     if drawn.shape != values.shape:
         block = {"rows": rows[0][1] + 1, "columns": columns[0][1] + 1}
         column_title += f"<br>{words['pooled'].format(**block)}"
-    name_cells(fig, x=(columns, labels[1], column_title), y=(rows, labels[0], axes[0]), width=width)
+    named = {"x": (columns, labels[1], column_title), "y": (rows, labels[0], axes[0])}
+    name_cells(fig, **named, width=width, square=square)
     if cell is not None:
         fig.update_layout(shapes=frame(cell, rows, columns, height))
     return fig
@@ -186,13 +191,13 @@ def _heat(
 
 
 def _masked(hidden: np.ndarray, place: dict[str, np.ndarray], hover: str) -> go.Heatmap:
-    """A grey layer over the masked cells, which says on hover what they are."""
+    """A clear layer over the masked cells, which says on hover what they are."""
     return go.Heatmap(
         z=np.where(hidden, 0, np.nan).astype(np.float32),
         **place,
         zmin=0,
         zmax=1,
-        colorscale=[[0, MASKED], [1, MASKED]],
+        colorscale=CLEAR,
         showscale=False,
         hoverongaps=False,
         hovertemplate=hover + "<extra></extra>",
@@ -201,9 +206,7 @@ def _masked(hidden: np.ndarray, place: dict[str, np.ndarray], hover: str) -> go.
 
 def _colour_bar(low: float, high: float, width: int) -> dict:
     """A bar above the map, where a phone has room for it too, with few ticks or its ends alone."""
-    ticks = [0, 0.1, 0.3, 0.6, 1] if low == 0 else [low, 0, high]
-    if width < PHONE_PIXELS:
-        ticks = [low, high]
+    ticks = [low, (low + high) / 2, high] if width >= PHONE_PIXELS else [low, high]
     return {
         "orientation": "h",
         "thickness": BAR_HEIGHT,

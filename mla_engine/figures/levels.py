@@ -1,11 +1,11 @@
-"""What a page changes of a chart: memory that there is, the line to stress, ticks, the legend."""
+"""What a page changes of a chart: memory that there is, ticks, the legend."""
 
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
 from mla_engine.figures.lines import UNITS
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED
+from mla_engine.figures.theme import FONT_SIZE, MASKED
 
 DASHES = ("solid", "dot")
 
@@ -35,18 +35,6 @@ def add_levels(
             hovertemplate=f"{name}<br>{height:,.4g} {unit}<extra></extra>",
             showlegend=False,
         )
-    return fig
-
-
-def stress_line(fig: go.Figure, name: str) -> go.Figure:
-    """Draw the line called `name` solid and all others dashed; returns `fig`."""
-    lines = {trace.name: trace for trace in fig.data if trace.mode == "lines"}
-    stressed = {"color": COLOURS["latent"], "dash": "solid", "width": 5}
-    before = lines[name].line.to_plotly_json()
-    for other in lines.values():
-        if other.line.dash == "solid":
-            other.line = before
-    lines[name].line = stressed
     return fig
 
 

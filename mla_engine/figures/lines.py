@@ -1,16 +1,16 @@
 """Cache against context length: one line for each way of caching, dots for what was measured."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, MASKED, WORDS, figure, legend_above
+from mla_engine.figures.ends import name_ends
+from mla_engine.figures.looks import Look, Role, look
+from mla_engine.figures.theme import MASKED, WORDS, figure
 from mla_engine.refusals import RefusedError
 
-HEIGHT = 560
-LEGEND_HEIGHT = 76
+HEIGHT = 520
 UNITS: Mapping[str, int] = {
     "B": 1,
     "KiB": 2**10,
@@ -22,21 +22,13 @@ UNITS: Mapping[str, int] = {
     "GB": 10**9,
     "TB": 10**12,
 }
-# Colour is never the only sign: each line has a dash and each set of dots a shape of its own.
-STYLES = (
-    ("key", "dash", "square"),
-    ("query", "dashdot", "diamond"),
-    ("value", "dot", "triangle-up"),
-    ("latent", "solid", "circle"),
-    ("rope", "longdash", "cross"),
-    ("output", "longdashdot", "x"),
-)
 
 
 def cache_growth(
     contexts: Sequence[int],
     curves: Mapping[str, np.ndarray],
     *,
+    roles: Sequence[Role] | None = None,
     points: Mapping[str, tuple[Sequence[int], Sequence[int]]] | None = None,
     log: bool = True,
     unit: str = "GiB",
@@ -49,7 +41,8 @@ def cache_growth(
 
     Args:
         contexts: tokens, ascending; above 0 on logarithmic axes.
-        curves: name -> bytes at each context, in the order of the legend (up to six).
+        curves: name -> bytes at each context; a name stands at its curve's end.
+        roles: what picks each curve's looks, a variant's code or a number.
         points: name -> (contexts, bytes) measured on real caches, drawn in the curve's colour.
         log: both axes logarithmic.
         unit: one of UNITS, shown in the axis title.
@@ -63,11 +56,13 @@ def cache_growth(
     """
     if unit not in UNITS:
         raise RefusedError("choice", name="unit", value=unit, listed=", ".join(UNITS))
-    fig = figure(_traces(contexts, curves, points or {}, unit, words), height=height)
+    looks = dict(zip(curves, map(look, roles or range(len(curves))), strict=True))
+    fig = figure(_traces(contexts, curves, points or {}, unit, words, looks), height=height)
     if at is not None:
         fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 2}, layer="below")
-    _axes(fig, log, unit, limits, words)
-    return fig
+    _axes(fig, log, unit, limits or _limits(curves, log), words)
+    _context_range(fig, contexts, log)
+    return name_ends(fig, looks)
 
 
 def _traces(
@@ -76,17 +71,20 @@ def _traces(
     measured: Mapping[str, tuple[Sequence[int], Sequence[int]]],
     unit: str,
     words: Mapping[str, str],
+    looks: Mapping[str, Look],
 ) -> list[go.Scatter]:
     traces = []
-    for (name, sizes), style in zip(curves.items(), cycle(STYLES), strict=False):
+    for name, sizes in curves.items():
         hover = f"{name}<br>{words['context']} %{{x:,}}<br>%{{y:,.4g}} {unit}<extra></extra>"
-        traces.append(_trace(contexts, sizes, unit, name=name, hovertemplate=hover, **_line(style)))
+        traces.append(
+            _trace(contexts, sizes, unit, name=name, hovertemplate=hover, **_line(looks[name]))
+        )
         if name in measured:
             said = {
                 "name": f"{name}, {words['measured']}",
                 "hovertemplate": f"{words['measured']}<br>{hover}",
             }
-            traces.append(_trace(*measured[name], unit, **said, **_dots(style)))
+            traces.append(_trace(*measured[name], unit, **said, **_dots(looks[name])))
     return traces
 
 
@@ -97,37 +95,45 @@ def _trace(
     return go.Scatter(x=np.asarray(contexts), y=in_unit, **options)
 
 
-def _line(style: tuple[str, str, str]) -> dict:
-    role, dash, _ = style
-    return {"mode": "lines", "line": {"color": COLOURS[role], "dash": dash, "width": 4}}
+def _line(its: Look) -> dict:
+    return {"mode": "lines", "line": {"color": its.colour, "dash": its.dash, "width": 4}}
 
 
-def _dots(style: tuple[str, str, str]) -> dict:
-    role, _, symbol = style
-    marker = {"color": COLOURS[role], "symbol": symbol, "size": 13}
-    return {"mode": "markers", "marker": marker, "showlegend": False}
+def _dots(its: Look) -> dict:
+    marker = {"color": its.colour, "symbol": its.mark, "size": 13}
+    return {"mode": "markers", "marker": marker, "cliponaxis": False}
+
+
+def _limits(curves: Mapping[str, np.ndarray], log: bool) -> tuple[float, float]:
+    drawn = np.concatenate([np.asarray(curve, dtype=np.float64) for curve in curves.values()])
+    return (drawn.min() / 2, drawn.max() * 2) if log else (0, drawn.max() * 1.05)
+
+
+def _context_range(fig: go.Figure, contexts: Sequence[int], log: bool) -> None:
+    """From a little before the first length to the last; a round number of letters at each tick."""
+    ends = np.array([contexts[0], contexts[-1]], dtype=np.float64)
+    if not log:
+        fig.update_xaxes(range=list(ends), nticks=4)
+        return
+    tens = [10**power for power in range(10)]  # in full they would run into one another
+    short = [f"{n // 10**6:,}M" if n >= 10**6 else f"{n // 1000}k" for n in tens]
+    texts = [f"{n}" if n < 1000 else text for n, text in zip(tens, short, strict=True)]
+    fig.update_xaxes(range=list(np.log10(ends * (0.7, 1))))
+    fig.update_xaxes(tickvals=tens, ticktext=texts, tickangle=0)
 
 
 def _axes(
     fig: go.Figure,
     log: bool,
     unit: str,
-    limits: tuple[float, float] | None,
+    limits: tuple[float, float],
     words: Mapping[str, str],
 ) -> None:
     kind = "log" if log else "linear"
     # Powers of ten alone: a decade's other ticks would print 2 and 5 without their decade.
     axis = {"type": kind, "fixedrange": True, "dtick": 1 if log else None, "tickformat": ",.9~g"}
     fig.update_xaxes(title_text=words["context"], **axis)
-    if log:  # in full a million would run into its neighbour on a phone
-        tens = [10**power for power in range(10)]
-        texts = [f"{n:,}" if n < 10**6 else f"{n // 10**6:,}M" for n in tens]
-        fig.update_xaxes(tickvals=tens, ticktext=texts, tickangle=0)
     fig.update_yaxes(title_text=f"{words['cache']}, {unit}", **axis)
-    if limits is not None:
-        ends = np.asarray(limits, dtype=np.float64) / UNITS[unit]
-        fig.update_yaxes(range=list(np.log10(ends) if log else ends))
+    ends = np.asarray(limits, dtype=np.float64) / UNITS[unit]
+    fig.update_yaxes(range=list(np.log10(ends) if log else ends))
     fig.update_layout(hovermode="closest")
-    # Columns of one width, and room for two rows whether used or not: charts side by side keep
-    # plot areas of one height.
-    legend_above(fig, height=LEGEND_HEIGHT, entry_width=98)

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import MASKED, figure, legend_above, line
+from mla_engine.figures.ends import name_ends
+from mla_engine.figures.looks import Role, look
+from mla_engine.figures.theme import MASKED, figure, line
 from mla_engine.refusals import RefusedError
 
 HEIGHT = 420
-# Colour is never the only sign.
-STYLES = (("key", "dash"), ("value", "dot"), ("query", "dashdot"), ("latent", "solid"))
+ROLES = ("key", "value", "score", "output")
 
 
 def over_rank(
@@ -20,46 +21,47 @@ def over_rank(
     titles: tuple[str, str],
     at: int | None = None,
     log: bool = False,
-    styles: Sequence[tuple[str, str]] = STYLES,
+    roles: Sequence[Role] = ROLES,
     height: int = HEIGHT,
 ) -> go.Figure:
     """Each line's numbers [len(ranks)] over the rank; axes begin at 0.
 
     Args:
         ranks: ascending.
-        lines: name -> numbers, as many lines as there are `styles` at most.
+        lines: name -> numbers, as many lines as there are `roles` at most.
         titles: of the axes.
         at: a rank to mark by an upright line.
         log: the y axis is logarithmic; what is 0 is left out.
-        styles: role that picks the colour, and dash, of each line.
+        roles: what picks the looks of each line.
         height: pixels.
 
     Raises:
-        ValueError: more lines than styles.
+        ValueError: more lines than roles.
     """
-    if len(lines) > len(styles):
-        raise RefusedError("line_styles", lines=len(lines), styles=len(styles))
+    if len(lines) > len(roles):
+        raise RefusedError("line_styles", lines=len(lines), styles=len(roles))
     hover = f"{titles[0]} %{{x:,}}<br>%{{y:.4g}}"
-    drawn = zip(lines.items(), styles, strict=False)
-    traces = [
-        line(ranks, _positive(y) if log else y, name, *style, hover) for (name, y), style in drawn
-    ]
+    looks = dict(zip(lines, map(look, roles), strict=False))
+    drawn = {name: _positive(y) if log else np.asarray(y) for name, y in lines.items()}
+    traces = [line(ranks, y, name, looks[name], hover) for name, y in drawn.items()]
     fig = figure(traces, height=height)
     if at is not None:
         fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
-    _axes(fig, titles, ranks[-1], log=log)
-    legend_above(fig, shown=len(lines) > 1)
-    fig.update_layout(hovermode="closest", margin_r=24)
-    return fig
+    _axes(fig, titles, ranks[-1], np.concatenate(list(drawn.values())), log=log)
+    fig.update_layout(hovermode="closest")
+    return name_ends(fig, looks if len(looks) > 1 else {})
 
 
-def _axes(fig: go.Figure, titles: tuple[str, str], most: int, *, log: bool) -> None:
-    common = {"fixedrange": True, "nticks": 6}
-    fig.update_xaxes(title_text=titles[0], range=[0, most], tickformat=",", **common)
+def _axes(
+    fig: go.Figure, titles: tuple[str, str], most: int, drawn: np.ndarray, *, log: bool
+) -> None:
+    common = {"fixedrange": True, "nticks": 5}
+    fig.update_xaxes(title_text=titles[0], range=[0, most], tickformat=",", tickangle=0, **common)
+    least, top = np.nanmin(drawn), np.nanmax(drawn) or 1.0
     fig.update_yaxes(
         title_text=titles[1],
         type="log" if log else "linear",
-        rangemode="normal" if log else "tozero",
+        range=list(np.log10((least / 1.5, top * 1.5))) if log else [0, top * 1.05],
         dtick=1 if log else None,
         tickformat=",~g",
         **common,

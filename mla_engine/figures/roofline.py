@@ -1,12 +1,12 @@
 """A device's roofline, and calls under it by their arithmetic intensity."""
 
-from collections.abc import Mapping
-from itertools import cycle
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import COLOURS, FONT_SIZE, MASKED, figure, legend_above
+from mla_engine.figures.looks import Role, look
+from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, legend_above
 
 HEIGHT = 520
 LEGEND_HEIGHT = 96
@@ -14,21 +14,13 @@ TERA = 1e12
 INTENSITIES = (0.1, 1e4)  # FLOP per byte, the ends of the x axis unless a call is beyond them
 MOST_TICKS = 6  # that a phone has room for
 ROOF = "#7F858D"
-# Colour is never the only sign: each call has a symbol of its own.
-STYLES = (
-    ("key", "square"),
-    ("query", "diamond"),
-    ("value", "triangle-up"),
-    ("rope", "cross"),
-    ("output", "x"),
-    ("latent", "circle"),
-)
 
 
 def roofline(
     rates: tuple[float, float],
     calls: Mapping[str, tuple[float, float]],
     *,
+    roles: Sequence[Role] | None = None,
     measured: Mapping[str, tuple[float, float]] | None = None,
     titles: tuple[str, str] = ("FLOP per byte", "TFLOP/s"),
     ridge: str = "",
@@ -39,7 +31,8 @@ def roofline(
 
     Args:
         rates: peak FLOP/s and peak byte/s of the device.
-        calls: name -> (FLOP per byte, FLOP/s), in the order of the legend (up to six).
+        calls: name -> (FLOP per byte, FLOP/s), in the order of the legend.
+        roles: what picks each call's looks, a variant's code or a number.
         measured: the same of calls that were timed; hollow marks.
         titles: of the axes.
         ridge: what is written at the ridge.
@@ -50,11 +43,11 @@ def roofline(
     low, high = _ends(calls)
     corner = min(max(peak / bandwidth, low), high)
     traces = [_roof(rates, (low, corner, high))]
-    for (name, place), (role, symbol) in zip(calls.items(), cycle(STYLES), strict=False):
-        style = {"color": COLOURS[role], "symbol": symbol, "size": 17}
+    for (name, place), role in zip(calls.items(), roles or range(len(calls)), strict=True):
+        style = {"color": look(role).colour, "symbol": look(role).mark, "size": 17}
         traces.append(_mark(name, place, style, titles))
         if measured and name in measured:
-            hollow = style | {"symbol": f"{symbol}-open", "line": {"width": 3}}
+            hollow = style | {"symbol": f"{look(role).mark}-open", "line": {"width": 3}}
             traces.append(_mark(f"{name}, {below}", measured[name], hollow, titles, listed=False))
     fig = figure(traces, height=height)
     _ridge(fig, corner, ridge)
@@ -136,4 +129,4 @@ def _axes(
         fig.update_xaxes(dtick=2)
     fig.update_yaxes(title_text=titles[1], range=[bottom, top], **axis)
     fig.update_layout(hovermode="closest")
-    legend_above(fig, height=LEGEND_HEIGHT, entry_width=200)
+    legend_above(fig, height=LEGEND_HEIGHT, entry_width=178)

@@ -6,7 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mla_engine.figures.bars import PATTERNS
-from mla_engine.figures.theme import COLOURS, MASKED, figure, legend_above
+from mla_engine.figures.looks import look
+from mla_engine.figures.theme import MASKED, figure, legend_above
 
 HEIGHT = 360
 MOST_LABELS = 9  # of three digits that stand beside each other on a phone
@@ -60,7 +61,7 @@ def _part(
         y=np.asarray(amounts, dtype=np.float64),
         name=part,
         marker={
-            "color": COLOURS[role],
+            "color": look(role).colour,
             "pattern": {"shape": pattern, "solidity": 0.25, "fillmode": "overlay"},
         },
         customdata=list(heads),

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, legend_above, line
+from mla_engine.figures.ends import name_ends
+from mla_engine.figures.looks import look
+from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, line
 
 HEIGHT = 380
-STYLES = (("latent", "solid"), ("key", "dash"), ("value", "dot"), ("query", "dashdot"))
+ROLES = ("latent", "key", "value", "query")
 DECADES = 20  # below the largest; what is smaller is rounding
 
 
@@ -32,9 +34,10 @@ def spectrum(
         height: pixels.
     """
     hover = f"{axes[0]} %{{x:,}}<br>%{{y:.4g}}"
+    looks = dict(zip(values, map(look, ROLES), strict=False))
     traces = [
-        line(np.arange(1, len(falling) + 1), falling, name, *style, hover)
-        for (name, falling), style in zip(values.items(), STYLES, strict=False)
+        line(np.arange(1, len(falling) + 1), falling, name, looks[name], hover)
+        for name, falling in values.items()
     ]
     fig = figure(traces, height=height)
     most, least = _ends(values, decades)
@@ -46,11 +49,11 @@ def spectrum(
         fixedrange=True,
     )
     longest = max(len(falling) for falling in values.values())
-    fig.update_xaxes(title_text=axes[0], range=[0, longest + 1], fixedrange=True, nticks=6)
+    fig.update_xaxes(title_text=axes[0], range=[0, longest + 1], fixedrange=True)
+    fig.update_xaxes(nticks=5, tickformat=",", tickangle=0)
     if at is not None:
         _mark(fig, at, at_name, "right" if at > longest / 2 else "left")
-    legend_above(fig, shown=len(values) > 1)
-    return fig
+    return name_ends(fig, looks if len(looks) > 1 else {})
 
 
 def _ends(values: Mapping[str, np.ndarray], decades: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The looks of every figure: one template, one colour per kind of tensor, one font size.
+"""The looks of every figure: one template, colour scales, one font size.
 
 Paper and text colours are left to the page, so that a figure serves light and dark alike. Sizes
 stand in the layout as well as in the template, since a page may put its own template in place.
@@ -9,30 +9,31 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
-from plotly.colors import get_colorscale, sample_colorscale
+from plotly.colors import get_colorscale
+
+from mla_engine.figures.looks import OTHERS, Look
 
 FONT_SIZE = 16
 
-# Okabe-Ito, which the colour-blind can tell apart.
-COLOURS: Mapping[str, str] = {
-    "query": "#0072B2",
-    "key": "#D55E00",
-    "value": "#009E73",
-    "latent": "#CC79A7",
-    "rope": "#E69F00",
-    "output": "#56B4E9",
-    "input": "#7F858D",
-    "score": "#7F858D",
-    "weight": "#7F858D",
-}
 MASKED = "#8B9199"
 TRANSPARENT = "rgba(0,0,0,0)"
+CLEAR = [[0, TRANSPARENT], [1, TRANSPARENT]]
 
-# Colour runs with the square root of a probability: among 64 keys most of them are near 1/64.
+# One hue, evenly darker: no shade meets a mask, which is the page's own ground under hatching.
 PROBABILITY = [
-    [k * k / 400, colour]
+    [k / 8, colour]
     for k, colour in enumerate(
-        sample_colorscale(get_colorscale("Cividis"), [k / 20 for k in range(21)])
+        (
+            "#DCE9F7",
+            "#BAD4EE",
+            "#98BEE4",
+            "#77A8DA",
+            "#5792CF",
+            "#377CC1",
+            "#1F66AE",
+            "#125096",
+            "#083A7C",
+        )
     )
 ]
 SIGNED = get_colorscale("RdBu_r")
@@ -58,7 +59,7 @@ pio.templates["mla"] = go.layout.Template(
         "paper_bgcolor": TRANSPARENT,
         "plot_bgcolor": TRANSPARENT,
         "font": {"size": FONT_SIZE},
-        "colorway": [COLOURS[r] for r in ("query", "key", "value", "latent", "rope", "output")],
+        "colorway": [other.colour for other in OTHERS],
         "hoverlabel": {"align": "left", "font": {"size": FONT_SIZE}},
         "xaxis": {"zeroline": False},
         "yaxis": {"zeroline": False},
@@ -98,16 +99,14 @@ def legend_above(
     fig.update_layout(showlegend=shown, legend=legend, margin_t=height)
 
 
-def line(
-    x: Sequence[float], y: Sequence[float], name: str, role: str, dash: str, hover: str
-) -> go.Scatter:
+def line(x: Sequence[float], y: Sequence[float], name: str, look: Look, hover: str) -> go.Scatter:
     """One line of a chart; `hover` is what it says of a point, under its name."""
     return go.Scatter(
         x=np.asarray(x),
         y=np.asarray(y, dtype=np.float64),
         name=name,
         mode="lines",
-        line={"color": COLOURS[role], "dash": dash, "width": 4},
+        line={"color": look.colour, "dash": look.dash, "width": 4},
         hovertemplate=f"{name}<br>{hover}<extra></extra>",
     )
 

@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 
 from mla_engine.figures.axes import bins, label
 from mla_engine.figures.cells import pool
-from mla_engine.figures.theme import FONT_SIZE, MASKED, PROBABILITY, WORDS, figure
+from mla_engine.figures.hatching import areas, outlines
+from mla_engine.figures.theme import CLEAR, FONT_SIZE, PROBABILITY, WORDS, figure
 
 MAX_TILE = 32  # cells a side of one head
 NOTE_PIXELS = 28  # below the tiles, for the line that says that they are pooled
@@ -99,7 +100,10 @@ def head_tiles(
     rows, columns = (bins(side, MAX_TILE) for side in attention.shape[1:])
     seen = attention if mask is None else np.where(mask, attention, np.nan)
     tiles = [pool(values, rows, columns) for values in seen]
-    fig = figure(_layers(*_laid_out(grid, tiles, heads), words), height=height)
+    layers = _layers(*_laid_out(grid, tiles, heads), words)
+    fig = figure([*layers, *_hatched(grid, np.isnan(tiles[0]))], height=height)
+    fig.update_xaxes(constrain="domain")
+    fig.update_yaxes(constrain="domain", constraintoward="top", scaleanchor="x")
     _name_cells(fig, grid, label(rows, tokens[0]), label(columns, tokens[1]))
     pooled = words["pooled"].format(rows=rows[0][1] + 1, columns=columns[0][1] + 1)
     notes = _note(fig, pooled) if (len(rows), len(columns)) != attention.shape[1:] else []
@@ -125,6 +129,18 @@ def _laid_out(
         hidden[place] = np.where(np.isnan(values), 0, np.nan)
         owner[place] = heads[tile]
     return picture, hidden, owner
+
+
+def _hatched(grid: TileGrid, hidden: np.ndarray) -> list[go.Scatter]:
+    """The masked cells of every tile, which are the same in all."""
+    masked = outlines(hidden)
+    corners = [grid.corner(tile) for tile in range(grid.count)]
+    every = [
+        [(left + s - 0.5, top + t - 0.5) for s, t in outline]
+        for top, left in corners
+        for outline in masked
+    ]
+    return [areas(every)] if every else []
 
 
 def _name_cells(fig: go.Figure, grid: TileGrid, queries: list[str], keys: list[str]) -> None:
@@ -169,7 +185,7 @@ def _layers(
         ),
         go.Heatmap(
             z=hidden,
-            colorscale=[[0, MASKED], [1, MASKED]],
+            colorscale=CLEAR,
             hovertemplate=f"{hover}{words['masked']}<extra></extra>",
             **common,
         ),
@@ -205,5 +221,5 @@ def _frame(grid: TileGrid, tile: int) -> list[dict]:
             "y1": top + grid.height - 0.5,
             "line": {"color": colour, "width": width},
         }
-        for colour, width in (("#FFFFFF", 7), ("#D55E00", 4))
+        for colour, width in (("#FFFFFF", 8), ("#14171C", 4))
     ]

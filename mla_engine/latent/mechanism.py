@@ -79,15 +79,14 @@ MECHANISM = Mechanism(
             order=5,
         ),
     ),
-    ways=(
+    ways=(  # first as it is served, then what it is compared with
         Way(
-            code="mla_kv",
-            variant="mla",
-            form="expanded",
-            cache="kv",
-            prefill=False,  # before the first cache it is the next one
+            code="mla_absorbed",
+            variant="mla_absorbed",
+            form="absorbed",
+            cache="latent",
             order=4,
-            formulas=(forms.decode_in_full, KVCache.append),
+            formulas=(forms.decode_latent, forms.absorbed, LatentCache.append),
         ),
         Way(
             code="mla_each",
@@ -98,12 +97,13 @@ MECHANISM = Mechanism(
             formulas=(forms.decode_latent, forms.expanded, LatentCache.append),
         ),
         Way(
-            code="mla_absorbed",
-            variant="mla_absorbed",
-            form="absorbed",
-            cache="latent",
+            code="mla_kv",
+            variant="mla",
+            form="expanded",
+            cache="kv",
+            prefill=False,  # before the first cache it is the next one
             order=6,
-            formulas=(forms.decode_latent, forms.absorbed, LatentCache.append),
+            formulas=(forms.decode_in_full, KVCache.append),
         ),
     ),
     costs=COSTS,

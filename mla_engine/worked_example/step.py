@@ -82,6 +82,10 @@ class Step:
         rows = tuple(tuple(cell.value for cell in row) for row in self.cells)
         return Matrix(self.name, rows, self.axes, self.exact)
 
+    def is_number(self, row: int, column: int) -> bool:
+        """Whether the cell holds a number."""
+        return not isinstance(self.cells[row][column].value, Gap)
+
     def terms(self, row: int, column: int) -> str:
         """The cell written out: a x b + c x d = result; empty where it cannot be computed."""
         return self.cells[row][column].terms

@@ -177,7 +177,7 @@ def test_128_heads_of_128_are_brought_to_as_many_as_take_a_moment(sides):
         "“128” in the link is not possible" in html.unescape(m.value)
         for m in (*at.info, *at.warning)
     )
-    offered = [int(n) for n in next(w for w in at.select_slider if "heads" in w.key).options]
+    offered = [int(n) for n in next(w for w in at.select_slider if "cmp_heads" in w.key).options]
     assert sides == [256 * offered[-1], 256 * offered[-1], *[128 * offered[-1]] * 2]
     assert sum(work.factoring(side, 2048) for side in sides) < work.MOST
 
@@ -186,7 +186,7 @@ def test_heads_whose_runs_take_long_are_not_offered(sides):
     """Of 128 heads at d = 512 the factors are within the bound; with reading the weights not."""
     at = open_page("pages/compression.py", **HEADS | {"d_model": "512"}, cmp_heads="128")
     assert not at.error
-    offered = next(w for w in at.select_slider if "heads" in w.key).options
+    offered = next(w for w in at.select_slider if "cmp_heads" in w.key).options
     assert (offered[-1], max(sides)) == ("64", 512)
 
 

@@ -15,7 +15,7 @@
     return (high + 0.05) / (low + 0.05);
   };
   const behind = (node) => { // the page's colour behind a chart
-    for (let at = node; at; at = at.parentElement) {
+    for (let at = node; at; at = at.parentElement ?? at.getRootNode().host) {
       const { rgb, a } = parse(getComputedStyle(at).backgroundColor);
       if (a === 1) return rgb;
     }
@@ -43,15 +43,18 @@
     return Math.max(...a) <= Math.min(...b) + unit || Math.max(...b) <= Math.min(...a) + unit;
   }));
   const found = [];
-  for (const plot of document.querySelectorAll(".js-plotly-plot")) {
+  const roots = [...document.querySelectorAll("*")].map((one) => one.shadowRoot).filter(Boolean);
+  const moving = roots.flatMap((root) => [...root.querySelectorAll(".moving > svg")]);
+  for (const plot of [...document.querySelectorAll(".js-plotly-plot"), ...moving]) {
+    const drawing = plot.matches("svg") ? "" : ".main-svg ";
     const edge = plot.getBoundingClientRect();
     if (!edge.width) continue;
     const page = behind(plot);
-    const shapes = [...plot.querySelectorAll(".main-svg path, .main-svg rect")].filter((shape) => {
+    const shapes = [...plot.querySelectorAll(`${drawing}path, ${drawing}rect`)].filter((shape) => {
       const style = getComputedStyle(shape);
       return style.fill.startsWith("rgb") && !shape.closest(".hoverlayer, defs, .modebar");
     });
-    const texts = [...plot.querySelectorAll(".main-svg text")].filter((text) => {
+    const texts = [...plot.querySelectorAll(`${drawing}text`)].filter((text) => {
       const style = getComputedStyle(text);
       return text.textContent.trim() && style.visibility !== "hidden" && text.getClientRects().length
         && text.getBBox().width > 0 && !text.closest(".hoverlayer, .heatmap-label") && opacity(text, plot) > 0;

@@ -14,13 +14,14 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import new_context
-from tests.browser.waiting import settle, until, walk
+from tests.browser.waiting import everything, menu, settle, until, walk
 from ui.frame.rooms import PAGES
 from ui.parts.real_layer import DEMO
 
 pytestmark = pytest.mark.browser
 
 CHARTS = Path(__file__).with_name("chart_text.js").read_text("utf-8")
+TITLE_TOP = 55  # pixels, the same on every page
 WIDE, PHONE = {"width": 1920, "height": 1080}, {"width": 390, "height": 844}
 THEMES, LANGUAGES = ("light", "dark"), ("en", "zh")
 BUTTONS = {"en": "English", "zh": "中文"}
@@ -57,6 +58,8 @@ STATES = {
     "snippet": "kv_cache?code=snippet",
     "answered": "quiz?quiz_answers=0",
     "otherwise": "quiz?quiz_answers=1",
+    "summary": "quiz?quiz_count=2&quiz_answers=0&quiz_done=1",
+    "asked": "worked_example?we_fade=more&we_step=14",
 }
 
 
@@ -90,6 +93,7 @@ def opened(reader: Page, app_url: str) -> Callable[[str, Turn], Page]:
         reader.set_viewport_size(WIDE)
         reader.emulate_media(color_scheme=THEMES[turn.theme])
         walk(reader, f"{app_url}/{name.replace('overview', '')}?{query.lstrip('&')}")
+        everything(reader)
         return reader
 
     return load
@@ -154,6 +158,7 @@ def test_a_page_has_no_serious_finding(opened: Opened, name: str) -> None:
     """The words of charts are read in both languages on both screens."""
     turn = Turn.of(list(PAGES).index(name))
     page = opened(name, turn)
+    assert page.locator("h1").bounding_box()["y"] == pytest.approx(TITLE_TOP, abs=1)
     if name in EXPANDED:
         page.get_by_test_id("stMain").get_by_test_id("stExpander").first.locator("summary").click()
         settle(page)
@@ -196,8 +201,8 @@ def test_a_real_layer(opened: Opened, demo: Path) -> None:
 def test_the_dialog_with_the_link_for_the_audience(opened: Opened) -> None:
     turn = Turn.of(0)
     page = opened("notation?notation_of=cached", turn)
-    page.locator(".st-key-share").get_by_role("button").click()
-    page.get_by_role("dialog").wait_for()
+    menu(page).get_by_role("button", name="QR code").click()
+    page.locator("img.share-code").wait_for()
     settle(page)
     assert looked_at(page, turn) == []
 

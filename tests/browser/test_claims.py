@@ -21,6 +21,12 @@ def test_a_reader_filters_reads_and_follows(app_url: str, browser_page: Page) ->
     board = page.locator(".claims-board li").all_inner_texts()
     assert "✓ N1" in board
     assert "✗ P4" in board
+    told = page.locator(".st-key-claim_P4 .told")
+    expect(told).to_be_hidden()
+    page.locator(".claims-board").get_by_role("link", name="P4").press("Enter")
+    expect(told).to_be_visible()
+    expect(page.locator(".st-key-claim_P4 summary")).to_be_focused()
+    expect(page.locator(".st-key-claim_P4")).to_be_in_viewport()
 
     page.get_by_test_id("stButtonGroup").get_by_text("imprecise").click()
     settle(page)

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.waiting import settle
+from tests.browser.waiting import menu, settle
 
 pytestmark = pytest.mark.browser
 LEAST_CONTRAST = """() => {
@@ -51,7 +51,7 @@ def test_code_is_legible_and_a_snippet_comes_as_it_stands(browser_page, app_url)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
     page.set_viewport_size({"width": 1920, "height": 1080})
-    page.get_by_role("radio", name="Notebook snippet").click()
+    menu(page).get_by_role("radio", name="Notebook snippet").click()
     page.wait_for_url("**code=snippet**")
     settle(page)
     code = page.locator(".stCode code").inner_text()

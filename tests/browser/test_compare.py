@@ -18,7 +18,7 @@ def test_two_layers_side_by_side(app_url: str, browser_page: Page) -> None:
     settle(page)
     kept = [costs.cache_elements(PRESETS[key].config) for key in ("deepseek-v2-lite", "llama-3-8b")]
     expect(page.locator(STATEMENT)).to_contain_text(
-        f"keeps {kept[1]:,}: {kept[1] / kept[0]:.2f}× apart"
+        f"keeps {kept[1]:,}: a factor of {kept[1] / kept[0]:.2f}×"
     )
     boxes = page.locator(".js-plotly-plot .textpoint")
     expect(boxes.filter(has_text="≠").first).to_be_visible()

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import GroupedConfig, RopeConfig
 from tests.browser.conftest import STATEMENT
-from tests.browser.waiting import settle
+from tests.browser.waiting import nothing_shifts, settle
 from ui.pages.compression.run import Source, lost
 from ui.settings.sizes import SMALL_SIZES
 
@@ -35,8 +35,9 @@ def test_the_mark_walks_along_the_curve(app_url: str, browser_page: Page) -> Non
     output = dict(zip(drawn["x"], drawn["y"], strict=True))[32]
     assert output == pytest.approx(100 * lost(SOURCE, WORDS, "joint", (32,))[0].u, rel=1e-3)
 
-    page.get_by_role("slider", name="Size of the latent").press("ArrowRight")
-    page.wait_for_url("**cmp_rank=33**")
+    with nothing_shifts(page):
+        page.get_by_role("slider", name="Size of the latent").press("ArrowRight")
+        page.wait_for_url("**cmp_rank=33**")
     settle(page)
     now = 100 * lost(SOURCE, WORDS, "joint", (33,))[0].u
     expect(page.locator(STATEMENT)).to_contain_text(f"output by {now:.1f}")

@@ -1,9 +1,13 @@
 """Decoding in a browser: blocks of the right width, play and pause, a clicker, a phone."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.waiting import frames, settle, wider
+from tests.browser.motion import at_rest, one_question
+from tests.browser.waiting import settle, wider
+from ui.words.numbers import tied_size
 
 pytestmark = pytest.mark.browser
 
@@ -11,34 +15,60 @@ SMALL = (
     "preset=small&d_model=64&n_heads=4&n_kv_heads=2&d_head=16&d_value=16&d_latent_kv=32"
     "&d_latent_q=48&d_rope=8"
 )
-BLOCKS = """() => document.querySelector(".js-plotly-plot")._fullData.filter(t => t.type === "bar")
-    .map(t => Array.from(t.x))"""
+PER_TOKEN = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 40, 40, 4 * 40)]
+WAYS = """ways => ways.map(way => [...way.querySelectorAll("rect")]
+    .map(block => Number(block.getAttribute("width"))).filter(Boolean))"""
+HELD = "() => [...document.querySelectorAll('td:nth-of-type(1)')].map(cell => cell.textContent)"
 
 
-def test_caches_grow_by_play_and_by_clicker(app_url: str, browser_page: Page) -> None:
+def stands_at(page: Page, step: int) -> None:
+    """Every cache has a block for each token, all on one scale, and its bytes are told."""
+    at_rest(page)
+    ways = page.locator(".way").evaluate_all(WAYS)
+    scale = ways[0][0] / (8 * PER_TOKEN[0])
+    for blocks, size in zip(ways, PER_TOKEN, strict=True):
+        assert blocks == pytest.approx([scale * n * size for n in (8, *[1] * step)], rel=1e-3)
+    held = [tied_size((8 + step) * size) for size in PER_TOKEN]
+    assert page.locator(".way text").all_text_contents() == held
+    expect(page.get_by_role("img")).to_have_attribute(
+        "aria-label", re.compile(f"Caches after {8 + step} tokens")
+    )
+    expect(page.get_by_test_id("stTable")).not_to_contain_text("…")
+    assert page.evaluate(HELD) == held, "of the table, by the server"
+
+
+def test_caches_grow_without_the_server_and_tell_where_they_rest(
+    app_url: str, browser_page: Page
+) -> None:
     page = browser_page
     page.goto(f"{app_url}/decode?{SMALL}&dec_speed=fast&dec_step=5")
     settle(page)
-    table = page.get_by_test_id("stTable")
-    expect(table).not_to_contain_text("…")
-    blocks = page.evaluate(BLOCKS)
-    per_token = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 4 * 40, 40, 40)]
-    assert blocks == [[8 * n for n in per_token], *[per_token] * 5]
-
-    page.keyboard.press("PageDown")
-    page.wait_for_url("**dec_step=6**")
+    stands_at(page, 5)
+    with one_question(page):
+        page.keyboard.press("PageDown")
+        page.wait_for_url("**dec_step=6**")
+    stands_at(page, 6)
     page.get_by_role("button", name="Play").click()
-    page.wait_for_url(lambda url: "dec_step=7" in url)
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
+    slider = page.get_by_role("slider", name="Step (of 32)")
+    slider.press("End")
+    page.wait_for_url("**dec_step=32**")
+    slider.fill("29")
+    page.wait_for_url("**dec_step=29**")
     settle(page)
-    here = page.url
-    frames(page, 90)
-    assert page.url == here, "paused"
-    expect(table).not_to_contain_text("…")
+    with one_question(page):
+        page.get_by_role("button", name="Play").click()
+        page.wait_for_url("**dec_step=32**")
+    stands_at(page, 32)
 
+    page.emulate_media(reduced_motion="reduce")
     page.set_viewport_size({"width": 390, "height": 844})
-    assert wider(page, "h1, p, table, .js-plotly-plot", 390) == []
+    page.get_by_role("button", name="Back").click()
+    assert page.locator(".moving > svg").get_attribute("data-moving") is None, "no motion"
+    page.wait_for_url("**dec_step=31**")
+    stands_at(page, 31)
+    assert wider(page, "h1, p, table, .moving, .moving > svg", 390) == []
 
 
 def test_a_long_prompt_can_be_cancelled_and_run_again(app_url: str, browser_page: Page) -> None:

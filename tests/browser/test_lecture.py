@@ -17,6 +17,9 @@ PICTURE = {
     "claims": ".claims-board",
     "quiz": ".st-key-quiz_stage",
     "notation": ".st-key-notation_table th",
+    "rope": ".st-key-chart-rope_plane",
+    "absorption": ".st-key-absorption-brackets",
+    "decode": ".st-key-blocks",
 }
 CHART = ".stElementContainer:has(.stPlotlyChart)"
 # Everything that does not stand in the window, or reads smaller than it may; empty if all is well.

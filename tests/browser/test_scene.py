@@ -1,12 +1,15 @@
 """The scene in a browser: areas on the screen, the morph's ends, the card, the clock, a phone."""
 
+from functools import partial
+from operator import le
+
 import pytest
 import torch
 from playwright.sync_api import Page, expect
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states
-from tests.browser.waiting import settle, until, wider
+from tests.browser.waiting import settle, until, walk, wider
 
 pytestmark = pytest.mark.browser
 
@@ -28,23 +31,50 @@ NUMBERS = {  # of a token
     },
 }  # fmt: skip
 BUTTONS = {"gqa": "GQA", "mla": "MLA, expanded", "mla_absorbed": "MLA, absorbed"}
+BLOCK = ".block[data-code]"  # of what moves; the still has none
+FIGURE = ".scene svg[role=group]"
 AREAS = """blocks => Object.fromEntries(blocks.map(block => {
   const { width, height } = block.querySelector(".outline").getBoundingClientRect();
   return [block.dataset.code, width * height];
 }))"""
+CODES = "all => all.map(one => one.dataset.code)"
 HEIGHTS = "all => all.map(one => one.getBoundingClientRect().height)"
+BOXES = """all => all.map((one) => ["x", "y", "width", "height"].map(
+  (name) => Number(one.getAttribute(name))))"""
+PARSED = """image => new DOMParser()
+  .parseFromString(decodeURIComponent(image.src.split(",")[1]), "image/svg+xml")
+  .querySelectorAll(".block .outline")"""
+# The words and blocks of the picture that reach beyond it.
+OUTSIDE = """svg => {
+  const around = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text, .outline, .kept")].filter((one) => {
+    const box = one.getBoundingClientRect();
+    return box.width && (box.left < around.left - 1 || box.right > around.right + 1
+      || box.top < around.top - 1 || box.bottom > around.bottom + 1);
+  }).map((one) => one.textContent || one.getAttribute("class"));
+}"""
+TYPE = (
+    """all => all.map((one) => one.getScreenCTM().d * parseFloat(getComputedStyle(one).fontSize))"""
+)
+LEAST_TYPE = 12.5  # pixels
+PROJECTORS = (1024, 768), (1280, 720), (1920, 1080)
+READABLE = 0.013  # of the screen's width
+WINDOWS = (
+    (320, 700, "tall"), (390, 844, "tall"), (640, 360, "wide"),  # the last: 1,280 px at 200 %
+    (1024, 768, "wide"), (1280, 720, "wide"), (3000, 1600, "wide"),
+)  # fmt: skip
 VALUES = "cells => cells.map(cell => Number(cell.dataset.value))"
 TWO_PERCENT = 0.02
 
 
 def areas(page: Page) -> dict[str, float]:
     """Square pixels of every block on the screen."""
-    return page.locator(".block").evaluate_all(AREAS)
+    return page.locator(BLOCK).evaluate_all(AREAS)
 
 
 def at_rest(page: Page) -> None:
     settle(page)
-    expect(page.locator(".scene svg")).not_to_have_attribute("data-moving", "")
+    expect(page.locator(FIGURE)).not_to_have_attribute("data-moving", "")
 
 
 def test_variants_turn_into_one_another_and_stay_to_scale(app_url: str, browser_page: Page) -> None:
@@ -53,16 +83,22 @@ def test_variants_turn_into_one_another_and_stay_to_scale(app_url: str, browser_
     at_rest(page)
     before = areas(page)
     scale = before["h"] / NUMBERS["mha"]["h"]
-    assert before == pytest.approx(
-        {code: scale * n for code, n in NUMBERS["mha"].items()}, rel=TWO_PERCENT
-    )
+    assert before == pytest.approx(to_scale("mha", scale), rel=TWO_PERCENT)
     for variant, label in BUTTONS.items():
         page.get_by_role("radio", name=label, exact=True).click()
         page.wait_for_url(f"**variant={variant}*" if variant != "mla" else "**")
-        expect(page.locator(".block")).to_have_count(len(NUMBERS[variant]))
+        expect(page.locator(BLOCK)).to_have_count(len(NUMBERS[variant]))
         at_rest(page)
-        wanted = {code: scale * n for code, n in NUMBERS[variant].items()}
-        assert areas(page) == pytest.approx(wanted, rel=TWO_PERCENT), variant
+        assert areas(page) == pytest.approx(to_scale(variant, scale), rel=TWO_PERCENT), variant
+    expect(page.locator(".note")).to_contain_text("Torn edge")
+    torn = page.locator(f"{BLOCK}:has(.torn)").evaluate_all(CODES)
+    assert torn == ["q_C_absorbed", "o_latent"], "what heads make larger than the picture"
+
+
+def to_scale(variant: str, scale: float) -> dict[str, float]:
+    """Square pixels of each block; none is larger than h, which all heads share."""
+    most = NUMBERS[variant]["h"]
+    return {code: scale * min(n, most) for code, n in NUMBERS[variant].items()}
 
 
 def test_a_block_tells_its_numbers_and_opens_them(app_url: str, browser_page: Page) -> None:
@@ -75,7 +111,10 @@ def test_a_block_tells_its_numbers_and_opens_them(app_url: str, browser_page: Pa
     expect(card).to_have_attribute("data-code", "k_R")
     expect(card).to_contain_text("8 × 8 = 64 numbers")
     expect(card).to_contain_text("Kept in the cache: 8 numbers a token.")
-    lighted = page.locator(".block.lighted").evaluate_all("all => all.map(b => b.dataset.code)")
+    expect(card.locator("math")).to_contain_text("RoPE")
+    expect(card).to_contain_text("Cost: 4.10 k multiply-adds for 8 tokens.")
+    expect(card).to_contain_text("RoPE shows its inside.")
+    lighted = page.locator(".block.lighted").evaluate_all(CODES)
     assert sorted(lighted) == ["h", "k_R"]
 
     block = page.locator(".block[data-code=c_Q]")
@@ -87,11 +126,24 @@ def test_a_block_tells_its_numbers_and_opens_them(app_url: str, browser_page: Pa
     page.wait_for_url("**/attention_maps?**")
     assert "map_tensor=c_Q" in page.url
     assert "seed=3" in page.url
+    opens(page, app_url, ".block[data-code=q_R]", "rope")
+    opens(page, app_url, ".shelves", "kv_cache")
+
+
+def opens(page: Page, app_url: str, part: str, name: str) -> None:
+    """Enter on a part of the scene opens the page of its inside, with the same sizes."""
+    walk(page, f"{app_url}/{LINK}&variant=mla&seed=3")
+    at_rest(page)
+    page.locator(f"{FIGURE} {part}").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{name}?**")
+    assert "preset=small" in page.url
+    assert "seed=3" in page.url
 
 
 def query_latent(page: Page) -> list[float]:
     """The first 8 numbers of c_Q for every token, from a layer of the engine."""
-    words = page.locator(".shelves .small:not(.start)").all_text_contents()
+    words = page.locator(".shelves .small:not(.start)").all_text_contents()  # not the facts
     assert len(words) == 8
     layer = MultiHeadLatentAttention(LatentConfig(**SIZES, latent_norm=True), seed=3)
     h = torch.from_numpy(hidden_states(tuple(words), 3, SIZES["d_model"]))[None]
@@ -104,7 +156,7 @@ def test_the_cache_grows_with_the_clock(app_url: str, browser_page: Page) -> Non
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{app_url}/{LINK}&variant=mla")
     at_rest(page)
-    said, kept = page.locator(".steps output"), page.locator(".kept")
+    said, kept = page.locator(".steps output"), page.locator(".shelves .kept")
     expect(said).to_have_text("8 tokens: 320 numbers kept")
     assert kept.count() == 2 * 8
     page.locator(".steps input").focus()
@@ -118,25 +170,45 @@ def test_the_cache_grows_with_the_clock(app_url: str, browser_page: Page) -> Non
     assert latent / rotary == pytest.approx(32 / 8, rel=TWO_PERCENT)
 
 
-def test_a_phone_scrolls_the_scene_alone(app_url: str, browser_page: Page) -> None:
+def test_no_window_is_too_narrow_or_too_wide(app_url: str, browser_page: Page) -> None:
     page = browser_page
+    page.goto(f"{app_url}/{LINK}")
+    at_rest(page)
+    for width, height, kind in WINDOWS:
+        page.set_viewport_size({"width": width, "height": height})
+        expect(page.locator(FIGURE)).to_have_class(kind)
+        assert wider(page, "h1, p, .st-key-scene", width) == []
+        outside = until(page, lambda: page.locator(FIGURE).evaluate(OUTSIDE), lambda one: not one)
+        assert outside == [], (width, height)
+        sizes = page.locator(f"{FIGURE} .block text").evaluate_all(TYPE)
+        assert min(sizes) >= LEAST_TYPE - 0.1, (width, height)
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/{LINK}")
-    at_rest(page)
-    assert wider(page, "h1, p, .st-key-scene", 390) == []
-    picture = page.locator(".scene .picture")
-    assert picture.evaluate("node => node.scrollWidth > node.clientWidth")
     last = page.locator(".block[data-code=u]")
-    last.focus()
-    box = until(page, last.bounding_box, lambda found: found["x"] + found["width"] <= 390)
-    assert box["x"] >= 0
+    last.focus()  # its card comes up from the edge below
+    card = until(page, page.locator(".card").bounding_box, lambda box: box["y"] < 844)
+    assert card["y"] + card["height"] <= 844 + 1
 
 
-def test_beside_a_sidebar_nothing_of_the_scene_is_cut(app_url: str, browser_page: Page) -> None:
+def test_its_words_can_be_read_in_a_lecture_hall(app_url: str, browser_page: Page) -> None:
     page = browser_page
-    page.set_viewport_size({"width": 1024, "height": 768})
-    page.goto(f"{app_url}/{LINK}")
+    page.goto(f"{app_url}/{LINK}&lecture=1")
     at_rest(page)
-    picture = page.locator(".scene .picture")
-    assert picture.evaluate("node => node.scrollWidth - node.clientWidth") == 0
-    assert picture.bounding_box()["width"] > 500, "the card stands below"
+    words = page.locator(f"{FIGURE} text")
+    for width, height in PROJECTORS:
+        page.set_viewport_size({"width": width, "height": height})
+        enough = partial(le, READABLE * width)
+        assert enough(until(page, lambda: min(words.evaluate_all(TYPE)), enough)), width
+        assert page.locator(FIGURE).evaluate(OUTSIDE) == [], width
+
+
+def test_a_still_stands_there_before_the_script(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/{LINK}&variant=mla")
+    at_rest(page)
+    drawn = page.locator(f"{FIGURE} .block .outline").evaluate_all(BOXES)
+    still = page.locator(".still img.wide")
+    assert still.evaluate(f"image => ({BOXES})([...({PARSED})(image)])") == [
+        pytest.approx(box, abs=0.06) for box in drawn
+    ]
+    assert still.evaluate("image => image.naturalWidth") > 0, "an image that can be shown"
+    assert not still.is_visible(), "it gave way"

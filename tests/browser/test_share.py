@@ -7,7 +7,7 @@ import segno
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser.waiting import settle
+from tests.browser.waiting import menu, settle
 
 pytestmark = pytest.mark.browser
 CHINESE = "".join(chr(0x4E00 + n) for n in range(256))
@@ -44,8 +44,8 @@ def test_the_code_is_large_and_black_on_white_and_holds_the_link_below_it(
     page = browser_page
     page.goto(f"{app_url}/notation?notation_of=cached&lecture=0")
     settle(page)
-    page.locator(".st-key-share").get_by_role("button").click()
-    dialog = page.get_by_role("dialog")
+    menu(page).get_by_role("button", name="QR code").click()
+    dialog = page.get_by_role("dialog", name="This page on your own screen")
     expect(dialog).to_contain_text("Phones cannot reach 127.0.0.1")
     link = page.locator(".share-link")
     expect(link).to_have_text(f"{app_url}/notation?lang=en&notation_of=cached")
@@ -77,7 +77,7 @@ def test_a_long_text_leaves_every_link_and_a_reload_loses_it_alone(
     links = page.get_by_test_id("stSidebar").get_by_role("link")
     assert all(len(link.get_attribute("href")) < 200 for link in links.all())
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
-    page.get_by_role("button", name="Copy link").click()
+    menu(page).get_by_role("button", name="Copy link").click()
     box = page.get_by_role("textbox", name="Copy link")
     expect(box).to_have_value(f"{app_url}/notation?lang=en&seed=3&map_run=1")
     links.get_by_text("Attention maps").click()  # the text stays in the session

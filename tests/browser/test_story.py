@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.waiting import settle, until
-from ui.frame.story import css, steps
+from ui.frame.story import steps
+from ui.parts.keys import css
 from ui.settings.parsers import as_text
 
 pytestmark = pytest.mark.browser
@@ -31,7 +32,9 @@ WRONG = """([keys, bar, spoken, least]) => {
     const seen = Math.min(box.bottom, innerHeight) - Math.max(box.top, over.bottom - 1);
     const room = Math.min(box.height, innerHeight - over.bottom);
     if (key === keys[0] && seen < room - 40) found.push([key, seen, box.height]);
-    for (const text of part.querySelectorAll(".js-plotly-plot .main-svg text")) {
+    const inner = [...part.querySelectorAll("*")].map((one) => one.shadowRoot).filter(Boolean);
+    const moving = inner.flatMap((root) => [...root.querySelectorAll(".moving svg text")]);
+    for (const text of [...part.querySelectorAll(".js-plotly-plot .main-svg text"), ...moving]) {
       if (!text.textContent.trim() || !text.getClientRects().length) continue;
       if (text.closest(".hoverlayer, .heatmap-label, .modebar")) continue;
       const at = text.getScreenCTM();
@@ -41,6 +44,8 @@ WRONG = """([keys, bar, spoken, least]) => {
   }
   return found;
 }"""
+TITLE = """() => Math.round(document.querySelector("h1").getBoundingClientRect().top
+  + document.querySelector("[data-testid=stMain]").scrollTop)"""
 OPACITY = "part => getComputedStyle(part).opacity"
 
 
@@ -64,7 +69,7 @@ def wrong(page: Page, number: int, *bars: str, least: int) -> list[object]:
 def test_by_the_clicker_alone_to_the_end_on_every_projector(
     app_url: str, browser_page: Page
 ) -> None:
-    page, found = browser_page, {}
+    page, found, titles = browser_page, {}, set()
     page.goto(link(app_url, 1, lecture=1, lang="en"))
     for number, step in enumerate(steps(), start=1):
         expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"{number} / {len(steps())}")
@@ -75,9 +80,11 @@ def test_by_the_clicker_alone_to_the_end_on_every_projector(
             bars = ".st-key-lecture_bar", ".st-key-lecture_says p"
             found[number, width] = wrong(page, number, *bars, least=1)
             found[number, width] += until(page, lambda: page.evaluate(CHARTS), lambda it: not it)
+            titles.add((width, page.evaluate(TITLE)))
         if number < len(steps()):
             page.keyboard.press("PageDown")
     assert {where: what for where, what in found.items() if what} == {}
+    assert len(titles) == len(PROJECTORS), f"the title moves from step to step: {sorted(titles)}"
 
 
 def test_and_back_on_a_phone(app_url: str, browser_page: Page) -> None:
@@ -109,6 +116,7 @@ def test_it_begins_with_one_press_and_gives_back_what_was(app_url: str, browser_
     expect(page.locator(".st-key-story_bar")).to_contain_text(steps()[1].say["en"])
     page.go_back()
     page.wait_for_url(f"{app_url}/?variant=mha&stop=1")
+    settle(page)
     page.go_back()
     page.wait_for_url(f"{app_url}/kv_cache?kv_batch=4")
     settle(page)
@@ -157,6 +165,7 @@ def test_the_presenters_window_follows_and_leads(app_url: str, browser_page: Pag
     window, last = opened.value, len(steps())
     expect(window.locator("#place")).to_have_text(f"1 / {last}")
     expect(window.locator("#say")).to_have_text(steps()[0].say["en"])
+    expect(window.locator("#note")).to_have_text(steps()[0].note["en"])
     expect(window.locator("#then")).to_have_text(steps()[1].say["en"])
     expect(window.locator("#clock")).not_to_have_text("00:00")
 

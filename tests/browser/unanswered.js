@@ -1,5 +1,6 @@
 // What a page has asked of its server: `unanswered` is empty once a run has ended well that began
-// after the last question. Streamlit's own state says so only when the server has said "running".
+// after the last question, and `asked` counts them. Streamlit's own state says so only when the
+// server has said "running".
 (() => {
   const RERUN = 11; // of BackMsg
   const [NEW_SESSION, FINISHED, ANOTHER_FOLLOWS] = [4, 6, 2]; // of ForwardMsg, and a way to finish
@@ -30,7 +31,7 @@
     const ended = FINISHED in message && message[FINISHED] !== ANOTHER_FOLLOWS;
     if (ended && window.unanswered === "begun") window.unanswered = "";
   };
-  window.unanswered = "";
+  Object.assign(window, { unanswered: "", asked: 0 });
   window.WebSocket = class extends WebSocket {
     constructor(...given) {
       super(...given);
@@ -38,7 +39,10 @@
     }
 
     send(data) {
-      if (data instanceof Uint8Array && RERUN in fields(data)) window.unanswered = "asked";
+      if (data instanceof Uint8Array && RERUN in fields(data)) {
+        window.unanswered = "asked";
+        window.asked += 1;
+      }
       super.send(data);
     }
   };

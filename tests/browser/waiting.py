@@ -5,13 +5,15 @@ page at a stroke, it lets it settle.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from tests import patience
 from ui.handout.browser import SETTLED
+from ui.handout.shifts import SHIFTS, WATCH
 
 Found = TypeVar("Found")
 ANSWERED = f"() => !window.unanswered && ({SETTLED})()"
@@ -27,6 +29,18 @@ WIDTHS = """parts => parts.map(part => [part.getBoundingClientRect().width, part
 def settle(page: Page) -> None:
     """Wait until the server has answered all that was asked, and the page shows it, at rest."""
     page.wait_for_function(ANSWERED)
+
+
+def everything(page: Page) -> None:
+    """Have every section of the page drawn, as paper has, in sight or not."""
+    page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
+    settle(page)
+
+
+def menu(page: Page) -> Locator:
+    """The page's quiet menu, opened."""
+    page.locator(".st-key-menu button").first.click()
+    return page.get_by_test_id("stPopoverBody")
 
 
 def walk(page: Page, address: str) -> None:
@@ -50,6 +64,15 @@ def until(page: Page, look: Callable[[], Found], holds: Callable[[Found], bool] 
     while not holds(found := look()) and time.monotonic() < end:
         frames(page, 1)
     return found
+
+
+@contextmanager
+def nothing_shifts(page: Page) -> Iterator[None]:
+    """What is done inside moves nothing outside of charts, by the browser's own record."""
+    page.evaluate(WATCH)
+    yield
+    settle(page)
+    assert page.evaluate(SHIFTS) == []
 
 
 def wider(page: Page, parts: str, width: int) -> list[str]:

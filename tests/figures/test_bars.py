@@ -1,9 +1,9 @@
-"""Bars, brackets and spectra: what was handed in is what is drawn."""
+"""Bars and spectra: what was handed in is what is drawn."""
 
 import numpy as np
 import pytest
 
-from mla_engine.figures import Block, bars, bracketed, spectrum
+from mla_engine.figures import bars, spectrum
 
 PARTS = {"bracket": (2.0, 5.0), "then": (1.0, 8.0)}
 
@@ -33,45 +33,6 @@ def test_a_logarithmic_axis_takes_bars_side_by_side():
     assert fig.layout.xaxis.range == (-3, 1)
     with pytest.raises(ValueError, match="stacked=False or log=False"):
         bars(["a", "b"], PARTS, log=True)
-
-
-FACTORS = [
-    Block("A", 1, 128, "query"),
-    Block("B", 128, 512, "weight"),
-    Block("C", 512, 9, "latent"),
-]
-RESULT = Block("R", 1, 9, "score")
-
-
-def placed(fig, label: str) -> list[tuple[float, float]]:
-    """Middle of each box of this name, and its line."""
-    shapes = [s for s in fig.layout.shapes if s.name == label]
-    return [((s.x0 + s.x1) / 2, round((s.y0 + s.y1) / 2)) for s in shapes]
-
-
-@pytest.mark.parametrize(("first", "inner", "kept"), [
-    (0, Block("AB", 1, 512, "query"), ("C", 2)), (1, Block("BC", 128, 9, "key"), ("A", 0)),
-])  # fmt: skip
-def test_the_bracket_holds_what_is_multiplied_first(first, inner, kept):
-    fig = bracketed(FACTORS, first, inner, RESULT, steps=("66 k", "5 k"))
-    edges = [s.path for s in fig.layout.shapes if s.name == "bracket"]
-    left, right = (float(path.split("L")[1].split(",")[0]) for path in edges)
-    inside = [label for x, label in enumerate("ABC") if left < x < right]
-    assert "".join(inside) == inner.label
-    assert placed(fig, inner.label) == [(pytest.approx(first + 0.5), 1)]
-    name, place = kept
-    assert placed(fig, name) == [(pytest.approx(place), 0), (pytest.approx(place), 1)]
-    assert placed(fig, "R") == [(pytest.approx(1), 2)]
-    written = [note.text for note in fig.layout.annotations]
-    assert f"{inner.rows:,} × {inner.columns:,}" in written
-    assert written[-2:] == ["66 k", "5 k"]
-
-
-def test_boxes_grow_with_their_sizes():
-    fig = bracketed(FACTORS, 0, Block("AB", 1, 512, "query"), RESULT)
-    sides = {s.name: (s.x1 - s.x0, s.y1 - s.y0) for s in fig.layout.shapes if s.type == "rect"}
-    assert sides["B"][0] > sides["A"][0] > sides["R"][0]
-    assert sides["B"][1] > sides["A"][1]
 
 
 def test_a_spectrum_counts_from_one_and_marks_the_rank():

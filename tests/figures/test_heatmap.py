@@ -174,7 +174,7 @@ def test_small_maps_print_their_numbers_and_large_ones_do_not():
         words = ["a"] * count
         return {t.texttemplate for t in attention_map(np.eye(count), words, words, **options).data}
 
-    assert templates(4) == {None, "%{z:.2f}"}
+    assert templates(4) == {None, "%{text}"}
     assert templates(40) == {None}
     assert templates(4, numbers=False) == {None}
 

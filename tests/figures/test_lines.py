@@ -25,7 +25,9 @@ def test_measured_points_share_the_colour_of_their_curve():
     assert list(dots.x) == [1024]
     assert list(dots.y) == [1]
     assert dots.marker.color == curve.line.color
-    assert [trace.showlegend for trace in fig.data] == [None, None, False]
+    assert not fig.layout.showlegend, "names stand at the lines' ends"
+    ends = {note.y: note.text for note in fig.layout.annotations}
+    assert [">MHA<" in ends[np.log10(4096)], ">MLA<" in ends[np.log10(4)]] == [True, True]
 
 
 def test_the_chosen_length_is_marked():
@@ -50,7 +52,7 @@ def test_axes_and_shared_limits(log, kind, top):
 def test_a_million_tokens_are_short_on_a_logarithmic_axis():
     axis = cache_growth(CONTEXTS, CURVES).layout.xaxis
     texts = dict(zip(axis.tickvals, axis.ticktext, strict=True))
-    assert [texts[10**power] for power in (3, 5, 6, 9)] == ["1,000", "100,000", "1M", "1,000M"]
+    assert [texts[10**power] for power in (3, 5, 6, 9)] == ["1k", "100k", "1M", "1,000M"]
     assert cache_growth(CONTEXTS, CURVES, log=False).layout.xaxis.tickvals is None
 
 

@@ -17,7 +17,7 @@ def test_lines_stand_over_their_ranks_with_the_chosen_one_marked():
     assert first.line.dash != second.line.dash
     assert fig.layout.shapes[0].x0 == fig.layout.shapes[0].x1 == 4
     assert fig.layout.xaxis.range == (0, 16)
-    assert fig.layout.yaxis.rangemode == "tozero"
+    assert fig.layout.yaxis.range == (0, 105)
     assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("r", "%")
 
 

@@ -1,33 +1,9 @@
-"""The turning pair, curves over whole numbers, and marks: what is drawn where."""
+"""Curves over whole numbers, and marks: what is drawn where."""
 
 import numpy as np
 import pytest
 
-from mla_engine.figures import COLOURS, curves, mark_cells, score_map, turning_pair
-
-QUERY = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
-KEY = np.array([[0.0, 2.0], [-2.0, 0.0], [0.0, -2.0]])
-
-
-def test_arrows_end_where_query_and_key_are():
-    fig = turning_pair(QUERY, KEY, at=(1, 2), dimensions=(4, 5))
-    arrows = [trace for trace in fig.data if "lines" in trace.mode]
-    assert [(list(a.x), list(a.y)) for a in arrows] == [([0, 0], [0, 1]), ([0, 0], [0, -2])]
-    assert [a.line.color for a in arrows] == [COLOURS["query"], COLOURS["key"]]
-    assert [a.name for a in arrows] == ["query, 1", "key, 2"]
-    assert arrows[0].line.dash != arrows[1].line.dash
-    dots = [trace for trace in fig.data if trace.mode == "markers"]
-    assert [len(d.x) for d in dots] == [3, 3]
-    assert fig.layout.xaxis.title.text == "x<sub>4</sub>"
-
-
-def test_the_plane_has_one_scale_that_holds_every_position():
-    fig = turning_pair(QUERY, KEY, at=(0, 0), dimensions=(0, 1))
-    assert fig.layout.yaxis.scaleanchor == "x"
-    assert fig.layout.xaxis.range == fig.layout.yaxis.range
-    assert fig.layout.xaxis.range[1] > 2
-    other = turning_pair(QUERY, KEY, at=(2, 1), dimensions=(0, 1))
-    assert other.layout.xaxis.range == fig.layout.xaxis.range
+from mla_engine.figures import curves, mark_cells, score_map
 
 
 def test_curves_keep_their_numbers_band_and_place():

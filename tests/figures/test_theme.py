@@ -7,6 +7,7 @@ import plotly.io as pio
 import pytest
 
 from mla_engine.figures import (
+    COLOURS,
     FlowNode,
     attention_map,
     cache_growth,
@@ -67,8 +68,6 @@ def test_paper_is_left_to_the_page(name):
 
 
 def test_each_role_has_a_colour_and_the_main_ones_differ():
-    from mla_engine.figures import COLOURS
-
     assert set(COLOURS) == set(ROLES)
     assert len({COLOURS[role] for role in ROLES[:6]}) == 6
     assert COLOURS["latent"] == "#CC79A7"

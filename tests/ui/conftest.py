@@ -1,7 +1,7 @@
 """Pages opened as a link opens them: the parameters first, then one run."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,15 @@ def open_page(page: str = "app.py", **parameters: str) -> AppTest:
     at.run()
     assert not at.exception
     return at
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unmarked() -> Iterator[None]:
+    """Sentences as the catalogue has them: what is marked in them, test_glossary looks at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ui.parts.prose.explained", lambda text: text)
+        patch.setattr("ui.parts.weights.mark", lambda *_: "")
+        yield
 
 
 @pytest.fixture

@@ -66,8 +66,12 @@ def check_map(
     if np.isnan(values).any():
         np.testing.assert_array_equal(chart.values(1, "z"), np.where(np.isnan(values), 0, np.nan))
         assert chart.traces[1]["hovertemplate"] == place + MASKED
-    printed = [trace for trace in chart.traces if trace.get("texttemplate") == "%{z:.2f}"]
+    printed = [trace["text"] for trace in chart.traces if trace.get("texttemplate") == "%{text}"]
     assert bool(printed) == numbers
+    if numbers:  # light words on dark cells and dark ones on light ones, each cell once
+        layers = np.array(printed, dtype=object)
+        both = [["".join(cell).strip() for cell in row] for row in np.moveaxis(layers, 0, -1)]
+        assert both == [[f"{v:.2f}" if np.isfinite(v) else "" for v in row] for row in values]
 
 
 def check_tiles(

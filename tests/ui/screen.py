@@ -59,8 +59,9 @@ class Chart:
 
     @property
     def words(self) -> list[str]:
-        """The texts of its annotations."""
-        return [note.get("text", "") for note in self.layout.get("annotations", [])]
+        """The texts of its annotations, but for the names at the ends of lines."""
+        notes = self.layout.get("annotations", [])
+        return [note.get("text", "") for note in notes if note.get("name") != "end"]
 
 
 def lead(page: AppTest) -> tuple[str, str]:
@@ -131,6 +132,14 @@ def clicked(at: AppTest, name: str) -> Chart:
 def cells(data: Any) -> list[list[str]]:
     """A table that a button hands out, cell by cell as it is written."""
     return list(reader(io.StringIO(data().decode("utf-8-sig"))))
+
+
+def own(at: AppTest, kind: str) -> list[Any]:
+    """What the page draws of a kind, without what stands in the row above its title."""
+    blocks = [block for block in at.main if hasattr(block, "proto")]
+    (row,) = (block for block in blocks if getattr(block.proto, "id", "").endswith("-page_row"))
+    above = [id(element) for element in row]
+    return [element for element in getattr(at.main, kind) if id(element) not in above]
 
 
 def texts(at: AppTest) -> list[str]:

@@ -94,7 +94,9 @@ PUBLISHED = [name for name, one in MODELS.items() if one.layers]
 
 def amount(text: str) -> float:
     """The first number of a text with its unit: "1.12 KiB", "187 M", "32,768", "56.9x"."""
-    found = re.search(r"([\d,]+\.?\d*)(?:\s?([KMGTk])?(iB|B)?\b)?", text.replace("\xa0", " "))
+    for quarters, decimals in {"¼": ".25", "½": ".5", "¾": ".75"}.items():
+        text = text.replace(quarters, decimals)
+    found = re.search(r"([\d,]*\.?\d+)(?:\s?([KMGTk])?(iB|B)?\b)?", text.replace("\xa0", " "))
     number, unit, kind = float(found[1].replace(",", "")), found[2] or "", found[3]
     return number * (1024.0 ** " KMGT".index(unit) if kind == "iB" and unit else UNITS[unit])
 
@@ -128,13 +130,13 @@ def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
     decode = opened("pages/decode.py", **one.link, dec_heads="1")
     cached, mha = (amount(cell) for cell in row(compare, "Numbers cached per token and layer")[:2])
     assert metric(home, "Cache per token") == cached == one.cache
-    assert amount(re.search(r"caches ([\d,]+)", statement(home))[1]) == cached
-    assert amount(said(home, "as much:").split(":")[1]) == mha == one.mha
+    assert amount(re.search(r"remembers ([\d,]+)", statement(home))[1]) == cached
+    assert amount(said(home, "MHA keeps")) == mha == one.mha
     assert amount(said(home, "in bf16").split(",")[1]) == near(2 * cached)
-    assert metric(home, "MHA keeps") == near(mha / cached)
-    apart = amount(re.search(r"([\d.,]+)× apart", statement(compare))[1])
-    assert apart == metric(home, "MHA keeps")
-    assert metric(home, "As much as GQA with") == near(cached / (one.k + one.v))
+    assert metric(home, "MHA / this") == near(mha / cached)
+    apart = amount(re.search(r"factor of ([\d.,]+)×", statement(compare))[1])
+    assert apart == metric(home, "MHA / this")
+    assert metric(home, "Same memory as GQA with") == near(cached / (one.k + one.v))
     assert metric(home, "Parameters") == near(one.parameters)
     parameters = row(compare, "Attention parameters per layer")
     assert amount(parameters[0]) == metric(home, "Parameters")
@@ -151,7 +153,7 @@ def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
 def test_bytes_that_a_step_reads(opened: Opened, name: str) -> None:
     """The compute page: where the cache outweighs all else, its bytes are the cache's."""
     one = MODELS[name]
-    batch, context = 1024, 2**20
+    batch, context = 1024, 2**13 if one.g else 2**17  # as far as each goes
     sizes = {"cost_batch": str(batch), "cost_context": str(context), "cost_scope": "layer"}
     compute = opened("pages/compute.py", **one.link, **sizes)
     kept = f"GQA, g = {one.g}" if one.g else "MLA, absorbed"

@@ -40,7 +40,7 @@ def test_a_title_is_short_and_holds_no_number(
     ("page", "moved"),
     [
         ("overview", {"n_heads": "8"}),
-        ("attention_maps", {"n_heads": "8", "map_head": "3"}),
+        ("attention_maps", {"n_heads": "8", "map_query": "3"}),
         ("rope", {"rope_key": "6"}),
         ("absorption", {"ab_context": "512"}),
         ("compression", {"cmp_rank": "64"}),
@@ -67,9 +67,9 @@ def test_the_title_stays_and_the_number_follows(opened: Opened, page: str, moved
         ("overview", LITE | {"variant": "mha"}, f"{MHA:,} numbers"),
         ("overview", {"n_heads": "1", "d_head": "128"}, f"{CACHED / (2 * WIDTH):.2f}× larger"),
         ("overview", LITE | {"lang": "zh"}, f"MHA 是它的 {MHA / CACHED:.2f} 倍"),
-        ("attention_maps", LITE, f"{HEADS} heads"),
-        ("attention_maps", {"n_heads": "1"}, "1 head"),
-        ("absorption", LITE, f"{EXPANDED / ABSORBED:.0f}×"),
+        ("attention_maps", LITE | {"map_query": "0"}, "1 place"),  # nothing else to see
+        ("attention_maps", {"n_heads": "1"}, "1 place"),
+        ("absorption", LITE, f"{EXPANDED / ABSORBED:.0f}× less work"),
         ("compression", LITE | {"cmp_heads": "2", "cmp_rank": "16"}, f"16 of {4 * WIDTH}"),
         ("kv_cache", {}, f"{61 * 2**17 * 576 * 2 / 2**30:.2f} GiB"),
         ("kv_cache", {"kv_view": "layouts"}, "576 numbers"),

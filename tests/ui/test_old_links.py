@@ -3,11 +3,14 @@
 `old_links.json` has 200 of them, drawn at random (with seeds) from the table of settings of the
 flat `ui` folder, several for every page: valid, out of range, wrong and unknown, in both languages,
 with presets, stops of the tour of then and lecture mode. Where the story, which took the tour's
-place, has another page at that number, the page opens as it did, outside the story; and two pages
-begin otherwise now: the worked example with two tokens, compression with a falling spectrum. Beside
-each stands what that app made of it: the settings that differ from the defaults, the parameters in
-the URL, the numbers of the title. Nothing here imports a module of the app, so that the app can be
-rearranged while this file stays.
+place, has another page at that number, the page opens as it did, outside the story; and some pages
+begin otherwise now: the worked example with two tokens, compression with a falling spectrum, the
+cache page with the link's model where it names one, and with as many sequences as eight GPUs hold.
+No context goes beyond the length that a model was published for. Where a title says more or
+something else (maps: what the heads look at; decode: that its numbers are float32), its numbers are
+the new ones. Beside each stands what that app made of it: the settings that differ from the
+defaults, the parameters in the URL, the numbers of the title. Nothing here imports a module of the
+app, so that the app can be rearranged while this file stays.
 """
 
 import html

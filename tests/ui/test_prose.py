@@ -46,7 +46,7 @@ def test_no_symbol_stands_bare_in_prose(opened: Opened, page: str, link: dict, l
     ("page", "codes"),
     [
         ("overview", ("c_KV", "k_R", "k_C", "v_C", "q_C")),
-        ("absorption", ("c_KV", "k_C", "W_UQ", "W_UK", "W_UV", "W_O", "W_DKV", "W_DQ", "h")),
+        ("absorption", ("c_KV", "k_C", "q_C", "W_UK", "W_DKV", "h")),
         ("compression", ("k_R", "h", "c_Q")),
         ("kv_cache", ("c_KV", "k_R")),
         ("decode", ("c_KV", "k_R")),
@@ -64,5 +64,6 @@ def test_a_symbols_tooltip_is_its_meaning(
         name, _, suffix = code.partition("_")
         letters = f"{name}<sup>{suffix}</sup>" if suffix else name
         meaning = html.escape(catalogue()[f"symbols.{code}"][lang])
-        span = f'<span class="tensor {SYMBOLS[code].role}" title="{meaning}">{letters}</span>'
+        marks = f'title="{meaning}" data-tensor="{code}"'
+        span = f'<span class="tensor {SYMBOLS[code].role}" {marks}>{letters}</span>'
         assert any(span in text for text in texts), code

@@ -7,17 +7,25 @@ from math import prod
 import pytest
 import torch
 
-from mla_engine import PRESETS, SYMBOLS, GroupedConfig, LatentConfig, mechanisms
+from mla_engine import PRESETS, SYMBOLS, GroupedConfig, LatentConfig, costs, mechanisms
 from ui.engine.model import SMALL_CONFIG
 from ui.parts.scene import layout
-from ui.parts.scene.layout import Block, Layout, Tensor
+from ui.parts.scene.layout import TALL, WIDE, Block, Frame, Layout
+from ui.parts.scene.tensors import Shapes, Tensor, tensors
 
-BASES = {"small": SMALL_CONFIG} | {key: preset.config for key, preset in PRESETS.items()}
+# One of each shape: with and without a query latent, few heads and many, wide and narrow.
+SHAPES = (
+    "deepseek-v2-lite", "deepseek-v3", "minicpm3-4b", "llama-3-8b", "gpt-oss-120b", "a.x-k1",
+)  # fmt: skip
+BASES = {"small": SMALL_CONFIG} | {key: PRESETS[key].config for key in SHAPES}
 TWO_PERCENT = 0.02
+SEEN = 4  # units of the picture, of which 400 stand side by side on a phone
 STEPS = 60  # at which a curve is looked at
+every_base = pytest.mark.parametrize("base", BASES.values(), ids=BASES)
+every_frame = pytest.mark.parametrize("frame", [WIDE, TALL], ids=["wide", "tall"])
 
 
-def shapes(config: GroupedConfig | LatentConfig, form: str, tokens: int) -> layout.Shapes:
+def shapes(config: GroupedConfig | LatentConfig, form: str, tokens: int) -> Shapes:
     """Of every step of a run, by the engine itself."""
     layer = mechanisms.of(config).layer(config, device="meta")
     h = torch.empty(1, tokens, config.d_model, device="meta")
@@ -25,21 +33,24 @@ def shapes(config: GroupedConfig | LatentConfig, form: str, tokens: int) -> layo
     return {step: tuple(getattr(trace, step).shape) for step in trace.steps}
 
 
+@cache
 def variants(base: GroupedConfig | LatentConfig, tokens: int = 8) -> dict[str, list[Tensor]]:
     """The tensors of every variant of a model's sizes."""
     sizes, found = mechanisms.sizes_of(base), {}
     for code, variant in mechanisms.variants().items():
         form = mechanisms.form_of(code).symbols
         config = variant.config(sizes, base)
-        found[code] = layout.tensors(form, shapes(config, form, tokens))
+        found[code] = tensors(form, shapes(config, form, tokens))
     return found
 
 
 @cache
-def scenes(base: GroupedConfig | LatentConfig, tokens: int = 8) -> dict[str, list[Block]]:
+def scenes(
+    base: GroupedConfig | LatentConfig, tokens: int = 8, frame: Frame = WIDE
+) -> dict[str, list[Block]]:
     every = variants(base, tokens)
-    together = Layout(every.values())
-    return {code: together.blocks(tensors) for code, tensors in every.items()}
+    together = Layout(every.values(), costs.mha_cache_elements(base), frame)
+    return {code: together.blocks(shown) for code, shown in every.items()}
 
 
 @pytest.mark.parametrize(
@@ -75,62 +86,96 @@ def test_what_is_left_out_is_read_through():
     assert set(absorbed["o_latent"]) == {"attention", "c_KV"}
 
 
-@pytest.mark.parametrize("base", BASES.values(), ids=BASES)
-def test_areas_are_to_one_scale_in_all_variants(base):
-    drawn = scenes(base)
-    largest = max((b for blocks in drawn.values() for b in blocks), key=lambda b: b.width)
+@every_base
+@every_frame
+def test_areas_are_to_one_scale_in_all_variants(base, frame):
+    drawn = scenes(base, frame=frame)
+    every = [block for blocks in drawn.values() for block in blocks]
+    whole = [block for block in every if block.share == 1]
+    largest = max(whole, key=lambda block: block.width)
     scale = largest.width * largest.height / prod(largest.tensor.shape)
-    for blocks in drawn.values():
-        for block in blocks:
-            area = block.width * block.height
-            assert area == pytest.approx(scale * prod(block.tensor.shape), rel=TWO_PERCENT)
+    for block in every:
+        numbers = prod(block.tensor.shape) * block.share
+        assert block.width * block.height == pytest.approx(scale * numbers, rel=TWO_PERCENT)
+        if block.share < 1:  # as large as any may be, and it would be larger
+            assert 0 < block.share < 1
+            assert block.height == pytest.approx(max(other.height for other in every))
 
 
-@pytest.mark.parametrize("base", BASES.values(), ids=BASES)
-def test_blocks_and_their_names_stand_apart_within_the_picture(base):
-    for blocks in scenes(base).values():
+@every_base
+@every_frame
+def test_what_is_kept_of_a_token_can_be_seen(base, frame):
+    together = Layout(variants(base).values(), costs.mha_cache_elements(base), frame)
+    for shown in variants(base).values():
+        kept = sum(prod(one.shape) / 8 for one in shown if SYMBOLS[one.code].cached)
+        assert kept * together.scale >= SEEN**2
+
+
+@every_base
+@every_frame
+def test_blocks_and_their_names_stand_apart_within_the_picture(base, frame):
+    for blocks in scenes(base, frame=frame).values():
         for block in blocks:
-            assert block.x >= 0
-            assert block.x + block.width <= layout.WIDTH
-            assert block.y >= layout.LABEL - 1e-6
-            assert block.y + block.height <= layout.HEIGHT
+            (x, y), (width, height) = turned(block, frame)
+            assert x >= 0
+            assert x + width <= layout.STAGES * frame.stage
+            assert y >= frame.names - 1e-6
+            assert y + height <= frame.lanes + 1e-6
         for one, other in combinations(blocks, 2):
-            beside = one.x + one.width < other.x or other.x + other.width < one.x
-            upper, lower = sorted((one, other), key=lambda block: block.y)
-            assert beside or upper.y + upper.height + layout.LABEL <= lower.y + 1e-6
+            (x0, y0), (w0, h0) = turned(one, frame)
+            (x1, y1), (w1, h1) = turned(other, frame)
+            beside = x0 + w0 < x1 or x1 + w1 < x0
+            (upper, high), (lower, _) = sorted([(y0, h0), (y1, h1)])
+            assert beside or upper + high + frame.names <= lower + 1e-6
 
 
-@pytest.mark.parametrize("base", BASES.values(), ids=BASES)
-def test_lanes_and_stages_are_the_same_in_every_variant(base):
+def turned(block: Block, frame: Frame) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Place and size, along the stages first."""
+    place, size = (block.x, block.y), (block.width, block.height)
+    return (place[::-1], size[::-1]) if frame.tall else (place, size)
+
+
+@every_base
+@every_frame
+def test_lanes_and_stages_are_the_same_in_every_variant(base, frame):
     places: dict[tuple[int, int], tuple[float, float]] = {}
-    for blocks in scenes(base).values():
+    for blocks in scenes(base, frame=frame).values():
         for block in blocks:
             middle = block.x + block.width / 2, block.y + block.height / 2
             at = block.tensor.stage, block.tensor.lane
             assert places.setdefault(at, middle) == pytest.approx(middle)
-    assert {SYMBOLS[b.tensor.code].role for b in scenes(base)["mla"]} >= {"rope", "latent", "key"}
+    roles = {SYMBOLS[b.tensor.code].role for b in scenes(base, frame=frame)["mla"]}
+    assert roles >= {"rope", "latent", "key"}
 
 
-@pytest.mark.parametrize("base", BASES.values(), ids=BASES)
-def test_curves_do_not_cross(base):
-    for blocks in scenes(base).values():
-        drawn = layout.curves(blocks)
+@every_base
+@every_frame
+def test_curves_do_not_cross(base, frame):
+    for blocks in scenes(base, frame=frame).values():
+        drawn = layout.curves(blocks, frame)
         assert len(drawn) == sum(len(block.tensor.reads) for block in blocks)
         for (source, to, one), (other_source, other_to, other) in combinations(drawn, 2):
             if source == other_source:
                 continue
+            one, other = along(one, frame), along(other, frame)
             begin, end = max(one[0], other[0]), min(one[2], other[2])
             if begin >= end:
                 continue
             steps = [begin + (end - begin) * n / STEPS for n in range(1, STEPS)]
-            sides = {height(one, x) > height(other, x) for x in steps}
+            sides = {height(one, x, frame) > height(other, x, frame) for x in steps}
             assert len(sides) == 1, (source, to, other_source, other_to)
 
 
-def height(ends: list[float], x: float) -> float:
+def along(ends: list[float], frame: Frame) -> list[float]:
+    """The ends of a curve, along the stages first."""
+    x0, y0, x1, y1 = ends
+    return [y0, x0, y1, x1] if frame.tall else ends
+
+
+def height(ends: list[float], x: float, frame: Frame) -> float:
     """Where a curve is at x: level, then in a straight line to its end, as it bends steadily."""
     x0, y0, x1, y1 = ends
-    turn = max(x0, x1 - layout.BEND)
+    turn = max(x0, x1 - frame.bend)
     return y0 if x <= turn else y0 + (y1 - y0) * (x - turn) / (x1 - turn)
 
 

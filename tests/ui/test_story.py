@@ -15,7 +15,8 @@ from ui.settings.shared import LANGUAGES
 
 Opened = Callable[..., AppTest]
 
-NUMBER = r"\d[\d,]*(?:\.\d+)?"
+NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+SUM = rf"([\d,]+(?: [×+/] [\d,]+)+) = ({NUMBER})"
 OURS = ("story_stage", "cell_and_key_bridge")  # components of the story itself
 
 
@@ -90,7 +91,17 @@ def dimming(at: AppTest) -> list[str]:
 def test_the_whole_story_is_told_to_the_presenter(opened: Opened) -> None:
     stage = component(opened(lang="zh", stop="3", variant="mha"), "story_stage")
     assert [one["say"] for one in stage["steps"]] == [step.say["zh"] for step in steps()]
+    assert [one["note"] for one in stage["steps"]] == [step.note["zh"] for step in steps()]
     assert stage["steps"][0]["chapter"] == 1
+
+
+@pytest.mark.parametrize("step", steps())
+def test_what_a_note_computes_is_right_and_the_same_in_both_languages(step: Step) -> None:
+    sums = [re.findall(SUM, step.note[lang]) for lang in LANGUAGES]
+    assert sums[0] == sums[1]
+    for asked, result in sums[0]:
+        exact = eval(asked.replace(",", "").replace("×", "*"))
+        assert f"{exact:,.{len(result.partition('.')[2])}f}" == result, asked
 
 
 def test_outside_the_story_nothing_is_dimmed_and_all_blocks_are_told(opened: Opened) -> None:

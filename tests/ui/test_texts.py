@@ -9,7 +9,8 @@ import pytest
 from mla_engine import PRESETS, SYMBOLS
 from ui.frame import story
 from ui.settings.shared import LANGUAGES
-from ui.words.numbers import count, digits, size
+from ui.words import glossary
+from ui.words.numbers import count, digits, mixed, size
 from ui.words.text import catalogue, safe, t
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +44,7 @@ def placeholders(text: str) -> set[str]:
 
 
 def texts() -> dict[str, dict[str, str]]:
-    """Everything that is written in both languages: catalogue, story and the notes on models."""
+    """All that is written in both languages: catalogue, story, glossary and notes on models."""
     said = {f"story.step_{n}": dict(step.say) for n, step in enumerate(story.steps(), start=1)}
     said |= {f"story.chapter_{step.chapter}": dict(step.title) for step in story.steps()}
     noted = {
@@ -51,7 +52,8 @@ def texts() -> dict[str, dict[str, str]]:
         for key, preset in PRESETS.items()
         if preset.notes_in
     }
-    return catalogue() | said | noted
+    terms = {f"glossary.{name}": dict(entry["means"]) for name, entry in glossary.terms().items()}
+    return catalogue() | said | noted | terms
 
 
 def test_every_language_says_it_with_the_same_values() -> None:
@@ -100,6 +102,7 @@ def test_numbers_read_as_people_write_them() -> None:
     assert count(32768) == "32,768"
     assert digits(7.1111) == "7.11"
     assert digits(1234.5) == "1,234"
+    assert [mixed(n) for n in (2.25, 8, 0.5, 0.74, 0)] == ["2¼", "8", "½", "0.740", "0"]
     assert size(1152) == "1.12 KiB"
     assert size(1152, binary=False) == "1.15 kB"
 

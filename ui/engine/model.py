@@ -11,6 +11,7 @@ from ui.engine.real_layer import Origin, RealLayer
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import SMALL
+from ui.settings.rooms import SETTINGS
 from ui.settings.shared import SIZES, VARIANTS
 from ui.settings.sizes import divisors, sizes_of, variant_of
 from ui.words.text import t
@@ -133,13 +134,14 @@ def present() -> Model:
 
 
 def take_preset() -> None:
-    """After the picker: the sizes and the variant follow the preset.
+    """After the picker: sizes, variant and all else that follows the preset are of that one.
 
     A variant of the same kind stays: an MLA preset keeps the form chosen before.
     """
     s, every = state.settings(), mechanisms.variants()
     preset, variant = s["preset"], variant_of(s["preset"])
     s.update(sizes_of(preset))
+    s.update({n: one.follows(preset) for n, one in SETTINGS.items() if one.follows})
     if preset != SMALL and every[variant].kind != every[s["variant"]].kind:
         s["variant"] = variant
 

@@ -12,7 +12,7 @@ from textwrap import dedent
 import streamlit as st
 
 from ui import ROOT
-from ui.parts import snippet
+from ui.parts import files, snippet
 from ui.settings import state
 from ui.settings.page import Page
 from ui.words.text import t
@@ -20,8 +20,8 @@ from ui.words.text import t
 SHOWN = ("none", "source", "snippet")
 
 
-def behind(page: Page, view: object) -> None:
-    """The choice, and below it the code that is chosen; `view` is what the page shows."""
+def choice() -> None:
+    """In the menu: what is shown below the page."""
     state.control(
         st.segmented_control,
         t("code.behind"),
@@ -30,13 +30,20 @@ def behind(page: Page, view: object) -> None:
         format_func=lambda shown: t(f"code.{shown}"),
         required=True,
     )
+
+
+def behind(page: Page, view: object) -> None:
+    """The code that is chosen, below the page; `view` is what the page shows."""
     shown = state.settings()["code"]
     if shown == "none":
         return
-    if view is None:  # why is said on the page itself
-        st.info(t("code.nothing"), icon=":material/code_off:")
-        return
-    {"source": _source, "snippet": _snippet}[shown](page, view)
+    with st.container(key="page_code"):
+        st.divider()
+        st.subheader(t(f"code.{shown}"), anchor=False)
+        if view is None:  # why is said on the page itself
+            st.info(t("code.nothing"), icon=":material/code_off:")
+        else:
+            {"source": _source, "snippet": _snippet}[shown](page, view)
 
 
 def _source(page: Page, view: object) -> None:
@@ -68,11 +75,5 @@ def _snippet(page: Page, view: object) -> None:
     }
     with st.container(horizontal=True):
         for kind, (mime, made) in kinds.items():
-            st.download_button(
-                t(f"code.download_{kind}"),
-                made,
-                f"mla_{page.name}.{kind}",
-                mime,
-                key=f"code:{kind}",
-                on_click="ignore",
-            )
+            label, file = t(f"code.download_{kind}"), f"mla_{page.name}.{kind}"
+            files.button(label, made, file, mime, f"code:{kind}")

@@ -26,7 +26,8 @@ def on() -> bool:
 def button() -> None:
     """In the navigation: begin."""
     start = partial(state.change, lecture=True)
-    st.button(t("lecture.start"), icon=":material/co_present:", on_click=start, width="stretch")
+    icon = ":material/co_present:"
+    st.button(t("lecture.start"), key="lecture_start", icon=icon, on_click=start, width="stretch")
 
 
 def bar(page: Page, step: story.Step | None) -> None:

@@ -1,21 +1,20 @@
-"""The frame of every page: settings from the link, navigation, the row at the foot."""
+"""The frame of every page: settings from the link, navigation, the row above the title."""
 
 import streamlit as st
 
 from ui import ASSETS
 from ui.engine import model, queue
-from ui.frame import code, fault, lecture, navigation, notes, share, story, uploads
-from ui.parts import bridge, real_layer, sizes
+from ui.frame import code, fault, lecture, menu, navigation, notes, story, uploads
+from ui.parts import linked, real_layer, sizes
 from ui.settings import state
 from ui.settings import visit as visits
 from ui.settings.page import Page
-from ui.words.text import t
 
-STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
+STYLE, SCRIPT, ICON = ASSETS / "style.css", ASSETS / "frame.js", ASSETS / "icon.png"
 
 
 def setup(page: Page) -> None:
-    """Begin a page: all that stands around it, but for the row at its foot."""
+    """Begin a page: all that stands around it, but for the code behind it."""
     visit = visits.begin(page)
     uploads.note(page)
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
@@ -24,16 +23,25 @@ def setup(page: Page) -> None:
     changed = state.read(page.name) + model.mend() + story.mend(page.name) + page.mend()
     queue.warm_up()
     _bar(page)
+    row = st.container(key="page_row", horizontal=True, vertical_alignment="center")
     top = st.container()
     with st.sidebar:
         navigation.draw()
-        visit.top = top
+        _listen()
+    visit.top = top
+    with row:
         if page.sizes:
-            sizes.controls()
+            sizes.chip()
+        menu.draw(page)
     with top:
         fault.tell()
-    notes.say(changed, page.name)
+    notes.say(changed)
     real_layer.failure()
+
+
+def _listen() -> None:
+    """What the frame does in the browser."""
+    st.components.v2.component("frame", js=SCRIPT.read_text("utf-8"))(key="frame")
 
 
 def _bar(page: Page) -> None:
@@ -46,15 +54,9 @@ def _bar(page: Page) -> None:
 
 
 def footer(view: object) -> None:
-    """The row of quiet buttons, and the code behind `view`, None where nothing could be shown."""
+    """What follows a page: the code behind `view`, None where nothing could be shown."""
     page = visits.visit().page
     lecture.keys()
-    st.divider()
-    everything, here, link, audience = st.columns(4)
-    everything.button(t("common.reset_all"), on_click=state.reset, width="stretch")
-    here.button(t("common.reset_page"), on_click=state.reset, args=(page,), width="stretch")
-    with link:
-        bridge.copy_link(share.link(), label=t("common.copy_link"), done=t("common.link_copied"))
-    with audience:
-        share.button(width="stretch")
+    linked.listen()
+    menu.data(page)
     code.behind(page, view)

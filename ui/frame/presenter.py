@@ -19,7 +19,7 @@ ICON = (  # a window before another
     'stroke-width="2"><path d="M8 8V4h12v12h-4M4 8h12v12H4z"/></svg>'
 )
 WORDS = (
-    *("title", "now", "next", "end", "jump", "back", "on"),
+    *("title", "now", "note", "next", "end", "jump", "back", "on"),
     *("black", "bright", "clock", "again", "lost"),
 )
 
@@ -31,6 +31,7 @@ class Told:
     chapter: int
     title: str
     say: str
+    note: str
 
 
 def draw(

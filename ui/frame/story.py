@@ -3,7 +3,6 @@
 The steps are numbered through; the setting `stop` is the present one, 0 outside the story.
 """
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import streamlit as st
 
 from ui.frame import presenter, ways
 from ui.parts import bridge
+from ui.parts.keys import css
 from ui.settings import came, state
 from ui.settings.page import Note
 from ui.settings.visit import visit
@@ -42,6 +42,7 @@ class Step:
         look: keys of the page's elements that it is about.
         blocks: of the scene, the tensors that it is about; empty is all of them.
         say: the sentence.
+        note: for the presenter alone: where to point, what to ask, what will be asked.
     """
 
     chapter: int
@@ -51,6 +52,7 @@ class Step:
     look: tuple[str, ...]
     blocks: tuple[str, ...]
     say: Texts
+    note: Texts
 
     def link(self, number: int) -> dict[str, Any]:
         """Every setting of its link, as step `number`."""
@@ -76,6 +78,7 @@ def _read() -> Iterator[Step]:
                 look=tuple(row["look"]),
                 blocks=tuple(row.get("blocks", ())),
                 say=row["say"],
+                note=row["note"],
             )
 
 
@@ -144,13 +147,15 @@ def sentence(step: Step) -> str:
 
 def draw(step: Step) -> None:
     """Light what the step is about, bring it into view, and let a clicker turn the steps."""
-    visit().blocks = step.blocks
+    visit().blocks, visit().look = step.blocks, step.look
     st.html(f"<style>{_dimmed(step)}</style>")
     bridge.listen(bridge.STORY, on_step=turn)
-    told = [
-        presenter.Told(one.chapter, translated(one.title), translated(one.say)) for one in steps()
-    ]
-    presenter.draw(told, number(), look=list(map(css, step.look)), on_go=go)
+    presenter.draw(list(map(_told, steps())), number(), look=list(map(css, step.look)), on_go=go)
+
+
+def _told(step: Step) -> presenter.Told:
+    words = map(translated, (step.title, step.say, step.note))
+    return presenter.Told(step.chapter, *words)
 
 
 def _dimmed(step: Step) -> str:
@@ -159,11 +164,6 @@ def _dimmed(step: Step) -> str:
     around = ", ".join(f":has(.st-key-{css(key)}, + .st-key-{css(key)})" for key in step.look)
     rest = f".stMain .stElementContainer:not({lit}, {around}, {UNDIMMED})"
     return f"{rest} {{ opacity: 0.2 }} {rest}:is(:hover, :focus-within) {{ opacity: 1 }}"
-
-
-def css(key: str) -> str:
-    """An element's key as Streamlit writes it into its class."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "-", key)
 
 
 def bar(step: Step) -> None:

@@ -15,8 +15,7 @@ STATEMENT = ".st-key-lead > :last-child"
 BARE = """
   [data-testid=stSidebar], [data-testid=stExpandSidebarButton], .st-key-story_bar,
   [data-testid=stElementContainer]:has(> .stHeading h1), .st-key-lead, hr,
-  [data-testid=stLayoutWrapper]:has(.st-key-share),
-  [data-testid=stLayoutWrapper]:has(.st-key-share) ~ * { display: none; }
+  .st-key-page_row, .st-key-page_code { display: none; }
   .stMainBlockContainer { padding: 0 1.5rem !important; }
   .stElementContainer { opacity: 1 !important; } /* on paper nothing is dimmed */
 """

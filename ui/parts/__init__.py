@@ -1,1 +1,1 @@
-"""What several pages use: charts, maps, play, clicks and keys, prose."""
+"""What several pages use: charts, maps, pictures that move, clicks and keys, prose."""

@@ -38,12 +38,14 @@ def listen(
     on_cell: Callable[[dict[str, Any]], None] | None = None,
     on_step: Callable[[int], None] | None = None,
     sections: bool = False,
+    moves: bool = False,
 ) -> None:
     """Call `on_cell({"chart", "x", "y"})` and `on_step(+1 or -1)` before the next run.
 
     A figure takes part if its layout has `meta={"chart": "a name"}`. Presses in quick succession
     come as their sum. In the story the keys are its own; in lecture mode a press at a page's last
-    step turns the page. With `sections` presses go through those first, in the browser alone.
+    step turns the page. With `sections` presses go through those first, with `moves` through
+    the picture that moves, in the browser alone.
     """
     session = st.session_state
     if state.settings()["stop"] and key != STORY:
@@ -59,7 +61,8 @@ def listen(
         if key in session:
             _step(session[key], on_step)
 
-    wanted = {"keys": on_step is not None, "cells": on_cell is not None, "sections": sections}
+    wanted = {"keys": on_step is not None, "cells": on_cell is not None}
+    wanted |= {"sections": sections, "moves": moves}
     sent = _component()(
         key=key,
         data=wanted | {"session": clicker.session, "seen": clicker.seen},

@@ -6,22 +6,53 @@ counts as a beginning too.
 """
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pandas as pd
+import streamlit as st
 from openpyxl.cell import Cell
 from pandas.api.types import is_numeric_dtype
 
 from mla_engine.drawn import drawn
 
+Table = Callable[[], pd.DataFrame]
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _FORMULA = re.compile(r"(^|;)(?=['\"\s]*[=+\-@＝＋－＠])")
 _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.ASCII | re.IGNORECASE)
+
+
+def button(label: str, made: Callable[[], bytes], file: str, mime: str, key: str) -> None:
+    """A file to take along, made on click: everywhere the same quiet button."""
+    st.download_button(
+        label,
+        made,
+        file,
+        mime,
+        key=key,
+        type="tertiary",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def csv(table: pd.DataFrame) -> bytes:
     """The table as CSV that a spreadsheet reads as UTF-8."""
     return _with_texts(table, inert).to_csv(index=False).encode("utf-8-sig")
+
+
+def together(tables: Iterable[tuple[str, Table]]) -> bytes:
+    """Tables as CSV files of one archive, made now; of two of one name the later has a number."""
+    content, taken = BytesIO(), Counter()
+    with ZipFile(content, "w", ZIP_DEFLATED) as archive:
+        for name, table in tables:
+            taken[name] += 1
+            again = f"_{taken[name]}" if taken[name] > 1 else ""
+            archive.writestr(name.removesuffix(".csv") + again + ".csv", csv(table()))
+    return content.getvalue()
 
 
 def xlsx(table: pd.DataFrame, sheet: str) -> bytes:

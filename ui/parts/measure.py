@@ -7,10 +7,12 @@ import streamlit as st
 import torch
 
 from mla_engine import timing
-from mla_engine.costs import Device
+from mla_engine.costs import Cost, Device
 from ui.engine import queue
 from ui.engine.layers import DEVICE
-from ui.words.text import t
+from ui.words import numbers
+from ui.words.numbers import count, prefixed, tied_size
+from ui.words.text import sentences, t
 
 DTYPE = torch.float32 if DEVICE == "cpu" else torch.bfloat16
 THREADS = 1  # as the app sets it
@@ -48,6 +50,19 @@ def name() -> str:
 def here() -> str:
     """This machine in the reader's language, with threads and type; nothing is measured."""
     return t("measure.this_cpu_long", threads=THREADS) if DEVICE == "cpu" else name()
+
+
+def compared(mla: Cost, mha: Cost, heads: int, tokens: int) -> str:
+    """Why absorbed MLA may take longer than MHA where both are timed: what they do and move."""
+    key = "short" if mla.weight_bytes > mla.cache_read_bytes else "long"
+    values = {
+        "mla_adds": prefixed(mla.total_flops // 2),
+        "mha_adds": prefixed(mha.total_flops // 2),
+        "mla_bytes": tied_size(mla.total_bytes),
+        "mha_bytes": tied_size(mha.total_bytes),
+    }
+    said = t("measure.compared", heads=numbers.heads(heads), tokens=count(tokens), **values)
+    return sentences((said, t(f"measure.{key}")))
 
 
 def device_name(device: Device) -> str:

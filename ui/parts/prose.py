@@ -1,5 +1,6 @@
 """What a page says: its title, sentences with tensors in their colours, and refusals."""
 
+import re
 from functools import partial
 from time import monotonic
 
@@ -9,10 +10,12 @@ from mla_engine.budget import MemoryBudgetError
 from ui.engine.queue import FullError
 from ui.parts import real_layer
 from ui.settings.visit import visit
+from ui.words.glossary import explained
 from ui.words.numbers import size
 from ui.words.text import refusal, safe, t
 
 RETRY_SECONDS = 5
+MOST_LETTERS = 24  # that the style sheet has a width for
 
 
 def title(text: str) -> None:
@@ -22,18 +25,31 @@ def title(text: str) -> None:
 
 def lead(number: str, line: str, look: str = "") -> None:
     """Below the title: the number that follows the controls, what it says, what to look at."""
-    with st.container(key="lead", horizontal=True, vertical_alignment="center"):
+    room = st.container(key=f"lead_room_{_letters(number)}")
+    with room, st.container(key="lead", horizontal=True, vertical_alignment="center"):
         st.markdown(number, width="content")
-        st.markdown(line)
+        say(line)
     if look:
         with st.container(key="look"):
             say(look)
     real_layer.badge()
 
 
+def _letters(number: str) -> int:
+    """Room for the number whatever its digits, so that nothing beside it moves; an even count."""
+    widest = re.sub(r"\d[\d,.]*", lambda digits: digits[0].ljust(5, "0"), number)
+    count = sum(2 if ord(letter) > 0x2E7F else 1 for letter in widest)
+    return min(count + count % 2, MOST_LETTERS)
+
+
 def say(text: str) -> None:
-    """Our own words as Markdown, tensors in their colours with their meaning as tooltip."""
-    st.markdown(text, unsafe_allow_html=True)
+    """Our own words as Markdown, tensors in their colours; on hover what they and terms mean."""
+    st.markdown(explained(text), unsafe_allow_html=True)
+
+
+def note(text: str) -> None:
+    """As `say`, in small type."""
+    st.caption(explained(text), unsafe_allow_html=True)
 
 
 def refused(error: ValueError) -> None:

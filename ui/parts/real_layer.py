@@ -61,7 +61,8 @@ def demo_button() -> None:
 def controls(*, own_place: bool = False) -> None:
     """The checkpoint, its revision, layer and text, and the way back.
 
-    In the sidebar, or open in a place of its own, beside which the page offers the demonstration.
+    Behind the model's chip, or open in a place of its own, beside which the page offers the
+    demonstration.
     """
     s = state.settings()
     with st.expander(t("real_layer.title"), expanded=own_place or bool(s["source"])):

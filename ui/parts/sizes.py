@@ -1,28 +1,58 @@
-"""The preset picker and the sliders of the shared sizes."""
+"""The model as a chip above the page: its name and sizes; behind it the choice of both."""
 
 import streamlit as st
 
 from mla_engine import PRESETS, mechanisms
 from ui.engine import model
+from ui.engine.model import Model
 from ui.engine.real_layer import chosen
 from ui.parts import real_layer
+from ui.parts.ways import of_model
 from ui.settings import state
 from ui.settings.parsers import SMALL
 from ui.settings.visit import visit
-from ui.words.text import t
+from ui.words.numbers import count, heads
+from ui.words.text import safe, t
+
+
+def chip() -> None:
+    """A quiet button that says what model is shown and opens the choice of it."""
+    with st.popover(_said(model.present()), icon=":material/tune:", key="model_chip"):
+        controls()
+
+
+def _said(shown: Model) -> str:
+    """The model's name and those sizes that tell it apart, as Markdown."""
+    own, sizes = mechanisms.variants()[shown.variant].sizes, shown.sizes
+    parts = [
+        safe(shown.name) if shown.layer else of_model(shown),
+        t("sizes.width", n=count(sizes["d_model"])),
+        heads(sizes["n_heads"]),
+    ]
+    if "n_kv_heads" in own:
+        groups = sizes["n_kv_heads"]
+        parts.append(t("sizes.kv_head" if groups == 1 else "sizes.kv_heads", n=count(groups)))
+    if "d_latent_kv" in own:
+        latent = {"n": count(sizes["d_latent_kv"]), "rope": count(sizes["d_rope"])}
+        parts.append(t("sizes.latent" if sizes["d_rope"] else "sizes.latent_alone", **latent))
+    return " · ".join(parts)
 
 
 def controls() -> None:
-    """The preset picker and the sliders of the sizes that the present variant has.
+    """The preset picker, and behind it the sliders of the sizes that the present variant has.
 
     A real layer stands in for both where the page can use one.
     """
-    s = state.settings()
+    if not (visit().page.real_layers and chosen()):
+        _preset()
+        with st.expander(t("sizes.customise"), expanded=bool(model.present().changed)):
+            _sliders()
     if visit().page.real_layers:
         real_layer.controls()
-        if chosen():
-            return
-    state.control(
+
+
+def _preset() -> None:
+    preset = state.control(
         st.selectbox,
         t("common.preset"),
         "preset",
@@ -30,10 +60,12 @@ def controls() -> None:
         format_func=model.preset_name,
         then=model.take_preset,
     )
-    if model.present().changed:
-        st.caption(t("common.sizes_changed", name=model.preset_name(s["preset"])))
-    if s["preset"] != SMALL and PRESETS[s["preset"]].not_modelled:
-        st.caption(model.not_modelled(s["preset"]))
+    if preset != SMALL and PRESETS[preset].not_modelled:
+        st.caption(model.not_modelled(preset))
+
+
+def _sliders() -> None:
+    s = state.settings()
     for name in mechanisms.variants()[s["variant"]].sizes:
         options = model.ladder(name)
         if len(options) > 1:

@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from ui.server.closed import Closed
 from ui.server.headers import SecurityHeaders
 from ui.server.health import Health, prove
+from ui.server.unknown import UnknownPages
 from ui.server.uploads import Uploads
 from ui.server.widgets import tolerate
 
@@ -23,4 +24,4 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     proof.cancel()
 
 
-MIDDLEWARE = [Middleware(one) for one in (SecurityHeaders, Health, Closed, Uploads)]
+MIDDLEWARE = [Middleware(one) for one in (SecurityHeaders, Health, Closed, Uploads, UnknownPages)]

@@ -9,6 +9,7 @@ from ui.settings.page import HOME
 from ui.settings.rooms import PAGES
 from ui.settings.server import server
 
+ASKED = "asked_page"  # in a link: the page that there is not, which led here
 LONGEST = 2000  # characters of a link that every browser, chat and mail program takes whole
 
 

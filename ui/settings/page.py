@@ -46,7 +46,7 @@ class Page:
         group: of GROUPS, where it stands in the navigation.
         order: its place there, in lecture order.
         settings: what it adds to the settings of a link.
-        sizes: whether the sidebar has the preset picker and the sliders of the sizes.
+        sizes: whether the chip above it has the preset picker and the sliders of the sizes.
         real_layers: "any", or the key of a mechanism, where a real layer can stand in for them.
         lecture: the settings whose controls stand in the bar of lecture mode.
         mend: brings its settings within what there is; notes on what a link had asked for.

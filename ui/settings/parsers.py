@@ -21,13 +21,27 @@ def as_text(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
+def says(text: str, value: object) -> bool:
+    """Whether the text says this value, perhaps spelt in another way ("2" for 2.0)."""
+    if isinstance(value, float | int):
+        try:
+            return float(text) == value
+        except ValueError:
+            return isinstance(value, bool)
+    return as_text(value) == text
+
+
 @dataclass(frozen=True)
 class Setting:
-    """A default and a parser from the text in a link; a personal one stays out of links."""
+    """A default and a parser from the text in a link; a personal one stays out of links.
+
+    One that `follows` takes its default from the preset, once another than the app's is chosen.
+    """
 
     default: object
     parse: Parser
     personal: bool = False
+    follows: Callable[[str], object] | None = None
 
     def can_be(self, value: object) -> bool:
         """Whether a link can bring this value."""

@@ -14,11 +14,18 @@ SMALL_SIZES = {
     "d_rope": 8,
 }
 SMALL_VARIANT = "mla"
+MOST_TOKENS = 2**20  # of any context
 
 
 def sizes_of(preset: str) -> dict[str, int]:
     """The shared sizes that a preset stands for, those of other mechanisms as they suggest them."""
     return SMALL_SIZES if preset == SMALL else mechanisms.sizes_of(PRESETS[preset].config)
+
+
+def longest(*presets: str, most: int = MOST_TOKENS) -> int:
+    """The greatest power of two up to `most` that one of the models was published for."""
+    known = [PRESETS[key].max_context or most for key in presets if key in PRESETS]
+    return 1 << min(most, max(known, default=most)).bit_length() - 1
 
 
 def divisors(n: int) -> list[int]:

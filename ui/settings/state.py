@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.settings import address
 from ui.settings.page import Note, Page
-from ui.settings.parsers import Setting, as_text
+from ui.settings.parsers import Setting, as_text, says
 from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import LANGUAGES, REAL_LAYER, SHARED, SIZES
 from ui.settings.sizes import implied
@@ -40,10 +40,13 @@ class Kept(str):
 
 def default(name: str) -> object:
     """The default of a setting: of the language the browser's, of a size the preset's."""
+    setting, preset = SETTINGS[name], settings()["preset"]
     if name in IMPLIED:
-        return implied(settings()["preset"])[name]
+        return implied(preset)[name]
+    if setting.follows and preset != SETTINGS["preset"].default:
+        return setting.follows(preset)
     if name != "lang":
-        return SETTINGS[name].default
+        return setting.default
     browser = (st.context.locale or "en")[:2]
     return browser if browser in LANGUAGES else "en"
 
@@ -119,7 +122,7 @@ def _load(url: dict[str, str]) -> list[Note]:
                 value = setting.parse(url[name])
             except ValueError:
                 value = default(name)
-            if not _same(url[name], value):
+            if not says(url[name], value):
                 notes.append(Note(name, url[name], value))
             elif len(given := dict.fromkeys(st.query_params.get_all(name))) > 1:
                 notes.append(Note(name, ", ".join(given), value))
@@ -142,16 +145,6 @@ def at_most(**most: int) -> list[Note]:
     return nearest(**{name: min(settings()[name], top) for name, top in most.items()})
 
 
-def _same(text: str, value: object) -> bool:
-    """Whether the text says this value, perhaps spelt in another way ("2" for 2.0)."""
-    if isinstance(value, float | int):
-        try:
-            return float(text) == value
-        except ValueError:
-            return isinstance(value, bool)
-    return as_text(value) == text
-
-
 def _is_of(setting: Setting, value: object) -> bool:
     """Whether a setting can have this value: a browser's message may hold anything.
 
@@ -170,8 +163,8 @@ def control(
 ) -> object:
     """Draw a widget that shows and changes the setting `name`; `then` runs after a change.
 
-    Where the bar of lecture mode has a place for it, it stands there. The key holds the language:
-    option labels are translated, and a widget that keeps its key while its labels change is reset.
+    It stands in the bar of lecture mode where that has a place for it. Its key holds the language:
+    a widget that keeps its key while the labels of its options change is reset.
     """
     key = f"{name}:{settings()['lang']}"
     st.session_state[key] = settings()[name]
@@ -213,9 +206,12 @@ def renew(page: Page) -> None:
 
 
 def _restore(names: list[str]) -> None:
+    s = settings()
+    following = [name for name, one in SETTINGS.items() if one.follows and s[name] == default(name)]
     if "preset" in names:  # first: the others' defaults follow it
-        settings()["preset"] = SETTINGS["preset"].default
-    change(**{name: default(name) for name in names if name not in ("lang", "lecture")})
+        s["preset"] = SETTINGS["preset"].default
+    restored = {*names, *following} - {"lang", "lecture"}
+    change(**{name: default(name) for name in restored})
 
 
 def go(page: str, **values: object) -> None:

@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import streamlit as st
+from pandas import DataFrame
+from streamlit.delta_generator import DeltaGenerator
 
 from ui.settings.page import Page
 
@@ -22,7 +24,11 @@ class Visit:
         beyond: turns the page after its last step or before its first.
         top: above the title, for what goes wrong; None until the ways to other pages are drawn.
         blocks: of the scene, the tensors that a step of the story is about; none are all.
+        menu: where the menu takes the page's data, once all of them are drawn.
+        tables: what the page hands out, by keys: the name of a file, what makes its table.
+        look: keys of the elements that a step of the story is about.
         busy: whether a button is drawn that runs the page again, as the queue was full.
+        explained: the terms of the glossary that have stood on the page.
     """
 
     page: Page
@@ -33,7 +39,11 @@ class Visit:
     beyond: Callable[[int], None] | None = None
     top: AbstractContextManager | None = None
     blocks: tuple[str, ...] = ()
+    menu: DeltaGenerator | None = None
+    tables: dict[str, tuple[str, Callable[[], DataFrame]]] = field(default_factory=dict)
+    look: tuple[str, ...] = ()
     busy: bool = False
+    explained: set[str] = field(default_factory=set)
 
 
 def begin(page: Page) -> Visit:

@@ -43,21 +43,35 @@ def amount(value: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio, "56.9x"."""
-    return f"{digits(ratio)}×"
+    """A ratio, "56.9×"."""
+    return t("common.times", value=digits(ratio))
+
+
+def mixed(value: float) -> str:
+    """A number whose quarters are written as such, "2¼"; any other with three digits."""
+    whole, quarters = divmod(round(4 * value), 4)
+    if 4 * value != 4 * whole + quarters:
+        return digits(value)
+    return f"{whole or ''}{('', '¼', '½', '¾')[quarters]}" or "0"
 
 
 def size(n_bytes: float, binary: bool = True) -> str:
     """Bytes in GiB, MiB ... (1,024) or GB, MB ... (1,000), the unit always named."""
+    unit_bytes, unit = unit_of(n_bytes, binary)
+    return f"{digits(n_bytes / unit_bytes)} {unit}"
+
+
+def unit_of(n_bytes: float, binary: bool = True) -> tuple[int, str]:
+    """The largest unit that is not larger than so many bytes: its own bytes, and its name."""
     step, units = (
         (1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"))
         if binary
         else (1000, ("B", "kB", "MB", "GB", "TB", "PB"))
     )
     place = 0
-    while n_bytes >= step and place < len(units) - 1:
-        n_bytes, place = n_bytes / step, place + 1
-    return f"{digits(n_bytes)} {units[place]}"
+    while n_bytes >= step ** (place + 1) and place < len(units) - 1:
+        place += 1
+    return step**place, units[place]
 
 
 def tied_size(n_bytes: float, binary: bool = True) -> str:

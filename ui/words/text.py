@@ -94,9 +94,15 @@ def sentences(parts: Iterable[str]) -> str:
     return " ".join(parts).replace("。 ", "。")
 
 
+def tied(code: str) -> str:
+    """The HTML attribute by which a symbol lights with others; empty for a name that is none."""
+    return f' data-tensor="{code}"' if code in SYMBOLS else ""
+
+
 def tooltip(code: str) -> str:
-    """The HTML attribute that explains a symbol; empty for a name that is none."""
-    return f' title="{html.escape(t(f"symbols.{code}"))}"' if code in SYMBOLS else ""
+    """The HTML attributes that explain a symbol and tie it; empty for a name that is none."""
+    meaning = f' title="{html.escape(t(f"symbols.{code}"))}"' if code in SYMBOLS else ""
+    return meaning + tied(code)
 
 
 def tensor(code: str) -> str:

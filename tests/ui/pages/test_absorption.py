@@ -11,16 +11,15 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, claims, costs, weights
+from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, costs, weights
 from mla_engine.latent import forms
 from mla_engine.studies.agreement import agreement
 from mla_engine.studies.merging import heads_in_one, past_the_norm
 from mla_engine.studies.words import hidden_states
-from tests.ui.screen import Chart, charts, csv, prose, statement
+from tests.ui.screen import Chart, charts, component, csv, prose, statement
 from ui.engine import queue
 from ui.pages.absorption import run as absorption_run
-from ui.parts.statements.findings import checked
-from ui.words.numbers import count, digits, entries, off_by, prefixed_count, size, times
+from ui.words.numbers import digits, entries, off_by, prefixed_count, size, times
 
 PAGE = "pages/absorption.py"
 SIZES = {"d_model": 48, "n_heads": 6, "d_head": 8, "d_value": 10}
@@ -31,7 +30,7 @@ LINK = {"preset": "small", "seed": str(SEED), "ab_head": str(HEAD), "ab_gain": "
 LINK |= {"ab_queries": "4", "ab_context": "32"} | {n: str(size) for n, size in SIZES.items()}
 NO_QUERY_LATENT = {"d_latent_q": "0"}
 WORDS = ("the", "cat", "sat", "on", "the", "mat", "because", "the", "cat", "was", "tired")
-DRAWN = ("brackets", "adds", "bytes", "merged", "spectrum", "u_expanded", "u_absorbed")
+DRAWN = ("adds", "bytes", "merged", "spectrum", "u_expanded", "u_absorbed")
 DRAWN += ("u_difference", "rounding", "map_0", "map_1", "map_2", "norm")
 
 LENGTHS = {"t": 4, "s": 36, "k": 8, "v": 10, "c": 20, "h": 6}
@@ -50,12 +49,6 @@ LABELS = {"q_C": "q<sup>C</sup>", "W_UK": "W<sup>UK</sup>", "c_KV": "c<sup>KV</s
 LABELS |= {"attention": "a", "W_UV": "W<sup>UV</sup>", "k_C": "k<sup>C</sup>", "o": "o"}
 LABELS |= {"q_C_absorbed": "q<sup>C</sup><sub>absorbed</sub>", "v_C": "v<sup>C</sup>"}
 LABELS |= {"o_latent": "o<sub>latent</sub>", "scores_C": "scores<sup>C</sup>"}
-FORMULAS = {
-    ("scores", "absorbed"): r"\left(q^C\,W^{UK}\right)\,{c^{KV}}^{\top}",
-    ("scores", "expanded"): r"q^C\,\left(W^{UK}\,{c^{KV}}^{\top}\right)",
-    ("output", "absorbed"): r"\left(a\,c^{KV}\right)\,{W^{UV}}^{\top}",
-    ("output", "expanded"): r"a\,\left(c^{KV}\,{W^{UV}}^{\top}\right)",
-}
 ROWS = {
     "scores": ["(q<sup>C</sup> W<sup>UK</sup>) c<sup>KV</sup>",
                "q<sup>C</sup> (W<sup>UK</sup> c<sup>KV</sup>)"],
@@ -65,6 +58,12 @@ ROWS = {
 
 def product(letters: str) -> int:
     return int(np.prod([LENGTHS[letter] for letter in letters]))
+
+
+def label(box: dict) -> str:
+    """The name in a box, as HTML."""
+    head, raised, lowered = box["label"].values()
+    return head + f"<sup>{raised}</sup>" * bool(raised) + f"<sub>{lowered}</sub>" * bool(lowered)
 
 
 def shape(letters: str) -> str:
@@ -102,47 +101,59 @@ def said(at: AppTest) -> list[str]:
 @pytest.mark.parametrize(("side", "form"), MADE)
 def test_the_product_and_what_it_costs(opened, downloads, side, form):
     at = opened(PAGE, **LINK, ab_side=side, ab_order=form)
-    picture, adds, moved = (drawn(at)[name] for name in DRAWN[:3])
+    adds, moved = (drawn(at)[name] for name in DRAWN[:2])
     codes, letters = list(FACTORS[side]), list(FACTORS[side].values())
-    inner, rest = MADE[side, form][:2], (2 if form == "absorbed" else 0)
+    inner = MADE[side, form][:2]
     result = RESULT[side]
     costs = {each: [product(n) for n in MADE[side, each][2:]] for each in ("absorbed", "expanded")}
     work = {each: sum(costs[each]) for each in costs}
-    boxes = [*zip(codes, letters, strict=True), inner, (codes[rest], letters[rest]), result]
-    texts = [text for code, of in boxes for text in (f"<b>{LABELS[code]}</b>", shape(of))]
-    steps = [f"{prefixed_count(n)} multiply-adds, 6 heads" for n in costs[form]]
-    assert picture.words == texts + steps
-    places = [note["x"] for note in picture.layout["annotations"]][::2]
-    assert places == [0, 1, 2, 0.5 if rest else 1.5, rest, 1, 1]
+    picture = component(at, "bracket")
+    chosen = picture["at"][0]
+    assert chosen == list(costs).index(form)
+    for each, one in zip(costs, picture["forms"], strict=True):
+        boxes = [*one["factors"], one["inner"], one["result"]]
+        wanted = [*zip(codes, letters, strict=True), MADE[side, each][:2], result]
+        assert [(label(box), box["size"]) for box in boxes] == [
+            (LABELS[code], shape(of)) for code, of in wanted
+        ]
+        assert [(box["rows"], box["columns"]) for box in boxes] == [
+            tuple(LENGTHS[letter] for letter in of[:2]) for _, of in wanted
+        ]
+        steps = [f"{prefixed_count(n)} multiply-adds, 6 heads" for n in costs[each]]
+        assert one["steps"] == steps
     first, then = map(prefixed_count, costs[form])
     given = [f"{code} {shape(of)}" for code, of in (*zip(codes, letters, strict=True), inner)]
-    assert picture.alt == (
+    assert picture["told"][chosen] == (
         f"Product of {given[0]}, {given[1]} and {given[2]}. The bracket makes {given[3]} "
         f"with {first} multiply-adds, the other product takes {then}."
     )
-    assert [formula.value.strip("$\n") for formula in at.latex] == [FORMULAS[side, form]]
-    assert control(at, "ab_order").options == [
-        f"{name} ${FORMULAS[side, each]}$"
-        for name, each in (("left", "absorbed"), ("right", "expanded"))
-    ]
+    (dial,) = picture["dials"]
+    named = zip(("left", "right"), ROWS[side], strict=True)
+    assert (dial["label"], dial["choices"]) == ("Bracket", [" ".join(pair) for pair in named])
+    assert picture["texts"] == {}, "it does not play"
 
     read = 2 * sum(map(product, letters))
     traffic = {
         each: [read, 4 * product(MADE[side, each][1]), 2 * product(result[1])] for each in costs
     }
     totals = [sum(traffic[each]) for each in traffic]
-    sizes = [size(n, binary=False) for n in totals]
+    sizes = [size(n) for n in totals]
+    assert all(text.endswith(" KiB") for text in sizes)
+    kibibytes = {each: [n / 1024 for n in of] for each, of in traffic.items()}
     amounts = [prefixed_count(n) for n in work.values()]
     bars(adds, (side, form), ("in the bracket", "after it"), costs, "multiply-adds", amounts)
-    bars(moved, (side, form), ("factors", "bracket, twice", "result"), traffic, "bytes", sizes)
+    bars(
+        moved, (side, form), ("factors", "bracket, twice", "result"), kibibytes, "KiB moved", sizes
+    )
     ends = "bracket on the left {}, on the right {}."
     assert adds.alt == f"Multiply-adds: {ends.format(*amounts)}"
     assert moved.alt == f"Bytes moved: {ends.format(*sizes)}"
 
-    assert statement(at) == (
-        f"One product, two orders: {amounts[0]} multiply-adds absorbed, {amounts[1]} expanded"
-    )
     less, more = sorted(work, key=work.get)
+    assert statement(at) == (
+        f"One product, two brackets: {prefixed_count(work[less])} multiply-adds {less}, "
+        f"{prefixed_count(work[more])} {more}"
+    )
     where = "left" if less == "absorbed" else "right"
     assert (
         f"With 4 new and 32 cached tokens, the **{less}** order (bracket on the {where}) takes "
@@ -329,25 +340,20 @@ def test_one_matrix_for_all_heads(opened, downloads):
         assert [column.partition(".")[0] for column in table] == list(WORDS)
         assert_array_equal(table.to_numpy(np.float32), chart.values(0, "z"))
     assert (
-        "Each head needs its own matrix. Stacked into one, the 2 heads run here give a single map: "
-        f"it is off by {off_by(found.scores_error)} from the heads' own scores, and by "
-        f"{off_by(found.sum_error)} from their sum, which is what it really computes. The output "
-        f"through a single merged WVO is off by {off_by(min(found.u_errors))} at best."
+        "Stacked into one matrix, the 2 heads run here can no longer be told apart: only the sum "
+        f"of their scores comes out, off by {off_by(found.sum_error)} from that sum, but by "
+        f"{off_by(found.scores_error)} from each head's own scores. The output through a single "
+        f"merged WVO is off by {off_by(min(found.u_errors))} at best."
     ) in said(at)
-    scores, output = (claims.check(name) for name in ("P4", "P5"))
-    each, total = (digits(scores.value(name), 2) for name in ("from_each", "from_sum"))
-    best, own = (digits(output.value(name), 2) for name in ("best_head", "per_head"))
-    assert (scores.verdict, output.verdict) == ("fails", "fails")
-    assert (
-        "**Published statement P4**, “one matrix WUQT WUK gives the scores”, fails: in a layer of "
-        f"{scores.value('n_heads')} heads it is off by {each} times the largest score, and by "
-        f"{total} from the sum over the heads."
-    ) in said(at)
-    assert (
-        "**Published statement P5**, “one matrix WO WUV gives the output”, fails: with "
-        f"{output.value('n_heads')} heads it is off by {best} at best; with one matrix per head, "
-        f"by {own}."
-    ) in said(at)
+
+
+@pytest.mark.parametrize("claim", ["P4", "C2"])
+def test_what_is_published_of_it_stands_on_claims_alone(opened, claim):
+    at = opened(PAGE, **LINK)
+    assert not any("P4" in text or "C2" in text for text in said(at))
+    at.button(key=f"absorption:{claim}").click().run()
+    assert at.session_state["page"] == "claims"
+    assert at.query_params == {"claims_text": claim}
 
 
 @pytest.mark.parametrize(("link", "place"), [({}, 1), (NO_QUERY_LATENT | {"ab_head": "4"}, 0)])
@@ -387,43 +393,26 @@ def test_merging_past_the_norm(opened, downloads, link, place):
         assert rounding[1] == pytest.approx(without.query_error, rel=0.6)
     else:
         assert sentence.endswith("so nothing stands between h and its queries.")
-    keys, queries = claims.check("C2"), claims.check("C6")
-    values = {n: f"{keys.value(n):,.1f} M" for n in ("merged_weights", "factor_weights")}
-    caches = {n: count(keys.value(n)) for n in ("cache_full", "cache_latent")}
-    off = [f"off by {c.value('without_norm'):.0e} without the norm and by "
-           f"{digits(c.value('with_norm'), 2)} with it." for c in (keys, queries)]  # fmt: skip
-    assert (
-        "**Published statement C2**, “WUK WDKV and WUV WDKV can be computed beforehand”, is "
-        f"imprecise: the result is {off[0]} A DeepSeek-V3 layer would need "
-        f"{values['merged_weights']} weights instead of {values['factor_weights']} and, with no "
-        f"latent left to cache, {caches['cache_full']} numbers per token instead of "
-        f"{caches['cache_latent']}."
-    ) in said(at)
-    assert (
-        "**Published statement C6**, “WUQ WDQ can be computed beforehand”, is imprecise: the "
-        f"result is {off[1]}"
-    ) in said(at)
 
 
 def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
     one, other = (opened(PAGE, **LINK, lang=lang) for lang in ("en", "zh"))
     ours, theirs = drawn(one), drawn(other)
-    for name in ("brackets", "adds", "bytes", "merged", "spectrum"):
+    for name in ("adds", "bytes", "merged", "spectrum"):
         for english, chinese in zip(ours[name].traces, theirs[name].traces, strict=True):
             for part in {"x", "y", "z"} & set(english):
                 assert_array_equal(
                     ours[name].values(english, part), theirs[name].values(chinese, part)
                 )
-    assert theirs["brackets"].words[-1] == "17.3\xa0k 次乘加，6 个头"
+    assert component(other, "bracket")["forms"][0]["steps"][-1] == "17.3\xa0k 次乘加，6 个头"
     assert theirs["adds"].names[:2] == ["括号内", "括号外"]
     assert theirs["bytes"].names[:3] == ["因子", "括号产物（两次）", "结果"]
     assert theirs["rounding"].names == ["两种形式之间", "朴素，对比 float64", "吸收，对比 float64"]
     assert theirs["norm"].names == ["键，经过归一化", "键，由 W_UK W_DKV 得到"]
     titles = {name: (chart.axis("y"), chart.axis("x")) for name, chart in theirs.items()}
     assert titles == {
-        "brackets": ("", ""),
         "adds": ("", "乘加次数"),
-        "bytes": ("", "字节"),
+        "bytes": ("", "搬运的 KiB"),
         "merged": ("l，查询潜在向量", "c，KV 潜在向量"),
         "spectrum": ("奇异值", "奇异值序号"),
         **dict.fromkeys(("u_expanded", "u_absorbed", "u_difference"), ("t，查询位置", "d，模型")),
@@ -439,7 +428,7 @@ def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
         assert english != chinese
         assert re.search("[\u4e00-\u9fff]", chinese), english
     assert plain(statement(other)) == (
-        "同一个乘积，两种顺序：吸收形式 21.1 k 次乘加，展开形式 41.5 k 次"
+        "同一个乘积，两种括号：吸收形式 21.1 k 次乘加，展开形式 41.5 k 次"
     )
     for chart in theirs.values():
         assert re.search("[\u4e00-\u9fff]", chart.alt), chart.alt
@@ -474,7 +463,6 @@ def test_a_readers_words_stay_words(opened, demo):
 
 CONTROLS = [  # name, label, option, what becomes of it
     ("ab_side", "What is multiplied", "output", "Product of attention 4 × 36"),
-    ("ab_order", "Bracket", "expanded", "makes v_C 36 × 10"),
     ("ab_queries", "New tokens (queries)", 16, "With 16 new and 32 cached"),
     ("ab_context", "Tokens in the cache", 64, "With 16 new and 64 cached"),
     ("ab_head", "Head, 0 to 5", 2, "of head 2 is"),
@@ -489,12 +477,12 @@ def test_every_control_changes_what_it_names(opened):
     for name, label, option, shown in CONTROLS:
         widget = control(at, name)
         assert plain(widget.label) == label
-        texts = " ".join([*said(at), drawn(at)["brackets"].alt])
+        texts = " ".join([*said(at), component(at, "bracket")["told"][0]])
         assert shown not in texts
         widget.set_value(option).run()
         assert at.query_params[name] == str(option)
         assert not at.exception
-        assert shown in " ".join([*said(at), drawn(at)["brackets"].alt])
+        assert shown in " ".join([*said(at), component(at, "bracket")["told"][0]])
     options = {n: control(at, n).options for n in ("ab_side", "ab_matrix", "ab_type", "ab_gain")}
     assert options["ab_side"] == ["scores", "heads' outputs"]
     assert options["ab_type"] == ["float64", "float32", "bfloat16"]
@@ -525,7 +513,7 @@ def test_a_refusal_leaves_the_controls_alive(opened, monkeypatch):
     at = opened(PAGE, **LINK, code="snippet")
     assert statement(at) == ""
     assert "d_head (3) must be even" in html.unescape(at.error[0].value)
-    assert control(at, "ab_order").value == "absorbed"
+    assert control(at, "ab_side").value == "scores"
     assert (len(at.code), len(at.info)) == (0, 1)
 
 
@@ -552,11 +540,10 @@ def test_all_that_is_heavy_waits_for_its_turn(opened, monkeypatch):
 
         monkeypatch.setattr(owner, name, watched)
 
-    heavy = [(claims, "check"), (weights, "_generator"), (torch.linalg, "svdvals")]
+    heavy = [(weights, "_generator"), (torch.linalg, "svdvals")]
     heavy += [(forms, name) for name in ("attend", "absorbed")]
     for owner, name in heavy:
         watch(owner, name)
-    checked.clear()
     opened(PAGE, **LINK | {"seed": "79"})
     assert ran == {name for _, name in heavy}
     assert not skipped

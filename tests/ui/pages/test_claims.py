@@ -130,7 +130,8 @@ def test_the_board_has_a_chip_for_every_statement_by_source(opened, lang):
             for claim in of_source
         ]
         chip = (
-            r'<li class="(.*?)" title="(.*?)"><b aria-label="(.*?)" role="img">(.)</b> (\w+)</li>'
+            r'<li class="(.*?)" title="(.*?)"><a href="#claim_\w+">'
+            r'<b aria-label="(.*?)" role="img">(.)</b> (\w+)</a></li>'
         )
         found = re.findall(chip, chips)
         assert [tuple(map(html.unescape, parts)) for parts in found] == expected
@@ -141,7 +142,7 @@ def test_what_a_statement_says_is_no_html_in_its_chip(opened, monkeypatch):
     monkeypatch.setitem(catalogue()["statements.N2_statement"], "en", stated)
     board = bodies(opened(PAGE, claims_source="N"), "claims-board")[0]
     of_source = [claim for claim in engine.CLAIMS if claim.startswith("N")]
-    titles = re.findall(r'<li class="\w+" title="([^"<>]*)"><b', board)
+    titles = re.findall(r'<li class="\w+" title="([^"<>]*)"><a', board)
     assert html.unescape(dict(zip(of_source, titles, strict=True))["N2"]) == stated
 
 

@@ -20,7 +20,7 @@ from mla_engine import (
 )
 from mla_engine.figures import symbol_html
 from mla_engine.studies import hidden_states, words_of
-from tests.ui.screen import array, cells, charts, csv, prose, statement
+from tests.ui.screen import array, cells, charts, csv, own, prose, statement
 from ui.words.numbers import count, digits, flop, intensity, signed, size, times
 
 PAGE = "pages/compare.py"
@@ -67,8 +67,8 @@ def test_two_data_flows_with_what_differs_marked(opened, downloads):
     left, right = steps()
     kept = costs.cache_elements(CONFIG), costs.cache_elements(LLAMA.config)
     assert statement(at) == (
-        f"{A} keeps {kept[0]} numbers per token and layer; {B} keeps {kept[1]:,}: "
-        f"{times(kept[1] / kept[0])} apart"
+        f"{A} keeps {kept[0]} numbers per token and layer, {B} keeps {kept[1]:,}: "
+        f"a factor of {times(kept[1] / kept[0])}"
     )
     look, *names, differences = prose(at)[:4]
     assert look == (
@@ -238,7 +238,7 @@ def test_cache_and_costs_of_both(opened, downloads):
     assert bars.alt == (
         f"Bytes that one decode step moves, part by part: A {totals[0]}, B {totals[1]} in all."
     )
-    assert at.main.caption[0].value.startswith("One layer, one sequence, 2 bytes a number.")
+    assert own(at, "caption")[0].value.startswith("One layer, one sequence, 2 bytes a number.")
     assert prose(at)[0].startswith("Compare how the two caches grow")
 
 
@@ -332,7 +332,7 @@ def test_one_head_of_each_over_the_same_words(opened, downloads, kind, exchanged
         f"\u2068{WORDS[column]}\u2069: **{signed(expected[0][row, column])}** in A, "
         f"**{signed(expected[1][row, column])}** in B."
     )
-    captions = [caption.value for caption in at.main.caption]
+    captions = [caption.value for caption in own(at, "caption")]
     assert captions == [
         "The weights are random, from one seed; a side with fewer heads shows its last head.",
         f"Both maps run from 0 to 1; the largest share is {digits(limit)}."

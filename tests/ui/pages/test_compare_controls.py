@@ -24,9 +24,9 @@ def widget(at, name: str):
     ("topic", "name", "label", "value", "shown"),
     [
         ("flow", "vs_left", "A: sizes of", "kimi-k2", "A: Kimi-K2 (Instruct), MLA, absorbed"),
-        ("flow", "vs_left_as", "A: as", "mqa", "671B), sizes changed, MQA keeps "),
+        ("flow", "vs_left_as", "A: shown with", "mqa", "671B), sizes changed, MQA keeps "),
         ("flow", "vs_right", "B: sizes of", "gemma-2b", "B: Gemma-2B, MHA"),
-        ("flow", "vs_right_as", "B: as", "own", "B: DeepSeek-V3 / R1 (671B), sizes changed, MLA"),
+        ("flow", "vs_right_as", "B: shown with", "own", "B: DeepSeek-V3 / R1 (671B), sizes chan"),
         ("flow", "vs_view", "View", "costs", "Compare how the two caches grow"),
         ("costs", "vs_context", "Context, tokens", 4096, ""),
         ("maps", "vs_map", "Shown", "scores", "Both maps run from −"),
@@ -47,14 +47,18 @@ def test_a_control_changes_what_it_says(opened, topic, name, label, value, shown
 
 def test_the_choices_are_named(opened):
     at = opened(PAGE, **LINK)
-    names = ["the sidebar's sizes", "Small sizes of our own", *(p.name for p in PRESETS.values())]
+    names = [
+        "the sizes above",
+        "Small sizes of our own",
+        *(p.name for p in PRESETS.values()),
+    ]
     for side in ("vs_left", "vs_right"):
         assert widget(at, side).options == names
-        assert widget(at, f"{side}_as").options == ["unchanged", *VARIANTS]
+        assert widget(at, f"{side}_as").options == ["its own attention", *VARIANTS]
     assert widget(at, "vs_view").options == ["Sizes and data flow", "Cache and costs", "Maps"]
     widget(at, "vs_view").set_value("costs").run()
     lengths = widget(at, "vs_context").options
-    assert lengths == [f"{2**n:,}" for n in range(10, 21)]
+    assert lengths == [f"{2**n:,}" for n in range(10, 18)]  # V3's 163,840
     widget(at, "vs_view").set_value("maps").run()
     assert widget(at, "vs_map").options == ["attention", "logits"]
     assert (widget(at, "vs_head").min, widget(at, "vs_head").max) == (0, 5)
@@ -74,7 +78,7 @@ def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, mon
 
     monkeypatch.setattr("ui.engine.model.Model.config", refuse)
     at = opened(PAGE, vs_left="kimi-k2", vs_right="kimi-k2")
-    assert not at.error  # neither side has the sidebar's sizes
+    assert not at.error  # neither side has the sizes above
     at = opened(PAGE, vs_right="kimi-k2", code="source")
     assert statement(at) == ""
     assert [error.value for error in at.error] == ["This cannot run: these sizes cannot be"]
@@ -133,17 +137,17 @@ def test_whose_weights_the_maps_are_of(opened, demo, request):
         both,
     )
     one = said(vs_right_as="mha")
-    assert one.startswith(f"A: {name}, MLA, expanded has the weights and real inputs of ")
+    assert one.startswith(f"A: {name}, MLA, absorbed has the weights and real inputs of ")
     assert "; B has random weights and vectors for the same tokens, from one seed." in one
     other = said(vs_left_as="gqa", vs_right_as="own")
-    assert other.startswith(f"B: {name}, MLA, expanded has the weights")
+    assert other.startswith(f"B: {name}, MLA, absorbed has the weights")
     assert "; A has random weights" in other
 
 
 def test_a_real_layer_is_compared_under_its_own_name(real, demo):
     at = real("compare", vs_right_as="gqa", vs_right="llama-3-8b")
     assert widget(at, "vs_left").options[0] == Path(demo).name
-    assert html.unescape(statement(at)).startswith(f"A: {Path(demo).name}, MLA, expanded keeps")
+    assert html.unescape(statement(at)).startswith(f"A: {Path(demo).name}, MLA, absorbed keeps")
     assert at.table[0].value.loc["Layers of the model", "A"] != "none"
 
 

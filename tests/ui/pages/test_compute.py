@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig, costs, timing
 from mla_engine.costs import Cost, Device
 from tests.ui.conftest import noted_downloads, open_page
-from tests.ui.screen import Chart, charts, csv, numbers, prose, statement, texts
+from tests.ui.screen import Chart, charts, csv, numbers, own, prose, statement, texts
 from ui.engine.queue import Queue
 from ui.pages.compute import run
 from ui.words.numbers import clock, count, digits, flop, giga, tied_size, times
@@ -32,16 +32,16 @@ DECODING = {
     "MHA": partial(costs.decode, MHA),
     "GQA, g = 4": partial(costs.decode, GQA),
     "MQA": partial(costs.decode, MQA),
-    "MLA, full K and V": partial(costs.decode, LATENT, form="expanded", cache="kv"),
-    "MLA, expanded each step": partial(costs.decode, LATENT, form="expanded", cache="latent"),
     "MLA, absorbed": partial(costs.decode, LATENT, form="absorbed", cache="latent"),
+    "MLA, expanded each step": partial(costs.decode, LATENT, form="expanded", cache="latent"),
+    "MLA, full K and V": partial(costs.decode, LATENT, form="expanded", cache="kv"),
 }
 FILLING = {
     "MHA": partial(costs.prefill, MHA),
     "GQA, g = 4": partial(costs.prefill, GQA),
     "MQA": partial(costs.prefill, MQA),
-    "MLA, expanded": partial(costs.prefill, LATENT, form="expanded"),
     "MLA, absorbed": partial(costs.prefill, LATENT, form="absorbed"),
+    "MLA, expanded": partial(costs.prefill, LATENT, form="expanded"),
 }
 CODES = {
     "MHA": "mha", "GQA, g = 4": "gqa", "MQA": "mqa", "MLA, full K and V": "mla_kv",
@@ -49,7 +49,10 @@ CODES = {
     "MLA, absorbed": "mla_absorbed",
 }  # fmt: skip
 DOUBLINGS = [2**n for n in range(13)]
-C_KV = '<span class="tensor latent" title="shared latent of keys and values">c<sup>KV</sup></span>'
+C_KV = (
+    '<span class="tensor latent" title="shared latent of keys and values" data-tensor="c_KV">'
+    "c<sup>KV</sup></span>"
+)
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def shown(request: pytest.FixtureRequest) -> Shown:
 
 
 def of_page(at: AppTest, kind: str) -> list[str]:
-    return [element.value for element in getattr(at.main, kind)]
+    return [element.value for element in own(at, kind)]
 
 
 def control(at: AppTest, name: str, language: str = "en"):
@@ -172,18 +175,20 @@ def test_bars_part_the_bytes_of_each_way(shown):
         "keys and values made for the step": [c.up_projected_bytes for c in every],
         "hidden states": [c.activation_bytes for c in every],
     }
+    totals = [shown.layers * cost.total_bytes for cost in every]
+    ends = [tied_size(n) for n in totals]
+    unit = max(zip(totals, ends, strict=True))[1].split("\xa0")[1]
+    unit_bytes, axis = {"MiB": 2**20, "GiB": 2**30}[unit], f"{unit} that have to move"
     assert bars.names == [*parts, ""]
     for part, amounts in parts.items():
-        assert bars.values(part, "x") == near([shown.layers * n for n in amounts])
+        assert bars.values(part, "x") == near([shown.layers * n / unit_bytes for n in amounts])
         assert list(bars.values(part, "customdata")) == list(shown.costs)
         assert bars.trace(part)["hovertemplate"] == (
-            f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} bytes<extra></extra>"
+            f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>"
         )
-    assert bars.axis("x") == "bytes"
+    assert bars.axis("x") == axis
     assert bars.layout["yaxis"]["ticktext"] == list(shown.costs)
-    totals = [shown.layers * cost.total_bytes for cost in every]
-    assert bars.values("", "x") == near(totals)
-    ends = [tied_size(n, binary=False) for n in totals]
+    assert bars.values("", "x") == near([n / unit_bytes for n in totals])
     assert list(bars.values("", "text")) == [f" {end}" for end in ends]
     held = "; ".join(f"{name}: {end}" for name, end in zip(shown.costs, ends, strict=True))
     assert bars.alt == f"Bytes moved, part by part. In all: {held}."
@@ -215,9 +220,9 @@ def test_flop_of_both_forms_cross_where_the_engine_says(shown):
     clocked = costs.expanding_wins(LATENT, context, shown.device, batch=shown.given["batch"])
     limit = digits(costs.crossover_queries(LATENT))
     sentence = (
-        "Over {tokens} cached tokens, expanding all of {c_KV} takes fewer FLOP than absorbing from "
-        "{bold} query tokens on; over an endless cache, from {limit} on. By the least time on "
-        "{gpu}: {clocked}."
+        "Below {bold} query tokens a step absorb, from there on expand all of {c_KV}: with "
+        "{tokens} cached tokens that takes fewer FLOP. Over an endless cache the limit is {limit}; "
+        "by the least time on {gpu}: {clocked}."
     )
     facts = {"tokens": count(context), "limit": limit, "gpu": shown.device.name, "clocked": clocked}
     assert said(shown.at, "endless cache") == sentence.format(
@@ -263,14 +268,14 @@ def test_the_table_holds_flop_bytes_intensity_and_the_least_time(shown):
         bound = "compute-bound" if seconds >= memory else "memory-bound"
         assert list(table.loc[name]) == [
             flop(n * cost.total_flops),
-            tied_size(n * cost.total_bytes, binary=False),
+            tied_size(n * cost.total_bytes),
             digits(cost.total_flops / cost.total_bytes),
             f"{clock(n * max(seconds, memory))}, {bound}",
         ]
 
 
 def test_every_device_stands_in_the_table_with_its_rates_and_source(decoding):
-    assert [e.label for e in decoding.at.main.expander] == [
+    assert [e.label for e in own(decoding.at, "expander")] == [
         "Rates of all devices and their sources"
     ]
     table = decoding.at.main.table[1].value
@@ -288,8 +293,8 @@ def test_every_device_stands_in_the_table_with_its_rates_and_source(decoding):
 def test_the_title_of_decoding_sets_intensities_against_the_ridge(decoding):
     absorbed, mha = (digits(decoding.costs[n].flops_per_byte) for n in ("MLA, absorbed", "MHA"))
     assert statement(decoding.at) == (
-        f"Decoding DeepSeek-V3 / R1 (671B), sizes changed on MI300X: absorbed MLA does {absorbed} "
-        f"FLOP per byte, MHA {mha}; below {digits(decoding.device.ridge)} memory is the limit"
+        f"Below {digits(decoding.device.ridge)} FLOP per byte MI300X waits for memory: in decoding "
+        f"DeepSeek-V3 / R1 (671B), sizes changed, absorbed MLA does {absorbed}, MHA {mha}"
     )
     assert of_page(decoding.at, "caption") == [
         "MI300X: 1,307 TFLOP/s, 5,300 GB/s. Source: AMD Instinct MI300X data sheet: dense.",
@@ -403,9 +408,9 @@ def test_chinese_says_it_with_the_same_numbers(request, opened, link, fixture):
     for one, other in pairs:
         assert numbers(one) == numbers(other), (one, other)
     own = {
-        "Decoding DeepSeek": "DeepSeek-V3 / R1 (671B)（尺寸已改） 在 MI300X 上解码",
+        "Below 2": "MI300X 要等内存：解码 DeepSeek-V3 / R1 (671B)（尺寸已改） 时",
         "DeepSeek-V3 / R1 (671B), sizes changed: to prefill": "预填充 2,048 个词元，L4 上",
-        "Over ": "展开全部", "batch sizes": "从以下 batch 起转为计算受限",
+        "Below **": "展开全部", "batch sizes": "从以下 batch 起转为计算受限",
         "Bytes moved": "按来源划分的字节数", "Roofline of": "的屋顶线",
         "memory-bound": "访存受限", "compute-bound": "计算受限", "cache": "缓存",
     }  # fmt: skip
@@ -419,7 +424,7 @@ def test_each_control_changes_what_it_says(opened):
     labels = {
         "cost_phase": ("Phase", "decode", ["Decode", "Prefill"]),
         "cost_scope": ("Count", "model", ["One layer", "All layers"]),
-        "cost_context": ("Context length, tokens", 32768, [count(2**n) for n in range(7, 21)]),
+        "cost_context": ("Context length, tokens", 32768, [count(2**n) for n in range(7, 18)]),
         "cost_queries": ("Query tokens per step", 1, [count(2**n) for n in range(11)]),
         "cost_batch": ("Sequences at once (batch)", 32, [count(2**n) for n in range(11)]),
         "cost_gpu": (
@@ -512,8 +517,8 @@ def test_this_machine_has_a_roof_of_its_own(opened, rates):
     at = opened(PAGE, **LINK, cost_gpu="this", cost_context="4096", cost_batch="4")
     cost = costs.decode(LATENT, 4096, batch=4, dtype_bytes=4)
     title, (source, counted) = statement(at), of_page(at, "caption")
-    assert f"on this machine's CPU: absorbed MLA does {digits(cost.flops_per_byte)} FLOP" in title
-    assert title.endswith("below 15.0 memory is the limit")
+    assert title.startswith("Below 15.0 FLOP per byte this machine's CPU waits for memory: ")
+    assert f"absorbed MLA does {digits(cost.flops_per_byte)}, MHA" in title
     assert source == (
         "this machine's CPU: 0.300 TFLOP/s, 20.0 GB/s. Source: measured here, the best of a square "
         "matrix product and of a copy in memory."
@@ -537,9 +542,9 @@ TIMED = {  # code: layer, form, kind of cache
     "mha": (GroupedConfig(**TINY, n_kv_heads=6), "expanded", "kv"),
     "gqa": (GroupedConfig(**TINY, n_kv_heads=3), "expanded", "kv"),
     "mqa": (GroupedConfig(**TINY, n_kv_heads=1), "expanded", "kv"),
-    "mla_kv": (TINY_LATENT, "expanded", "kv"),
-    "mla_each": (TINY_LATENT, "expanded", "latent"),
     "mla_absorbed": (TINY_LATENT, "absorbed", "latent"),
+    "mla_each": (TINY_LATENT, "expanded", "latent"),
+    "mla_kv": (TINY_LATENT, "expanded", "kv"),
 }
 
 
@@ -586,7 +591,7 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
     }
     names = list(at.main.table[0].value.index)
     table = at.main.table[1].value
-    assert list(table.columns) == ["Modelled minimum", "Measured", "Measured / modelled"]
+    assert list(table.columns) == ["At least, by the model", "Measured", "Measured / least"]
     assert list(table.index) == names
     chart = charts(at)[4]
     assert chart.names == ["", *(n for name in names for n in (name, f"{name}, Measured"))]
@@ -628,16 +633,16 @@ def test_measuring_prefill_times_both_forms_of_mla(opened, timed, rates, downloa
     at = opened(PAGE, **SMALL, cost_phase="prefill", cost_context="256")
     button(at, "cost_measure").click().run()
     forms = [(form, tuple(h.shape)) for _, h, form in timed]
-    assert forms == [(form, (1, 256, 48)) for form in (*["expanded"] * 4, "absorbed")]
+    assert forms == [(form, (1, 256, 48)) for form in (*["expanded"] * 3, "absorbed", "expanded")]
     assert said(at, "Taken on").endswith(
         "One layer of 4 heads, one sequence of 256 tokens: as much of the sizes above as runs in "
         "a moment."
     )
     rows = csv(downloads["compute_measured.csv"])
     cost = costs.prefill(TINY_LATENT, 256, "absorbed", heads=range(4), dtype_bytes=4)
-    assert rows.iloc[4][["way", "phase"]].tolist() == ["mla_absorbed", "prefill"]
-    assert rows["bytes"].iloc[4] == cost.total_bytes
-    assert rows["flop"].iloc[4] == cost.total_flops
+    assert rows.iloc[3][["way", "phase"]].tolist() == ["mla_absorbed", "prefill"]
+    assert rows["bytes"].iloc[3] == cost.total_bytes
+    assert rows["flop"].iloc[3] == cost.total_flops
     assert set(rows["query_tokens"]) == {256}
 
 

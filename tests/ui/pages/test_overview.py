@@ -22,7 +22,7 @@ from mla_engine import (
 )
 from mla_engine.studies.words import hidden_states
 from tests.ui.screen import component, csv, prose, statement
-from ui.words.numbers import count, digits, size, times
+from ui.words.numbers import count, digits, mixed, prefixed_count, size, times
 from ui.words.text import tensor
 
 Opened = Callable[..., AppTest]
@@ -45,6 +45,11 @@ LAYERS = {
     "mla": (LATENT, "expanded"),
     "mla_absorbed": (LATENT, "absorbed"),
 }
+
+PAGES = {
+    "q_R": "RoPE", "k_R": "RoPE", "c_KV": "Compression", "q_C_absorbed": "Absorption",
+    "o_latent": "Absorption",
+}  # fmt: skip
 
 
 def layer_of(config: Config) -> torch.nn.Module:
@@ -75,10 +80,10 @@ def test_a_variant_shows_its_own_layer(
     cached, mha = held(config), held(LAYERS["mha"][0])
     name = variant.removesuffix("_absorbed").upper()
     assert statement(at) == (
-        f"MHA with 6 heads caches {cached} numbers per token and layer"
+        f"Standard attention (MHA) with 6 heads remembers {cached} numbers per token and layer"
         if variant == "mha"
-        else f"{name} caches {cached} numbers per token and layer; MHA with the same 6 heads "
-        f"caches {mha}"
+        else f"{name} remembers {cached} numbers per token and layer; standard attention (MHA) "
+        f"with the same 6 heads remembers {mha}"
     )
     shows_figures(at, config, cached, mha)
     drawn = shapes(config, form)
@@ -107,23 +112,23 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
     equivalent = cached / (config.d_head + config.d_value)
     assert [(m.label, m.value) for m in at.metric] == [
         ("Cache per token", count(cached)),
-        ("MHA keeps", times(mha / cached)),
+        ("MHA / this", times(mha / cached)),
         ("Parameters", f"{digits(parameters / 1e6)} M"),
-        ("As much as GQA with", digits(equivalent)),
+        ("Same memory as GQA with", mixed(equivalent)),
     ]
     starts = "What one layer keeps", "Baseline: plain MHA", "All weights", "How many KV heads"
     for metric, start in zip(at.metric, starts, strict=True):
         assert metric.help.startswith(start)
     assert [c.value for c in at.main.caption] == [
-        "Every block is a tensor, as large as it has numbers; its sheets are the heads, its "
+        "Every block is a tensor, as large as it has numbers; its rows are the heads, its "
         "columns the tokens. Point at one to see what it holds.",
         f"numbers a layer, {size(cached * 2)} in bf16",
-        f"as much: {count(mha)} numbers a layer",
+        f"MHA keeps {count(mha)} numbers a layer",
         "of one attention layer",
         "KV heads",
     ]
     look, problem = prose(at)
-    assert look.startswith("Only what the thick boxes hold is kept for every token, so they decide")
+    assert look.startswith("A model reads tokens, words or parts of them. Its heads look back")
     assert problem.startswith("A model that writes token after token keeps the keys and values")
     tensors = re.findall(r"<span.*?</span>", problem)
     assert tensors == [tensor(code) for code in ("c_KV", "k_C", "v_C", "k_R", "q_C")]
@@ -134,35 +139,49 @@ def shows_layer(scene: dict, drawn: dict[str, tuple[int, ...]], cached: int) -> 
     marked = {step for step in drawn if SYMBOLS[step].cached}
     blocks = {block["code"]: block for block in scene["blocks"]}
     assert {code for code, block in blocks.items() if block["cached"]} == marked != set()
-    areas = set()
     for code, block in blocks.items():
         numbers = prod(drawn[code])
         shape = " × ".join(map(str, drawn[code][1:]))
-        assert block["numbers"] == numbers
-        meaning, size, *others = block["tells"]
-        assert html.unescape(meaning) == SYMBOLS[code].meaning
-        assert size == f"{shape} = {numbers:,} numbers"
-        kept = [f"Kept in the cache: {numbers // TOKENS:,} numbers a token."]
-        assert others[bool(block["reads"]) :] == kept * (code in marked)
+        assert (block["numbers"], block["count"]) == (numbers, f"{numbers:,}")
+        assert html.unescape(block["meaning"]) == SYMBOLS[code].meaning
+        assert block["size"] == f"{shape} = {numbers:,} numbers"
+        kept = f"Kept in the cache: {numbers // TOKENS:,} numbers a token."
+        assert block["kept"] == (kept if code in marked else "Not kept.")
         assert block["role"] == SYMBOLS[code].role
         assert block["sheets"] == {"h": 6, "g": drawn[code][2]}.get(
             "".join(axis for axis in SYMBOLS[code].axes.split() if axis in "hg"), 1
         )
-        _, _, width, height = block["box"]
-        areas.add(round(width * height / numbers, 6))
-    (scale,) = areas
-    assert {curve["to"] for curve in scene["curves"]} == blocks.keys() - {"h"}
     assert len({block["place"] for block in blocks.values()}) == len(blocks)
-    assert all(c["from"] in blocks[c["to"]]["reads"] for c in scene["curves"])
-    shelf = scene["shelf"]
-    kept = {p["code"]: p["height"] * shelf["width"] / scale for p in shelf["pieces"]}
-    assert kept == pytest.approx({code: prod(drawn[code]) / TOKENS for code in marked}, rel=1e-4)
+    for picture in scene["pictures"].values():
+        shows_picture(picture, blocks, drawn, cached)
     told = scene["texts"]["kept"]
     assert (told[1], told[8]) == (
         f"1 token: {cached} numbers kept", f"8 tokens: {8 * cached:,} numbers kept",
     )  # fmt: skip
-    unit = int(scene["texts"]["unit"].split()[1].replace(",", ""))
-    assert scene["unit"]["side"] ** 2 / scale == pytest.approx(unit, rel=1e-4)
+    assert scene["texts"]["number"] == f"{cached}"
+    assert scene["texts"]["part"] == "… the first 8 of 11 tokens"
+    assert f"= {cached} numbers per token and layer" in scene["shelf"]["size"]
+
+
+def shows_picture(picture: dict, blocks: dict, drawn: dict, cached: int) -> None:
+    """One scale for the blocks, what stands on the shelf and the square that tells it."""
+    unit = int(picture["unit"]["text"].split()[1].replace(",", ""))
+    scale = picture["unit"]["side"] ** 2 / unit
+    for code in blocks:
+        _, _, width, height = picture["boxes"][code]
+        part = 1.0
+        if code in picture["cut"]:
+            part = float(re.search(r"([\d.]+) % of it", picture["cut"][code])[1]) / 100
+        assert width * height == pytest.approx(scale * prod(drawn[code]) * part, rel=1e-2)
+        assert part == 1 or width * height < scale * prod(drawn[code])
+    assert {curve["to"] for curve in picture["curves"]} == blocks.keys() - {"h"}
+    assert all(c["from"] in blocks[c["to"]]["reads"] for c in picture["curves"])
+    shelf = picture["shelf"]
+    kept = {p["code"]: p["height"] * shelf["width"] / scale for p in shelf["pieces"]}
+    marked = {code for code in blocks if SYMBOLS[code].cached}
+    assert kept == pytest.approx({code: prod(drawn[code]) / TOKENS for code in marked}, rel=1e-4)
+    assert sum(kept.values()) == pytest.approx(cached)
+    assert prod(shelf["ghost"]) / scale == pytest.approx(held(LAYERS["mha"][0]), rel=1e-4)
 
 
 def shows_values(scene: dict, config: Config, form: str) -> None:
@@ -191,23 +210,94 @@ def test_chinese_says_the_same_with_the_same_numbers(opened: Opened) -> None:
 
 
 def texts(at: AppTest) -> Iterator[str]:
-    yield from (element.value for kind in (at.title, at.main.markdown) for element in kind)
+    yield from (element.value for element in at.title)
+    yield from prose(at)
     yield from (caption.value for caption in at.main.caption)
     yield from (text for metric in at.metric for text in (metric.label, metric.help))
     scene = component(at, "scene")
-    yield from (scene["alt"], *scene["texts"]["kept"], scene["texts"]["unit"])
+    yield from (scene["alt"], *scene["texts"]["kept"], scene["pictures"]["wide"]["unit"]["text"])
     for block in scene["blocks"]:
-        yield from (block["said"], *block["tells"], block["cut"])
+        yield from (block["said"], block["size"], block["kept"], block["cost"], block["cut"])
+    yield from (scene["shelf"]["size"], scene["shelf"]["kept"], scene["texts"]["part"])
 
 
 def numbers(text: str) -> set[str]:
     return set(re.findall(r"\d(?:[\d,.]*\d)?", html.unescape(re.sub(r"<[^>]*>", "", text))))
 
 
+@pytest.mark.parametrize("variant", LAYERS)
+def test_a_card_tells_the_formula_the_cost_and_the_page(opened: Opened, variant: str) -> None:
+    scene = component(opened(variant=variant, **LINK), "scene")
+    cards = {block["code"]: block for block in scene["blocks"]}
+    config, form = LAYERS[variant]
+    done = multiply_adds(config, form)
+    for code, card in cards.items():
+        said = "It comes from the layer before: no cost here."
+        if code != "h":
+            said = f"Cost: {prefixed_count(done[code])} multiply-adds for 8 tokens."
+        assert card["cost"] == said
+        written = re.sub(r"<[^>]*>", "", html.unescape(card["formula"]))
+        assert "pre" not in written, "a step without a block is written out"
+        assert bool(written) == (code != "h")
+        page = PAGES.get(code, "Attention maps")
+        assert card["open"] == f"Click or press Enter: {page} shows its inside."
+    assert scene["shelf"]["open"] == "Click or press Enter: KV cache shows its inside."
+    if variant == "mla":
+        assert "RMSNorm" in cards["c_KV"]["formula"]
+        assert "RoPE" in cards["k_R"]["formula"]
+
+
+def test_without_rotation_no_rotary_tensor_is_named(opened: Opened) -> None:
+    scene = component(opened(variant="mla", **LINK | {"d_rope": "0", "d_latent_q": "0"}), "scene")
+    cards = {block["code"]: block for block in scene["blocks"]}
+    assert not {"q_R", "k_R", "c_Q"} & cards.keys()
+    assert "<mi>R</mi>" not in cards["attention"]["formula"]
+    assert "<mi>Q</mi></mrow></msup><mi>&#x1D421;</mi>" in cards["q_C"]["formula"], "W_UQ h"
+
+
+@pytest.mark.parametrize(("n", "part"), [(1, ""), (256, "… the first 8 of 256 tokens")])
+def test_a_sentence_may_have_any_length(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, n: int, part: str
+) -> None:
+    words = tuple(f"w{place}" for place in range(n))
+    monkeypatch.setattr("ui.engine.model.Model.words", words)
+    scene = component(opened(variant="mla", **LINK), "scene")
+    assert scene["words"] == list(words[:8])
+    assert scene["texts"]["part"] == part
+    assert len(scene["texts"]["kept"]) == min(n, 8) + 1
+    assert all(len(block["cells"][0]) == min(n, 8) for block in scene["blocks"])
+    if n == 1:
+        assert scene["blocks"][1]["cost"].endswith(" multiply-adds for 1 token.")
+
+
+def multiply_adds(config: Config, form: str) -> dict[str, int]:
+    """Of the products that make each block, counted by hand from the sizes."""
+    d, n, k, v = (SIZES[name] for name in ("d_model", "n_heads", "d_head", "d_value"))
+    square = TOKENS * TOKENS * n
+    if isinstance(config, GroupedConfig):
+        g = config.n_kv_heads
+        each = {"q": n * k * d, "k": g * k * d, "v": g * v * d, "u": d * n * v}
+        whole = {"attention": square * k, "o": square * v}
+    else:
+        c, low, r = (SIZES[name] for name in ("d_latent_kv", "d_latent_q", "d_rope"))
+        each = {
+            "c_Q": low * d, "q_C": n * k * low, "q_R": n * r * low, "c_KV": c * d, "k_R": r * d,
+            "u": d * n * v,
+        }  # fmt: skip
+        if form == "absorbed":
+            each |= {"q_C_absorbed": n * k * c, "o": n * v * c}
+            whole = {"attention": square * (c + r), "o_latent": square * c}
+        else:
+            each |= {"k_C": n * k * c, "v_C": n * v * c}
+            whole = {"attention": square * (k + r), "o": square * v}
+    return {code: TOKENS * number for code, number in each.items()} | whole
+
+
 def test_one_head_is_said_in_the_singular(opened: Opened) -> None:
     at = opened(variant="gqa", **LINK | {"n_heads": "1", "n_kv_heads": "1"})
     assert statement(at) == (
-        "GQA caches 48 numbers per token and layer; MHA with the same 1 head caches 48"
+        "GQA remembers 48 numbers per token and layer; standard attention (MHA) with the same "
+        "1 head remembers 48"
     )
 
 
@@ -219,7 +309,7 @@ def test_the_variants_can_be_chosen(opened: Opened) -> None:
         "MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed",
     ]  # fmt: skip
     control.set_value("gqa").run()
-    assert statement(at).startswith(f"GQA caches {held(LAYERS['gqa'][0])} ")
+    assert statement(at).startswith(f"GQA remembers {held(LAYERS['gqa'][0])} ")
     assert at.query_params["variant"] == "gqa"
 
 
@@ -229,7 +319,7 @@ def test_the_figures_are_those_of_a_published_layer(opened: Opened) -> None:
     config = PRESETS["llama-3-8b"].config
     parameters = sum(p.numel() for p in layer_of(config).parameters())
     assert [m.value for m in at.metric] == [
-        f"{held(config):,}", "4.00×", f"{digits(parameters / 1e6)} M", "8.00",
+        f"{held(config):,}", "4.00×", f"{digits(parameters / 1e6)} M", "8",
     ]  # fmt: skip
     settings = at.session_state["settings"]
     assert (settings["variant"], settings["d_model"]) == ("gqa", config.d_model)
@@ -254,7 +344,7 @@ def test_what_cannot_run_is_one_sentence(opened: Opened, monkeypatch: pytest.Mon
     (error,) = at.error
     assert "*" not in error.value
     assert html.unescape(error.value) == "This cannot run: d_rope (64) has *32* pairs"
-    assert at.sidebar.selectbox, "the rest of the page is alive"
+    assert at.selectbox, "the rest of the page is alive"
     (info,) = at.info
     assert info.value == "Nothing runs with these settings, so there is no code behind them."
 

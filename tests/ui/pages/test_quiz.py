@@ -13,7 +13,7 @@ from mla_engine import quiz as engine
 from tests.ui.screen import charts, csv, statement
 from ui.frame.rooms import PAGES
 from ui.parts import bridge
-from ui.words.numbers import count, digits, size, times
+from ui.words.numbers import count, digits, size
 from ui.words.text import catalogue
 
 PAGE = "pages/quiz.py"
@@ -76,7 +76,7 @@ def said(value: float | int | str, unit: str, lang: str) -> str:
     if unit == "bytes":
         return size(value)
     if unit == "times":
-        return times(value)
+        return catalogue()["common.times"][lang].format(value=digits(value))
     short = count(value) if value == int(value) and abs(value) < 1e10 else digits(value)
     return f"{short} M" if unit == "M" else short
 
@@ -382,7 +382,8 @@ def test_the_ways_end_with_the_set(opened):
     button(first, "Next").click().run()
     assert first.query_params["quiz_number"] == "2"
     button(first, "Next").click().run()
-    assert (button(first, "Previous").disabled, button(first, "Next").disabled) == (False, True)
+    assert not any(b.label == "Next" for b in first.button)
+    assert not button(first, "Summary").disabled
     button(first, "Previous").click().run()
     assert first.query_params["quiz_number"] == "2"
 
@@ -447,6 +448,62 @@ def test_the_clicker_reveals_a_prediction_and_then_goes_on(opened, presses):
     assert at.session_state["settings"]["quiz_number"] == 1
 
 
+def answered(marks: str) -> tuple[str, list[str]]:
+    """Answers of set 7 as a link has them, by these marks: right, wrong, shown or open."""
+    questions = [engine.question(7, kind) for kind in engine.order(7)[: len(marks)]]
+    given = {
+        "r": lambda q: str(q.answer),
+        "w": lambda q: "1" if q.answer == 0 else "0",
+        "s": lambda _: "_",
+        "o": lambda _: "-",
+    }
+    return "".join(given[mark](q) for mark, q in zip(marks, questions, strict=True)), questions
+
+
+def test_the_set_ends_with_what_was_missed_and_the_pages_to_read_again(opened, monkeypatch):
+    went = []
+    monkeypatch.setattr(st, "switch_page", lambda file, query_params: went.append(file))
+    answers, questions = answered("rwso")
+    link = {"quiz_seed": "7", "quiz_count": "4", "quiz_number": "4", "quiz_answers": answers}
+    at = opened(PAGE, **link)
+    button(at, "Summary").click().run()
+    assert at.query_params["quiz_done"] == "1"
+    assert statement(at) == "The set of 4 is done: 1 of 2 predicted right"
+    rows = re.findall(r'<li class="(\w+)">(.*?)</li>', part(at, "quiz-missed"))
+    assert [mark for mark, _ in rows] == ["wrong", "shown", "unanswered"]
+    for (_, row), question, number in zip(rows, questions[1:], (2, 3, 4), strict=True):
+        assert bare(asks(question, "en")) in bare(row)
+        assert f"</b> {number}. " in row
+        right = bare(f"It is {choices(question, 'en')[question.answer]}.")
+        assert (right in bare(row)) == (number < 4)
+    shown = [b for b in at.button if b.key and b.key.startswith("quiz_read_")]
+    assert sorted(n for b in shown for n in re.findall(r"\d", b.label)) == ["2", "3", "4"]
+    shown[0].click().run()
+    assert went == [PAGES[shown[0].key.removeprefix("quiz_read_")].file]
+
+
+def test_a_set_without_a_mistake_says_so_and_leads_back(opened):
+    answers, _ = answered("rrr")
+    link = {"quiz_seed": "7", "quiz_count": "3", "quiz_number": "3", "quiz_answers": answers}
+    at = opened(PAGE, quiz_done="True", **link)
+    assert [e.value for e in at.success] == ["Every question was predicted right."]
+    button(at, "Back to the questions").click().run()
+    assert statement(at) == "Question 3 of 3: 3 of 3 predicted right so far"
+    assert at.query_params["quiz_number"] == "3"
+
+
+def test_the_second_press_at_the_last_question_opens_the_summary(opened, presses):
+    at = opened(PAGE, quiz_seed="7", quiz_count="2", quiz_number="2")
+    found = []
+    for press in (1, 1, 1, -1):
+        presses.append(press)
+        at.run()
+        at.run()
+        settings = at.session_state["settings"]
+        found.append((settings["quiz_answers"], settings["quiz_number"], settings["quiz_done"]))
+    assert found == [("-_", 2, False), ("-_", 2, True), ("-_", 2, True), ("-_", 2, False)]
+
+
 def test_another_set_or_another_length_begins_anew(opened):
     at = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_answers="01", quiz_number="2")
     seed, length = at.number_input[0], at.slider[0]
@@ -466,7 +523,7 @@ def test_another_set_or_another_length_begins_anew(opened):
 def test_a_link_for_the_class_has_the_set_but_no_answers(opened):
     at = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_answers="01", quiz_choice="1")
     assert at.session_state.settings["quiz_answers"] == "01"
-    assert {"quiz_answers", "quiz_choice"} == {
+    assert {"quiz_answers", "quiz_choice", "quiz_done"} == {
         n for n, setting in PAGES["quiz"].settings.items() if setting.personal
     }
     copied = next(c for c in at.get("bidi_component") if "quiz_seed" in str(c.proto))

@@ -13,7 +13,7 @@ from mla_engine import PRESETS, MultiHeadLatentAttention
 from mla_engine.rope import yarn_bounds
 from mla_engine.studies import hidden_states, relative, words_of
 from tests.reference_rope import frequency, rotate, stretch
-from tests.ui.screen import charts, csv, prose, statement
+from tests.ui.screen import charts, component, csv, prose, statement
 from ui.words.numbers import count, digits, shortest, signed
 from ui.words.text import catalogue
 
@@ -77,22 +77,22 @@ def test_a_pair_turns_in_its_plane(opened, downloads, link, dimensions):
         np.array([rotate(config.rope, x[1], p, 16) for p in POSITIONS]) for x in rotary(config)
     )
     pair, scores = int(link["rope_pair"]), query @ key.T
-    plane, cells = charts(at)
+    plane, (cells,) = component(at, "turning"), charts(at)
 
-    assert plane.names == ["", "query, 11", "", "key, 4"]
-    first, second = dimensions
-    for dots, arrow, turned, place in ((0, 1, query, 11), (2, 3, key, 4)):
-        close(plane.values(dots, "x"), turned[:, first])
-        close(plane.values(dots, "y"), turned[:, second])
-        close(plane.values(arrow, "x"), [0, turned[place, first]])
-        close(plane.values(arrow, "y"), [0, turned[place, second]])
-        assert plane.traces[dots]["text"] == list(map(str, POSITIONS))
-    hovers = [plane.traces[dots]["hovertemplate"] for dots in (0, 2)]
-    assert [hover[:12] for hover in hovers] == ["query %{text", "key %{text}<"]
-    assert (plane.axis("x"), plane.axis("y")) == (f"x<sub>{first}</sub>", f"x<sub>{second}</sub>")
-    assert plane.alt == (
-        f"Pair {pair} in its plane: the query at position 11 and the key at position 4 as arrows."
+    close(plane["query"], query[:, dimensions])
+    close(plane["key"], key[:, dimensions])
+    assert plane["scores"] == [[signed(score) for score in row] for row in scores]
+    assert plane["axes"] == [{"head": "x", "raised": "", "lowered": str(d)} for d in dimensions]
+    assert plane["words"] == {"query": "query", "key": "key"}
+    assert plane["told"] == (
+        f"Pair {pair} in its plane: the query at position {{t}} and the key at position {{i}} as "
+        "arrows."
     )
+    assert plane["says"] == "Distance {distance}: all pairs together score {score}"
+    assert plane["map"] == cells.layout["meta"]["chart"]
+    assert plane["at"] == [11, 4]
+    dials = [(dial["label"], dial["first"], dial["count"]) for dial in plane["dials"]]
+    assert dials == [("Query position t", 0, 16), ("Key position i", 0, 16)]
 
     close(cells.values(0, "z"), scores)
     assert cells.traces[0]["zmax"] == -cells.traces[0]["zmin"] == pytest.approx(abs(scores).max())
@@ -437,7 +437,8 @@ def test_the_softmax_scale_of_every_model(opened, downloads):
     before, after = f"{plain_scale:.8f}", f"{CONFIG.scale:.8f}"
     name = PRESETS["deepseek-v3"].name
     assert statement(at) == (
-        f"{name} multiplies its softmax scale by {factor}: {before} becomes {after}"
+        f"YaRN sharpens the attention of {name} by {factor}×: its softmax scale grows from "
+        f"{before} to {after}"
     )
     assert [(metric.label, metric.value) for metric in at.metric] == [
         ("1/√(d_h + d_R)", before), ("Times m²", factor), ("Softmax scale", after),

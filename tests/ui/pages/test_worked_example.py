@@ -89,7 +89,8 @@ def colour(name: str) -> str:
 def figures(at: AppTest) -> list[tuple[str, str, str]]:
     """Classes, caption and table of every matrix on the board."""
     found = re.findall(
-        r'<figure class="matrix (.*?)"><figcaption>(.*?)</figcaption>(.*?)</figure>', html(at)
+        r'<figure class="matrix ([^"]*)"[^>]*><figcaption>(.*?)</figcaption>(.*?)</figure>',
+        html(at),
     )
     assert found
     return found
@@ -478,7 +479,7 @@ def test_files_hold_every_cell_with_both_figures_as_numbers(opened, downloads, v
     name, _, completed = variant.partition("_")
     at = opened(PAGE, we_variant=name, we_completed="1" if completed else "0")
     labels = [button.label for button in at.get("download_button")]
-    assert labels[:2] == ["All steps as CSV", "All steps as Excel file"]
+    assert {"All steps as CSV", "All steps as Excel file"} <= set(labels)
     expected = records(worked_example.steps(variant))
     content = downloads[f"worked_example_{variant}.xlsx"]()
     book = openpyxl.load_workbook(BytesIO(content))

@@ -1,20 +1,21 @@
 """A product of three factors in the chosen order, and what both orders cost."""
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from mla_engine import SYMBOLS, figures
-from mla_engine.figures import Block, symbol_html
-from mla_engine.studies.bracketing import Matrix
+from mla_engine.studies.bracketing import FORMS, Matrix
 from ui.pages.absorption import words
 from ui.pages.absorption.view import View
-from ui.parts import charts
-from ui.words.numbers import prefixed_count, size
+from ui.parts import charts, motion
+from ui.parts.motion import Dial
+from ui.words.numbers import count, prefixed_count, size, unit_of
 from ui.words.text import t
 
-PICTURE, BARS = 430, 230
+BARS = 230
 BF16_BYTES = 2
 PLAIN = {
     ("scores", "absorbed"): "(q<sup>C</sup> W<sup>UK</sup>) c<sup>KV</sup>",
@@ -25,52 +26,57 @@ PLAIN = {
 
 
 def picture(view: View) -> None:
-    """The product with the chosen bracket."""
-    st.latex(words.FORMULAS[view.side, view.form])
-    order = view.order
-    fig = figures.bracketed(
-        [_block(factor) for factor in order.factors],
-        order.first,
-        _block(order.inner),
-        _block(order.result),
-        steps=words.steps(view),
-        height=PICTURE,
-    )
-    left, middle, right, made = (
-        f"{m.code} {m.rows} × {m.columns}" for m in (*order.factors, order.inner)
-    )
-    facts = {"left": left, "middle": middle, "right": right, "inner": made}
-    first, then = map(prefixed_count, order.multiply_adds)
-    alt = t("absorption.alt_brackets", first=first, then=then, **facts)
-    charts.show(fig, "absorption:brackets", alt=alt)
+    """The product with the bracket where the reader puts it."""
+    data = {
+        "forms": [_drawn(view, form) for form in FORMS],
+        "told": [words.alt_brackets(view, form) for form in FORMS],
+    }
+    labels = (f"{t(f'absorption.bracket_{form}')} {PLAIN[view.side, form]}" for form in FORMS)
+    dial = Dial("ab_order", t("absorption.order"), FORMS, tuple(labels))
+    options = {"table": partial(counts, view), "file": "mla_brackets.csv"}
+    motion.show("bracket", "absorption:brackets", [dial], data, **options)
 
 
-def _block(matrix: Matrix) -> Block:
+def _drawn(view: View, form: str) -> dict[str, Any]:
+    order = view.orders[form]
+    return {
+        "factors": [_box(factor) for factor in order.factors],
+        "inner": _box(order.inner),
+        "result": _box(order.result),
+        "steps": words.steps(view, form),
+    }
+
+
+def _box(matrix: Matrix) -> dict[str, Any]:
     """A matrix as the picture draws it, turned so that it fits the product."""
-    label = "a" if matrix.code == "attention" else symbol_html(matrix.code)
-    return Block(label, matrix.rows, matrix.columns, SYMBOLS[matrix.code].role)
+    return {
+        "code": matrix.code,
+        "label": motion.parts("a" if matrix.code == "attention" else matrix.code),
+        "rows": matrix.rows,
+        "columns": matrix.columns,
+        "role": SYMBOLS[matrix.code].role,
+        "size": f"{count(matrix.rows)} × {count(matrix.columns)}",
+    }
 
 
 def work(view: View) -> None:
     """The multiply-adds of both orders, the chosen one stressed."""
     rows = [order.multiply_adds for order in view.orders.values()]
     totals = [prefixed_count(sum(row)) for row in rows]
-    fig = _bars(view, "adds", ("bracket", "then"), rows, totals)
+    axis = t("absorption.axis_adds")
+    fig = _bars(view, axis, ("bracket", "then"), rows, totals)
     charts.show(fig, "absorption:adds", alt=_alt("adds", totals))
 
 
 def traffic(view: View) -> None:
     """The bytes that both orders move, the chosen one stressed."""
     rows = [order.moved_bytes(BF16_BYTES) for order in view.orders.values()]
-    totals = [size(sum(row), binary=False) for row in rows]
-    fig = _bars(view, "bytes", ("read", "twice", "result"), rows, totals)
-    charts.show(
-        fig,
-        "absorption:bytes",
-        alt=_alt("bytes", totals),
-        data=partial(counts, view),
-        file="mla_brackets.csv",
-    )
+    totals = [size(sum(row)) for row in rows]
+    unit_bytes, unit = unit_of(max(map(sum, rows)))
+    amounts = [[part / unit_bytes for part in row] for row in rows]
+    axis = t("absorption.axis_bytes", unit=unit)
+    fig = _bars(view, axis, ("read", "twice", "result"), amounts, totals)
+    charts.show(fig, "absorption:bytes", alt=_alt("bytes", totals))
 
 
 def _alt(key: str, totals: list[str]) -> str:
@@ -79,17 +85,17 @@ def _alt(key: str, totals: list[str]) -> str:
 
 
 def _bars(
-    view: View, key: str, parts: tuple[str, ...], rows: list[tuple], totals: list[str]
+    view: View, axis: str, parts: tuple[str, ...], rows: Sequence[Sequence], totals: list[str]
 ) -> figures.Figure:
     """A row for each order, made of its parts."""
     amounts = zip(*rows, strict=True)
     return figures.bars(
         [PLAIN[view.side, form] for form in view.orders],
         {t(f"absorption.{part}"): of_part for part, of_part in zip(parts, amounts, strict=True)},
-        axis=t(f"absorption.axis_{key}"),
+        axis=axis,
         chosen=list(view.orders).index(view.form),
         totals=totals,
-        roles=("latent", "query", "value"),
+        roles=(0, 1, 2),
         height=BARS,
     )
 

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from mla_engine.studies.bracketing import FORMS, SIDES
-from ui.pages.absorption import words
+from mla_engine.studies.bracketing import SIDES
 from ui.pages.absorption.run import FORMATS, MATRICES
 from ui.pages.absorption.view import View
 from ui.settings import state
@@ -16,22 +15,13 @@ GAINS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 def product() -> None:
-    """What is multiplied, and where its bracket stands."""
+    """What is multiplied."""
     state.control(
         st.segmented_control,
         t("absorption.side"),
         "ab_side",
         SIDES,
         format_func=lambda side: t(f"absorption.side_{side}"),
-        required=True,
-    )
-    side = state.settings()["ab_side"]
-    state.control(
-        st.segmented_control,
-        t("absorption.order"),
-        "ab_order",
-        FORMS,
-        format_func=lambda form: words.order_label(side, form),
         required=True,
     )
 

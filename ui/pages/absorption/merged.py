@@ -9,7 +9,7 @@ from mla_engine import figures
 from ui.pages.absorption import controls, run, words
 from ui.pages.absorption.run import Merged
 from ui.pages.absorption.view import View
-from ui.parts import charts, prose
+from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
 from ui.words.numbers import count
 from ui.words.text import t, tensor
@@ -22,7 +22,8 @@ def section(view: View) -> None:
     with st.spinner(t("absorption.running")):
         found = _found(view)
     facts = words.matrix_facts(view, found)
-    prose.say(t("absorption.merged_look", name=tensor(view.matrix), **facts))
+    look = t("absorption.merged_look", name=tensor(view.matrix), **facts)
+    prose.say(look + weights.mark(view.origin))
     picture, spectrum, said = st.columns([4, 4, 4], gap="medium")
     with picture:
         _picture(view, found, t("absorption.alt_merged", name=view.matrix, **facts))
@@ -30,9 +31,9 @@ def section(view: View) -> None:
         _spectrum(view, found, t("absorption.alt_spectrum", name=view.matrix, **facts))
     with said:
         controls.matrix(view)
-        st.markdown(t("absorption.entries", heads=count(view.config.n_heads)))
+        prose.say(t("absorption.entries", heads=count(view.config.n_heads)))
         st.table(words.entries_table(view))
-        st.markdown(t("absorption.why_factors"))
+        prose.say(t("absorption.why_factors"))
 
 
 def _found(view: View) -> Merged:

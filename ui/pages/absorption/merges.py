@@ -9,9 +9,10 @@ import streamlit as st
 
 from mla_engine import figures
 from ui.pages.absorption import controls, run, words
+from ui.pages.absorption.places import CLAIMS
 from ui.pages.absorption.run import TooMuch
 from ui.pages.absorption.view import View
-from ui.parts import charts, prose
+from ui.parts import charts, links, prose, weights
 from ui.parts.figure_words import map_words
 from ui.words.numbers import count
 from ui.words.text import t
@@ -22,6 +23,7 @@ MOST_BARS = 12  # the last words of a longer text, whose names can be read
 
 def heads_in_one(view: View) -> None:
     """Two heads' scores and the only map that one matrix for all heads can give."""
+    prose.say(t("absorption.heads_look") + weights.mark(view.origin))
     merged = _too_much(view)
     panels = _score_panels(view, merged)
     limit = figures.shared_limit(*(scores for _, scores in panels))
@@ -29,8 +31,7 @@ def heads_in_one(view: View) -> None:
         with column:
             _scores(view, n, *panel, limit)
     prose.say(words.one_matrix(view, merged))
-    for sentence in words.claims_on_heads():
-        prose.say(sentence)
+    _claims("P4")
 
 
 def _too_much(view: View) -> TooMuch:
@@ -66,7 +67,7 @@ def _score_panels(view: View, merged: TooMuch) -> list[tuple[str, np.ndarray]]:
 
 
 def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) -> None:
-    st.markdown(label)
+    prose.say(label)
     fig = figures.score_map(
         scores,
         view.words,
@@ -88,6 +89,7 @@ def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) ->
 
 def past_the_norm(view: View) -> None:
     """Keys by W_UK W_DKV against the right ones, as one word's h gets longer."""
+    prose.say(t("absorption.norm_look") + weights.mark(view.origin))
     merged = _too_much(view)
     picture, said = st.columns([3, 2], gap="large")
     with picture:
@@ -96,8 +98,19 @@ def past_the_norm(view: View) -> None:
         controls.gain(view)
         prose.say(t("absorption.norm_words", **words.key_facts(view, merged)))
         prose.say(words.norm_errors(view, merged))
-        for sentence in words.claims_on_norms():
-            prose.say(sentence)
+        _claims("C2")
+
+
+def _claims(name: str) -> None:
+    """To what has been published on this, which is checked on a page of its own."""
+    st.button(
+        t("absorption.see_claims"),
+        key=f"absorption:{name}",
+        type="tertiary",
+        icon=":material/arrow_forward:",
+        on_click=links.follow,
+        args=(CLAIMS[name],),
+    )
 
 
 def _key_lengths(view: View, merged: TooMuch) -> None:
@@ -112,7 +125,7 @@ def _key_lengths(view: View, merged: TooMuch) -> None:
         },
         stacked=False,
         axis=t("absorption.key_length"),
-        roles=("value", "key"),
+        roles=("key", 1),
         height=BARS,
     )
     charts.show(

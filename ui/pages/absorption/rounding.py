@@ -10,7 +10,7 @@ from mla_engine import figures
 from ui.pages.absorption import controls, run, words
 from ui.pages.absorption.run import Rounding
 from ui.pages.absorption.view import View
-from ui.parts import charts
+from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
 from ui.words.numbers import scientific
 from ui.words.text import t
@@ -24,7 +24,7 @@ def section(view: View) -> None:
     with st.spinner(t("absorption.running")):
         found = _found(view)
     result = found[view.dtype]
-    st.markdown(words.rounding_look(view, result))
+    prose.say(words.rounding_look(view, result) + weights.mark(view.origin))
     controls.number_format()
     _outputs(view, result)
     left, right = st.columns(2, gap="large")
@@ -33,7 +33,7 @@ def section(view: View) -> None:
     with right:
         st.table(words.rounding_table(found))
         charts.download(partial(_numbers, view), "mla_forms_rounding.csv")
-        st.markdown(t("absorption.rounding_words"))
+        prose.say(t("absorption.rounding_words"))
 
 
 def _found(view: View) -> dict[str, Rounding]:
@@ -54,7 +54,7 @@ def _outputs(view: View, result: Rounding) -> None:
 
 def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
     label = t(f"absorption.u_{name}")
-    st.markdown(label)
+    prose.say(label)
     fig = figures.tensor_map(
         u,
         axes=(t("maps.axis_t"), t("maps.axis_d")),
@@ -86,6 +86,7 @@ def _distances(found: dict[str, Rounding]) -> None:
         parts,
         stacked=False,
         log=True,
+        roles=(1, "mla_each", "mla_absorbed"),
         limits=LIMITS,
         height=PANEL,
         axis=t("absorption.relative"),

@@ -2,12 +2,10 @@
 
 import pandas as pd
 
-from mla_engine.claims import Verdict
 from mla_engine.studies.bracketing import FORMS
 from ui.pages.absorption import run
 from ui.pages.absorption.run import Merged, Rounding, TooMuch
 from ui.pages.absorption.view import View
-from ui.parts.statements.findings import checked
 from ui.words.numbers import (
     count,
     digits,
@@ -16,30 +14,21 @@ from ui.words.numbers import (
     prefixed_count,
     scientific,
     shortest,
-    tenths,
     times,
 )
 from ui.words.text import t
 
-FORMULAS = {
-    ("scores", "absorbed"): r"\left(q^C\,W^{UK}\right)\,{c^{KV}}^{\top}",
-    ("scores", "expanded"): r"q^C\,\left(W^{UK}\,{c^{KV}}^{\top}\right)",
-    ("output", "absorbed"): r"\left(a\,c^{KV}\right)\,{W^{UV}}^{\top}",
-    ("output", "expanded"): r"a\,\left(c^{KV}\,{W^{UV}}^{\top}\right)",
-}
 DISTANCES = ("between", "expanded_error", "absorbed_error")
 
 
 def lead(view: View) -> tuple[str, str]:
     """How many times the work of the order that takes less, and the work of both."""
-    work = {form: prefixed_count(n) for form, n in view.work.items()}
-    ratio = max(view.work.values()) / min(view.work.values())
-    return times(ratio), t("absorption.line", **work)
-
-
-def order_label(side: str, form: str) -> str:
-    """The formula of an order, as its button shows it."""
-    return f"{t(f'absorption.bracket_{form}')} ${FORMULAS[side, form]}$"
+    less, more = sorted(view.work, key=view.work.get)
+    ratio = times(view.work[more] / view.work[less])
+    number = t("absorption.less_work", ratio=ratio)
+    values = {"less_form": t(f"absorption.form_{less}"), "more_form": t(f"absorption.form_{more}")}
+    values |= {"less": prefixed_count(view.work[less]), "more": prefixed_count(view.work[more])}
+    return number, t("absorption.line", **values)
 
 
 def verdict(view: View) -> str:
@@ -54,13 +43,24 @@ def verdict(view: View) -> str:
     )
 
 
-def steps(view: View) -> tuple[str, str]:
-    """What each of the two products costs, all heads together."""
+def steps(view: View, form: str) -> list[str]:
+    """What each of the two products of an order costs, all heads together."""
     heads = count(view.config.n_heads)
-    return tuple(
+    return [
         t("absorption.step", adds=prefixed_count(adds), heads=heads)
-        for adds in view.order.multiply_adds
+        for adds in view.orders[form].multiply_adds
+    ]
+
+
+def alt_brackets(view: View, form: str) -> str:
+    """The picture of an order in words."""
+    order = view.orders[form]
+    left, middle, right, inner = (
+        f"{m.code} {m.rows} × {m.columns}" for m in (*order.factors, order.inner)
     )
+    first, then = map(prefixed_count, order.multiply_adds)
+    facts = {"left": left, "middle": middle, "right": right, "inner": inner}
+    return t("absorption.alt_brackets", first=first, then=then, **facts)
 
 
 def matrix_facts(view: View, merged: Merged) -> dict[str, str]:
@@ -134,39 +134,3 @@ def norm_errors(view: View, merged: TooMuch) -> str:
     key = "norm_errors" if view.config.d_latent_q else "norm_errors_keys"
     errors = {name: off_by(error) for name, error in merged.errors.items() if error is not None}
     return t(f"absorption.{key}", **errors)
-
-
-def claims_on_heads() -> list[str]:
-    """The published statements on one matrix for all heads, with their verdicts."""
-    scores, output = checked("P4"), checked("P5")
-    return [
-        _claim("P4", scores, **_heads(scores, "from_each", "from_sum")),
-        _claim("P5", output, **_heads(output, "best_head", "per_head")),
-    ]
-
-
-def claims_on_norms() -> list[str]:
-    """The published statements on merging past the norm, with their verdicts."""
-    keys, queries = checked("C2"), checked("C6")
-    sizes = {
-        "merged": tenths(keys.value("merged_weights")),
-        "factors": tenths(keys.value("factor_weights")),
-        "full": count(keys.value("cache_full")),
-        "latent": count(keys.value("cache_latent")),
-    }
-    return [_claim("C2", keys, **_norms(keys), **sizes), _claim("C6", queries, **_norms(queries))]
-
-
-def _claim(name: str, verdict: Verdict, **values: str) -> str:
-    judged = t(f"absorption.verdict_{verdict.verdict.replace(' ', '_')}")
-    return t(f"absorption.claim_{name}", verdict=judged, **values)
-
-
-def _heads(verdict: Verdict, *errors: str) -> dict[str, str]:
-    found = {name: digits(verdict.value(name), 2) for name in errors}
-    return found | {"n_heads": count(verdict.value("n_heads"))}
-
-
-def _norms(verdict: Verdict) -> dict[str, str]:
-    without, normed = verdict.value("without_norm"), verdict.value("with_norm")
-    return {"without": scientific(without, 0), "normed": digits(normed, 2)}

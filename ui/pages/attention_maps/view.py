@@ -37,6 +37,12 @@ class View:
         return terms(self.maps)
 
     @property
+    def favourites(self) -> tuple[int, ...]:
+        """The places that get most attention from the chosen query, of any head that is run."""
+        most = self.maps.attention[:, self.maps.query].argmax(axis=-1)
+        return tuple(sorted({int(place) for place in most}))
+
+    @property
     def equal_words(self) -> bool:
         """Whether equal words enter the layer as equal vectors."""
         loaded = self.maps.model.layer

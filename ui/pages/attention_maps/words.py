@@ -7,7 +7,7 @@ from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from ui.pages.attention_maps.terms import WRITTEN, Part, Terms
 from ui.pages.attention_maps.view import View
-from ui.parts import prose
+from ui.parts import prose, weights
 from ui.parts.maps.view import short
 from ui.parts.maps.words import shown
 from ui.words.numbers import count, digits, heads, number
@@ -20,11 +20,15 @@ def say(view: View, key: str) -> str:
 
 
 def lead(view: View) -> tuple[str, str]:
-    """The chosen cell's share; of random weights only how many heads there are."""
-    run = view.maps.run
-    if isinstance(run.origin, int):
-        return heads(run.config.n_heads), say(view, "line_random")
-    return shown(view.maps)["share"], say(view, "line")
+    """At how many different places the heads look most, asked by the chosen word."""
+    run, favourites = view.maps.run, view.favourites
+    facts = shown(view.maps) | {"heads": heads(len(run.heads)), "n": count(len(favourites))}
+    facts["favourite"] = safe(short(run.words[favourites[0]]))
+    one = len(favourites) == 1
+    number = t(f"attention_maps.{'one_place' if one else 'places'}", n=facts["n"])
+    line = t(f"attention_maps.{'line_one' if one else 'line'}", **facts)
+    drawn = t("attention_maps.drawn") if isinstance(run.origin, int) else ""
+    return number, line + drawn
 
 
 def look(view: View) -> str:
@@ -36,7 +40,8 @@ def look(view: View) -> str:
 
 def parts(view: View) -> str:
     """What the logits are made of."""
-    return say(view, "split" if view.maps.parts else "no_split")
+    said = say(view, "split" if view.maps.parts else "no_split")
+    return said + weights.mark(view.maps.run.origin)
 
 
 def origin(view: View) -> None:
@@ -118,7 +123,8 @@ def _softmax(found: Terms) -> str:
 def shape(view: View) -> str:
     """The name of the tensor below the maps, and how many numbers it has."""
     values = {"name": tensor(view.tensor), "head": count(view.maps.head)}
-    return t("attention_maps.tensor_shape", shape=_sides(view), **values)
+    said = t("attention_maps.tensor_shape", shape=_sides(view), **values)
+    return said + weights.mark(view.maps.run.origin)
 
 
 def alt(view: View) -> str:

@@ -55,21 +55,28 @@ def _chip(finding: Finding) -> str:
     stated = html.escape(words.statement(finding.id))
     said = f'aria-label="{words.verdict(finding.code)}" role="img"'
     mark = f"<b {said}>{MARKS[finding.code]}</b>"
-    return f'<li class="{finding.code}" title="{stated}">{mark} {finding.id}</li>'
+    way = f'<a href="#{key(finding)}">{mark} {finding.id}</a>'
+    return f'<li class="{finding.code}" title="{stated}">{way}</li>'
 
 
-def card(finding: Finding) -> str:
-    """One statement as HTML: verdict, what is stated, what was computed, how, who states it."""
+def key(finding: Finding) -> str:
+    """Of the place where a statement stands on the page."""
+    return f"claim_{finding.id}"
+
+
+def card(finding: Finding, *, opened: bool = False) -> str:
+    """One statement as HTML: verdict and what is stated; opened what was computed, how, by whom."""
     method, source = words.method(finding.id), words.source(finding.source)
+    stated = _paragraph("statement", "", words.typeset(words.statement(finding.id)))
     said = (
-        _paragraph("statement", "", words.typeset(words.statement(finding.id))),
         _paragraph("evidence", t("claims.computed"), words.evidence_html(finding)),
         _paragraph("method", t("claims.method"), words.typeset(method)),
         _paragraph("source", t("claims.source"), source),
     )
     mark = f"<b>{MARKS[finding.code]}</b> {words.verdict(finding.code)}"
     verdict = f'<p class="verdict {finding.code}">{mark} <small>{finding.id}</small></p>'
-    return f'<div class="claim">{verdict}<div>{"".join(said)}</div></div>'
+    shown, told = " open" * opened, f'<div class="told">{"".join(said)}</div>'
+    return f'<details class="claim"{shown}><summary>{verdict}{stated}</summary>{told}</details>'
 
 
 def _paragraph(kind: str, label: str, text: str) -> str:

@@ -14,7 +14,7 @@ from ui.pages.compare import controls, run, tables, words
 from ui.pages.compare.side import Side
 from ui.pages.compare.tables import BF16_BYTES, DIFFERS
 from ui.pages.compare.view import View
-from ui.parts import charts, prose
+from ui.parts import charts, prose, weights
 from ui.parts.figure_words import flow_words, growth_words, map_words
 from ui.parts.growth import CONTEXTS
 from ui.parts.tables import named
@@ -25,6 +25,8 @@ BARS = 190  # pixels
 MAP = 540
 ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
 MIB = 2**20
+LOOKS = {"mla": "mla_each"}  # of a variant that is a way of decoding by another name
+PART_LOOKS = {"read": 0, "made": 2, "weights": 1, "rest": 3}
 PARTS = {
     "read": ("cache_read_bytes",),
     "made": ("up_projected_bytes",),
@@ -48,7 +50,7 @@ def _flow(view: View) -> None:
     left, right, table = st.columns((5, 5, 4), gap="medium")
     for place, side in zip((left, right), view.sides, strict=True):
         with place:
-            st.markdown(f"**{side.shown_name}**")
+            prose.say(f"**{side.shown_name}**")
             _data_flow(side, marked)
     with table:
         sizes = tables.sizes(view)
@@ -77,7 +79,7 @@ def _costs(view: View) -> None:
         controls.context()
         _step_bars(view)
         st.table(tables.costs_of_both(view))
-        st.caption(t("compare.cost_note"))
+        prose.note(t("compare.cost_note"))
     charts.download(partial(tables.amounts, view), "compare_costs.csv")
 
 
@@ -86,6 +88,7 @@ def _growth(view: View) -> None:
     a, b = (cache_bytes_per_token(side.config, BF16_BYTES) for side in view.sides)
     held = {"A": a * contexts, "B": b * contexts}
     options = {"at": view.context, "unit": "MiB", "words": growth_words()}
+    options["roles"] = [LOOKS.get(side.variant, side.variant) for side in view.sides]
     figure = figures.cache_growth(CONTEXTS, held, **options)
     now = {"a": size(a * view.context), "b": size(b * view.context)}
     alt = t("compare.alt_growth", tokens=count(view.context), **now)
@@ -100,6 +103,7 @@ def _step_bars(view: View) -> None:
     }
     totals = [size(step.total_bytes) for step in steps]
     options = {"axis": t("compare.axis_step"), "totals": totals, "height": BARS}
+    options["roles"] = [PART_LOOKS[part] for part in PARTS]
     figure = figures.bars(["A", "B"], parts, **options)
     figures.legend_in_columns(figure, shown=True, entry_width=ENTRY_WIDTH)
     alt = t("compare.alt_step", a=totals[0], b=totals[1])
@@ -111,15 +115,15 @@ def _maps(view: View) -> None:
     *places, beside = st.columns((7, 7, 4), gap="medium")
     with beside:
         controls.maps(view)
-        st.caption(words.weights(view))
+        prose.note(words.weights(view))
     a, b = (run.head_map(run.ran(view, side), view.map) for side in view.sides)
     limit, cell = figures.shared_limit(a, b), run.furthest_apart(a, b)
     for place, side, values in zip(places, view.sides, (a, b), strict=True):
         with place:
-            st.markdown(f"**{side.shown_name}**")
+            prose.say(f"**{side.shown_name}**{weights.mark(side.origin)}")
             _map(view, side, values, limit, cell)
-    st.caption(t(f"compare.limits_{view.map}", limit=digits(limit)))
-    st.markdown(words.apart(view, cell, float(a[cell]), float(b[cell])))
+    prose.note(t(f"compare.limits_{view.map}", limit=digits(limit)))
+    prose.say(words.apart(view, cell, float(a[cell]), float(b[cell])))
 
 
 def _map(view: View, side: Side, values: np.ndarray, limit: float, cell: tuple[int, int]) -> None:

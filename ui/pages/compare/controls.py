@@ -5,7 +5,7 @@ import streamlit as st
 from mla_engine import PRESETS
 from ui.engine import model, real_layer
 from ui.pages.compare.settings import SHARED_SIZES
-from ui.pages.compare.view import OWN, SIDES, View
+from ui.pages.compare.view import OWN, SIDES, View, most_tokens
 from ui.parts.growth import LENGTHS
 from ui.parts.maps.controls import text_controls
 from ui.settings import state
@@ -70,7 +70,8 @@ def topic() -> None:
 
 def context() -> None:
     """The tokens whose cache and costs are compared."""
-    state.control(st.select_slider, t("compare.context"), "vs_context", LENGTHS, format_func=count)
+    lengths = [n for n in LENGTHS if n <= most_tokens()]
+    state.control(st.select_slider, t("compare.context"), "vs_context", lengths, format_func=count)
 
 
 def maps(view: View) -> None:

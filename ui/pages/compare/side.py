@@ -12,7 +12,7 @@ from ui.words.text import safe, t
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """A layer of a published model, or of what the sidebar has, in a variant.
+    """A layer of a published model, or of what is chosen above the page, in a variant.
 
     Args:
         letter: "A" or "B".
@@ -21,7 +21,7 @@ class Side:
         variant: what it is shown as.
         origin: whose its weights are.
         preset: the published model that the sizes are from, if from one.
-        loaded: the real layer that the sidebar has, if this is it: also where its weights do not
+        loaded: the real layer that is chosen above, if this is it: also where its weights do not
             fit the variant.
     """
 

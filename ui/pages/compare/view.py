@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mla_engine import PRESETS
+from mla_engine import PRESETS, mechanisms
 from ui.engine import model as models
 from ui.engine.model import Model, present
 from ui.pages.compare.settings import SHARED_SIZES
@@ -10,7 +10,7 @@ from ui.pages.compare.side import Side
 from ui.parts.maps.view import words
 from ui.settings import state
 from ui.settings.page import Note
-from ui.settings.sizes import sizes_of, variant_of
+from ui.settings.sizes import longest, sizes_of, variant_of
 from ui.words.text import t
 
 SIDES = {"A": "vs_left", "B": "vs_right"}
@@ -80,16 +80,25 @@ def _side(letter: str, model: Model) -> Side:
     s = state.settings()
     key, wanted = s[SIDES[letter]], s[f"{SIDES[letter]}_as"]
     if key == SHARED_SIZES:
-        return _shared(letter, model, model.variant if wanted == OWN else wanted)
+        return _shared(letter, model, served(model.variant) if wanted == OWN else wanted)
     own = PRESETS[key].config if key in PRESETS else models.SMALL_CONFIG
     return Side(
         letter=letter,
         model=models.preset_name(key),
         config=own if wanted == OWN else models.built(own, sizes_of(key), wanted),
-        variant=variant_of(key) if wanted == OWN else wanted,
+        variant=served(variant_of(key)) if wanted == OWN else wanted,
         origin=model.seed,
         preset=_published(key),
     )
+
+
+def served(variant: str) -> str:
+    """The variant of the same kind that is served, token by token: of MLA the absorbed one."""
+    mechanism = mechanisms.of_variant(variant)
+    form = mechanism.decoded_by[mechanism.caches[0].kind]
+    kind = mechanisms.variants()[variant].kind
+    same = (one for one in mechanism.variants if one.kind == kind)
+    return next(one.code for one in same if one.form == form)
 
 
 def _shared(letter: str, model: Model, variant: str) -> Side:
@@ -110,9 +119,17 @@ def _published(key: str) -> str | None:
     return key if key in PRESETS else None
 
 
+def most_tokens() -> int:
+    """The length that one of the models was published for."""
+    s = state.settings()
+    keys = [s["preset"] if s[name] == SHARED_SIZES else s[name] for name in SIDES.values()]
+    return longest(*keys)
+
+
 def mend() -> list[Note]:
-    """Bring the head to the last one of the side that has more."""
+    """Bring head and context to the most that one of the sides has."""
     model = present()
     keys = [state.settings()[name] for name in SIDES.values()]
     sizes = [model.sizes if key == SHARED_SIZES else sizes_of(key) for key in keys]
-    return state.at_most(vs_head=max(size["n_heads"] for size in sizes) - 1)
+    notes = state.at_most(vs_head=max(size["n_heads"] for size in sizes) - 1)
+    return notes + state.at_most(vs_context=most_tokens())

@@ -16,8 +16,8 @@ from ui.words.numbers import count, scientific
 from ui.words.text import t
 
 PICTURE, STRIP, SPECTRUM, BARS = 380, 210, 380, 300
-SEPARATE_STYLES = (("latent", "solid"), ("key", "dash"))
-CACHE_STYLES = (("latent", "solid"), ("query", "dash"))
+SEPARATE = ("latent", 1)  # looks: one latent, and two
+CACHES = ("latent", "mha")
 
 
 def numbers(view: View) -> None:
@@ -25,11 +25,12 @@ def numbers(view: View) -> None:
     cells = [*st.columns(2), *st.columns(2)]
     for cell, (name, error) in zip(cells, words.errors(view).items(), strict=True):
         cell.metric(t(f"compression.error_{name}"), error)
-    st.markdown(words.saved(view))
+    prose.say(words.saved(view))
 
 
-def over_rank(view: View, curves: pd.DataFrame) -> None:
+def over_rank(view: View) -> None:
     """What is lost, and below it what is cached, over the size of the latent."""
+    curves = _curves(view)
     joint = curves[curves["way"] == "joint"]
     lines = {t(f"compression.error_{name}"): 100 * joint[name].to_numpy() for name in ERRORS}
     titles = t("compression.axis_rank"), t("compression.axis_error")
@@ -40,13 +41,17 @@ def over_rank(view: View, curves: pd.DataFrame) -> None:
     _cache(view, curves)
 
 
+def _curves(view: View) -> pd.DataFrame:
+    return run.curves(view.source, view.words, view.fixed_ranks, view.rank)
+
+
 def _cache(view: View, curves: pd.DataFrame) -> None:
     lines = {
         t("compression.cache_latent"): [BF16_BYTES * rank for rank in view.ranks],
         t("compression.cache_mha"): [BF16_BYTES * view.source.full for _ in view.ranks],
     }
     titles = t("compression.axis_rank"), t("compression.axis_cache")
-    options = {"titles": titles, "at": view.rank, "styles": CACHE_STYLES, "height": STRIP}
+    options = {"titles": titles, "at": view.rank, "roles": CACHES, "height": STRIP}
     charts.show(
         figures.over_rank(view.ranks, lines, **options),
         "compression:cache",
@@ -83,12 +88,13 @@ def spectrum(view: View) -> None:
     prose.say(words.weights(view))
 
 
-def separately(view: View, curves: pd.DataFrame) -> None:
+def separately(view: View) -> None:
     """Joint against separate compression, both caching as many numbers."""
+    curves = _curves(view)
     picture, said = st.columns([3, 2], gap="large")
     with said:
         controls.error()
-        st.markdown(words.separately(view))
+        prose.say(words.separately(view))
         prose.say(t("compression.separate_why"))
     with picture:
         _separate(view, curves.pivot(index="rank", columns="way", values=view.error))
@@ -101,7 +107,7 @@ def _separate(view: View, errors: pd.DataFrame) -> None:
         titles=(t("compression.axis_rank"), t("compression.axis_error")),
         at=view.rank,
         log=view.log,
-        styles=SEPARATE_STYLES,
+        roles=SEPARATE,
         height=PICTURE,
     )
     alt = t("compression.alt_separate", **words.ways(view))

@@ -6,6 +6,7 @@ from mla_engine.studies.training import QueryMemory
 from ui.pages.compression import run
 from ui.pages.compression.run import ERRORS
 from ui.pages.compression.view import View
+from ui.parts import weights as weights_of
 from ui.words.numbers import count, error_percent, millions, size
 from ui.words.text import t
 
@@ -36,7 +37,12 @@ def caches(view: View) -> dict[str, str]:
 def saved(view: View) -> str:
     """What is cached in place of keys and values."""
     numbers = {"rank": count(view.rank), "full": count(view.source.full)}
-    return t("compression.saved", **numbers, **caches(view))
+    return t("compression.saved", **numbers, **caches(view)) + _drawn(view)
+
+
+def _drawn(view: View) -> str:
+    """That the weights are random, where they are."""
+    return weights_of.mark(view.source.origin, view.weights) if not view.trained else ""
 
 
 def weights(view: View) -> str:

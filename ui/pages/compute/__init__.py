@@ -2,6 +2,7 @@
 
 from ui.pages.compute import code, snippet
 from ui.pages.compute.settings import SETTINGS
+from ui.pages.compute.view import mend
 from ui.settings.page import Page
 
 PAGE = Page(
@@ -10,6 +11,7 @@ PAGE = Page(
     order=3,
     settings=SETTINGS,
     lecture=("cost_phase", "cost_queries"),
+    mend=mend,
     code=code.ran,
     snippet=snippet.recipe,
 )

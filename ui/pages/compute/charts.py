@@ -12,9 +12,11 @@ from ui.pages.compute.view import DOUBLINGS, View
 from ui.parts.charts import show
 from ui.parts.measure import device_name, machine
 from ui.parts.ways import Ways, label
-from ui.words.numbers import count, digits
+from ui.words.numbers import count, digits, unit_of
 from ui.words.text import t
 
+PARTS = {"weights": 1, "cache": 0, "up_projected": 2, "hidden": 3}  # looks of what is no tensor
+RIDGE = 1
 Places = Mapping[str, tuple[float, float]]  # code -> FLOP per byte, FLOP/s
 
 
@@ -27,6 +29,7 @@ def _under_roof(ways: Ways, device: Device, calls: Places, measured: Places) -> 
     return figures.roofline(
         (device.flops_per_second, device.bytes_per_second),
         named(calls),
+        roles=list(calls),
         measured=named(measured),
         titles=(t("compute.axis_intensity"), t("compute.axis_rate")),
         ridge=t("compute.ridge", ridge=digits(device.ridge)),
@@ -47,10 +50,16 @@ def roof(view: View) -> None:
 
 def byte_bars(view: View) -> None:
     """Where the bytes of each way come from."""
+    unit_bytes, unit = unit_of(max(view.bytes_in_all().values()))
+    parts = {
+        t(f"compute.part_{part}"): [n / unit_bytes for n in every]
+        for part, every in view.bytes_by_part().items()
+    }
     fig = figures.bars(
         [label(view.ways, code) for code in view.ways],
-        {t(f"compute.part_{part}"): n for part, n in view.bytes_by_part().items()},
-        axis=t("compute.axis_bytes"),
+        parts,
+        axis=t("compute.axis_bytes", unit=unit),
+        roles=[PARTS[part] for part in view.bytes_by_part()],
         totals=list(words.totals(view).values()),
         height=420,
     )
@@ -95,7 +104,7 @@ def turning(view: View) -> None:
         cross=rows and (rows, ridge),
         label=count(rows) if rows else "",
         here=view.rows,
-        roles=("latent", "rope"),
+        roles=("mla_absorbed", RIDGE),
     )
     show(
         fig,

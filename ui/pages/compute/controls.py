@@ -5,6 +5,7 @@ import streamlit as st
 from mla_engine.costs import GPUS
 from ui.pages.compute.view import THIS
 from ui.settings import state
+from ui.settings.sizes import longest
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -43,13 +44,14 @@ def draw() -> None:
         [*GPUS, THIS],
         format_func=lambda key: t("compute.this_machine") if key == THIS else GPUS[key].name,
     )
+    most = longest(state.settings()["preset"])
     decoding = state.settings()["cost_phase"] == "decode"
     for name, steps in SLIDERS.items():
         state.control(
             st.select_slider,
             t(f"compute.{name}"),
             f"cost_{name}",
-            steps,
+            [n for n in steps if name != "context" or n <= most],
             format_func=count,
             disabled=name == "queries" and not decoding,
         )

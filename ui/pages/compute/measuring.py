@@ -47,6 +47,7 @@ def _results(view: View, taken: Mapping[str, Timed]) -> None:
     with picture:
         charts.timed(view, taken)
     with numbers:
-        st.markdown(words.tried(next(iter(taken.values())).trial))
+        prose.say(words.tried(next(iter(taken.values())).trial))
         st.table(tables.timed(view, taken))
-        st.caption(t("compute.measured_note"))
+        prose.note(t("compute.measured_note"))
+        prose.say(words.compared(taken))

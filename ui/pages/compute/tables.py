@@ -27,7 +27,7 @@ def ways(view: View) -> pd.DataFrame:
         bound = "compute" if view.device.compute_bound(cost) else "memory"
         rows[label(view.ways, code)] = (
             flop(view.layers * cost.total_flops),
-            tied_size(n_bytes, binary=False),
+            tied_size(n_bytes),
             digits(cost.flops_per_byte),
             t("compute.bound", time=clock(view.seconds(code)), by=t(f"compute.bound_{bound}")),
         )

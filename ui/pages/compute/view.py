@@ -10,8 +10,10 @@ from mla_engine.costs import GPUS, Cost, Device
 from ui.engine.model import Model, present
 from ui.parts import measure
 from ui.parts.ways import Way, ways
+from ui.settings.page import Note
 from ui.settings.parsers import SMALL
-from ui.settings.state import settings
+from ui.settings.sizes import longest
+from ui.settings.state import at_most, settings
 
 THIS = "this"  # the machine that the app runs on
 DOUBLINGS = tuple(2**n for n in range(13))
@@ -108,6 +110,11 @@ class View:
             for rows in DOUBLINGS
         ]
         return np.array(at)
+
+
+def mend() -> list[Note]:
+    """Bring the context to the length that the model was published for; notes as `at_most`."""
+    return at_most(cost_context=longest(settings()["preset"]))
 
 
 def view() -> View:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from mla_engine import costs
 from ui.pages.compute.run import Timed, Trial
 from ui.pages.compute.view import THIS, View
+from ui.parts import measure
 from ui.parts.measure import device_name, here, machine
 from ui.parts.ways import listed, of_model
 from ui.words.numbers import clock, count, digits, giga, shortest, tied_size
@@ -68,7 +69,7 @@ def bytes_alt(view: View) -> str:
 
 def totals(view: View) -> dict[str, str]:
     """Code -> bytes of all layers, as they stand behind the bars."""
-    return {code: tied_size(n, binary=False) for code, n in view.bytes_in_all().items()}
+    return {code: tied_size(n) for code, n in view.bytes_in_all().items()}
 
 
 def _or_never(number: int | None) -> str:
@@ -121,6 +122,12 @@ def tried(trial: Trial) -> str:
         rate=giga(measured.flops_per_second, "FLOP/s"),
         speed=giga(measured.bytes_per_second, "B/s"),
     )
+
+
+def compared(taken: Mapping[str, Timed]) -> str:
+    """Why absorbed MLA may take longer than MHA here."""
+    mla, mha = taken["mla_absorbed"].trial, taken["mha"].trial
+    return measure.compared(mla.cost(), mha.cost(), mla.heads, mla.context)
 
 
 def timed_alt(view: View, taken: Mapping[str, Timed]) -> str:

@@ -5,37 +5,32 @@ import streamlit as st
 from ui.engine.model import present
 from ui.pages.decode.view import prompts, room
 from ui.parts import bridge
-from ui.parts.play import Player
+from ui.parts.motion import Dial
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
 
-INTERVALS = {"slow": 4.0, "normal": 2.0, "fast": 1.0}  # seconds between two steps
+SPEEDS = ("slow", "normal", "fast")
 HEADS = (0, *(2**n for n in range(8)))  # to be run; 0 is as many as take a moment
 
 
-def player() -> Player:
+def dial() -> Dial:
     """It moves the step, as far as there are tokens."""
-    return Player("dec_step", 1, room(present()))
+    last = room(present())
+    return Dial("dec_step", t("decode.step", of=last), range(1, last + 1))
 
 
-def transport() -> None:
-    """Back, play or pause, on; the step itself; the speed. A clicker's keys step as well."""
-    moved = player()
-    moved.buttons()
-    last = moved.last
-    if last > 1:
-        label = t("decode.step", of=last)
-        state.control(st.slider, label, "dec_step", 1, last, then=moved.stop)
+def speed() -> None:
+    """How fast the picture plays. A clicker's keys step."""
     state.control(
         st.segmented_control,
         t("decode.speed"),
         "dec_speed",
-        list(INTERVALS),
+        SPEEDS,
         format_func=lambda code: t(f"decode.speed_{code}"),
         required=True,
     )
-    bridge.listen("dec_keys", on_step=moved.by_hand)
+    bridge.listen("dec_keys", on_step=dial().move, moves=True)
 
 
 def run_settings(most_heads: int) -> None:
@@ -47,7 +42,6 @@ def run_settings(most_heads: int) -> None:
             "dec_prompt",
             lengths,
             format_func=count,
-            then=player().stop,
         )
     chosen = state.settings()["dec_heads"]
     ladder = {n for n in HEADS if n <= most_heads} | {chosen}
@@ -58,8 +52,3 @@ def run_settings(most_heads: int) -> None:
         sorted(ladder),
         format_func=lambda n: count(n) if n else t("decode.automatic"),
     )
-
-
-def ticking() -> None:
-    """While it plays, one step on every few seconds."""
-    player().ticking(INTERVALS[state.settings()["dec_speed"]])

@@ -8,16 +8,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ui.engine import work
 from ui.pages.decode import tables, words
-from ui.pages.decode.controls import player
 from ui.pages.decode.run import Runner, Step, runner
 from ui.pages.decode.view import View
 from ui.parts import charts, prose
 from ui.parts.ways import label
+from ui.words.numbers import count
 from ui.words.text import t
 
 
 def draw(view: View) -> None:
     """The table, first with what is counted alone, then with what was measured."""
+    st.markdown(t("decode.of_step", step=count(view.step)))
     place, said = st.container(key="dec_table").empty(), st.empty()
     place.table(tables.shown(view, {}))
     try:
@@ -27,7 +28,8 @@ def draw(view: View) -> None:
         return
     if steps:
         place.table(tables.shown(view, steps))
-        said.markdown(words.agreement(steps))
+        with said:
+            prose.say(words.agreement(steps))
         charts.download(partial(tables.numbers, view, steps), "decode_step.csv")
 
 
@@ -58,7 +60,6 @@ def _asked(view: View) -> tuple:
 
 def _cancel(asked: tuple | None) -> None:
     st.session_state.dec_cancelled = asked
-    player().stop()
 
 
 def _built(view: View, bar: DeltaGenerator) -> dict[str, Runner]:

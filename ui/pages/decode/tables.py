@@ -30,6 +30,12 @@ def shown(view: View, taken: Mapping[str, Step]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
+def growth(view: View) -> pd.DataFrame:
+    """One row a step, what each way holds after it."""
+    held = {code: [view.held_bytes(code, n) for n in range(1, view.room + 1)] for code in view.ways}
+    return pd.DataFrame({"step": range(1, view.room + 1), **held})
+
+
 def numbers(view: View, taken: Mapping[str, Step]) -> pd.DataFrame:
     """One row a way, what was counted and what was measured."""
     rows = [

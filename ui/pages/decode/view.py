@@ -22,7 +22,7 @@ AUTOMATIC_ELEMENTS = 5 * 2**20  # weights of MHA that are drawn in a moment
 class View:
     """The ways, how many tokens came before, which step of how many, how many heads are run.
 
-    `most_heads` are those that the server could run.
+    `most_heads` are those that the server could run, `speed` is how fast the picture plays.
     """
 
     model: Model
@@ -32,6 +32,7 @@ class View:
     room: int
     heads: int
     most_heads: int
+    speed: str
 
     @property
     def context(self) -> int:
@@ -58,19 +59,22 @@ class View:
         """Heads of the whole layer."""
         return self.ways["mha"].config.n_heads
 
-    def cost(self, code: str) -> Cost:
-        """What this step costs the whole layer, in the numbers' width of the run."""
+    def cost(self, code: str, *, run: bool = False) -> Cost:
+        """What this step costs the whole layer, or the heads that are run; as wide as they are."""
         way = self.ways[code]
-        return costs.decode(way.config, self.context, way.form, cache=way.cache, dtype_bytes=WIDTH)
+        given = {"cache": way.cache, "dtype_bytes": WIDTH}
+        given["heads"] = range(self.heads) if run else None
+        return costs.decode(way.config, self.context, way.form, **given)
 
     def bytes_per_token(self, code: str) -> float:
         """Bytes that the whole layer keeps of a token."""
         way = self.ways[code]
         return costs.cache_bytes_per_token(way.config, WIDTH, way.cache)
 
-    def held_bytes(self, code: str) -> float:
-        """Bytes that the whole layer holds after the step."""
-        return self.tokens * self.bytes_per_token(code)
+    def held_bytes(self, code: str, step: int | None = None) -> float:
+        """Bytes that the whole layer holds after a step, by default that shown."""
+        tokens = self.prompt + (self.step if step is None else step)
+        return tokens * self.bytes_per_token(code)
 
     def read_bytes(self, code: str) -> float:
         """Of the cache, and of keys and values that the step made from it."""
@@ -143,7 +147,9 @@ def view() -> View:
     every = ways(model, decoding=True)
     most = most_heads(every, s["dec_prompt"])
     heads = s["dec_heads"] or min(most, _automatic(every["mha"].config))
-    return View(model, every, s["dec_prompt"], s["dec_step"], room(model), heads, most)
+    return View(
+        model, every, s["dec_prompt"], s["dec_step"], room(model), heads, most, s["dec_speed"]
+    )
 
 
 def _automatic(mha: AttentionConfig) -> int:

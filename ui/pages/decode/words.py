@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from mla_engine import costs
 from ui.engine import real_layer
 from ui.pages.decode.run import Step
 from ui.pages.decode.view import View
@@ -54,7 +55,27 @@ def agreement(taken: Mapping[str, Step]) -> str:
     return t("decode.agreement", worst=digits(worst, 1), others=digits(others, 1))
 
 
-def alt(view: View) -> str:
-    """The blocks in words."""
-    held = {code: tied_size(view.held_bytes(code)) for code in view.ways}
-    return t("decode.alt", tokens=count(view.tokens), held=listed(view.ways, held))
+def expand(view: View) -> str:
+    """How MLA is decoded, and from how many new tokens on the other way takes less work."""
+    queries = costs.expanding_wins(view.latent, view.context)
+    if queries is None:
+        return t("decode.never_expand")
+    limit = digits(costs.crossover_queries(view.latent))
+    return t("decode.expand", queries=count(queries), tokens=count(view.context), limit=limit)
+
+
+def compared(view: View) -> str:
+    """Why the times are as they are: what absorbed MLA and MHA do with the heads that are run."""
+    mla, mha = (view.cost(code, run=True) for code in ("mla_absorbed", "mha"))
+    return measure.compared(mla, mha, view.heads, view.context)
+
+
+def says(view: View, step: int) -> str:
+    """How far it is after a step."""
+    return t("decode.says", step=count(step), tokens=count(view.prompt + step))
+
+
+def alt(view: View, step: int) -> str:
+    """The blocks after a step in words."""
+    held = {code: tied_size(view.held_bytes(code, step)) for code in view.ways}
+    return t("decode.alt", tokens=count(view.prompt + step), held=listed(view.ways, held))

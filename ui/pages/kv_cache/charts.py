@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mla_engine.figures import Figure, cache_growth
+from mla_engine.figures import Figure, Role, cache_growth
 from ui.pages.kv_cache.view import View
 from ui.parts.figure_words import growth_words
 
@@ -14,6 +14,7 @@ def growth(
     places: Sequence[int],
     curves: Mapping[str, np.ndarray],
     *,
+    roles: Sequence[Role],
     limits: tuple[float, float],
     at: int,
     points: Mapping[str, tuple[Sequence[int], Sequence[int]]] | None = None,
@@ -26,6 +27,7 @@ def growth(
     return cache_growth(
         places,
         curves,
+        roles=roles,
         points=points,
         log=view.log,
         unit=view.unit,

@@ -9,9 +9,9 @@ from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations, shown, window
-from ui.parts import charts
+from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
-from ui.words.numbers import count, digits, times
+from ui.words.numbers import count, mixed, times
 from ui.words.text import t
 
 
@@ -51,6 +51,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
         view,
         view.contexts,
         scene.curves(view.contexts),
+        roles=[scene.role(way) for way in scene.ways],
         points=scene.points(),
         limits=view.ends(lambda one: one.curves(view.contexts).values()),
         at=view.context,
@@ -58,7 +59,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
     charts.show(figure, f"{side}:chart", alt=_alt(view, scene), file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))
     for sentence in (_product(view, scene), _baseline(scene), *limitations(view, scene)):
-        st.markdown(sentence)
+        prose.say(sentence)
 
 
 def _table(view: View, scene: Scene) -> pd.DataFrame:
@@ -102,7 +103,7 @@ def _product(view: View, scene: Scene) -> str:
 def _baseline(scene: Scene) -> str:
     """What the ratios are measured against, and where the MLA of the chart comes from."""
     mla = scene.ways["mla"]
-    groups = digits(costs.equivalent_kv_heads(mla))
+    groups = mixed(costs.equivalent_kv_heads(mla))
     if scene.own != "mla":
         latent = count(mla.d_latent_kv)
         return t("kv_cache.assumed", latent=latent, rope=mla.d_rope, groups=groups)

@@ -8,8 +8,10 @@ from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.topics import TOPICS
 from ui.pages.kv_cache.view import RANKS, View, kv_heads, most_caches
 from ui.pages.kv_cache.words import type_label
+from ui.parts import prose
 from ui.parts.growth import LENGTHS
 from ui.settings import state
+from ui.settings.sizes import longest
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -50,9 +52,10 @@ def draw(view: View) -> None:
         control(view)
 
 
-def _context(_view: View) -> None:
-    label = t("kv_cache.context")
-    state.control(st.select_slider, label, "kv_context", LENGTHS, format_func=count)
+def _context(view: View) -> None:
+    most = longest(*(scene.key for scene in view.scenes))
+    lengths = [n for n in LENGTHS if n <= most]
+    state.control(st.select_slider, t("kv_cache.context"), "kv_context", lengths, format_func=count)
 
 
 def _groups(view: View) -> None:
@@ -93,7 +96,7 @@ def _types(label: str, name: str) -> None:
 
 def _unit(_view: View) -> None:
     state.control(st.segmented_control, t("kv_cache.unit"), "kv_unit", ["GiB", "GB"], required=True)
-    st.caption(t("kv_cache.unit_note"))
+    prose.note(t("kv_cache.unit_note"))
 
 
 def _log(_view: View) -> None:
@@ -103,7 +106,7 @@ def _log(_view: View) -> None:
 def _dots(view: View) -> None:
     """Where the dots come from, or why there are none."""
     measured = view.scenes[0].has_points
-    st.caption(t("kv_cache.measured_note") if measured else t("kv_cache.unmeasured_note"))
+    prose.note(t("kv_cache.measured_note") if measured else t("kv_cache.unmeasured_note"))
 
 
 def _gpu(_view: View) -> None:

@@ -6,12 +6,11 @@ import streamlit as st
 
 from mla_engine import costs
 from mla_engine.costs import Formula
-from mla_engine.figures import stress_line
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations, shown
-from ui.parts import charts
+from ui.parts import charts, prose
 from ui.words.numbers import count, size, times, times_in_percent
 from ui.words.text import t
 
@@ -47,15 +46,15 @@ def draw(view: View, scene: Scene, side: str) -> None:
         view,
         view.contexts,
         _curves(view, scene),
+        roles=range(len(_formulas(scene))),
         limits=view.ends(lambda one: _curves(view, one).values()),
         at=view.context,
     )
-    stress_line(figure, _formulas(scene)[0].short)
     charts.show(figure, f"{side}:formula", alt=_alt(scene), file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))
-    st.markdown("\n".join(f"- {_why(formula)}" for formula in _formulas(scene)))
+    prose.say("\n".join(f"- {_why(formula)}" for formula in _formulas(scene)))
     for sentence in (_units(view, scene), *limitations(view, scene)):
-        st.markdown(sentence)
+        prose.say(sentence)
 
 
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:

@@ -41,17 +41,17 @@ def look(_view: View) -> str:
 def draw(view: View, scene: Scene, side: str) -> None:
     """All layouts on one scale, the two with latents on their own, and the table."""
     _bars(scene, tuple(_totals(scene)), f"{side}:layouts", height=320)
-    st.caption(t("kv_cache.magnified"))
+    prose.note(t("kv_cache.magnified"))
     _bars(scene, LATENTS, f"{side}:latents", height=210)  # under the legend above
     st.table(_table(view, scene))
-    st.markdown(_baselines(scene))
+    prose.say(_baselines(scene))
     prose.say(t("kv_cache.layout_full"))
     prose.say(t("kv_cache.layout_copy"))
     if scene.own != "mla":
         latent, rope = count(scene.ways["mla"].d_latent_kv), scene.ways["mla"].d_rope
-        st.markdown(t("kv_cache.layout_assumed", latent=latent, rope=rope))
+        prose.say(t("kv_cache.layout_assumed", latent=latent, rope=rope))
     for sentence in limitations(view, scene):
-        st.markdown(sentence)
+        prose.say(sentence)
 
 
 def _bars(scene: Scene, layouts: tuple[str, ...], key: str, *, height: int) -> None:

@@ -12,7 +12,8 @@ from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import WIDTHS, Scene
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import beyond, limitations, shown, type_label
-from ui.parts import charts
+from ui.parts import charts, prose
+from ui.settings.sizes import MOST_TOKENS
 from ui.words.numbers import TIED, count
 from ui.words.text import t
 
@@ -52,9 +53,10 @@ def lead(view: View) -> tuple[str, str]:
     if on.free_bytes <= 0:
         each, memory = shown(view, on.rank_weight_bytes), shown(view, on.gpu_bytes)
         return each, t("kv_cache.line_too_large", **said, each=each, memory=memory)
-    said |= {"free": shown(view, on.free_bytes), "longest": count(on.longest_context(scene.batch))}
+    said |= {"free": shown(view, on.free_bytes), "tokens": count(view.context)}
+    said["fits"] = count(on.largest_batch(view.context))
     key = "line_memory" if scene.preset.parameters else "line_memory_unknown"
-    return t("kv_cache.tokens", n=said["longest"]), t(f"kv_cache.{key}", **said)
+    return t("kv_cache.sequences", n=said["fits"]), t(f"kv_cache.{key}", **said)
 
 
 def look(_view: View) -> str:
@@ -73,6 +75,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
         view,
         contexts,
         _curves(view, scene),
+        roles=[scene.role(way) for way in scene.ways],
         limits=_limits(view, on),
         at=view.context,
         axes={"cache": t("kv_cache.axis_each_gpu")},
@@ -83,7 +86,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
     charts.show(figure, f"{side}:memory", alt=alt, file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))
     for sentence in (*_sentences(view, scene, on), *limitations(view, scene)):
-        st.markdown(sentence)
+        prose.say(sentence)
 
 
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
@@ -108,9 +111,13 @@ def _levels(view: View, scene: Scene, on: Serving) -> dict[str, float]:
     return {t("kv_cache.level_gpu", gpu=GPUS[view.gpu].name): on.gpu_bytes}
 
 
-def _fit(view: View, scene: Scene, on: Serving) -> tuple[int, int]:
-    """The longest context of the chosen sequences, the most sequences of the chosen context."""
-    return on.longest_context(scene.batch), on.largest_batch(view.context)
+def _fit(scene: Scene, on: Serving, context: int) -> tuple[int, int]:
+    """The longest context of the chosen sequences, the most sequences of the chosen context.
+
+    None is longer than the model was published for.
+    """
+    most = scene.preset.max_context or MOST_TOKENS
+    return min(on.longest_context(scene.batch), most), on.largest_batch(context)
 
 
 def _table(view: View, scene: Scene) -> pd.DataFrame:
@@ -120,7 +127,7 @@ def _table(view: View, scene: Scene) -> pd.DataFrame:
         on = served(view, scene, gpu=key)
         free = shown(view, on.free_bytes) if on.free_bytes > 0 else t("kv_cache.no_room")
         name = f"{gpu.name} ◀" if key == view.gpu else gpu.name
-        rows[name] = (free, *map(count, _fit(view, scene, on)))
+        rows[name] = (free, *map(count, _fit(scene, on, view.context)))
     columns = [
         t("kv_cache.column_free"),
         t("kv_cache.column_longest", batch=count(scene.batch)),
@@ -131,12 +138,12 @@ def _table(view: View, scene: Scene) -> pd.DataFrame:
 
 def _sentences(view: View, scene: Scene, on: Serving) -> list[str]:
     longest, mha = (
-        served(view, scene, way).longest_context(scene.batch) for way in (scene.own, "mha")
+        _fit(scene, served(view, scene, way), view.context)[0] for way in (scene.own, "mha")
     )
     against = t("kv_cache.fits_mha", own=count(longest), mha=count(mha), gpus=_gpus(view))
     said = [_weights(view, scene, on), against, t("kv_cache.memory_bound")]
     most = scene.preset.max_context
-    return said + [beyond(scene)] * bool(most and view.context <= most < longest)
+    return said + [beyond(scene)] * bool(most and view.context <= most == longest)
 
 
 def _weights(view: View, scene: Scene, on: Serving) -> str:
@@ -174,7 +181,7 @@ def data(view: View) -> pd.DataFrame:
 
 def _row(view: View, scene: Scene, gpu: str) -> dict[str, object]:
     on = served(view, scene, gpu=gpu)
-    longest, batch = _fit(view, scene, on)
+    longest, batch = _fit(scene, on, view.context)
     return {
         "model": scene.preset.name,
         "gpu": GPUS[gpu].name,

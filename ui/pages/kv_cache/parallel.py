@@ -13,7 +13,7 @@ from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import RANKS, View
 from ui.pages.kv_cache.words import limitations, shown
-from ui.parts import charts
+from ui.parts import charts, prose
 from ui.words.numbers import count, digits
 from ui.words.text import t
 
@@ -33,6 +33,11 @@ class Sharing:
         """What names it in tables of codes."""
         kind = "mla_full" if self.cache == "kv" else self.way
         return f"{kind}_{self.attention}"
+
+    @property
+    def role(self) -> str:
+        """What picks its looks."""
+        return "mla_kv" if self.cache == "kv" else self.scene.role(self.way)
 
     @property
     def label(self) -> str:
@@ -118,16 +123,17 @@ def draw(view: View, scene: Scene, side: str) -> None:
         view,
         ranks,
         _curves(view, scene),
+        roles=[g.role for g in _sharings(view, scene)],
         limits=view.ends(lambda one: _curves(view, one).values()),
         at=view.ranks,
         axes={"context": t("kv_cache.axis_gpus"), "cache": t("kv_cache.axis_each_gpu")},
     )
-    ticks_at(figure, ranks if view.log else ranks[-3:])
+    ticks_at(figure, ranks[::2] if view.log else ranks[-3:])
     alt = _alt(view, scene)
     charts.show(figure, f"{side}:parallel", alt=alt, file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))
     for sentence in (_dealt(view, scene), *limitations(view, scene)):
-        st.markdown(sentence)
+        prose.say(sentence)
 
 
 def _possible(scene: Scene) -> list[int]:

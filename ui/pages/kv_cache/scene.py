@@ -84,6 +84,10 @@ class Scene:
             name = mechanisms.variants()[way].kind
         return f"{name} ★" if way == self.own else name
 
+    def role(self, way: str) -> str:
+        """What picks a way's looks: a latent is kept for the absorbed form."""
+        return {"own": "gqa", "mla": "mla_absorbed"}.get(way, way)
+
     def held_bytes(self, way: str, tokens: int) -> float:
         """Bytes kept of `tokens` tokens, by the closed form."""
         per_token = costs.cache_bytes_per_token(self.ways[way], self.width)

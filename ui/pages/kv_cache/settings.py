@@ -1,16 +1,50 @@
 """The settings of the page kv_cache."""
 
+from functools import partial
+from math import log
+
+from mla_engine import PRESETS, mechanisms
 from mla_engine.costs import ATTENTION, GPUS
+from mla_engine.mechanism import Mechanism
+from mla_engine.presets import Preset
 from ui.settings.parsers import Setting, flag, one_of, power_of_two, published, whole
+from ui.settings.sizes import longest
+
+LEFT, RIGHT, CONTEXT = "deepseek-v3", "llama-3.1-405b", 2**17
+
+
+def left(preset: str) -> str:
+    """The model that was chosen for all pages."""
+    return preset if preset in PRESETS else LEFT
+
+
+def contrast(preset: str) -> str:
+    """To set beside it: of those with the other kind of cache the one nearest in size."""
+    ours = PRESETS[left(preset)]
+    others = [key for key, one in PRESETS.items() if _plain(one) and _kind(one) is not _kind(ours)]
+    size = ours.parameters or PRESETS[LEFT].parameters
+    return min(others, key=lambda key: abs(log(PRESETS[key].parameters / size)))
+
+
+def _plain(one: Preset) -> bool:
+    """Whether all that it keeps is known and counted."""
+    return bool(one.parameters) and not one.not_modelled
+
+
+def _kind(one: Preset) -> Mechanism:
+    return mechanisms.of(one.config)
+
 
 SETTINGS = {
-    "kv_left": Setting("deepseek-v3", published),
-    "kv_right": Setting("llama-3.1-405b", published),
+    "kv_left": Setting(LEFT, published, follows=left),
+    "kv_right": Setting(RIGHT, published, follows=contrast),
     "kv_groups": Setting(8, whole(1, 128)),
     "kv_layers": Setting(0, whole(0, 126)),  # 0 is all
     "kv_batch": Setting(1, power_of_two(1, 1024)),
     "kv_type": Setting("bf16", one_of("fp32", "bf16", "fp8", "int4")),
-    "kv_context": Setting(2**17, power_of_two(2**10, 2**20)),
+    "kv_context": Setting(
+        CONTEXT, power_of_two(2**10, 2**20), follows=partial(longest, most=CONTEXT)
+    ),
     "kv_log": Setting(True, flag),
     "kv_unit": Setting("GiB", one_of("GiB", "GB")),
     "kv_view": Setting("context", one_of("context", "memory", "layouts", "parallel", "formula")),
@@ -18,5 +52,5 @@ SETTINGS = {
     "kv_ranks": Setting(8, power_of_two(1, 128)),  # GPUs that share the model
     "kv_attention": Setting("tensor", one_of(*ATTENTION)),
     "kv_weights": Setting("fp8", one_of("fp32", "bf16", "fp8", "int4")),
-    "kv_sequences": Setting(64, power_of_two(1, 1024)),
+    "kv_sequences": Setting(4, power_of_two(1, 1024)),
 }

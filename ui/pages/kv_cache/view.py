@@ -9,7 +9,7 @@ import numpy as np
 from ui.pages.kv_cache.scene import Scene
 from ui.parts.growth import CONTEXTS
 from ui.settings.page import Note
-from ui.settings.sizes import divisors
+from ui.settings.sizes import divisors, longest
 from ui.settings.state import at_most, nearest, settings
 
 RANKS = tuple(2**n for n in range(8))  # GPUs that can share a model
@@ -103,9 +103,10 @@ def most_caches(models: tuple[Scene, ...]) -> int:
 
 
 def mend() -> list[Note]:
-    """Bring KV heads, layers and GPUs to what at least one of the two models can have."""
+    """Bring KV heads, layers, context and GPUs to what one of the two models can have."""
     models = scenes()
     heads = max(scene.preset.config.n_heads for scene in models)
     groups = max(n for n in kv_heads(models) if n <= settings()["kv_groups"])
     notes = nearest(kv_groups=groups) + at_most(kv_layers=most_caches(models))
+    notes += at_most(kv_context=longest(*(scene.key for scene in models)))
     return notes + at_most(kv_ranks=1 << heads.bit_length() - 1)

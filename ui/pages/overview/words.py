@@ -2,7 +2,7 @@
 
 from mla_engine import costs
 from ui.pages.overview.view import View
-from ui.words.numbers import count, digits, heads, in_millions, size, times
+from ui.words.numbers import count, digits, heads, in_millions, mixed, size, times
 from ui.words.text import t
 
 BF16_BYTES = 2
@@ -31,5 +31,5 @@ def figures(view: View) -> dict[str, tuple[str, str]]:
         "cache": (count(cached), size(cached * BF16_BYTES)),
         "ratio": (times(mha / cached), count(mha)),
         "parameters": (in_millions(costs.parameters(view.config)), ""),
-        "equivalent": (digits(costs.equivalent_kv_heads(view.config)), ""),
+        "equivalent": (mixed(costs.equivalent_kv_heads(view.config)), ""),
     }

@@ -33,8 +33,9 @@ def ways(here: View) -> None:
         on_click=reveal,
         args=(here,),
     )
-    for name, by in (("previous", -1), ("next", 1)):
-        st.button(t(f"quiz.{name}"), disabled=here.is_end(by), on_click=turn, args=(here, by))
+    st.button(t("quiz.previous"), disabled=here.is_end(-1), on_click=turn, args=(here, -1))
+    label = t("quiz.summary" if here.is_end(1) else "quiz.next")
+    st.button(label, on_click=turn, args=(here, 1))
 
 
 def choose_set() -> None:
@@ -45,13 +46,16 @@ def choose_set() -> None:
 
 
 def listen(here: View) -> None:
-    """A clicker's keys: forward reveals first, with a prediction or without, then goes on."""
+    """A clicker's keys: forward reveals first, with a prediction or without, then goes on.
+
+    After the last question comes the summary.
+    """
     bridge.listen("quiz_keys", on_step=partial(step, here))
 
 
 def step(here: View, by: int) -> None:
     """What one press does."""
-    if by > 0 and here.ready:
+    if by > 0 and here.ready and not here.done:
         reveal(here)
     else:
         turn(here, by)
@@ -66,11 +70,12 @@ def reveal(here: View) -> None:
 
 
 def turn(here: View, by: int) -> None:
-    """Show the next question or the one before."""
-    number = min(len(here.questions), max(1, here.place + 1 + by))
-    state.change(quiz_number=number, quiz_choice=None)
+    """Show the next question or the one before, after the last one the summary."""
+    end = len(here.questions) + 1
+    number = min(end, max(1, (end if here.done else here.place + 1) + by))
+    state.change(quiz_number=min(number, end - 1), quiz_choice=None, quiz_done=number == end)
 
 
 def begin() -> None:
     """Forget all predictions and show the first question."""
-    state.change(quiz_answers="", quiz_number=1, quiz_choice=None)
+    state.change(quiz_answers="", quiz_number=1, quiz_choice=None, quiz_done=False)

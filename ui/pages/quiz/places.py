@@ -1,5 +1,7 @@
 """Where in the app the answer to a question can be seen."""
 
+from collections.abc import Iterable, Sequence
+
 from mla_engine.quiz import KINDS, Question
 from ui.parts.links import example, of_preset
 from ui.settings.page import Link
@@ -52,6 +54,15 @@ def of(question: Question) -> Link:
     """The place for this question."""
     claim = question.fact("claim") if question.kind == "statement" else ""
     return of_kind(question.kind, question.preset, claim)
+
+
+def again(questions: Sequence[Question], missed: Iterable[int]) -> list[tuple[Link, list[int]]]:
+    """The pages that show the missed questions, each once, with the numbers of its questions."""
+    found: dict[str, tuple[Link, list[int]]] = {}
+    for place in missed:
+        link = of(questions[place])
+        found.setdefault(link.page, (link, []))[1].append(place + 1)
+    return list(found.values())
 
 
 EVERY = tuple(of_kind(kind, "deepseek-v3") for kind in KINDS)

@@ -2,7 +2,7 @@
 
 import re
 
-from ui.settings.parsers import Setting, optional, whole
+from ui.settings.parsers import Setting, flag, optional, whole
 
 
 def predictions(text: str) -> str:
@@ -16,6 +16,7 @@ SETTINGS = {
     "quiz_seed": Setting(1, whole(0, 9999)),
     "quiz_count": Setting(10, whole(1, 31)),
     "quiz_number": Setting(1, whole(1, 31)),
+    "quiz_done": Setting(False, flag, personal=True),
     "quiz_choice": Setting(None, optional(whole(0, 4)), personal=True),
     "quiz_answers": Setting("", predictions, personal=True),
 }

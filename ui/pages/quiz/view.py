@@ -41,6 +41,7 @@ class View:
         answers: what was predicted of each, once it is revealed; UNVOTED where nothing was.
         place: of the one that is shown.
         choice: what is chosen for it and not revealed yet.
+        done: whether the summary is shown in its place.
     """
 
     seed: int
@@ -48,6 +49,7 @@ class View:
     answers: tuple[int | None, ...]
     place: int
     choice: int | None
+    done: bool
 
     @property
     def question(self) -> quiz.Question:
@@ -82,6 +84,11 @@ class View:
     def right(self) -> int:
         """How many predictions were right."""
         return self.marks.count("right")
+
+    @property
+    def missed(self) -> list[int]:
+        """The places of the questions that were not predicted right."""
+        return [place for place, mark in enumerate(self.marks) if mark != "right"]
 
     def is_end(self, by: int) -> bool:
         """Whether there is no question further on that way."""
@@ -138,4 +145,6 @@ def view(place: DeltaGenerator) -> View:
     questions = tuple(_ready(s["quiz_seed"], k) for k in one_by_one(place, kinds, preparing))
     given = s["quiz_answers"].ljust(len(kinds), OPEN)
     answers = tuple(map(_predicted, given))
-    return View(s["quiz_seed"], questions, answers, s["quiz_number"] - 1, s["quiz_choice"])
+    return View(
+        s["quiz_seed"], questions, answers, s["quiz_number"] - 1, s["quiz_choice"], s["quiz_done"]
+    )

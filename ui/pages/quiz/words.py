@@ -96,14 +96,34 @@ def board(here: View) -> str:
     """Every question of the set with its mark, as HTML."""
     chips = []
     for place, mark in enumerate(here.marks):
-        present = " here" if place == here.place else ""
+        present = " here" if place == here.place and not here.done else ""
         spoken = f'role="img" aria-label="{t(f"quiz.mark_{mark}")}"'
         chips.append(f'<li class="{mark}{present}"><b {spoken}>{MARKS[mark]}</b> {place + 1}</li>')
     return f'<ul class="quiz-board" aria-label="{t("quiz.progress")}">{"".join(chips)}</ul>'
 
 
+def missed(here: View) -> str:
+    """The questions that were not predicted right, as HTML; answers of what is revealed."""
+    rows = []
+    for place in here.missed:
+        question, mark = here.questions[place], here.marks[place]
+        right = t("quiz.predicted_none", answer=answers(question)[question.answer])
+        told = t("quiz.not_answered") if mark == "unanswered" else right
+        spoken = f'role="img" aria-label="{t(f"quiz.mark_{mark}")}"'
+        rows.append(
+            f'<li class="{mark}"><b {spoken}>{MARKS[mark]}</b> {place + 1}. '
+            f"{words.typeset(asks(question))} <strong>{words.typeset(told)}</strong></li>"
+        )
+    return f'<ul class="quiz-missed">{"".join(rows)}</ul>'
+
+
 def lead(here: View) -> tuple[str, str]:
     """Which question this is, and the score once there is one."""
+    if here.done:
+        said = {"right": here.right, "answered": here.answered, "count": len(here.questions)}
+        return t("common.out_of", n=here.right, all=len(here.questions)), t(
+            "quiz.line_done", **said
+        )
     place = {"number": here.place + 1, "count": len(here.questions)}
     number = t("common.out_of", n=place["number"], all=place["count"])
     if not here.answered:

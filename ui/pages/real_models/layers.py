@@ -28,7 +28,7 @@ def section(view: View) -> None:
         if view.every_layer:
             charts.layers(_all(first, found.layers))
         else:
-            st.caption(t("real_models.layers_read", size=size(found.read_bytes)))
+            prose.note(t("real_models.layers_read", size=size(found.read_bytes)))
             controls.begin()
     except ValueError as error:
         prose.refused(error)
@@ -39,9 +39,9 @@ def _said(loaded: RealLayer, found: Reach, limit: int) -> None:
     prose.say(t("real_models.layers_look", layers=count(found.layers)))
     if found.next_bytes is not None:
         sizes = {"needed": size(found.next_bytes), "limit": size(limit)}
-        st.caption(t("real_models.layers_left", first=count(found.layers), **sizes))
+        prose.note(t("real_models.layers_left", first=count(found.layers), **sizes))
     if loaded.activations:
-        st.caption(t("real_models.layers_text"))
+        prose.note(t("real_models.layers_text"))
 
 
 def _all(first: RealLayer, n_layers: int) -> dict[int, LogitShares]:

@@ -9,16 +9,15 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.figures import Figure
-from ui.pages.rope import run
+from ui.pages.rope import run, turns
 from ui.pages.rope.view import View
-from ui.parts import charts, prose
+from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
 from ui.parts.tables import named
 from ui.words.numbers import digits, signed
 from ui.words.text import t
 
 PANEL = 500  # pixels
-CLICKABLE = "rope_scores"  # the chart whose cells choose two positions
 
 
 def draw(view: View) -> None:
@@ -51,36 +50,19 @@ def _turning(view: View) -> None:
     """The chosen pair in its plane, and the scores at every two positions."""
     plane, scores = st.columns(2, gap="medium")
     with plane:
-        _plane(view)
+        turns.plane(view)
     with scores:
         _scores(view)
 
 
-def _plane(view: View) -> None:
-    shown = view.found
-    st.markdown(t("rope.plane_caption", pair=view.pair, angle=digits(shown.angle)))
-    figure = figures.turning_pair(
-        shown.query,
-        shown.key,
-        at=(view.query, view.key),
-        dimensions=shown.dimensions,
-        height=PANEL,
-        words=map_words(),
-    )
-    alt = t("rope.plane_alt", t=view.query, i=view.key, pair=view.pair)
-    numbers = np.concatenate((shown.query, shown.key), axis=1)
-    columns = [f"{name}_{d}" for name in ("query", "key") for d in shown.dimensions]
-    _show(figure, "rope_plane", alt, numbers, range(run.POSITIONS), columns)
-
-
 def _scores(view: View) -> None:
     scores, cell = view.found.scores, (view.query, view.key)
-    st.markdown(t("rope.scores_caption"))
+    prose.say(t("rope.scores_caption") + weights.mark(view.head.origin))
     words = [str(position) for position in range(run.POSITIONS)]
     options = {"cell": cell, "height": PANEL, "words": map_words()}
     figure = figures.score_map(scores, words, words, name=t("rope.score"), **options)
     alt = t("rope.scores_alt", score=signed(float(scores[cell])), t=view.query, i=view.key)
-    _show(figure, "rope_scores", alt, scores, words, words, clicks=CLICKABLE)
+    _show(figure, "rope_scores", alt, scores, words, words, clicks=turns.CLICKABLE)
 
 
 def _merged(view: View) -> None:
@@ -97,7 +79,8 @@ def _merged(view: View) -> None:
 
 
 def _matrix(view: View, name: str, matrix: np.ndarray, limit: float) -> None:
-    prose.say(t(f"rope.{name}_caption", distance=view.distance))
+    caption = t(f"rope.{name}_caption", distance=view.distance)
+    prose.say(caption + weights.mark(view.head.origin))
     letter = "l" if view.head.config.d_latent_q else "d"
     axes = t("rope.input_axis", letter=letter), t("rope.latent_axis")
     options = {"limit": limit, "height": PANEL, "words": map_words()}
@@ -108,7 +91,7 @@ def _matrix(view: View, name: str, matrix: np.ndarray, limit: float) -> None:
 
 def _change(view: View) -> None:
     change, distance = view.found.change, view.distance
-    st.markdown(t("rope.change_caption"))
+    prose.say(t("rope.change_caption"))
     distances = range(len(change))
     lines = {t("rope.decoupled"): np.zeros(len(change)), t("rope.rotated"): change}
     titles = t("rope.distance_axis"), t("rope.change_axis")
@@ -130,7 +113,7 @@ def _reading(view: View) -> None:
 
 def _attention(view: View, name: str, attention: np.ndarray) -> None:
     words, mask = view.head.words, view.found.mask
-    st.markdown(t(f"rope.{name}_caption"))
+    prose.say(t(f"rope.{name}_caption") + weights.mark(view.head.origin))
     options = {"mask": mask, "height": PANEL, "words": map_words(), "numbers": False}
     options |= {"name": t("rope.attention")}
     figure = figures.attention_map(attention, words, words, **options)
@@ -146,7 +129,7 @@ def _visible(view: View, name: str) -> pd.DataFrame:
 
 def _difference(view: View) -> None:
     words, shown = view.head.words, view.found
-    st.markdown(t("rope.difference_caption"))
+    prose.say(t("rope.difference_caption"))
     figure = figures.score_map(
         shown.difference,
         words,
@@ -176,7 +159,7 @@ def _yarn(view: View) -> None:
 
 def _frequencies(view: View) -> None:
     shown, pairs = view.found, range(view.head.pairs)
-    st.markdown(t("rope.frequencies_caption"))
+    prose.say(t("rope.frequencies_caption"))
     lines = {t("rope.before"): shown.before, t("rope.after"): shown.after}
     titles = t("rope.pair_axis"), t("rope.frequency_axis")
     options = {"log": True, "band": shown.band, "height": PANEL}
@@ -188,7 +171,7 @@ def _frequencies(view: View) -> None:
 
 
 def _scales() -> None:
-    st.markdown(t("rope.scales_caption"))
+    prose.say(t("rope.scales_caption"))
     formats = {
         "width": "%d",
         "plain": "%.8f",

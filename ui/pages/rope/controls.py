@@ -3,25 +3,14 @@
 import streamlit as st
 
 from mla_engine.studies.conventions import PAIRING_READINGS, SCALE_READINGS
-from ui.pages.rope import run, words
-from ui.pages.rope.charts import CLICKABLE
+from ui.pages.rope import run, turns, words
 from ui.pages.rope.view import TOPICS, View
 from ui.parts import bridge
-from ui.parts.play import Player
+from ui.parts.motion import Dial
 from ui.settings import state
 from ui.words.text import t
 
 MISTAKES = {"pairing": PAIRING_READINGS[1:], "scale": SCALE_READINGS[1:]}
-PLAYERS = {
-    "turning": Player("rope_query", 0, run.POSITIONS - 1),
-    "merged": Player("rope_distance", 0, run.FAR),
-}
-SECONDS = 1.0  # between two steps
-
-
-def _stop() -> None:
-    for player in PLAYERS.values():
-        player.stop()
 
 
 def topics() -> None:
@@ -34,7 +23,6 @@ def topics() -> None:
         format_func=lambda code: t(f"rope.topic_{code}"),
         required=True,
         label_visibility="collapsed",
-        then=_stop,
     )
 
 
@@ -44,25 +32,17 @@ def beside(view: View) -> None:
         for name, figure in words.scale(view).items():
             st.metric(t(f"rope.metric_{name}"), figure)
         return
-    if view.topic in PLAYERS:
-        PLAYERS[view.topic].buttons()
     match view.topic:
+        case "turning" if view.head.pairs > 1:
+            state.control(st.slider, t("rope.pair"), "rope_pair", 0, view.head.pairs - 1)
         case "turning":
-            _positions(view)
+            pass
         case "merged":
-            state.control(st.slider, t("rope.distance"), "rope_distance", 0, run.FAR, then=_stop)
+            state.control(st.slider, t("rope.distance"), "rope_distance", 0, run.FAR)
         case _:
             _mistake(view)
     if (last := view.head.config.n_heads - 1) > 0:
         state.control(st.number_input, t("rope.head", last=last), "rope_head", 0, last)
-
-
-def _positions(view: View) -> None:
-    last = run.POSITIONS - 1
-    state.control(st.slider, t("rope.query_position"), "rope_query", 0, last, then=_stop)
-    state.control(st.slider, t("rope.key_position"), "rope_key", 0, last, then=_stop)
-    if view.head.pairs > 1:
-        state.control(st.slider, t("rope.pair"), "rope_pair", 0, view.head.pairs - 1)
 
 
 def _mistake(view: View) -> None:
@@ -81,16 +61,20 @@ def listen() -> None:
     """A click on the scores chooses two positions; a clicker goes on by one position."""
 
     def clicked(cell: dict) -> None:
-        if cell["chart"] == CLICKABLE:
+        if cell["chart"] == turns.CLICKABLE:
             key, query = (min(run.POSITIONS - 1, max(0, round(cell[axis]))) for axis in "xy")
-            _stop()
             state.change(rope_query=query, rope_key=key)
 
-    player = PLAYERS.get(state.settings()["rope_topic"])
-    bridge.listen("rope", on_cell=clicked, on_step=player and player.by_hand)
+    topic = state.settings()["rope_topic"]
+    moved = _moved(topic)
+    step = moved and moved.move
+    bridge.listen("rope", on_cell=clicked, on_step=step, moves=topic == "turning")
 
 
-def ticking(view: View) -> None:
-    """While it plays, one step on every second."""
-    if view.topic in PLAYERS:
-        PLAYERS[view.topic].ticking(SECONDS)
+def _moved(topic: str) -> Dial | None:
+    """What a clicker moves."""
+    if topic == "turning":
+        return turns.dials()[0]
+    if topic == "merged":
+        return Dial("rope_distance", t("rope.distance"), range(run.FAR + 1))
+    return None

@@ -7,7 +7,7 @@ from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Matrix, Step, show
 from ui.pages.worked_example.view import View
 from ui.words import numbers
-from ui.words.text import t, tooltip
+from ui.words.text import t, tied, tooltip
 
 Places = frozenset[tuple[int, int]]
 _ROLE = {"rotation": "rope", "cache_mla": "latent", "cache_mha": "key"}
@@ -50,9 +50,11 @@ def _table(rows: list[list[str]], axes: tuple[str, str]) -> str:
     return f"<table><tr>{corner}{''.join(head)}</tr>{''.join(body)}</table>"
 
 
-def _figure(kind: str, role: str, caption: str, table: str) -> str:
+def _figure(kind: str, name: str, caption: str, table: str) -> str:
+    classes = f"matrix {kind} {_role(name) if name else ''}"
     return (
-        f'<figure class="matrix {kind} {role}"><figcaption>{caption}</figcaption>{table}</figure>'
+        f'<figure class="{classes.strip()}"{tied(name)}>'
+        f"<figcaption>{caption}</figcaption>{table}</figure>"
     )
 
 
@@ -71,11 +73,11 @@ def operand(matrix: Matrix, used: Places, changed: bool) -> str:
     states = {"ours": bool(matrix.ours), "as_printed": matrix.printed, "changed": changed}
     said = "".join(f" <em>{t(f'worked_example.{k}')}</em>" for k, is_so in states.items() if is_so)
     caption = f"{name_html(matrix.name)} {_shape(matrix)}{said}"
-    return _figure("operand", _role(matrix.name), caption, _table(rows, matrix.axes))
+    return _figure("operand", matrix.name, caption, _table(rows, matrix.axes))
 
 
-def result(step: Step, chosen: tuple[int, int]) -> str:
-    """The computed matrix; every cell is a button that chooses it."""
+def result(step: Step, chosen: tuple[int, int], hidden: bool) -> str:
+    """The computed matrix; every cell is a button that chooses it, without its number if asked."""
     matrix = step.result
 
     def cell(row: int, column: int) -> str:
@@ -84,12 +86,13 @@ def result(step: Step, chosen: tuple[int, int]) -> str:
         return (
             f'<td class="{"chosen" if here else ""}"><button type="button" aria-pressed='
             f'"{str(here).lower()}" title="{place}" data-cell="{row + 1},{column + 1}">'
-            f"{show(matrix.rows[row][column])}</button></td>"
+            f"{'?' if hidden else show(matrix.rows[row][column])}</button></td>"
         )
 
     rows = [[cell(r, c) for c in range(matrix.shape[1])] for r in range(matrix.shape[0])]
-    caption = f"{name_html(step.name)} {_shape(matrix)} <em>{t('worked_example.computed')}</em>"
-    return _figure("result", _role(step.name), caption, _table(rows, matrix.axes))
+    said = "worked_example.asked" if hidden else "worked_example.computed"
+    caption = f"{name_html(step.name)} {_shape(matrix)} <em>{t(said)}</em>"
+    return _figure("result", step.name, caption, _table(rows, matrix.axes))
 
 
 def printed(step: Step, chosen: tuple[int, int]) -> str:
@@ -148,5 +151,5 @@ def board(here: View) -> str:
     equal = f'<span class="sign">{"=" if len(operands) > 1 else "→"}</span>'
     return (
         f'<div class="board">{between.join(operands)}{equal}'
-        f"{result(step, chosen)}{printed(step, chosen) if here.compares else ''}</div>"
+        f"{result(step, chosen, here.open)}{printed(step, chosen) if here.compares else ''}</div>"
     )

@@ -6,8 +6,9 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import worked_example
-from mla_engine.worked_example import NumberError
+from mla_engine.worked_example import NumberError, fading
 from ui import ASSETS
+from ui.pages.worked_example import view as views
 from ui.pages.worked_example.view import View
 from ui.parts import bridge
 from ui.settings import state
@@ -57,6 +58,25 @@ def compare() -> None:
     state.control(st.toggle, label, "we_printed", help=why)
 
 
+def stage() -> None:
+    """How many of the last steps are asked of the reader; then to the first of them."""
+    state.control(
+        st.segmented_control,
+        t("worked_example.stage"),
+        "we_fade",
+        list(fading.STAGES),
+        format_func=lambda code: t(f"worked_example.stage_{code}"),
+        required=True,
+        then=_to_what_is_asked,
+    )
+
+
+def _to_what_is_asked() -> None:
+    views.answered().clear()
+    state.settings().update(we_step=views.first_asked())
+    first_cell()
+
+
 def _moves(here: View) -> None:
     n, last = here.place + 1, len(here.steps)
     for name, icon, to in (
@@ -104,8 +124,9 @@ def listen(here: View) -> None:
 
 
 def first_cell() -> None:
-    """A new step begins at its first cell."""
-    state.settings().update(we_row=1, we_column=1)
+    """A new step begins at its first cell, one that is asked at its last."""
+    row, column = views.first_cell()
+    state.settings().update(we_row=row, we_column=column)
 
 
 def first_step() -> None:
@@ -115,7 +136,9 @@ def first_step() -> None:
 
 
 def _step_to(step: int) -> None:
-    state.change(we_step=step, we_row=1, we_column=1)
+    state.settings().update(we_step=step)
+    first_cell()
+    state.write()
 
 
 def input_boxes(here: View) -> None:

@@ -1,11 +1,14 @@
 """All steps of the worked example as files."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
 from mla_engine.worked_example import Gap
 from ui.pages.worked_example.view import View
 from ui.parts import files
+from ui.settings.visit import visit
 from ui.words.text import t
 
 
@@ -43,16 +46,12 @@ def _number(value: object) -> float | None:
 
 def downloads(here: View) -> None:
     """The table as CSV that a spreadsheet reads as UTF-8, and as a workbook; made on click."""
-    makers = {
-        "csv": lambda: files.csv(cells(here)),
-        "xlsx": lambda: files.xlsx(cells(here), here.variant),
+    visit().tables["steps"] = (f"worked_example_{here.variant}.csv", partial(cells, here))
+    kinds = {
+        "csv": ("text/csv", lambda: files.csv(cells(here))),
+        "xlsx": (files.XLSX, lambda: files.xlsx(cells(here), here.variant)),
     }
-    for place, (kind, made) in zip(st.columns(3), makers.items(), strict=False):
-        place.download_button(
-            t(f"worked_example.download_{kind}"),
-            made,
-            f"worked_example_{here.variant}.{kind}",
-            key=f"we_{kind}",
-            on_click="ignore",
-            width="stretch",
-        )
+    with st.container(horizontal=True):
+        for kind, (mime, made) in kinds.items():
+            file = f"worked_example_{here.variant}.{kind}"
+            files.button(t(f"worked_example.download_{kind}"), made, file, mime, f"we_{kind}")

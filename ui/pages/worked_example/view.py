@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import streamlit as st
+
 from mla_engine import worked_example
-from mla_engine.worked_example import Step
+from mla_engine.worked_example import Step, fading
 from ui.settings import state
 from ui.settings.page import Note
 
@@ -20,6 +22,9 @@ class View:
         place: of the step that is shown.
         chosen: row and column of a cell of its result.
         compares: whether the source's figures stand beside the computed ones.
+        stage: how much is asked of the reader, one of `fading.STAGES`.
+        open: whether the step that is shown is asked, and not answered yet.
+        language: of the reader.
     """
 
     variant: str
@@ -28,6 +33,9 @@ class View:
     place: int
     chosen: tuple[int, int]
     compares: bool
+    stage: str
+    open: bool
+    language: str
 
     @property
     def step(self) -> Step:
@@ -63,7 +71,35 @@ def view() -> View:
     rows = {name: worked_example.read(name, text) for name, text in inputs.items()}
     chosen = (s["we_row"] - 1, s["we_column"] - 1)
     steps = worked_example.steps(variant, rows)
-    return View(variant, inputs, steps, s["we_step"] - 1, chosen, s["we_printed"])
+    place, stage = s["we_step"] - 1, s["we_fade"]
+    key = steps[place].key
+    is_open = key in fading.asked(steps, stage) and (variant, key) not in answered()
+    if is_open and not steps[place].is_number(*chosen):
+        chosen = fading.last_number(steps[place])
+    compares = s["we_printed"] and not is_open
+    return View(variant, inputs, steps, place, chosen, compares, stage, is_open, s["lang"])
+
+
+def answered() -> dict[tuple[str, str], str]:
+    """Variant and key of the steps that are asked no more in this session, and why."""
+    return st.session_state.setdefault("we_answered", {})
+
+
+def first_cell() -> tuple[int, int]:
+    """Row and column, from 1, at which the present step begins: of what is asked, the last."""
+    s, steps = state.settings(), worked_example.steps(_variant())
+    step = steps[min(s["we_step"], len(steps)) - 1]
+    if step.key not in fading.asked(steps, s["we_fade"]):
+        return 1, 1
+    row, column = fading.last_number(step)
+    return row + 1, column + 1
+
+
+def first_asked() -> int:
+    """The number of the first step that the present stage asks, else the present one."""
+    s, steps = state.settings(), worked_example.steps(_variant())
+    keys = fading.asked(steps, s["we_fade"])
+    return 1 + [step.key for step in steps].index(keys[0]) if keys else s["we_step"]
 
 
 def mend() -> list[Note]:

@@ -14,6 +14,9 @@ OF_THE_SOURCE = {"from_printed", "one_key", "k_R_is_cached"}  # notes
 
 def lead(here: View) -> tuple[str, str]:
     """What the softmax gives, what is cached, or how many figures of the source follow."""
+    if here.open:
+        place = t("common.out_of", n=here.place + 1, all=len(here.steps))
+        return place, t("worked_example.line_asked")
     if here.is_completed:
         attention = next(step for step in here.steps if step.key == "attention").result
         first, second = (digits(100 * float(attention.rows[row][0])) for row in (1, 3))
@@ -46,6 +49,12 @@ def _meaning(here: View) -> str:
     if key.endswith("_heads"):
         return "heads"
     return f"{key}_projected" if here.variant.startswith("mha") and key in ("q", "k") else key
+
+
+def cell_name(here: View) -> str:
+    """The chosen cell as plain Markdown: u[4, 2]."""
+    row, column = here.chosen
+    return f"{here.step.name}[{row + 1}, {column + 1}]".replace("_", "\\_")
 
 
 def written_out(here: View) -> str:

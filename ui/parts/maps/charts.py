@@ -16,7 +16,7 @@ from ui.parts.tables import named
 from ui.words.text import t
 
 LARGE, PANEL = 560, 430  # pixels high
-PANEL_OPTIONS = {"numbers": False, "width": 130}  # what a small projector leaves to each of four
+PANEL_OPTIONS = {"numbers": False, "width": 200}  # what a small projector leaves to each of a pair
 
 
 def thumbnails(maps: Maps) -> None:

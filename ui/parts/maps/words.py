@@ -1,5 +1,6 @@
 """What is said of maps: beside them, and in their place where they cannot be seen."""
 
+from ui.parts import weights
 from ui.parts.maps.view import Maps, short
 from ui.words.numbers import count, share
 from ui.words.text import safe, t
@@ -30,9 +31,10 @@ def caption(maps: Maps) -> str:
     first, last = maps.run.heads[0], maps.run.heads[-1]
     every = len(maps.run.heads) == maps.run.config.n_heads
     key = "run_all" if every else "run_one" if first == last else "run_some"
-    return t(f"maps.{key}", first=count(first), last=count(last), **facts(maps))
+    said = t(f"maps.{key}", first=count(first), last=count(last), **facts(maps))
+    return said + weights.mark(maps.run.origin)
 
 
 def large(maps: Maps) -> str:
-    """How to read the large map."""
-    return t("maps.large_note", head=count(maps.head))
+    """How to read the large map, and the number of the cell that is framed in it."""
+    return t("maps.large_note", **shown(maps)) + weights.mark(maps.run.origin)

@@ -3,20 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
 
-from mla_engine import SYMBOLS, mechanisms
+from mla_engine import costs, mechanisms
 from ui.engine import layers
 from ui.engine.model import Model
 from ui.parts.maps.run import Run, run
-from ui.parts.scene.layout import Block, Layout, Tensor, curves, tensors
+from ui.parts.scene.layout import Frame, Layout
+from ui.parts.scene.tensors import Tensor, tensors
 
 TOKENS = 8  # the most that are shown
-ROWS = 8  # of a tensor's numbers that its card shows
-HEAD = 0  # whose numbers these are
-PITCH = 78  # of the tokens on the shelf
-WIDEST = 60  # what is kept of a token
-UNIT = 16  # the least side of the square that tells the scale
+HEAD = 0  # whose numbers the cards show
 
 
 @dataclass(frozen=True)
@@ -25,15 +21,20 @@ class Scene:
 
     model: Model
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """The tokens that run."""
         return self.model.words[:TOKENS]
 
     @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of every step of the chosen variant."""
+        return self._shapes(self.model.variant)
+
+    @cached_property
     def tensors(self) -> list[Tensor]:
         """Those of the chosen variant."""
-        return self._tensors(self.model.variant)
+        return tensors(self.model.form, self.shapes)
 
     @cached_property
     def every(self) -> list[list[Tensor]]:
@@ -43,28 +44,18 @@ class Scene:
     def _variants(self) -> Iterator[list[Tensor]]:
         for variant in self.model.variants:
             try:
-                yield self._tensors(variant)
+                shapes = self._shapes(variant)
             except ValueError:  # the chosen one is refused before
                 continue
+            yield tensors(mechanisms.form_of(variant).symbols, shapes)
 
-    def _tensors(self, variant: str) -> list[Tensor]:
+    def _shapes(self, variant: str) -> dict[str, tuple[int, ...]]:
         form = mechanisms.form_of(variant).symbols
-        return tensors(form, layers.shapes(self.model.config(variant), form, len(self.words)))
+        return layers.shapes(self.model.config(variant), form, len(self.words))
 
-    @cached_property
-    def layout(self) -> Layout:
+    def layout(self, frame: Frame) -> Layout:
         """One scale and one set of lanes for all variants."""
-        return Layout(self.every)
-
-    @cached_property
-    def blocks(self) -> list[Block]:
-        """The rectangles of the chosen variant."""
-        return self.layout.blocks(self.tensors)
-
-    @property
-    def curves(self) -> list[tuple[str, str, list[float]]]:
-        """What reads what, and from where to where its curve runs."""
-        return curves(self.blocks)
+        return Layout(self.every, self.mha, frame)
 
     def ran(self) -> Run:
         """The run of one head.
@@ -75,31 +66,20 @@ class Scene:
         config = self.model.config()
         return run(config, self.model.form, self.words, self.model.origin(config), (HEAD,))
 
-    def kept(self, of: list[Tensor]) -> float:
-        """Area of what is cached of one token."""
-        return self.layout.scale * sum(map(self._each, of))
-
-    def _each(self, tensor: Tensor) -> float:
-        return tensor.numbers / len(self.words) if SYMBOLS[tensor.code].cached else 0
-
-    def pieces(self) -> tuple[float, list[tuple[Tensor, float]]]:
-        """Width of what stands on the shelf of one token, and each cached tensor's height."""
-        width = min(WIDEST, sqrt(self.kept(self.tensors)))
-        cached = [tensor for tensor in self.tensors if SYMBOLS[tensor.code].cached]
-        return width, [(one, self.layout.scale * self._each(one) / width) for one in cached]
+    @property
+    def kept(self) -> int:
+        """Numbers that are cached of one token."""
+        return costs.cache_elements(self.model.config())
 
     @property
-    def highest(self) -> float:
-        """Of what any variant keeps of one token."""
-        areas = [self.kept(each) for each in self.every]
-        return max(area / min(WIDEST, sqrt(area)) for area in areas)
+    def mha(self) -> int:
+        """Numbers that MHA of as many heads caches of one token."""
+        return costs.mha_cache_elements(self.model.config())
 
-    @property
-    def unit(self) -> int:
-        """A round count of numbers whose square can be seen: it tells the scale."""
-        least, decade = UNIT**2 / self.layout.scale, 1
-        while True:
-            for step in (1, 2, 5):
-                if step * decade >= least:
-                    return step * decade
-            decade *= 10
+    @cached_property
+    def multiply_adds(self) -> dict[str, int]:
+        """Of the products that make each tensor of all tokens."""
+        config = self.model.config()
+        form = layers.form_of(config, self.model.form).name
+        flops = costs.prefill(config, len(self.words), form).step_flops
+        return {code: number // 2 for code, number in flops.items()}

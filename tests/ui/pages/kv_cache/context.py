@@ -10,7 +10,7 @@ from mla_engine import LatentConfig, costs
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
 from tests.ui.screen import Chart
-from ui.words.numbers import count, digits, times
+from ui.words.numbers import count, mixed, times
 from ui.words.text import tensor
 
 FILE = "kv_cache.csv"
@@ -45,8 +45,8 @@ def title(one: Side) -> str:
     bound = window or "alternating local and global layers" in preset.not_modelled
     verb = ("would keep" if beyond else "keeps") + (" at most" if bound else "")
     return (
-        f"{one.name} {verb} {one.size(held)} for {count(one.context)} tokens; MHA with its heads "
-        f"would keep {one.size(mha)}, {times(mha / held)} as much"
+        f"{one.name} {verb} {one.size(held)} for {count(one.context)} tokens; standard "
+        f"attention (MHA) with its heads would keep {one.size(mha)}, {times(mha / held)} as much"
     )
 
 
@@ -85,31 +85,30 @@ def table(one: Side) -> pd.DataFrame:
             for name, config in one.ways.items()
         },
         orient="index",
-        columns=["Numbers per token and layer", f"{count(one.context)} tokens", "MHA keeps"],
+        columns=["Numbers per token and layer", f"{count(one.context)} tokens", "MHA / this"],
     )
 
 
 def said(one: Side) -> list[str]:
     own, kept = costs.cache_elements(one.config), costs.cache_elements(one.mla)
-    groups = digits(kept / (one.mla.d_head + one.mla.d_value))
+    groups = mixed(kept / (one.mla.d_head + one.mla.d_value))
     full = one.config.n_heads * (one.mla.d_head + one.mla.d_rope + one.mla.d_value)
-    base = "“MHA keeps” compares with MHA of the same heads, $n_h (d_h + d_v)$. "
+    base = "“MHA / this” compares with MHA of the same heads, $n_h (d_h + d_v)$. "
     if one.is_mla:
         base += (
             "Against the keys and values of its own heads in full, $n_h (d_h + d_R + d_v)$ = "
-            f"{count(full)} numbers, the ratio is {times(full / kept)}. The cache"
+            f"{count(full)} numbers, the ratio is {times(full / kept)}."
         )
     else:
         base += (
             "This model has no MLA: the line assumes one in DeepSeek-V2's proportions, "
-            f"$d_c = 4 d_h$ = {count(one.mla.d_latent_kv)} and $d_R = d_h / 2$ = {one.mla.d_rope}. "
-            "Its cache"
+            f"$d_c = 4 d_h$ = {count(one.mla.d_latent_kv)} and $d_R = d_h / 2$ = {one.mla.d_rope}."
         )
     return [
         f"★ This model keeps {count(own)} numbers × {one.caches} caches × {count(one.context)} "
         f"tokens × batch {one.batch} × {BYTES[one.type]} bytes = "
         f"**{one.size(one.held(one.config, one.context))}**.",
-        f"{base} is as large as that of a GQA with {groups} KV heads.",
+        f"{base} Same memory as GQA with {groups} KV heads.",
     ]
 
 

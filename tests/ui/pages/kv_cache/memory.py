@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 import pytest
 
-from mla_engine.costs import GPUS
+from mla_engine.costs import GPUS, Serving
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import BYTES, Side
 from tests.ui.screen import Chart
@@ -50,7 +50,7 @@ def drawn(charts: Sequence[Chart], one: Side, other: Side) -> str:
 
 def title(one: Side) -> str:
     on, kind = one.served(), "4 bit" if one.weights == "int4" else one.weights
-    free, longest = one.size(on.free_bytes), count(on.longest_context(one.batch))
+    free, fits = one.size(on.free_bytes), count(on.largest_batch(one.context))
     if on.free_bytes <= 0:
         return (
             f"{one.name} in {kind} takes {one.size(on.rank_weight_bytes)} on each of {_gpus(one)}, "
@@ -58,27 +58,32 @@ def title(one: Side) -> str:
         )
     if not one.preset.parameters:
         return (
-            f"Before any weights, {_gpus(one)} with {free} each have room for {longest} tokens "
-            f"per sequence of {one.name}"
+            f"Before any weights, {_gpus(one)} with {free} each have room for {fits} sequences "
+            f"of {one.name} with {count(one.context)} tokens"
         )
     return (
-        f"{one.name} in {kind} leaves {free} on each of {_gpus(one)}: room for {longest} tokens "
-        "per sequence"
+        f"Beside {one.name} in {kind}, {_gpus(one)} have {free} each: room for {fits} sequences "
+        f"of {count(one.context)} tokens"
     )
 
 
 def look(_: Side) -> str:
     return (
-        "The grey line is what the weights leave of one GPU. Where another line crosses it the "
-        "cache is full, so no longer text fits."
+        "The grey line is the memory that the weights leave of one GPU. Where another line "
+        "crosses it the cache is full, so no longer text fits."
     )
+
+
+def _longest(one: Side, on: Serving) -> int:
+    """What fits, but no more than the model was published for."""
+    return min(on.longest_context(one.batch), one.preset.max_context or 2**20)
 
 
 def table(one: Side) -> pd.DataFrame:
     rows = {}
     for key, gpu in GPUS.items():
         on = one.served(gpu=key)
-        fits = on.longest_context(one.batch), on.largest_batch(one.context)
+        fits = _longest(one, on), on.largest_batch(one.context)
         free = one.size(on.free_bytes) if on.free_bytes > 0 else "too small"
         rows[gpu.name + " ◀" * (key == one.gpu)] = (free, *map(count, fits))
     columns = ["Free on each GPU", f"Longest context, batch {count(one.batch)}"]
@@ -88,8 +93,7 @@ def table(one: Side) -> pd.DataFrame:
 
 def said(one: Side) -> list[str]:
     on, parameters, most = one.served(), one.preset.parameters, one.preset.max_context
-    own = on.longest_context(one.batch)
-    mha = one.served(one.mha).longest_context(one.batch)
+    own, mha = _longest(one, on), _longest(one, one.served(one.mha))
     weights = (
         "**The weights are left out**: the model's name gives no parameter count, and none was "
         "found."
@@ -102,11 +106,11 @@ def said(one: Side) -> list[str]:
         )
     return [
         weights,
-        f"With {_gpus(one)} a sequence can have {count(own)} tokens; MHA with these heads would "
-        f"stop at {count(mha)}.",
-        "These are upper bounds: activations, buffers and fragmentation are not counted. A "
+        f"With {_gpus(one)} a sequence can have {count(own)} tokens; MHA with these heads "
+        f"stops at {count(mha)}.",
+        "In practice less fits: activations, buffers and fragmentation are not counted. A "
         "maker's GB is taken as 1,000³ bytes; a card can have up to 7 % more.",
-        *[one.published] * bool(most and one.context <= most < own),
+        *[one.published] * bool(most and one.context <= most == own),
     ]
 
 
@@ -125,7 +129,7 @@ def data(one: Side) -> list[dict]:
                 "free_bytes_each": on.free_bytes,
                 "cache_bytes_per_token_each": on.token_bytes,
                 "batch": one.batch,
-                "longest_context_tokens": on.longest_context(one.batch),
+                "longest_context_tokens": _longest(one, on),
                 "context_tokens": one.context,
                 "largest_batch": on.largest_batch(one.context),
             }

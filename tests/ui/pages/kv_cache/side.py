@@ -33,7 +33,7 @@ class Side:
     ranks: int = 8
     attention: str = "tensor"
     weights: str = "fp8"
-    sequences: int = 64
+    sequences: int = 4
 
     @property
     def preset(self) -> Preset:
@@ -205,13 +205,15 @@ class Side:
         if window:
             yield (
                 f"A layer with a window of {count(window)} tokens may drop older ones; the lines "
-                "keep every token and are an upper bound."
+                "keep every token and say at most how much it takes."
             )
         yield from (GAPS[gap] for gap in preset.not_modelled)
 
     @property
     def published(self) -> str:
-        return f"The model was published for {count(self.preset.max_context)} tokens at most."
+        return (
+            f"The model was published for texts of at most {count(self.preset.max_context)} tokens."
+        )
 
 
 GAPS = {

@@ -1,0 +1,42 @@
+// What the frame does in the browser: on a phone the drawer of the navigation closes after a
+// choice; a link to a part of the page leads there.
+const PHONE = "(max-width: 768px)"; // where Streamlit lays the navigation over the page
+const CHOICES = "[data-testid=stPageLink] a, .st-key-story_start button, .st-key-lecture_start button";
+const CLOSE = "[data-testid=stSidebarCollapseButton] button";
+
+function closeDrawer({ target }) {
+  const drawer = target.closest("[data-testid=stSidebar]");
+  if (!drawer || !target.closest(CHOICES) || !window.matchMedia(PHONE).matches) return;
+  setTimeout(() => drawer.querySelector(CLOSE)?.click()); // once the choice itself is on its way
+}
+
+// What opens a dialog or resets the page is done with the menu: it closes.
+const LAST = "[data-testid=stPopoverBody] :is(.st-key-share, .st-key-reset_page, .st-key-reset_all) button";
+
+function closeMenu({ target }) {
+  if (target.closest(LAST)) setTimeout(() => document.querySelector(".st-key-menu [aria-expanded=true]")?.click());
+}
+
+// A link to an element of the page by its key: there, opened where it is closed, with the focus.
+function jump(event) {
+  const way = event.target.closest(".stHtml a[href^='#']");
+  const place = way && document.querySelector(`.st-key-${CSS.escape(way.getAttribute("href").slice(1))}`);
+  if (!place) return;
+  event.preventDefault();
+  const details = place.querySelector("details");
+  if (details) details.open = true;
+  place.querySelector("summary, button, a")?.focus({ preventScroll: true });
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  place.scrollIntoView({ behavior: still ? "instant" : "smooth" });
+}
+
+function start() {
+  window.addEventListener("click", jump, true);
+  window.addEventListener("click", closeMenu, true);
+  window.addEventListener("click", closeDrawer, true);
+  return true;
+}
+
+export default function () {
+  document.mlaFrame ??= start();
+}

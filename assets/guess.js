@@ -1,0 +1,200 @@
+// A guess before the answer shows. Python sends all that can be said, with what is told of it; the
+// control moves and the gap is drawn here alone. What was said is remembered while the tab is open.
+// What would give the answer away is blurred until then, by a style of the whole page.
+const SHELF = "mla-guesses";
+const FAR = 0.25; // of a scale: an answer that moves further is asked for anew
+
+const said = () => JSON.parse(sessionStorage[SHELF] ?? "{}");
+
+function element(parent, name, className, text = "") {
+  const made = document.createElement(name);
+  made.className = className;
+  made.textContent = text;
+  return parent.appendChild(made);
+}
+
+// Blurs the parts of the page with these selectors, or nothing.
+function veil(selectors) {
+  const style = (document.mlaVeil ??= document.head.appendChild(document.createElement("style")));
+  if (!style.isConnected) document.head.append(style);
+  const rule = "{ filter: blur(0.5rem); user-select: none; }";
+  style.textContent = selectors.length ? `${selectors.join(", ")} ${rule}` : "";
+}
+
+class Card {
+  constructor(root) {
+    this.root = root;
+  }
+
+  show(data) {
+    const text = JSON.stringify(data);
+    if (text !== this.text) this.draw(data, text);
+    this.cover();
+  }
+
+  draw(data, text) {
+    const inside = this.root.contains(document.activeElement);
+    const same = this.data?.key === data.key;
+    const touched = same ? this.at : null;
+    const again = same && this.reopened;
+    Object.assign(this, { data, text, at: touched, reopened: again });
+    const given = said()[data.key];
+    const most = data.scale ? FAR * (data.answers.length - 1) : 0;
+    const stale = given && Math.abs(given.right - data.right) > most;
+    if (same) this.keep();
+    this.root.replaceChildren();
+    this.root.setAttribute("aria-label", data.texts.label);
+    if (given && !stale && !again) {
+      this.tell(given.at);
+      return;
+    }
+    this.reopened ||= Boolean(stale);
+    this.question(stale ? data.texts.stale : "");
+    if (inside) this.control.querySelector("input")?.focus({ preventScroll: true });
+  }
+
+  question(before) {
+    const { asks, answers, scale, texts, told } = this.data;
+    const longest = told.reduce((best, text, at) => (text.length > told[best].length ? at : best), 0);
+    this.tell(longest).parentElement.inert = true; // out of sight: its room is kept
+    const form = element(this.root, "form", "ask");
+    const line = element(form, "p", "asks");
+    line.innerHTML = before ? `${before} ${asks}` : asks;
+    line.id = "guess-asks";
+    this.control = element(form, scale ? "div" : "fieldset", "control");
+    this.button = element(form, "button", "show", this.at === null ? texts.show_me : texts.show);
+    this.button.type = "submit";
+    if (scale) this.slider(answers);
+    else this.choices(answers);
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      this.answer();
+    };
+    form.onkeydown = (event) => {
+      if (event.key !== "Enter" || event.target === this.button) return;
+      event.preventDefault(); // once, whatever the browser makes of it
+      this.answer();
+    };
+  }
+
+  slider(answers) {
+    element(this.control, "small", "", answers[0]);
+    const input = element(this.control, "input", "");
+    element(this.control, "small", "", answers.at(-1));
+    const shown = element(this.control, "output", "");
+    Object.assign(input, { type: "range", min: 0, max: answers.length - 1, step: 1 });
+    input.value = this.at ?? Math.floor(answers.length / 2);
+    input.setAttribute("aria-labelledby", "guess-asks");
+    const say = () => {
+      const text = answers[input.value];
+      shown.textContent = this.at === null ? "?" : text;
+      input.setAttribute("aria-valuetext", text);
+    };
+    input.oninput = () => {
+      this.touch(Number(input.value));
+      say();
+    };
+    say();
+  }
+
+  choices(answers) {
+    this.control.setAttribute("aria-labelledby", "guess-asks");
+    answers.forEach((text, place) => {
+      const chip = element(this.control, "label", "chip");
+      const input = element(chip, "input", "");
+      Object.assign(input, { type: "radio", name: "guess", value: place });
+      input.checked = place === this.at;
+      input.onchange = () => this.touch(place);
+      chip.append(text);
+    });
+  }
+
+  keep() { // the height that it has: what is below stays where it is
+    this.root.style.minHeight = `${this.root.offsetHeight}px`;
+  }
+
+  touch(at) {
+    this.at = at;
+    this.button.textContent = this.data.texts.show;
+  }
+
+  answer() {
+    const { key, right } = this.data;
+    sessionStorage[SHELF] = JSON.stringify({ ...said(), [key]: { at: this.at, right } });
+    this.reopened = false;
+    this.keep();
+    this.root.replaceChildren();
+    this.tell(this.at).focus({ preventScroll: true });
+    this.cover();
+  }
+
+  tell(at) {
+    const { told, none, why, texts } = this.data;
+    const line = element(this.root, "div", "told");
+    const words = element(line, "p", "tells");
+    words.setAttribute("role", "status");
+    element(words, "b", "", at === null ? none : told[at]);
+    words.insertAdjacentHTML("beforeend", ` ${why}`);
+    line.append(this.data.scale ? this.gap(at) : this.marked(at));
+    const again = element(line, "button", "again", texts.again);
+    again.type = "button";
+    again.onclick = () => this.again();
+    return again;
+  }
+
+  again() {
+    Object.assign(this, { at: null, reopened: true });
+    this.root.replaceChildren();
+    this.question("");
+    this.control.querySelector("input").focus({ preventScroll: true });
+  }
+
+  // Both places on the scale, and what lies between them.
+  gap(at) {
+    const { answers, right, texts } = this.data;
+    const picture = document.createElement("div");
+    picture.className = "gap";
+    const share = (place) => (100 * place) / (answers.length - 1);
+    if (at !== null) {
+      const [from, to] = [at, right].sort((a, b) => a - b).map(share);
+      const bar = element(picture, "i", "");
+      Object.assign(bar.style, { left: `${from}%`, width: `${to - from}%` });
+    }
+    [["yours", at], ["truth", right]].filter(([, place]) => place !== null).forEach(([name, place]) => {
+      const mark = element(picture, "span", name);
+      mark.style.left = `${share(place)}%`;
+      mark.title = texts[name];
+    });
+    return picture;
+  }
+
+  // The choices, the right one and the chosen one marked.
+  marked(at) {
+    const { answers, right, texts } = this.data;
+    const picture = document.createElement("div");
+    picture.className = "chips";
+    answers.forEach((text, place) => {
+      const names = [...(place === right ? ["truth"] : []), ...(place === at ? ["yours"] : [])];
+      const sign = place === right ? "✓ " : place === at ? "✗ " : "";
+      const chip = element(picture, "span", ["chip", ...names].join(" "), sign + text);
+      if (names.length) chip.title = names.map((name) => texts[name]).join(", ");
+    });
+    return picture;
+  }
+
+  cover() {
+    const open = !this.reopened && !said()[this.data.key];
+    veil(open ? this.data.hides : []);
+  }
+}
+
+export default function ({ parentElement, data }) {
+  const root = parentElement.querySelector(".guess");
+  root.card ??= new Card(root);
+  const card = root.card;
+  document.mlaGuess = card;
+  card.show(data);
+  return () => setTimeout(() => { // perhaps it is only drawn again
+    if (document.mlaGuess === card && !root.isConnected) veil([]);
+  });
+}

@@ -1,0 +1,71 @@
+// A section of a page that waits: it holds its place and tells Python when the reader comes near,
+// asks for it by the button, or prints. What is above the window is drawn first, and so are the
+// sections before the one that is near: nothing above what is read changes its height later.
+const NEAR = 1.25; // windows beyond this one: a press of the clicker goes about as far
+const AGAIN = 50; // milliseconds, after which it is looked again whether the page is at rest
+const LOST = 5000; // milliseconds, after which a place that was asked for and still waits is asked for again
+const BUSY = "[data-testid=stApp][data-test-script-state=running], [data-testid=stSkeleton]";
+const EMPTY = "[data-testid=stPlotlyChart]:not(:has(.main-svg))";
+
+class Waiting {
+  constructor() {
+    this.sends = new Map(); // place -> what asks for its section
+    this.wanted = new Set(); // places whose sections were asked for by a button, or for paper
+    this.sentAt = 0;
+    const root = document.querySelector("[data-testid=stMain]");
+    const options = { root, rootMargin: `${100 * NEAR}% 0px` };
+    this.watch = window.IntersectionObserver && new IntersectionObserver(() => this.look(), options);
+    window.addEventListener("beforeprint", () => this.ask([...this.sends.keys()]));
+  }
+
+  add(place, send) {
+    this.sends.set(place, send);
+    this.watch?.observe(place);
+  }
+
+  drop(place) {
+    this.sends.delete(place);
+    this.wanted.delete(place);
+    this.watch?.unobserve(place);
+    this.sentAt = 0;
+    this.look();
+  }
+
+  ask(places) {
+    places.forEach((place) => this.wanted.add(place));
+    this.look();
+  }
+
+  look() { // one place at a time: a message that interrupts the run of another can undo it
+    clearTimeout(this.timer);
+    if (!this.sends.size) return;
+    const asked = Date.now() - this.sentAt < LOST;
+    if (asked || document.querySelector(BUSY) || document.querySelector(EMPTY)) {
+      this.timer = setTimeout(() => this.look(), AGAIN);
+      return;
+    }
+    const near = (place) => {
+      const { top, bottom } = place.getBoundingClientRect();
+      const beyond = NEAR * window.innerHeight;
+      return this.wanted.has(place) || (bottom > -beyond && top < window.innerHeight + beyond);
+    };
+    const places = [...this.sends.keys()];
+    const order = (a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1);
+    const last = places.sort(order).findLastIndex(near);
+    if (last < 0) return;
+    this.sentAt = Date.now();
+    this.sends.get(places[0])();
+    this.timer = setTimeout(() => this.look(), AGAIN);
+  }
+}
+
+export default function ({ parentElement, data, setStateValue }) {
+  const waiting = (document.mlaSections ??= new Waiting());
+  const place = parentElement.querySelector(".waits");
+  const button = place.querySelector("button");
+  ["wide", "narrow", "phone"].forEach((name, n) => place.style.setProperty(`--${name}`, `${data.heights[n]}px`));
+  button.textContent = data.show;
+  button.onclick = () => waiting.ask([place]);
+  waiting.add(place, () => setStateValue("near", Date.now()));
+  return () => waiting.drop(place);
+}

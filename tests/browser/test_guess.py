@@ -1,0 +1,112 @@
+"""A guess by keyboard, what it hides and shows, and a tensor that lights wherever it is named."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.waiting import settle, until, walk
+
+pytestmark = pytest.mark.browser
+LEAD, CARD = ".st-key-lead", ".guess"
+VEIL = "node => getComputedStyle(node).filter"
+SHIFTS = """() => { window.shifts = 0; new PerformanceObserver((list) => {
+  list.getEntries().forEach(({ value }) => { window.shifts += value; });
+}).observe({ type: "layout-shift" }); }"""
+# The codes that are lit, with the kind of place, also in trees of components' own.
+LIT = """() => [document, ...[...document.querySelectorAll(".stBidiComponent *")]
+  .map((node) => node.shadowRoot).filter(Boolean)]
+  .flatMap((root) => [...root.querySelectorAll("[data-lit]")])
+  .map((node) => `${node.closest(".katex") ? "formula" : node.localName} `
+    + (node.dataset.tensor ?? node.dataset.code))"""
+
+
+def lit(page: Page, *wanted: str) -> set[str]:
+    """What is lit once all that is wanted is."""
+    return until(page, lambda: set(page.evaluate(LIT)), lambda found: found >= set(wanted))
+
+
+def place(page: Page, selector: str) -> float:
+    return page.locator(selector).first.bounding_box()["y"]
+
+
+def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/kv_cache?lang=en")
+    settle(page)
+    assert "blur" in page.locator(LEAD).evaluate(VEIL)
+    slider = page.locator(f"{CARD} input")
+    before = place(page, ".js-plotly-plot")
+    page.evaluate(SHIFTS)
+    slider.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    said = page.locator(f"{CARD} output").inner_text()
+    assert said == slider.get_attribute("aria-valuetext")
+    assert page.locator(f"{CARD} .show").inner_text() == "Show"
+    page.keyboard.press("Enter")
+    told = page.locator(f"{CARD} .tells")
+    expect(told).to_contain_text(f"You said {said}; it is 2,304 tokens: ")
+    expect(page.locator(f"{CARD} .gap .truth")).to_be_visible()
+    assert page.locator(LEAD).evaluate(VEIL) == "none"
+    assert place(page, ".js-plotly-plot") == before
+    assert page.evaluate("() => window.shifts") == 0
+    expect(page.locator(f"{CARD} .again")).to_be_focused()
+
+    page.reload()
+    settle(page)
+    expect(told).to_contain_text(f"You said {said}")
+    assert page.locator(LEAD).evaluate(VEIL) == "none"
+    page.locator(f"{CARD} .again").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(f"{CARD} .show")).to_have_text("Just show me")
+    assert page.locator(LEAD).evaluate(VEIL) == "none"  # it was seen already
+
+    walk(page, f"{app_url}/?lang=zh")  # choices, without a guess, on a phone
+    page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
+    box = page.locator(CARD).bounding_box()
+    assert box["x"] + box["width"] <= 390
+    page.locator(f"{CARD} .show").click()
+    expect(told).to_contain_text("实际是 576。")
+    expect(page.locator(f"{CARD} .chip.truth")).to_have_text("✓ 576")
+    assert page.locator(CARD).bounding_box()["height"] == pytest.approx(box["height"], abs=1)
+    page.get_by_role("radio", name="MHA", exact=True).click()
+    settle(page)
+    expect(page.locator(f"{CARD} .asks")).to_contain_text("换了设置")  # and asks anew
+    walk(page, f"{app_url}/?lang=zh&lecture=1")
+    expect(page.locator(CARD)).to_have_count(0)
+
+
+def test_a_tensor_lights_in_words_formulas_and_pictures(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/worked_example?lang=en&we_step=10")
+    settle(page)
+    page.locator("[data-cell='1,1']").focus()
+    wanted = {"formula scores_C", "figure scores_C", "span scores_C"}
+    assert lit(page, *wanted) == wanted
+    page.locator("figure.matrix").first.hover()
+    assert lit(page, "figure q_C") >= {"figure q_C", "formula q_C", "span q_C"}
+
+    page.locator("h1").hover()
+    page.locator("h1").click()
+    assert until(page, lambda: page.evaluate(LIT), lambda found: not found) == []
+
+    walk(page, f"{app_url}/?lang=en")
+    wanted = {"g c_KV", "rect c_KV", "span c_KV"}
+    page.locator(".block[data-code=c_KV]").focus()
+    assert lit(page, *wanted) == wanted
+    named = page.locator(".stMain .tensor[data-tensor=k_C][tabindex='0']")
+    expect(named).to_have_count(1)  # of many words one stop for the Tab key
+    named.focus()
+    assert lit(page, "g k_C", "span k_C") == {"g k_C", "span k_C"}
+
+    walk(page, f"{app_url}/absorption?lang=en")
+    page.locator(".st-key-look .tensor[data-tensor=c_KV]").hover()
+    assert lit(page, "span c_KV", "g c_KV") == {"span c_KV", "g c_KV"}
+
+    walk(page, f"{app_url}/compare?lang=en")
+    page.locator(".js-plotly-plot .textpoint").nth(3).hover(force=True)
+    found = until(page, lambda: page.evaluate(LIT))
+    assert found
+    assert found[0].startswith("path ")

@@ -1,0 +1,68 @@
+"""Sections that load when they are reached: by scrolling, by keys, by their button, for paper."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.waiting import everything, settle
+
+pytestmark = pytest.mark.browser
+PLOTS = ".js-plotly-plot"
+PLACES = ".waits"
+
+
+def test_a_section_is_there_when_it_is_reached(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{app_url}/absorption?lecture=1")
+    settle(page)
+    places, plots = page.locator(PLACES), page.locator(PLOTS)
+    waiting, drawn = places.count(), plots.count()
+    assert waiting >= 2
+    assert drawn < 9
+    headings = page.locator(".stHeading h3").all_inner_texts()
+    for _ in headings:
+        page.keyboard.press("PageDown")
+        settle(page)
+    expect(places).to_have_count(0)
+    assert plots.count() > drawn + waiting
+    assert page.locator(".stHeading h3").all_inner_texts() == headings
+
+
+def test_its_button_and_paper_ask_for_a_section(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{app_url}/compute?lang=zh")
+    settle(page)
+    places = page.locator(PLACES)
+    expect(places.first).to_be_attached()
+    page.get_by_role("button", name="显示本节").last.evaluate("button => button.click()")
+    expect(places).to_have_count(0)
+    page.goto(f"{app_url}/absorption")
+    settle(page)
+    assert places.count() >= 2
+    everything(page)
+    expect(places).to_have_count(0)
+    expect(page.locator("[class*=st-key-absorption-norm] .main-svg").first).to_be_attached()
+
+
+def test_on_a_phone_the_navigation_closes_and_controls_stand_by_their_picture(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/kv_cache")
+    settle(page)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    sidebar = page.get_by_test_id("stSidebar")
+    way = sidebar.get_by_role("link", name="Absorption")
+    expect(way).to_be_in_viewport()
+    way.click()
+    page.wait_for_url("**/absorption**")
+    expect(way).not_to_be_in_viewport()
+    settle(page)
+    parts = ("absorption-brackets", "ab_queries-en", "absorption-adds")
+    tops = [page.locator(f".st-key-{part}").bounding_box()["y"] for part in parts]
+    assert tops == sorted(tops)
+    chip, menu = (page.locator(f".st-key-{key}").bounding_box() for key in ("model_chip", "menu"))
+    assert chip["x"] + chip["width"] <= menu["x"]
+    assert menu["x"] + menu["width"] <= 390

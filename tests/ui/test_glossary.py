@@ -1,0 +1,135 @@
+"""Terms explained where they stand, and random weights called so beside their pictures."""
+
+import html
+import re
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ui.frame.rooms import PAGES
+from ui.parts import weights
+from ui.settings.shared import LANGUAGES
+from ui.settings.visit import Visit
+from ui.words import glossary
+
+Opened = Callable[..., AppTest]
+ASKED = {"mla", "token", "head", "latent", "cache"}  # that nobody can be expected to know
+MARK = weights.mark  # before conftest takes it away
+NONE_FIRST = {"rope", "real_models", "claims", "quiz"}  # begin with words that all know
+TERM = re.compile(r'<span class="term" tabindex="(-?\d)" aria-description="([^"]+)">([^<]+)</span>')
+
+
+@pytest.fixture
+def marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.parts.prose.explained", glossary.explained)
+    monkeypatch.setattr("ui.parts.weights.mark", MARK)
+
+
+@pytest.fixture
+def explained(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """A text as one page of its own shows it."""
+    page = Visit(PAGES["overview"])
+    monkeypatch.setattr(glossary, "visit", lambda: page)
+
+    def of(text: str, lang: str = "en") -> str:
+        monkeypatch.setattr(glossary, "settings", lambda: {"lang": lang})
+        return glossary.explained(text)
+
+    return of
+
+
+def marked(text: str) -> list[str]:
+    return [word for _, _, word in TERM.findall(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("MLA keeps one latent per token, and every token has heads.", "MLA latent token heads"),
+        ("A KV cache has 8 KV heads; a head reads the cache.", "KV cache|KV heads|head"),
+        ("Multi-head Latent Attention in a headline, ahead of latency", ""),
+        ("`token` in code, $head$ in a formula, **MLA** in bold, [a token](x) in a link", ""),
+        ('<span class="tensor latent" title="shared latent">c</span> is a latent', "latent"),
+    ],
+)
+def test_the_first_of_each_term_is_marked_and_nothing_else(
+    explained: Callable[..., str], text: str, words: str
+) -> None:
+    found = explained(text)
+    assert marked(found) == (words.split("|") if "|" in words else words.split())
+    assert TERM.sub(r"\3", found) == text
+
+
+def test_chinese_terms_are_found_within_their_sentence(explained: Callable[..., str]) -> None:
+    text = "MLA 的 16 个头为每个词元只存一个潜在向量，KV 缓存就小；开头与箭头不是头数。"
+    found = explained(text, "zh")
+    assert marked(found) == ["MLA", "头", "词元", "潜在向量", "KV 缓存"]
+    assert TERM.sub(r"\3", found) == text
+
+
+def test_keys_reach_a_term_once_a_page(explained: Callable[..., str]) -> None:
+    places = [TERM.findall(explained(text))[0][0] for text in ("a token", "one more token")]
+    assert places == ["0", "-1"]
+
+
+def test_every_term_has_its_meaning_in_every_language() -> None:
+    for name, entry in glossary.terms().items():
+        assert set(entry["means"]) == set(entry["written"]) == set(LANGUAGES), name
+        assert len(set(entry["means"].values())) == len(LANGUAGES), name
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.usefixtures("marks")
+def test_the_overview_explains_what_nobody_knows(opened: Opened, lang: str) -> None:
+    at = opened(lang=lang)
+    found = (TERM.findall(written.value) for written in at.markdown)
+    means = {html.unescape(meaning) for terms in found for _, meaning, _ in terms}
+    assert {glossary.terms()[name]["means"][lang] for name in ASKED} <= means
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in NONE_FIRST])
+@pytest.mark.usefixtures("marks")
+def test_the_first_words_of_a_page_explain_their_terms(opened: Opened, page: str) -> None:
+    at = opened(PAGES[page].file)
+    rows = [b for b in at.main if str(getattr(b.proto, "id", "")).endswith(("-lead", "-look"))]
+    texts = [one.value for row in rows for one in row.children.values()]
+    assert any(TERM.search(text) for text in texts)
+    assert not any("<span" in one.value and not one.allow_html for one in at.markdown)
+
+
+DRAWN = [  # page, its state, pictures of random weights
+    ("attention_maps", {}, 4),  # all heads, one head, the parts, any tensor
+    ("absorption", {}, 4),  # merged, both outputs, one matrix for all heads, keys past the norm
+    ("compression", {}, 1),
+    ("compare", {"vs_view": "maps"}, 2),
+    ("rope", {}, 2),
+    ("rope", {"rope_topic": "merged"}, 2),
+    ("rope", {"rope_topic": "pairing"}, 2),
+    ("kv_cache", {}, 0),  # nothing there depends on weights
+]
+
+
+@pytest.mark.parametrize(("page", "link", "pictures"), DRAWN)
+@pytest.mark.parametrize(("lang", "says"), [("en", "random weights"), ("zh", "随机权重")])
+@pytest.mark.usefixtures("marks")
+def test_random_weights_are_called_so_beside_their_pictures(
+    opened: Opened, page: str, link: dict, pictures: int, lang: str, says: str
+) -> None:
+    at = opened(PAGES[page].file, **link, seed="7", lang=lang)
+    found = [re.findall(r'drawn"[^>]*seed 7|drawn"[^>]*种子 7', w.value) for w in at.markdown]
+    assert sum(map(len, found)) == pictures
+    assert sum(f">{says}" in w.value for w in at.markdown) == pictures
+
+
+@pytest.mark.usefixtures("marks")
+def test_a_real_layers_weights_are_not_called_random(real: Opened) -> None:
+    for page, link in (
+        ("attention_maps", {}),
+        ("absorption", {}),
+        ("compare", {"vs_view": "maps"}),
+    ):
+        at = real(page, **link)
+        marked_b = [written.value for written in at.markdown if "random weights" in written.value]
+        assert all(value.startswith("**B: ") for value in marked_b)
+        assert len(marked_b) == (page == "compare")  # as MHA they are not the model's own

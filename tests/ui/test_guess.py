@@ -1,0 +1,183 @@
+"""The guesses: what is told to be right is so by plain arithmetic, or by what the page draws."""
+
+import math
+import re
+
+import pytest
+
+from mla_engine import PRESETS
+from tests.ui.screen import charts, component, lead
+
+LITE, V3 = PRESETS["deepseek-v2-lite"].config, PRESETS["deepseek-v3"].config
+PAGES = (
+    *("overview", "rope", "absorption", "attention_maps", "compression"),
+    *("kv_cache", "decode", "compute", "compare"),
+)
+UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+
+
+def file(page: str) -> str:
+    return "app.py" if page == "overview" else f"pages/{page}.py"
+
+
+def question(at) -> dict:
+    return component(at, "guess")
+
+
+def position(asked: dict) -> float:
+    """What is right, as the place on the scale stands for it: the scale is read from its ends."""
+    low, high = (amount(asked["answers"][end]) for end in (0, -1))
+    share = asked["right"] / (len(asked["answers"]) - 1)
+    return low * (high / low) ** share if low else low + share * (high - low)
+
+
+def amount(text: str) -> float:
+    number, prefix = re.match(r"([\d,.]+)\W?([kM]?)", text).groups()
+    return float(number.replace(",", "")) * {"": 1, "k": 1e3, "M": 1e6}[prefix]
+
+
+def chosen(asked: dict) -> str:
+    return asked["answers"][asked["right"]]
+
+
+def cost(at, way: str, column: int) -> str:
+    """A cell of the page's first table, by what its row's name begins with."""
+    (row,) = [name for name in at.table[0].value.index if name.startswith(way)]
+    return at.table[0].value.loc[row].iloc[column]
+
+
+@pytest.mark.parametrize(
+    ("variant", "now", "then"),
+    [
+        ("mla", 512 + 64, 512 + 64),
+        ("mqa", 2 * 128, 2 * 128),
+        ("mha", 2 * 16 * 128, 2 * 32 * 128),
+    ],
+)
+def test_more_heads_cost_what_the_variant_says(opened, variant, now, then):
+    asked = question(opened(variant=variant))
+    assert asked["answers"] == [f"{n:,}" for n in (now // 2, now, 2 * now)]
+    assert chosen(asked) == f"{then:,}"
+    assert (asked["asks"][5:13], asked["asks"][26:28]) == ("32 heads", "16")
+
+
+def test_the_slowest_pair_turns_once_in_its_own_period(opened):
+    asked = question(opened(file("rope")))
+    slowed = LITE.rope.scaling.factor  # YaRN slows the slow pairs by all of its factor
+    period = 2 * math.pi * LITE.rope.theta ** (1 - 2 / LITE.d_rope) * slowed
+    assert position(asked) == pytest.approx(period, rel=1e-6)
+    assert amount(asked["true"]) == pytest.approx(period, rel=5e-3)
+
+
+def test_the_merged_matrix_changes_as_the_page_says(opened):
+    at = opened(file("rope"), rope_topic="merged", rope_distance="5")
+    number, _ = lead(at)
+    assert position(question(at)) == pytest.approx(amount(number), rel=5e-3)
+    assert not [
+        c
+        for c in opened(file("rope"), rope_topic="yarn").get("bidi_component")
+        if "guess_merged" in str(c.proto)
+    ]
+
+
+@pytest.mark.parametrize("queries", [1, 8])
+def test_the_bracket_saves_what_the_products_cost(opened, queries):
+    asked = question(opened(file("absorption"), ab_queries=str(queries)))
+    keys, head, latent = 4096 + queries, LITE.d_head, LITE.d_latent_kv
+    absorbed = queries * head * latent + queries * latent * keys
+    expanded = keys * latent * head + queries * head * keys
+    assert position(asked) == pytest.approx(expanded / absorbed, rel=1e-6)
+
+
+def test_as_many_cells_hold_attention_as_the_map_draws(opened):
+    at = opened(file("attention_maps"))
+    drawn = next(c for c in charts(at) if c.layout.get("meta", {}).get("chart") == "large")
+    shown = int((~(drawn.values(0, "z") != drawn.values(0, "z"))).sum())
+    assert chosen(question(at)) == str(shown)
+    everything = opened(file("attention_maps"), map_causal="0")
+    assert chosen(question(everything)) == "121"
+
+
+def test_the_keys_are_off_by_what_the_chart_draws(opened):
+    for weights in ("spectrum", "random"):
+        at = opened(file("compression"), cmp_weights=weights)
+        drawn = next(c for c in charts(at) if "keys k" in c.names)
+        place = list(drawn.values("keys k", "x")).index(128)
+        error = drawn.values("keys k", "y")[place]
+        assert position(question(at)) == pytest.approx(error, rel=1e-5)
+
+
+def test_mha_fills_the_memory_at_its_own_pace(opened):
+    asked = question(opened(file("kv_cache")))
+    mha = V3.n_heads * (V3.d_head + V3.d_value)
+    tokens = 131_072 * (V3.d_latent_kv + V3.d_rope) / mha
+    assert tokens == 2304
+    assert position(asked) == pytest.approx(tokens, rel=1e-6)
+    assert asked["true"] == "2,304 tokens"
+
+
+def test_expanding_costs_what_the_table_counts(opened):
+    at = opened(file("decode"))
+    ways = "MLA, expanded each step", "MLA, absorbed"
+    each, absorbed = (amount(cost(at, way, 2)) for way in ways)
+    assert position(question(at)) == pytest.approx(each / absorbed, rel=1e-2)
+
+
+@pytest.mark.parametrize("phase", ["decode", "prefill"])
+def test_the_times_differ_as_in_the_table(opened, phase):
+    at = opened(file("compute"), cost_phase=phase)
+    slow, fast = ("MHA", "MLA, abs") if phase == "decode" else ("MLA, abs", "MLA, exp")
+    seconds = []
+    for way in (slow, fast):
+        number, unit = re.match(r"([\d.,]+)\s(\S+)", cost(at, way, 3)).groups()
+        seconds.append(amount(number) * UNITS[unit.strip(",:;")])
+    ratio = seconds[0] / seconds[1]
+    assert position(question(at)) == pytest.approx(ratio, rel=1e-2)
+
+
+def test_one_side_keeps_so_many_times_as_much(opened):
+    asked = question(opened(file("compare")))
+    assert position(asked) == pytest.approx(2 * 16 * 128 / (512 + 64), rel=1e-6)
+
+
+@pytest.mark.parametrize("page", ["absorption", "decode", "compute", "compare"])
+def test_the_gap_is_the_ratio_of_both_amounts(opened, page):
+    asked = question(opened(file(page)))
+    true = amount(asked["true"])
+    for place, (text, told) in enumerate(zip(asked["answers"], asked["told"], strict=True)):
+        said = amount(text)
+        assert told.startswith(f"You said {text}; it is {asked['true']}: ")
+        off = max(said, true) / min(said, true)
+        if found := re.search(r": ([\d.]+) times (too much|as much)", told):
+            assert float(found[1]) == pytest.approx(off, rel=0.06)
+            assert (found[2] == "too much") == (place > asked["right"])
+        else:
+            assert off < 1.26
+            assert told.endswith("close.")
+
+
+def test_the_gap_of_a_share_is_in_points(opened):
+    asked = question(opened(file("compression")))
+    true = amount(asked["true"])
+    for text, told in zip(asked["answers"], asked["told"], strict=True):
+        if found := re.search(r"([\d.]+) points too (much|little)", told):
+            assert float(found[1]) == pytest.approx(abs(amount(text) - true), abs=0.6)
+            assert (found[2] == "much") == (amount(text) > true)
+        else:
+            assert told.endswith("close.")
+
+
+def test_no_lecturer_and_no_link_is_kept_waiting(opened):
+    assert question(opened(file("decode")))["hides"]
+    assert question(opened(file("decode"), seed="1"))["hides"] == []
+    for speaking in ({"lecture": "1"}, {"stop": "1"}):
+        at = opened(file("decode" if "lecture" in speaking else "overview"), **speaking)
+        assert not [c for c in at.get("bidi_component") if c.proto.component_name == "guess"]
+
+
+def test_only_what_gives_the_answer_away_is_hidden(opened):
+    asked = {page: question(opened(file(page), lang="zh")) for page in PAGES}
+    hiding = [page for page, one in asked.items() if one["hides"]]
+    assert hiding == ["absorption", "compression", "kv_cache", "decode", "compare"]
+    assert ".st-key-absorption-adds" in asked["absorption"]["hides"]
+    assert all(re.search("[一-鿿]", one["asks"] + one["why"]) for one in asked.values())

@@ -1,0 +1,73 @@
+"""An address without a page: where the browser is led, beside any base path, and what is said."""
+
+import asyncio
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import pytest
+from streamlit import config
+
+from ui.frame.rooms import PAGES
+from ui.server.unknown import UnknownPages
+
+HTML = "text/html,application/xhtml+xml"
+
+
+def answered(path: str, query: str = "", accept: str = HTML) -> str | None:
+    """Where a browser that asks for the path is sent; None where Streamlit answers."""
+    sent, handed_on = [], []
+
+    async def app(*_: object) -> None:
+        handed_on.append(True)
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "path": path, "query_string": query.encode()}
+    scope["headers"] = [(b"accept", accept.encode())]
+    asyncio.run(UnknownPages(app)(scope, None, send))
+    if handed_on:
+        assert not sent
+        return None
+    assert sent[0]["status"] == 307
+    location = dict(sent[0]["headers"])[b"location"].decode()
+    return urljoin(f"http://host{path}", location)
+
+
+@pytest.mark.parametrize("path", ["/", "/_stcore/health", "/static/js/index.html", "/media/a.png"])
+def test_what_is_there_is_handed_on(path: str) -> None:
+    assert answered(path) is None
+
+
+def test_every_page_is_handed_on_and_so_is_what_no_reader_asks_for() -> None:
+    assert [name for name in PAGES if answered(f"/{name}")] == ["overview"]
+    assert answered("/overview", "n_heads=8") == "http://host/?n_heads=8"
+    assert answered("/no_such_page", accept="*/*") is None
+
+
+@pytest.mark.parametrize("path", ["/gone", "/gone/", "/a/gone", "/a/b/gone"])
+@pytest.mark.parametrize("base", ["", "/lecture"])
+def test_an_unknown_page_leads_to_the_overview_with_its_name(
+    monkeypatch: pytest.MonkeyPatch, path: str, base: str
+) -> None:
+    get = config.get_option
+    monkeypatch.setattr(
+        "streamlit.get_option", lambda name: base if name == "server.baseUrlPath" else get(name)
+    )
+    found = urlsplit(answered(base + path, "n_heads=8&lang=zh"))
+    assert found.path == f"{base}/"
+    assert parse_qs(found.query) == {"n_heads": ["8"], "lang": ["zh"], "asked_page": ["gone"]}
+
+
+def test_an_odd_name_is_no_header_and_no_other_host() -> None:
+    found = urlsplit(answered("//evil.example\r\nx/<b>词" + "y" * 99))
+    assert found.netloc == "host"
+    (name,) = parse_qs(found.query)["asked_page"]
+    assert name == ("<b>词" + "y" * 99)[:40]
+
+
+def test_the_overview_says_which_page_there_is_not(opened) -> None:
+    at = opened(asked_page="<b>gone", lang="zh", n_heads="8")
+    (line,) = at.warning
+    assert "没有名为" in line.value
+    assert "<b>" not in line.value
+    assert dict(at.query_params) == {"lang": "zh", "n_heads": "8"}

@@ -1,0 +1,14 @@
+"""A tensor lights wherever the page has it, once it is pointed at: done in the browser alone."""
+
+import streamlit as st
+
+from mla_engine import SYMBOLS
+from ui import ASSETS
+
+SCRIPT = ASSETS / "linked.js"
+
+
+def listen() -> None:
+    """Tie what names or draws the same tensor; what is tied has `data-tensor`."""
+    roles = {code: symbol.role for code, symbol in SYMBOLS.items()}
+    st.components.v2.component("linked", js=SCRIPT.read_text("utf-8"))(key="linked", data=roles)

@@ -1,0 +1,124 @@
+"""Pictures that move in the browser: dials, play and steps, without a frame from the server."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from mla_engine.figures import symbol_parts
+from ui import ASSETS
+from ui.parts.charts import Table, download
+from ui.settings import state
+from ui.words.text import t
+
+LIBRARY = "vendor/anime-4.4.1.umd.min.js"
+TURNS = 2**31  # the most that a browser may say it has told
+
+
+@dataclass(frozen=True)
+class Dial:
+    """A setting that the reader moves in the picture.
+
+    Args:
+        setting: its name.
+        label: what stands beside it.
+        values: what it can be, one place after another; numbers that follow one another, or any.
+        choices: where it is chosen, the label of each value as HTML.
+    """
+
+    setting: str
+    label: str
+    values: Sequence[Any]
+    choices: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> int:
+        """Where it stands."""
+        return self.values.index(state.settings()[self.setting])
+
+    def data(self) -> dict[str, Any]:
+        """As the browser gets it."""
+        shown = {"label": self.label, "count": len(self.values)}
+        return shown | ({"choices": self.choices} if self.choices else {"first": self.values[0]})
+
+    def move(self, by: int) -> None:
+        """Some places on or back, within those there are."""
+        place = min(len(self.values) - 1, max(0, self.place + by))
+        state.change(**{self.setting: self.values[place]})
+
+
+def show(
+    picture: str,
+    key: str,
+    dials: Sequence[Dial],
+    data: Mapping[str, Any],
+    *,
+    table: Table,
+    file: str,
+    seconds: float = 0.0,
+) -> None:
+    """Draw it, and below it a button for its data.
+
+    What the reader moves is told when it rests: then the settings follow.
+
+    Args:
+        picture: the script among the assets that draws it.
+        key: its name on the page.
+        dials: what moves it; the first is what plays.
+        data: its numbers and words, for all places, in `told` the picture in words.
+        table: makes the table behind it.
+        file: the name of that table's file.
+        seconds: that a place takes while it plays; 0 is a picture that does not play.
+    """
+    turn = f"{key}:turn"
+
+    def told() -> None:
+        said = st.session_state[key].get("told")
+        said = said if isinstance(said, dict) else {}
+        if _within(said.get("turn"), TURNS):
+            st.session_state[turn] = said["turn"]
+        if _fits(said.get("at"), dials):
+            moved = zip(dials, said["at"], strict=True)
+            state.change(**{dial.setting: dial.values[place] for dial, place in moved})
+
+    frame = _frame(dials, seconds) | {"turn": st.session_state.get(turn, 0)}
+    _component(picture)(key=key, data=frame | dict(data), on_told_change=told)
+    download(table, file, key)
+
+
+def _frame(dials: Sequence[Dial], seconds: float) -> dict[str, Any]:
+    """What every picture is sent."""
+    return {
+        "dials": [dial.data() for dial in dials],
+        "at": [dial.place for dial in dials],
+        "seconds": seconds,
+        "lecture": state.settings()["lecture"],
+        "texts": {n: t(f"motion.{n}") for n in ("back", "play", "pause", "on") if seconds},
+    }
+
+
+def parts(code: str) -> dict[str, str]:
+    """A tensor's name as the pictures write it."""
+    return dict(zip(("head", "raised", "lowered"), symbol_parts(code), strict=True))
+
+
+def _component(picture: str) -> Callable[..., Any]:
+    library, svg, own, motion = (
+        (ASSETS / name).read_text("utf-8")
+        for name in (LIBRARY, "svg.js", f"{picture}.js", "motion.js")
+    )
+    page, style = ((ASSETS / f"motion.{kind}").read_text("utf-8") for kind in ("html", "css"))
+    script = library + svg + own + motion
+    return st.components.v2.component(picture, html=page, css=style, js=script)
+
+
+def _fits(at: Any, dials: Sequence[Dial]) -> bool:
+    """Whether a browser names a place of every dial: its message may hold anything."""
+    if not isinstance(at, list) or len(at) != len(dials):
+        return False
+    return all(_within(place, len(dial.values)) for place, dial in zip(at, dials, strict=True))
+
+
+def _within(number: Any, end: int) -> bool:
+    return type(number) is int and 0 <= number < end

@@ -1,0 +1,100 @@
+"""Sections below a page's first picture: each is computed and drawn when the reader comes near.
+
+The browser tells when (assets/section.js). Until then a section holds its place, with a button for
+whoever cannot scroll. Where no browser listens, and where a step of the story is about a section,
+it is drawn at once.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from ui import ASSETS
+from ui.parts import prose
+from ui.settings import state
+from ui.settings.visit import visit
+from ui.words.text import t
+
+KEPT = 0.9  # of a section's height, which differs a little from one state to another
+Heights = tuple[int, int, int]  # pixels: on a wide screen, on one under 1,400 pixels, on a phone
+
+
+def later(
+    name: str,
+    draw: Callable[[], None],
+    heights: Heights,
+    *,
+    holds: tuple[str, ...] = (),
+    title: str = "",
+) -> None:
+    """Draw a section when it is reached, and what a `ValueError` of it refuses in its place.
+
+    Args:
+        name: on its page.
+        draw: the section.
+        heights: of what it draws, about.
+        holds: keys of its elements that the story lights.
+        title: stands over its place while it waits, where `draw` has titles of its own.
+    """
+    before = dict(state.settings())
+    with st.container(key=f"place_{name}"):
+        st.html(_kept(name, heights))
+        st.fragment(partial(_section, name, draw, heights, holds, title, before))()
+
+
+def _kept(name: str, heights: Heights) -> str:
+    """The style that keeps most of the room while a section takes its place."""
+    wide, narrow, phone = (
+        f".st-key-place_{name} {{ min-height: {KEPT * height:.0f}px }}" for height in heights
+    )
+    narrower = f"@media (max-width: 1399px) {{ {narrow} }} @media (max-width: 640px) {{ {phone} }}"
+    return f"<style>{wide} {narrower}</style>"
+
+
+def _section(
+    name: str,
+    draw: Callable[[], None],
+    heights: Heights,
+    holds: tuple[str, ...],
+    title: str,
+    before: dict[str, object],
+) -> None:
+    if state.settings() != before:  # a control of the section: what is around it follows too
+        st.rerun()
+    if not (name in _reached() or set(holds) & set(visit().look) or not _browser()):
+        _wait(name, heights, title)
+        return
+    try:
+        draw()
+    except ValueError as refusal:
+        prose.refused(refusal)
+
+
+def _wait(name: str, heights: Heights, title: str) -> None:
+    if title:
+        st.subheader(title, anchor=False)
+    key, reached = f"section_{name}", _reached()
+
+    def near() -> None:
+        if st.session_state[key].get("near"):
+            reached.add(name)
+
+    style, script = ((ASSETS / f"section.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    html = '<div class="waits"><button type="button"></button></div>'
+    place = st.components.v2.component("section", html=html, css=style, js=script)
+    data = {"heights": heights, "show": t("sections.show")}
+    place(key=key, data=data, on_near_change=near)
+
+
+def _reached() -> set[str]:
+    """The sections of this page that were reached since it was opened."""
+    page, kept = visit().page.name, st.session_state.get("reached")
+    if not kept or kept[0] != page:
+        kept = st.session_state.reached = (page, set())
+    return kept[1]
+
+
+def _browser() -> bool:
+    """Whether somebody may scroll here: a test that runs the page alone does not."""
+    return bool(st.context.headers)
