@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine.checkpoints import hidden_states, load_attention
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import Hub, serving
-from tests.ui.screen import statement
+from tests.ui.test_real_layer import framed
 
 Opened = Callable[..., AppTest]
 
@@ -34,7 +34,7 @@ def test_the_maps_show_a_repositorys_layer_and_read_no_more_than_it(
     )
     trace = load_attention(demo, 0)(hidden_states(demo, text, 0).h)
     share = 100 * float(trace.attention[0, 0, 4, 1])
-    assert f"gives {share:#.3g} %" in statement(at).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"gives {share:#.3g} %" in framed(at)
     whole = sum(hub.size(file.name) for file in hub.folder.glob("*.safetensors"))
     assert 0 < hub.shard_bytes < whole / 4
     before = hub.shard_bytes

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 from mla_engine.checkpoints import attention_config, hidden_states
 from tests.ui.conftest import REAL_LAYER as LAYER
 from tests.ui.conftest import REAL_TEXT as TEXT
-from tests.ui.screen import charts, statement
+from tests.ui.screen import charts, component, statement
 from ui.engine.real_layer import RealLayer as Loaded
 from ui.pages.decode import run as decode_run
 from ui.parts.ways import Way
@@ -52,6 +52,11 @@ def title(at: AppTest) -> str:
     return statement(at).replace("\xa0", " ").replace("−", "-")
 
 
+def framed(at: AppTest) -> str:
+    """What the page says of its chosen cell."""
+    return next(m.value for m in at.markdown if "(framed)" in m.value).replace("\xa0", " ")
+
+
 def said(at: AppTest) -> str:
     return " ".join(m.value for m in at.markdown)
 
@@ -78,7 +83,7 @@ def up_projections(weights, head: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_map_is_that_of_transformers(real, theirs):
     at = real("attention_maps", map_head="5", map_query="6", map_key="2")
-    share = re.search(r"In head 5 .* gives ([\d.]+) % of", title(at))
+    share = re.search(r"Head 5, .* gives ([\d.]+) % to", framed(at))
     assert float(share[1]) == pytest.approx(100 * theirs[0][LAYER][5, 6, 2], rel=5e-3)
 
 
@@ -99,7 +104,7 @@ def test_a_decoded_step_gives_the_output_of_transformers(real, theirs, demo):
         runner = decode_run.runner(Way(config, form, cache), 8, 4, loaded, loaded)
         assert set(runner.steps) == {5}, "the page did not run it"
         np.testing.assert_allclose(runner.u[5 - 1], theirs[1][LAYER][8], rtol=1e-3, atol=2e-5)
-    assert "MLA, absorbed. With seeded weights of the same sizes: MHA" in said(at)
+    assert "MLA, full K and V. With seeded weights of the same sizes: MHA" in said(at)
 
 
 def test_the_keys_past_the_norm_by_hand(real, weights, demo):
@@ -132,8 +137,8 @@ def test_the_merged_matrix_across_a_rotation_by_hand(real, weights):
 def test_the_rotations_page_names_the_model_and_its_scale(real):
     at = real("rope", rope_topic="yarn", variant="mha")
     scale = 48**-0.5 * (0.1 * 0.707 * np.log(40) + 1) ** 2
-    assert "a demo multiplies its softmax scale" in title(at).replace("&#39;", "'")
-    assert f"becomes {scale:.8f}" in title(at)
+    assert "YaRN sharpens the attention of it's a demo" in title(at).replace("&#39;", "'")
+    assert f"to {scale:.8f}" in title(at)
     assert not any("has no latent" in caption.value for caption in at.caption)
 
 
@@ -183,4 +188,4 @@ def test_a_text_ends_the_decoding(real):
     assert "dec&#95;prompt" in at.warning[0].value
     assert "dec_prompt" not in at.query_params, "8 is the default"
     assert f"after {tokens} tokens" in title(at)
-    assert button(at, "Next").disabled
+    assert component(at, "growing")["dials"][0]["count"] == tokens - 8, "there is no next step"

@@ -14,6 +14,10 @@ from streamlit.testing.v1 import AppTest
 TREE = Path.cwd()
 sys.path[:0] = [str(TREE), str(TREE / "benchmarks")]
 
+from ui.parts import prose  # noqa: E402 - the copy's
+
+prose.explained = lambda text: text  # sentences as the catalogue has them
+
 
 def opened(page: str, **link: str) -> AppTest:
     at = AppTest.from_file(str(TREE / "app.py"), default_timeout=float(sys.argv[1]))

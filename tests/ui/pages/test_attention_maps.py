@@ -175,7 +175,8 @@ def test_some_heads_alone_are_run_and_shown_by_their_numbers(opened):
     position = hidden(trace.scores_R[0, 5].numpy(), SEEN)
     np.testing.assert_allclose(clicked(app, "scores_R").values(0, "z"), position, rtol=1e-5)
     logits = hidden((trace.scores_C + trace.scores_R)[0, 5].numpy(), SEEN)
-    np.testing.assert_allclose(clicked(app, "scores").values(0, "z"), logits, rtol=1e-5)
+    sums = clicked(app, "scores").values(0, "z")
+    np.testing.assert_allclose(sums, logits, rtol=1e-5, atol=1e-6)  # parts of size 1 may cancel
     alone = opened(PAGE, **LINK, **CELL, map_run="1")
     assert "Head 4 of 6 alone, 10 tokens." in markdown(alone)
 
