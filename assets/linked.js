@@ -50,6 +50,7 @@ class Links {
   light(code) {
     this.lit?.forEach((node) => node.removeAttribute("data-lit"));
     this.lit = null;
+    this.code = code;
     if (!code) return;
     const all = this.roots().flatMap((root) => [...root.querySelectorAll(PARTS)]);
     this.lit = all.filter((node) => codeOf(node) === code);
@@ -70,6 +71,7 @@ class Links {
     });
     document.querySelectorAll(".js-plotly-plot").forEach((plot) => this.boxes(plot));
     this.stops();
+    if (this.code) this.light(this.code); // what was drawn since
   }
 
   // The code of a formula's symbol: its letter, capitals above it, "pre" or "latent" beside it.
