@@ -1,5 +1,5 @@
 // What the frame does in the browser: on a phone the drawer of the navigation closes after a
-// choice; a link to a part of the page leads there.
+// choice; a link to a part of the page leads there; a jump to another page is one step of Back.
 const PHONE = "(max-width: 768px)"; // where Streamlit lays the navigation over the page
 const CHOICES = "[data-testid=stPageLink] a, .st-key-story_start button, .st-key-lecture_start button";
 const CLOSE = "[data-testid=stSidebarCollapseButton] button";
@@ -30,7 +30,27 @@ function jump(event) {
   place.scrollIntoView({ behavior: still ? "instant" : "smooth" });
 }
 
+// Streamlit goes to another page by two entries of the history, the old page with the new settings
+// and then the new page. The second takes the first one's place: Back undoes a jump.
+const TOGETHER = 2000; // milliseconds between the two at most
+
+function joinJumps() {
+  let changedAt = 0; // when the settings changed on the same page
+  const push = window.history.pushState.bind(window.history);
+  window.history.pushState = (state, title, url) => {
+    const { pathname, search } = new URL(url, window.location.href);
+    const moved = pathname !== window.location.pathname;
+    const second = moved && search === window.location.search && Date.now() - changedAt < TOGETHER;
+    if (second) window.history.replaceState(state, title, url);
+    else push(state, title, url);
+    changedAt = moved ? 0 : Date.now();
+  };
+  const onLink = (event) => { if (event.target.closest("a")) changedAt = 0; }; // one entry, our own
+  window.addEventListener("click", onLink, true);
+}
+
 function start() {
+  joinJumps();
   window.addEventListener("click", jump, true);
   window.addEventListener("click", closeMenu, true);
   window.addEventListener("click", closeDrawer, true);
