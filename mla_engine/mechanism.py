@@ -182,6 +182,7 @@ class Mechanism:
         variants: as the app offers them.
         ways: as costs and decoding compare them.
         costs: its closed forms.
+        fused: (layer, h, positions) -> u [b,t,d] alone, as fast as torch has it: for training.
         of_preset: (fields of a row in presets.toml) -> its configuration.
         kind: config -> "MHA", "MLA", ...
         suggested: config of another mechanism -> the shared sizes that this one would have there.
@@ -198,6 +199,7 @@ class Mechanism:
     variants: tuple[Variant, ...]
     ways: tuple[Way, ...]
     costs: Costs
+    fused: Callable[[AttentionLayer, Tensor, Tensor], Tensor]
     of_preset: Callable[[dict[str, Any]], AttentionConfig]
     kind: Callable[[AttentionConfig], str]
     suggested: Callable[[AttentionConfig], dict[str, int]]

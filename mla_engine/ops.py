@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, einsum
+from torch.nn.functional import scaled_dot_product_attention
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
@@ -40,3 +41,17 @@ def output(o: Tensor, W_O: Tensor, b_O: Tensor | None, n_heads: int) -> Tensor:
     """u = W_O o + b_O; each head brings 1/n_heads of b_O, so that parts add up to the whole."""
     u = einsum("bthv,dhv->btd", o, W_O)
     return u if b_O is None else u + b_O * (W_O.shape[1] / n_heads)
+
+
+def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """o [b,t,h,v] by torch's own kernel, which keeps no scores and no attention.
+
+    Args:
+        q: [b,t,h,k].
+        k: [b,s,h,k].
+        v: [b,s,h,v].
+        mask: bool [t,s], True where the query sees the key.
+        scale: of the scores.
+    """
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    return scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale).transpose(1, 2)

@@ -14,7 +14,7 @@ from mla_engine.grouped.projections import (
 )
 from mla_engine.grouped.trace import GroupedTrace
 from mla_engine.layer import Places
-from mla_engine.ops import causal_mask, output, softmax
+from mla_engine.ops import causal_mask, fused_attention, output, softmax
 from mla_engine.rope import per_head
 
 
@@ -71,7 +71,20 @@ def logits(w: GroupedWeights, q: Tensor, k: Tensor) -> Tensor:
     """scale q k, soft-capped where the configuration says so, unmasked [b,h,t,s]."""
     scores = einsum("bthk,bshk->bhts", q, k[:, :, w.shared_by]).mul_(w.config.scale)
     cap = w.config.logit_softcap
-    return scores if cap is None else scores.div_(cap).tanh_().mul_(cap)
+    return scores if cap is None else scores.div_(cap).tanh_() * cap
+
+
+def fused(gqa: GroupedProjections, h: Tensor, positions: Tensor) -> Tensor:
+    """u [b,t,d] alone, by torch's own attention; a soft cap goes the way of the trace."""
+    if gqa.config.logit_softcap is not None:
+        return prefill(gqa, h, positions).u
+    w, turn = gqa.weights(), per_head(turn_of(gqa.config, positions))
+    mask = causal_mask(h.shape[1], h.shape[1], window=gqa.config.sliding_window, device=h.device)
+    _, q = queries(w, h, turn)
+    kv = keys(w, h, turn)
+    k, v = kv.k[:, :, w.shared_by], kv.v[:, :, w.shared_by]
+    o = fused_attention(q, k, v, mask, w.config.scale)
+    return output(o, w.W_O, w.b_O, w.config.n_heads)
 
 
 def unmasked(gqa: GroupedProjections, trace: GroupedTrace) -> Tensor:

@@ -92,6 +92,7 @@ MECHANISM = Mechanism(
         for variant in (MHA, GQA, MQA)
     ),
     costs=COSTS,
+    fused=forms.fused,
     of_preset=lambda fields: GroupedConfig(**fields),
     kind=kind,
     suggested=suggested,

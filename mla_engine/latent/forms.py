@@ -24,7 +24,7 @@ from mla_engine.latent.projections import (
 )
 from mla_engine.latent.trace import AbsorbedTrace, LatentTrace, masked_sum
 from mla_engine.layer import Places
-from mla_engine.ops import causal_mask, output, softmax
+from mla_engine.ops import causal_mask, fused_attention, output, softmax
 from mla_engine.rope import per_head
 
 KeysAndValues = tuple[Tensor, Tensor | None, Tensor]
@@ -161,13 +161,29 @@ def decode_in_full(
     w, turn = mla.weights(), turn_of(mla.config, positions)
     queries = queries_of(w, h, per_head(turn))
     latents = latents_of(w, h, turn)
-    k, v_C = up_projected(w, latents.c_KV)
-    if latents.k_R is not None:  # k = [k_C; k_R], the shared part once for every head
-        k = torch.cat((k, latents.k_R.unsqueeze(2).expand(-1, -1, k.shape[2], -1)), dim=-1)
-    cache = cache.append(k, v_C)
+    k_C, v_C = up_projected(w, latents.c_KV)
+    cache = cache.append(with_rotary(k_C, latents.k_R), v_C)
     k_C, k_R = cache.k.split((mla.config.d_head, mla.config.d_rope), dim=-1)
     mask = causal_mask(cache.length, h.shape[1], device=h.device)
     return attend(w, h, queries, latents, (k_C, k_R, cache.v), mask), cache
+
+
+def with_rotary(k_C: Tensor, k_R: Tensor | None) -> Tensor:
+    """k = [k_C; k_R] [b,s,h,k+r], the shared part once for every head."""
+    if k_R is None:
+        return k_C
+    return torch.cat((k_C, k_R.unsqueeze(2).expand(-1, -1, k_C.shape[2], -1)), dim=-1)
+
+
+def fused(mla: LatentProjections, h: Tensor, positions: Tensor) -> Tensor:
+    """u [b,t,d] alone, of the expanded form, by torch's own attention."""
+    w, turn = mla.weights(), turn_of(mla.config, positions)
+    queries, latents = queries_of(w, h, per_head(turn)), latents_of(w, h, turn)
+    k_C, v_C = up_projected(w, latents.c_KV)
+    q = queries.q_C if queries.q_R is None else torch.cat((queries.q_C, queries.q_R), dim=-1)
+    mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
+    o = fused_attention(q, with_rotary(k_C, latents.k_R), v_C, mask, w.config.scale)
+    return output(o, w.W_O, w.b_O, w.config.n_heads)
 
 
 def merged(mla: LatentProjections, heads: Places) -> AbsorbedMatrices:

@@ -107,6 +107,7 @@ MECHANISM = Mechanism(
         ),
     ),
     costs=COSTS,
+    fused=forms.fused,
     of_preset=lambda fields: LatentConfig(**{"latent_norm": True} | fields),
     kind=lambda _config: "MLA",
     suggested=suggested,

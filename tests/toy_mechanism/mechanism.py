@@ -52,6 +52,7 @@ MECHANISM = Mechanism(
         ),
     ),
     costs=COSTS,
+    fused=lambda layer, h, positions: forms.prefill(layer, h, positions).u,
     of_preset=lambda fields: of_sizes(fields, None),
     kind=lambda _config: "Tied",
     suggested=lambda _config: {},

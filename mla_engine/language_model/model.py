@@ -1,0 +1,161 @@
+"""A small decoder over the engine's own attention layers, with the trace of all that it computes.
+
+Embedding, then in each layer x + attention(norm(x)) and x + SwiGLU(norm(x)), a last norm, and the
+embedding once more as the output (as Llama and DeepSeek-V3's dense layers are built).
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, einsum, nn
+from torch.nn.functional import silu
+
+from mla_engine import mechanisms
+from mla_engine.cache import Cache
+from mla_engine.language_model.config import ModelConfig
+from mla_engine.language_model.trace import BlockTrace, ModelTrace
+from mla_engine.layer import AttentionLayer
+from mla_engine.ops import rms_norm
+from mla_engine.refusals import RefusedError
+from mla_engine.trace import Trace
+from mla_engine.weights import Weights
+
+__all__ = ["Block", "LanguageModel"]
+
+SEEDS_A_LAYER = 1000  # a model's seeds lie below, so that no two layers of two models share one
+
+
+class Block(nn.Module):
+    """One layer: attention_norm [d], attention, mlp_norm [d], W_gate, W_up [f,d], W_down [d,f]."""
+
+    def __init__(self, config: ModelConfig, weights: Weights, number: int) -> None:
+        super().__init__()
+        d, f = config.d_model, config.d_mlp
+        self.norm_eps = config.norm_eps
+        self.attention_norm, self.mlp_norm = weights.ones(d), weights.ones(d)
+        layer_type = mechanisms.of(config.attention).layer
+        seed = weights.seed + SEEDS_A_LAYER * (number + 1)
+        self.attention: AttentionLayer = layer_type(
+            config.attention, seed=seed, dtype=weights.dtype, device=weights.device
+        )
+        self.W_gate = weights.shared(f"W_gate/{number}", f, d, fan_in=d)
+        self.W_up = weights.shared(f"W_up/{number}", f, d, fan_in=d)
+        self.W_down = weights.shared(f"W_down/{number}", d, f, fan_in=f)
+
+    def forward(self, x: Tensor, attend: Callable[[AttentionLayer, Tensor], Trace]) -> BlockTrace:
+        """x [b,t,d] through attention and SwiGLU; `attend` says how the attention is run."""
+        trace = attend(self.attention, self.before_attention(x))
+        x_mid = x + trace.u
+        return BlockTrace(x=x, attention=trace, x_mid=x_mid, **self.mlp(x_mid))
+
+    def before_attention(self, x: Tensor) -> Tensor:
+        """What the attention reads, h [b,t,d]."""
+        return rms_norm(x, self.attention_norm, self.norm_eps)
+
+    def mlp(self, x_mid: Tensor) -> dict[str, Tensor]:
+        """SwiGLU (arXiv 2002.05202): x_mid + W_down (silu(W_gate m) * W_up m), m its norm."""
+        normed = rms_norm(x_mid, self.mlp_norm, self.norm_eps)
+        gate = einsum("btd,fd->btf", normed, self.W_gate)
+        up = einsum("btd,fd->btf", normed, self.W_up)
+        hidden = silu(gate) * up
+        x_out = x_mid + einsum("btf,df->btd", hidden, self.W_down)
+        return {"normed": normed, "gate": gate, "up": up, "hidden": hidden, "x_out": x_out}
+
+
+class LanguageModel(nn.Module):
+    """A decoder: W_E [n,d], the blocks, norm [d]. Its weights are those of `seed` until trained."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        seed: int = 0,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        super().__init__()
+        self.config = config
+        weights = Weights(seed, dtype, device)
+        self.W_E = weights.shared("W_E", len(config.words), config.d_model, fan_in=config.d_model)
+        self.blocks = nn.ModuleList(Block(config, weights, i) for i in range(config.n_layers))
+        self.norm = weights.ones(config.d_model)
+
+    def forward(self, tokens: Tensor, form: str | None = None) -> ModelTrace:
+        """Every intermediate of a text.
+
+        Args:
+            tokens: int64 [b,t].
+            form: of the attention, the mechanism's first one by default.
+
+        Raises:
+            ValueError: tokens that are none of the vocabulary, a form that there is not.
+            MemoryBudgetError: an attention would hold more than the memory budget.
+        """
+        mechanism = mechanisms.of(self.config.attention)
+        run = mechanism.form(form or mechanism.forms[0].name).forward
+        return self._traced(tokens, run)
+
+    def decode(
+        self, tokens: Tensor, caches: Sequence[Cache], form: str | None = None
+    ) -> tuple[ModelTrace, tuple[Cache, ...]]:
+        """New tokens [b,t] after what the caches hold, one a layer; the longer caches beside it.
+
+        Raises:
+            ValueError, MemoryBudgetError: as `forward` and the layers' decode.
+        """
+        held, longer = iter(caches), []
+
+        def step(layer: AttentionLayer, h: Tensor) -> Trace:
+            trace, cache = layer.decode(h, next(held), form=form)
+            longer.append(cache)
+            return trace
+
+        return self._traced(tokens, step), tuple(longer)
+
+    def empty_caches(
+        self, kind: str | None = None, batch: int = 1, capacity: int | None = None
+    ) -> tuple[Cache, ...]:
+        """A cache a layer, of a kind that the mechanism can keep; by default its own."""
+        mechanism = mechanisms.of(self.config.attention)
+        cache = mechanism.cache(kind) if kind else mechanism.caches[0]
+        return tuple(b.attention.empty_cache(cache, batch, capacity) for b in self.blocks)
+
+    def logits(self, tokens: Tensor) -> Tensor:
+        """The logits of the next word [b,t,n] alone, through torch's own attention: for training.
+
+        Args:
+            tokens: int64 [b,t].
+        """
+        fused = mechanisms.of(self.config.attention).fused
+        x, positions = self.W_E[tokens], torch.arange(tokens.shape[1])
+        for block in self.blocks:
+            x = x + fused(block.attention, block.before_attention(x), positions)
+            x = block.mlp(x)["x_out"]
+        return self._output(x)[1]
+
+    def trainable(self) -> "LanguageModel":
+        """The same model, whose weights take gradients from here on."""
+        return self.requires_grad_(True)
+
+    def _traced(self, tokens: Tensor, attend: Callable) -> ModelTrace:
+        self._check(tokens)
+        x = embedded = self.W_E[tokens]
+        blocks = []
+        for block in self.blocks:
+            blocks.append(block(x, attend))
+            x = blocks[-1].x_out
+        normed, logits = self._output(x)
+        return ModelTrace(
+            tokens=tokens, embedded=embedded, blocks=tuple(blocks), normed=normed, logits=logits
+        )
+
+    def _output(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        normed = rms_norm(x, self.norm, self.config.norm_eps)
+        return normed, einsum("btd,nd->btn", normed, self.W_E)
+
+    def _check(self, tokens: Tensor) -> None:
+        words = len(self.config.words)
+        if tokens.ndim != 2 or tokens.dtype != torch.int64 or not tokens.numel():
+            raise RefusedError("tokens_shape", shape=list(tokens.shape), dtype=tokens.dtype)
+        if tokens.min() < 0 or tokens.max() >= words:
+            worst = int(tokens.min()) if tokens.min() < 0 else int(tokens.max())
+            raise RefusedError("no_token", token=worst, last=words - 1)
