@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 UV := build/uv/bin/uv
 LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-package torch
 
-.PHONY: help run test demo-model screenshots handout lint format lock clean
+.PHONY: help run test train demo-model screenshots handout lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -27,6 +27,9 @@ demo-model: .venv/ready  ## build a small checkpoint with random weights in mode
 screenshots: .venv/ready-to-test  ## take the README's pictures, one a page
 	@tests/find_browser.sh
 	@$(BIN)/python benchmarks/screenshots.py
+
+train: .venv/ready  ## train the small models and measure them (OPTIONS='--only mla-0')
+	@OMP_NUM_THREADS=1 $(BIN)/python -m training $(OPTIONS)
 
 handout: .venv/ready-to-test  ## print the story into build/ (OPTIONS='--lang zh --url https://...')
 	@tests/find_browser.sh

@@ -12,7 +12,8 @@ class GroupedConfig(KeysInFull):
 
     `bias` is on q, k, v and the output; `qk_norm` an RMSNorm over d_head before the rotation;
     `logit_softcap` x bounds the scaled logits to x tanh(logit / x); `sliding_window` w lets a
-    query see itself and the w - 1 tokens before.
+    query see itself and the w - 1 tokens before; `d_rotated` turns the first dimensions of each
+    head alone (GPT-J, GLM), where it is not all of them.
 
     Raises:
         ValueError: a size, a number or a combination that no layer can have, with the fix.
@@ -30,6 +31,7 @@ class GroupedConfig(KeysInFull):
     norm_eps: float = 1e-6
     logit_softcap: float | None = None
     sliding_window: int | None = None
+    d_rotated: int | None = None
 
     def __post_init__(self) -> None:
         if self.d_value is None:
@@ -41,8 +43,11 @@ class GroupedConfig(KeysInFull):
             checks.positive("logit_softcap", self.logit_softcap)
         if self.sliding_window is not None:
             checks.whole("sliding_window", self.sliding_window)
+        if self.d_rotated is not None:
+            checks.whole("d_rotated", self.d_rotated, most=self.d_head)
         if self.rope is not None:
-            self.rope.check_width("d_head", self.d_head)
+            name = "d_head" if self.d_rotated is None else "d_rotated"
+            self.rope.check_width(name, getattr(self, name))
 
     @property
     def scale(self) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, einsum
 
 from mla_engine.grouped.config import GroupedConfig
@@ -61,14 +62,19 @@ def finished(w: GroupedWeights, k_pre: Tensor, v: Tensor, turn: Turn | None) -> 
 
 def turn_of(config: GroupedConfig, positions: Tensor) -> Turn | None:
     """Cosines and sines at these positions; None where nothing rotates."""
-    return config.rope and rotation(config.rope, config.d_head, positions)
+    return config.rope and rotation(config.rope, config.d_rotated or config.d_head, positions)
 
 
 def placed(config: GroupedConfig, x: Tensor, norm: Tensor | None, turn: Turn | None) -> Tensor:
     """Norm, then rotation, of queries or keys [b,t,h,k]."""
     if norm is not None:
         x = rms_norm(x, norm, config.norm_eps)
-    return x if turn is None else rotate(x, *turn, config.rope.pairing)
+    if turn is None:
+        return x
+    if config.d_rotated is None:
+        return rotate(x, *turn, config.rope.pairing)
+    first, still = x[..., : config.d_rotated], x[..., config.d_rotated :]
+    return torch.cat((rotate(first, *turn, config.rope.pairing), still), dim=-1)
 
 
 def kv_heads_of(config: GroupedConfig, heads: Iterable[int]) -> tuple[int, ...]:

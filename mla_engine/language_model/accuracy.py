@@ -1,0 +1,83 @@
+"""How often a model gives the answers that are determined, by task and by load."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mla_engine.language_model.model import LanguageModel
+from mla_engine.language_model.texts import TASKS, Text, exercise
+
+__all__ = ["Answers", "Batch", "accuracies", "answers", "batch", "exercises"]
+
+
+class Batch(NamedTuple):
+    """Texts as numbers, [b,t] each; short ones end with words that nothing asks for."""
+
+    tokens: Tensor
+    determined: Tensor
+    distance: Tensor
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Answers:
+    """The determined words of some texts: whether each was given, and how far back it stood."""
+
+    given: Tensor  # bool [n]
+    distance: Tensor  # int64 [n]
+
+    @property
+    def share(self) -> float:
+        """Of the answers that were right."""
+        return self.given.double().mean().item()
+
+
+def batch(texts: Sequence[Text], words: Sequence[str]) -> Batch:
+    """Texts as the numbers of their words."""
+    places, longest = {word: place for place, word in enumerate(words)}, max(map(len, texts))
+    sizes = len(texts), longest
+    tokens, distance = torch.zeros(sizes, dtype=torch.int64), torch.zeros(sizes, dtype=torch.int64)
+    determined = torch.zeros(sizes, dtype=torch.bool)
+    for row, text in enumerate(texts):
+        tokens[row, : len(text)] = torch.tensor([places[one.word] for one in text])
+        determined[row, : len(text)] = torch.tensor([one.determined for one in text])
+        distance[row, : len(text)] = torch.tensor([one.distance for one in text])
+    return Batch(tokens, determined, distance)
+
+
+def exercises(task: str, load: int, count: int, seed: int) -> list[Text]:
+    """Fresh texts of one task and load.
+
+    Raises:
+        ValueError: a task or a load that there is not.
+    """
+    return [exercise(Random(f"{seed}/{task}/{load}/{i}"), task, load) for i in range(count)]
+
+
+@torch.no_grad()
+def answers(model: LanguageModel, texts: Sequence[Text]) -> Answers:
+    """What a model answers where something that stood further back is asked for.
+
+    The word that ends a segment is determined too, but is no answer: its distance is 0.
+    """
+    tokens, determined, distance = batch(texts, model.config.words)
+    likeliest = model.logits(tokens[:, :-1]).argmax(-1)
+    asked = determined[:, 1:] & (distance[:, 1:] > 0)
+    return Answers(
+        given=(likeliest == tokens[:, 1:])[asked],
+        distance=distance[:, 1:][asked],
+    )
+
+
+def accuracies(model: LanguageModel, count: int, seed: int) -> dict[str, dict[int, float]]:
+    """Task -> load -> the share of right answers in `count` fresh texts."""
+    return {
+        task.name: {
+            load: answers(model, exercises(task.name, load, count, seed)).share
+            for load in task.loads
+        }
+        for task in TASKS.values()
+    }

@@ -1,0 +1,137 @@
+"""A run: what it does is the same whether it is stopped or not, and what it leaves can be read."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from mla_engine.language_model import LanguageModel, load_model
+from training import run as running
+from training.plan import STAIRCASE, VARIANTS, Run, model_config, runs
+from training.report import Folders, chosen, keep
+from training.run import loss, rate, resumed, texts_of, train
+
+SHORT = 60
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "TEXTS", 4)
+    monkeypatch.setattr(running, "MEASURED", 1)
+    monkeypatch.setattr(running, "INTERVAL", 20)
+
+
+def weights(model: LanguageModel) -> dict[str, torch.Tensor]:
+    return {name: weight.clone() for name, weight in model.state_dict().items()}
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path):
+    one = Run(VARIANTS["mla"], 0)
+    whole, progress = train(one, tmp_path / "whole", SHORT)
+
+    class Stopped(Exception):  # noqa: N818
+        pass
+
+    def stop(reached: object) -> None:
+        if reached.step == 40:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        train(one, tmp_path / "parts", SHORT, stop)
+    assert resumed(tmp_path / "parts").step == 40, "at most one interval is lost"
+    parts, again = train(one, tmp_path / "parts", SHORT)
+    assert again.step == progress.step == SHORT
+    assert again.curve == progress.curve
+    for name, weight in weights(whole).items():
+        assert torch.equal(weights(parts)[name], weight), name
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_loss_falls_and_snapshots_hold_the_weights(tmp_path):
+    one = Run(VARIANTS["mla"], 0)
+    model, progress = train(one, tmp_path, SHORT)
+    losses = [point["loss"] for point in progress.curve if point["loss"]]
+    assert losses == sorted(losses, reverse=True)
+    last, card = load_model(tmp_path / "00060.safetensors")
+    assert card == {"step": 60, "loss": losses[-1]}
+    for name, weight in last.state_dict().items():
+        assert torch.equal(weight, model.state_dict()[name].half().float())
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_finished_run_leaves_its_row_weights_and_snapshots(tmp_path):
+    one, folders = Run(VARIANTS["mla"], 0), Folders(tmp_path / "going", tmp_path / "assets")
+    model, progress = train(one, folders.progress / one.name, 20)
+    keep(one, model, progress, folders, 2.0)
+    row = json.loads(folders.row(one).read_text("utf-8"))
+    assert (row["variant"], row["seed"], row["cached"], row["steps"]) == ("mla", 0, 32, 20)
+    assert row["torch"] == torch.__version__
+    assert [point["step"] for point in row["curve"]] == [0, 20]
+    shipped, card = load_model(folders.assets / "mla.safetensors")
+    assert shipped.config == model.config
+    assert card["accuracy"] == {
+        task: {str(load): share for load, share in loads.items()}
+        for task, loads in row["accuracy"].items()
+    }
+    steps = sorted(path.stem for path in (folders.assets / "snapshots" / "mla").iterdir())
+    assert steps == ["00000", "00020"]
+
+
+def test_loss_counts_what_is_determined_and_a_twentieth_of_the_rest():
+    model, texts = LanguageModel(model_config(VARIANTS["mqa"])), texts_of(seed=1, step=2)
+    logits = model.logits(texts.tokens)[:, :-1].log_softmax(-1)
+    total = weight = 0.0
+    for row in range(len(texts.tokens)):
+        for place in range(texts.tokens.shape[1] - 1):
+            share = 1.0 if texts.determined[row, place + 1] else 0.05
+            total -= share * logits[row, place, texts.tokens[row, place + 1]].item()
+            weight += share
+    assert loss(model, texts).item() == pytest.approx(total / weight, rel=1e-5)
+
+
+def test_steps_have_texts_of_their_own_and_the_same_ones_again():
+    assert torch.equal(texts_of(3, 9).tokens, texts_of(3, 9).tokens)
+    assert not torch.equal(texts_of(3, 9).tokens, texts_of(3, 10).tokens)
+    assert not torch.equal(texts_of(3, 9).tokens, texts_of(4, 9).tokens)
+
+
+def test_the_rate_rises_to_its_height_and_falls_to_a_twentieth():
+    rates = [rate(step, 1000) for step in range(1001)]
+    assert rates[0] == pytest.approx(0.01, rel=0.01)
+    assert max(rates) == pytest.approx(1, abs=0.03)
+    assert rates[1000] == pytest.approx(0.05)
+    assert rates[100:] == sorted(rates[100:], reverse=True)
+
+
+def test_the_plan_has_what_is_compared():
+    cached = {code: variant.cached for code, variant in VARIANTS.items()}
+    assert cached["mha"] == 128
+    assert cached["gqa"] == cached["mla_64"] == 64
+    assert cached["mqa"] == cached["mla"] == cached["mla_nope"] == 32
+    assert cached["mla_16"] == 16
+    seeds = {code: variant.seeds for code, variant in VARIANTS.items()}
+    assert {code for code, count in seeds.items() if count == 5} == {"gqa", "mla_64", "mqa", "mla"}
+    assert set(seeds.values()) == {3, 5}
+    assert len({run.name for run in runs()}) == sum(seeds.values())
+    assert [run.seed for run in runs()] == sorted(run.seed for run in runs())
+
+
+def test_a_step_of_the_staircase_changes_one_thing():
+    mha, still, latent, rotary, queries = (VARIANTS[code].attention for code in STAIRCASE)
+    assert replace(mha, rope=None) == still
+    assert latent.d_rope == 0
+    assert (latent.n_heads, latent.d_head) == (still.n_heads, still.d_head)
+    assert replace(latent, d_latent_kv=24, d_rope=8) == rotary
+    assert replace(rotary, d_latent_q=32) == queries
+
+
+def test_snapshots_are_dense_where_the_loss_falls():
+    losses = [None, *(4.0 for _ in range(20)), 3.0, 2.0, 1.0, *(0.5 for _ in range(20))]
+    curve = [{"step": 50 * place, "loss": loss} for place, loss in enumerate(losses)]
+    steps = chosen(curve, 18)
+    assert steps[0] == 0
+    assert steps[-1] == curve[-1]["step"]
+    assert {50 * place for place in range(21, 25)} <= set(steps)
+    assert 12 <= len(steps) <= 18

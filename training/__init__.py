@@ -1,0 +1,1 @@
+"""Trains the small models that the app shows, and measures what a smaller cache costs them."""

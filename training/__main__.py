@@ -1,0 +1,5 @@
+"""`make train`."""
+
+from training.command import main
+
+main()

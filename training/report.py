@@ -1,0 +1,118 @@
+"""What finished runs leave: a row of the study each, and of the models shown the weights."""
+
+import itertools
+import json
+import platform
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mla_engine.language_model import LanguageModel, save_model
+from mla_engine.language_model.accuracy import accuracies, answers, exercises
+from mla_engine.language_model.texts import TASKS
+from training.plan import Run
+from training.run import Progress, finished, snapshot
+
+COMMAND = "make train"
+TEXTS, SEED = 200, 10**6
+"""Fresh texts a task and load behind a model's card, and their seed."""
+SHIPPED = torch.float16
+KEPT = 18
+"""Snapshots of a training that are shipped."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where what is in progress stands, and what the app shows."""
+
+    progress: Path = Path("build/training")
+    assets: Path = Path("assets/trained")
+
+    def row(self, run: Run) -> Path:
+        """Where the row of a run stands: if it is there, the run is done."""
+        return self.assets / "study" / f"{run.name}.json"
+
+
+def keep(
+    run: Run, model: LanguageModel, progress: Progress, folders: Folders, seconds: float
+) -> None:
+    """Write the row of a finished run, and its weights where the app shows the model."""
+    card = {
+        "variant": run.variant.code,
+        "seed": run.seed,
+        "cached": run.variant.cached,
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "steps": progress.step,
+        "finished": finished(progress),
+        "accuracy": accuracies(model, TEXTS, SEED),
+        "texts": TEXTS,
+        "command": COMMAND,
+        "seconds": round(seconds, 1),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "date": date.today().isoformat(),
+    }
+    first = run.seed == 0
+    if run.variant.shipped and first:
+        folders.assets.mkdir(parents=True, exist_ok=True)
+        save_model(model, folders.assets / f"{run.variant.code}.safetensors", card, SHIPPED)
+    if run.variant.watched and first:
+        _snapshots(run, progress, folders)
+    row = card | {"curve": progress.curve, "by_distance": by_distance(model)}
+    file = folders.row(run)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(row) + "\n", "utf-8")
+
+
+def by_distance(model: LanguageModel, texts: int = TEXTS, width: int = 8) -> list[list[float]]:
+    """Recall by how far back the pair stood, all loads together: [from, answers, share] a bin."""
+    found = [
+        answers(model, exercises("recall", load, texts, SEED)) for load in TASKS["recall"].loads
+    ]
+    distance = torch.cat([one.distance for one in found])
+    given = torch.cat([one.given for one in found])
+    bins = []
+    for first in range(0, int(distance.max()) + 1, width):
+        inside = (distance >= first) & (distance < first + width)
+        if inside.any():
+            bins.append([first, int(inside.sum()), given[inside].double().mean().item()])
+    return bins
+
+
+def chosen(curve: Iterable[dict[str, Any]], count: int = KEPT) -> list[int]:
+    """Steps to show of a training: dense where the loss falls, the first and the last among them.
+
+    The way along the curve, in steps and in loss, each as a share of all, is cut into equal parts.
+    """
+    points = [(point["step"], point["loss"]) for point in curve if point["loss"] is not None]
+    losses = [points[0][1], *(loss for _, loss in points)]
+    steps = [0, *(step for step, _ in points)]
+    whole = sum(abs(b - a) for a, b in itertools.pairwise(losses)) or 1.0
+    way = [0.0]
+    for i in range(1, len(steps)):
+        part = (steps[i] - steps[i - 1]) / (steps[-1] or 1) + abs(losses[i] - losses[i - 1]) / whole
+        way.append(way[-1] + part)
+    places = [way[-1] * k / (count - 1) for k in range(count)]
+    nearest = {min(range(len(way)), key=lambda i: abs(way[i] - place)) for place in places}
+    return [steps[i] for i in sorted(nearest)]
+
+
+def line(progress: Progress) -> str:
+    """The last measurement in a line: the loss, and each task at its lightest load."""
+    last = progress.curve[-1]
+    shares = [f"{name} {last['accuracy'][name][TASKS[name].loads[0]]:.0%}" for name in TASKS]
+    return ", ".join([*([] if last["loss"] is None else [f"loss {last['loss']:.2f}"]), *shares])
+
+
+def _snapshots(run: Run, progress: Progress, folders: Folders) -> None:
+    target = folders.assets / "snapshots" / run.variant.code
+    target.mkdir(parents=True, exist_ok=True)
+    for step in chosen(progress.curve):
+        name = snapshot(step)
+        shutil.copy(folders.progress / run.name / name, target / name)
