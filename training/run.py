@@ -13,12 +13,18 @@ from torch.nn.functional import cross_entropy
 
 from mla_engine.language_model import LanguageModel, save_model
 from mla_engine.language_model.accuracy import Batch, accuracies, batch
-from mla_engine.language_model.texts import WORDS, practice
+from mla_engine.language_model.texts import WORDS, first_practice, practice
 from training.plan import Run, model_config
 
 STEPS, INTERVAL, WARM_UP = 2500, 50, 100
 """Steps at most, between two measurements, and until the learning rate is reached."""
 TEXTS = 64
+FOUND, FIRST_STEPS = 0.7, 1500
+"""Recall alone comes first, until its loss is below, or for so many steps at most: beside tasks
+that are learned sooner it takes thousands."""
+AWAKE, QUIET = 3.0, 0.3
+"""First weights of the embedding, and of what is added to it, over the layers' own: a layer that
+drowns the words it reads hides from the next one which word stood before."""
 RATE, LEAST_RATE, DECAY, LARGEST_GRADIENT = 3e-3, 0.05, 0.05, 1.0
 ASIDE = 0.05
 """Weight of what is not determined in the loss."""
@@ -51,7 +57,7 @@ def train(
     """
     folder.mkdir(parents=True, exist_ok=True)
     progress = resumed(folder)
-    model = LanguageModel(model_config(run.variant), seed=run.seed).trainable()
+    model = begun(run)
     optimizer = _optimizer(model)
     if progress.state:
         model.load_state_dict(progress.state["model"])
@@ -66,8 +72,20 @@ def train(
             tell(progress)
         if progress.step >= steps or finished(progress):
             return model.requires_grad_(False), progress
-        losses.append(_step(model, optimizer, run.seed, progress.step, steps))
+        texts = texts_of(run.seed, progress.step, first=looks_for_recall(progress))
+        losses.append(_step(model, optimizer, texts, rate(progress.step, steps)))
         progress.step += 1
+
+
+@torch.no_grad()
+def begun(run: Run) -> LanguageModel:
+    """The model of a run before its first step."""
+    model = LanguageModel(model_config(run.variant), seed=run.seed)
+    model.W_E *= AWAKE
+    for block in model.blocks:
+        block.attention.W_O *= QUIET
+        block.W_down *= QUIET
+    return model.trainable()
 
 
 def resumed(folder: Path) -> Progress:
@@ -84,9 +102,16 @@ def finished(progress: Progress) -> bool:
     return min(share for loads in found.values() for share in loads.values()) >= ENOUGH
 
 
-def texts_of(seed: int, step: int) -> Batch:
+def looks_for_recall(progress: Progress) -> bool:
+    """Whether the next texts hold recall alone."""
+    losses = [point["loss"] for point in progress.curve if point["loss"] is not None]
+    return progress.step < FIRST_STEPS and min(losses, default=FOUND) >= FOUND
+
+
+def texts_of(seed: int, step: int, first: bool = False) -> Batch:
     """The texts of one step: the same ones whenever it is taken."""
-    texts = [practice(Random(f"{seed}/{step}/{i}")) for i in range(TEXTS)]
+    write = first_practice if first else practice
+    texts = [write(Random(f"{seed}/{step}/{i}")) for i in range(TEXTS)]
     return batch(texts, WORDS)
 
 
@@ -117,12 +142,12 @@ def _optimizer(model: LanguageModel) -> torch.optim.Optimizer:
 
 
 def _step(
-    model: LanguageModel, optimizer: torch.optim.Optimizer, seed: int, step: int, steps: int
+    model: LanguageModel, optimizer: torch.optim.Optimizer, texts: Batch, share: float
 ) -> float:
     for group in optimizer.param_groups:
-        group["lr"] = RATE * rate(step, steps)
+        group["lr"] = RATE * share
     optimizer.zero_grad()
-    value = loss(model, texts_of(seed, step))
+    value = loss(model, texts)
     value.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT)
     optimizer.step()

@@ -22,7 +22,18 @@ from typing import NamedTuple
 
 from mla_engine import checks
 
-__all__ = ["LENGTH", "TASKS", "WORDS", "Task", "Text", "Word", "exercise", "mixed", "practice"]
+__all__ = [
+    "LENGTH",
+    "TASKS",
+    "WORDS",
+    "Task",
+    "Text",
+    "Word",
+    "exercise",
+    "first_practice",
+    "mixed",
+    "practice",
+]
 
 _KINDS = tomllib.loads((files(__package__) / "words.toml").read_text("utf-8"))
 NAMES, THINGS, FOODS, NOUNS, NUMBERS, OTHERS = (tuple(kind.split()) for kind in _KINDS.values())
@@ -30,6 +41,8 @@ OPENING = {"(": ")", "[": "]", "{": "}"}
 WORDS = (*NAMES, *THINGS, *FOODS, *NOUNS, *(f"{noun}s" for noun in NOUNS), *NUMBERS, *OTHERS)
 LENGTH = 64
 """Words of a text in training."""
+FIRST_LENGTH = 24
+"""Words of the first texts of a training."""
 LEAST_ASKED = 8
 """Pairs that a recall asks for, where it has so many."""
 
@@ -48,11 +61,12 @@ Text = list[Word]
 class Hand:
     """Random numbers for one text, and the names and things that it has not paired yet.
 
-    A name that were paired twice would make an answer depend on which pair is meant.
+    A name that were paired twice would make an answer depend on which pair is meant. Where a pair
+    may be asked for `again`, no answer can be had by leaving out those that were given already.
     """
 
-    def __init__(self, random: Random) -> None:
-        self.random = random
+    def __init__(self, random: Random, again: bool = False) -> None:
+        self.random, self.again = random, again
         self.names = random.sample(NAMES, len(NAMES))
         self.things = random.sample(THINGS, len(THINGS))
 
@@ -80,12 +94,14 @@ class Task:
 
 def recall(hand: Hand, load: int, room: int) -> Text:
     """`load` pairs, then as many of them once more as there is room for."""
-    pairs = hand.pairs(load)
+    pairs, most = hand.pairs(load), 2 * load if hand.again else load
     text = [Word(word) for pair in pairs for word in pair]
-    for place in hand.random.sample(range(load), min(load, room // 2 - load)):
-        name, thing = pairs[place]
-        text.append(Word(name))
-        text.append(Word(thing, True, len(text) - 2 * place - 1))
+    stood = {pair: 2 * place + 1 for place, pair in enumerate(pairs)}
+    draw = hand.random.choices if hand.again else hand.random.sample
+    for pair in draw(pairs, k=min(most, room // 2 - load)):
+        text.append(Word(pair[0]))
+        text.append(Word(pair[1], True, len(text) - stood[pair]))
+        stood[pair] = len(text) - 1
     return text
 
 
@@ -160,10 +176,16 @@ def exercise(random: Random, task: str, load: int, length: int = LENGTH) -> Text
 
 def practice(random: Random, length: int = LENGTH) -> Text:
     """A text to learn from: half of them mixed, half of them of one task, most often recall."""
+    hand = Hand(random, again=True)
     if random.random() < 0.5:
-        return mixed(random, length)
-    hand, task = Hand(random), TASKS[random.choice(("recall", *TASKS))]
+        return _filled(hand, [], length)
+    task = TASKS[random.choice(("recall", *TASKS))]
     return _filled(hand, _exercised(hand, task, random.choice(task.loads), length), length)
+
+
+def first_practice(random: Random) -> Text:
+    """Four pairs, and eight times one of them: so few words that recall is found soon."""
+    return recall(Hand(random, again=True), 4, FIRST_LENGTH)
 
 
 def _exercised(hand: Hand, task: Task, load: int, length: int) -> Text:

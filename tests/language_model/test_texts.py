@@ -22,6 +22,7 @@ def expected(words: list[str]) -> dict[int, tuple[str, int]]:
             pass
         if here and words[here - 1] in bound:
             found[here] = words[bound[words[here - 1]]], bound[words[here - 1]]
+            bound[words[here - 1]] = here
         if ":" in segment:
             listed = segment.index(":")
             place = start + 1 + len(segment) - listed - 1
