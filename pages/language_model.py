@@ -16,8 +16,11 @@ try:
 except ValueError as error:
     shown = None
     prose.refused(error)
-    prose.say(t("language_model.what"))
-    prose.say(t("language_model.command", command=trained.COMMAND))
+    if trained.present():
+        controls.model()
+    else:
+        prose.say(t("language_model.what"))
+        prose.say(t("language_model.command", command=trained.COMMAND))
 else:
     prose.lead(*words.lead(shown), t("language_model.look"))
     text, choices = st.columns([6, 4], gap="large")

@@ -28,7 +28,7 @@ def test_a_larger_share_is_darker_on_one_scale():
     light = image(pixels(shares, signed=False))[0, :, :3].sum(1)
     assert (np.diff(light) < 0).all()
     low = image(pixels(np.array([[0.1, 0.2]]), signed=False))
-    assert low[0, 0, :3].sum() > 1.5 * light[-1], "the scale ends at 1, not at the largest share"
+    assert low[0, 1, :3].sum() > 1.5 * light[-1], "the scale ends at 1, not at the largest share"
 
 
 def test_signs_have_colours_of_their_own():

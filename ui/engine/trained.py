@@ -4,6 +4,7 @@ Everything else asks here: `make train` writes the files, and a newer file is re
 """
 
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,15 @@ class Trained:
 def present() -> tuple[str, ...]:
     """The variants that there is a model of."""
     return tuple(code for code in VARIANTS if file(code).is_file())
+
+
+def cached() -> dict[str, int]:
+    """Numbers that a layer keeps of a token, in every variant whose model can be read."""
+    found = {}
+    for code in present():
+        with suppress(CheckpointError):
+            found[code] = load(code).cached
+    return found
 
 
 def file(code: str) -> Path:

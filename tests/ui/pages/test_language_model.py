@@ -273,6 +273,16 @@ def test_without_models_the_page_tells_how_to_make_them(opened, folder, lang):
     assert lead(at) == ("", "")
 
 
+def test_where_one_is_damaged_another_can_be_chosen(opened, folder):
+    (folder / "mla.safetensors").write_bytes(b"{" * 100)
+    at = opened(PAGE, lm_text=TEXT)
+    assert "mla.safetensors" in html.unescape(at.error[0].value)
+    assert not any("make train" in said for said in prose(at))
+    next(b for b in at.button_group if b.key == "lm_model:en").set_value("mqa").run()
+    assert not at.error
+    assert f"{CACHED['mqa']} numbers a token and layer" in statement(at)
+
+
 def test_where_one_is_missing_another_is_shown_with_a_note(opened, folder):
     (folder / "mqa.safetensors").unlink()
     at = opened(PAGE, lm_model="mqa")

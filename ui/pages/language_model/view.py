@@ -104,6 +104,6 @@ def view() -> View:
         temperature=s["lm_temperature"],
         drawn=s["lm_pick"] == "drawn",
         path=max(0, len(read) - 1 - s["lm_back"]),
-        cached={code: trained.load(code).cached for code in trained.present()},
+        cached=trained.cached(),
         query=urlencode(state.query()),
     )
