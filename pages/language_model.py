@@ -26,7 +26,7 @@ else:
     text, choices = st.columns([6, 4], gap="large")
     with text:
         controls.text(shown.trained.config)
-        controls.examples()
+        controls.writing(shown)
     with choices:
         controls.model()
         controls.path(shown)
@@ -34,9 +34,9 @@ else:
         prose.note(note)
     charts.model(shown)
     prose.note(t("language_model.reading"))
-    writing, bars, caches = st.columns([2, 4, 4], gap="large")
-    with writing:
-        controls.writing(shown)
+    drawing, bars, caches = st.columns([2, 4, 4], gap="large")
+    with drawing:
+        controls.drawing()
     with bars:
         st.subheader(t("language_model.next"), anchor=False)
         charts.next_word(shown)

@@ -55,15 +55,34 @@ def _refused(config: ModelConfig, typed: str) -> str:
     return ""
 
 
-def examples() -> None:
-    """A text of a task that ends before an answer; another one at every press."""
-    s = state.settings()
+def writing(view: View) -> None:
+    """The button that writes the next word, and a text of each task in place of this one."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(t("language_model.examples"), width="content")
-        for task in TASKS:
-            label, again = t(f"language_model.task_{task}"), s["lm_task"] == task
-            seed = s["lm_seed"] + 1 if again and s["lm_text"] else s["lm_seed"]
-            st.button(label, key=f"lm_{task}", on_click=_take, args=(task, seed))
+        _write(view)
+        _examples()
+
+
+def _write(view: View) -> None:
+    st.button(
+        t("language_model.write"),
+        key="lm_write",
+        type="primary",
+        icon=":material/edit:",
+        disabled=view.full,
+        help=t("language_model.write_full") if view.full else None,
+        on_click=state.change,
+        kwargs={"lm_text": view.written(), "lm_back": 0},
+    )
+
+
+def _examples() -> None:
+    """A text that ends before an answer; another one at every press."""
+    s = state.settings()
+    st.markdown(t("language_model.examples"), width="content")
+    for task in TASKS:
+        label, again = t(f"language_model.task_{task}"), s["lm_task"] == task
+        seed = s["lm_seed"] + 1 if again and s["lm_text"] else s["lm_seed"]
+        st.button(label, key=f"lm_{task}", on_click=_take, args=(task, seed))
 
 
 def _take(task: str, seed: int) -> None:
@@ -94,8 +113,8 @@ def path(view: View) -> None:
     )
 
 
-def writing(view: View) -> None:
-    """Temperature, which word is written, and the button that writes it."""
+def drawing() -> None:
+    """Temperature, and which word is written."""
     state.control(
         st.select_slider,
         t("language_model.temperature"),
@@ -110,16 +129,6 @@ def writing(view: View) -> None:
         ("likeliest", "drawn"),
         format_func=lambda code: t(f"language_model.pick_{code}"),
         required=True,
-    )
-    st.button(
-        t("language_model.write"),
-        key="lm_write",
-        type="primary",
-        icon=":material/edit:",
-        disabled=view.full,
-        help=t("language_model.write_full") if view.full else None,
-        on_click=state.change,
-        kwargs={"lm_text": view.written(), "lm_back": 0},
     )
 
 
