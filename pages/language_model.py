@@ -7,7 +7,7 @@ from ui.frame import page
 from ui.pages.language_model import PAGE, charts, controls, words
 from ui.pages.language_model.view import view
 from ui.parts import prose
-from ui.words.text import t
+from ui.words.text import sentences, t
 
 page.setup(PAGE)
 prose.title(t("language_model.title"))
@@ -30,8 +30,7 @@ else:
     with choices:
         controls.model()
         controls.path(shown)
-    for note in words.notes(shown):
-        prose.note(note)
+    prose.note(sentences(words.notes(shown)))
     charts.model(shown)
     prose.note(t("language_model.reading"))
     drawing, bars, caches = st.columns([2, 4, 4], gap="large")

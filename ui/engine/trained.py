@@ -14,10 +14,11 @@ import torch
 from mla_engine import costs
 from mla_engine.checkpoints import CheckpointError
 from mla_engine.language_model import LanguageModel, ModelConfig, ModelTrace, load_model
-from ui import ASSETS
+from ui import ROOT
 from ui.engine import kept, queue
 
-FOLDER = ASSETS / "trained"
+NAMED = "assets/trained"  # where the project has them
+FOLDER = ROOT / NAMED
 COMMAND = "make train"
 VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_nope")  # from the largest cache to the smallest
 

@@ -114,6 +114,15 @@ def _times(*sizes: int) -> str:
     return " × ".join(map(count, sizes))
 
 
+def pooled(view: View) -> int:
+    """Earlier words that a column of an attention's map stands for, where it has no room for all.
+
+    The gap after a head counts as one.
+    """
+    heads = view.trained.config.attention.n_heads
+    return -(-(heads * (len(view.words) + GAP) - GAP) // (heads * MOST_KEYS))
+
+
 def rows(view: View) -> range:
     """The words that are drawn: the last ones, or those up to the lit one."""
     every = len(view.words)

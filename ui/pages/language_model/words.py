@@ -36,6 +36,8 @@ def notes(view: View) -> list[str]:
     if len(there) < len(view.words):
         shown = {"first": count(there[0] + 1), "last": count(there[-1] + 1)}
         found.append(t("language_model.part", all=count(len(view.words)), **shown))
+    if (several := picture.pooled(view)) > 1:
+        found.append(t("language_model.pooled", n=count(several)))
     return found
 
 
