@@ -16,6 +16,7 @@ from mla_engine.figures.levels import add_levels, legend_in_columns, ticks_at
 from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.looks import COLOURS, VARIANTS, Role, look
 from mla_engine.figures.marks import mark_cells
+from mla_engine.figures.pixels import pixels
 from mla_engine.figures.ranks import over_rank
 from mla_engine.figures.roofline import roofline
 from mla_engine.figures.shares import head_shares
@@ -46,6 +47,7 @@ __all__ = [
     "mark_cells",
     "over_rank",
     "part_names",
+    "pixels",
     "roofline",
     "score_map",
     "share_map",

@@ -20,6 +20,7 @@ PICTURE = {
     "rope": ".st-key-chart-rope_plane",
     "absorption": ".st-key-absorption-brackets",
     "decode": ".st-key-blocks",
+    "language_model": ".model .map, [data-testid=stAlert]",  # or that no model is there
 }
 CHART = ".stElementContainer:has(.stPlotlyChart)"
 # Everything that does not stand in the window, or reads smaller than it may; empty if all is well.

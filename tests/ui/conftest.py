@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from tests import patience
+from tests.ui import trained_models
 
 ROOT = Path(__file__).parents[2]
 REAL_LAYER, REAL_TEXT = 1, "The cat sat on the mat and looked at the moon."
@@ -34,6 +35,16 @@ def unmarked() -> Iterator[None]:
         patch.setattr("ui.parts.prose.explained", lambda text: text)
         patch.setattr("ui.parts.weights.mark", lambda *_: "")
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def small_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Small models in the place of those that `make train` builds."""
+    folder = tmp_path_factory.mktemp("trained")
+    trained_models.write(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ui.engine.trained.FOLDER", folder)
+        yield folder
 
 
 @pytest.fixture

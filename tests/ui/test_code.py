@@ -57,6 +57,7 @@ SOURCE_STATES = [
     ("compare", {"vs_view": "costs"}),
     ("claims", {"claims_text": "P4"}),
     ("quiz", {"quiz_count": "2", "quiz_number": "2"}),
+    ("language_model", {}),
     ("notation", {}),
 ]
 

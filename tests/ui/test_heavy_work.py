@@ -195,6 +195,7 @@ PAGES = [
     ("compute", {"cost_gpu": "this"}),
     ("compare", SMALL | {"vs_view": "maps"}),
     ("claims", {}),
+    ("language_model", {}),
     ("quiz", {"quiz_choice": "1", "quiz_answers": "01"}),
 ]
 

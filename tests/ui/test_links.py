@@ -55,6 +55,7 @@ CONTRADICTIONS = [
     ("quiz", {"quiz_count": "2", "quiz_number": "9"}, "quiz_number", "9", 2),
     ("quiz", {"quiz_count": "2", "quiz_answers": "0044"}, "quiz_answers", "0044", "00"),
     ("claims", {"claims_verdict": "maybe"}, "claims_verdict", "maybe", "all"),
+    ("language_model", {"lm_back": "200"}, "lm_back", "200", 8),  # the page's own text: 9 words
     ("notation", {"notation_of": "none"}, "notation_of", "none", "all"),
 ]
 

@@ -82,6 +82,8 @@ STATES = [
     ("claims", {}),
     ("claims", {"claims_text": "C9", "lang": "zh"}),
     ("quiz", {"quiz_seed": "5", "quiz_count": "3", "quiz_number": "2", "quiz_answers": "1-0"}),
+    ("language_model", {}),
+    ("language_model", {"lm_text": "( [ close", "lm_model": "gqa", "lang": "zh"}),
     ("notation", {"variant": "gqa", "preset": "llama-3-8b"}),
     ("notation", V3 | {"lang": "zh"}),
 ]
@@ -101,9 +103,13 @@ def named(parameter: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
-    """Runs code where of this project there is nothing but mla_engine."""
+def notebook(
+    tmp_path_factory: pytest.TempPathFactory, small_models: Path
+) -> Iterator[Callable[[str], str]]:
+    """Runs code where of this project there is nothing but mla_engine and trained models."""
     place = tmp_path_factory.mktemp("notebook")
+    (place / "assets").mkdir()
+    (place / "assets/trained").symlink_to(small_models)
     (place / "mla_engine").symlink_to(ROOT / "mla_engine")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", NOTEBOOK], cwd=place, **pipes) as kernel:

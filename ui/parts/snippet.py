@@ -20,7 +20,8 @@ STANDARD = {"collections": {"Counter"}, "dataclasses": {"replace"}}
 ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine": {*mla_engine.__all__},
     "mla_engine.claims": {"CLAIMS", "check"},
-    "mla_engine.costs": {"GPUS", "Serving"},
+    "mla_engine.costs": {"GPUS", "Serving", "cache_elements"},
+    "mla_engine.language_model": {"load_model"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.studies": {

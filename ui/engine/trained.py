@@ -1,0 +1,113 @@
+"""The trained models: where they lie, which are there, and what one makes of a text.
+
+Everything else asks here: `make train` writes the files, and a newer file is read anew.
+"""
+
+from collections.abc import Hashable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mla_engine import costs
+from mla_engine.checkpoints import CheckpointError
+from mla_engine.language_model import LanguageModel, ModelConfig, ModelTrace, load_model
+from ui import ROOT
+from ui.engine import kept, queue
+
+NAMED = "assets/trained"  # where the project has them
+FOLDER = ROOT / NAMED
+COMMAND = "make train"
+VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_nope")  # from the largest cache to the smallest
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model that was trained.
+
+    Args:
+        key: of its file as it was read: the variant, the path, when it was written.
+        model: in float32, without gradients.
+        card: what its training reports.
+    """
+
+    key: tuple[str, Path, int]
+    model: LanguageModel
+    card: Mapping[str, Any]
+
+    @property
+    def code(self) -> str:
+        """The variant."""
+        return self.key[0]
+
+    @property
+    def config(self) -> ModelConfig:
+        """Its words and sizes."""
+        return self.model.config
+
+    @property
+    def cached(self) -> int:
+        """Numbers that a layer keeps of a token."""
+        return costs.cache_elements(self.config.attention)
+
+
+def present() -> tuple[str, ...]:
+    """The variants that there is a model of."""
+    return tuple(code for code in VARIANTS if file(code).is_file())
+
+
+def cached() -> dict[str, int]:
+    """Numbers that a layer keeps of a token, in every variant whose model can be read."""
+    found = {}
+    for code in present():
+        with suppress(CheckpointError):
+            found[code] = load(code).cached
+    return found
+
+
+def file(code: str) -> Path:
+    """Where the model of a variant lies."""
+    return FOLDER / f"{code}.safetensors"
+
+
+def load(code: str) -> Trained:
+    """The model of a variant.
+
+    Raises:
+        CheckpointError: there is none, or its file is damaged.
+    """
+    path = file(code)
+    if not path.is_file():
+        raise CheckpointError("not_trained", name=path.name, command=COMMAND)
+    return _loaded(code, path, path.stat().st_mtime_ns)
+
+
+@kept.keep
+def _loaded(code: str, path: Path, written: int) -> Trained:
+    with torch.inference_mode(False):  # it lives on outside of the run that asks first
+        return Trained((code, path, written), *load_model(path))
+
+
+def run(trained: Trained, tokens: tuple[int, ...]) -> ModelTrace:
+    """Every intermediate of a text; a turn of the queue where it is not at hand.
+
+    Raises:
+        ValueError, MemoryBudgetError, FullError: in the engine's words.
+    """
+    found = _run.at_hand(trained, tokens)
+    if found is None:
+        with queue.turn():  # before the key is locked: nobody waits in his turn for one who waits
+            found = _run(trained, tokens)
+    return found
+
+
+def _text(trained: Trained, tokens: tuple[int, ...]) -> Hashable:
+    return trained.key, tokens
+
+
+@kept.keep(by=_text)
+def _run(trained: Trained, tokens: tuple[int, ...]) -> ModelTrace:
+    with torch.inference_mode():
+        return trained.model(torch.tensor([tokens]))

@@ -1,0 +1,140 @@
+"""The controls of the page: the text and its examples, the model, what is written next."""
+
+import streamlit as st
+
+from mla_engine.language_model import ModelConfig
+from mla_engine.language_model.texts import TASKS
+from ui.engine import trained
+from ui.pages.language_model import sentences, words
+from ui.pages.language_model.sentences import MOST_CHARACTERS, MOST_WORDS, OWN
+from ui.pages.language_model.view import View
+from ui.parts import links
+from ui.parts.maps.controls import choice
+from ui.settings import state
+from ui.settings.page import Link
+from ui.words.numbers import count
+from ui.words.text import refusal, safe, t
+
+TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
+ONWARD = Link("decode"), Link("kv_cache")  # how a cache is used, and how large it grows
+
+
+def text(config: ModelConfig) -> None:
+    """The reader's own text; one that the model cannot read stays in the box alone."""
+    kept = state.settings()["lm_text"]
+    shown = getattr(kept, "typed", kept)
+
+    def keep(typed: str) -> None:
+        good = not _refused(config, typed)
+        state.change(lm_text=typed if good else state.Kept.beside(kept, typed))
+        if good:
+            state.change(lm_back=0)
+
+    limits = {"words": count(MOST_WORDS), "all": count(len(config.words))}
+    choice(
+        st.text_area,
+        t("language_model.text", **limits),
+        "lm_text",
+        shown,
+        placeholder=OWN,
+        height=80,
+        max_chars=MOST_CHARACTERS,
+        help=t("language_model.vocabulary", words=safe(" ".join(config.words))),
+        keep=keep,
+    )
+    if reason := _refused(config, shown):
+        st.error(t("common.refused", reason=safe(reason)), icon=":material/block:")
+
+
+def _refused(config: ModelConfig, typed: str) -> str:
+    """Why the model cannot read a text; empty if it can."""
+    try:
+        sentences.tokens(config, typed)
+    except ValueError as error:
+        return refusal(error)
+    return ""
+
+
+def writing(view: View) -> None:
+    """The button that writes the next word, and a text of each task in place of this one."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _write(view)
+        _examples()
+
+
+def _write(view: View) -> None:
+    st.button(
+        t("language_model.write"),
+        key="lm_write",
+        type="primary",
+        icon=":material/edit:",
+        disabled=view.full,
+        help=t("language_model.write_full") if view.full else None,
+        on_click=state.change,
+        kwargs={"lm_text": view.written(), "lm_back": 0},
+    )
+
+
+def _examples() -> None:
+    """A text that ends before an answer; another one at every press."""
+    s = state.settings()
+    st.markdown(t("language_model.examples"), width="content")
+    for task in TASKS:
+        label, again = t(f"language_model.task_{task}"), s["lm_task"] == task
+        seed = s["lm_seed"] + 1 if again and s["lm_text"] else s["lm_seed"]
+        st.button(label, key=f"lm_{task}", on_click=_take, args=(task, seed))
+
+
+def _take(task: str, seed: int) -> None:
+    state.change(lm_text=sentences.example(task, seed), lm_task=task, lm_seed=seed, lm_back=0)
+
+
+def model() -> None:
+    """Which of the models that there are."""
+    state.control(
+        st.segmented_control,
+        t("language_model.model"),
+        "lm_model",
+        trained.present(),
+        format_func=words.name,
+        required=True,
+    )
+
+
+def path(view: View) -> None:
+    """The word whose path is lit."""
+    last = len(view.words) - 1
+    state.control(
+        st.selectbox,
+        t("language_model.path"),
+        "lm_back",
+        range(last + 1),
+        format_func=lambda back: f"{last - back + 1} · {view.words[last - back]}",
+    )
+
+
+def drawing() -> None:
+    """Temperature, and which word is written."""
+    state.control(
+        st.select_slider,
+        t("language_model.temperature"),
+        "lm_temperature",
+        sorted({*TEMPERATURES, state.settings()["lm_temperature"]}),
+        format_func=lambda value: f"{value:g}",
+    )
+    state.control(
+        st.segmented_control,
+        t("language_model.pick"),
+        "lm_pick",
+        ("likeliest", "drawn"),
+        format_func=lambda code: t(f"language_model.pick_{code}"),
+        required=True,
+    )
+
+
+def onward() -> None:
+    """To the pages about caches."""
+    with st.container(horizontal=True, gap="small"):
+        for link in ONWARD:
+            key = f"lm_{link.page}"
+            st.button(links.name(link), key=key, on_click=links.follow, args=(link,))

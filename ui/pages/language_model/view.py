@@ -1,0 +1,109 @@
+"""What the page shows: a model, a text, the run of it, and the next word's probabilities."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import numpy as np
+import torch
+
+from mla_engine.language_model import ModelTrace, chosen
+from ui.engine import layers, trained
+from ui.engine.trained import Trained
+from ui.pages.language_model.sentences import MOST_WORDS, OWN, tokens
+from ui.settings import state
+from ui.settings.page import Note
+
+SHOWN = 8  # of the next words
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A text that a model read.
+
+    Args:
+        trained: the model.
+        tokens: the numbers of the words of the text.
+        trace: every intermediate of the run.
+        temperature: of the probabilities.
+        drawn: whether the word to write is drawn, and not the likeliest.
+        path: the word whose path is lit, by its place.
+        cached: variant -> numbers that a layer of its model keeps of a token.
+        query: of a link to another page.
+    """
+
+    trained: Trained
+    tokens: tuple[int, ...]
+    trace: ModelTrace
+    temperature: float
+    drawn: bool
+    path: int
+    cached: Mapping[str, int]
+    query: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Of the text."""
+        return tuple(self.trained.config.words[token] for token in self.tokens)
+
+    @property
+    def text(self) -> str:
+        """The words in a row."""
+        return " ".join(self.words)
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for one word more."""
+        return len(self.tokens) >= MOST_WORDS
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Of every word as the next one after each word of the text [t,n]."""
+        return layers.to_numpy(self.trace.probabilities(self.temperature)[0])
+
+    @property
+    def likeliest(self) -> list[tuple[str, float]]:
+        """The next words that are likeliest, with their probabilities."""
+        last = self.probabilities[-1]
+        best = np.argsort(-last, kind="stable")[:SHOWN]
+        return [(self.trained.config.words[i], float(last[i])) for i in best]
+
+    def written(self) -> str:
+        """The text with the next word, which is the likeliest or drawn anew at every call."""
+        logits = self.trace.logits[:, -1]
+        token = chosen(logits, self.temperature if self.drawn else 0, torch.default_generator)
+        return f"{self.text} {self.trained.config.words[int(token)]}"
+
+    def held(self, code: str) -> int:
+        """Numbers that all layers of a variant's model keep of the text."""
+        return self.cached[code] * self.trained.config.n_layers * len(self.tokens)
+
+
+def mend() -> list[Note]:
+    """Bring the model to one that there is, and the lit word into the text; notes as `nearest`."""
+    s, there = state.settings(), trained.present()
+    notes = []
+    if there and s["lm_model"] not in there:
+        notes += state.nearest(lm_model=there[0])
+    return notes + state.at_most(lm_back=len((s["lm_text"] or OWN).split()) - 1)
+
+
+def view() -> View:
+    """What the present settings show.
+
+    Raises:
+        ValueError: there is no model, it does not know a word, or it cannot be run.
+    """
+    s = state.settings()
+    model = trained.load(s["lm_model"])
+    read = tokens(model.config, s["lm_text"])
+    return View(
+        trained=model,
+        tokens=read,
+        trace=trained.run(model, read),
+        temperature=s["lm_temperature"],
+        drawn=s["lm_pick"] == "drawn",
+        path=max(0, len(read) - 1 - s["lm_back"]),
+        cached=trained.cached(),
+        query=urlencode(state.query()),
+    )
