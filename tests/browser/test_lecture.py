@@ -20,6 +20,7 @@ PICTURE = {
     "rope": ".st-key-chart-rope_plane",
     "absorption": ".st-key-absorption-brackets",
     "decode": ".st-key-blocks",
+    "quality": ".st-key-quality_picture",
 }
 CHART = ".stElementContainer:has(.stPlotlyChart)"
 # Everything that does not stand in the window, or reads smaller than it may; empty if all is well.

@@ -21,6 +21,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine": {*mla_engine.__all__},
     "mla_engine.claims": {"CLAIMS", "check"},
     "mla_engine.costs": {"GPUS", "Serving"},
+    "mla_engine.language_model.study": {"Spread", "differ"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.studies": {
