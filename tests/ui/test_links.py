@@ -55,6 +55,7 @@ CONTRADICTIONS = [
     ("quiz", {"quiz_count": "2", "quiz_number": "9"}, "quiz_number", "9", 2),
     ("quiz", {"quiz_count": "2", "quiz_answers": "0044"}, "quiz_answers", "0044", "00"),
     ("claims", {"claims_verdict": "maybe"}, "claims_verdict", "maybe", "all"),
+    ("quality", {"quality_task": "back", "quality_load": "16"}, "quality_load", "16", 4),
     ("notation", {"notation_of": "none"}, "notation_of", "none", "all"),
 ]
 
