@@ -196,7 +196,7 @@ def band_bars(
         x=np.asarray(band.mean),
         orientation="h",
         marker={"color": [its.colour for its in looks], "opacity": 0.75},
-        error_x=band.bar | {"thickness": 3, "width": 8},
+        error_x=band.bar | {"thickness": 3, "width": 8, "color": MASKED},
         customdata=np.stack([list(names), band.least, band.most], axis=-1),
         hovertemplate="%{customdata[0]}<br>%{x:.1f} (%{customdata[1]:.1f}–%{customdata[2]:.1f})"
         "<extra></extra>",
