@@ -164,6 +164,7 @@ def lossy(mqa: float, mla: float, noise: float = 0.01) -> made.Share:
         (lossy(0.7, 0.71), 3, "no clear difference", "their seeds overlap"),
         (lossy(0.5, 0.9), 2, "no clear difference", "it takes 3 seeds of each"),
     ],
+    ids=["MQA", "MLA", "overlap", "few seeds"],
 )
 def test_the_answer_to_the_guess_follows_from_the_rows(opened, folder, shares, seeds, right, why):
     made.write(folder, made.rows(shares, seeds))
@@ -175,6 +176,17 @@ def test_the_answer_to_the_guess_follows_from_the_rows(opened, folder, shares, s
     assert why in card["why"]
     assert why in said(at)
     assert {".st-key-lead", ".st-key-quality-cache", ".st-key-quality-load"} <= set(card["hides"])
+
+
+def test_the_number_on_top_is_mlas_beside_mqas_and_mhas(opened, trained):
+    number, line = map(plain, lead(opened(PAGE)))
+    mla, mqa, mha = (
+        plain(error_percent(percents(code, "recall", 16).mean() / 100))
+        for code in ("mla", "mqa", "mha")
+    )
+    assert number == mla
+    assert line.endswith(f"MQA, which caches as many: {mqa}; MHA with 128: {mha}")
+    assert "“recall” at load 16 are right with MLA at 32 numbers" in line
 
 
 def test_two_variants_that_differ_are_told_with_their_ranges(opened, trained):
