@@ -24,7 +24,7 @@ def share(variant: str, seed: int, task: str, load: int) -> float:
     place = LOADS[task].index(load)
     lost = {"mha": 1, "gqa": 3, "mla_64": 2, "mqa": 9, "mla": 4, "mla_16": 8}.get(variant, 5)
     weight = (1, 2, 6, 3)[place] + (task == "recall")
-    return 0.99 - 0.01 * lost * weight - 0.002 * seed - 0.001 * place
+    return 0.99 - 0.01 * lost * weight - 0.002 * seed**2 - 0.001 * place
 
 
 def row(variant: str, seed: int, shares: Share = share) -> dict:

@@ -117,6 +117,7 @@ DAMAGED = {
     "a bin of two": (changed(by_distance=[[0, 4]]), "by_distance"),
     "a bin beyond all": (changed(by_distance=[[0, 4, 1.2]]), "by_distance"),
     "no date": (changed(date=None), "date"),
+    "endless": (changed(seconds=float("inf")), "seconds"),
     "no seconds": (changed(seconds=-1), "seconds"),
 }  # fmt: skip
 
@@ -138,6 +139,6 @@ def test_a_damaged_row_is_refused_by_name_and_the_others_stay(tmp_path, content,
 def test_without_a_plan_it_says_what_to_run(tmp_path):
     with pytest.raises(RefusedError, match="make train"):
         read(tmp_path)
-    (tmp_path / "plan.json").write_text('{"variants": {}, "caches": ["mha"]}', "utf-8")
-    with pytest.raises(RefusedError, match=r"plan\.json"):
-        read(tmp_path)
+    for wrong in ({"caches": ["mha", "mxa"]}, {"staircase": []}, {"variants": {"mha": {}}}):
+        with pytest.raises(RefusedError, match=r"plan\.json"):
+            read(made.write(tmp_path, [], made.plan() | wrong))
