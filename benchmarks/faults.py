@@ -80,7 +80,9 @@ def _failure(tree: Path, tests: list[str]) -> str:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return "a test that did not end"
-    failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    failed = [
+        line for line in run.stdout.splitlines() if line.startswith(("FAILED tests", "ERROR tests"))
+    ]
     return failed[0].split(" ")[1] if failed else "" if run.returncode == 0 else run.stdout[-200:]
 
 

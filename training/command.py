@@ -11,7 +11,7 @@ import torch
 from tqdm import tqdm
 
 from training.plan import Run, runs
-from training.report import Folders, keep, line
+from training.report import Folders, keep, keep_plan, line
 from training.run import STEPS, Progress, train
 
 
@@ -19,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train every run that has no row in the study yet, two at once."""
     chosen = _options().parse_args(arguments)
     folders = Folders(chosen.folder, chosen.assets)
+    keep_plan(folders)
     wanted = [run for run in runs() if not chosen.only or run.name in chosen.only]
     left = [run for run in wanted if not folders.row(run).exists()]
     print(f"{len(wanted) - len(left)} of {len(wanted)} runs are done")

@@ -15,7 +15,7 @@ import torch
 from mla_engine.language_model import LanguageModel, save_model
 from mla_engine.language_model.accuracy import accuracies, answers, exercises
 from mla_engine.language_model.texts import TASKS
-from training.plan import Run
+from training.plan import CACHES, STAIRCASE, VARIANTS, Run
 from training.run import Progress, finished, snapshot
 
 COMMAND = "make train"
@@ -36,6 +36,17 @@ class Folders:
     def row(self, run: Run) -> Path:
         """Where the row of a run stands: if it is there, the run is done."""
         return self.assets / "study" / f"{run.name}.json"
+
+
+def keep_plan(folders: Folders) -> None:
+    """Write what is to be run, so that the app can tell what was not."""
+    variants = {
+        code: {"cached": variant.cached, "seeds": variant.seeds}
+        for code, variant in VARIANTS.items()
+    }
+    plan = {"variants": variants, "caches": CACHES, "staircase": STAIRCASE}
+    folders.assets.mkdir(parents=True, exist_ok=True)
+    (folders.assets / "plan.json").write_text(json.dumps(plan, indent=1) + "\n", "utf-8")
 
 
 def keep(

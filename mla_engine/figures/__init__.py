@@ -5,6 +5,7 @@ Installed with the extra `[figures]`. Colours, sizes and labels come from `theme
 
 from plotly.graph_objects import Figure
 
+from mla_engine.figures.bands import Band, band_bars, band_lines, band_marks
 from mla_engine.figures.bars import bars
 from mla_engine.figures.cells import cell_at
 from mla_engine.figures.crossing import crossing
@@ -14,7 +15,7 @@ from mla_engine.figures.flow import FlowNode, data_flow
 from mla_engine.figures.heatmap import attention_map, score_map, share_map, shared_limit, tensor_map
 from mla_engine.figures.levels import add_levels, legend_in_columns, ticks_at
 from mla_engine.figures.lines import UNITS, cache_growth
-from mla_engine.figures.looks import COLOURS, VARIANTS, Role, look
+from mla_engine.figures.looks import COLOURS, VARIANTS, Look, Role, look
 from mla_engine.figures.marks import mark_cells
 from mla_engine.figures.pixels import pixels
 from mla_engine.figures.ranks import over_rank
@@ -28,12 +29,17 @@ __all__ = [
     "COLOURS",
     "UNITS",
     "VARIANTS",
+    "Band",
     "Figure",
     "FlowNode",
+    "Look",
     "Role",
     "TileGrid",
     "add_levels",
     "attention_map",
+    "band_bars",
+    "band_lines",
+    "band_marks",
     "bars",
     "cache_growth",
     "cell_at",

@@ -21,6 +21,7 @@ PICTURE = {
     "absorption": ".st-key-absorption-brackets",
     "decode": ".st-key-blocks",
     "language_model": ".model .map, [data-testid=stAlert]",  # or that no model is there
+    "quality": ".st-key-quality_picture",
 }
 CHART = ".stElementContainer:has(.stPlotlyChart)"
 # Everything that does not stand in the window, or reads smaller than it may; empty if all is well.

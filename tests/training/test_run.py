@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from mla_engine.language_model import LanguageModel, load_model
+from mla_engine.language_model.study import read
+from tests import study_rows
 from training import run as running
-from training.plan import STAIRCASE, VARIANTS, Run, model_config, runs
-from training.report import Folders, chosen, keep
+from training.plan import CACHES, STAIRCASE, VARIANTS, Run, model_config, runs
+from training.report import Folders, chosen, keep, keep_plan
 from training.run import loss, rate, resumed, texts_of, train
 
 SHORT = 60
@@ -77,6 +79,34 @@ def test_a_finished_run_leaves_its_row_weights_and_snapshots(tmp_path):
     }
     steps = sorted(path.stem for path in (folders.assets / "snapshots" / "mla").iterdir())
     assert steps == ["00000", "00020"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_app_reads_what_training_leaves(tmp_path):
+    one, folders = Run(VARIANTS["mqa"], 1), Folders(tmp_path / "going", tmp_path / "assets")
+    model, progress = train(one, folders.progress / one.name, 20)
+    keep_plan(folders)
+    keep(one, model, progress, folders, 2.0)
+    written = json.loads(folders.row(one).read_text("utf-8"))
+    study = read(folders.assets)
+    assert not study.refused
+    assert set(written) == set(study_rows.row("mqa", 1)), "as the tests of the study make rows"
+    (row,) = study.rows
+    assert (row.variant, row.seed, row.cached, row.steps) == ("mqa", 1, 32, 20)
+    assert row.accuracy["recall"][24] == written["accuracy"]["recall"]["24"]
+    assert [[one.first, one.answers, one.share] for one in row.by_distance] == written[
+        "by_distance"
+    ]
+    left = study.not_run()
+    assert left["mqa"] == (0, 2, 3, 4)
+    assert sum(map(len, left.values())) == len(runs()) - 1
+
+
+def test_the_plan_that_the_app_has_is_this_one(tmp_path):
+    keep_plan(Folders(assets=tmp_path))
+    assert (tmp_path / "plan.json").read_bytes() == (Folders.assets / "plan.json").read_bytes()
+    cached = [VARIANTS[code].cached for code in CACHES]
+    assert cached == sorted(cached, reverse=True)
 
 
 def test_loss_counts_what_is_determined_and_a_twentieth_of_the_rest():

@@ -55,6 +55,7 @@ SOURCE_STATES = [
     ("compute", {"cost_phase": "prefill"}),
     ("compare", SMALL | {"vs_view": "maps"}),
     ("compare", {"vs_view": "costs"}),
+    ("quality", {}),
     ("claims", {"claims_text": "P4"}),
     ("quiz", {"quiz_count": "2", "quiz_number": "2"}),
     ("language_model", {}),

@@ -79,6 +79,7 @@ STATES = [
     ("compute", {"cost_gpu": "this"}),
     ("compare", {}),
     ("compare", {"vs_left": "deepseek-v3", "vs_right": "llama-3-8b", "lang": "zh"}),
+    ("quality", {}),
     ("claims", {}),
     ("claims", {"claims_text": "C9", "lang": "zh"}),
     ("quiz", {"quiz_seed": "5", "quiz_count": "3", "quiz_number": "2", "quiz_answers": "1-0"}),

@@ -22,6 +22,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.claims": {"CLAIMS", "check"},
     "mla_engine.costs": {"GPUS", "Serving", "cache_elements"},
     "mla_engine.language_model": {"load_model"},
+    "mla_engine.language_model.study": {"Spread", "differ"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.studies": {

@@ -8,7 +8,7 @@ from ui.settings.parsers import SMALL
 
 LITE, V3, ABSORBED = "deepseek-v2-lite", "deepseek-v3", "mla_absorbed"
 
-# nothing in the app shows a statement on quality or on other bases (T6, T8)
+# nothing in the app shows a statement on other bases (T6)
 PLACES: Mapping[str, Link] = {
     "N1": example("mha", "q"),
     "N2": of_preset("overview", LITE),
@@ -22,6 +22,7 @@ PLACES: Mapping[str, Link] = {
     "T4": Link("kv_cache", {"kv_left": LITE, "kv_right": V3}),
     "T5": of_preset("compute", V3),
     "T7": Link("rope", {"rope_topic": "turning"}),
+    "T8": Link("quality"),  # in a small setting
     "T9": Link("absorption"),
     "S1": of_preset("attention_maps", SMALL, "mha"),
     "S2": Link("kv_cache", {"kv_left": "llama-3-8b"}),

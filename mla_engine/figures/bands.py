@@ -1,0 +1,210 @@
+"""Numbers measured several times: the mean as a mark, a line or a bar, and how far they spread."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mla_engine.figures.bars import name_rows, totals_at_ends
+from mla_engine.figures.ends import name_ends
+from mla_engine.figures.looks import Look
+from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, legend_above
+
+HEIGHT = 420
+BESIDE = 0.26  # octaves between marks at one place
+PERCENT = (0, 104)
+WIDTH, THIN = 4, 1.2
+LOG_TICKS = [lead * 10**power for power in range(-4, 3) for lead in (1, 2, 5)]
+GAP = 2  # percent between a bar's spread and its text
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Places x, and there the mean, the least and the most of what was measured, [n] each."""
+
+    x: Sequence[float]
+    mean: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    @property
+    def bar(self) -> dict:
+        """From the least to the most, around the mean."""
+        up, down = (np.asarray(side) for side in (self.most - self.mean, self.mean - self.least))
+        return {"type": "data", "symmetric": False, "array": up, "arrayminus": down}
+
+
+def band_marks(
+    bands: Mapping[str, Band],
+    *,
+    looks: Mapping[str, Look],
+    titles: tuple[str, str],
+    level: tuple[str, float] | None = None,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Percentages over amounts that double: marks with bars, those at one place side by side.
+
+    Args:
+        bands: name -> its points, x above 0, percent.
+        looks: name -> how it looks; names with several points are joined by a line.
+        titles: of the axes.
+        level: the name and the height of a level line.
+        height: pixels.
+    """
+    traces = [
+        _marks(name, band, looks[name], titles, [_beside(bands, name, x) for x in band.x])
+        for name, band in bands.items()
+    ]
+    fig = figure(traces, height=height)
+    places = sorted({x for band in bands.values() for x in band.x})
+    ends = [np.log2(places[0]) - 0.6, np.log2(places[-1]) + 0.6]
+    ticks = {"tickvals": np.log2(places), "ticktext": [f"{place:,}" for place in places]}
+    fig.update_xaxes(title_text=titles[0], range=ends, fixedrange=True, showgrid=False, **ticks)
+    fig.update_yaxes(title_text=titles[1], range=PERCENT, fixedrange=True)
+    if level:
+        _level(fig, *level)
+    legend_above(fig, shown=True)
+    return fig
+
+
+def _beside(bands: Mapping[str, Band], name: str, x: float) -> float:
+    """How many octaves a mark moves so that those at one place stand side by side."""
+    here = [other for other, band in bands.items() if x in band.x]
+    return BESIDE * (here.index(name) - (len(here) - 1) / 2)
+
+
+def _marks(
+    name: str, band: Band, its: Look, titles: tuple[str, str], shifts: Sequence[float]
+) -> go.Scatter:
+    return go.Scatter(
+        x=np.log2(band.x) + shifts,
+        y=np.asarray(band.mean),
+        name=name,
+        mode="lines+markers" if len(band.x) > 1 else "markers",
+        customdata=np.stack([band.x, band.least, band.most], axis=-1),
+        error_y=band.bar | {"thickness": 3, "width": 8},
+        line={"color": its.colour, "dash": its.dash, "width": THIN},
+        marker={"color": its.colour, "symbol": its.mark, "size": 13},
+        hovertemplate=f"{name}<br>{titles[0]} %{{customdata[0]:,}}<br>%{{y:.1f}} "
+        "(%{customdata[1]:.1f}–%{customdata[2]:.1f})<extra></extra>",
+    )
+
+
+def _level(fig: go.Figure, name: str, height: float) -> None:
+    fig.add_hline(
+        y=height,
+        line={"color": MASKED, "dash": "dot", "width": 3},
+        annotation={"text": name, "xanchor": "left", "x": 0, "font": {"size": FONT_SIZE}},
+        annotation_position="top left",
+        layer="below",
+    )
+
+
+def band_lines(
+    bands: Mapping[str, Band],
+    *,
+    looks: Mapping[str, Look],
+    titles: tuple[str, str],
+    singles: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]]] | None = None,
+    limits: tuple[float, float] = PERCENT,
+    log: bool = False,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Means as lines, each with its name at the end.
+
+    Args:
+        bands: name -> its points.
+        looks: name -> how its line looks.
+        titles: of the axes.
+        singles: name -> (x, y) of every measurement, as thin lines in place of bars.
+        limits: ends of the y axis.
+        log: the y axis is logarithmic.
+        height: pixels.
+    """
+    traces = [
+        _single(xy, name, looks[name]) for name, every in (singles or {}).items() for xy in every
+    ]
+    traces += [
+        _line(name, band, looks[name], titles[0], bare=singles is not None)
+        for name, band in bands.items()
+    ]
+    fig = figure(traces, height=height)
+    places = np.concatenate([np.asarray(trace.x, dtype=np.float64) for trace in traces])
+    first, last = float(places.min()), float(places.max())
+    room = 0.03 * (last - first) or 0.5
+    fig.update_xaxes(title_text=titles[0], range=[first - room, last], fixedrange=True, nticks=9)
+    fig.update_xaxes(tickangle=0, showgrid=False)
+    fig.update_yaxes(title_text=titles[1], range=limits, fixedrange=True)
+    if log:
+        steps = {"tickvals": LOG_TICKS, "ticktext": [f"{tick:g}" for tick in LOG_TICKS]}
+        fig.update_yaxes(type="log", range=list(np.log10(limits)), **steps)
+    return name_ends(fig, looks)
+
+
+def _single(xy: tuple[Sequence[float], Sequence[float]], name: str, its: Look) -> go.Scatter:
+    """One measurement of several; it has no name, which stands at the mean's end."""
+    return go.Scatter(
+        x=np.asarray(xy[0]),
+        y=np.asarray(xy[1], dtype=np.float64),
+        mode="lines",
+        legendgroup=name,
+        opacity=0.5,
+        line={"color": its.colour, "width": THIN},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _line(name: str, band: Band, its: Look, title: str, *, bare: bool) -> go.Scatter:
+    return go.Scatter(
+        x=np.asarray(band.x),
+        y=np.asarray(band.mean),
+        name=name,
+        mode="lines" if bare else "lines+markers",
+        cliponaxis=False,
+        customdata=np.stack([band.least, band.most], axis=-1),
+        error_y=None if bare else band.bar | {"thickness": 1.5, "width": 0},
+        line={"color": its.colour, "dash": its.dash, "width": WIDTH},
+        marker={"symbol": its.mark, "size": 10},
+        hovertemplate=f"{name}<br>{title} %{{x}}<br>%{{y:.3g}} "
+        "(%{customdata[0]:.3g}–%{customdata[1]:.3g})<extra></extra>",
+    )
+
+
+def band_bars(
+    names: Sequence[str],
+    band: Band,
+    *,
+    looks: Sequence[Look],
+    axis: str,
+    totals: Sequence[str],
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Lying bars of percentages, one row a name from the top, each with its spread.
+
+    Args:
+        names: what the rows are called, in Plotly's text.
+        band: a row each at x = 0, 1, 2 ...; what was not measured is NaN.
+        looks: of the rows.
+        axis: title of the axis of percentages.
+        totals: a text behind the end of each row.
+        height: pixels.
+    """
+    bar = go.Bar(
+        y=list(band.x),
+        x=np.asarray(band.mean),
+        orientation="h",
+        marker={"color": [its.colour for its in looks], "opacity": 0.75},
+        error_x=band.bar | {"thickness": 3, "width": 8, "color": MASKED},
+        customdata=np.stack([list(names), band.least, band.most], axis=-1),
+        hovertemplate="%{customdata[0]}<br>%{x:.1f} (%{customdata[1]:.1f}–%{customdata[2]:.1f})"
+        "<extra></extra>",
+    )
+    fig = figure([bar], height=height)
+    grid = {"tickvals": [0, 25, 50, 75, 100], "gridcolor": MASKED}
+    fig.update_xaxes(title_text=axis, range=[0, 135], fixedrange=True, **grid)
+    name_rows(fig, names)
+    fig.add_trace(totals_at_ends(np.nan_to_num(np.asarray(band.most)) + GAP, totals))
+    fig.update_layout(showlegend=False, bargap=0.35)
+    return fig

@@ -1,0 +1,144 @@
+"""The study: rows read from files, and summed up as independent arithmetic does."""
+
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+
+from mla_engine.language_model.study import LEAST_SEEDS, Spread, Study, differ, read
+from mla_engine.language_model.texts import TASKS
+from mla_engine.refusals import RefusedError, sentence
+from tests import study_rows as made
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return read(made.write(tmp_path, made.rows(but=("mla_queries",))))
+
+
+def test_the_rows_of_the_tests_ask_what_the_language_asks():
+    assert {task.name: task.loads for task in TASKS.values()} == made.LOADS
+
+
+def test_accuracy_is_mean_least_and_most_over_the_seeds(study):
+    for code in made.CACHED:
+        if code == "mla_queries":
+            continue
+        for task, loads in made.LOADS.items():
+            for load in loads:
+                shares = [made.share(code, seed, task, load) for seed in range(made.PLANNED)]
+                found = study.accuracy(code, task, load)
+                assert found.mean == pytest.approx(statistics.fmean(shares))
+                assert (found.least, found.most) == (min(shares), max(shares))
+                assert found.seeds == made.PLANNED
+    assert study.accuracy("mla_queries", "copy", 4) is None
+
+
+def test_distances_are_summed_up_by_their_bins(study):
+    found = study.by_distance("gqa")
+    assert list(found) == [0, 8, 24]
+    for place, spread in enumerate(found.values()):
+        shares = [made.row("gqa", seed)["by_distance"][place][2] for seed in range(made.PLANNED)]
+        assert spread.mean == pytest.approx(statistics.fmean(shares))
+        assert (spread.least, spread.most) == (min(shares), max(shares))
+
+
+def test_the_loss_ends_where_the_first_seed_ends(study):
+    assert {seed: max(curve) for seed, curve in study.losses("mqa").items()} == {
+        0: 100, 1: 150, 2: 200
+    }  # fmt: skip
+    found = study.loss("mqa")
+    assert list(found) == [50, 100], "no loss before the first step, no mean of fewer seeds"
+    losses = [made.row("mqa", seed)["curve"][2]["loss"] for seed in range(made.PLANNED)]
+    assert found[100].mean == pytest.approx(statistics.fmean(losses))
+    assert study.loss("mla_queries") == {}
+
+
+@pytest.mark.parametrize("heavy", made.LOADS["recall"])
+def test_the_load_that_separates_is_found_in_the_data(tmp_path, heavy):
+    def shares(variant: str, seed: int, task: str, load: int) -> float:
+        lost = 0.5 if (variant, task, load) == ("mqa", "recall", heavy) else 0.1
+        return 1 - lost - 0.01 * seed
+
+    study = read(made.write(tmp_path, made.rows(shares)))
+    assert study.separating_load("recall") == heavy
+    assert study.separating_load("copy") == 4, "the lightest of equal ones"
+
+
+def test_with_fewer_than_two_variants_nothing_separates(tmp_path):
+    study = read(made.write(tmp_path, [made.row("mla", 0)]))
+    assert study.separating_load("recall") == 24
+
+
+def test_what_was_not_run_is_told_by_seed(tmp_path):
+    rows = [one for one in made.rows() if (one["variant"], one["seed"]) != ("gqa", 1)]
+    rows = [one for one in rows if one["variant"] != "mla_16"]
+    study = read(made.write(tmp_path, rows))
+    assert study.not_run() == {"gqa": (1,), "mla_16": (0, 1, 2)}
+    assert study.measured(made.CACHES) == ["mha", "gqa", "mla_64", "mqa", "mla"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ([0.9, 0.8, 0.85], [0.7, 0.79, 0.6], True),
+        ([0.7, 0.79, 0.6], [0.9, 0.8, 0.85], True),
+        ([0.9, 0.8, 0.85], [0.7, 0.8, 0.6], False),
+        ([0.9, 0.8, 0.85], [0.1, 0.2], False),
+        ([0.9, 0.8, 0.85], [], False),
+    ],
+)
+def test_a_difference_is_one_where_no_seeds_overlap(one, other, apart):
+    assert len(one) == LEAST_SEEDS
+    assert differ(Spread.of(one), Spread.of(other)) is apart
+
+
+def changed(**parts: object) -> str:
+    return json.dumps(made.row("mqa", 1) | parts)
+
+
+DAMAGED = {
+    "no JSON": ("{", "JSON"),
+    "a list": ("[]", "JSON"),
+    "another run's": (changed(seed=2), "variant"),
+    "an unknown variant": (changed(variant="mxa"), "variant"),
+    "another cache": (changed(cached=33), "cached"),
+    "no weights": (changed(parameters="many"), "parameters"),
+    "true for a number": (changed(steps=True), "steps"),
+    "a task missing": (changed(accuracy={}), "recall"),
+    "a load missing": (changed(accuracy={"recall": {"4": 1.0}}), "8"),
+    "no share": (changed(accuracy={"recall": {"4": 1.5}}), "4"),
+    "not a number": (changed(accuracy={"recall": {"4": float("nan")}}), "4"),
+    "a curve that goes back": (
+        changed(curve=[{"step": 50, "loss": 1.0}, {"step": 50, "loss": 1.0}]), "curve",
+    ),
+    "a curve without losses": (changed(curve=[{"step": 0}]), "curve"),
+    "a bin of two": (changed(by_distance=[[0, 4]]), "by_distance"),
+    "a bin beyond all": (changed(by_distance=[[0, 4, 1.2]]), "by_distance"),
+    "no date": (changed(date=None), "date"),
+    "endless": (changed(seconds=float("inf")), "seconds"),
+    "no seconds": (changed(seconds=-1), "seconds"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "part"), DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_row_is_refused_by_name_and_the_others_stay(tmp_path, content, part):
+    made.write(tmp_path, made.rows())
+    (tmp_path / "study" / "mqa-1.json").write_text(content, "utf-8")
+    study = read(tmp_path)
+    (error,) = study.refused
+    assert error.values == {"name": "mqa-1.json", "part": part}
+    for lang in ("en", "zh"):
+        assert "mqa-1.json" in sentence(error, lang)
+        assert "make train" in sentence(error, lang)
+    assert [row.seed for row in study.of("mqa")] == [0, 2]
+    assert study.not_run() == {"mqa": (1,)}
+
+
+def test_without_a_plan_it_says_what_to_run(tmp_path):
+    with pytest.raises(RefusedError, match="make train"):
+        read(tmp_path)
+    for wrong in ({"caches": ["mha", "mxa"]}, {"staircase": []}, {"variants": {"mha": {}}}):
+        with pytest.raises(RefusedError, match=r"plan\.json"):
+            read(made.write(tmp_path, [], made.plan() | wrong))

@@ -1,0 +1,285 @@
+"""The quality page: all that is drawn and said, against arithmetic on rows that the test makes."""
+
+import html
+import re
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from streamlit.testing.v1 import AppTest
+
+from mla_engine.language_model.texts import THINGS
+from tests import study_rows as made
+from tests.ui.screen import Chart, charts, component, csv, lead, numbers, prose, statement, texts
+from tests.ui.test_snippets import assert_shown, printed_numbers
+from ui.pages.quality import run
+from ui.words.numbers import error_percent
+
+PAGE = "pages/quality.py"
+DRAWN = ("cache", "load", "distance", "loss", "staircase")
+NAMES = {"mha": "MHA 128", "gqa": "GQA 64", "mla_64": "MLA 64", "mqa": "MQA 32", "mla": "MLA 32"}
+NAMES |= {"mla_16": "MLA 16"}
+KINDS = {"MHA": ["mha"], "GQA": ["gqa"], "MQA": ["mqa"], "MLA": ["mla_64", "mla", "mla_16"]}
+STEPS = ["MHA: 128", "no rotation: 128", "+ KV latent: 32", "+ rotary key: 32",
+         "+ query latent: 32"]  # fmt: skip
+OPTIONS = {"recall": len(THINGS), "brackets": 3, "agreement": 2}  # that a blind guess has
+FILES = [f"mla_quality_{name}.csv" for name in DRAWN]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What was trained, as the page sees it: nothing yet."""
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def trained(folder: Path) -> Path:
+    """Three seeds of every variant but one."""
+    return made.write(folder, made.rows(but=("mla_queries",)))
+
+
+def drawn(at: AppTest) -> dict[str, Chart]:
+    return dict(zip(DRAWN, charts(at), strict=True))
+
+
+def percents(code: str, task: str, load: int) -> np.ndarray:
+    return 100 * np.array([made.share(code, n, task, load) for n in range(made.PLANNED)])
+
+
+def reach(chart: Chart, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and the highest of a series' bars."""
+    y, bar = chart.values(name, "y"), chart.trace(name)["error_y"]
+    return y - chart.values(bar, "arrayminus"), y + chart.values(bar, "array")
+
+
+def plain(text: str) -> str:
+    return html.unescape(re.sub("<[^>]*>", "", text)).replace("\xa0", " ")
+
+
+def said(at: AppTest) -> str:
+    return plain("\n".join((*lead(at), *prose(at), *(note.value for note in at.caption))))
+
+
+@pytest.mark.parametrize(
+    ("link", "task", "load"),
+    [
+        ({}, "recall", 16),  # where the made rows lie furthest apart
+        ({"quality_load": "4"}, "recall", 4),
+        ({"quality_task": "brackets"}, "brackets", 6),
+        ({"quality_task": "agreement", "quality_load": "0", "lang": "zh"}, "agreement", 0),
+    ],
+)
+def test_marks_over_the_cache_are_the_rows_means_and_ends(opened, trained, link, task, load):
+    chart = drawn(opened(PAGE, **link))["cache"]
+    assert chart.names == list(KINDS)
+    assert chart.layout["shapes"][0]["y0"] == pytest.approx(100 / OPTIONS[task])
+    if "lang" not in link:
+        assert chart.axis("x") == "numbers cached per token and layer"
+        assert chart.axis("y") == "right answers, %"
+    for kind, codes in KINDS.items():
+        shares = [percents(code, task, load) for code in codes]
+        assert_allclose(chart.values(kind, "y"), [each.mean() for each in shares])
+        low, high = reach(chart, kind)
+        assert_allclose(low, [each.min() for each in shares])
+        assert_allclose(high, [each.max() for each in shares])
+        cached = chart.values(kind, "customdata")[:, 0]
+        assert_allclose(cached, [made.CACHED[code] for code in codes])
+    for code, name in NAMES.items():
+        assert f"{name} {error_percent(percents(code, task, load).mean() / 100)}" in chart.alt
+
+
+@pytest.mark.parametrize(("task", "loads"), made.LOADS.items())
+def test_lines_over_the_load(opened, trained, task, loads):
+    chart = drawn(opened(PAGE, quality_task=task))["load"]
+    assert chart.names == list(NAMES.values())
+    for code, name in NAMES.items():
+        assert_allclose(chart.values(name, "x"), loads)
+        assert_allclose(chart.values(name, "y"), [percents(code, task, n).mean() for n in loads])
+    assert chart.layout["xaxis"]["ticktext"] == [str(load) for load in loads]
+    assert chart.axis("y") == "right answers, %"
+    assert chart.axis("x").startswith("load: ")
+
+
+def test_recall_by_distance_and_the_loss(opened, trained):
+    shown = drawn(opened(PAGE))
+    for code, name in NAMES.items():
+        rows = [made.row(code, seed) for seed in range(made.PLANNED)]
+        bins = [[100 * share for *_, share in row["by_distance"]] for row in rows]
+        assert_allclose(shown["distance"].values(name, "x"), [0, 8, 24])
+        assert_allclose(shown["distance"].values(name, "y"), np.mean(bins, axis=0))
+        curves = [{p["step"]: p["loss"] for p in row["curve"] if p["step"]} for row in rows]
+        assert_allclose(shown["loss"].values(name, "x"), [50, 100])
+        means = [statistics.fmean(curve[step] for curve in curves) for step in (50, 100)]
+        assert_allclose(shown["loss"].values(name, "y"), means)
+        thin = [t for t in shown["loss"].traces if t.get("legendgroup") == name]
+        sent = [shown["loss"].values(t, "y").tolist() for t in thin]
+        assert sent == [pytest.approx(list(curve.values())) for curve in curves]
+
+
+def test_the_staircase_names_each_change_and_what_was_not_run(opened, trained):
+    at = opened(PAGE)
+    chart = drawn(at)["staircase"]
+    bar, words = chart.traces
+    assert chart.layout["yaxis"]["ticktext"] == STEPS
+    found, codes = chart.values(bar, "x"), made.STAIRCASE
+    means = [percents(code, "recall", 16).mean() for code in codes[:-1]]
+    assert_allclose(found[:-1], means)
+    assert np.isnan(found[-1])
+    shares = [error_percent(mean / 100) for mean in means]
+    assert [text.strip() for text in chart.values(words, "text")] == [*shares, "not run"]
+    (table,) = (one.value for one in at.main.table)
+    assert table.index.tolist() == ["MLA with query latent"]
+    assert table.to_numpy().tolist() == [["3", "0", "0, 1, 2"]]
+    assert "27 of 30" in said(at)
+
+
+def test_every_chart_hands_out_its_numbers(opened, trained, downloads):
+    opened(PAGE)
+    shown = {name: csv(downloads[name]) for name in FILES}
+    cache = shown[FILES[0]].set_index("variant")
+    assert cache["mean"].tolist() == pytest.approx(
+        [percents(code, "recall", 16).mean() / 100 for code in NAMES]
+    )
+    assert cache["cached_per_token"].to_dict() == {code: made.CACHED[code] for code in NAMES}
+    assert len(shown[FILES[1]]) == len(NAMES) * 4
+    assert len(shown[FILES[2]]) == len(NAMES) * 3
+    assert len(shown[FILES[3]]) == len(NAMES) * (2 + 3 + 4)
+    stairs = shown[FILES[4]].set_index("variant")["seeds"]
+    assert stairs.to_dict() == dict.fromkeys(made.STAIRCASE, 3) | {"mla_queries": 0}
+
+
+def lossy(mqa: float, mla: float, noise: float = 0.01) -> made.Share:
+    means = {"mqa": mqa, "mla": mla}
+    return lambda code, seed, *_: means.get(code, 0.97) + noise * (seed - 1)
+
+
+@pytest.mark.parametrize(
+    ("shares", "seeds", "right", "why"),
+    [
+        (lossy(0.5, 0.9), 3, "MQA", "MLA 32 answers more than MQA 32"),
+        (lossy(0.9, 0.5), 3, "MLA", "MQA 32 answers more than MLA 32"),
+        (lossy(0.7, 0.71), 3, "no clear difference", "their seeds overlap"),
+        (lossy(0.5, 0.9), 2, "no clear difference", "it takes 3 seeds of each"),
+    ],
+    ids=["MQA", "MLA", "overlap", "few seeds"],
+)
+def test_the_answer_to_the_guess_follows_from_the_rows(opened, folder, shares, seeds, right, why):
+    made.write(folder, made.rows(shares, seeds))
+    at = opened(PAGE)
+    card = component(at, "guess")
+    assert card["answers"] == ["MQA", "MLA", "no clear difference"]
+    assert card["true"] == right
+    assert card["answers"][card["right"]] == right
+    assert why in card["why"]
+    assert why in said(at)
+    assert {".st-key-lead", ".st-key-quality-cache", ".st-key-quality-load"} <= set(card["hides"])
+
+
+def test_the_number_on_top_is_mlas_beside_mqas_and_mhas(opened, trained):
+    number, line = map(plain, lead(opened(PAGE)))
+    mla, mqa, mha = (
+        plain(error_percent(percents(code, "recall", 16).mean() / 100))
+        for code in ("mla", "mqa", "mha")
+    )
+    assert number == mla
+    assert line.endswith(f"MQA, which caches as many: {mqa}; MHA with 128: {mha}")
+    assert "“recall” at load 16 are right with MLA at 32 numbers" in line
+
+
+def test_two_variants_that_differ_are_told_with_their_ranges(opened, trained):
+    ends = [percents(code, "recall", 16) / 100 for code in ("mla", "mqa")]
+    ranges = [f"{error_percent(e.min())} to {error_percent(e.max())}" for e in ends]
+    assert plain(f"({ranges[0]}, against {ranges[1]})") in said(opened(PAGE))
+
+
+def test_half_a_rotation_is_compared_in_this_small_setting(opened, trained):
+    (told,) = (plain(text) for text in prose(opened(PAGE)) if "rotates half" in text)
+    whole, half = (percents(code, "recall", 16) for code in ("mha", "mha_partial"))
+    assert half.max() < whole.min()
+    assert "MHA 128 answers more than MHA, half rotated" in told
+    assert "small setting" in told
+
+
+def test_what_the_models_are_stands_beside_them(opened, trained):
+    (told,) = (note.value for note in opened(PAGE).main.caption if "Decoders" in note.value)
+    for part in ("two layers", "88 thousand weights", "`make train`", "100 to 200 steps",
+                 "seeds 0, 1, 2", "200 fresh texts", "torch 2.13.0", "Python 3.12.14",
+                 "2026-11-20, 2026-11-21, 2026-11-22"):  # fmt: skip
+        assert part in told
+
+
+def test_both_languages_say_the_same_numbers(opened, trained):
+    pages = {lang: opened(PAGE, lang=lang) for lang in ("en", "zh")}
+    found = {lang: [numbers(text) for text in texts(at)] for lang, at in pages.items()}
+    assert sum(found["en"], start=numbers("")) == sum(found["zh"], start=numbers(""))
+    en, zh = (charts(pages[lang]) for lang in ("en", "zh"))
+    for one, other in zip(en, zh, strict=True):
+        for here, there in zip(one.traces, other.traces, strict=True):
+            for axis in ("x", "y"):
+                assert_allclose(one.values(here, axis), other.values(there, axis))
+
+
+def test_a_damaged_row_is_named_and_the_page_goes_on(opened, trained):
+    (trained / "study" / "mqa-1.json").write_text("{}", "utf-8")
+    at = opened(PAGE)
+    (error,) = at.error
+    assert "mqa-1.json" in plain(error.value)
+    shares = [made.share("mqa", seed, "recall", 16) for seed in (0, 2)]
+    assert_allclose(drawn(at)["cache"].values("MQA", "y"), [100 * statistics.fmean(shares)])
+    assert "26 of 30" in said(at)
+
+
+def test_a_row_that_comes_is_shown_at_once(opened, folder):
+    made.write(folder, made.rows(but=("mqa",)))
+    assert "MQA" not in drawn(opened(PAGE))["cache"].names
+    made.write(folder, made.rows())
+    assert "MQA" in drawn(opened(PAGE))["cache"].names
+
+
+@pytest.mark.parametrize(("lang", "count"), [("en", "0 of 30"), ("zh", "0 / 30")])
+def test_before_anything_is_trained_the_page_says_how(opened, folder, lang, count):
+    made.write(folder, [])
+    at = opened(PAGE, lang=lang)
+    assert not charts(at)
+    assert "make train" in statement(at)
+    assert "make train" in at.info[0].value
+    assert len(at.main.table[0].value) == len(made.CACHED)
+    assert not [e for e in at.get("bidi_component") if e.proto.component_name == "guess"]
+    assert lead(at)[0] == count
+
+
+def test_without_a_plan_the_page_says_how(opened, folder):
+    at = opened(PAGE)
+    assert not charts(at)
+    assert "make train" in plain(at.error[0].value)
+
+
+def test_a_load_that_the_task_has_not_becomes_the_nearest(opened, trained):
+    at = opened(PAGE, quality_task="back", quality_load="16")
+    assert "at load 4" in plain(statement(at))
+    assert at.warning
+
+
+def test_another_task_begins_with_its_own_load(opened, trained):
+    at = opened(PAGE, quality_load="4")
+    task = next(box for box in at.selectbox if box.key == "quality_task:en")
+    task.set_value("copy").run()
+    assert not at.exception
+    assert "at load 12" in plain(statement(at))
+    loads = next(group for group in at.button_group if group.key == "quality_load:en")
+    loads.set_value(4).run()
+    assert "at load 4" in plain(statement(at))
+    assert drawn(at)["cache"].values("MHA", "y") == pytest.approx(percents("mha", "copy", 4).mean())
+
+
+@pytest.mark.parametrize("seeds", [3, 0])
+def test_the_snippet_makes_the_numbers_on_top(opened, folder, capsys, seeds):
+    made.write(folder, made.rows(seeds=seeds))
+    at = opened(PAGE, code="snippet")
+    capsys.readouterr()
+    exec(at.code[0].value, {})
+    printed = printed_numbers(capsys.readouterr().out.splitlines()[-1])
+    assert_shown(" ".join(lead(at)) if seeds else statement(at), printed)

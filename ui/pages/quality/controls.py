@@ -1,0 +1,32 @@
+"""The widgets of the page quality: which task, and how much it asks to hold."""
+
+import streamlit as st
+
+from mla_engine.language_model.texts import TASKS
+from ui.pages.quality.settings import AUTOMATIC
+from ui.pages.quality.view import View, loads
+from ui.parts.maps.controls import choice
+from ui.settings import state
+from ui.words.numbers import count
+from ui.words.text import t
+
+
+def draw(view: View) -> None:
+    """Task and load; another task begins with the load that separates the variants most."""
+    state.control(
+        st.selectbox,
+        t("quality.task"),
+        "quality_task",
+        list(TASKS),
+        format_func=lambda code: t(f"quality.task_{code}"),
+        then=lambda: state.change(quality_load=AUTOMATIC),
+    )
+    choice(
+        st.segmented_control,
+        t(f"quality.load_{view.task}"),
+        "quality_load",
+        view.load,
+        loads(view.task),
+        format_func=count,
+        required=True,
+    )
