@@ -56,6 +56,7 @@ CONTRADICTIONS = [
     ("quiz", {"quiz_count": "2", "quiz_answers": "0044"}, "quiz_answers", "0044", "00"),
     ("claims", {"claims_verdict": "maybe"}, "claims_verdict", "maybe", "all"),
     ("notation", {"notation_of": "none"}, "notation_of", "none", "all"),
+    ("trained_heads", {"th_text": "none"}, "th_text", "none", "recall"),
 ]
 
 GARBAGE = {
