@@ -1,8 +1,10 @@
 """Trained heads: what the page says is what the engine finds in the model's file."""
 
+import ast
 import html
 import json
 import os
+import textwrap
 from dataclasses import replace
 
 import numpy as np
@@ -174,6 +176,29 @@ def test_the_map_is_the_chosen_heads_and_its_words_stand_on_both_axes(trained, o
     said = next(text for text in prose(at) if text.startswith("In the frame"))
     assert f"from “{shown.words[query]}” to “{shown.words[key]}”" in said
     assert f"{100 * wanted[query, key]:.0f}" in said
+
+
+STATES = [("trained_heads", {"th_cut": kind} | link) for kind, (link, *_) in CUTS.items()]
+
+
+@pytest.mark.parametrize(("page", "link"), STATES, ids=list(CUTS))
+def test_the_snippet_makes_the_numbers_on_top(trained, opened, capsys, page, link):
+    at = opened(f"pages/{page}.py", code="snippet", **link)
+    capsys.readouterr()
+    exec(at.code[0].value, {})
+    names, result = capsys.readouterr().out.splitlines()
+    assert names == str(scored(trained).names())
+    _, after, before = result.split()
+    number, line = (said.replace("\xa0", " ") for said in lead(at))
+    assert number == f"{float(after):.0f} %"
+    assert line.endswith(f"{float(before):.0f} %")
+
+
+def test_the_source_is_that_of_the_present_cut(trained, opened):
+    for kind, cut in (("content", without_content), ("keys", TopKeys)):
+        at = opened(PAGE, th_cut=kind, code="source")
+        shown = [ast.parse(textwrap.dedent(block.value)).body[0].name for block in at.code]
+        assert shown == ["head_scores", "deciding", "looks", cut.__name__, "effect"]
 
 
 def test_the_training_is_drawn_step_by_step(trained, opened):

@@ -1,6 +1,6 @@
 """Trained heads: what they look at, and which answers break without one."""
 
-from ui.pages.trained_heads import code
+from ui.pages.trained_heads import code, snippet
 from ui.pages.trained_heads.settings import SETTINGS
 from ui.pages.trained_heads.view import mend
 from ui.settings.page import Page
@@ -14,4 +14,5 @@ PAGE = Page(
     lecture=("th_head", "th_cut"),
     mend=mend,
     code=code.ran,
+    snippet=snippet.recipe,
 )
