@@ -37,6 +37,8 @@ class Form:
         prefill: its formulas alone: (layer, h, positions) -> trace.
         decode: kind of cache -> formulas of a step: (layer, h, cache, positions) -> trace, cache.
         unmasked: (layer, trace of all its heads) -> logits before the mask [b,h,t,s].
+        weighed: (layer, trace of all its heads, another attention [b,h,t,s]) -> the trace with that
+            attention, and with the o and the u that follow from it.
         scores: code of each part of the logits -> codes of the query and key that make it.
         growing: trace fields whose products grow with queries x keys.
         needs: what its cache must hold, as a refusal says it.
@@ -49,6 +51,7 @@ class Form:
     prefill: Callable[[AttentionLayer, Tensor, Tensor], Trace]
     decode: Mapping[str, Callable[..., tuple[Trace, Cache]]]
     unmasked: Callable[[AttentionLayer, Trace], Tensor]
+    weighed: Callable[[AttentionLayer, Trace, Tensor], Trace]
     scores: Mapping[str, tuple[str, str]]
     growing: tuple[str, ...]
     needs: str | Phrase = IN_FULL
@@ -208,6 +211,10 @@ class Mechanism:
     def form(self, name: str) -> Form:
         """The form of this name."""
         return _found(name, {form.name: form for form in self.forms})
+
+    def form_of(self, trace: Trace) -> Form:
+        """The form that a trace was computed in."""
+        return next(form for form in self.forms if form.trace is type(trace))
 
     def cache(self, kind: str) -> type[Cache]:
         """The class of the caches of this kind."""

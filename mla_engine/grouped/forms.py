@@ -1,5 +1,7 @@
 """Grouped-query attention in formulas over weights; arguments are valid and fit the memory."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, einsum
 
@@ -90,3 +92,11 @@ def fused(gqa: GroupedProjections, h: Tensor, positions: Tensor) -> Tensor:
 def unmasked(gqa: GroupedProjections, trace: GroupedTrace) -> Tensor:
     """The logits of a trace of all the layer's heads before the mask [b,h,t,s]."""
     return logits(gqa.weights(), trace.q, trace.k)
+
+
+def weighed(gqa: GroupedProjections, trace: GroupedTrace, attention: Tensor) -> GroupedTrace:
+    """The trace with another attention [b,h,t,s]."""
+    w = gqa.weights()
+    o = einsum("bhts,bshv->bthv", attention, trace.v[:, :, w.shared_by])
+    u = output(o, w.W_O, w.b_O, w.config.n_heads)
+    return replace(trace, attention=attention, o=o, u=u)

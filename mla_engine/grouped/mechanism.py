@@ -66,6 +66,7 @@ EXPANDED = Form(
     prefill=forms.prefill,
     decode={"kv": forms.decode},
     unmasked=forms.unmasked,
+    weighed=forms.weighed,
     scores={"scores": ("q", "k")},
     growing=("scores", "o"),
     formulas=(forms.prefill, keys, forms.attend, forms.logits),

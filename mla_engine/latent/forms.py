@@ -195,3 +195,22 @@ def merged(mla: LatentProjections, heads: Places) -> AbsorbedMatrices:
 def unmasked(_mla: LatentProjections, trace: LatentTrace | AbsorbedTrace) -> Tensor:
     """The logits of a trace before the mask [b,h,t,s]."""
     return trace.scores_C if trace.scores_R is None else trace.scores_C + trace.scores_R
+
+
+def weighed_values(mla: LatentProjections, trace: LatentTrace, attention: Tensor) -> LatentTrace:
+    """The trace with another attention [b,h,t,s] to the values."""
+    w = mla.weights()
+    o = einsum("bhts,bshv->bthv", attention, trace.v_C)
+    u = output(o, w.W_O, w.b_O, w.config.n_heads)
+    return replace(trace, attention=attention, o=o, u=u)
+
+
+def weighed_latents(
+    mla: LatentProjections, trace: AbsorbedTrace, attention: Tensor
+) -> AbsorbedTrace:
+    """The trace with another attention [b,h,t,s] to the latents."""
+    w = mla.weights()
+    o_latent = einsum("bhts,bsc->bthc", attention, trace.c_KV)
+    o = einsum("bthc,hvc->bthv", o_latent, w.W_UV)
+    u = output(o, w.W_O, w.b_O, w.config.n_heads)
+    return replace(trace, attention=attention, o_latent=o_latent, o=o, u=u)

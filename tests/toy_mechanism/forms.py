@@ -1,5 +1,6 @@
 """Attention with tied keys and values in formulas over weights."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -71,3 +72,10 @@ def decode(
 def unmasked(layer: AttentionLayer, trace: TiedTrace) -> Tensor:
     """The logits of a trace of all the layer's heads before the mask [b,h,t,s]."""
     return logits(layer.weights(), trace.q, trace.kv)
+
+
+def weighed(layer: AttentionLayer, trace: TiedTrace, attention: Tensor) -> TiedTrace:
+    """The trace with another attention [b,h,t,s]."""
+    w = layer.weights()
+    o = einsum("bhts,bshk->bthk", attention, trace.kv)
+    return replace(trace, attention=attention, o=o, u=output(o, w.W_O, None, w.config.n_heads))

@@ -33,6 +33,7 @@ MECHANISM = Mechanism(
             prefill=forms.prefill,
             decode={"tied": forms.decode},
             unmasked=forms.unmasked,
+            weighed=forms.weighed,
             scores={"scores": ("q", "kv")},
             growing=("scores", "o"),
             needs="one tensor of keys and values",

@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 
 from mla_engine import costs
+from tests.ui.pages.test_trained_heads import STATES as TRAINED_STATES
 from tests.ui.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page_of
 from ui.engine.apart import ask, jobs, plain
 from ui.frame.code import source
@@ -80,7 +81,7 @@ def test_the_source_that_is_shown_did_run(opened, page, link):
 
 def test_no_page_is_without_its_code():
     assert all(page.code is not nothing and page.snippet for page in PAGES.values())
-    assert {page for page, _ in (*STATES, *REAL_STATES)} == set(PAGES)
+    assert {page for page, _ in (*STATES, *REAL_STATES, *TRAINED_STATES)} == set(PAGES)
     assert {page for page, _ in SOURCE_STATES} <= set(PAGES)
 
 

@@ -58,6 +58,7 @@ CONTRADICTIONS = [
     ("language_model", {"lm_back": "200"}, "lm_back", "200", 8),  # the page's own text: 9 words
     ("quality", {"quality_task": "back", "quality_load": "16"}, "quality_load", "16", 4),
     ("notation", {"notation_of": "none"}, "notation_of", "none", "all"),
+    ("trained_heads", {"th_text": "none"}, "th_text", "none", "recall"),
 ]
 
 GARBAGE = {

@@ -24,6 +24,16 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.language_model": {"load_model"},
     "mla_engine.language_model.study": {"Spread", "differ"},
     "mla_engine.quiz": {"order", "question"},
+    "mla_engine.language_model": {"load_model"},
+    "mla_engine.language_model.cuts": {
+        "TopKeys",
+        "effect",
+        "without_content",
+        "without_head",
+        "without_minor_directions",
+        "without_rotary_key",
+    },
+    "mla_engine.language_model.heads": {"head_scores"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.studies": {
         "conventions",

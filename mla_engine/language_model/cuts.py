@@ -1,0 +1,190 @@
+"""A model with a part taken away, and which of its answers break.
+
+A cut gives another model; the first one stays as it is. What is cut from the scores alone leaves
+the values: a head still sends on what it looks at, only that it looks elsewhere.
+"""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from random import Random
+from statistics import fmean
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, einsum
+
+from mla_engine import checks, mechanisms
+from mla_engine.language_model.accuracy import accuracies, batch
+from mla_engine.language_model.model import LanguageModel
+from mla_engine.language_model.texts import Text, mixed
+from mla_engine.language_model.trace import ModelTrace
+from mla_engine.latent import LatentConfig
+from mla_engine.layer import AttentionLayer
+from mla_engine.ops import softmax
+from mla_engine.refusals import RefusedError
+from mla_engine.trace import Trace
+
+__all__ = [
+    "Change",
+    "TopKeys",
+    "effect",
+    "measured",
+    "without_content",
+    "without_head",
+    "without_minor_directions",
+    "without_rotary_key",
+]
+
+
+def without_head(model: LanguageModel, layer: int, head: int) -> LanguageModel:
+    """The model whose head writes nothing: its columns of W_O [d,h,v] are zero.
+
+    Raises:
+        ValueError: a layer or a head that there is not.
+    """
+    checks.whole("layer", layer, least=0, most=model.config.n_layers - 1)
+    checks.whole("head", head, least=0, most=model.config.attention.n_heads - 1)
+    cut = deepcopy(model)
+    with torch.no_grad():
+        cut.blocks[layer].attention.W_O[:, head] = 0
+    return cut
+
+
+def without_content(model: LanguageModel) -> LanguageModel:
+    """The model whose scores are position alone: W_UQ is zero, and so scores_C; values stay.
+
+    Raises:
+        ValueError: a model without latents.
+    """
+    return _changed(model, lambda layer: layer.W_UQ.zero_())
+
+
+def without_rotary_key(model: LanguageModel) -> LanguageModel:
+    """The model whose scores are content alone: W_QR is zero, and so scores_R.
+
+    Raises:
+        ValueError: a model without latents, or without a rotary key.
+    """
+    _check_latents(model)
+    if not model.config.attention.d_rope:
+        raise RefusedError("no_rotary_key")
+    return _changed(model, lambda layer: layer.W_QR.zero_())
+
+
+def measured(count: int = 64, seed: int = 0) -> list[Text]:
+    """Fresh texts of all tasks, to measure latents on."""
+    return [mixed(Random(f"{seed}/{i}")) for i in range(count)]
+
+
+@torch.no_grad()
+def without_minor_directions(
+    model: LanguageModel, rank: int, texts: Sequence[Text] | None = None
+) -> LanguageModel:
+    """The model that reads of each latent c_KV [c] its `rank` strongest directions alone.
+
+    They are the leading eigenvectors of the mean of c_KV c_KV^T over the words of some texts, as
+    the uncut model has them, each layer's its own; W_UK and W_UV are multiplied by the projection
+    on them. So keys and values lose the least of their squared length in the latent. Nothing is
+    lost at rank d_latent_kv.
+
+    Args:
+        model: with latents.
+        rank: directions that are left.
+        texts: to measure on, `measured` ones by default.
+
+    Raises:
+        ValueError: a model without latents, a rank below 1 or above d_latent_kv.
+    """
+    _check_latents(model)
+    checks.whole("rank", rank, most=model.config.attention.d_latent_kv)
+    texts = measured() if texts is None else texts
+    trace = model(batch(texts, model.config.words).tokens)
+    length = torch.tensor([len(text) for text in texts])
+    words = torch.arange(length.max()) < length[:, None]
+    cut = deepcopy(model)
+    for block, run in zip(cut.blocks, trace.blocks, strict=True):
+        latents = run.attention.c_KV[words].double()
+        lost = torch.linalg.eigh(einsum("nc,nd->cd", latents, latents)).eigenvectors[:, :-rank]
+        kept = torch.eye(len(lost), dtype=lost.dtype) - lost @ lost.T  # exactly 1 if none is lost
+        for weight in (block.attention.W_UK, block.attention.W_UV):
+            weight.copy_(weight.double() @ kept)
+    return cut
+
+
+class TopKeys(LanguageModel):
+    """A model whose queries keep their `keys` keys of highest score in each head, and no other.
+
+    The attention is the softmax over them. It has the first model's weights themselves. In its
+    traces scores and mask are as they are before the choice; attention, o and u come after it.
+
+    Raises:
+        ValueError: no key at all.
+    """
+
+    def __init__(self, model: LanguageModel, keys: int) -> None:
+        super(LanguageModel, self).__init__()  # no weights of its own
+        checks.whole("keys", keys)
+        self.config, self.keys = model.config, keys
+        self.W_E, self.blocks, self.norm = model.W_E, model.blocks, model.norm
+
+    def logits(self, tokens: Tensor) -> Tensor:
+        """The logits of the next word [b,t,n]; torch's own attention has no such choice."""
+        return self(tokens).logits
+
+    def _traced(
+        self, tokens: Tensor, attend: Callable[[AttentionLayer, Tensor], Trace]
+    ) -> ModelTrace:
+        def chosen(layer: AttentionLayer, h: Tensor) -> Trace:
+            trace = attend(layer, h)
+            left_out = ~_highest(trace.scores, self.keys)
+            attention = softmax(trace.scores.masked_fill(left_out, -torch.inf))
+            return (
+                mechanisms.of(self.config.attention).form_of(trace).weighed(layer, trace, attention)
+            )
+
+        return super()._traced(tokens, chosen)
+
+
+def _highest(scores: Tensor, keys: int) -> Tensor:
+    """True at the `keys` highest scores of each query, the first of equal ones; bool [b,h,t,s]."""
+    best = scores.sort(dim=-1, descending=True, stable=True).indices[..., :keys]
+    return torch.zeros_like(scores, dtype=torch.bool).scatter(-1, best, True)
+
+
+class Change(NamedTuple):
+    """The share of right answers of a task, the mean over its loads, before and after a cut."""
+
+    before: float
+    after: float
+
+
+def effect(
+    model: LanguageModel, cut: LanguageModel, count: int = 32, seed: int = 0
+) -> dict[str, Change]:
+    """Task -> what a cut does to its answers, over the same fresh texts, `count` of each load.
+
+    Raises:
+        ValueError: a count below 1.
+    """
+    checks.whole("count", count)
+    before, after = accuracies(model, count, seed), accuracies(cut, count, seed)
+    return {
+        task: Change(fmean(loads.values()), fmean(after[task].values()))
+        for task, loads in before.items()
+    }
+
+
+def _check_latents(model: LanguageModel) -> None:
+    attention = model.config.attention
+    if not isinstance(attention, LatentConfig):
+        raise RefusedError("cut_needs_latents", called=mechanisms.of(attention).called)
+
+
+@torch.no_grad()
+def _changed(model: LanguageModel, change: Callable[[AttentionLayer], object]) -> LanguageModel:
+    """A copy whose layers were changed."""
+    _check_latents(model)
+    cut = deepcopy(model)
+    for block in cut.blocks:
+        change(block.attention)
+    return cut

@@ -1,0 +1,189 @@
+"""What the heads of a trained model measurably do: scores from their maps on fresh texts.
+
+A score is the mean attention from some places of the texts to some others, so it lies in [0, 1].
+Where an answer is determined, the query is the word before it and the key the word that decides
+it, as the text itself says. A score tells where a head looks, not what it makes of it: what breaks
+without the head tells that (`cuts`).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mla_engine import checks
+from mla_engine.language_model.accuracy import batch, exercises
+from mla_engine.language_model.model import LanguageModel
+from mla_engine.language_model.texts import TASKS, Text, mixed
+from mla_engine.language_model.trace import ModelTrace
+from mla_engine.studies.logit_shares import LogitShares, logit_shares
+
+__all__ = ["SCORES", "THRESHOLD", "HeadScores", "Places", "Score", "head_scores", "shares"]
+
+THRESHOLD = 0.5
+"""From here on a head is named: it looks there more than everywhere else together."""
+
+
+class Places(NamedTuple):
+    """Where attention is read: the text, the query and the key of each entry, int64 [n] each."""
+
+    text: Tensor
+    query: Tensor
+    key: Tensor
+
+
+def before(texts: Sequence[Text]) -> Places:
+    """From every word but the first to the word before it."""
+    found = [(row, place, place - 1) for row, text in enumerate(texts) for place in _after(text)]
+    return Places(*torch.tensor(found).reshape(-1, 3).T)
+
+
+def deciding(texts: Sequence[Text]) -> Places:
+    """From the word before every answer to the word that decides the answer."""
+    found = [
+        (row, place - 1, place - text[place].distance)
+        for row, text in enumerate(texts)
+        for place in _after(text)
+        if text[place].determined and text[place].distance > 0
+    ]
+    return Places(*torch.tensor(found).reshape(-1, 3).T)
+
+
+def _after(text: Text) -> range:
+    return range(1, len(text))
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a kind of head is known by.
+
+    Attributes:
+        task: of the texts that it is read on; None for texts of all tasks.
+        places: where it is read.
+    """
+
+    task: str | None
+    places: Callable[[Sequence[Text]], Places] = deciding
+
+    def texts(self, count: int, seed: int) -> list[list[Text]]:
+        """Fresh texts, `count` of each load, in batches of one load."""
+        if self.task is None:
+            return [[mixed(Random(f"{seed}/{i}")) for i in range(count)]]
+        return [exercises(self.task, load, count, seed) for load in TASKS[self.task].loads]
+
+
+SCORES = {
+    "previous": Score(None, before),
+    "induction": Score("recall"),
+    "copying": Score("copy"),
+    "back": Score("back"),
+    "agreement": Score("agreement"),
+    "brackets": Score("brackets"),
+}
+"""The scores by name.
+
+previous: mean attention to the word before; such positional heads were found by Voita et al.
+(arXiv 1905.09418), and induction is built on them.
+
+induction: in texts whose pairs return, mean attention from the second occurrence of a name to the
+word after its first occurrence; Olsson et al.'s prefix matching (arXiv 2209.11895).
+
+copying: in texts that say a list once more, mean attention to the word of the list that comes
+next. It is no look at values: Olsson et al. call copying that a head raises the logit of what it
+looks at. An induction head does this, too, from the second word on.
+
+back: from a number to the word so many places back, which words alone cannot find.
+
+agreement: from `now` to the subject, past the nouns that distract; a dependency read off the maps
+as Clark et al. did for BERT (arXiv 1906.04341).
+
+brackets: from where a closing bracket is asked for to the bracket that it closes.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeadScores:
+    """Of all heads of a model.
+
+    Attributes:
+        kinds: the scores' names, in the order of the columns.
+        table: layers x heads x scores, float64.
+        even: what a head that looks at all it sees alike would have, float64 [scores].
+    """
+
+    kinds: tuple[str, ...]
+    table: Tensor
+    even: Tensor
+
+    def names(self, threshold: float = THRESHOLD) -> tuple[tuple[str | None, ...], ...]:
+        """layers x heads: the highest score's name, None where it stays below the threshold."""
+        best = self.table.max(-1)
+        return tuple(
+            tuple(
+                self.kinds[kind] if score >= threshold else None
+                for score, kind in zip(*row, strict=True)
+            )
+            for row in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        )
+
+
+def head_scores(
+    model: LanguageModel, count: int = 16, seed: int = 0, kinds: Iterable[str] = SCORES
+) -> HeadScores:
+    """Run a model over fresh texts and score its heads.
+
+    Args:
+        model: of any mechanism.
+        count: texts of each load.
+        seed: of the texts.
+        kinds: the scores wanted, all by default.
+
+    Raises:
+        ValueError: a count below 1, a score that there is not.
+    """
+    checks.whole("count", count)
+    kinds = tuple(kinds)
+    for kind in kinds:
+        checks.choice("kind", kind, SCORES)
+    found = [_score(model, SCORES[kind], count, seed) for kind in kinds]
+    return HeadScores(
+        kinds=kinds,
+        table=torch.stack([heads for heads, _ in found], dim=-1),
+        even=torch.stack([even for _, even in found]),
+    )
+
+
+@torch.no_grad()
+def _score(model: LanguageModel, score: Score, count: int, seed: int) -> tuple[Tensor, Tensor]:
+    """The heads' score, layers x heads, and the one of even attention."""
+    found, even = [], []
+    for texts in score.texts(count, seed):
+        places = score.places(texts)
+        found.append(looks(model(batch(texts, model.config.words).tokens), places))
+        even.append(1 / (places.query.double() + 1))
+    return torch.cat(found, dim=-1).mean(-1), torch.cat(even).mean()
+
+
+def looks(trace: ModelTrace, places: Places) -> Tensor:
+    """The attention at these places, layers x heads x places, float64."""
+    return torch.stack(
+        [
+            block.attention.attention[places.text, :, places.query, places.key].double().T
+            for block in trace.blocks
+        ]
+    )
+
+
+@torch.no_grad()
+def shares(model: LanguageModel, count: int = 16, seed: int = 0) -> dict[int, LogitShares]:
+    """Layer -> how much of each head's logits is content and how much position, on fresh texts.
+
+    Raises:
+        ValueError: a model whose scores have no such parts.
+    """
+    (texts,) = Score(None).texts(count, seed)
+    trace = model(batch(texts, model.config.words).tokens)
+    return {layer: logit_shares(block.attention) for layer, block in enumerate(trace.blocks)}

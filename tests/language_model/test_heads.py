@@ -1,0 +1,182 @@
+"""What heads are known by: the places that words alone give, maps by hand, a model by hand."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from mla_engine import GroupedConfig, RopeConfig
+from mla_engine.language_model import LanguageModel, ModelConfig
+from mla_engine.language_model.accuracy import exercises
+from mla_engine.language_model.heads import (
+    SCORES,
+    HeadScores,
+    Places,
+    before,
+    deciding,
+    head_scores,
+    looks,
+    shares,
+)
+from mla_engine.language_model.texts import OPENING, TASKS, WORDS
+from mla_engine.studies.logit_shares import logit_shares
+from tests.language_model.samples import GQA, MLA
+
+
+def first_after(words, query):
+    return words.index(words[query]) + 1
+
+
+def listed(words, query):
+    start = max(i for i in range(query + 1) if words[i] == "copy")
+    return words.index(words[query + 1], start)
+
+
+def places_back(words, query):
+    return query - ("one", "two", "three", "four").index(words[query]) - 1
+
+
+def subject(words, query):
+    assert words[query] == "now"
+    earlier = [i for i in range(query) if words[i] in ("is", "are")]
+    return earlier[-1] + 3 if earlier else 1  # is . the cat
+
+
+def opened(words, query):
+    open_ = []
+    for i, word in enumerate(words[: query + 1]):
+        if word in OPENING:
+            open_.append(i)
+        elif word in OPENING.values():
+            open_.pop()
+    return open_[-1]
+
+
+BY_WORDS = {
+    "induction": first_after,
+    "copying": listed,
+    "back": places_back,
+    "agreement": subject,
+    "brackets": opened,
+}
+
+
+@pytest.mark.parametrize("kind", BY_WORDS)
+def test_the_words_alone_tell_where_a_head_has_to_look(kind):
+    found = 0
+    for texts in SCORES[kind].texts(6, seed=3):
+        for row, query, key in torch.stack(deciding(texts), -1).tolist():
+            words = [one.word for one in texts[row]]
+            assert key == BY_WORDS[kind](words, query), " ".join(words)
+            found += 1
+    assert found > 6 * len(TASKS[SCORES[kind].task].loads) / 2
+
+
+def test_every_word_but_the_first_has_one_before_it():
+    (texts,) = SCORES["previous"].texts(3, seed=0)
+    assert {len(text) for text in texts} == {64}
+    wanted = [[row, place, place - 1] for row in range(3) for place in range(1, 64)]
+    assert torch.stack(before(texts), -1).tolist() == wanted
+
+
+def test_entries_of_maps_are_read_where_they_stand():
+    maps = np.random.default_rng(0).random((2, 3, 4, 5, 5))  # layers, batch, heads, t, s
+    blocks = [SimpleNamespace(attention=SimpleNamespace(attention=torch.tensor(m))) for m in maps]
+    entries = [(0, 4, 1), (2, 3, 3), (1, 2, 0)]
+    found = looks(SimpleNamespace(blocks=blocks), Places(*torch.tensor(entries).T))
+    assert found.shape == (2, 4, 3)
+    for n, (row, query, key) in enumerate(entries):
+        assert np.array_equal(found[:, :, n].numpy(), maps[:, row, :, query, key])
+
+
+def test_a_head_has_the_name_of_its_highest_score_from_the_threshold_on():
+    table = torch.tensor([[[0.2, 0.5], [0.9, 0.6]], [[0.49, 0.3], [0.0, 0.0]]])
+    scores = HeadScores(kinds=("previous", "induction"), table=table, even=torch.zeros(2))
+    assert scores.names() == (("induction", "previous"), (None, None))
+    assert scores.names(threshold=0.4) == (("induction", "previous"), ("previous", None))
+
+
+N = len(WORDS)
+TURNED = 8
+BY_HAND = GroupedConfig(
+    d_model=2 * N + 1, n_heads=2, n_kv_heads=2, d_head=TURNED + N, d_rotated=TURNED,
+    rope=RopeConfig(pairing="half", theta=10.0),
+)  # fmt: skip
+
+
+def two_layers_by_hand() -> LanguageModel:
+    """Head 0 of layer 0 writes down the word before; that of layer 1 looks for its own word there.
+
+    The stream holds the word, then the word before, then a 1; the second heads see all alike.
+    """
+    config = ModelConfig(words=WORDS, attention=BY_HAND, n_layers=2, d_mlp=1, max_context=64)
+    model = LanguageModel(config, dtype=torch.float64)
+    for name, weight in model.named_parameters():
+        if "norm" not in name:
+            weight.zero_()
+    word, previous, one = slice(0, N), slice(N, 2 * N), 2 * N
+    model.W_E[:, word], model.W_E[:, one] = torch.eye(N), 1
+    first, second = (block.attention for block in model.blocks)
+    angles = 10.0 ** (-torch.arange(TURNED // 2) / (TURNED // 2))
+    first.W_K[0, : TURNED // 2, one] = 1  # turned by s, and the query by t - 1
+    first.W_Q[0, :TURNED, one] = 100 * torch.cat((angles.cos(), -angles.sin()))
+    first.W_V[0, TURNED:, word] = first.W_O[previous, 0, TURNED:] = torch.eye(N)
+    second.W_Q[0, TURNED:, word] = 100 * torch.eye(N)
+    second.W_K[0, TURNED:, previous] = torch.eye(N)
+    return model
+
+
+def test_heads_made_by_hand_have_their_names_and_heads_that_see_all_alike_have_none():
+    found = head_scores(two_layers_by_hand(), count=2)
+    assert found.names() == (("previous", None), ("induction", None))
+    keys = torch.cat([deciding(texts).key for texts in SCORES["induction"].texts(2, seed=0)])
+    wanted = (1 - 0.5 * (keys == 1).double()).mean()  # the first word has none before it but itself
+    best = found.table[0, 0, 0].item(), found.table[1, 0, found.kinds.index("induction")].item()
+    assert best == pytest.approx((1, wanted.item()), abs=1e-6)
+    torch.testing.assert_close(found.table[:, 1], found.even.expand(2, -1), rtol=1e-10, atol=0)
+    assert found.even[0].item() == pytest.approx(np.mean([1 / n for n in range(2, 65)]))
+
+
+def of_words(attention):
+    config = ModelConfig(words=WORDS, attention=attention, n_layers=2, d_mlp=8, max_context=64)
+    return LanguageModel(config, dtype=torch.float64)
+
+
+def test_a_score_is_the_mean_over_all_entries_of_all_loads():
+    model, entries = of_words(GQA), []
+    for load in TASKS["brackets"].loads:
+        for text in exercises("brackets", load, 3, seed=5):
+            words = [one.word for one in text]
+            trace = model(torch.tensor([model.config.tokens(" ".join(words))]))
+            maps = np.stack([block.attention.attention[0].numpy() for block in trace.blocks])
+            entries += [
+                maps[:, :, place - 1, opened(words, place - 1)]
+                for place, word in enumerate(words)
+                if word in OPENING.values()
+            ]
+    found = head_scores(model, count=3, seed=5, kinds=["brackets"])
+    assert found.table.shape == (2, 4, 1)
+    assert found.table[..., 0].numpy() == pytest.approx(np.mean(entries, axis=0), rel=1e-10)
+
+
+def test_content_and_position_are_those_of_each_layers_logits():
+    model = of_words(MLA)
+    (texts,) = SCORES["previous"].texts(2, seed=0)
+    tokens = [model.config.tokens(" ".join(one.word for one in text)) for text in texts]
+    trace = model(torch.tensor(tokens))
+    found = shares(model, count=2)
+    assert list(found) == [0, 1]
+    for layer, one in found.items():
+        wanted = logit_shares(trace.blocks[layer].attention)
+        assert torch.equal(one.content, wanted.content)
+        assert torch.equal(one.position, wanted.position)
+
+
+def test_what_there_is_not_is_refused():
+    with pytest.raises(ValueError, match="kind \\('odd'\\) must be one of"):
+        head_scores(of_words(GQA), kinds=["odd"])
+    with pytest.raises(ValueError, match=r"count \(0\)"):
+        head_scores(of_words(GQA), count=0)
+    with pytest.raises(ValueError, match="LatentTrace"):
+        shares(of_words(GQA), count=1)

@@ -1,0 +1,20 @@
+"""The settings of the page trained_heads."""
+
+from ui.settings.parsers import Setting, one_of, whole
+
+VARIANTS = ("mla", "mla_nope", "mha", "gqa", "mqa")
+CUTS = ("head", "content", "rotary", "rank", "keys")
+TEXTS = ("recall", "copy", "back", "agreement", "brackets")
+FINISHED = -1
+AUTO = "auto"  # the head that does induction most
+HEADS = tuple(f"{layer}.{head}" for layer in range(8) for head in range(16))
+
+SETTINGS = {
+    "th_variant": Setting("mla", one_of(*VARIANTS)),
+    "th_step": Setting(FINISHED, whole(FINISHED, 10**6)),
+    "th_head": Setting(AUTO, one_of(AUTO, *HEADS)),
+    "th_text": Setting("recall", one_of(*TEXTS)),
+    "th_cut": Setting("head", one_of(*CUTS)),
+    "th_rank": Setting(4, whole(1, 4096)),
+    "th_keys": Setting(2, whole(1, 64)),
+}
