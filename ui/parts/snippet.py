@@ -22,9 +22,6 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.claims": {"CLAIMS", "check"},
     "mla_engine.costs": {"GPUS", "Serving", "cache_elements"},
     "mla_engine.language_model": {"load_model"},
-    "mla_engine.language_model.study": {"Spread", "differ"},
-    "mla_engine.quiz": {"order", "question"},
-    "mla_engine.language_model": {"load_model"},
     "mla_engine.language_model.cuts": {
         "TopKeys",
         "effect",
@@ -34,6 +31,8 @@ ENGINE = {  # where what a snippet may use is to be imported from
         "without_rotary_key",
     },
     "mla_engine.language_model.heads": {"head_scores"},
+    "mla_engine.language_model.study": {"Spread", "differ"},
+    "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.studies": {
         "conventions",

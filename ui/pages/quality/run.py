@@ -4,10 +4,9 @@ from pathlib import Path
 
 from mla_engine.language_model import study as studies
 from mla_engine.language_model.study import Study
-from ui import ASSETS
-from ui.engine import kept
+from ui.engine import kept, trained
 
-FOLDER = ASSETS / "trained"
+FOLDER = trained.FOLDER
 
 
 def study() -> Study:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mla_engine.language_model import LanguageModel, load_model
-from ui import ROOT
+from ui.engine import trained
 
-FOLDER = ROOT / "assets" / "trained"
+FOLDER = trained.FOLDER
 
 
 @dataclass(frozen=True)
