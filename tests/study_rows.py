@@ -39,6 +39,7 @@ def row(variant: str, seed: int, shares: Share = share) -> dict:
         "cached": CACHED[variant],
         "parameters": 88_000 + CACHED[variant],
         "steps": curve[-1]["step"],
+        "attempts": 1,
         "finished": False,
         "accuracy": {
             task: {str(load): shares(variant, seed, task, load) for load in loads}

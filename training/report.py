@@ -59,6 +59,7 @@ def keep(
         "cached": run.variant.cached,
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "steps": progress.step,
+        "attempts": progress.attempt + 1,
         "finished": finished(progress),
         "accuracy": accuracies(model, TEXTS, SEED),
         "texts": TEXTS,

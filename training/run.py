@@ -16,12 +16,14 @@ from mla_engine.language_model.accuracy import Batch, accuracies, batch
 from mla_engine.language_model.texts import WORDS, first_practice, practice
 from training.plan import Run, model_config
 
-STEPS, INTERVAL, WARM_UP = 2500, 50, 100
+STEPS, INTERVAL, WARM_UP = 1800, 50, 100
 """Steps at most, between two measurements, and until the learning rate is reached."""
 TEXTS = 64
-FOUND, FIRST_STEPS = 0.7, 1500
+AFTER = 100  # from the seed of a beginning to that of the next
+FOUND, FIRST_STEPS, ATTEMPTS = 0.7, 600, 4
 """Recall alone comes first, until its loss is below, or for so many steps at most: beside tasks
-that are learned sooner it takes thousands."""
+that are learned sooner it takes thousands. Of three beginnings one does not find it; another one,
+with other first weights and texts, is then made, and counted."""
 AWAKE, QUIET = 3.0, 0.3
 """First weights of the embedding, and of what is added to it, over the layers' own: a layer that
 drowns the words it reads hides from the next one which word stood before."""
@@ -40,6 +42,7 @@ class Progress:
     """What a run has done: it is all that is needed to go on."""
 
     step: int = 0
+    attempt: int = 0
     curve: list[dict[str, Any]] = field(default_factory=list)
     state: dict[str, Any] | None = None  # of the weights and the optimizer
 
@@ -57,7 +60,7 @@ def train(
     """
     folder.mkdir(parents=True, exist_ok=True)
     progress = resumed(folder)
-    model = begun(run)
+    model = begun(run, progress.attempt)
     optimizer = _optimizer(model)
     if progress.state:
         model.load_state_dict(progress.state["model"])
@@ -72,15 +75,21 @@ def train(
             tell(progress)
         if progress.step >= steps or finished(progress):
             return model.requires_grad_(False), progress
-        texts = texts_of(run.seed, progress.step, first=looks_for_recall(progress))
+        if is_lost(progress):
+            progress = Progress(attempt=progress.attempt + 1)
+            model = begun(run, progress.attempt)
+            optimizer = _optimizer(model)
+            continue
+        first, seed = looks_for_recall(progress), run.seed + AFTER * progress.attempt
+        texts = texts_of(seed, progress.step, first)
         losses.append(_step(model, optimizer, texts, rate(progress.step, steps)))
         progress.step += 1
 
 
 @torch.no_grad()
-def begun(run: Run) -> LanguageModel:
+def begun(run: Run, attempt: int = 0) -> LanguageModel:
     """The model of a run before its first step."""
-    model = LanguageModel(model_config(run.variant), seed=run.seed)
+    model = LanguageModel(model_config(run.variant), seed=run.seed + AFTER * attempt)
     model.W_E *= AWAKE
     for block in model.blocks:
         block.attention.W_O *= QUIET
@@ -106,6 +115,13 @@ def looks_for_recall(progress: Progress) -> bool:
     """Whether the next texts hold recall alone."""
     losses = [point["loss"] for point in progress.curve if point["loss"] is not None]
     return progress.step < FIRST_STEPS and min(losses, default=FOUND) >= FOUND
+
+
+def is_lost(progress: Progress) -> bool:
+    """Whether recall was not found, and another beginning may find it."""
+    losses = [point["loss"] for point in progress.curve if point["loss"] is not None]
+    over = progress.step == FIRST_STEPS and min(losses) >= FOUND
+    return over and progress.attempt < ATTEMPTS - 1
 
 
 def texts_of(seed: int, step: int, first: bool = False) -> Batch:

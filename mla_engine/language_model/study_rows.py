@@ -65,6 +65,7 @@ class Row:
     cached: int
     parameters: int
     steps: int
+    attempts: int
     finished: bool
     texts: int
     threads: int
@@ -104,7 +105,7 @@ def read_row(file: Path, plan: Plan) -> Row:
         RefusedError: it is damaged, or of a run that is not planned.
     """
     part = _Parts(file)
-    wholes = ("seed", "cached", "parameters", "steps", "texts", "threads")
+    wholes = ("seed", "cached", "parameters", "steps", "attempts", "texts", "threads")
     found = {name: part.whole(part.all, name) for name in wholes}
     words = ("variant", "command", "torch", "python", "date")
     found |= {name: part.of(str, part.all, name) for name in words}

@@ -165,3 +165,29 @@ def test_snapshots_are_dense_where_the_loss_falls():
     assert steps[-1] == curve[-1]["step"]
     assert {50 * place for place in range(21, 25)} <= set(steps)
     assert 12 <= len(steps) <= 18
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_beginning_that_finds_no_recall_is_followed_by_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "FIRST_STEPS", 20)
+    monkeypatch.setattr(running, "FOUND", 0.0)
+    monkeypatch.setattr(running, "ATTEMPTS", 3)
+    seen = []
+    one = Run(VARIANTS["mqa"], 0)
+    model, progress = train(one, tmp_path, 40, lambda at: seen.append((at.attempt, at.step)))
+    assert seen == [(0, 0), (0, 20), (1, 0), (1, 20), (2, 0), (2, 20), (2, 40)]
+    assert progress.attempt == 2
+    assert [point["step"] for point in progress.curve] == [0, 20, 40]
+    first, last = running.begun(one, 0), running.begun(one, 2)
+    assert not torch.equal(first.W_E, last.W_E)
+    assert (model.W_E - last.W_E).abs().max() < (model.W_E - first.W_E).abs().max()
+
+
+@pytest.mark.parametrize(
+    ("step", "losses", "first"),
+    [(0, [], True), (100, [3.0, 1.7], True), (150, [3.0, 1.7, 0.6], False),
+     (200, [3.0, 0.6, 1.9], False), (running.FIRST_STEPS, [3.0, 1.7], False)],
+)  # fmt: skip
+def test_recall_comes_alone_until_it_is_found(step, losses, first):
+    curve = [{"step": 0, "loss": None}, *({"step": 50, "loss": loss} for loss in losses)]
+    assert running.looks_for_recall(running.Progress(step=step, curve=curve)) == first
