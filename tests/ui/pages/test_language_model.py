@@ -171,7 +171,7 @@ def test_the_path_is_that_of_the_chosen_word(opened, downloads):
     table, trace = csv(downloads["language_model_path.csv"]), model("mla")(tokens(TEXT), "absorbed")
     probabilities = expected("mla", TEXT)
     wanted = {"embedding": trace.embedded[0, 3], "output": torch.tensor(probabilities[3])}
-    for number, one in enumerate(trace.blocks, start=1):
+    for number, one in enumerate(trace.blocks):
         wanted[f"attention_{number}"] = one.attention.attention[0, :, 3, :4].flatten()
         wanted[f"mlp_{number}"] = one.hidden[0, 3]
     assert set(table["block"]) == set(wanted)
@@ -189,7 +189,7 @@ def test_every_block_tells_its_shape_where_it_looks_and_who_shows_the_inside(ope
     shapes = re.findall(r'<p class="shape">(.*?)</p>', drawn)
     wide, every = [f"6 × {width}" for width in (24, 20)], f"6 × {len(WORDS)}"
     assert shapes == [wide[0], "4 × 6 × 6", wide[1], "4 × 6 × 6", wide[1], every]
-    for number, one in enumerate(model("mla")(tokens(TEXT)).blocks, start=1):
+    for number, one in enumerate(model("mla")(tokens(TEXT)).blocks):
         maps = one.attention.attention[0, :, -1]
         head, key = np.unravel_index(int(maps.argmax()), maps.shape)
         said = f"“fig” most at “{TEXT.split()[key]}” (head {head}, "

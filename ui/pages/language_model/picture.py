@@ -54,7 +54,7 @@ def blocks(view: View) -> Iterator[Block]:
     """From the embedding to the probabilities of the next word."""
     embedded = to_numpy(view.trace.embedded[0])
     yield _block("embedding", embedded, says=t("language_model.embedding_says"))
-    for number, one in enumerate(view.trace.blocks, start=1):
+    for number, one in enumerate(view.trace.blocks):
         yield _attention(view, number, one)
         values = to_numpy(one.hidden[0])
         yield _block("mlp", values, f"mlp_{number}", number, t("language_model.mlp_says"))
