@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from mla_engine.figures.bars import name_rows, totals_at_ends
 from mla_engine.figures.ends import name_ends
 from mla_engine.figures.looks import Look
-from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, legend_above
+from mla_engine.figures.theme import FONT_SIZE, MASKED, few_ticks, figure, legend_above
 
 HEIGHT = 420
 BESIDE = 0.26  # octaves between marks at one place
@@ -133,13 +133,13 @@ def band_lines(
     places = np.concatenate([np.asarray(trace.x, dtype=np.float64) for trace in traces])
     first, last = float(places.min()), float(places.max())
     room = 0.03 * (last - first) or 0.5
-    fig.update_xaxes(title_text=titles[0], range=[first - room, last], fixedrange=True, nticks=9)
-    fig.update_xaxes(tickangle=0, showgrid=False)
+    fig.update_xaxes(title_text=titles[0], range=[first - room, last], fixedrange=True)
+    fig.update_xaxes(tickangle=0, showgrid=False, nticks=few_ticks(last))
     fig.update_yaxes(title_text=titles[1], range=limits, fixedrange=True)
     if log:
         steps = {"tickvals": LOG_TICKS, "ticktext": [f"{tick:g}" for tick in LOG_TICKS]}
         fig.update_yaxes(type="log", range=list(np.log10(limits)), **steps)
-    return name_ends(fig, looks)
+    return name_ends(fig, looks, beside=True)
 
 
 def _single(xy: tuple[Sequence[float], Sequence[float]], name: str, its: Look) -> go.Scatter:

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from mla_engine.figures.ends import name_ends
 from mla_engine.figures.looks import Look, look
-from mla_engine.figures.theme import MASKED, figure
+from mla_engine.figures.theme import MASKED, few_ticks, figure
 from mla_engine.refusals import RefusedError
 
 HEIGHT = 460
@@ -72,7 +72,7 @@ def _axes(
     ends, room = [float(x[0]), float(x[-1])], 0.02 * float(x[-1] - x[0]) or 0.5
     fig.update_xaxes(title_text=titles[0], range=[ends[0] - room, ends[1]], fixedrange=True)
     least, top = float(drawn.min()), float(drawn.max()) or 1.0
-    fig.update_xaxes(nticks=9, tickangle=0)
+    fig.update_xaxes(nticks=few_ticks(ends[1]), tickangle=0)
     fig.update_yaxes(
         title_text=titles[1],
         fixedrange=True,

@@ -20,14 +20,17 @@ AT_EDGE = 0.97  # of the axis: what ends beyond has its name beside the plot
 AXIS_ROOM = 62  # pixels below the plot for ticks and title
 
 
-def name_ends(fig: go.Figure, looks: Mapping[str, Look]) -> go.Figure:
+def name_ends(fig: go.Figure, looks: Mapping[str, Look], *, beside: bool = False) -> go.Figure:
     """Write each line's name behind its last point; returns `fig`.
 
     Args:
         fig: a chart whose axes have ranges; its lines are the traces of these names.
         looks: name -> how the line looks.
+        beside: all names beside the plot, also of lines that end within it.
     """
     notes = [_note(fig, trace, looks[trace.name]) for trace in fig.data if trace.name in looks]
+    if beside:
+        notes = [note | {"x": float(fig.layout.xaxis.range[1])} for note in notes]
     fig.update_layout(annotations=[*fig.layout.annotations, *notes], showlegend=False)
     first, last = fig.layout.xaxis.range
     edge = first + AT_EDGE * (last - first)

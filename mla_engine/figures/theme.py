@@ -67,6 +67,11 @@ pio.templates["mla"] = go.layout.Template(
 )
 
 
+def few_ticks(last: float) -> int:
+    """Most ticks of an axis of whole numbers up to `last`, for which a phone has room."""
+    return 9 if last < 1000 else 5
+
+
 def figure(traces: list[go.Heatmap | go.Scatter], *, height: int) -> go.Figure:
     """An empty frame of a fixed height around `traces`, in the house style."""
     font = {"size": FONT_SIZE}

@@ -91,3 +91,13 @@ def test_bars_name_their_rows_from_the_top_and_leave_out_what_was_not_run():
     assert texts.x[0] > 95
     assert texts.x[2] > 60
     assert 0 <= texts.x[1] < 5
+
+
+def test_names_of_lines_that_end_early_stand_beside_the_plot():
+    ends = {"MHA": 1400, "MLA": 1800}
+    bands = {name: band([0, 500, end], *[[3, 2, 1]] * 3) for name, end in ends.items()}
+    fig = band_lines(bands, looks=LOOKS, titles=("step", "loss"), limits=(0, 4))
+    notes = [note for note in fig.layout.annotations if note.name == "end"]
+    assert [note.x for note in notes] == [1800, 1800]
+    assert len({note.yshift for note in notes}) == 2, "apart from each other"
+    assert fig.layout.xaxis.nticks == 5, "for numbers of four digits"
