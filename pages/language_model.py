@@ -25,7 +25,7 @@ else:
     prose.lead(*words.lead(shown), t("language_model.look"))
     text, choices = st.columns([6, 4], gap="large")
     with text:
-        controls.text(shown.trained.config)
+        controls.text()
         controls.writing(shown)
     with choices:
         controls.model()

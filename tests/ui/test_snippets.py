@@ -84,7 +84,7 @@ STATES = [
     ("claims", {"claims_text": "C9", "lang": "zh"}),
     ("quiz", {"quiz_seed": "5", "quiz_count": "3", "quiz_number": "2", "quiz_answers": "1-0"}),
     ("language_model", {}),
-    ("language_model", {"lm_text": "( [ close", "lm_model": "gqa", "lang": "zh"}),
+    ("language_model", {"sentence": "( [ close", "lm_model": "gqa", "lang": "zh"}),
     ("notation", {"variant": "gqa", "preset": "llama-3-8b"}),
     ("notation", V3 | {"lang": "zh"}),
 ]

@@ -1,4 +1,4 @@
-"""Layers with seeded or real weights, cached and bounded, and what enters them."""
+"""Layers with seeded, trained or real weights, cached and bounded, and what enters them."""
 
 from collections.abc import Iterable
 
@@ -11,8 +11,10 @@ from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Form
 from mla_engine.studies.words import hidden_states
 from mla_engine.trace import Trace
-from ui.engine import kept, queue, real_layer
-from ui.engine.real_layer import Origin, RealLayer
+from ui.engine import kept, queue, real_layer, trained_layer
+from ui.engine.origin import Origin
+from ui.engine.real_layer import RealLayer
+from ui.engine.trained_layer import TrainedLayer
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -28,7 +30,7 @@ def _weights(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | N
 
 
 def layer(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None) -> AttentionLayer:
-    """A layer with seeded or real weights; `heads` builds these alone.
+    """A layer with seeded, trained or real weights; `heads` builds these alone.
 
     A seeded one is built in a turn of the queue. Who runs it asks for it within the turn of that
     run: a layer that somebody holds while he waits takes memory beside all that is kept. Before
@@ -75,6 +77,8 @@ def built(
     """A layer as `layer` gives it, in any dtype and made anew."""
     if isinstance(origin, RealLayer):
         return real(config, origin, heads, dtype)
+    if isinstance(origin, TrainedLayer):
+        return trained_layer.attention(origin, config, heads, dtype, DEVICE)
     made = {"heads": heads, "dtype": dtype, "device": DEVICE}
     return mechanisms.of(config).layer(config, seed=origin, **made)
 
@@ -100,6 +104,8 @@ def hidden(words: tuple[str, ...], origin: Origin, d_model: int) -> torch.Tensor
     """The hidden states of these words, h [1,t,d], where the layers are."""
     if isinstance(origin, int):
         return _drawn(words, origin, d_model)
+    if isinstance(origin, TrainedLayer):
+        return trained_layer.inputs(origin, words).to(DEVICE)
     return real_layer.inputs(origin).h[:, : len(words)].to(DEVICE, torch.float32)
 
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from mla_engine import PRESETS, LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.studies.words import words_of
-from ui.engine import real_layer
-from ui.engine.real_layer import Origin, RealLayer
+from ui.engine import real_layer, trained_layer
+from ui.engine.origin import Origin
+from ui.engine.real_layer import RealLayer
 from ui.settings import state
 from ui.settings.page import Note
-from ui.settings.parsers import SMALL
+from ui.settings.parsers import SMALL, TRAINED
 from ui.settings.rooms import SETTINGS
 from ui.settings.shared import SIZES, VARIANTS
-from ui.settings.sizes import divisors, sizes_of, variant_of
+from ui.settings.sizes import divisors, published, sizes_of, variant_of
 from ui.words.text import t
 
 Config = AttentionConfig
@@ -43,11 +44,13 @@ class Model:
 
     Args:
         layer: the real layer that stands in for sizes and seed, if one does.
-        preset: the published model that the sizes began with, or SMALL.
+        preset: the published model that the sizes began with, SMALL, or TRAINED where a layer of
+            our trained models stands in.
         base: its configuration, with rotation, norms and scales.
         sizes: those in force, by the names of their settings.
         wanted: the variant that is set.
-        seed: of the weights, where they are not a real layer's.
+        seed: of the weights, where they are drawn.
+        trained: the layer of the trained models, None where they do not stand in.
     """
 
     layer: RealLayer | None
@@ -56,10 +59,13 @@ class Model:
     sizes: Mapping[str, int]
     wanted: str
     seed: int
+    trained: int | None = None
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """What can be shown: all, or of a real layer what its weights are made for."""
+        """What can be shown: all, those that were trained, or what a real layer is made for."""
+        if self.trained is not None:
+            return tuple(v for v in VARIANTS if not isinstance(self.origin(self.config(v)), int))
         if not self.layer:
             return VARIANTS
         mechanism = mechanisms.of(self.base)
@@ -85,10 +91,12 @@ class Model:
         return built(self.base, self.sizes, variant or self.variant)
 
     def origin(self, config: Config) -> Origin:
-        """Whose the weights of a configuration are: the real layer's that it is of, or the seed's.
+        """Whose the weights are: a trained or real layer's that is of this kind, or the seed's.
 
         The rotation and the latent norms may differ: they change no shape but the norms' own.
         """
+        if self.trained is not None:
+            return trained_layer.of(config, self.trained, FREE) or self.seed
         if not self.layer or type(config) is not type(self.base):
             return self.seed
         free = {name: vars(self.base)[name] for name in FREE if name in vars(config)}
@@ -96,12 +104,16 @@ class Model:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The tokens where a page has no text of its own: a real model's, or our example."""
+        """The tokens where a page has no text of its own: a model's, or our example."""
+        if self.trained is not None:
+            return trained_layer.words()
         return real_layer.inputs(self.layer).tokens if self.layer else words_of(t("maps.example"))
 
     @property
     def changed(self) -> list[str]:
         """The sizes that differ from the preset's."""
+        if self.trained is not None:
+            return []
         own = sizes_of(self.preset)
         return [n for n in SIZES if n != "n_kv_heads" and self.sizes[n] != own[n]]
 
@@ -127,10 +139,22 @@ def present() -> Model:
         CheckpointError: a real model's layer that cannot be read.
     """
     s, layer = state.settings(), real_layer.chosen()
-    own = SMALL_CONFIG if s["preset"] == SMALL else PRESETS[s["preset"]].config
+    chosen, trained = (s["variant"], s["seed"]), None if layer else trained_layer.chosen()
+    if trained is not None:
+        base, sizes = trained_layer.config(), trained_layer.sizes()
+        return Model(None, TRAINED, base, sizes, *chosen, trained)
+    preset = published(s["preset"])
+    own = SMALL_CONFIG if preset == SMALL else PRESETS[preset].config
     base = real_layer.plan(layer).config if layer else own
     sizes = mechanisms.sizes_of(base) if layer else {name: s[name] for name in SIZES}
-    return Model(layer, s["preset"], base, sizes, s["variant"], s["seed"])
+    return Model(layer, preset, base, sizes, *chosen)
+
+
+def take(preset: str) -> None:
+    """Choose a preset."""
+    state.change(preset=preset)
+    take_preset()
+    state.write()
 
 
 def take_preset() -> None:
@@ -142,17 +166,21 @@ def take_preset() -> None:
     preset, variant = s["preset"], variant_of(s["preset"])
     s.update(sizes_of(preset))
     s.update({n: one.follows(preset) for n, one in SETTINGS.items() if one.follows})
+    if preset == TRAINED:  # no seed and no text of any words goes with it
+        s.update({name: state.default(name) for name in trained_layer.SEEDED})
     if preset != SMALL and every[variant].kind != every[s["variant"]].kind:
         s["variant"] = variant
 
 
 def preset_name(key: str) -> str:
     """A preset's name, or the translated name of our small sizes."""
-    return t("common.small_sizes") if key == SMALL else PRESETS[key].name
+    if key in (SMALL, TRAINED):
+        return t(f"common.{key}_sizes")
+    return PRESETS[key].name
 
 
 def not_modelled(key: str) -> str:
-    """One sentence on what a preset's model has beside what the engine computes."""
+    """One sentence on what a published model has beside what the engine computes."""
     gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in PRESETS[key].not_modelled]
     return t("common.not_modelled", name=preset_name(key), gaps="; ".join(gaps))
 

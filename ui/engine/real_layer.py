@@ -47,9 +47,6 @@ class RealLayer:
         return replace(self, text="", activations="")
 
 
-Origin = int | RealLayer  # a seed, or a real layer
-
-
 def chosen() -> RealLayer | None:
     """What the settings name, on a page that can use it and where it could be read."""
     return None if visit().failed else named()

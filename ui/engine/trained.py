@@ -13,13 +13,21 @@ import torch
 
 from mla_engine import costs
 from mla_engine.checkpoints import CheckpointError
-from mla_engine.language_model import LanguageModel, ModelConfig, ModelTrace, load_model
+from mla_engine.language_model import (
+    LanguageModel,
+    ModelConfig,
+    ModelTrace,
+    WordError,
+    load_model,
+)
 from ui import ROOT
 from ui.engine import kept, queue
+from ui.settings.parsers import MOST_CHARACTERS, MOST_WORDS
 
 NAMED = "assets/trained"  # where the project has them
 FOLDER = ROOT / NAMED
 COMMAND = "make train"
+OWN = "anna lamp ben cup cleo drum dan boat anna"  # the first sentence: what belongs to anna?
 VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_nope")  # from the largest cache to the smallest
 
 
@@ -41,6 +49,11 @@ class Trained:
     def code(self) -> str:
         """The variant."""
         return self.key[0]
+
+    @property
+    def written(self) -> int:
+        """When its file was."""
+        return self.key[2]
 
     @property
     def config(self) -> ModelConfig:
@@ -88,6 +101,19 @@ def load(code: str) -> Trained:
 def _loaded(code: str, path: Path, written: int) -> Trained:
     with torch.inference_mode(False):  # it lives on outside of the run that asks first
         return Trained((code, path, written), *load_model(path))
+
+
+def tokens(config: ModelConfig, text: str) -> tuple[int, ...]:
+    """The numbers of the words of a text, of the app's own where it is empty.
+
+    Raises:
+        WordError: no words, too many of them, or words that the model does not know.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise WordError("too_long", given=len(text), most=MOST_CHARACTERS)
+    if (given := len(text.split())) > MOST_WORDS:
+        raise WordError("too_many", given=given, most=MOST_WORDS)
+    return tuple(config.tokens(text or OWN))
 
 
 def run(trained: Trained, tokens: tuple[int, ...]) -> ModelTrace:

@@ -10,7 +10,7 @@ from mla_engine import costs
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, RefusedError
 from ui.engine import layers
-from ui.engine.real_layer import Origin
+from ui.engine.origin import Origin
 
 MOST = 250 * 10**9  # of a page
 MOST_AT_ONCE = 100 * 10**9  # of one decomposition, within which nobody else can go first

@@ -8,7 +8,7 @@ import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
 from ui.engine.queue import FullError
-from ui.parts import real_layer
+from ui.parts import real_layer, trained_layer
 from ui.settings.visit import visit
 from ui.words.glossary import explained
 from ui.words.numbers import size
@@ -33,6 +33,7 @@ def lead(number: str, line: str, look: str = "") -> None:
         with st.container(key="look"):
             say(look)
     real_layer.badge()
+    trained_layer.badge()
 
 
 def _letters(number: str) -> int:

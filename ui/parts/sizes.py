@@ -6,10 +6,11 @@ from mla_engine import PRESETS, mechanisms
 from ui.engine import model
 from ui.engine.model import Model
 from ui.engine.real_layer import chosen
-from ui.parts import real_layer
+from ui.parts import real_layer, trained_layer
+from ui.parts.choice import choice
 from ui.parts.ways import of_model
 from ui.settings import state
-from ui.settings.parsers import SMALL
+from ui.settings.parsers import SMALL, TRAINED
 from ui.settings.visit import visit
 from ui.words.numbers import count, heads
 from ui.words.text import safe, t
@@ -44,24 +45,30 @@ def controls() -> None:
     A real layer stands in for both where the page can use one.
     """
     if not (visit().page.real_layers and chosen()):
-        _preset()
-        with st.expander(t("sizes.customise"), expanded=bool(model.present().changed)):
+        shown = model.present()
+        _preset(shown)
+        if shown.trained is not None:
+            trained_layer.layer_control()
+            return
+        with st.expander(t("sizes.customise"), expanded=bool(shown.changed)):
             _sliders()
     if visit().page.real_layers:
         real_layer.controls()
 
 
-def _preset() -> None:
-    preset = state.control(
+def _preset(shown: Model) -> None:
+    trained = [TRAINED] if visit().page.trained else []
+    choice(
         st.selectbox,
         t("common.preset"),
         "preset",
-        [SMALL, *PRESETS],
+        shown.preset,
+        [*trained, SMALL, *PRESETS],
         format_func=model.preset_name,
-        then=model.take_preset,
+        keep=model.take,
     )
-    if preset != SMALL and PRESETS[preset].not_modelled:
-        st.caption(model.not_modelled(preset))
+    if shown.preset in PRESETS and PRESETS[shown.preset].not_modelled:
+        st.caption(model.not_modelled(shown.preset))
 
 
 def _sliders() -> None:

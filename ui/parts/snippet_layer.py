@@ -1,12 +1,15 @@
-"""The lines of a snippet that make a layer and what enters it, seeded or out of a real model."""
+"""The lines of a snippet that make a layer and what enters it: seeded, trained or real."""
 
 from pathlib import Path
 
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
+from ui.engine import trained
 from ui.engine.layers import form_of
 from ui.engine.model import Model
-from ui.engine.real_layer import Origin, RealLayer
+from ui.engine.origin import Origin
+from ui.engine.real_layer import RealLayer
+from ui.engine.trained_layer import TrainedLayer
 from ui.parts.snippet import Code, config, literal, part
 from ui.words.text import t
 
@@ -26,7 +29,7 @@ def layer(of: Config, preset: str, form: str = "") -> dict[str, Code]:
 def made(
     chosen: Model, of: Config, heads: object, words: str = "", origin: Origin | None = None
 ) -> dict[str, Code]:
-    """The lines that make a layer with these heads and what enters it: seeded, or a real one.
+    """The lines that make a layer with these heads and what enters it: seeded, trained or real.
 
     Args:
         chosen: what the shared settings choose.
@@ -39,6 +42,8 @@ def made(
     origin, loaded = chosen.origin(of) if origin is None else origin, chosen.layer
     example = f"words_of({literal(t('maps.example'))})"
     values = layer(of, chosen.preset) | {"heads": heads, "words": Code(words or example)}
+    if isinstance(origin, TrainedLayer):
+        return _trained(origin, chosen, values)
     values |= {"seed": chosen.seed} | (_named(loaded) if loaded else {})
     weights = _part("weights_real" if isinstance(origin, RealLayer) else "weights_seeded", values)
     if not loaded:
@@ -47,6 +52,14 @@ def made(
         "weights": Code(f"{_part('opened', values)}\n{weights}"),
         "inputs": _part("inputs_real", values),
     }
+
+
+def _trained(origin: TrainedLayer, chosen: Model, values: dict[str, object]) -> dict[str, Code]:
+    """The lines that load a trained model, named from the project's folder, and run a sentence."""
+    file = f"{trained.NAMED}/{trained.file(origin.code).name}"
+    values |= {"file": file, "number": origin.layer, "sentence": " ".join(chosen.words)}
+    parts = ("weights", "inputs")
+    return {name: _part(f"{name}_trained", values) for name in parts}
 
 
 def _named(loaded: RealLayer) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 import html
 
-from ui.engine.real_layer import Origin
+from ui.engine.origin import Origin
 from ui.words.text import t
 
 

@@ -48,6 +48,8 @@ class Page:
         settings: what it adds to the settings of a link.
         sizes: whether the chip above it has the preset picker and the sliders of the sizes.
         real_layers: "any", or the key of a mechanism, where a real layer can stand in for them.
+        trained: whether the trained models read the shared sentence there; where it has sizes, one
+            of their layers stands in for them until others are chosen.
         lecture: the settings whose controls stand in the bar of lecture mode.
         mend: brings its settings within what there is; notes on what a link had asked for.
         code: functions of the engine that ran for a view, shown as the code behind the page.
@@ -62,6 +64,7 @@ class Page:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     sizes: bool = True
     real_layers: str = ""
+    trained: bool = False
     lecture: tuple[str, ...] = ()
     mend: Callable[[], list[Note]] = list
     code: Callable[[Any], Functions] = nothing

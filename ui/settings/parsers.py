@@ -9,9 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mla_engine import PRESETS
+from mla_engine.language_model.texts import WORDS
 from mla_engine.studies.words import words_of
 
 SMALL = "small"  # our own sizes, whose numbers can be read
+TRAINED = "trained"  # our small models that were trained
+MOST_WORDS, MOST_CHARACTERS = 256, 2000  # of a sentence that they read
 
 Parser = Callable[[str], object]
 
@@ -107,8 +110,8 @@ def flag(text: str) -> bool:
 
 
 def preset(text: str) -> str:
-    """The key of a published model, or our own small sizes."""
-    return one_of(SMALL, *PRESETS)(text)
+    """The key of a published model, our trained models, or our own small sizes."""
+    return one_of(TRAINED, SMALL, *PRESETS)(text)
 
 
 def published(text: str) -> str:
@@ -135,4 +138,16 @@ def sentence(text: str) -> str:
     """
     if text:
         words_of(text)
+    return text
+
+
+def known(text: str) -> str:
+    """A sentence of words that the trained models know; the empty one stands for the app's own.
+
+    Raises:
+        ValueError: another word, or more than are read.
+    """
+    written = text.lower().split()
+    if len(text) > MOST_CHARACTERS or len(written) > MOST_WORDS or set(written) - set(WORDS):
+        raise ValueError(text)
     return text

@@ -1,15 +1,16 @@
 """The settings that hold on every page, and the languages of the app."""
 
 from mla_engine import mechanisms
-from ui.settings.parsers import Setting, flag, one_of, preset, whole, words
+from ui.settings.parsers import TRAINED, Setting, flag, known, one_of, preset, whole, words
 
 LANGUAGES = {"en": "English", "zh": "中文"}
 VARIANTS = tuple(mechanisms.variants())
 
 # Sizes as DeepSeek-V2-Lite has them: real, and all heads run on a laptop. d_latent_q 0 is none.
+PUBLISHED = "deepseek-v2-lite"
 SHARED = {
     "lang": Setting("en", one_of(*LANGUAGES)),
-    "preset": Setting("deepseek-v2-lite", preset),
+    "preset": Setting(TRAINED, preset),  # on a page of sizes alone: those below
     "variant": Setting("mla", one_of(*VARIANTS)),
     "d_model": Setting(2048, whole(2, 16384)),
     "n_heads": Setting(16, whole(1, 128)),
@@ -22,6 +23,9 @@ SHARED = {
     "seed": Setting(0, whole(0, 9999)),
     "stop": Setting(0, whole(0, 99)),  # a step of the story; 0 is none
     "lecture": Setting(False, flag, personal=True),
+    # What the trained models read, and which of their layers is shown.
+    "sentence": Setting("", known),
+    "trained_layer": Setting(1, whole(0, 1)),
     # A real model's layer in the place of seeded weights; an empty source is none.
     "source": Setting("", words(200)),
     "revision": Setting("", words(100)),
@@ -31,4 +35,5 @@ SHARED = {
     "code": Setting("none", one_of("none", "source", "snippet")),  # shown at the page's foot
 }
 SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
+TRAINED_LAYER = ("sentence", "trained_layer")
 REAL_LAYER = ("source", "revision", "layer", "text", "activations")

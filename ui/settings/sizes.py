@@ -1,7 +1,8 @@
 """The sizes that a preset stands for: they are the defaults of the size settings beside it."""
 
 from mla_engine import PRESETS, mechanisms
-from ui.settings.parsers import SMALL
+from ui.settings.parsers import SMALL, TRAINED
+from ui.settings.shared import PUBLISHED
 
 SMALL_SIZES = {
     "d_model": 64,
@@ -17,14 +18,21 @@ SMALL_VARIANT = "mla"
 MOST_TOKENS = 2**20  # of any context
 
 
+def published(preset: str) -> str:
+    """What stands for a preset where sizes alone matter: for the trained models a published one."""
+    return PUBLISHED if preset == TRAINED else preset
+
+
 def sizes_of(preset: str) -> dict[str, int]:
     """The shared sizes that a preset stands for, those of other mechanisms as they suggest them."""
-    return SMALL_SIZES if preset == SMALL else mechanisms.sizes_of(PRESETS[preset].config)
+    key = published(preset)
+    return SMALL_SIZES if key == SMALL else mechanisms.sizes_of(PRESETS[key].config)
 
 
 def longest(*presets: str, most: int = MOST_TOKENS) -> int:
     """The greatest power of two up to `most` that one of the models was published for."""
-    known = [PRESETS[key].max_context or most for key in presets if key in PRESETS]
+    keys = map(published, presets)
+    known = [PRESETS[key].max_context or most for key in keys if key in PRESETS]
     return 1 << min(most, max(known, default=most)).bit_length() - 1
 
 
@@ -37,7 +45,7 @@ def variant_of(preset: str) -> str:
     """The first variant that shows a preset."""
     if preset == SMALL:
         return SMALL_VARIANT
-    config = PRESETS[preset].config
+    config = PRESETS[published(preset)].config
     return mechanisms.of(config).variant(config).code
 
 

@@ -15,7 +15,7 @@ from ui.settings import address
 from ui.settings.page import Note, Page
 from ui.settings.parsers import Setting, as_text, says
 from ui.settings.rooms import PAGES, SETTINGS
-from ui.settings.shared import LANGUAGES, REAL_LAYER, SHARED, SIZES
+from ui.settings.shared import LANGUAGES, REAL_LAYER, SHARED, SIZES, TRAINED_LAYER
 from ui.settings.sizes import implied
 from ui.settings.visit import visit
 
@@ -195,8 +195,10 @@ def reset(page: Page | None = None) -> None:
         names = list(SETTINGS)
     else:
         names = list(page.settings)
-        names += [name for name in SHARED if page.sizes and name not in REAL_LAYER]
+        others = (*REAL_LAYER, *TRAINED_LAYER)
+        names += [name for name in SHARED if page.sizes and name not in others]
         names += REAL_LAYER if page.real_layers else ()
+        names += TRAINED_LAYER if page.trained else ()
     _restore(names)
 
 

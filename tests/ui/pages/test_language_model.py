@@ -65,7 +65,7 @@ def shown_text(at: AppTest) -> str:
 @pytest.mark.parametrize("temperature", [1.0, 0.2, 5.0])
 @pytest.mark.parametrize("code", list(VARIANTS))
 def test_the_bars_are_the_softmax_of_another_forward(opened, code, temperature):
-    at = opened(PAGE, lm_text=TEXT, lm_model=code, lm_temperature=str(temperature))
+    at = opened(PAGE, sentence=TEXT, lm_model=code, lm_temperature=str(temperature))
     bars, wanted = chart(at, "lm_next"), expected(code, TEXT, temperature)[-1]
     best = np.argsort(-wanted)[:8]
     assert list(bars.layout["yaxis"]["ticktext"]) == [WORDS[place] for place in best]
@@ -77,7 +77,7 @@ def test_the_bars_are_the_softmax_of_another_forward(opened, code, temperature):
 
 
 def test_every_probability_can_be_downloaded(opened, downloads):
-    opened(PAGE, lm_text=TEXT)
+    opened(PAGE, sentence=TEXT)
     table = csv(downloads["next_word.csv"])
     wanted = expected("mla", TEXT)[-1]
     assert list(table["word"][:3]) == [WORDS[place] for place in np.argsort(-wanted)[:3]]
@@ -86,20 +86,20 @@ def test_every_probability_can_be_downloaded(opened, downloads):
 
 
 def test_words_are_written_as_greedy_generation_writes_them(opened):
-    at = opened(PAGE, lm_text=TEXT)
+    at = opened(PAGE, sentence=TEXT)
     steps = generate(model("mla"), tokens(TEXT), 4)
     wanted = TEXT.split()
     for step in steps:
         at.button(key="lm_write").click().run()
         wanted.append(WORDS[int(step.token)])
-        assert box(at).value == shown_text(at) == at.query_params["lm_text"] == " ".join(wanted)
+        assert box(at).value == shown_text(at) == at.query_params["sentence"] == " ".join(wanted)
 
 
 def test_a_drawn_word_is_drawn_from_the_bars(opened):
     wanted = torch.tensor(expected("mla", TEXT, 2.0)[-1])
     for seed in (1, 2, 3):
         torch.manual_seed(seed)
-        at = opened(PAGE, lm_text=TEXT, lm_pick="drawn", lm_temperature="2")
+        at = opened(PAGE, sentence=TEXT, lm_pick="drawn", lm_temperature="2")
         torch.manual_seed(seed)
         word = WORDS[int(torch.multinomial(wanted, 1))]
         at.button(key="lm_write").click().run()
@@ -107,7 +107,7 @@ def test_a_drawn_word_is_drawn_from_the_bars(opened):
 
 
 def test_the_caches_grow_by_the_formula_with_every_word(opened, downloads):
-    at = opened(PAGE, lm_text=TEXT, lm_model="gqa")
+    at = opened(PAGE, sentence=TEXT, lm_model="gqa")
     for length in (6, 7, 8):
         bars = chart(at, "lm_caches")
         wanted = [numbers * LAYERS * length for numbers in CACHED.values()]
@@ -119,7 +119,7 @@ def test_the_caches_grow_by_the_formula_with_every_word(opened, downloads):
 
 
 def test_unknown_words_are_refused_by_name_and_the_state_stays(opened):
-    at = opened(PAGE, lm_text=TEXT)
+    at = opened(PAGE, sentence=TEXT)
     before, bars = lead(at), chart(at, "lm_next").spec
     box(at).set_value("anna *lampe* ben").run()
     said = html.unescape(at.error[0].value)
@@ -128,7 +128,7 @@ def test_unknown_words_are_refused_by_name_and_the_state_stays(opened):
     assert box(at).value == "anna *lampe* ben"
     assert lead(at) == before
     assert chart(at, "lm_next").spec == bars
-    assert at.query_params["lm_text"] == TEXT
+    assert at.query_params["sentence"] == TEXT
     box(at).set_value("Anna  lamp\nanna").run()
     assert not at.error
     assert shown_text(at) == "anna lamp anna"
@@ -136,7 +136,7 @@ def test_unknown_words_are_refused_by_name_and_the_state_stays(opened):
 
 @pytest.mark.parametrize("typed", ["   ", "anna " * 257, "x" * 2001])
 def test_what_is_too_long_or_empty_is_refused_in_a_sentence(opened, typed):
-    at = opened(PAGE, lm_text=TEXT)
+    at = opened(PAGE, sentence=TEXT)
     box(at).set_value(typed).run()
     assert len(at.error) == 1
     assert shown_text(at) == TEXT
@@ -146,27 +146,27 @@ def test_what_is_too_long_or_empty_is_refused_in_a_sentence(opened, typed):
 
 @pytest.mark.parametrize("text", ["anna xyzzy", "anna " * 257])
 def test_a_link_with_such_a_text_says_so_and_shows_the_pages_own(opened, text):
-    at = opened(PAGE, lm_text=text)
+    at = opened(PAGE, sentence=text)
     assert len(at.warning) == 1
     assert shown_text(at) == OWN
 
 
 def test_a_text_beyond_the_training_has_a_note(opened):
     short, long = "anna " * TRAINED_ON, "anna lamp " * 100
-    assert not any(f"at most {TRAINED_ON}" in c.value for c in opened(PAGE, lm_text=short).caption)
-    at = opened(PAGE, lm_text=long)
+    assert not any(f"at most {TRAINED_ON}" in c.value for c in opened(PAGE, sentence=short).caption)
+    at = opened(PAGE, sentence=long)
     said = " ".join(caption.value for caption in at.caption)
     assert f"has 200 words, and the model was trained on {TRAINED_ON} at most" in said
     assert "words 185 to 200 of 200" in said
     assert "the largest of 5 words" in said  # 4 heads of 200 words and their gaps in 192 columns
     wanted = expected("mla", long)[-1].max()
     assert float(lead(at)[0].removesuffix(" %")) == pytest.approx(100 * wanted, rel=5e-3)
-    at = opened(PAGE, lm_text="anna " * 256)
+    at = opened(PAGE, sentence="anna " * 256)
     assert at.button(key="lm_write").disabled
 
 
 def test_the_path_is_that_of_the_chosen_word(opened, downloads):
-    at = opened(PAGE, lm_text=TEXT, lm_back="2")
+    at = opened(PAGE, sentence=TEXT, lm_back="2")
     assert re.findall(r'<li class="lit">(.*?)</li>', picture(at))[:1] == ["pear"]
     table, trace = csv(downloads["language_model_path.csv"]), model("mla")(tokens(TEXT), "absorbed")
     probabilities = expected("mla", TEXT)
@@ -185,7 +185,7 @@ def test_the_path_is_that_of_the_chosen_word(opened, downloads):
 
 
 def test_every_block_tells_its_shape_where_it_looks_and_who_shows_the_inside(opened):
-    drawn = picture(opened(PAGE, lm_text=TEXT, lm_model="mla"))
+    drawn = picture(opened(PAGE, sentence=TEXT, lm_model="mla"))
     shapes = re.findall(r'<p class="shape">(.*?)</p>', drawn)
     wide, every = [f"6 × {width}" for width in (24, 20)], f"6 × {len(WORDS)}"
     assert shapes == [wide[0], "4 × 6 × 6", wide[1], "4 × 6 × 6", wide[1], every]
@@ -250,7 +250,7 @@ def test_examples_end_before_an_answer(opened, monkeypatch, task):
 
 @pytest.mark.parametrize("code", list(VARIANTS))
 def test_both_languages_show_the_same_numbers(opened, code):
-    link = {"lm_text": TEXT, "lm_model": code, "lm_temperature": "0.5"}
+    link = {"sentence": TEXT, "lm_model": code, "lm_temperature": "0.5"}
     english, chinese = (opened(PAGE, lang=lang, **link) for lang in ("en", "zh"))
     assert lead(english)[0].replace(" ", "") == lead(chinese)[0]
     for key in ("lm_next", "lm_caches"):
@@ -266,7 +266,7 @@ def test_both_languages_show_the_same_numbers(opened, code):
 def test_without_models_the_page_tells_how_to_make_them(opened, folder, lang):
     for file in folder.glob("*.safetensors"):
         file.unlink()
-    at = opened(PAGE, lang=lang, lm_text=TEXT, code="snippet")
+    at = opened(PAGE, lang=lang, sentence=TEXT, code="snippet")
     assert at.title[0].value == catalogue()["language_model.title"][lang]
     assert "make train" in html.unescape(at.error[0].value)
     assert catalogue()["language_model.what"][lang] in prose(at)
@@ -276,7 +276,7 @@ def test_without_models_the_page_tells_how_to_make_them(opened, folder, lang):
 
 def test_where_one_is_damaged_another_can_be_chosen(opened, folder):
     (folder / "mla.safetensors").write_bytes(b"{" * 100)
-    at = opened(PAGE, lm_text=TEXT)
+    at = opened(PAGE, sentence=TEXT)
     assert "mla.safetensors" in html.unescape(at.error[0].value)
     assert not any("make train" in said for said in prose(at))
     next(b for b in at.button_group if b.key == "lm_model:en").set_value("mqa").run()

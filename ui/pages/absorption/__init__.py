@@ -12,6 +12,7 @@ PAGE = Page(
     order=4,
     settings=SETTINGS,
     real_layers=LATENT_LAYER,
+    trained=True,
     lecture=("ab_side", "ab_queries"),
     mend=mend,
     code=code.ran,

@@ -10,7 +10,8 @@ from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.agreement import DTYPES, agreement_of
 from mla_engine.studies.merging import heads_in_one, past_the_norm
 from ui.engine import kept, layers, queue, work
-from ui.engine.real_layer import Origin, RealLayer
+from ui.engine.origin import Origin
+from ui.engine.real_layer import RealLayer
 
 MATRICES = ("W_QK", "W_VO")
 FORMATS = tuple(str(dtype).removeprefix("torch.") for dtype in DTYPES)

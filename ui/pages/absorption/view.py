@@ -6,7 +6,7 @@ from mla_engine import LatentConfig
 from mla_engine.studies.bracketing import Bracketing, bracketings
 from ui.engine import model
 from ui.engine.model import Model
-from ui.engine.real_layer import Origin
+from ui.engine.origin import Origin
 from ui.parts.maps.run import block_of_heads
 from ui.settings import state
 from ui.settings.page import Note

@@ -4,7 +4,8 @@ import streamlit as st
 
 from ui.engine.model import Model, present
 from ui.pages.attention_maps.view import View
-from ui.parts.maps.controls import choice, head_control
+from ui.parts.choice import choice
+from ui.parts.maps.controls import head_control
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t

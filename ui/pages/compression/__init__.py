@@ -11,6 +11,7 @@ PAGE = Page(
     order=2,
     settings=SETTINGS,
     real_layers=ANY_LAYER,
+    trained=True,
     lecture=("cmp_rank", "cmp_weights"),
     mend=mend,
     code=code.ran,

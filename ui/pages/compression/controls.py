@@ -4,7 +4,7 @@ import streamlit as st
 
 from ui.pages.compression.run import ERRORS
 from ui.pages.compression.view import View, all_heads, head_counts, mend
-from ui.parts.maps.controls import choice
+from ui.parts.choice import choice
 from ui.settings import state
 from ui.words.numbers import count, shortest
 from ui.words.text import t

@@ -21,7 +21,8 @@ from mla_engine.studies.compression import (
 )
 from mla_engine.studies.merging import content_attention
 from ui.engine import kept, layers, queue, real_layer, work
-from ui.engine.real_layer import Origin, RealLayer
+from ui.engine.origin import Origin
+from ui.engine.real_layer import RealLayer
 from ui.words.text import t
 
 WAYS = ("joint", "separate")

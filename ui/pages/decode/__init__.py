@@ -11,6 +11,7 @@ PAGE = Page(
     order=2,
     settings=SETTINGS,
     real_layers=ANY_LAYER,
+    trained=True,
     lecture=("dec_prompt", "dec_speed"),
     mend=mend,
     code=code.ran,

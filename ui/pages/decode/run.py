@@ -16,7 +16,8 @@ from mla_engine import costs, mechanisms, timing
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.agreement import relative_error
 from ui.engine import kept, layers, queue
-from ui.engine.real_layer import Origin, RealLayer
+from ui.engine.origin import Origin
+from ui.engine.real_layer import RealLayer
 from ui.parts.ways import Way
 
 CHUNK = 64  # tokens in a piece before the step

@@ -13,6 +13,7 @@ PAGE = Page(
     order=4,
     settings=SETTINGS,
     sizes=False,
+    trained=True,
     lecture=("lm_model", "lm_temperature"),
     mend=mend,
     code=code.ran,

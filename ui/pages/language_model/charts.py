@@ -7,9 +7,9 @@ import streamlit as st
 
 from mla_engine import figures
 from ui.pages.language_model import picture, words
-from ui.pages.language_model.sentences import MOST_WORDS
 from ui.pages.language_model.view import View
 from ui.parts import charts
+from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count, share
 from ui.words.text import t
 

@@ -2,57 +2,22 @@
 
 import streamlit as st
 
-from mla_engine.language_model import ModelConfig
 from mla_engine.language_model.texts import TASKS
 from ui.engine import trained
 from ui.pages.language_model import sentences, words
-from ui.pages.language_model.sentences import MOST_CHARACTERS, MOST_WORDS, OWN
 from ui.pages.language_model.view import View
-from ui.parts import links
-from ui.parts.maps.controls import choice
+from ui.parts import links, trained_layer
 from ui.settings import state
 from ui.settings.page import Link
-from ui.words.numbers import count
-from ui.words.text import refusal, safe, t
+from ui.words.text import t
 
 TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
 ONWARD = Link("decode"), Link("kv_cache")  # how a cache is used, and how large it grows
 
 
-def text(config: ModelConfig) -> None:
-    """The reader's own text; one that the model cannot read stays in the box alone."""
-    kept = state.settings()["lm_text"]
-    shown = getattr(kept, "typed", kept)
-
-    def keep(typed: str) -> None:
-        good = not _refused(config, typed)
-        state.change(lm_text=typed if good else state.Kept.beside(kept, typed))
-        if good:
-            state.change(lm_back=0)
-
-    limits = {"words": count(MOST_WORDS), "all": count(len(config.words))}
-    choice(
-        st.text_area,
-        t("language_model.text", **limits),
-        "lm_text",
-        shown,
-        placeholder=OWN,
-        height=80,
-        max_chars=MOST_CHARACTERS,
-        help=t("language_model.vocabulary", words=safe(" ".join(config.words))),
-        keep=keep,
-    )
-    if reason := _refused(config, shown):
-        st.error(t("common.refused", reason=safe(reason)), icon=":material/block:")
-
-
-def _refused(config: ModelConfig, typed: str) -> str:
-    """Why the model cannot read a text; empty if it can."""
-    try:
-        sentences.tokens(config, typed)
-    except ValueError as error:
-        return refusal(error)
-    return ""
+def text() -> None:
+    """The reader's own text; after another one the last word's path is lit."""
+    trained_layer.sentence(then=lambda: state.change(lm_back=0))
 
 
 def writing(view: View) -> None:
@@ -71,7 +36,7 @@ def _write(view: View) -> None:
         disabled=view.full,
         help=t("language_model.write_full") if view.full else None,
         on_click=state.change,
-        kwargs={"lm_text": view.written(), "lm_back": 0},
+        kwargs={"sentence": view.written(), "lm_back": 0},
     )
 
 
@@ -81,12 +46,12 @@ def _examples() -> None:
     st.markdown(t("language_model.examples"), width="content")
     for task in TASKS:
         label, again = t(f"language_model.task_{task}"), s["lm_task"] == task
-        seed = s["lm_seed"] + 1 if again and s["lm_text"] else s["lm_seed"]
+        seed = s["lm_seed"] + 1 if again and s["sentence"] else s["lm_seed"]
         st.button(label, key=f"lm_{task}", on_click=_take, args=(task, seed))
 
 
 def _take(task: str, seed: int) -> None:
-    state.change(lm_text=sentences.example(task, seed), lm_task=task, lm_seed=seed, lm_back=0)
+    state.change(sentence=sentences.example(task, seed), lm_task=task, lm_seed=seed, lm_back=0)
 
 
 def model() -> None:

@@ -1,25 +1,10 @@
 """The settings of the page language_model."""
 
-from mla_engine.language_model.texts import TASKS, WORDS
+from mla_engine.language_model.texts import TASKS
 from ui.engine.trained import VARIANTS
-from ui.pages.language_model.sentences import MOST_CHARACTERS, MOST_WORDS
-from ui.settings.parsers import Setting, number, one_of, whole
-
-
-def known(text: str) -> str:
-    """A text of the language's words; the empty one stands for the page's own.
-
-    Raises:
-        ValueError: another word, or more than are read.
-    """
-    written = text.lower().split()
-    if len(text) > MOST_CHARACTERS or len(written) > MOST_WORDS or set(written) - set(WORDS):
-        raise ValueError(text)
-    return text
-
+from ui.settings.parsers import MOST_WORDS, Setting, number, one_of, whole
 
 SETTINGS = {
-    "lm_text": Setting("", known),  # empty: the page's own
     "lm_model": Setting("mla", one_of(*VARIANTS)),
     "lm_temperature": Setting(1.0, number(0.1, 10)),
     "lm_pick": Setting("likeliest", one_of("likeliest", "drawn")),

@@ -9,10 +9,10 @@ import torch
 
 from mla_engine.language_model import ModelTrace, chosen
 from ui.engine import layers, trained
-from ui.engine.trained import Trained
-from ui.pages.language_model.sentences import MOST_WORDS, OWN, tokens
+from ui.engine.trained import OWN, Trained
 from ui.settings import state
 from ui.settings.page import Note
+from ui.settings.parsers import MOST_WORDS
 
 SHOWN = 8  # of the next words
 
@@ -85,7 +85,7 @@ def mend() -> list[Note]:
     notes = []
     if there and s["lm_model"] not in there:
         notes += state.nearest(lm_model=there[0])
-    return notes + state.at_most(lm_back=len((s["lm_text"] or OWN).split()) - 1)
+    return notes + state.at_most(lm_back=len((s["sentence"] or OWN).split()) - 1)
 
 
 def view() -> View:
@@ -96,7 +96,7 @@ def view() -> View:
     """
     s = state.settings()
     model = trained.load(s["lm_model"])
-    read = tokens(model.config, s["lm_text"])
+    read = trained.tokens(model.config, s["sentence"])
     return View(
         trained=model,
         tokens=read,

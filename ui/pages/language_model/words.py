@@ -1,8 +1,8 @@
 """The words of the page: the statement, and what stands around picture and bars."""
 
 from ui.pages.language_model import picture
-from ui.pages.language_model.sentences import MOST_WORDS
 from ui.pages.language_model.view import View
+from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count, share
 from ui.words.text import listed, safe, t
 

@@ -5,7 +5,7 @@ import streamlit as st
 from mla_engine.language_model.texts import TASKS
 from ui.pages.quality.settings import AUTOMATIC
 from ui.pages.quality.view import View, loads
-from ui.parts.maps.controls import choice
+from ui.parts.choice import choice
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t

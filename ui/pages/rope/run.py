@@ -11,7 +11,7 @@ from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, RopeConf
 from mla_engine.rope import inverse_frequencies, yarn_bounds
 from mla_engine.studies import conventions, relative
 from ui.engine import kept, layers, queue, work
-from ui.engine.real_layer import Origin
+from ui.engine.origin import Origin
 
 POSITIONS = 16  # at which one vector is shown
 FAR = 64  # the largest distance of the merged matrix

@@ -5,7 +5,7 @@ import streamlit as st
 from ui.pages.trained_heads import words
 from ui.pages.trained_heads.settings import FINISHED, TEXTS
 from ui.pages.trained_heads.view import View
-from ui.parts.maps.controls import choice
+from ui.parts.choice import choice
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t

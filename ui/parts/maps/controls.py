@@ -1,8 +1,6 @@
 """The controls beside maps, which hold also where nothing could be run."""
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -10,32 +8,24 @@ from mla_engine import figures
 from mla_engine.studies.words import MAX_CHARACTERS, MAX_WORDS, TextError
 from ui.engine import real_layer
 from ui.engine.model import present
-from ui.parts import bridge
+from ui.parts import bridge, trained_layer
+from ui.parts.choice import choice
 from ui.parts.maps.view import Maps, mend, short
 from ui.settings import state
 from ui.settings.parsers import sentence
-from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
 
 TOKEN_LADDER = (0, 16, 32, 64, 128, 256, 512, 1024)
 
 
-def choice(
-    widget: Callable[..., Any], label: str, name: str, shown: object, *args: object, **options: Any
-) -> None:
-    """Like `state.control`, for what is not always shown as it is set; `keep` takes a choice."""
-    key = f"{name}:{state.settings()['lang']}"
-    st.session_state[key] = shown
-    keep = options.pop("keep", lambda value: state.change(**{name: value}))
-    with visit().places.get(name) or nullcontext():
-        widget(label, *args, key=key, on_change=lambda: keep(st.session_state[key]), **options)
-
-
 def text_controls() -> None:
     """The text, or the number of made-up words that stand in for a longer one."""
     s = state.settings()
     if real_layer.chosen():  # its text stands beside the model
+        return
+    if present().trained is not None:
+        trained_layer.sentence(then=mend)
         return
     _text(getattr(s["map_text"], "typed", s["map_text"]), bool(s["map_generated"]))
     state.control(

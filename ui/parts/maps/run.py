@@ -12,7 +12,7 @@ from mla_engine.costs import weight_elements
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import softmax
 from ui.engine import kept, layers, queue, work
-from ui.engine.real_layer import Origin
+from ui.engine.origin import Origin
 
 # Weights and scores that two cores draw and multiply in about a second, and the most that a run
 # may take: the caches hold several of them.

@@ -65,7 +65,7 @@ class Maps:
 def words() -> tuple[str, ...]:
     """The tokens: a real model's, or those of the reader's text, or made-up ones."""
     s, model = state.settings(), present()
-    if model.layer or not (s["map_generated"] or s["map_text"]):
+    if model.layer or model.trained is not None or not (s["map_generated"] or s["map_text"]):
         return model.words
     return generated_words(s["map_generated"]) or words_of(s["map_text"])
 

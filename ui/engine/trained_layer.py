@@ -1,0 +1,104 @@
+"""A layer of our trained models in the place of seeded weights: it reads the reader's sentence.
+
+Each variant was trained by itself, so another variant is another model. Pages whose pictures are of
+values begin with them; whoever chooses sizes, a seed or a text of any words has seeded weights.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from mla_engine import mechanisms
+from mla_engine.config import AttentionConfig
+from mla_engine.heads import with_heads
+from mla_engine.layer import AttentionLayer
+from ui.engine import trained
+from ui.settings import state
+from ui.settings.parsers import TRAINED
+from ui.settings.shared import SIZES
+from ui.settings.visit import visit
+
+SEEDED = (*SIZES, "seed", "map_text", "map_generated")  # what no trained model goes with
+FIRST = "mla"  # the variant whose sizes are named
+
+
+@dataclass(frozen=True)
+class TrainedLayer:
+    """One attention layer of a trained model: stands where a seed stands otherwise.
+
+    Args:
+        code: the variant.
+        layer: counted from 0.
+        written: when its file was, so that a newer one is read anew.
+    """
+
+    code: str
+    layer: int
+    written: int
+
+
+def chosen() -> int | None:
+    """The layer that stands in for sizes and seed, on a page that begins with one."""
+    s = state.settings()
+    if not visit().page.trained or s["preset"] != TRAINED or FIRST not in trained.present():
+        return None
+    plain = all(s[name] == state.default(name) for name in SEEDED)
+    return s["trained_layer"] if plain else None
+
+
+def config(code: str = FIRST) -> AttentionConfig:
+    """Of the layers of a variant's model.
+
+    Raises:
+        CheckpointError: there is no such model, or its file is damaged.
+    """
+    return trained.load(code).config.attention
+
+
+def sizes() -> dict[str, int]:
+    """Of all variants together."""
+    found = mechanisms.sizes_of(config())
+    if "gqa" in trained.present():
+        found["n_kv_heads"] = mechanisms.sizes_of(config("gqa"))["n_kv_heads"]
+    return found
+
+
+def of(wanted: AttentionConfig, layer: int, free: Sequence[str]) -> TrainedLayer | None:
+    """The trained layer of a configuration, whatever the fields in `free` say; None if none is."""
+    for code in trained.present():
+        own = config(code)
+        if type(own) is not type(wanted):
+            continue
+        same = {name: vars(own)[name] for name in free if name in vars(own)}
+        if replace(wanted, **same) == own:
+            return TrainedLayer(code, layer, trained.load(code).written)
+    return None
+
+
+def attention(
+    origin: TrainedLayer,
+    wanted: AttentionConfig,
+    heads: tuple[int, ...] | None,
+    dtype: torch.dtype,
+    device: torch.device | str,
+) -> AttentionLayer:
+    """The layer with its weights, perhaps with another rotation; `heads` builds these alone."""
+    whole = trained.load(origin.code).model.blocks[origin.layer].attention
+    return with_heads(whole, heads, wanted, dtype, device)
+
+
+def inputs(origin: TrainedLayer, words: Sequence[str]) -> torch.Tensor:
+    """What enters the layer when its model reads these words, h [1,t,d].
+
+    Raises:
+        WordError: words that it does not know.
+    """
+    model = trained.load(origin.code)
+    tokens = tuple(model.config.tokens(" ".join(words)))
+    return trained.run(model, tokens).blocks[origin.layer].attention.h
+
+
+def words() -> tuple[str, ...]:
+    """The reader's sentence, or the one that the app begins with."""
+    return tuple((state.settings()["sentence"] or trained.OWN).lower().split())

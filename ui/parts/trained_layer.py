@@ -1,0 +1,90 @@
+"""What the reader sees of a trained layer: which one it is, and the sentence that it reads."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from mla_engine.language_model import ModelConfig
+from ui.engine import model, real_layer, trained, trained_layer
+from ui.parts.choice import choice
+from ui.settings import state
+from ui.settings.parsers import MOST_CHARACTERS, MOST_WORDS, TRAINED
+from ui.settings.visit import visit
+from ui.words.numbers import count
+from ui.words.text import refusal, safe, t
+
+SHOWN = 60  # characters of a sentence below the title
+
+
+def badge() -> None:
+    """Under the title: which layer reads which sentence, or that weights are drawn at random."""
+    layer, page = trained_layer.chosen(), visit().page
+    if not (page.trained and page.sizes) or real_layer.chosen():
+        return
+    if layer is None:
+        with st.container(key="seeded", horizontal=True, vertical_alignment="center"):
+            st.caption(t("trained_layer.seeded"), width="content")
+            _way_back()
+    else:
+        read = " ".join(trained_layer.words())
+        read = read if len(read) <= SHOWN else f"{read[:SHOWN]}…"
+        st.caption(t("trained_layer.badge", layer=layer, text=safe(read)))
+
+
+def _way_back() -> None:
+    if trained_layer.FIRST in trained.present():
+        label = t("trained_layer.take")
+        st.button(label, key="take_trained", type="tertiary", on_click=model.take, args=(TRAINED,))
+
+
+def layer_control() -> None:
+    """Which layer of the trained models."""
+    st.caption(t("trained_layer.what"))
+    state.control(
+        st.segmented_control,
+        t("trained_layer.layer"),
+        "trained_layer",
+        range(trained.load(trained_layer.FIRST).config.n_layers),
+        format_func=count,
+        required=True,
+    )
+
+
+def sentence(then: Callable[[], object] = lambda: None) -> None:
+    """The text that the models read; one that they cannot read stays in the box alone.
+
+    Args:
+        then: runs after a text that they can.
+    """
+    config = trained.load(trained_layer.FIRST).config
+    kept = state.settings()["sentence"]
+    shown = getattr(kept, "typed", kept)
+
+    def keep(typed: str) -> None:
+        good = not _refused(config, typed)
+        state.change(sentence=typed if good else state.Kept.beside(kept, typed))
+        if good:
+            then()
+
+    choice(
+        st.text_area,
+        t("trained_layer.text", words=count(MOST_WORDS), all=count(len(config.words))),
+        "sentence",
+        shown,
+        placeholder=trained.OWN,
+        height=80,
+        max_chars=MOST_CHARACTERS,
+        help=t("trained_layer.vocabulary", words=safe(" ".join(config.words))),
+        keep=keep,
+    )
+    if reason := _refused(config, shown):
+        st.error(t("common.refused", reason=safe(reason)), icon=":material/block:")
+
+
+def _refused(config: ModelConfig, typed: str) -> str:
+    """Why the models cannot read a text; empty if they can."""
+    try:
+        trained.tokens(config, typed)
+    except ValueError as error:
+        return refusal(error)
+    return ""
