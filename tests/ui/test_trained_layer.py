@@ -1,0 +1,120 @@
+"""A trained layer on the pages of values: whose numbers they are, and the ways in and out."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from mla_engine.language_model import load_model
+from tests.ui import trained_models
+from tests.ui.screen import clicked
+from ui.engine import layers, trained
+from ui.engine.trained_layer import TrainedLayer, of
+
+WORDS = trained.OWN.split()
+VALUES = "attention_maps", "absorption", "compression", "decode", "compare"
+V2_LITE = {"d_model": 2048, "n_heads": 16, "d_latent_kv": 512}
+Opened = Callable[..., AppTest]
+
+
+def own(folder, code: str, layer: int):
+    """The trace of a model's own attention over the first sentence."""
+    model, _ = load_model(folder / f"{code}.safetensors")
+    with torch.no_grad():
+        trace = model(torch.tensor([model.config.tokens(trained.OWN)]))
+    return model, trace.blocks[layer].attention
+
+
+def captions(at: AppTest) -> str:
+    return " ".join(caption.value for caption in at.caption)
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+@pytest.mark.parametrize("code", ["mha", "gqa", "mqa", "mla"])
+def test_a_layer_computes_what_its_model_computes(small_models, code, layer):
+    model, trace = own(small_models, code, layer)
+    origin = of(model.config.attention, layer, ())
+    assert isinstance(origin, TrainedLayer)
+    assert (origin.code, origin.layer) == (code, layer)
+    found = layers.layer(model.config.attention, origin, (2, 1))
+    h = layers.hidden(tuple(WORDS), origin, model.config.d_model)
+    assert torch.equal(h, trace.h)
+    wanted = trace.attention[:, [2, 1]].numpy()
+    np.testing.assert_allclose(found(h).attention.numpy(), wanted, atol=1e-6)
+
+
+def test_maps_begin_with_the_trained_model(opened: Opened, small_models):
+    at = opened("pages/attention_maps.py")
+    _, trace = own(small_models, "mla", 1)
+    drawn = clicked(at, "attention").values(0, "z")
+    wanted = np.where(np.tri(len(WORDS), dtype=bool), trace.attention[0, 0].numpy(), np.nan)
+    np.testing.assert_allclose(drawn, wanted, atol=1e-6)
+    assert "layer 1" in captions(at)
+    assert at.query_params == {}
+
+
+@pytest.mark.parametrize("named", [{"seed": "3"}, {"d_model": "1024"}, {"map_text": "The cat"}])
+def test_a_link_that_names_what_no_trained_model_has_is_seeded(opened: Opened, named):
+    at = opened("pages/attention_maps.py", **named)
+    assert at.session_state["settings"]["preset"] == "trained"
+    assert "noise" in captions(at)
+    at.button(key="take_trained").click().run()
+    assert "noise" not in captions(at)
+    assert not {*named, "preset"} & {*at.query_params}
+
+
+@pytest.mark.parametrize("page", VALUES)
+def test_a_published_model_is_one_choice_away(opened: Opened, page):
+    at = opened(f"pages/{page}.py")
+    picker = at.selectbox(key="preset:en")
+    assert (picker.value, picker.options[0]) == ("trained", "A small trained model")
+    picker.select("deepseek-v3").run()
+    s = at.session_state["settings"]
+    assert (s["preset"], s["n_heads"], s["d_model"]) == ("deepseek-v3", 128, 7168)
+    assert "noise" in captions(at)
+    at.selectbox(key="preset:en").select("trained").run()
+    s = at.session_state["settings"]
+    assert {name: s[name] for name in V2_LITE} == V2_LITE
+    assert "trained" in captions(at)
+    assert not {*V2_LITE, "preset"} & {*at.query_params}
+
+
+def test_pages_of_sizes_have_a_published_model(opened: Opened):
+    at = opened("pages/compute.py")
+    picker = at.selectbox(key="preset:en")
+    assert picker.value == "deepseek-v2-lite"
+    assert "A small trained model" not in picker.options
+
+
+def test_without_files_weights_are_seeded(opened: Opened, tmp_path, monkeypatch):
+    monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
+    at = opened("pages/attention_maps.py")
+    assert "noise" in captions(at)
+    assert "take_trained" not in [button.key for button in at.button]
+    trained_models.write(tmp_path, "mla")
+    assert "layer 1" in captions(at.run())
+    variants = at.selectbox(key="variant:en").options
+    assert variants == ["MLA, expanded", "MLA, absorbed"]
+
+
+def test_an_unknown_word_stays_in_the_box_alone(opened: Opened):
+    at = opened("pages/attention_maps.py", sentence="ben cup anna lamp ben")
+    box = at.text_area(key="sentence:en")
+    box.input("ben cup ana lamp ben").run()
+    assert "“ana”" in at.error[0].value
+    assert "anna" in at.error[0].value
+    assert at.text_area(key="sentence:en").value == "ben cup ana lamp ben"
+    assert at.session_state["settings"]["sentence"] == "ben cup anna lamp ben"
+    at.text_area(key="sentence:en").input("cleo drum cleo").run()
+    assert not at.error
+    assert at.query_params["sentence"] == "cleo drum cleo"
+
+
+def test_reset_brings_back_layer_and_sentence(opened: Opened):
+    at = opened("pages/attention_maps.py", sentence="cleo drum cleo", trained_layer="0")
+    assert "layer 0" in captions(at)
+    at.button(key="reset_page").click().run()
+    s = at.session_state["settings"]
+    assert (s["sentence"], s["trained_layer"]) == ("", 1)
