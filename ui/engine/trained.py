@@ -71,13 +71,18 @@ def present() -> tuple[str, ...]:
     return tuple(code for code in VARIANTS if file(code).is_file())
 
 
-def cached() -> dict[str, int]:
-    """Numbers that a layer keeps of a token, in every variant whose model can be read."""
+def readable() -> dict[str, Trained]:
+    """The models of all variants, but for those whose file is damaged."""
     found = {}
     for code in present():
         with suppress(CheckpointError):
-            found[code] = load(code).cached
+            found[code] = load(code)
     return found
+
+
+def cached() -> dict[str, int]:
+    """Numbers that a layer keeps of a token, in every variant whose model can be read."""
+    return {code: model.cached for code, model in readable().items()}
 
 
 def file(code: str) -> Path:

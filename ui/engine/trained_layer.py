@@ -41,38 +41,34 @@ class TrainedLayer:
 def chosen() -> int | None:
     """The layer that stands in for sizes and seed, on a page that begins with one."""
     s = state.settings()
-    if not visit().page.trained or s["preset"] != TRAINED or FIRST not in trained.present():
+    if not visit().page.trained or s["preset"] != TRAINED or FIRST not in trained.readable():
         return None
     plain = all(s[name] == state.default(name) for name in SEEDED)
     return s["trained_layer"] if plain else None
 
 
-def config(code: str = FIRST) -> AttentionConfig:
-    """Of the layers of a variant's model.
-
-    Raises:
-        CheckpointError: there is no such model, or its file is damaged.
-    """
-    return trained.load(code).config.attention
+def config() -> AttentionConfig:
+    """Of the layers whose sizes are named."""
+    return trained.load(FIRST).config.attention
 
 
 def sizes() -> dict[str, int]:
     """Of all variants together."""
     found = mechanisms.sizes_of(config())
-    if "gqa" in trained.present():
-        found["n_kv_heads"] = mechanisms.sizes_of(config("gqa"))["n_kv_heads"]
+    if model := trained.readable().get("gqa"):
+        found["n_kv_heads"] = mechanisms.sizes_of(model.config.attention)["n_kv_heads"]
     return found
 
 
 def of(wanted: AttentionConfig, layer: int, free: Sequence[str]) -> TrainedLayer | None:
     """The trained layer of a configuration, whatever the fields in `free` say; None if none is."""
-    for code in trained.present():
-        own = config(code)
+    for code, model in trained.readable().items():
+        own = model.config.attention
         if type(own) is not type(wanted):
             continue
         same = {name: vars(own)[name] for name in free if name in vars(own)}
         if replace(wanted, **same) == own:
-            return TrainedLayer(code, layer, trained.load(code).written)
+            return TrainedLayer(code, layer, model.written)
     return None
 
 

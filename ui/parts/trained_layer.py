@@ -32,7 +32,7 @@ def badge() -> None:
 
 
 def _way_back() -> None:
-    if trained_layer.FIRST in trained.present():
+    if trained_layer.FIRST in trained.readable():
         label = t("trained_layer.take")
         st.button(label, key="take_trained", type="tertiary", on_click=model.take, args=(TRAINED,))
 

@@ -3,6 +3,7 @@
 import html
 import re
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -12,14 +13,14 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import mechanisms
 from mla_engine.language_model import generate
 from mla_engine.language_model.texts import NAMES, NUMBERS, OPENING, TASKS, WORDS
-from tests.ui.screen import Chart, charts, csv, lead, numbers, prose, statement, texts
+from tests.ui.screen import Chart, charts, clicked, csv, lead, numbers, prose, statement, texts
 from tests.ui.trained_models import CACHED, LAYERS, TRAINED_ON, VARIANTS, model, write
 from ui.engine import kept
 from ui.words.text import catalogue
 
 PAGE = "pages/language_model.py"
 TEXT = "copy fig plum pear : fig"
-OWN = "anna lamp ben cup cleo drum dan boat ben"
+OWN = "anna lamp ben cup cleo drum dan boat anna"
 
 
 @pytest.fixture(autouse=True)
@@ -194,10 +195,46 @@ def test_every_block_tells_its_shape_where_it_looks_and_who_shows_the_inside(ope
         head, key = np.unravel_index(int(maps.argmax()), maps.shape)
         said = f"“fig” most at “{TEXT.split()[key]}” (head {head}, "
         assert said in drawn.split(f'block attention_{number}"')[1]
-    assert set(re.findall(r'href="(\w+)\?', drawn)) == {"attention_maps", "rope", "absorption"}
-    others = picture(opened(PAGE, lm_model="mla_nope")), picture(opened(PAGE, lm_model="mha"))
-    found = [set(re.findall(r'href="(\w+)\?', one)) for one in others]
-    assert found == [{"attention_maps", "absorption"}, {"attention_maps", "rope", "kv_cache"}]
+
+
+@pytest.mark.parametrize("code", ["mha", "gqa", "mqa", "mla"])
+def test_an_attention_opens_the_pages_of_its_inside_with_this_very_run(opened, code):
+    at = opened(PAGE, sentence=TEXT, lm_model=code, preset="deepseek-v3", seed="3", lm_back="1")
+    for number, one in enumerate(model(code)(tokens(TEXT)).blocks):
+        ways = insides(at)[number]
+        pages = ["attention_maps"] * 2 + ["absorption" if code == "mla" else "decode"]
+        assert [page for page, _ in ways] == [*pages, "trained_heads"]
+        (_, maps), (_, kept), (there, run), (_, heads) = ways
+        shown = opened("pages/attention_maps.py", **maps)
+        every = one.attention.attention[0].numpy()
+        head, key = np.unravel_index(int(every[:, -2].argmax()), every[:, -2].shape)
+        wanted = np.where(np.tri(every.shape[1], dtype=bool), every[head], np.nan)
+        np.testing.assert_allclose(clicked(shown, "attention").values(0, "z"), wanted, atol=1e-6)
+        s = shown.session_state["settings"]
+        assert (s["map_head"], s["map_query"], s["map_key"]) == (head, every.shape[1] - 2, key)
+        shown = opened("pages/attention_maps.py", **kept)
+        name = "c_KV" if code == "mla" else "k"
+        assert shown.selectbox(key="map_tensor:en").value == name
+        shown = opened(f"pages/{there}.py", **run)
+        said = html.unescape(" ".join(caption.value for caption in shown.caption))
+        assert f"layer {number}, reads “{TEXT}”" in said
+        assert heads["th_head"] == f"{number}.{head}"
+        assert (
+            opened("pages/trained_heads.py", **heads).session_state["settings"]["th_variant"]
+            == code
+        )
+
+
+def test_a_variant_of_no_other_page_leads_to_its_heads_alone(opened):
+    ways = insides(opened(PAGE, lm_model="mla_nope"))
+    assert [[page for page, _ in block] for block in ways] == [["trained_heads"]] * 2
+
+
+def insides(at) -> list[list[tuple[str, dict[str, str]]]]:
+    """The ways out of each attention of the picture: page and parameters."""
+    blocks = picture(at).split('<section class="block attention_')[1:]
+    every = [re.findall(r'href="(\w+)\?([^"]*)"', one.split("</section>")[0]) for one in blocks]
+    return [[(page, dict(parse_qsl(html.unescape(q)))) for page, q in one] for one in every]
 
 
 def answer(task: str, words: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from ui.pages.language_model import code, snippet
 from ui.pages.language_model.controls import ONWARD
-from ui.pages.language_model.picture import PAGES
+from ui.pages.language_model.inside import PAGES
 from ui.pages.language_model.settings import SETTINGS
 from ui.pages.language_model.view import mend
 from ui.settings.page import Link, Page

@@ -1,20 +1,18 @@
 """The whole model in one picture: a map a block, a row a word, the path of one word lit."""
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from mla_engine import mechanisms
 from mla_engine.figures import pixels
 from mla_engine.language_model import BlockTrace
 from ui import ASSETS
 from ui.engine.layers import to_numpy
+from ui.pages.language_model.inside import Way, ways
 from ui.pages.language_model.view import View
-from ui.parts import links
-from ui.settings.page import Link
 from ui.words.numbers import count, share
 from ui.words.text import t
 
@@ -22,7 +20,6 @@ STYLE = ASSETS / "language_model.css"
 MOST_ROWS = 16  # words whose rows are drawn: a hall reads them
 MOST_KEYS = 48  # columns of a head's map
 GAP = 1  # clear columns between two heads
-PAGES = "attention_maps", "rope", "absorption", "kv_cache"  # that show the inside of an attention
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,7 @@ class Block:
         name: over it.
         shape: of all that it makes.
         says: what it does, in a line.
-        pages: that show its inside.
+        ways: to the pages that show its inside.
         columns: of the map at most.
     """
 
@@ -46,7 +43,7 @@ class Block:
     name: str
     shape: str
     says: str
-    pages: tuple[str, ...] = ()
+    ways: Sequence[Way] = ()
     columns: int | None = None
 
 
@@ -91,7 +88,7 @@ def _attention(view: View, number: int, one: BlockTrace) -> Block:
         name=t("language_model.attention", layer=number),
         shape=_times(*maps.shape),
         says=t("language_model.attention_says", share=share(most), **facts),
-        pages=_pages(view),
+        ways=ways(view, number, head, key),
         columns=heads * MOST_KEYS,
     )
 
@@ -101,13 +98,6 @@ def looks(view: View, maps: np.ndarray) -> tuple[int, int, float]:
     row = maps[:, view.path]
     head, key = np.unravel_index(row.argmax(), row.shape)
     return int(head), int(key), float(row.max())
-
-
-def _pages(view: View) -> tuple[str, ...]:
-    config = view.trained.config.attention
-    cached = "absorption" if mechanisms.of(config).key == "latent" else "kv_cache"
-    turned = ("rope",) if vars(config).get("d_rope", 1) else ()
-    return ("attention_maps", *turned, cached)
 
 
 def _times(*sizes: int) -> str:
@@ -162,15 +152,14 @@ def _drawn(view: View, one: Block, words: str, there: range) -> str:
     shown = one.values[there[0] : there[-1] + 1]
     address = pixels(shown, signed=one.signed, columns=one.columns)
     alt = html.escape(t("language_model.alt", name=one.name, shape=one.shape, says=one.says))
-    ways = " · ".join(
-        f'<a href="{page}?{html.escape(view.query)}" target="_self">{links.name(Link(page))}</a>'
-        for page in one.pages
+    inside = " · ".join(
+        f'<a href="{html.escape(way.address)}" target="_self">{way.label}</a>' for way in one.ways
     )
     return (
         f'<section class="block {one.code}"><h4>{one.name}</h4><p class="shape">{one.shape}</p>'
         f'<div class="row">{words}<div class="map"><img alt="{alt}" src="{address}">'
         '<div class="path"></div></div></div>'
-        f"<p>{html.escape(one.says)}</p><p>{ways}</p></section>"
+        f"<p>{html.escape(one.says)}</p><p>{inside}</p></section>"
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 import numpy as np
 import torch
@@ -29,7 +28,6 @@ class View:
         drawn: whether the word to write is drawn, and not the likeliest.
         path: the word whose path is lit, by its place.
         cached: variant -> numbers that a layer of its model keeps of a token.
-        query: of a link to another page.
     """
 
     trained: Trained
@@ -39,7 +37,6 @@ class View:
     drawn: bool
     path: int
     cached: Mapping[str, int]
-    query: str
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -105,5 +102,4 @@ def view() -> View:
         drawn=s["lm_pick"] == "drawn",
         path=max(0, len(read) - 1 - s["lm_back"]),
         cached=trained.cached(),
-        query=urlencode(state.query()),
     )

@@ -1,0 +1,61 @@
+"""The ways from a block of the picture into its inside: other pages, with this very run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from mla_engine import mechanisms
+from ui.engine.trained_layer import SEEDED
+from ui.pages.language_model.view import View
+from ui.settings import state
+from ui.settings.shared import REAL_LAYER, VARIANTS
+from ui.words.text import t
+
+DROPPED = {*SEEDED, *REAL_LAYER, "preset"}  # what no trained model goes with
+PAGES = "attention_maps", "absorption", "decode", "trained_heads"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A page, what it opens with, and what of the block it shows."""
+
+    page: str
+    values: Mapping[str, object]
+    label: str
+
+    @property
+    def address(self) -> str:
+        """Its link: what the reader has set, and this run."""
+        kept = {name: text for name, text in state.query().items() if name not in DROPPED}
+        return f"{self.page}?{urlencode(kept | dict(self.values))}"
+
+
+def ways(view: View, layer: int, head: int, key: int) -> list[Way]:
+    """From an attention: its maps, what it keeps, how it is computed with that.
+
+    Args:
+        view: the run.
+        layer: the attention's, counted from 0.
+        head: that looks most at one place from the lit word.
+        key: that place.
+    """
+    code, config = view.trained.code, view.trained.config.attention
+    without = _way("trained_heads", {"th_variant": code, "th_head": f"{layer}.{head}"}, "without")
+    if code not in VARIANTS:  # the other pages have no such variant
+        return [without]
+    latent = mechanisms.of(config).key == "latent"
+    run = {"sentence": view.text, "variant": code, "trained_layer": layer}
+    cell = {"map_head": head, "map_query": view.path, "map_key": key}
+    kept = {"map_tensor": "c_KV" if latent else "k"}
+    return [
+        _way("attention_maps", run | cell, "maps"),
+        _way("attention_maps", run | cell | kept, "latents" if latent else "keys"),
+        _way("absorption", run | {"ab_head": head}, "absorbed")
+        if latent
+        else _way("decode", run, "decoded"),
+        without,
+    ]
+
+
+def _way(page: str, values: Mapping[str, object], shows: str) -> Way:
+    return Way(page, values, t(f"language_model.inside_{shows}"))
