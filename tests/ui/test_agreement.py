@@ -70,7 +70,7 @@ V3 = Model(
 )  # fmt: skip
 MODELS = {
     "v3": V3,
-    "v2-lite": Model({}, **V2_LITE, layers=27),
+    "v2-lite": Model({"preset": "deepseek-v2-lite"}, **V2_LITE, layers=27),
     "small": Model({"preset": "small"}, d=64, h=4, k=16, v=16, c=32, r=8, l=48),
     "grouped": Model(
         {"preset": "llama-3-8b"}, d=4096, h=32, k=128, v=128, c=512, r=64, g=8, layers=32

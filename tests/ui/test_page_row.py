@@ -36,12 +36,26 @@ def said(at: AppTest) -> list[str]:
     ],
 )
 def test_the_chip_tells_the_model_apart(opened: Opened, link: dict[str, str], tells: str) -> None:
-    chip, menu = said(opened("pages/decode.py", **link))
+    chip, menu = said(opened("pages/decode.py", preset="deepseek-v2-lite", **link))
     name, _, sizes = chip.partition(" · ")
     assert name.startswith("DeepSeek-V2-Lite")
     assert ("changed" in name) is ("d_rope" in link)
     assert sizes == tells
     assert menu == ("更多" if "lang" in link else "More")
+
+
+@pytest.mark.parametrize(
+    ("variant", "tells"),
+    [
+        ("mla", "d 24 · 4 heads · latent 9 + 4"),
+        ("gqa", "d 24 · 4 heads · 2 KV heads"),
+        ("mha", "d 24 · 4 heads"),
+    ],
+)
+def test_the_chip_tells_of_a_trained_model(opened: Opened, variant: str, tells: str) -> None:
+    at = opened("pages/attention_maps.py", variant=variant)
+    assert said(at)[0] == f"A small trained model · {tells}"
+    assert not [s for s in at.select_slider if s.key == "d_head:en"]
 
 
 def test_the_chip_follows_a_choice_behind_it(opened: Opened) -> None:

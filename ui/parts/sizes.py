@@ -49,9 +49,9 @@ def controls() -> None:
         _preset(shown)
         if shown.trained is not None:
             trained_layer.layer_control()
-            return
-        with st.expander(t("sizes.customise"), expanded=bool(shown.changed)):
-            _sliders()
+        else:
+            with st.expander(t("sizes.customise"), expanded=bool(shown.changed)):
+                _sliders()
     if visit().page.real_layers:
         real_layer.controls()
 

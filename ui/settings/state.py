@@ -15,8 +15,15 @@ from ui.settings import address
 from ui.settings.page import Note, Page
 from ui.settings.parsers import Setting, as_text, says
 from ui.settings.rooms import PAGES, SETTINGS
-from ui.settings.shared import LANGUAGES, REAL_LAYER, SHARED, SIZES, TRAINED_LAYER
-from ui.settings.sizes import implied
+from ui.settings.shared import (
+    LANGUAGES,
+    PUBLISHED,
+    REAL_LAYER,
+    SHARED,
+    SIZES,
+    TRAINED_LAYER,
+)
+from ui.settings.sizes import implied, published
 from ui.settings.visit import visit
 
 IMPLIED = (*SIZES, "variant")  # settings whose default follows the preset
@@ -43,7 +50,7 @@ def default(name: str) -> object:
     setting, preset = SETTINGS[name], settings()["preset"]
     if name in IMPLIED:
         return implied(preset)[name]
-    if setting.follows and preset != SETTINGS["preset"].default:
+    if setting.follows and published(preset) != PUBLISHED:
         return setting.follows(preset)
     if name != "lang":
         return setting.default
