@@ -13,8 +13,9 @@ from ui.settings.visit import visit
 from ui.words.text import translated
 
 FILE = Path(__file__).with_name("glossary.toml")
-# Formulas, code, links, icons and tags; words in bold, whose asterisks a tag would part from them.
-APART = r"\$[^$]*\$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|:material/\w+:|<[^>]*>|\*\*[^*]*\*\*"
+# Formulas, code, links, icons and tags; words in bold, whose asterisks a tag would part from them;
+# what is quoted: the words of a text, among them “key”, mean nothing of attention.
+APART = r"“[^”]*”|\$[^$]*\$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|:material/\w+:|<[^>]*>|\*\*[^*]*\*\*"
 
 
 @lru_cache(maxsize=1)
