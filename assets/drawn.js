@@ -101,6 +101,7 @@ class Drawing {
       Object.entries({ role: "slider", tabindex: 0, "aria-label": dot.name, "aria-valuemin": 0, "aria-valuemax": 100, "data-n": n })
         .forEach(([key, value]) => group.setAttribute(key, value));
       group.onpointerdown = (event) => this.take(event, n);
+      group.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // no scrolling
       group.onkeydown = (event) => this.press(event, n);
       group.onfocus = () => this.tell(n);
     }

@@ -23,8 +23,8 @@ function veil(selectors, over = "", hidden = false) {
   const rule = "{ filter: blur(0.5rem); user-select: none; }";
   const rules = selectors.length ? [`${selectors.join(", ")} ${rule}`] : [];
   const measured = `${over} :is(.scatterlayer, .hoverlayer)`;
-  if (over) rules.push(`@media (prefers-reduced-motion: no-preference) { ${measured} ${APPEARS} }`);
-  if (over && hidden) rules.push(`${measured} { opacity: 0; }`);
+  const appears = `@media (prefers-reduced-motion: no-preference) { ${measured} ${APPEARS} }`;
+  if (over) rules.push(hidden ? `${measured} { opacity: 0; }` : appears); // it comes, but never goes slowly
   style.textContent = rules.join(" ");
 }
 

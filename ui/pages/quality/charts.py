@@ -15,7 +15,7 @@ from ui.pages.quality.view import View, loads
 from ui.parts import charts, prose
 from ui.words.text import t
 
-PICTURE, BELOW, STEPS = 350, 420, 380
+PICTURE, BELOW, STEPS = 390, 420, 380
 NOTHING = Spread(np.nan, np.nan, np.nan, 0)
 
 
