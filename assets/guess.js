@@ -1,8 +1,11 @@
 // A guess before the answer shows. Python sends all that can be said, with what is told of it; the
 // control moves and the gap is drawn here alone. What was said is remembered while the tab is open.
-// What would give the answer away is blurred until then, by a style of the whole page.
+// What would give the answer away is blurred until then, by a style of the whole page. A guess may be
+// drawn, too: drawn.js, which stands before this, has the points over the chart.
 const SHELF = "mla-guesses";
 const FAR = 0.25; // of a scale: an answer that moves further is asked for anew
+
+const APPEARS = "{ transition: opacity 0.8s; }";
 
 const said = () => JSON.parse(sessionStorage[SHELF] ?? "{}");
 
@@ -13,13 +16,23 @@ function element(parent, name, className, text = "") {
   return parent.appendChild(made);
 }
 
-// Blurs the parts of the page with these selectors, or nothing.
-function veil(selectors) {
+// Blurs the parts of the page with these selectors, or nothing; what is drawn over is out of sight.
+function veil(selectors, over = "", hidden = false) {
   const style = (document.mlaVeil ??= document.head.appendChild(document.createElement("style")));
   if (!style.isConnected) document.head.append(style);
   const rule = "{ filter: blur(0.5rem); user-select: none; }";
-  style.textContent = selectors.length ? `${selectors.join(", ")} ${rule}` : "";
+  const rules = selectors.length ? [`${selectors.join(", ")} ${rule}`] : [];
+  const measured = `${over} :is(.scatterlayer, .hoverlayer)`;
+  const appears = `@media (prefers-reduced-motion: no-preference) { ${measured} ${APPEARS} }`;
+  if (over) rules.push(hidden ? `${measured} { opacity: 0; }` : appears); // it comes, but never goes slowly
+  style.textContent = rules.join(" ");
 }
+
+// Whether what was right then is so still, to a point of a percentage.
+const fits = (then, now) => then?.length === now.length && now.every((one, n) => Math.abs(one - then[n]) < 1);
+
+// A sentence with the numbers that were drawn in the place of {0}, {1}.
+const filled = (text, at) => text.replace(/\{(\d+)\}/g, (_, n) => Math.round(at[n]));
 
 class Card {
   constructor(root) {
@@ -40,12 +53,12 @@ class Card {
     Object.assign(this, { data, text, at: touched, reopened: again });
     const given = said()[data.key];
     const most = data.scale ? FAR * (data.answers.length - 1) : 0;
-    const stale = given && Math.abs(given.right - data.right) > most;
+    const stale = given && (data.drawing ? !fits(given.right, data.right) : Math.abs(given.right - data.right) > most);
     if (same) this.keep();
     this.root.replaceChildren();
     this.root.setAttribute("aria-label", data.texts.label);
-    if (given && !stale && !again) {
-      this.tell(given.at);
+    if (given && !again && (data.drawing || !stale)) {
+      this.tell(stale ? null : given.at); // what was drawn is not of these settings
       return;
     }
     this.reopened ||= Boolean(stale);
@@ -54,9 +67,9 @@ class Card {
   }
 
   question(before) {
-    const { asks, answers, scale, texts, told } = this.data;
+    const { asks, answers, drawing, right, scale, texts, told } = this.data;
     const longest = told.reduce((best, text, at) => (text.length > told[best].length ? at : best), 0);
-    this.tell(longest).parentElement.inert = true; // out of sight: its room is kept
+    this.tell(drawing ? right : longest).parentElement.inert = true; // out of sight: its room is kept
     const form = element(this.root, "form", "ask");
     const line = element(form, "p", "asks");
     line.innerHTML = before ? `${before} ${asks}` : asks;
@@ -64,7 +77,8 @@ class Card {
     this.control = element(form, scale ? "div" : "fieldset", "control");
     this.button = element(form, "button", "show", this.at === null ? texts.show_me : texts.show);
     this.button.type = "submit";
-    if (scale) this.slider(answers);
+    if (drawing) this.draws(drawing);
+    else if (scale) this.slider(answers);
     else this.choices(answers);
     form.onsubmit = (event) => {
       event.preventDefault();
@@ -75,6 +89,17 @@ class Card {
       event.preventDefault(); // once, whatever the browser makes of it
       this.answer();
     };
+  }
+
+  draws(drawing) {
+    this.control.className = "control drawn";
+    const events = { touched: (at) => this.touch(at), done: () => this.answer() };
+    this.over(new Drawing(drawing, this.at, events));
+  }
+
+  over(drawing) { // the chart; what was drawn there before goes
+    this.drawing?.remove();
+    this.drawing = drawing;
   }
 
   slider(answers) {
@@ -129,13 +154,14 @@ class Card {
   }
 
   tell(at) {
-    const { told, none, why, texts } = this.data;
+    const { told, none, why, texts, drawing } = this.data;
+    if (drawing) this.over(at === null ? null : new Drawing(drawing, at, null));
     const line = element(this.root, "div", "told");
     const words = element(line, "p", "tells");
     words.setAttribute("role", "status");
-    element(words, "b", "", at === null ? none : told[at]);
+    element(words, "b", "", at === null ? none : drawing ? filled(told[0], at) : told[at]);
     words.insertAdjacentHTML("beforeend", ` ${why}`);
-    line.append(this.data.scale ? this.gap(at) : this.marked(at));
+    if (!drawing) line.append(this.data.scale ? this.gap(at) : this.marked(at));
     const again = element(line, "button", "again", texts.again);
     again.type = "button";
     again.onclick = () => this.again();
@@ -146,7 +172,8 @@ class Card {
     Object.assign(this, { at: null, reopened: true });
     this.root.replaceChildren();
     this.question("");
-    this.control.querySelector("input").focus({ preventScroll: true });
+    this.control.querySelector("input")?.focus({ preventScroll: true });
+    this.cover();
   }
 
   // Both places on the scale, and what lies between them.
@@ -183,8 +210,9 @@ class Card {
   }
 
   cover() {
-    const open = !this.reopened && !said()[this.data.key];
-    veil(open ? this.data.hides : []);
+    const { drawing, hides, key } = this.data;
+    const open = !this.reopened && !said()[key];
+    veil(open ? hides : [], drawing?.chart, open || this.reopened);
   }
 }
 
@@ -195,6 +223,8 @@ export default function ({ parentElement, data }) {
   document.mlaGuess = card;
   card.show(data);
   return () => setTimeout(() => { // perhaps it is only drawn again
-    if (document.mlaGuess === card && !root.isConnected) veil([]);
+    if (root.isConnected) return;
+    card.over(null);
+    if (document.mlaGuess === card) veil([]);
   });
 }

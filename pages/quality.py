@@ -28,7 +28,7 @@ if shown:
     with choices:
         controls.draw(shown)
         with st.container(key="quality_verdict"):
-            prose.say(words.verdict(shown))
+            prose.say(words.findings(shown))
         prose.note(words.caveat(shown))
     with picture, st.container(key="quality_picture"):
         if shown.caches:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 
 LOADS = {
     "recall": (4, 8, 16, 24),
@@ -17,6 +18,13 @@ CACHES = ("mha", "gqa", "mla_64", "mqa", "mla", "mla_16")
 STAIRCASE = ("mha", "mha_nope", "mla_nope", "mla", "mla_queries")
 PLANNED = 3
 Share = Callable[[str, int, str, int], float]
+
+
+def mean(variant: str, seed: int, task: str | None = None) -> float:
+    """Of right answers, over the loads of a task or of all."""
+    if task is None:
+        return fmean(mean(variant, seed, one) for one in LOADS)
+    return fmean(share(variant, seed, task, load) for load in LOADS[task])
 
 
 def share(variant: str, seed: int, task: str, load: int) -> float:
@@ -39,7 +47,7 @@ def row(variant: str, seed: int, shares: Share = share) -> dict:
         "cached": CACHED[variant],
         "parameters": 88_000 + CACHED[variant],
         "steps": curve[-1]["step"],
-        "attempts": 1,
+        "attempts": 1 + seed * (variant == "mla_16"),
         "finished": False,
         "accuracy": {
             task: {str(load): shares(variant, seed, task, load) for load in loads}

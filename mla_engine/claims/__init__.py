@@ -1,17 +1,18 @@
 """One executable check per statement of the documents that this project starts from.
 
-`check` runs the engine on small float64 layers, or takes the sizes of published models, and
-derives the verdict from what came out; `CLAIMS` says what is stated and how it is checked.
+`check` runs the engine on small float64 layers, takes the sizes of published models, or reads what
+small models that were trained answer, and derives the verdict from what came out; `CLAIMS` says
+what is stated and how it is checked.
 """
 
-from mla_engine.claims import caches, example, forms, merging, positions, work
+from mla_engine.claims import caches, example, forms, merging, positions, trained, work
 from mla_engine.claims.claim import VERDICTS, Check, Claim, Figure, Verdict, judge, load
 from mla_engine.refusals import RefusedError
 
 __all__ = ["CHECKS", "CLAIMS", "VERDICTS", "Claim", "Figure", "Verdict", "check", "judge"]
 
 CLAIMS = load()
-_MODULES = (forms, merging, positions, caches, work, example)
+_MODULES = (forms, merging, positions, caches, work, example, trained)
 CHECKS: dict[str, Check] = {
     claim: run for module in _MODULES for claim, run in module.CHECKS.items()
 }

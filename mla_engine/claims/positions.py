@@ -1,27 +1,22 @@
 """Statements on rotations and on the part of MLA that carries the position."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
-import torch
 from torch import Tensor
 
 from mla_engine.claims.claim import Check, Figure, Verdict, judge, listed
 from mla_engine.claims.layers import (
-    MLA,
     PLAIN_QUERY_NO_ROPE,
     TOLERANCE,
     deviation,
-    every_head,
     hidden,
     layer,
     narrow,
-    plain_attention,
     turn,
 )
 from mla_engine.config import PAIRINGS, RopeConfig
 from mla_engine.latent import LatentConfig
-from mla_engine.rope import rotate, rotation
 
 ROPE = RopeConfig()
 
@@ -67,26 +62,6 @@ def rotated_dimensions(config: LatentConfig | None = None, shift: int = 9) -> Ve
     return Verdict(judge(plain == 0 and counts["q_R"] == counts["k_R"] == 64), figures)
 
 
-def partial_against_full(
-    config: LatentConfig = MLA, positions: Sequence[int] = tuple(range(6))
-) -> Verdict:
-    """T8: outputs with the last part rotated and with all of it; equal ones would decide it."""
-    trace = layer(config)(hidden(config, len(positions)))
-    k_R_pre = every_head(trace.k_R_pre, config.n_heads)
-    q = torch.cat((trace.q_C, trace.q_R_pre), -1)
-    k = torch.cat((trace.k_C, k_R_pre), -1)
-
-    def output(width: int) -> Tensor:
-        kept = q.shape[-1] - width
-        turned = rotation(config.rope, width, torch.tensor(positions).unsqueeze(-1))
-        parts = ((x[..., :kept], rotate(x[..., kept:], *turned, "interleaved")) for x in (q, k))
-        return plain_attention(*(torch.cat(part, -1) for part in parts), trace.v_C, config.scale)
-
-    difference = deviation(output(config.d_rope), output(q.shape[-1]))
-    equal = difference < TOLERANCE
-    return Verdict(judge(equal, decidable=equal), (Figure("difference", difference),))
-
-
 def relative_rotation(
     scaling: object = None, positions: Iterable[tuple[int, int]] = ((3, 1), (2, 7), (11, 4), (0, 9))
 ) -> Verdict:
@@ -125,7 +100,6 @@ def decoupled_rope(config: LatentConfig | None = None, tokens: int = 3) -> Verdi
 CHECKS: dict[str, Check] = {
     "N3": rotation_between,
     "T7": rotated_dimensions,
-    "T8": partial_against_full,
     "S6": relative_rotation,
     "S7": decoupled_rope,
 }

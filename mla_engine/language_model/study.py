@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mla_engine.language_model.study_rows import Plan, Row, read_plan, read_row
-from mla_engine.language_model.texts import TASKS
 from mla_engine.refusals import RefusedError
 
 __all__ = ["LEAST_SEEDS", "Spread", "Study", "differ", "read"]
@@ -55,23 +54,15 @@ class Study:
         """Those of these variants that have a row."""
         return [code for code in variants if self.of(code)]
 
-    def shares(self, variant: str, task: str, load: int) -> list[float]:
-        """The share of right answers of each seed."""
-        return [row.accuracy[task][load] for row in self.of(variant)]
+    def shares(self, variant: str, task: str | None = None, load: int | None = None) -> list[float]:
+        """The share of right answers of each seed; of all tasks and loads where none is given."""
+        return [row.share(task, load) for row in self.of(variant)]
 
-    def accuracy(self, variant: str, task: str, load: int) -> Spread | None:
+    def accuracy(
+        self, variant: str, task: str | None = None, load: int | None = None
+    ) -> Spread | None:
         """The share of right answers over the seeds; None where nothing was run."""
         return Spread.of(self.shares(variant, task, load))
-
-    def separating_load(self, task: str) -> int:
-        """The load at which the means of different caches lie furthest apart; else the heaviest."""
-        loads, codes = TASKS[task].loads, self.measured(self.plan.caches)
-
-        def apart(load: int) -> float:
-            means = [self.accuracy(code, task, load).mean for code in codes]
-            return max(means) - min(means)
-
-        return max(loads, key=apart) if len(codes) > 1 else loads[-1]
 
     def by_distance(self, variant: str) -> dict[int, Spread]:
         """Recall by how far back the pair stood: the first distance of a bin -> over the seeds."""

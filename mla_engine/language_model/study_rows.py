@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from mla_engine.language_model.texts import TASKS
@@ -58,7 +59,10 @@ class Bin:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What one run found; `accuracy` is task -> load -> the share of right answers."""
+    """What one run found; `accuracy` is task -> load -> the share of right answers.
+
+    `attempts` counts the beginnings: those that did not find recall were given up.
+    """
 
     variant: str
     seed: int
@@ -77,6 +81,18 @@ class Row:
     accuracy: Mapping[str, Mapping[int, float]]
     curve: tuple[Point, ...]
     by_distance: tuple[Bin, ...]
+
+    def share(self, task: str | None = None, load: int | None = None) -> float:
+        """Of right answers; without a load the mean of its loads, without a task that of all.
+
+        Of all tasks a load is its place among those of each, 1 the lightest.
+        """
+        if task is None:
+            return fmean(
+                self.share(one.name, load and one.loads[load - 1]) for one in TASKS.values()
+            )
+        found = self.accuracy[task]
+        return fmean(found.values()) if load is None else found[load]
 
 
 def read_plan(file: Path) -> Plan:

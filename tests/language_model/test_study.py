@@ -55,20 +55,22 @@ def test_the_loss_ends_where_the_first_seed_ends(study):
     assert study.loss("mla_queries") == {}
 
 
-@pytest.mark.parametrize("heavy", made.LOADS["recall"])
-def test_the_load_that_separates_is_found_in_the_data(tmp_path, heavy):
-    def shares(variant: str, seed: int, task: str, load: int) -> float:
-        lost = 0.5 if (variant, task, load) == ("mqa", "recall", heavy) else 0.1
-        return 1 - lost - 0.01 * seed
-
-    study = read(made.write(tmp_path, made.rows(shares)))
-    assert study.separating_load("recall") == heavy
-    assert study.separating_load("copy") == 4, "the lightest of equal ones"
-
-
-def test_with_fewer_than_two_variants_nothing_separates(tmp_path):
-    study = read(made.write(tmp_path, [made.row("mla", 0)]))
-    assert study.separating_load("recall") == 24
+@pytest.mark.parametrize("task", [None, *made.LOADS])
+@pytest.mark.parametrize("place", [None, 1, 4])
+def test_without_a_load_or_a_task_the_mean_is_taken(study, task, place):
+    cells = [
+        (name, load)
+        for name, loads in made.LOADS.items()
+        for n, load in enumerate(loads, 1)
+        if task in (None, name) and place in (None, n)
+    ]
+    load = made.LOADS[task][place - 1] if task and place else place
+    for code in ("mha", "mqa"):
+        wanted = [
+            statistics.fmean(made.share(code, seed, *cell) for cell in cells)
+            for seed in range(made.PLANNED)
+        ]
+        assert study.shares(code, task, load) == pytest.approx(wanted)
 
 
 def test_what_was_not_run_is_told_by_seed(tmp_path):

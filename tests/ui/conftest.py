@@ -39,9 +39,11 @@ def unmarked() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def small_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Small models in the place of those that `make train` builds."""
+    """Small models in the place of those that `make train` builds; its study beside them."""
     folder = tmp_path_factory.mktemp("trained")
     trained_models.write(folder)
+    for name in ("plan.json", "study"):
+        (folder / name).symlink_to(ROOT / "assets/trained" / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.engine.trained.FOLDER", folder)
         yield folder

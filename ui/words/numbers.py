@@ -149,6 +149,12 @@ def tenths(number: float) -> str:
     return f"{number:,.1f}"
 
 
+def points(difference: float) -> str:
+    """A difference in points of a percentage, with its sign: "+7.1", "−0.5", "0.0"."""
+    text = f"{100 * difference:+,.1f}".replace("-", "−")
+    return text if text.strip("+−0.") else "0.0"
+
+
 def entries(number: float) -> str:
     """The entries of a matrix as the papers give them, "100.7 M"; few of them in full."""
     return f"{tenths(number / 1e6)} M" if number >= 1e5 else count(number)

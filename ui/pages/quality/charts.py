@@ -15,7 +15,7 @@ from ui.pages.quality.view import View, loads
 from ui.parts import charts, prose
 from ui.words.text import t
 
-PICTURE, BELOW, STEPS = 430, 420, 380
+PICTURE, BELOW, STEPS = 390, 420, 380
 NOTHING = Spread(np.nan, np.nan, np.nan, 0)
 
 
@@ -31,17 +31,22 @@ def by_cache(view: View) -> None:
         bands,
         looks={kind: names.its_look(kind.lower()) for kind in kinds},
         titles=(t("quality.axis_cache"), t("quality.axis_right")),
-        level=(t("quality.guessing"), 100 * TASKS[view.task].guess),
+        level=_guessing(view),
         height=PICTURE,
     )
     data, alt = partial(tables.by_cache, view), words.alt_cache(view)
     charts.show(fig, "quality:cache", alt=alt, data=data, file="mla_quality_cache.csv")
 
 
+def _guessing(view: View) -> tuple[str, float] | None:
+    """What a blind guess gets right, if one task is shown: each has its own."""
+    return view.one_task and (t("quality.guessing"), 100 * TASKS[view.one_task].guess)
+
+
 def by_load(view: View) -> None:
     """Right answers over the load, a line a variant."""
     found = {
-        code: {load: view.study.accuracy(code, view.task, load) for load in loads(view.task)}
+        code: {load: view.accuracy_at(code, load) for load in loads(view.task)}
         for code in view.caches
     }
     fig = _lines(view, found, t(f"quality.load_{view.task}"))
@@ -96,15 +101,18 @@ def staircase(view: View) -> None:
     )
     data, alt = partial(tables.staircase, view), words.alt_staircase(view)
     charts.show(fig, "quality:staircase", alt=alt, data=data, file="mla_quality_staircase.csv")
+    prose.say(words.changes(view))
     prose.say(words.rotated(view))
 
 
 def not_run(view: View) -> None:
-    """The runs of the plan that have no row."""
+    """The runs of the plan that have no row, and how many had to begin again."""
     table = tables.not_run(view)
     prose.say(words.runs(view))
     if len(table):
         st.table(table)
+    if anew := words.anew(view):
+        prose.say(anew)
 
 
 def band(found: Mapping[float, Spread], scale: float = 100) -> Band:

@@ -8,4 +8,4 @@ from ui.settings.page import Functions
 
 def ran(_view: View) -> Functions:
     """What reads the rows and sums them up."""
-    return read, read_plan, Study.of, Study.measured, Study.separating_load, Study.not_run
+    return read, read_plan, Study.of, Study.measured, Study.accuracy, Study.not_run

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from mla_engine.language_model.texts import TASKS
-from ui.pages.quality.settings import AUTOMATIC
+from ui.pages.quality.settings import EVERY_LOAD, EVERY_TASK
 from ui.pages.quality.view import View, loads
 from ui.parts.choice import choice
 from ui.settings import state
@@ -12,21 +12,21 @@ from ui.words.text import t
 
 
 def draw(view: View) -> None:
-    """Task and load; another task begins with the load that separates the variants most."""
+    """Task and load; another task begins with all of its loads together."""
     state.control(
         st.selectbox,
         t("quality.task"),
         "quality_task",
-        list(TASKS),
+        [EVERY_TASK, *TASKS],
         format_func=lambda code: t(f"quality.task_{code}"),
-        then=lambda: state.change(quality_load=AUTOMATIC),
+        then=lambda: state.change(quality_load=EVERY_LOAD),
     )
     choice(
         st.segmented_control,
         t(f"quality.load_{view.task}"),
         "quality_load",
         view.load,
-        loads(view.task),
-        format_func=count,
+        [EVERY_LOAD, *loads(view.task)],
+        format_func=lambda load: t("quality.every") if load == EVERY_LOAD else count(load),
         required=True,
     )

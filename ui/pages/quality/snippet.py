@@ -1,5 +1,6 @@
 """The snippet of the page quality."""
 
+from ui.pages.quality.settings import EVERY_LOAD
 from ui.pages.quality.view import PAIR, View
 from ui.settings.page import Recipe
 
@@ -12,6 +13,7 @@ def recipe(view: View) -> Recipe:
         done = {code: n - len(missing.get(code, ())) for code, n in seeds.items()}
         return "planned", {"seeds": seeds, "done": done}
     codes = (PAIR[1], PAIR[0], "mha")
-    shares = {code: view.study.shares(code, view.task, view.load) for code in codes}
+    shares = {code: view.shares(code) for code in codes}
+    loads = [] if view.load == EVERY_LOAD else [view.load]
     cached = {code: view.cached(code) for code in codes}
-    return "answers", {"shares": shares, "cached": cached, "load": view.load}
+    return "answers", {"shares": shares, "cached": cached, "loads": loads}

@@ -6,6 +6,7 @@ import pandas as pd
 
 from mla_engine.language_model.study import Spread
 from ui.pages.quality import names
+from ui.pages.quality.settings import EVERY_LOAD
 from ui.pages.quality.view import View, loads
 from ui.words.numbers import count
 from ui.words.text import listed, t
@@ -14,7 +15,7 @@ from ui.words.text import listed, t
 def by_cache(view: View) -> pd.DataFrame:
     """Right answers at the chosen task and load."""
     return _frame(
-        {"task": view.task, "load": view.load, **_of(view, code), **_spread(view.accuracy(code))}
+        {**_at(view, view.load), **_of(view, code), **_spread(view.accuracy(code))}
         for code in view.caches
     )
 
@@ -22,8 +23,7 @@ def by_cache(view: View) -> pd.DataFrame:
 def by_load(view: View) -> pd.DataFrame:
     """Right answers at every load of the chosen task."""
     return _frame(
-        {"task": view.task, "load": load, **_of(view, code)}
-        | _spread(view.study.accuracy(code, view.task, load))
+        {**_at(view, load), **_of(view, code)} | _spread(view.accuracy_at(code, load))
         for code in view.caches
         for load in loads(view.task)
     )
@@ -51,7 +51,7 @@ def losses(view: View) -> pd.DataFrame:
 def staircase(view: View) -> pd.DataFrame:
     """Right answers of every step from MHA to MLA; of what was not run there are none."""
     return _frame(
-        {"task": view.task, "load": view.load, **_of(view, code), **_spread(view.accuracy(code))}
+        {**_at(view, view.load), **_of(view, code), **_spread(view.accuracy(code))}
         for code in view.study.plan.staircase
     )
 
@@ -69,6 +69,10 @@ def not_run(view: View) -> pd.DataFrame:
     }
     columns = [t(f"quality.column_{name}") for name in ("planned", "run", "missing")]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _at(view: View, load: int) -> dict[str, object]:
+    return {"task": view.task, "load": "all" if load == EVERY_LOAD else load}
 
 
 def _of(view: View, code: str) -> dict[str, object]:

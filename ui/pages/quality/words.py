@@ -1,11 +1,13 @@
 """What the page quality says, with its numbers."""
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 
-from mla_engine.language_model.study import LEAST_SEEDS, Spread
+from mla_engine.language_model.study import LEAST_SEEDS, Spread, differ
 from ui.pages.quality import names
+from ui.pages.quality.settings import EVERY_LOAD
 from ui.pages.quality.view import PAIR, ROTATED, View, loads
-from ui.words.numbers import count, digits, error_percent
+from ui.words.numbers import count, digits, error_percent, points
 from ui.words.text import listed, t
 
 
@@ -17,14 +19,34 @@ def lead(view: View) -> tuple[str, str]:
     mqa, mla = (view.accuracy(code).mean for code in PAIR)
     line = t(
         "quality.line",
-        task=t(f"quality.task_{view.task}"),
-        load=count(view.load),
+        where=where(view),
         cached=count(view.cached("mla")),
         all=count(view.cached("mha")),
         mqa=error_percent(mqa),
         mha=error_percent(view.accuracy("mha").mean),
+        found=_found(view),
     )
     return error_percent(mla), line
+
+
+def _found(view: View) -> str:
+    """Whether one of the pair is ahead, in a few words."""
+    least = min(view.accuracy(code).seeds for code in PAIR)
+    if least < LEAST_SEEDS:
+        return t("quality.found_few")
+    loser = view.loser()
+    if loser is None:
+        return t("quality.found_null")
+    (winner,) = set(PAIR) - {loser}
+    return t("quality.found_clear", better=names.family(winner), worse=names.family(loser))
+
+
+def where(view: View) -> str:
+    """Which answers are counted."""
+    each = "one" if view.one_task else "all"
+    loads = "every" if view.load == EVERY_LOAD else "load"
+    facts = {"task": t(f"quality.task_{view.task}"), "load": count(view.load)}
+    return t(f"quality.where_{each}_{loads}", **facts)
 
 
 def share(spread: Spread | None) -> str:
@@ -53,6 +75,22 @@ def verdict(view: View, pair: tuple[str, str] = PAIR) -> str:
         better_range=_range(better),
         worse_range=_range(worse),
     )
+
+
+def findings(view: View) -> str:
+    """What the runs say: of the two at one size, and of all sizes."""
+    return " ".join(filter(None, (verdict(view), _below(view))))
+
+
+def _below(view: View) -> str:
+    """Which smaller caches answer less than MHA in every seed."""
+    smaller = [code for code in view.caches if code != "mha"]
+    seeds = [view.accuracy(code).seeds for code in (*smaller, "mha") if view.accuracy(code)]
+    if min(seeds, default=0) < LEAST_SEEDS:
+        return ""
+    lost = [code for code in smaller if view.loser(("mha", code)) == code]
+    which = listed(names.variant(view, code) for code in lost)
+    return t("quality.below" if lost else "quality.below_none", which=which)
 
 
 def rotated(view: View) -> str:
@@ -86,6 +124,12 @@ def runs(view: View) -> str:
     return t("quality.runs_all" if done == planned else "quality.runs", n=done, all=planned)
 
 
+def anew(view: View) -> str:
+    """How many runs had more than one beginning, which favours recall."""
+    again = [row.attempts for row in view.study.rows if row.attempts > 1]
+    return t("quality.anew", n=count(len(again)), most=count(max(again))) if again else ""
+
+
 def _runs(view: View) -> tuple[str, str]:
     """Of the plan: those done, and all."""
     planned = sum(one.seeds for one in view.study.plan.variants.values())
@@ -94,7 +138,25 @@ def _runs(view: View) -> tuple[str, str]:
 
 def step(view: View, code: str) -> str:
     """What a step of the staircase changes, in Plotly's text."""
-    return t(f"quality.step_{code}", cached=count(view.cached(code)))
+    return t("quality.step", change=t(f"quality.change_{code}"), cached=count(view.cached(code)))
+
+
+def changes(view: View) -> str:
+    """Which steps of the staircase move every seed, and which lie within their spread."""
+    every, within = [], []
+    for before, after in pairwise(view.study.plan.staircase):
+        one, other = (view.accuracy(code) for code in (before, after))
+        if one and other and min(one.seeds, other.seeds) >= LEAST_SEEDS:
+            moved = differ(one, other)
+            facts = {
+                "change": t(f"quality.change_{after}"),
+                "points": points(other.mean - one.mean),
+            }
+            (every if moved else within).append(t("quality.change", **facts))
+    if not every and not within:
+        return t("quality.changes_few", least=count(LEAST_SEEDS))
+    said = {"every": every, "within": within}
+    return " ".join(t(f"quality.changes_{n}", which=listed(w)) for n, w in said.items() if w)
 
 
 def alt_cache(view: View) -> str:
@@ -109,8 +171,8 @@ def alt_load(view: View) -> str:
         t(
             "quality.from_to",
             name=names.variant(view, code),
-            first=share(view.study.accuracy(code, view.task, first)),
-            last=share(view.study.accuracy(code, view.task, last)),
+            first=share(view.accuracy_at(code, first)),
+            last=share(view.accuracy_at(code, last)),
         )
         for code in view.caches
     ]

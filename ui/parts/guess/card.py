@@ -24,9 +24,12 @@ def ask(question: Guess | None) -> None:
     s = state.settings()
     if question is None or s["stop"] or s["lecture"]:
         return
+    linked = _by_link()
+    if linked and question.drawing:  # over what is to be seen there is nothing to draw
+        return
     shown = asdict(question)
-    shown["hides"] = [] if _by_link() else [f".st-key-{css(key)}" for key in question.hides]
-    shown["none"] = t("guess.none", true=question.true)
+    shown["hides"] = [] if linked else [f".st-key-{css(key)}" for key in question.hides]
+    shown["none"] = t("guess.measured" if question.drawing else "guess.none", true=question.true)
     words = {name: t(f"guess.{name}") for name in WORDS}
     with st.container(key="guess"):
         _component()(key="guess_card", data=shown | {"texts": words})
@@ -41,7 +44,8 @@ def _by_link() -> bool:
 
 
 def _component() -> Callable[..., Any]:
-    style, script = ((ASSETS / f"guess.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    style, script = ((ASSETS / name).read_text("utf-8") for name in ("guess.css", "guess.js"))
+    script = (ASSETS / "drawn.js").read_text("utf-8") + script
     page = '<section class="guess"></section>'
     return st.components.v2.component(
         "guess", html=page, css=style, js=script, isolate_styles=False

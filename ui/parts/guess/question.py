@@ -6,11 +6,44 @@ from math import floor, log, log10
 
 import numpy as np
 
+from ui.parts.keys import css
 from ui.words.numbers import digits, shortest
 from ui.words.text import t
 
 STEPS = 20  # of a scale over decades, a decade; of an even one, in all twice as many
 CLOSE = 1.25  # times too much or too little that is still close
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A point of a curve that is drawn.
+
+    Args:
+        name: what it is called.
+        trace: the name of the chart's trace that it belongs to.
+        place: among the points of that trace.
+        true: what was measured, in the unit of the chart's y axis.
+        given: whether it is shown from the start and stays.
+    """
+
+    name: str
+    trace: str
+    place: int
+    true: float
+    given: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Curves of percentages that the reader draws over a chart; the first point is given.
+
+    Args:
+        chart: a selector of the place where the chart stands.
+        lines: the points of each, in order.
+    """
+
+    chart: str
+    lines: tuple[tuple[Dot, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -27,17 +60,20 @@ class Guess:
         told: what is told after each answer.
         scale: whether the answers are a scale to drag on, else choices.
         hides: keys of the elements that would give it away.
+        drawing: what is drawn in place of an answer; `told` is then one sentence, with {0}, {1} for
+            the heights of the points that are not given, and `right` has what was measured of each.
     """
 
     key: str
     asks: str
     why: str
     answers: tuple[str, ...]
-    right: float
+    right: float | tuple[float, ...]
     true: str
     told: tuple[str, ...]
     scale: bool = False
     hides: tuple[str, ...] = ()
+    drawing: Drawing | None = None
 
 
 def choice(
@@ -56,6 +92,23 @@ def choice(
         for place, said in enumerate(answers)
     )
     return Guess(key, asks, why, tuple(answers), right, true, told, hides=hides)
+
+
+def drawn(
+    key: str,
+    asks: str,
+    lines: Sequence[Sequence[Dot]],
+    *,
+    true: str,
+    told: str,
+    why: str,
+    over: str,
+    hides: tuple[str, ...] = (),
+) -> Guess:
+    """Curves to be drawn over the chart of the key `over`; of `told` see `Guess`."""
+    drawing = Drawing(f".st-key-{css(over)}", tuple(tuple(line) for line in lines))
+    right = tuple(dot.true for line in lines for dot in line if not dot.given)
+    return Guess(key, asks, why, (), right, true, (told,), hides=hides, drawing=drawing)
 
 
 def among(numbers: Sequence[float], right: float) -> tuple[list[float], int]:
