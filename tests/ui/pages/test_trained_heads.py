@@ -93,7 +93,7 @@ def test_named_heads_are_told_and_the_others_are_mixed(trained, opened, monkeypa
     scores = replace(found, table=found.table.new_tensor(table))
     monkeypatch.setattr(run, "scores", lambda _model: scores)
     at = opened(PAGE)
-    assert "Named heads: layer 0, head 1: word before; layer 1, head 0: induction." in prose(at)
+    assert "Named heads: layer 0, head 1: previous word; layer 1, head 0: induction." in prose(at)
     assert at.selectbox(key="th_head:en").value == "1.0"  # the strongest induction
 
 
