@@ -7,7 +7,7 @@ A score tells where a head looks, not what it makes of it: what breaks without t
 (`cuts`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -22,7 +22,17 @@ from mla_engine.language_model.texts import NAMES, TASKS, Text, mixed
 from mla_engine.language_model.trace import ModelTrace
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
 
-__all__ = ["SCORES", "THRESHOLD", "HeadScores", "Places", "Score", "head_scores", "shares"]
+__all__ = [
+    "SCORES",
+    "THRESHOLD",
+    "HeadScores",
+    "Places",
+    "Run",
+    "Score",
+    "head_scores",
+    "scores_of",
+    "shares",
+]
 
 THRESHOLD = 0.5
 """From here on a head is named: it looks there more than everywhere else together."""
@@ -60,6 +70,10 @@ def deciding(texts: Sequence[Text]) -> Places:
 
 def _after(text: Text) -> range:
     return range(1, len(text))
+
+
+Run = tuple[ModelTrace, Sequence[Text], int]
+"""A trace, texts that it ran over, and the row of the first of them."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +152,7 @@ class HeadScores:
         )
 
 
+@torch.no_grad()
 def head_scores(
     model: LanguageModel, count: int = 16, seed: int = 0, kinds: Iterable[str] = SCORES
 ) -> HeadScores:
@@ -156,33 +171,38 @@ def head_scores(
     kinds = tuple(kinds)
     for kind in kinds:
         checks.choice("kind", kind, SCORES)
-    found = {}
-    for task in dict.fromkeys(SCORES[kind].task for kind in kinds):
-        together = {kind: SCORES[kind] for kind in kinds if SCORES[kind].task == task}
-        found |= _scores(model, together, count, seed)
+    tasks = dict.fromkeys(SCORES[kind].task for kind in kinds)
+    return scores_of({task: _runs(model, task, count, seed) for task in tasks}, kinds)
+
+
+def scores_of(runs: Mapping[str, Iterable[Run]], kinds: Iterable[str] = SCORES) -> HeadScores:
+    """The heads' scores in runs that are there, by task.
+
+    Args:
+        runs: task -> traces with their texts, which stand together in the rows of a trace.
+        kinds: the scores wanted, of these tasks.
+    """
+    kinds = tuple(kinds)
+    found, even = {kind: [] for kind in kinds}, {kind: [] for kind in kinds}
+    for task, parts in runs.items():
+        for trace, texts, first_row in parts:
+            for kind in (kind for kind in kinds if SCORES[kind].task == task):
+                places = SCORES[kind].places(texts)
+                there = places._replace(text=places.text + first_row)
+                found[kind].append(looks(trace, there))
+                even[kind].append(1 / (places.query.double() + 1))
     return HeadScores(
         kinds=kinds,
-        table=torch.stack([found[kind][0] for kind in kinds], dim=-1),
-        even=torch.stack([found[kind][1] for kind in kinds]),
+        table=torch.stack([torch.cat(found[kind], dim=-1).mean(-1) for kind in kinds], dim=-1),
+        even=torch.stack([torch.cat(even[kind]).mean() for kind in kinds]),
     )
 
 
-@torch.no_grad()
-def _scores(
-    model: LanguageModel, scores: dict[str, Score], count: int, seed: int
-) -> dict[str, tuple[Tensor, Tensor]]:
-    """Of one task: kind -> the heads' score, layers x heads, and the one of even attention."""
-    found, even = {kind: [] for kind in scores}, {kind: [] for kind in scores}
-    for texts in next(iter(scores.values())).texts(count, seed):
-        trace = model(batch(texts, model.config.words).tokens)
-        for kind, score in scores.items():
-            places = score.places(texts)
-            found[kind].append(looks(trace, places))
-            even[kind].append(1 / (places.query.double() + 1))
-    return {
-        kind: (torch.cat(found[kind], dim=-1).mean(-1), torch.cat(even[kind]).mean())
-        for kind in scores
-    }
+def _runs(model: LanguageModel, task: str, count: int, seed: int) -> Iterator[Run]:
+    """A run over fresh texts of each load, one after the other."""
+    for load in TASKS[task].loads:
+        texts = exercises(task, load, count, seed)
+        yield model(batch(texts, model.config.words).tokens), texts, 0
 
 
 def looks(trace: ModelTrace, places: Places) -> Tensor:
