@@ -24,11 +24,12 @@ from ui.pages.trained_heads import trained_models  # noqa: E402
 
 MOST_MORE_MILLISECONDS = 100  # than the bare page takes
 PATIENCE_MILLISECONDS = 60_000
+CUTS = "[class*=st-key-th_cut] [data-testid=stButtonGroup]"
 WINDOW = {"width": 1280, "height": 720}
 BARE = """
 import streamlit as st
 head = st.selectbox("Head", [f"{layer}.{head}" for layer in (0, 1) for head in range(4)])
-cut = st.segmented_control("Take away", ["a", "b", "c", "d", "e", "f"], default="a")
+cut = st.segmented_control("Take away", [*"abcdef"], default="a", key="th_cut")
 step = st.select_slider("Step", range(20), 19)
 st.write(head, cut, step)
 """
@@ -74,8 +75,8 @@ def head(page: Page, number: int) -> float:
 
 def cut(page: Page, number: int) -> float:
     """Something else is taken away."""
-    row = page.locator("[data-testid=stButtonGroup]").last
-    return measured(page, row.get_by_role("button").nth(number).click)
+    row = page.locator(CUTS)
+    return measured(page, row.locator("button").nth(number).click)
 
 
 def step(page: Page, _number: int) -> float:
@@ -114,7 +115,7 @@ def main() -> int:
                     page.set_default_timeout(PATIENCE_MILLISECONDS)
                     page.goto(address)
                     settle(page)
-                cuts = both[1].locator("[data-testid=stButtonGroup]").last.get_by_role("button")
+                cuts = both[1].locator(CUTS).locator("button")
                 steps = len(trained_models.steps(variant)) - 1
                 more.append(compared("head", head, both, range(1, 8)))
                 more.append(compared("cut", cut, both, range(1, cuts.count())))

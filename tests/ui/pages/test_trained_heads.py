@@ -6,6 +6,7 @@ import json
 import os
 import textwrap
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,11 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import GroupedConfig, LatentConfig
 from mla_engine.language_model import LanguageModel, ModelConfig, load_model, save_model
+from mla_engine.language_model.accuracy import accuracies
 from mla_engine.language_model.cuts import (
     TopKeys,
     effect,
     without_content,
-    without_head,
+    without_heads,
     without_minor_directions,
     without_rotary_key,
 )
@@ -69,7 +71,7 @@ def drawn(at: AppTest, axis: str) -> Chart:
 
 
 def scored(folder, name="mla"):
-    return head_scores(of_file(folder, name), run.SCORED, run.SEED)
+    return head_scores(of_file(folder, name), run.ASKED, run.SEED)
 
 
 def test_the_scores_of_every_head_are_drawn_and_can_be_taken_away(trained, opened, downloads):
@@ -85,22 +87,24 @@ def test_the_scores_of_every_head_are_drawn_and_can_be_taken_away(trained, opene
 
 def test_named_heads_are_told_and_the_others_are_mixed(trained, opened, monkeypatch):
     at = opened(PAGE)
-    assert "No head has a name in this model." in prose(at)
+    assert "No head has a name here." in prose(at)
     assert "0 of 4" in at.markdown[2].value
+    assert "A head without a name: it has no task of its own. " in " ".join(prose(at))
     table = np.zeros((2, 2, 6))
     table[1, 0, 1], table[0, 1, 0] = 0.75, 0.5
     found = scored(trained)
     scores = replace(found, table=found.table.new_tensor(table))
     monkeypatch.setattr(run, "scores", lambda _model: scores)
     at = opened(PAGE)
-    assert "Named heads: layer 0, head 1: previous word; layer 1, head 0: induction." in prose(at)
-    assert at.selectbox(key="th_head:en").value == "1.0"  # the strongest induction
+    assert "previous word: 0.1; induction: 1.0." in prose(at)
+    assert at.selectbox(key="th_head:en").value == "0.1"  # the strongest look to a previous word
+    assert "layer 1, head 0: induction" in at.selectbox(key="th_head:en").options
 
 
 CUTS = {
     "head": (
         {"th_head": "0.1"},
-        lambda model: without_head(model, 0, 1),
+        lambda model: without_heads(model, 0, [1]),
         "without head 1 of layer 0",
     ),
     "content": ({}, without_content, "without the content part of the scores"),
@@ -119,7 +123,7 @@ def test_a_cut_is_drawn_by_task_and_the_worst_hit_stands_on_top(trained, opened,
     link, cut, said = CUTS[kind]
     at = opened(PAGE, th_cut=kind, **link)
     model = of_file(trained)
-    changes = effect(model, cut(model), run.ANSWERED, run.SEED)
+    changes = effect(model, cut(model), run.ASKED, run.SEED)
     chart = drawn(at, "right answers, %")
     for name, place in (("whole", 0), ("cut", 1)):
         wanted = [100 * changes[task][place] for task in TASKS]
@@ -134,16 +138,19 @@ def test_a_cut_is_drawn_by_task_and_the_worst_hit_stands_on_top(trained, opened,
 @pytest.mark.parametrize(
     ("variant", "cuts"),
     [
-        ("mla", ["head", "keys", "content", "rank", "rotary"]),
-        ("mla_nope", ["head", "keys", "content", "rank"]),
-        ("mha", ["head", "keys"]),
+        (
+            "mla",
+            ["this head", "all but top keys", "content part", "latent directions", "rotary key"],
+        ),
+        ("mla_nope", ["this head", "all but top keys", "content part", "latent directions"]),
+        ("mha", ["this head", "all but top keys"]),
     ],
 )
 def test_each_model_offers_what_can_be_cut_from_it(trained, opened, variant, cuts):
     at = opened(PAGE, th_variant=variant, th_cut="rotary")
     control = at.segmented_control(key="th_cut:en")
-    assert len(control.options) == len(cuts)
-    assert control.value == ("rotary" if "rotary" in cuts else "head")
+    assert control.options == cuts
+    assert control.value == ("rotary" if "rotary key" in cuts else "head")
     assert run.attention(trained_models.of_step(variant, -1)) == ATTENTIONS[variant]
 
 
@@ -195,10 +202,15 @@ def test_the_snippet_makes_the_numbers_on_top(trained, opened, capsys, page, lin
 
 
 def test_the_source_is_that_of_the_present_cut(trained, opened):
-    for kind, cut in (("content", without_content), ("keys", TopKeys)):
+    scored = ["uncut", "scores_of", "deciding", "binding", "looks"]
+    for kind, ran in (
+        ("head", ["without"]),
+        ("content", ["without_content", "right"]),
+        ("keys", ["TopKeys", "right"]),
+    ):
         at = opened(PAGE, th_cut=kind, code="source")
         shown = [ast.parse(textwrap.dedent(block.value)).body[0].name for block in at.code]
-        assert shown == ["head_scores", "deciding", "looks", cut.__name__, "effect"]
+        assert shown == scored + ran
 
 
 def test_the_training_is_drawn_step_by_step(trained, opened):
@@ -212,7 +224,7 @@ def test_the_training_is_drawn_step_by_step(trained, opened):
     assert induction.values(0, "y") == pytest.approx(np.array(best))
     assert loss.values(0, "x").tolist() == list(STEPS[1:])
     assert loss.values(0, "y").tolist() == list(LOSSES)
-    scores = head_scores(snapshots[1], run.SCORED, run.SEED).table.numpy()
+    scores = head_scores(snapshots[1], run.ASKED, run.SEED).table.numpy()
     drawn_scores = drawn(at, "head: layer.number").values(0, "z")
     np.testing.assert_allclose(drawn_scores, scores.reshape(4, -1).T, rtol=1e-6)
 
@@ -244,3 +256,88 @@ def test_a_broken_file_is_refused_and_the_page_lives(opened, monkeypatch, tmp_pa
     monkeypatch.setattr(trained_models, "FOLDER", tmp_path)
     at = opened(PAGE)
     assert "mla.safetensors is no model" in html.unescape(at.error[0].value)
+
+
+SHIPPED = {
+    path.stem: path
+    for path in sorted((Path(__file__).parents[3] / "assets" / "trained").glob("*.safetensors"))
+}
+TASK_OF = {"previous": "recall", "induction": "recall", "copying": "copy"}
+
+
+def text_by_text(model) -> dict[str, float]:
+    found = accuracies(model, run.ASKED, run.SEED)
+    return {task: np.mean(list(loads.values())) for task, loads in found.items()}
+
+
+def spoken(code: str) -> str:
+    return {"back": "count back"}.get(code, code)
+
+
+def is_true(said: str, before: dict, after: dict, task: str, others: int) -> None:
+    """What the page says of heads against what was measured of them, text by text."""
+    lost = {code: before[code] - after[code] for code in before}
+    spared = [code for code in lost if lost[code] < 0.05]
+    right = f"{100 * after[task]:.0f} %"
+    if before[task] < 0.3:
+        assert said.startswith("Nothing to break yet")
+    elif lost[task] < 0.3 and others:
+        assert said.startswith(
+            f"**Shared**: {others} more look there, and {right} of {spoken(task)}"
+        )
+    elif lost[task] < 0.3:
+        assert said.startswith("**Not")
+        assert f"still {right} of {spoken(task)} is right" in said
+    elif spared:
+        assert f"**{spoken(task)}**. Untouched" in said
+        assert f"them: {', '.join(map(spoken, spared))}." in said.replace("without it", "them")
+    else:
+        assert f"**{spoken(task)}**, and everything else with it" in said
+    worst = min(lost, key=lambda code: -lost[code])
+    hardest = f"from {100 * before[worst]:.0f} % to {100 * after[worst]:.0f} %."
+    assert ("Hit hardest" in said) == (worst != task and lost[worst] >= 0.05)
+    assert "Hit hardest" not in said or said.endswith(hardest)
+
+
+@pytest.mark.parametrize("code", SHIPPED)
+def test_what_is_said_of_a_cut_is_what_is_measured_in_every_shipped_model(
+    code, opened, monkeypatch
+):
+    monkeypatch.setattr(trained_models, "FOLDER", SHIPPED[code].parent)
+    model, _ = load_model(SHIPPED[code])
+    before, found = text_by_text(model), head_scores(model, run.ASKED, run.SEED)
+    for layer, names in enumerate(found.names()):
+        for head, name in enumerate(names):
+            at = opened(PAGE, th_variant=code, th_head=f"{layer}.{head}")
+            kinds = at.segmented_control(key="th_cut:en").options
+            if name is None:
+                assert said_of_cut(at).startswith("A head without a name")
+                assert "all of its name" not in kinds
+                continue
+            same = [i for i, other in enumerate(names) if other == name]
+            assert ("all of its name" in kinds) == (len(same) > 1)
+            looks = found.table[:, :, found.kinds.index(name)] >= 0.5
+            task = TASK_OF.get(name, name)
+            after = text_by_text(without_heads(model, layer, [head]))
+            is_true(said_of_cut(at), before, after, task, int(looks.sum()) - 1)
+            if len(same) > 1 and head == same[0]:
+                at = opened(PAGE, th_variant=code, th_head=f"{layer}.{head}", th_cut="namesakes")
+                after = text_by_text(without_heads(model, layer, same))
+                is_true(said_of_cut(at), before, after, task, int(looks.sum()) - len(same))
+
+
+def said_of_cut(at: AppTest) -> str:
+    starts = ("A head", "Nothing", "**Shared", "**Not", "This head", "Together", "It br", "They br")
+    (said,) = (text for text in prose(at) if text.startswith(starts))
+    return said.replace("\xa0", " ")
+
+
+@pytest.mark.parametrize("code", [code for code in SHIPPED if "nope" not in code])
+def test_one_head_of_previous_words_carries_recall_and_another_task_is_spared(code):
+    model, _ = load_model(SHIPPED[code])
+    scores = head_scores(model, run.ASKED, run.SEED)
+    layer, head = divmod(int(scores.table[..., scores.kinds.index("previous")].argmax()), 4)
+    before = text_by_text(model)
+    after = text_by_text(without_heads(model, layer, [head]))
+    assert before["recall"] - after["recall"] >= 0.3
+    assert min(before[task] - after[task] for task in TASKS) < 0.05
