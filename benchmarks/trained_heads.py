@@ -31,11 +31,11 @@ import streamlit as st
 head = st.selectbox("Head", [f"{layer}.{head}" for layer in (0, 1) for head in range(4)])
 cut = st.segmented_control("Take away", [*"abcdef"], default="a", key="th_cut")
 step = st.select_slider("Step", range(20), 19)
-st.write(head, cut, step)
+st.container(key="shown").write(f"{head} {cut} {step}")
 """
 # What is written on the bare page, the bars of the answers on the other one.
 SIGN = """() => [...document.querySelectorAll(
-  ".stMain [data-testid=stMarkdownContainer] p, .st-key-trained_heads-answers .point path"
+  ".st-key-shown p, .st-key-trained_heads-answers .point path"
 )].map((one) => one.getAttribute("d") ?? one.textContent).join("|")"""
 # From the next click or key on: the first frame whose picture is another one, and is so for good.
 WATCH = f"""() => {{
@@ -89,10 +89,11 @@ def step(page: Page, _number: int) -> float:
 def compared(kind: str, press: Callable[[Page, int], float], both: list[Page], n: range) -> float:
     """Print both; by how much the page takes longer."""
     times = [[press(page, number) for page in both] for number in n]
-    bare, ours = (statistics.median(column) for column in zip(*times, strict=True))
-    slowest = max(row[1] for row in times)
-    print(f"{kind:10} bare {bare:4.0f} ms, ours {ours:4.0f} (slowest {slowest:.0f}), "
-          f"{ours - bare:+.0f}", flush=True)  # fmt: skip
+    columns = list(zip(*times, strict=True))
+    bare, ours = map(statistics.median, columns)
+    fastest = [min(column) for column in columns]
+    print(f"{kind:10} bare {bare:4.0f} ms, ours {ours:4.0f}: {ours - bare:+4.0f}", end="; ")
+    print("fastest {:.0f} and {:.0f}".format(*fastest), flush=True)
     return ours - bare
 
 

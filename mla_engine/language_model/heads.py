@@ -30,6 +30,7 @@ __all__ = [
     "Run",
     "Score",
     "head_scores",
+    "places_in",
     "scores_of",
     "shares",
 ]
@@ -72,8 +73,8 @@ def _after(text: Text) -> range:
     return range(1, len(text))
 
 
-Run = tuple[ModelTrace, Sequence[Text], int]
-"""A trace, texts that it ran over, and the row of the first of them."""
+Run = tuple[ModelTrace, Mapping[str, Places]]
+"""A trace, and where each score is read in it."""
 
 
 @dataclass(frozen=True)
@@ -172,25 +173,17 @@ def head_scores(
     for kind in kinds:
         checks.choice("kind", kind, SCORES)
     tasks = dict.fromkeys(SCORES[kind].task for kind in kinds)
-    return scores_of({task: _runs(model, task, count, seed) for task in tasks}, kinds)
+    return scores_of((run for task in tasks for run in _runs(model, task, count, seed)), kinds)
 
 
-def scores_of(runs: Mapping[str, Iterable[Run]], kinds: Iterable[str] = SCORES) -> HeadScores:
-    """The heads' scores in runs that are there, by task.
-
-    Args:
-        runs: task -> traces with their texts, which stand together in the rows of a trace.
-        kinds: the scores wanted, of these tasks.
-    """
+def scores_of(runs: Iterable[Run], kinds: Iterable[str] = SCORES) -> HeadScores:
+    """The heads' scores in runs that are there: the mean over all places of all runs."""
     kinds = tuple(kinds)
     found, even = {kind: [] for kind in kinds}, {kind: [] for kind in kinds}
-    for task, parts in runs.items():
-        for trace, texts, first_row in parts:
-            for kind in (kind for kind in kinds if SCORES[kind].task == task):
-                places = SCORES[kind].places(texts)
-                there = places._replace(text=places.text + first_row)
-                found[kind].append(looks(trace, there))
-                even[kind].append(1 / (places.query.double() + 1))
+    for trace, places in runs:
+        for kind in places.keys() & kinds:
+            found[kind].append(looks(trace, places[kind]))
+            even[kind].append(1 / (places[kind].query.double() + 1))
     return HeadScores(
         kinds=kinds,
         table=torch.stack([torch.cat(found[kind], dim=-1).mean(-1) for kind in kinds], dim=-1),
@@ -198,11 +191,17 @@ def scores_of(runs: Mapping[str, Iterable[Run]], kinds: Iterable[str] = SCORES) 
     )
 
 
+def places_in(texts: Sequence[Text], task: str, first_row: int = 0) -> dict[str, Places]:
+    """Score -> where it is read in texts of a task, the first of which has this row."""
+    found = {kind: one.places(texts) for kind, one in SCORES.items() if one.task == task}
+    return {kind: one._replace(text=one.text + first_row) for kind, one in found.items()}
+
+
 def _runs(model: LanguageModel, task: str, count: int, seed: int) -> Iterator[Run]:
     """A run over fresh texts of each load, one after the other."""
     for load in TASKS[task].loads:
         texts = exercises(task, load, count, seed)
-        yield model(batch(texts, model.config.words).tokens), texts, 0
+        yield model(batch(texts, model.config.words).tokens), places_in(texts, task)
 
 
 def looks(trace: ModelTrace, places: Places) -> Tensor:

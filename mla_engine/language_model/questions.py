@@ -16,10 +16,9 @@ from torch import Tensor, einsum
 from mla_engine import checks, mechanisms
 from mla_engine.language_model.accuracy import batch, exercises
 from mla_engine.language_model.cuts import Change, TopKeys
-from mla_engine.language_model.heads import HeadScores, Run, scores_of
+from mla_engine.language_model.heads import HeadScores, Places, places_in, scores_of
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.texts import TASKS, Text
-from mla_engine.language_model.trace import ModelTrace
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import rms_norm
 
@@ -39,6 +38,7 @@ class Questions:
         row, place: of the word before each answer, int64 [n].
         answer: the token that is right, int64 [n].
         group: of each answer, its place among the tasks and loads, int64 [n].
+        looks: score -> where it is read in a trace of the tokens.
     """
 
     texts: dict[tuple[str, int], list[Text]]
@@ -47,6 +47,7 @@ class Questions:
     place: Tensor
     answer: Tensor
     group: Tensor
+    looks: dict[str, Places]
 
     @classmethod
     def drawn(cls, words: Sequence[str], count: int, seed: int) -> "Questions":
@@ -64,19 +65,15 @@ class Questions:
         all_ = batch([text for some in texts.values() for text in some], words)
         asked = all_.determined[:, 1:] & (all_.distance[:, 1:] > 0)
         row, place = asked.nonzero().T
-        tokens = all_.tokens[:, :-1].contiguous()
-        answer = all_.tokens[row, place + 1]
         return cls(
-            texts=texts, tokens=tokens, row=row, place=place, answer=answer, group=row // count
+            texts=texts,
+            tokens=all_.tokens[:, :-1].contiguous(),
+            row=row,
+            place=place,
+            answer=all_.tokens[row, place + 1],
+            group=row // count,
+            looks=_looks(texts),
         )
-
-    def runs(self, trace: ModelTrace) -> dict[str, list[Run]]:
-        """Task -> its texts in a trace of these tokens."""
-        runs, row = {}, 0
-        for (task, _), texts in self.texts.items():
-            runs.setdefault(task, []).append((trace, texts, row))
-            row += len(texts)
-        return runs
 
     def shares(self, logits: Tensor) -> dict[str, float]:
         """Task -> the share of right answers, the mean over its loads; of logits [n, words]."""
@@ -87,6 +84,16 @@ class Questions:
             task.name: fmean(found[task.name, load] for load in task.loads)
             for task in TASKS.values()
         }
+
+
+def _looks(texts: Mapping[tuple[str, int], list[Text]]) -> dict[str, Places]:
+    """Where each score is read in all texts, which stand below one another."""
+    parts, row = {}, 0
+    for (task, _), some in texts.items():
+        for kind, one in places_in(some, task, row).items():
+            parts.setdefault(kind, []).append(one)
+        row += len(some)
+    return {kind: Places(*map(torch.cat, zip(*some, strict=True))) for kind, some in parts.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,7 +118,7 @@ def uncut(model: LanguageModel, questions: Questions) -> Uncut:
     """Run a model once for its heads and for its answers."""
     trace = model(questions.tokens)
     return Uncut(
-        scores=scores_of(questions.runs(trace)),
+        scores=scores_of([(trace, questions.looks)]),
         right=questions.shares(trace.logits[questions.row, questions.place]),
         x_mid=tuple(block.x_mid for block in trace.blocks),
         o=tuple(block.attention.o for block in trace.blocks),

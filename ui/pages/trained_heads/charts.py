@@ -55,7 +55,7 @@ def _table(side: Side, *, titled: bool) -> None:
 
 
 def _same_table(side: Side, lang: str) -> Hashable:
-    return side.model, side.layer, side.head, lang
+    return side.scores.table.numpy().tobytes(), side.layer, side.head, lang
 
 
 @kept.keep(by=_same_table)
@@ -68,7 +68,7 @@ def _kept_table(side: Side, _lang: str) -> figures.Figure:
         values,
         axes=(t("trained_heads.axis_score"), t("trained_heads.axis_head")),
         name=t("trained_heads.attention"),
-        rows=[words.score(kind) for kind in found.kinds],
+        rows=[words.row(kind) for kind in found.kinds],
         columns=list(heads),
         cell=(int(values[:, place].argmax()), place),
         height=TABLE,

@@ -215,5 +215,8 @@ def _head(model: Trained, asked: str) -> tuple[int, int]:
 
 
 def _strongest(model: Trained, kind: str) -> tuple[int, int]:
+    """The head that has most of a score, among those that are named after it if there are any."""
     scores = run.scores(model)
-    return divmod(int(scores.table[:, :, scores.kinds.index(kind)].argmax()), scores.table.shape[1])
+    table = scores.table[:, :, scores.kinds.index(kind)]
+    named = table.new_tensor([[name == kind for name in layer] for layer in scores.names()])
+    return divmod(int((table + named).argmax()), table.shape[1])

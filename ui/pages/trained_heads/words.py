@@ -4,7 +4,7 @@ from mla_engine.language_model.heads import THRESHOLD
 from mla_engine.language_model.questions import SPARED, verdict
 from ui.pages.trained_heads.view import Side, View
 from ui.words.numbers import TIED, count, fixed
-from ui.words.text import listed, t
+from ui.words.text import listed, sentences, t
 
 
 def percent(part: float) -> str:
@@ -20,6 +20,11 @@ def task(code: str) -> str:
 def score(code: str) -> str:
     """A score's name."""
     return t(f"trained_heads.score_{code}")
+
+
+def row(code: str) -> str:
+    """A score's name where there is little room."""
+    return t("trained_heads.row_previous") if code == "previous" else score(code)
 
 
 def variant(code: str) -> str:
@@ -90,7 +95,7 @@ def verdict_on(side: Side) -> str:
         return t("trained_heads.no_such_part", model=variant(side.variant))
     if side.cut.kind not in ("head", "namesakes"):
         return ""
-    return " ".join(filter(None, (_own(side), _hardest(side))))
+    return sentences(filter(None, (_own(side), _hardest(side))))
 
 
 def _own(side: Side) -> str:
