@@ -25,13 +25,20 @@ else:
     else:
         prose.lead(*lead, words.look(shown))
         heads, cut = st.columns([5, 4], gap="medium")
-        with heads:
-            controls.model(shown)
-            charts.table(shown)
-        with cut:
+        with cut:  # what a press changes is drawn first
             controls.head(shown)
             controls.cut(shown)
+            if not shown.beside:
+                charts.verdicts(shown)
+                charts.answers(shown)
+        with heads:
+            controls.model(shown)
+            if not shown.beside:
+                charts.tables(shown)
+        if shown.beside:  # needs the whole width
+            charts.verdicts(shown)
             charts.answers(shown)
+            charts.tables(shown)
         st.subheader(t("trained_heads.section_map"), anchor=False)
         sections.later("head_map", partial(charts.beside, shown), (620, 620, 900))
         if len(shown.steps) > 1:

@@ -29,8 +29,11 @@ __all__ = [
     "TopKeys",
     "effect",
     "measured",
+    "strongest_directions",
+    "within",
     "without_content",
     "without_head",
+    "without_heads",
     "without_minor_directions",
     "without_rotary_key",
 ]
@@ -42,11 +45,21 @@ def without_head(model: LanguageModel, layer: int, head: int) -> LanguageModel:
     Raises:
         ValueError: a layer or a head that there is not.
     """
+    return without_heads(model, layer, [head])
+
+
+def without_heads(model: LanguageModel, layer: int, heads: Sequence[int]) -> LanguageModel:
+    """The model some of whose heads write nothing, all of one layer.
+
+    Raises:
+        ValueError: a layer or a head that there is not.
+    """
     checks.whole("layer", layer, least=0, most=model.config.n_layers - 1)
-    checks.whole("head", head, least=0, most=model.config.attention.n_heads - 1)
+    for head in heads:
+        checks.whole("head", head, least=0, most=model.config.attention.n_heads - 1)
     cut = deepcopy(model)
     with torch.no_grad():
-        cut.blocks[layer].attention.W_O[:, head] = 0
+        cut.blocks[layer].attention.W_O[:, list(heads)] = 0
     return cut
 
 
@@ -76,16 +89,13 @@ def measured(count: int = 64, seed: int = 0) -> list[Text]:
     return [mixed(Random(f"{seed}/{i}")) for i in range(count)]
 
 
-@torch.no_grad()
 def without_minor_directions(
     model: LanguageModel, rank: int, texts: Sequence[Text] | None = None
 ) -> LanguageModel:
     """The model that reads of each latent c_KV [c] its `rank` strongest directions alone.
 
-    They are the leading eigenvectors of the mean of c_KV c_KV^T over the words of some texts, as
-    the uncut model has them, each layer's its own; W_UK and W_UV are multiplied by the projection
-    on them. So keys and values lose the least of their squared length in the latent. Nothing is
-    lost at rank d_latent_kv.
+    W_UK and W_UV are multiplied by the projection on them. So keys and values lose the least of
+    their squared length in the latent. Nothing is lost at rank d_latent_kv.
 
     Args:
         model: with latents.
@@ -95,16 +105,42 @@ def without_minor_directions(
     Raises:
         ValueError: a model without latents, a rank below 1 or above d_latent_kv.
     """
+    _check_rank(model, rank)
+    return within(model, strongest_directions(model, texts), rank)
+
+
+@torch.no_grad()
+def strongest_directions(
+    model: LanguageModel, texts: Sequence[Text] | None = None
+) -> tuple[Tensor, ...]:
+    """Of each layer the directions of its latent, the strongest last, as columns of [c,c], float64.
+
+    They are the eigenvectors of the mean of c_KV c_KV^T over the words of some texts, as the uncut
+    model has them.
+
+    Raises:
+        ValueError: a model without latents.
+    """
     _check_latents(model)
-    checks.whole("rank", rank, most=model.config.attention.d_latent_kv)
     texts = measured() if texts is None else texts
     trace = model(batch(texts, model.config.words).tokens)
     length = torch.tensor([len(text) for text in texts])
     words = torch.arange(length.max()) < length[:, None]
+    latents = [block.attention.c_KV[words].double() for block in trace.blocks]
+    return tuple(torch.linalg.eigh(einsum("nc,nd->cd", c, c)).eigenvectors for c in latents)
+
+
+@torch.no_grad()
+def within(model: LanguageModel, directions: Sequence[Tensor], rank: int) -> LanguageModel:
+    """The model that reads of its latents the last `rank` of these directions alone.
+
+    Raises:
+        ValueError: a model without latents, a rank below 1 or above d_latent_kv.
+    """
+    _check_rank(model, rank)
     cut = deepcopy(model)
-    for block, run in zip(cut.blocks, trace.blocks, strict=True):
-        latents = run.attention.c_KV[words].double()
-        lost = torch.linalg.eigh(einsum("nc,nd->cd", latents, latents)).eigenvectors[:, :-rank]
+    for block, strongest in zip(cut.blocks, directions, strict=True):
+        lost = strongest[:, :-rank]
         kept = torch.eye(len(lost), dtype=lost.dtype) - lost @ lost.T  # exactly 1 if none is lost
         for weight in (block.attention.W_UK, block.attention.W_UV):
             weight.copy_(weight.double() @ kept)
@@ -131,24 +167,30 @@ class TopKeys(LanguageModel):
         """The logits of the next word [b,t,n]; torch's own attention has no such choice."""
         return self(tokens).logits
 
+    def attended(self, layer: AttentionLayer, h: Tensor) -> Tensor:
+        """u [b,t,d] of a layer, which reads h."""
+        mechanism = mechanisms.of(self.config.attention)
+        return self._chosen(layer, mechanism.forms[0].forward(layer, h)).u
+
     def _traced(
         self, tokens: Tensor, attend: Callable[[AttentionLayer, Tensor], Trace]
     ) -> ModelTrace:
-        def chosen(layer: AttentionLayer, h: Tensor) -> Trace:
-            trace = attend(layer, h)
-            left_out = ~_highest(trace.scores, self.keys)
-            attention = softmax(trace.scores.masked_fill(left_out, -torch.inf))
-            return (
-                mechanisms.of(self.config.attention).form_of(trace).weighed(layer, trace, attention)
-            )
+        return super()._traced(tokens, lambda layer, h: self._chosen(layer, attend(layer, h)))
 
-        return super()._traced(tokens, chosen)
+    def _chosen(self, layer: AttentionLayer, trace: Trace) -> Trace:
+        left_out = ~_highest(trace.scores, self.keys)
+        attention = softmax(trace.scores.masked_fill(left_out, -torch.inf))
+        return mechanisms.of(self.config.attention).form_of(trace).weighed(layer, trace, attention)
 
 
 def _highest(scores: Tensor, keys: int) -> Tensor:
     """True at the `keys` highest scores of each query, the first of equal ones; bool [b,h,t,s]."""
-    best = scores.sort(dim=-1, descending=True, stable=True).indices[..., :keys]
-    return torch.zeros_like(scores, dtype=torch.bool).scatter(-1, best, True)
+    if keys >= scores.shape[-1]:
+        return torch.ones_like(scores, dtype=torch.bool)
+    least = scores.topk(keys, sorted=False).values.amin(-1, keepdim=True)
+    above, equal = scores > least, scores == least
+    room = keys - above.sum(-1, keepdim=True)
+    return above | (equal & (equal.cumsum(-1) <= room))
 
 
 class Change(NamedTuple):
@@ -172,6 +214,11 @@ def effect(
         task: Change(fmean(loads.values()), fmean(after[task].values()))
         for task, loads in before.items()
     }
+
+
+def _check_rank(model: LanguageModel, rank: int) -> None:
+    _check_latents(model)
+    checks.whole("rank", rank, most=model.config.attention.d_latent_kv)
 
 
 def _check_latents(model: LanguageModel) -> None:

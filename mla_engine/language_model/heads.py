@@ -2,11 +2,12 @@
 
 A score is the mean attention from some places of the texts to some others, so it lies in [0, 1].
 Where an answer is determined, the query is the word before it and the key the word that decides
-it, as the text itself says. A score tells where a head looks, not what it makes of it: what breaks
-without the head tells that (`cuts`).
+it, as the text itself says. Each is read where a task needs the look: other words have other needs.
+A score tells where a head looks, not what it makes of it: what breaks without the head tells that
+(`cuts`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -17,11 +18,22 @@ from torch import Tensor
 from mla_engine import checks
 from mla_engine.language_model.accuracy import batch, exercises
 from mla_engine.language_model.model import LanguageModel
-from mla_engine.language_model.texts import TASKS, Text, mixed
+from mla_engine.language_model.texts import NAMES, TASKS, Text, mixed
 from mla_engine.language_model.trace import ModelTrace
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
 
-__all__ = ["SCORES", "THRESHOLD", "HeadScores", "Places", "Score", "head_scores", "shares"]
+__all__ = [
+    "SCORES",
+    "THRESHOLD",
+    "HeadScores",
+    "Places",
+    "Run",
+    "Score",
+    "head_scores",
+    "places_in",
+    "scores_of",
+    "shares",
+]
 
 THRESHOLD = 0.5
 """From here on a head is named: it looks there more than everywhere else together."""
@@ -35,9 +47,14 @@ class Places(NamedTuple):
     key: Tensor
 
 
-def before(texts: Sequence[Text]) -> Places:
-    """From every word but the first to the word before it."""
-    found = [(row, place, place - 1) for row, text in enumerate(texts) for place in _after(text)]
+def binding(texts: Sequence[Text]) -> Places:
+    """From the second word of every pair, where it stands for the first time, to the first word."""
+    found = [
+        (row, place, place - 1)
+        for row, text in enumerate(texts)
+        for place in _after(text)
+        if text[place - 1].word in NAMES and not text[place].determined
+    ]
     return Places(*torch.tensor(found).reshape(-1, 3).T)
 
 
@@ -56,27 +73,29 @@ def _after(text: Text) -> range:
     return range(1, len(text))
 
 
+Run = tuple[ModelTrace, Mapping[str, Places]]
+"""A trace, and where each score is read in it."""
+
+
 @dataclass(frozen=True)
 class Score:
     """What a kind of head is known by.
 
     Attributes:
-        task: of the texts that it is read on; None for texts of all tasks.
+        task: whose texts it is read on, and which it serves.
         places: where it is read.
     """
 
-    task: str | None
+    task: str
     places: Callable[[Sequence[Text]], Places] = deciding
 
     def texts(self, count: int, seed: int) -> list[list[Text]]:
         """Fresh texts, `count` of each load, in batches of one load."""
-        if self.task is None:
-            return [[mixed(Random(f"{seed}/{i}")) for i in range(count)]]
         return [exercises(self.task, load, count, seed) for load in TASKS[self.task].loads]
 
 
 SCORES = {
-    "previous": Score(None, before),
+    "previous": Score("recall", binding),
     "induction": Score("recall"),
     "copying": Score("copy"),
     "back": Score("back"),
@@ -85,11 +104,15 @@ SCORES = {
 }
 """The scores by name.
 
-previous: mean attention to the word before; such positional heads were found by Voita et al.
-(arXiv 1905.09418), and induction is built on them.
+previous: in texts of pairs, mean attention from the second word of a pair to the first word of it,
+which stands just before (positional heads: Voita et al., arXiv 1905.09418). It is read where the
+pair stands for the first time, as this is the look that induction is built on: the second word
+takes its name along, so that the name finds it later (K-composition: Olsson et al., arXiv
+2209.11895). The trained models' best heads have 0.95 and more there; over all words of mixed texts
+the same heads have 0.2 to 0.35, because other words do not need the one before.
 
 induction: in texts whose pairs return, mean attention from the second occurrence of a name to the
-word after its first occurrence; Olsson et al.'s prefix matching (arXiv 2209.11895).
+word after its first occurrence; Olsson et al.'s prefix matching.
 
 copying: in texts that say a list once more, mean attention to the word of the list that comes
 next. It is no look at values: Olsson et al. call copying that a head raises the logit of what it
@@ -130,10 +153,11 @@ class HeadScores:
         )
 
 
+@torch.no_grad()
 def head_scores(
     model: LanguageModel, count: int = 16, seed: int = 0, kinds: Iterable[str] = SCORES
 ) -> HeadScores:
-    """Run a model over fresh texts and score its heads.
+    """Run a model over fresh texts, once a task and load, and score its heads.
 
     Args:
         model: of any mechanism.
@@ -148,23 +172,36 @@ def head_scores(
     kinds = tuple(kinds)
     for kind in kinds:
         checks.choice("kind", kind, SCORES)
-    found = [_score(model, SCORES[kind], count, seed) for kind in kinds]
+    tasks = dict.fromkeys(SCORES[kind].task for kind in kinds)
+    return scores_of((run for task in tasks for run in _runs(model, task, count, seed)), kinds)
+
+
+def scores_of(runs: Iterable[Run], kinds: Iterable[str] = SCORES) -> HeadScores:
+    """The heads' scores in runs that are there: the mean over all places of all runs."""
+    kinds = tuple(kinds)
+    found, even = {kind: [] for kind in kinds}, {kind: [] for kind in kinds}
+    for trace, places in runs:
+        for kind in places.keys() & kinds:
+            found[kind].append(looks(trace, places[kind]))
+            even[kind].append(1 / (places[kind].query.double() + 1))
     return HeadScores(
         kinds=kinds,
-        table=torch.stack([heads for heads, _ in found], dim=-1),
-        even=torch.stack([even for _, even in found]),
+        table=torch.stack([torch.cat(found[kind], dim=-1).mean(-1) for kind in kinds], dim=-1),
+        even=torch.stack([torch.cat(even[kind]).mean() for kind in kinds]),
     )
 
 
-@torch.no_grad()
-def _score(model: LanguageModel, score: Score, count: int, seed: int) -> tuple[Tensor, Tensor]:
-    """The heads' score, layers x heads, and the one of even attention."""
-    found, even = [], []
-    for texts in score.texts(count, seed):
-        places = score.places(texts)
-        found.append(looks(model(batch(texts, model.config.words).tokens), places))
-        even.append(1 / (places.query.double() + 1))
-    return torch.cat(found, dim=-1).mean(-1), torch.cat(even).mean()
+def places_in(texts: Sequence[Text], task: str, first_row: int = 0) -> dict[str, Places]:
+    """Score -> where it is read in texts of a task, the first of which has this row."""
+    found = {kind: one.places(texts) for kind, one in SCORES.items() if one.task == task}
+    return {kind: one._replace(text=one.text + first_row) for kind, one in found.items()}
+
+
+def _runs(model: LanguageModel, task: str, count: int, seed: int) -> Iterator[Run]:
+    """A run over fresh texts of each load, one after the other."""
+    for load in TASKS[task].loads:
+        texts = exercises(task, load, count, seed)
+        yield model(batch(texts, model.config.words).tokens), places_in(texts, task)
 
 
 def looks(trace: ModelTrace, places: Places) -> Tensor:
@@ -179,11 +216,11 @@ def looks(trace: ModelTrace, places: Places) -> Tensor:
 
 @torch.no_grad()
 def shares(model: LanguageModel, count: int = 16, seed: int = 0) -> dict[int, LogitShares]:
-    """Layer -> how much of each head's logits is content and how much position, on fresh texts.
+    """Layer -> how much of each head's logits is content and how much position, on mixed texts.
 
     Raises:
         ValueError: a model whose scores have no such parts.
     """
-    (texts,) = Score(None).texts(count, seed)
+    texts = [mixed(Random(f"{seed}/{i}")) for i in range(count)]
     trace = model(batch(texts, model.config.words).tokens)
     return {layer: logit_shares(block.attention) for layer, block in enumerate(trace.blocks)}

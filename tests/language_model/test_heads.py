@@ -1,5 +1,6 @@
 """What heads are known by: the places that words alone give, maps by hand, a model by hand."""
 
+from random import Random
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,13 +14,13 @@ from mla_engine.language_model.heads import (
     SCORES,
     HeadScores,
     Places,
-    before,
+    binding,
     deciding,
     head_scores,
     looks,
     shares,
 )
-from mla_engine.language_model.texts import OPENING, TASKS, WORDS
+from mla_engine.language_model.texts import NAMES, OPENING, TASKS, THINGS, WORDS, mixed
 from mla_engine.studies.logit_shares import logit_shares
 from tests.language_model.samples import GQA, MLA
 
@@ -73,11 +74,16 @@ def test_the_words_alone_tell_where_a_head_has_to_look(kind):
     assert found > 6 * len(TASKS[SCORES[kind].task].loads) / 2
 
 
-def test_every_word_but_the_first_has_one_before_it():
-    (texts,) = SCORES["previous"].texts(3, seed=0)
-    assert {len(text) for text in texts} == {64}
-    wanted = [[row, place, place - 1] for row in range(3) for place in range(1, 64)]
-    assert torch.stack(before(texts), -1).tolist() == wanted
+def test_a_thing_looks_to_its_name_where_their_pair_is_new():
+    for texts in SCORES["previous"].texts(6, seed=3):
+        places = torch.stack(binding(texts), -1).tolist()
+        for row, query, key in places:
+            words = [one.word for one in texts[row]]
+            assert words[key] in NAMES
+            assert (key, query) == (query - 1, words.index(words[query]))
+        things = [{one.word for one in text if one.word in THINGS} for text in texts]
+        assert len(places) == len({(row, query) for row, query, _ in places})
+        assert len(places) == sum(map(len, things))
 
 
 def test_entries_of_maps_are_read_where_they_stand():
@@ -135,12 +141,28 @@ def test_heads_made_by_hand_have_their_names_and_heads_that_see_all_alike_have_n
     best = found.table[0, 0, 0].item(), found.table[1, 0, found.kinds.index("induction")].item()
     assert best == pytest.approx((1, wanted.item()), abs=1e-6)
     torch.testing.assert_close(found.table[:, 1], found.even.expand(2, -1), rtol=1e-10, atol=0)
-    assert found.even[0].item() == pytest.approx(np.mean([1 / n for n in range(2, 65)]))
+    seen = [
+        place + 1
+        for load in TASKS["recall"].loads
+        for text in exercises("recall", load, 2, 0)
+        for place, one in enumerate(text)
+        if one.word in THINGS and one.word not in [other.word for other in text[:place]]
+    ]
+    assert found.even[0].item() == pytest.approx(np.mean([1 / n for n in seen]))
 
 
 def of_words(attention):
     config = ModelConfig(words=WORDS, attention=attention, n_layers=2, d_mlp=8, max_context=64)
     return LanguageModel(config, dtype=torch.float64)
+
+
+def test_scores_of_one_task_are_read_off_the_same_runs():
+    model = of_words(GQA)
+    together = head_scores(model, count=2, kinds=["induction", "brackets", "previous"])
+    for place, kind in enumerate(together.kinds):
+        alone = head_scores(model, count=2, kinds=[kind])
+        assert torch.equal(together.table[..., place], alone.table[..., 0])
+        assert together.even[place] == alone.even[0]
 
 
 def test_a_score_is_the_mean_over_all_entries_of_all_loads():
@@ -162,7 +184,7 @@ def test_a_score_is_the_mean_over_all_entries_of_all_loads():
 
 def test_content_and_position_are_those_of_each_layers_logits():
     model = of_words(MLA)
-    (texts,) = SCORES["previous"].texts(2, seed=0)
+    texts = [mixed(Random(f"0/{i}")) for i in range(2)]
     tokens = [model.config.tokens(" ".join(one.word for one in text)) for text in texts]
     trace = model(torch.tensor(tokens))
     found = shares(model, count=2)

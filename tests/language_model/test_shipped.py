@@ -1,16 +1,20 @@
 """The models that come with the app: their cards hold on texts that no training and no card saw."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
+import torch
 
 from mla_engine import costs
 from mla_engine.language_model import load_model
-from mla_engine.language_model.accuracy import answers, exercises
-from mla_engine.language_model.texts import TASKS
+from mla_engine.language_model.accuracy import answers, batch, exercises
+from mla_engine.language_model.heads import head_scores
+from mla_engine.language_model.texts import TASKS, mixed
 
 FOLDER = Path(__file__).parents[2] / "assets" / "trained"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.safetensors"))
+ROTATED = [code for code in SHIPPED if "nope" not in code]
 FRESH, TEXTS = 31, 60
 MOST_BYTES, MOST_BYTES_OF_ALL = 1_000_000, 8_000_000
 
@@ -29,11 +33,31 @@ def test_a_card_is_true_on_fresh_texts(code):
             assert abs(found.share - told) < 5 * deviation, (task.name, load, found.share, told)
 
 
-@pytest.mark.parametrize("code", [code for code in SHIPPED if "nope" not in code])
+@pytest.mark.parametrize("code", ROTATED)
 @pytest.mark.parametrize("task", ["recall", "copy", "back"])
 def test_a_model_with_rotation_answers_what_is_light(code, task):
     _, card = load_model(FOLDER / f"{code}.safetensors")
     assert card["accuracy"][task][str(TASKS[task].loads[0])] >= 0.95
+
+
+@pytest.mark.parametrize("code", ROTATED)
+def test_a_model_with_rotation_has_heads_of_previous_words_and_of_induction(code):
+    model, _ = load_model(FOLDER / f"{code}.safetensors")
+    found = head_scores(model, FRESH, FRESH, ("previous", "induction"))
+    first, second = found.table
+    assert first[:, 0].max() > 0.8
+    assert second[:, 1].max() > 0.8
+    assert ("previous" in found.names()[0], "induction" in found.names()[1]) == (True, True)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("code", ROTATED)
+def test_over_all_words_of_mixed_texts_the_heads_of_previous_words_have_little(code):
+    model, _ = load_model(FOLDER / f"{code}.safetensors")
+    best = head_scores(model, 8, FRESH, ("previous",)).table[0, :, 0].argmax()
+    texts = [mixed(Random(f"{FRESH}/{i}")) for i in range(TEXTS)]
+    attention = model(batch(texts, model.config.words).tokens).blocks[0].attention.attention
+    assert 0.2 <= attention[:, best].diagonal(-1, -2, -1).mean() <= 0.35
 
 
 def test_they_are_small():

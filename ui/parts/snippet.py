@@ -27,7 +27,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
         "TopKeys",
         "effect",
         "without_content",
-        "without_head",
+        "without_heads",
         "without_minor_directions",
         "without_rotary_key",
     },

@@ -17,7 +17,7 @@ from mla_engine.language_model.cuts import (
     TopKeys,
     effect,
     without_content,
-    without_head,
+    without_heads,
     without_minor_directions,
     without_rotary_key,
 )
@@ -33,6 +33,7 @@ ATTENTIONS = {
     "mla_nope": replace(MLA, d_rope=0),
     "mha": GroupedConfig(d_model=16, n_heads=2, n_kv_heads=2, d_head=8),
 }
+ALWAYS = ["this head", "all but top keys"]
 STEPS, LOSSES = (0, 100, 350), (4.5, 1.25)
 
 
@@ -69,7 +70,7 @@ def drawn(at: AppTest, axis: str) -> Chart:
 
 
 def scored(folder, name="mla"):
-    return head_scores(of_file(folder, name), run.SCORED, run.SEED)
+    return head_scores(of_file(folder, name), run.ASKED, run.SEED)
 
 
 def test_the_scores_of_every_head_are_drawn_and_can_be_taken_away(trained, opened, downloads):
@@ -85,29 +86,28 @@ def test_the_scores_of_every_head_are_drawn_and_can_be_taken_away(trained, opene
 
 def test_named_heads_are_told_and_the_others_are_mixed(trained, opened, monkeypatch):
     at = opened(PAGE)
-    assert "No head has a name in this model." in prose(at)
+    assert "No head has a name here." in prose(at)
     assert "0 of 4" in at.markdown[2].value
+    assert "A head without a name: it has no task of its own. " in " ".join(prose(at))
     table = np.zeros((2, 2, 6))
     table[1, 0, 1], table[0, 1, 0] = 0.75, 0.5
     found = scored(trained)
     scores = replace(found, table=found.table.new_tensor(table))
     monkeypatch.setattr(run, "scores", lambda _model: scores)
     at = opened(PAGE)
-    assert "Named heads: layer 0, head 1: word before; layer 1, head 0: induction." in prose(at)
-    assert at.selectbox(key="th_head:en").value == "1.0"  # the strongest induction
+    assert "previous word: 0.1; induction: 1.0." in prose(at)
+    assert at.selectbox(key="th_head:en").value == "0.1"  # the strongest look to a previous word
+    assert "layer 1, head 0: induction" in at.selectbox(key="th_head:en").options
 
 
 CUTS = {
     "head": (
-        {"th_head": "0.1"},
-        lambda model: without_head(model, 0, 1),
-        "without head 1 of layer 0",
+        {"th_head": "0.1"}, lambda model: without_heads(model, 0, [1]), "without head 1 of layer 0",
     ),
     "content": ({}, without_content, "without the content part of the scores"),
     "rotary": ({}, without_rotary_key, "without the rotary key"),
     "rank": (
-        {"th_rank": "2"},
-        lambda model: without_minor_directions(model, 2),
+        {"th_rank": "2"}, lambda model: without_minor_directions(model, 2),
         "with 2 directions of each latent left",
     ),
     "keys": ({"th_keys": "3"}, lambda model: TopKeys(model, 3), "3 at most"),
@@ -119,7 +119,7 @@ def test_a_cut_is_drawn_by_task_and_the_worst_hit_stands_on_top(trained, opened,
     link, cut, said = CUTS[kind]
     at = opened(PAGE, th_cut=kind, **link)
     model = of_file(trained)
-    changes = effect(model, cut(model), run.ANSWERED, run.SEED)
+    changes = effect(model, cut(model), run.ASKED, run.SEED)
     chart = drawn(at, "right answers, %")
     for name, place in (("whole", 0), ("cut", 1)):
         wanted = [100 * changes[task][place] for task in TASKS]
@@ -134,16 +134,19 @@ def test_a_cut_is_drawn_by_task_and_the_worst_hit_stands_on_top(trained, opened,
 @pytest.mark.parametrize(
     ("variant", "cuts"),
     [
-        ("mla", ["head", "keys", "content", "rank", "rotary"]),
-        ("mla_nope", ["head", "keys", "content", "rank"]),
-        ("mha", ["head", "keys"]),
+        (
+            "mla",
+            ["this head", "all but top keys", "content part", "latent directions", "rotary key"],
+        ),
+        ("mla_nope", ["this head", "all but top keys", "content part", "latent directions"]),
+        ("mha", ["this head", "all but top keys"]),
     ],
 )
 def test_each_model_offers_what_can_be_cut_from_it(trained, opened, variant, cuts):
     at = opened(PAGE, th_variant=variant, th_cut="rotary")
     control = at.segmented_control(key="th_cut:en")
-    assert len(control.options) == len(cuts)
-    assert control.value == ("rotary" if "rotary" in cuts else "head")
+    assert control.options == cuts
+    assert control.value == ("rotary" if "rotary key" in cuts else "head")
     assert run.attention(trained_models.of_step(variant, -1)) == ATTENTIONS[variant]
 
 
@@ -195,10 +198,15 @@ def test_the_snippet_makes_the_numbers_on_top(trained, opened, capsys, page, lin
 
 
 def test_the_source_is_that_of_the_present_cut(trained, opened):
-    for kind, cut in (("content", without_content), ("keys", TopKeys)):
+    scored = ["uncut", "scores_of", "deciding", "binding", "looks"]
+    for kind, ran in (
+        ("head", ["without"]),
+        ("content", ["without_content", "right"]),
+        ("keys", ["TopKeys", "right"]),
+    ):
         at = opened(PAGE, th_cut=kind, code="source")
         shown = [ast.parse(textwrap.dedent(block.value)).body[0].name for block in at.code]
-        assert shown == ["head_scores", "deciding", "looks", cut.__name__, "effect"]
+        assert shown == scored + ran
 
 
 def test_the_training_is_drawn_step_by_step(trained, opened):
@@ -212,7 +220,7 @@ def test_the_training_is_drawn_step_by_step(trained, opened):
     assert induction.values(0, "y") == pytest.approx(np.array(best))
     assert loss.values(0, "x").tolist() == list(STEPS[1:])
     assert loss.values(0, "y").tolist() == list(LOSSES)
-    scores = head_scores(snapshots[1], run.SCORED, run.SEED).table.numpy()
+    scores = head_scores(snapshots[1], run.ASKED, run.SEED).table.numpy()
     drawn_scores = drawn(at, "head: layer.number").values(0, "z")
     np.testing.assert_allclose(drawn_scores, scores.reshape(4, -1).T, rtol=1e-6)
 
@@ -237,10 +245,3 @@ def test_without_a_model_the_page_lives_and_says_so(opened, monkeypatch, tmp_pat
     assert at.title
     assert said in at.info[0].value
     assert not charts(at)
-
-
-def test_a_broken_file_is_refused_and_the_page_lives(opened, monkeypatch, tmp_path):
-    (tmp_path / "mla.safetensors").write_bytes(b"none")
-    monkeypatch.setattr(trained_models, "FOLDER", tmp_path)
-    at = opened(PAGE)
-    assert "mla.safetensors is no model" in html.unescape(at.error[0].value)

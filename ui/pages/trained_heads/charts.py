@@ -1,76 +1,162 @@
 """The pictures of the page trained_heads."""
 
+from collections.abc import Hashable
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
 from mla_engine.language_model.heads import SCORES
+from ui.engine import kept
 from ui.pages.trained_heads import controls, run, trained_models, words
 from ui.pages.trained_heads.settings import FINISHED
-from ui.pages.trained_heads.view import View
+from ui.pages.trained_heads.view import Side, View
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
+from ui.settings import state
 from ui.words.numbers import count, fixed
 from ui.words.text import t
 
-TABLE, MAP, BARS, CURVE = 360, 520, 340, 300
+TABLE, MAP, BARS, BARS_OF_TWO, CURVE = 360, 520, 340, 520, 300
+LOOKS = {"mla": "mla_absorbed", "mla_nope": "mla_kv"}  # of variants that the table of looks splits
+ALONE = (0, 1)  # the looks of one model, whole and cut
 UPRIGHT = 320  # pixels: the short names of eight heads stand side by side
 
 
-def table(view: View) -> None:
-    """Every head with its scores; the chosen one's highest is framed."""
-    found = view.scores
-    heads = words.every(view)
+def tables(view: View) -> None:
+    """Every head with its scores, in both models where there are two."""
+    places = st.columns(len(view.sides), gap="medium")
+    for place, side in zip(places, view.sides, strict=True):
+        with place:
+            _table(side, titled=len(view.sides) > 1)
+    with st.expander(t("trained_heads.meaning")):
+        prose.say("\n".join(f"- {t(f'trained_heads.means_{kind}')}" for kind in SCORES))
+
+
+def _table(side: Side, *, titled: bool) -> None:
+    """The chosen head's highest score is framed."""
+    if titled:
+        prose.say(f"**{words.variant(side.variant)}**")
+    found, heads = side.scores, words.every(side)
     values = found.table.flatten(0, 1).T.numpy()
-    place = view.layer * found.table.shape[1] + view.head
-    fig = figures.share_map(
+    fig = deepcopy(_kept_table(side, state.settings()["lang"]))  # lecture mode changes its own
+    frame = pd.DataFrame(values.T, columns=list(found.kinds))
+    name = f"scores_{side.variant}" if titled else "scores"
+    charts.show(
+        fig,
+        f"trained_heads:{name}",
+        alt=t("trained_heads.alt_table", heads="; ".join(heads.values())),
+        data=lambda: frame.assign(head=list(heads)),
+        file=f"trained_heads_{name}.csv",
+    )
+    prose.say(words.does(side))
+
+
+def _same_table(side: Side, lang: str) -> Hashable:
+    return side.scores.table.numpy().tobytes(), side.layer, side.head, lang
+
+
+@kept.keep(by=_same_table)
+def _kept_table(side: Side, _lang: str) -> figures.Figure:
+    """The picture of the scores, which is built once: no cut changes it."""
+    found, heads = side.scores, words.every(side)
+    values = found.table.flatten(0, 1).T.numpy()
+    place = side.layer * found.table.shape[1] + side.head
+    return figures.share_map(
         values,
         axes=(t("trained_heads.axis_score"), t("trained_heads.axis_head")),
         name=t("trained_heads.attention"),
-        rows=[words.score(kind) for kind in found.kinds],
+        rows=[words.row(kind) for kind in found.kinds],
         columns=list(heads),
         cell=(int(values[:, place].argmax()), place),
         height=TABLE,
         words=map_words(),
         width=UPRIGHT,
     )
-    frame = pd.DataFrame(values.T, columns=list(found.kinds))
-    charts.show(
-        fig,
-        "trained_heads:scores",
-        alt=t("trained_heads.alt_table", heads="; ".join(heads.values())),
-        data=lambda: frame.assign(head=list(heads)),
-        file="trained_heads_scores.csv",
-    )
-    prose.say(words.does(view))
-    with st.expander(t("trained_heads.meaning")):
-        prose.say("\n".join(f"- {t(f'trained_heads.means_{kind}')}" for kind in SCORES))
 
 
 def answers(view: View) -> None:
-    """Right answers by task before and after the cut."""
-    changes = view.changes
-    parts = {
-        t(f"trained_heads.{when}"): [100 * change[place] for change in changes.values()]
-        for place, when in enumerate(("before", "after"))
-    }
-    fig = figures.bars(
-        [words.task(code) for code in changes],
-        parts,
-        axis=t("trained_heads.axis_right"),
-        stacked=False,
-        limits=(0, 105),
-        height=BARS,
+    """Right answers by task before and after the cut, of both models where there are two."""
+    shares = {name: part for side in view.sides for name, part in _bars(view, side).items()}
+    looks = tuple(_look(side) for side in view.sides for _ in _bars(view, side))
+    tasks = tuple(map(words.task, view.changes))
+    how = (ALONE, BARS) if len(view.sides) == 1 else (looks, BARS_OF_TWO)
+    fig = deepcopy(_kept_bars(tasks, tuple(shares), *how, t("trained_heads.axis_right")))
+    for bars, part in zip(fig.data, shares.values(), strict=True):
+        bars.x = 100 * np.array(part)
+    frame = pd.DataFrame(
+        [
+            {"variant": side.variant, "task": code} | one._asdict()
+            for side in view.sides
+            for code, one in side.changes.items()
+        ]
     )
+    file = "trained_heads_answers.csv"
+    alt = " ".join(_alt(side) for side in view.sides)
+    charts.show(fig, "trained_heads:answers", alt=alt, data=lambda: frame, file=file)
+    prose.note(words.asked(view))
+
+
+@kept.keep
+def _kept_bars(
+    tasks: tuple[str, ...],
+    parts: tuple[str, ...],
+    looks: tuple[figures.Role, ...],
+    height: int,
+    axis: str,
+) -> figures.Figure:
+    """The bars without their lengths: all else is the same from cut to cut."""
+    return figures.bars(
+        tasks,
+        dict.fromkeys(parts, [0] * len(tasks)),
+        axis=axis,
+        stacked=False,
+        roles=looks,
+        limits=(0, 105),
+        height=height,
+    )
+
+
+def _look(side: Side) -> figures.Role:
+    """Of a model's bars beside another's."""
+    return LOOKS.get(side.variant, side.variant)
+
+
+def _bars(view: View, side: Side) -> dict[str, list[float]]:
+    """Name -> the shares of all tasks; the whole model alone where nothing is cut."""
+    named = {}
+    for place, when in enumerate(("before", "after") if side.cut else ("before",)):
+        name = t(f"trained_heads.{when}")
+        if len(view.sides) > 1:
+            name = t("trained_heads.bar", model=words.variant(side.variant), when=name)
+        named[name] = [change[place] for change in side.changes.values()]
+    return named
+
+
+def _alt(side: Side) -> str:
     each = "; ".join(
         f"{words.task(code)} {words.percent(change.before)} → {words.percent(change.after)}"
-        for code, change in changes.items()
+        for code, change in side.changes.items()
     )
-    frame = pd.DataFrame([{"task": code} | one._asdict() for code, one in changes.items()])
-    alt = t("trained_heads.alt_answers", without=words.without(view), each=each)
-    file = "trained_heads_answers.csv"
-    charts.show(fig, "trained_heads:answers", alt=alt, data=lambda: frame, file=file)
+    return t(
+        "trained_heads.alt_answers",
+        model=words.variant(side.variant),
+        without=words.without(side),
+        each=each,
+    )
+
+
+def verdicts(view: View) -> None:
+    """What the cut tells, of each model."""
+    for side in view.sides:
+        said = words.verdict_on(side)
+        if len(view.sides) > 1:
+            facts = {"model": words.variant(side.variant), "without": words.without(side)}
+            said = t("trained_heads.of_side", said=said, **facts)
+        if said:
+            prose.say(said)
 
 
 def head_map(view: View) -> None:
@@ -84,7 +170,7 @@ def head_map(view: View) -> None:
         mask=shown.mask,
         head=words.named(view, view.layer, view.head),
         name=t("trained_heads.attention"),
-        cell=shown.asked[-1],
+        cell=_frame(view, shown),
         height=MAP,
         numbers=False,
         words=map_words(),
@@ -97,9 +183,18 @@ def head_map(view: View) -> None:
         data=frame.reset_index,
         file="trained_heads_map.csv",
     )
-    query, key = shown.asked[-1]
+    query, key = _frame(view, shown)
     ends = {"asks": shown.words[query], "decides": shown.words[key]}
-    prose.say(t("trained_heads.frame", share=words.percent(float(attention[query, key])), **ends))
+    said = "frame_bound" if (query, key) in shown.bound else "frame"
+    share = words.percent(float(attention[query, key]))
+    prose.say(t(f"trained_heads.{said}", share=share, **ends))
+
+
+def _frame(view: View, shown: run.Example) -> tuple[int, int]:
+    """The look that the head is named after: of the last pair that is asked, or its answer."""
+    query, key = shown.asked[-1]
+    bound = [look for look in shown.bound if look[0] == key]
+    return bound[0] if bound and view.kind == "previous" else (query, key)
 
 
 def training(view: View) -> None:

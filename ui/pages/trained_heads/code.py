@@ -1,18 +1,20 @@
 """The code behind the page trained_heads."""
 
-from mla_engine.language_model import cuts, heads
+from mla_engine.language_model import cuts, heads, questions
 from ui.pages.trained_heads.view import View
 from ui.settings.page import Functions
 
 OF_KIND = {
-    "head": cuts.without_head,
     "content": cuts.without_content,
     "rotary": cuts.without_rotary_key,
-    "rank": cuts.without_minor_directions,
+    "rank": cuts.within,
     "keys": cuts.TopKeys,
 }
 
 
 def ran(view: View) -> Functions:
-    """What scores the heads, what cuts, and what asks for the answers."""
-    return heads.head_scores, heads.deciding, heads.looks, OF_KIND[view.cut.kind], cuts.effect
+    """What runs the whole model and scores its heads, what cuts, and what asks for the answers."""
+    scored = questions.uncut, heads.scores_of, heads.deciding, heads.binding, heads.looks
+    if view.cut.heads:
+        return *scored, questions.without
+    return *scored, OF_KIND[view.cut.kind], questions.right

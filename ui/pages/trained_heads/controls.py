@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui.pages.trained_heads import words
-from ui.pages.trained_heads.settings import FINISHED, TEXTS
+from ui.pages.trained_heads.settings import ALONE, FINISHED, TEXTS
 from ui.pages.trained_heads.view import View
 from ui.parts.choice import choice
 from ui.settings import state
@@ -21,6 +21,15 @@ def model(view: View) -> None:
         "th_variant",
         view.variant,
         view.variants,
+        format_func=lambda code: t(f"trained_heads.variant_{code}"),
+        required=True,
+    )
+    choice(
+        st.segmented_control,
+        t("trained_heads.beside"),
+        "th_beside",
+        view.beside.variant if view.beside else ALONE,
+        [ALONE, *(code for code in view.variants if code != view.variant)],
         format_func=lambda code: t(f"trained_heads.variant_{code}"),
         required=True,
     )

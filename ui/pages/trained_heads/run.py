@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from mla_engine.config import AttentionConfig
 from mla_engine.language_model import LanguageModel
@@ -11,18 +12,18 @@ from mla_engine.language_model.accuracy import batch, exercises
 from mla_engine.language_model.cuts import (
     Change,
     TopKeys,
-    effect,
+    strongest_directions,
+    within,
     without_content,
-    without_head,
-    without_minor_directions,
     without_rotary_key,
 )
-from mla_engine.language_model.heads import HeadScores, deciding, head_scores
+from mla_engine.language_model.heads import HeadScores, Places, binding, deciding, head_scores
+from mla_engine.language_model.questions import Questions, Uncut, right, uncut, without
 from mla_engine.language_model.texts import TASKS, Text
 from ui.engine import kept, queue
 from ui.pages.trained_heads.trained_models import Trained
 
-SCORED, ANSWERED, WATCHED = 8, 16, 4  # texts of each load
+ASKED, WATCHED = 6, 4  # texts of each load
 SEED = 2 * 10**6  # of texts that no training has seen
 LONGEST = 12  # words of an example: as many as a phone names
 LOADS = {"agreement": 1, "brackets": 4}  # of an example; the lightest of the others
@@ -30,77 +31,121 @@ LOADS = {"agreement": 1, "brackets": 4}  # of an example; the lightest of the ot
 
 @dataclass(frozen=True)
 class Cut:
-    """What is taken away; of layer, head, rank and keys the kind uses its own."""
+    """What is taken away; of layer, heads, rank and keys the kind uses its own."""
 
     kind: str
     layer: int = 0
-    head: int = 0
+    heads: tuple[int, ...] = ()
     rank: int = 1
     keys: int = 1
-
-    def of(self, model: LanguageModel) -> LanguageModel:
-        """The model without it."""
-        return {
-            "head": lambda: without_head(model, self.layer, self.head),
-            "content": lambda: without_content(model),
-            "rotary": lambda: without_rotary_key(model),
-            "rank": lambda: without_minor_directions(model, self.rank),
-            "keys": lambda: TopKeys(model, self.keys),
-        }[self.kind]()
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A text and the maps of all heads on it, layers x heads x t x s; where answers look."""
+    """A text and the maps of all heads on it, layers x heads x t x s.
+
+    Args:
+        asked: query and key of each look that an answer needs.
+        bound: of each look that binds a pair, in a text of pairs.
+    """
 
     words: tuple[str, ...]
     maps: np.ndarray
     mask: np.ndarray
     asked: tuple[tuple[int, int], ...]
+    bound: tuple[tuple[int, int], ...]
 
 
 @kept.keep
+def loaded(model: Trained) -> LanguageModel:
+    """The model itself."""
+    with torch.inference_mode(False):  # it lives on outside of the run that asks first
+        return model.load()
+
+
 def attention(model: Trained) -> AttentionConfig:
     """The sizes and kind of its layers."""
-    return model.load().config.attention
+    return loaded(model).config.attention
 
 
 @kept.keep
+def questions(words: tuple[str, ...]) -> Questions:
+    """The texts that every model with these words is asked."""
+    return Questions.drawn(words, ASKED, SEED)
+
+
+@kept.keep
+def whole(model: Trained) -> Uncut:
+    """What its heads do, and what it answers."""
+    ours = loaded(model)
+    asked = questions(ours.config.words)
+    with queue.turn(), torch.inference_mode():
+        return uncut(ours, asked)
+
+
 def scores(model: Trained) -> HeadScores:
     """What its heads do."""
-    with queue.turn(), torch.inference_mode():
-        return head_scores(model.load(), SCORED, SEED)
+    return whole(model).scores
 
 
 @kept.keep
 def induction(model: Trained) -> float:
     """The highest induction score of its heads."""
+    ours = loaded(model)
     with queue.turn(), torch.inference_mode():
-        return float(head_scores(model.load(), WATCHED, SEED, ("induction",)).table.max())
+        return float(head_scores(ours, WATCHED, SEED, ("induction",)).table.max())
+
+
+def broken(model: Trained, cut: Cut | None) -> dict[str, Change]:
+    """Task -> the share of right answers before and after a cut, or none."""
+    after = _after(model, cut) if cut else whole(model).right
+    return {task: Change(share, after[task]) for task, share in whole(model).right.items()}
 
 
 @kept.keep
-def broken(model: Trained, cut: Cut) -> dict[str, Change]:
-    """Task -> the share of right answers before and after a cut."""
+def _after(model: Trained, cut: Cut) -> dict[str, float]:
+    """Task -> the share of right answers after a cut."""
+    ours, before = loaded(model), whole(model)
+    asked = questions(ours.config.words)
+    directions = _directions(model) if cut.kind == "rank" else ()
     with queue.turn(), torch.inference_mode():
-        whole = model.load()
-        return effect(whole, cut.of(whole), ANSWERED, SEED)
+        if cut.heads:
+            return without(ours, asked, before, cut.layer, cut.heads)
+        changed = {
+            "content": lambda: without_content(ours),
+            "rotary": lambda: without_rotary_key(ours),
+            "rank": lambda: within(ours, directions, cut.rank),
+            "keys": lambda: TopKeys(ours, cut.keys),
+        }[cut.kind]()
+        return right(changed, asked)
+
+
+@kept.keep
+def _directions(model: Trained) -> tuple[Tensor, ...]:
+    """Of its latents, the strongest last."""
+    ours = loaded(model)
+    with queue.turn(), torch.inference_mode():
+        return strongest_directions(ours)
 
 
 @kept.keep
 def example(model: Trained, task: str) -> Example:
     """A short text of a task, and where every head looks."""
     text = _short(exercises(task, LOADS.get(task, TASKS[task].loads[0]), 1, SEED)[0])
+    ours = loaded(model)
     with queue.turn(), torch.inference_mode():
-        whole = model.load()
-        blocks = whole(batch([text], whole.config.words).tokens).blocks
-    places = deciding([text])
+        blocks = ours(batch([text], ours.config.words).tokens).blocks
     return Example(
         words=tuple(one.word for one in text),
         maps=np.stack([block.attention.attention[0].numpy() for block in blocks]),
         mask=blocks[0].attention.mask.numpy(),
-        asked=tuple(zip(places.query.tolist(), places.key.tolist(), strict=True)),
+        asked=_looks(deciding([text])),
+        bound=_looks(binding([text])),
     )
+
+
+def _looks(places: Places) -> tuple[tuple[int, int], ...]:
+    return tuple(zip(places.query.tolist(), places.key.tolist(), strict=True))
 
 
 def _short(text: Text) -> Text:

@@ -3,14 +3,16 @@
 from ui.settings.parsers import Setting, one_of, whole
 
 VARIANTS = ("mla", "mla_nope", "mha", "gqa", "mqa")
-CUTS = ("head", "content", "rotary", "rank", "keys")
+CUTS = ("head", "namesakes", "content", "rotary", "rank", "keys")
 TEXTS = ("recall", "copy", "back", "agreement", "brackets")
 FINISHED = -1
-AUTO = "auto"  # the head that does induction most
+AUTO = "auto"  # the head that looks at the previous word most
+ALONE = "alone"
 HEADS = tuple(f"{layer}.{head}" for layer in range(8) for head in range(16))
 
 SETTINGS = {
     "th_variant": Setting("mla", one_of(*VARIANTS)),
+    "th_beside": Setting(ALONE, one_of(ALONE, *VARIANTS)),
     "th_step": Setting(FINISHED, whole(FINISHED, 10**6)),
     "th_head": Setting(AUTO, one_of(AUTO, *HEADS)),
     "th_text": Setting("recall", one_of(*TEXTS)),
