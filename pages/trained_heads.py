@@ -35,6 +35,7 @@ else:
             controls.model(shown)
             if not shown.beside:
                 charts.tables(shown)
+            controls.others(shown)
         if shown.beside:  # needs the whole width
             charts.verdicts(shown)
             charts.answers(shown)

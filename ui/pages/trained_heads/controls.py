@@ -14,7 +14,7 @@ MOST_KEYS = 8
 
 
 def model(view: View) -> None:
-    """Which model, and how far its training has come."""
+    """Which model."""
     choice(
         st.segmented_control,
         t("trained_heads.variant"),
@@ -24,6 +24,10 @@ def model(view: View) -> None:
         format_func=lambda code: t(f"trained_heads.variant_{code}"),
         required=True,
     )
+
+
+def others(view: View) -> None:
+    """Which model stands beside it, and how far the training has come."""
     choice(
         st.segmented_control,
         t("trained_heads.beside"),
