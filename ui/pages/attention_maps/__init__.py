@@ -1,8 +1,7 @@
 """Attention maps: every head at a glance, one in full, and where each of its numbers comes from."""
 
-from ui.pages.attention_maps import code, snippet
+from ui.pages.attention_maps import aim, code, snippet
 from ui.pages.attention_maps.settings import SETTINGS
-from ui.parts.maps.view import mend
 from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
@@ -13,7 +12,7 @@ PAGE = Page(
     real_layers=ANY_LAYER,
     trained=True,
     lecture=("map_head", "map_query"),
-    mend=mend,
+    mend=aim.mend,
     code=code.ran,
     snippet=snippet.recipe,
 )

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ui.engine import real_layer
+from ui.engine.model import present
+from ui.engine.trained_layer import TrainedLayer
+from ui.pages.attention_maps.look import Look, look
 from ui.pages.attention_maps.terms import Terms, terms
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import Maps
@@ -30,6 +33,17 @@ class View:
     generated: int
     tensor: str
     missing: str
+
+    @property
+    def trained(self) -> TrainedLayer | None:
+        """The trained layer that is run, if one is."""
+        origin = self.maps.run.origin
+        return origin if isinstance(origin, TrainedLayer) else None
+
+    @property
+    def look(self) -> Look:
+        """What the chosen cell of a trained layer is."""
+        return look(self.maps, self.trained)
 
     @property
     def terms(self) -> Terms:
@@ -75,7 +89,8 @@ def view() -> View:
     """
     s = state.settings()
     causal, temperature = s["map_causal"], s["map_temperature"]
-    maps = maps_of.chosen(heads=s["map_run"], causal=causal, temperature=temperature)
+    heads = s["map_run"] if present().trained is None else 0  # all of the few that they have
+    maps = maps_of.chosen(heads=heads, causal=causal, temperature=temperature)
     wanted, steps = s["map_tensor"], maps.run.steps
     there = wanted in (*steps, *maps.run.weights)
     tensor = wanted if there else steps[1]  # the first after h
