@@ -24,11 +24,12 @@ def answer(words: Sequence[str]) -> Answer | None:
 
     A full stop that a segment ends with is left open, too: no word of the text decides it.
     """
-    found = (read(words) for read in (_recall, _copy, _back, _agreement, _brackets))
+    text = list(words)
+    found = (read(text) for read in (_recall, _copy, _back, _agreement, _brackets))
     return next(filter(None, found), None)
 
 
-def _recall(words: Sequence[str]) -> Answer | None:
+def _recall(words: list[str]) -> Answer | None:
     """The thing that followed a name the last time that it stood there."""
     name = words[-1] if words else ""
     if name not in NAMES:
@@ -39,12 +40,12 @@ def _recall(words: Sequence[str]) -> Answer | None:
     return None
 
 
-def _copy(words: Sequence[str]) -> Answer | None:
+def _copy(words: list[str]) -> Answer | None:
     """The word of the list that comes next, as long as what is said is its beginning."""
     colon = _last(words, ":")
     listed = _before(words, colon, FOODS.__contains__)
     first = colon - len(listed)
-    said = list(words[colon + 1 :])
+    said = words[colon + 1 :]
     if not listed or first == 0 or words[first - 1] != "copy" or said != listed[: len(said)]:
         return None
     if len(said) == len(listed):
@@ -52,7 +53,7 @@ def _copy(words: Sequence[str]) -> Answer | None:
     return Answer("copy", listed[len(said)], first + len(said))
 
 
-def _back(words: Sequence[str]) -> Answer | None:
+def _back(words: list[str]) -> Answer | None:
     """The word so many places back as the number says."""
     if not words or words[-1] not in NUMBERS:
         return None
@@ -60,7 +61,7 @@ def _back(words: Sequence[str]) -> Answer | None:
     return Answer("back", words[place], place) if place >= 0 else None
 
 
-def _agreement(words: Sequence[str]) -> Answer | None:
+def _agreement(words: list[str]) -> Answer | None:
     """`is` or `are`, as the first noun before `now` is one or several."""
     if not words or words[-1] != "now":
         return None
@@ -73,28 +74,28 @@ def _agreement(words: Sequence[str]) -> Answer | None:
     return Answer("agreement", "are" if plural else "is", subjects[-1])
 
 
-def _begins(words: Sequence[str], place: int) -> bool:
+def _begins(words: list[str], place: int) -> bool:
     """Whether a noun has its article and is near no other one: the subject."""
     before = words[max(0, place - 2) : place]
     return before[-1:] == ["the"] and before[:-1] != ["near"]
 
 
-def _brackets(words: Sequence[str]) -> Answer | None:
+def _brackets(words: list[str]) -> Answer | None:
     """What closes the bracket that was opened last and is still open."""
     close = _last(words, "close")
     opened = _before(words, close, OPENING.__contains__)
-    closed = list(words[close + 1 :])
+    closed = words[close + 1 :]
     due = [OPENING[bracket] for bracket in opened[::-1]]
     if close < 0 or len(closed) >= len(due) or closed != due[: len(closed)]:
         return None
     return Answer("brackets", due[len(closed)], close - 1 - len(closed))
 
 
-def _last(words: Sequence[str], word: str) -> int:
+def _last(words: list[str], word: str) -> int:
     """Where a word stands for the last time; -1 where it does not."""
     return max((place for place, one in enumerate(words) if one == word), default=-1)
 
 
-def _before(words: Sequence[str], place: int, kind: Callable[[str], bool]) -> list[str]:
+def _before(words: list[str], place: int, kind: Callable[[str], bool]) -> list[str]:
     """The words of a kind that stand in a row before a place."""
     return list(takewhile(kind, words[max(place, 0) - 1 :: -1] if place > 0 else ()))[::-1]

@@ -71,4 +71,4 @@ def test_what_the_words_leave_open_has_no_answer(text):
     ],
 )
 def test_an_answer_has_its_task_and_the_place_that_decides_it(text, expected):
-    assert answer(text.split()) == expected
+    assert answer(text.split()) == answer(tuple(text.split())) == expected
