@@ -16,7 +16,7 @@ HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (9, 7, 5)  # the map with its words, where
 PARTS, NUMBERS = (570, 570, 2150), (760, 900, 1900)
 
 page.setup(PAGE)
-prose.title(words.title())
+prose.title(words.title(views.reads_a_sentence()))
 try:
     view, error = views.view(), None
 except ValueError as refusal:

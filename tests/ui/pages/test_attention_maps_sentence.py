@@ -16,9 +16,10 @@ def control(app, name: str):
 
 
 def cell(app) -> tuple[int, int, int]:
-    """Head, query and key that are looked at."""
+    """Head, query and key that are looked at; a frame around small cells is of pixels."""
     frame = clicked(app, "large").layout["shapes"][0]
-    return control(app, "map_head").value, int(frame["y0"] + 0.5), int(frame["x0"] + 0.5)
+    query, key = (frame.get(f"{x}anchor", frame[f"{x}0"] + 0.5) for x in "yx")
+    return control(app, "map_head").value, int(query), int(key)
 
 
 @pytest.mark.parametrize("task", TASKS)

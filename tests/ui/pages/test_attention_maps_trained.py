@@ -48,7 +48,9 @@ def nth(text: str, place: int) -> str:
     quoted = f"“{isolated(re.sub(r'([^a-z])', lambda c: f'&#{ord(c[0])};', words[place]))}”"
     if words.count(words[place]) == 1:
         return quoted
-    return f"the {('first', 'second', 'third')[words[:place].count(words[place])]} {quoted}"
+    before = words[:place].count(words[place])
+    known = ("first", "second", "third", "fourth", "fifth")
+    return f"the {known[before]} {quoted}" if before < 5 else f"{quoted} number {before + 1}"
 
 
 def expected(text: str, query: int, variant: str = "mla") -> tuple[str, str]:

@@ -37,7 +37,7 @@ def captions(at) -> list[str]:
 @pytest.mark.parametrize(("layer", "head"), [(1, 0), (0, 3)])
 def test_the_page_begins_with_the_maps_of_both_models(opened, layer, head):
     at = opened(PAGE, **({"trained_layer": "0"} if layer == 0 else {}), vs_head=str(head))
-    assert at.title[0].value == "Two trained models read the same sentence"
+    assert at.title[0].value == "Two models read the same sentence"
     assert widget(at, "vs_view").value == "maps"
     assert "vs_view" not in at.query_params
     assert statement(at) == (

@@ -1,7 +1,8 @@
 """Attention maps: every head at a glance, one in full, and where each of its numbers comes from."""
 
-from ui.pages.attention_maps import aim, code, snippet
+from ui.pages.attention_maps import code, snippet
 from ui.pages.attention_maps.settings import SETTINGS
+from ui.pages.attention_maps.view import mend
 from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
@@ -12,7 +13,7 @@ PAGE = Page(
     real_layers=ANY_LAYER,
     trained=True,
     lecture=("map_head", "map_query"),
-    mend=aim.mend,
+    mend=mend,
     code=code.ran,
     snippet=snippet.recipe,
 )

@@ -3,8 +3,7 @@
 import streamlit as st
 
 from ui.engine.model import Model, present
-from ui.pages.attention_maps import aim
-from ui.pages.attention_maps.view import View
+from ui.pages.attention_maps.view import View, at_the_answer, at_the_end
 from ui.parts import sentences, trained_layer
 from ui.parts.choice import choice
 from ui.parts.maps.controls import head_control, text_controls
@@ -38,8 +37,8 @@ def _trained(model: Model) -> None:
         head_control()
     with layer:
         trained_layer.layer_beside()
-    text_controls(then=aim.at_the_end)
-    sentences.row(then=aim.at_the_answer)
+    text_controls(then=at_the_end)
+    sentences.row(then=at_the_answer)
     _variant(model)
 
 

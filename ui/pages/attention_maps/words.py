@@ -5,7 +5,6 @@ import streamlit as st
 from mla_engine import figures
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
-from ui.engine.model import present
 from ui.pages.attention_maps import trained_words
 from ui.pages.attention_maps.terms import WRITTEN, Part, Terms
 from ui.pages.attention_maps.view import View
@@ -21,9 +20,8 @@ def say(view: View, key: str) -> str:
     return t(f"attention_maps.{key}", **shown(view.maps))
 
 
-def title() -> str:
+def title(trained: bool) -> str:
     """Of a trained model where a head looks; else that heads differ."""
-    trained = present().trained is not None
     return t("attention_maps.title_trained" if trained else "attention_maps.title")
 
 

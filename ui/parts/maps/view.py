@@ -70,11 +70,6 @@ def words() -> tuple[str, ...]:
     return generated_words(s["map_generated"]) or words_of(s["map_text"])
 
 
-def reads_a_sentence() -> bool:
-    """Whether a trained model reads the words."""
-    return present().trained is not None
-
-
 def mend() -> list[Note]:
     """Bring heads, query and key to the nearest that there are; notes on what a link asked for."""
     heads, last = present().sizes["n_heads"], len(words()) - 1
