@@ -12,10 +12,11 @@ from ui.parts.guess import card
 from ui.words.text import t
 
 LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
+HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (9, 7, 5)  # the map with its words, where it says most
 PARTS, NUMBERS = (570, 570, 2150), (760, 900, 1900)
 
 page.setup(PAGE)
-prose.title(t("attention_maps.title"))
+prose.title(words.title(views.reads_a_sentence()))
 try:
     view, error = views.view(), None
 except ValueError as refusal:
@@ -25,21 +26,23 @@ if view:
     prose.lead(*words.lead(view), words.look(view))
     card.ask(guess.question(view))
 
+first = WORDS_FIRST if view and view.trained else HEADS_FIRST
 with st.container(key="beside"):
-    *pictures, side = st.columns([7, 9, 5] if view else [16, 5], gap="medium")
+    *pictures, side = st.columns(first if view else [16, 5], gap="medium")
 with side:
-    maps.controls.text_controls()
-    controls.layer()
+    controls.run()
 if view:
     with side:
         maps.controls.cell_controls(view.maps.run.words)
-    heads, one_head = pictures
+    heads, one_head = pictures[::-1] if view.trained else pictures
     with heads:
         prose.say(maps.words.caption(view.maps))
         maps.charts.thumbnails(view.maps)
     with one_head:
-        prose.say(maps.words.large(view.maps))
+        prose.say(words.framed(view))
         maps.charts.large(view.maps)
+        for sentence in words.under(view):
+            prose.say(sentence)
 
     st.subheader(t("maps.parts_title"), anchor=False)
     sections.later("parts", partial(below.parts, view), PARTS, holds=LOGITS)

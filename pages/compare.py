@@ -5,11 +5,10 @@ from ui.pages.compare import PAGE, charts, controls, guess, words
 from ui.pages.compare import view as views
 from ui.parts import prose
 from ui.parts.guess import card
-from ui.words.text import t
 
 page.setup(PAGE)
-prose.title(t("compare.title"))
 view, refusals = views.view()
+prose.title(words.title(view))
 if view:
     prose.lead(*words.lead(view), words.look(view))
     card.ask(guess.question(view))
@@ -18,7 +17,7 @@ controls.sides()
 for refusal in refusals:
     prose.refused(refusal)
 if view:
-    controls.topic()
+    controls.topic(view)
     try:
         charts.draw(view)
     except ValueError as refusal:

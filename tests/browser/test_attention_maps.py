@@ -1,6 +1,7 @@
 """The attention maps in a real browser: clicks, a slider, Chinese and a reload, numbers checked."""
 
 import re
+from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -9,13 +10,19 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.figures import TileGrid
+from mla_engine.language_model import load_model
 from mla_engine.studies import words as tokens
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import everything, nothing_shifts, settle
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser
 
+SHIPPED, OWN = (
+    Path(__file__).parents[2] / "assets/trained",
+    "anna lamp ben cup cleo drum dan boat anna",
+)
 WORDS = ("the", "cat", "sees", "the", "dog")
 FRAMED = "p:has-text('(framed)'), p:has-text('（加框）')"  # above the large map
 LINK = {"preset": "small", "map_text": " ".join(WORDS), **SMALL_SIZES}
@@ -151,3 +158,27 @@ def test_the_tables_of_products_do_not_overlap(app_url: str, browser_page: Page)
     everything(page)
     content, position = (page.locator(".terms").nth(n).bounding_box() for n in (0, 1))
     assert content["y"] + content["height"] <= position["y"]
+
+
+def test_a_trained_models_map_answers_a_click_and_an_example(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{app_url}/attention_maps")
+    settle(page)
+    whole, _ = load_model(SHIPPED / "mla.safetensors")
+    with torch.inference_mode():
+        trace = whole(torch.tensor([whole.config.tokens(OWN)])).blocks[1].attention
+    area = page.locator(".js-plotly-plot").first.locator(".nsewdrag").last.bounding_box()
+    assert area["y"] + area["height"] <= 720, "the last word's row is seen at once"
+    expect(page.locator(STATEMENT)).to_contain_text(re.compile("second “.?anna.?”, head 0 looks"))
+    click(page, 0, across=3.5 / 9, down=5.5 / 9)
+    page.wait_for_url("**map_key=3**")
+    settle(page)
+    assert setting(page, "map_query") == "5"
+    assert share(page) == pytest.approx(100 * trace.attention[0, 0, 5, 3].item(), rel=5e-3)
+    page.get_by_role("button", name="close brackets").click()
+    page.wait_for_url("**sentence=*")
+    settle(page)
+    expect(page.locator(STATEMENT)).to_contain_text("the bracket to close now")

@@ -14,7 +14,7 @@ LIMITS = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
 
 def test_two_layers_side_by_side(app_url: str, browser_page: Page) -> None:
     page = browser_page
-    page.goto(f"{app_url}/compare?vs_right=llama-3-8b&vs_right_as=own")
+    page.goto(f"{app_url}/compare?preset=deepseek-v2-lite&vs_right=llama-3-8b&vs_right_as=own")
     settle(page)
     kept = [costs.cache_elements(PRESETS[key].config) for key in ("deepseek-v2-lite", "llama-3-8b")]
     expect(page.locator(STATEMENT)).to_contain_text(
@@ -33,5 +33,25 @@ def test_two_layers_side_by_side(app_url: str, browser_page: Page) -> None:
     assert left == right
     assert left[0] == -left[1] < 0
 
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert wider(page, "h1, p, .js-plotly-plot", 390) == []
+
+
+def test_two_trained_models_stand_side_by_side(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{app_url}/compare")
+    settle(page)
+    expect(page.locator("h1")).to_contain_text("Two models read the same sentence")
+    plots = page.locator(".js-plotly-plot")
+    expect(plots).to_have_count(2)
+    left, right = (plots.nth(n).locator(".nsewdrag").last.bounding_box() for n in (0, 1))
+    assert left["y"] == right["y"] < 720
+    assert left["x"] + left["width"] < right["x"]
+    assert left["y"] + left["height"] <= 720, "the last word's row is seen at once"
+    page.get_by_role("button", name="so many words back").click()
+    page.wait_for_url("**sentence=*")
+    settle(page)
+    expect(page.locator("p", has_text="of A and")).to_contain_text("Next,")
     page.set_viewport_size({"width": 390, "height": 844})
     assert wider(page, "h1, p, .js-plotly-plot", 390) == []

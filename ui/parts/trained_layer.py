@@ -50,6 +50,20 @@ def layer_control() -> None:
     )
 
 
+def layer_beside() -> None:
+    """The same close to a picture: a widget of its own, as a key stands once on a page."""
+    key = f"trained_layer_beside:{state.settings()['lang']}"
+    st.session_state[key] = state.settings()["trained_layer"]
+    st.segmented_control(
+        t("trained_layer.layer"),
+        range(trained.load(trained_layer.FIRST).config.n_layers),
+        key=key,
+        format_func=count,
+        required=True,
+        on_change=lambda: state.change(trained_layer=st.session_state[key]),
+    )
+
+
 def sentence(then: Callable[[], object] = lambda: None) -> None:
     """The text that the models read; one that they cannot read stays in the box alone.
 

@@ -144,13 +144,15 @@ def test_a_text_beyond_the_limit_is_refused_and_the_last_one_stays(opened):
 
 
 def test_a_reset_empties_the_box_of_a_refused_text(opened):
-    app = opened(PAGE, **LINK, map_text="one two")
     for label in ("Reset this page", "Reset to defaults"):
+        app = opened(PAGE, **LINK, map_text="one two")
         control(app, "map_text").set_value("word " * 257).run()
         assert app.error
         next(button for button in app.button if button.label == label).click().run()
-        assert control(app, "map_text").value == ""
+        assert [box.value for box in app.text_area] == [""]  # of the trained model's sentence
         assert not app.error
+        control(app, "preset").set_value("small").run()
+        assert control(app, "map_text").value == ""
 
 
 def test_a_link_with_too_long_a_text_says_so(opened):

@@ -62,6 +62,13 @@ def name(code: str) -> str:
     return code.replace("_", "")
 
 
+def notes(at) -> list[str]:
+    """The captions of the page, behind the one that calls drawn weights noise."""
+    first, *others = (caption.value for caption in own(at, "caption"))
+    assert first.endswith("what it looks at is noise.")
+    return others
+
+
 def test_two_data_flows_with_what_differs_marked(opened, downloads):
     at = opened(PAGE, **BESIDE_LLAMA)
     left, right = steps()
@@ -238,7 +245,7 @@ def test_cache_and_costs_of_both(opened, downloads):
     assert bars.alt == (
         f"Bytes that one decode step moves, part by part: A {totals[0]}, B {totals[1]} in all."
     )
-    assert own(at, "caption")[0].value.startswith("One layer, one sequence, 2 bytes a number.")
+    assert notes(at)[0].startswith("One layer, one sequence, 2 bytes a number.")
     assert prose(at)[0].startswith("Compare how the two caches grow")
 
 
@@ -332,8 +339,7 @@ def test_one_head_of_each_over_the_same_words(opened, downloads, kind, exchanged
         f"\u2068{WORDS[column]}\u2069: **{signed(expected[0][row, column])}** in A, "
         f"**{signed(expected[1][row, column])}** in B."
     )
-    captions = [caption.value for caption in own(at, "caption")]
-    assert captions == [
+    assert notes(at) == [
         "The weights are random, from one seed; a side with fewer heads shows its last head.",
         f"Both maps run from 0 to 1; the largest share is {digits(limit)}."
         if kind == "attention"

@@ -77,14 +77,15 @@ def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, mon
         raise ValueError("these sizes cannot be")
 
     monkeypatch.setattr("ui.engine.model.Model.config", refuse)
-    at = opened(PAGE, vs_left="kimi-k2", vs_right="kimi-k2")
+    lite = {"preset": "deepseek-v2-lite"}
+    at = opened(PAGE, **lite, vs_left="kimi-k2", vs_right="kimi-k2")
     assert not at.error  # neither side has the sizes above
-    at = opened(PAGE, vs_right="kimi-k2", code="source")
+    at = opened(PAGE, **lite, vs_right="kimi-k2", code="source")
     assert statement(at) == ""
     assert [error.value for error in at.error] == ["This cannot run: these sizes cannot be"]
     assert not charts(at)
     assert any("no code" in info.value for info in at.info)
-    assert len(opened(PAGE).error) == 2
+    assert len(opened(PAGE, **lite).error) == 2
     widget(at, "vs_left").set_value("kimi-k2").run()
     assert not at.error
     assert "A: Kimi-K2" in statement(at)

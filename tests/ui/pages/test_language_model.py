@@ -266,7 +266,7 @@ def test_examples_end_before_an_answer(opened, monkeypatch, task):
         drawn.append(exercise(*arguments))
         return drawn[-1]
 
-    from ui.pages.language_model import sentences
+    from ui.parts import sentences
 
     exercise = sentences.exercise
     monkeypatch.setattr(sentences, "exercise", noted)

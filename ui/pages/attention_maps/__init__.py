@@ -2,7 +2,7 @@
 
 from ui.pages.attention_maps import code, snippet
 from ui.pages.attention_maps.settings import SETTINGS
-from ui.parts.maps.view import mend
+from ui.pages.attention_maps.view import mend
 from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(

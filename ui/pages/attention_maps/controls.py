@@ -3,9 +3,10 @@
 import streamlit as st
 
 from ui.engine.model import Model, present
-from ui.pages.attention_maps.view import View
+from ui.pages.attention_maps.view import View, at_the_answer, at_the_end
+from ui.parts import sentences, trained_layer
 from ui.parts.choice import choice
-from ui.parts.maps.controls import head_control
+from ui.parts.maps.controls import head_control, text_controls
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
@@ -14,19 +15,41 @@ RUN_LADDER = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
 
 
-def layer() -> None:
-    """Variant, head, mask, temperature and the seed where weights are drawn."""
+def run() -> None:
+    """What is run: the text, the layer, one of its heads; mask and temperature."""
     model = present()
+    if model.trained is None:
+        text_controls()
+        _variant(model)
+        _head(model)
+    else:
+        _trained(model)
+    _temperature()
+    state.control(st.toggle, t("attention_maps.causal"), "map_causal")
+    if model.trained is None:
+        _heads_to_run(model)
+
+
+def _trained(model: Model) -> None:
+    """Layer and head first, as they change the picture most; examples of each task."""
+    head, layer = st.columns(2)
+    with head:
+        head_control()
+    with layer:
+        trained_layer.layer_beside()
+    text_controls(then=at_the_end)
+    sentences.row(then=at_the_answer)
     _variant(model)
+
+
+def _head(model: Model) -> None:
+    """The head, and the seed of weights that are drawn."""
     head, seed = st.columns(2)
     with head:
         head_control()
     if not model.layer:
         with seed:
             state.control(st.number_input, t("attention_maps.seed"), "seed", 0, 9999)
-    _temperature()
-    state.control(st.toggle, t("attention_maps.causal"), "map_causal")
-    _heads_to_run(model)
 
 
 def _variant(model: Model) -> None:

@@ -4,12 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mla_engine.language_model.answers import answer
 from ui.engine import real_layer
+from ui.engine.model import present
+from ui.engine.trained_layer import TrainedLayer
+from ui.pages.attention_maps.look import Look, look
 from ui.pages.attention_maps.terms import Terms, terms
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import Maps
 from ui.settings import state
+from ui.settings.page import Note
+from ui.settings.visit import visit
 
+CELL = {"map_query", "map_key"}  # of the settings
 LEARNED = "learned positions"  # added to the words, as the plan of a checkpoint notes
 
 
@@ -30,6 +37,17 @@ class View:
     generated: int
     tensor: str
     missing: str
+
+    @property
+    def trained(self) -> TrainedLayer | None:
+        """The trained layer that is run, if one is."""
+        origin = self.maps.run.origin
+        return origin if isinstance(origin, TrainedLayer) else None
+
+    @property
+    def look(self) -> Look:
+        """What the chosen cell of a trained layer is."""
+        return look(self.maps, self.trained)
 
     @property
     def terms(self) -> Terms:
@@ -75,9 +93,44 @@ def view() -> View:
     """
     s = state.settings()
     causal, temperature = s["map_causal"], s["map_temperature"]
-    maps = maps_of.chosen(heads=s["map_run"], causal=causal, temperature=temperature)
+    heads = 0 if reads_a_sentence() else s["map_run"]  # all of the few that they have
+    maps = maps_of.chosen(heads=heads, causal=causal, temperature=temperature)
     wanted, steps = s["map_tensor"], maps.run.steps
     there = wanted in (*steps, *maps.run.weights)
     tensor = wanted if there else steps[1]  # the first after h
     missing = "" if there or wanted == state.default("map_tensor") else wanted
     return View(maps, s["map_text"], s["map_generated"], tensor, missing)
+
+
+def reads_a_sentence() -> bool:
+    """Whether a trained model reads the words, also where nothing could be run."""
+    return present().trained is not None
+
+
+def at_the_end() -> None:
+    """The last word, and what decides the next one, or what the chosen head looks at most."""
+    last = len(maps_of.words()) - 1
+    state.change(map_query=last, map_key=0)
+    found = answer(maps_of.words())
+    state.change(map_key=found.place if found else _favourite())
+
+
+def at_the_answer() -> None:
+    """As `at_the_end`, by the head of the layer that looks there most."""
+    at_the_end()
+    maps = maps_of.chosen()
+    looks = maps.attention[:, maps.query, maps.key]
+    state.change(map_head=maps.run.heads[int(looks.argmax())])
+
+
+def _favourite() -> int:
+    maps = maps_of.chosen()
+    return int(maps.attention[maps.place, maps.query].argmax())
+
+
+def mend() -> list[Note]:
+    """As of every page of maps; a link with a sentence and no cell looks at its end."""
+    notes = maps_of.mend()
+    if "sentence" in visit().asked and not CELL & visit().asked and reads_a_sentence():
+        at_the_end()
+    return notes

@@ -5,11 +5,12 @@ import streamlit as st
 from mla_engine import figures
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
+from ui.pages.attention_maps import trained_words
 from ui.pages.attention_maps.terms import WRITTEN, Part, Terms
 from ui.pages.attention_maps.view import View
 from ui.parts import prose, weights
 from ui.parts.maps.view import short
-from ui.parts.maps.words import shown
+from ui.parts.maps.words import large, shown
 from ui.words.numbers import count, digits, heads, number
 from ui.words.text import safe, t, tensor, tooltip
 
@@ -19,8 +20,15 @@ def say(view: View, key: str) -> str:
     return t(f"attention_maps.{key}", **shown(view.maps))
 
 
+def title(trained: bool) -> str:
+    """Of a trained model where a head looks; else that heads differ."""
+    return t("attention_maps.title_trained" if trained else "attention_maps.title")
+
+
 def lead(view: View) -> tuple[str, str]:
-    """At how many different places the heads look most, asked by the chosen word."""
+    """A trained layer's look; else at how many places the heads look most, asked by a word."""
+    if view.trained:
+        return trained_words.lead(view.maps, view.look)
     run, favourites = view.maps.run, view.favourites
     facts = shown(view.maps) | {"heads": heads(len(run.heads)), "n": count(len(favourites))}
     facts["favourite"] = safe(short(run.words[favourites[0]]))
@@ -31,8 +39,20 @@ def lead(view: View) -> tuple[str, str]:
     return number, line + drawn
 
 
+def framed(view: View) -> str:
+    """Above the large map: the number of the framed cell, and how the map is read."""
+    return say(view, "framed") if view.trained else large(view.maps)
+
+
+def under(view: View) -> list[str]:
+    """Below the large map: of a trained layer, what makes the look."""
+    return trained_words.under(view.maps, view.trained, view.look) if view.trained else []
+
+
 def look(view: View) -> str:
     """What to look at: whether equal words enter a layer as equal vectors."""
+    if view.trained:
+        return ""  # it is said below the map, which then stands higher
     if not view.equal_words:
         return t("attention_maps.look_unequal")
     return t("attention_maps.look" if view.maps.parts else "attention_maps.look_one")

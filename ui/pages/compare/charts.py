@@ -6,11 +6,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import figures
 from mla_engine.costs import cache_bytes_per_token
 from mla_engine.figures import Figure
-from ui.pages.compare import controls, run, tables, words
+from ui.pages.compare import controls, run, tables, trained, words
 from ui.pages.compare.side import Side
 from ui.pages.compare.tables import BF16_BYTES, DIFFERS
 from ui.pages.compare.view import View
@@ -22,7 +23,8 @@ from ui.words.numbers import count, digits, size
 from ui.words.text import t
 
 BARS = 190  # pixels
-MAP = 540
+MAP, LOW = 540, 400  # of a few words so low that the last row is seen at once
+FEW = 16
 ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
 MIB = 2**20
 LOOKS = {"mla": "mla_each"}  # of a variant that is a way of decoding by another name
@@ -72,6 +74,8 @@ def _data_flow(side: Side, marked: dict[str, str]) -> None:
 
 def _costs(view: View) -> None:
     """The cache of both over the context, what a decode step moves and computes, and the table."""
+    if small := words.sizes(view):
+        prose.say(small)
     growth, table = st.columns((5, 5), gap="large")
     with growth:
         _growth(view)
@@ -112,18 +116,34 @@ def _step_bars(view: View) -> None:
 
 def _maps(view: View) -> None:
     """One head of each over the same tokens, on the same limits."""
-    *places, beside = st.columns((7, 7, 4), gap="medium")
+    *places, beside, below = _places(view)
     with beside:
         controls.maps(view)
         prose.note(words.weights(view))
     a, b = (run.head_map(run.ran(view, side), view.map) for side in view.sides)
-    limit, cell = figures.shared_limit(a, b), run.furthest_apart(a, b)
+    limit, asked = figures.shared_limit(a, b), trained.asked(view)
+    cell = asked or run.furthest_apart(a, b)
     for place, side, values in zip(places, view.sides, (a, b), strict=True):
         with place:
             prose.say(f"**{side.shown_name}**{weights.mark(side.origin)}")
             _map(view, side, values, limit, cell)
-    prose.note(t(f"compare.limits_{view.map}", limit=digits(limit)))
-    prose.say(words.apart(view, cell, float(a[cell]), float(b[cell])))
+            if view.trained:
+                prose.note(trained.heads(side, view))
+    with below:
+        if not (view.trained and view.map == "attention"):  # the first word looks at itself alone
+            prose.note(t(f"compare.limits_{view.map}", limit=digits(limit)))
+        apart = words.apart(view, cell, float(a[cell]), float(b[cell]))
+        prose.say(trained.look(view) if asked else apart)
+        if long := words.beyond(view):
+            prose.say(long)
+
+
+def _places(view: View) -> list[DeltaGenerator]:
+    """Of both maps, their controls and what is said: of trained models the maps side by side."""
+    if view.trained:
+        pair, below = st.columns(2, gap="medium"), st.container()
+        return [*pair, st.container(), below]
+    return [*st.columns((7, 7, 4), gap="medium"), st.container()]
 
 
 def _map(view: View, side: Side, values: np.ndarray, limit: float, cell: tuple[int, int]) -> None:
@@ -139,7 +159,8 @@ def _numbers(view: View, side: Side) -> pd.DataFrame:
 
 
 def _figure(view: View, values: np.ndarray, limit: float, **options: object) -> Figure:
-    options |= {"height": MAP, "words": map_words()}
+    low = view.trained and len(view.words) <= FEW
+    options |= {"height": LOW if low else MAP, "words": map_words()}
     if view.map == "attention":
         name = t("compare.map_attention")
         return figures.attention_map(values, view.words, view.words, name=name, **options)

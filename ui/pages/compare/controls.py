@@ -1,11 +1,15 @@
 """The controls of the comparison."""
 
+from contextlib import nullcontext
+
 import streamlit as st
 
 from mla_engine import PRESETS
 from ui.engine import model, real_layer
 from ui.pages.compare.settings import SHARED_SIZES
 from ui.pages.compare.view import OWN, SIDES, View, most_tokens
+from ui.parts import sentences, trained_layer
+from ui.parts.choice import choice
 from ui.parts.growth import LENGTHS
 from ui.parts.maps.controls import text_controls
 from ui.settings import state
@@ -45,8 +49,9 @@ def sides() -> None:
 
 def _models() -> dict[str, str]:
     """What a side's sizes can be of, with their names."""
-    loaded = real_layer.chosen()
-    shared = real_layer.own_name(loaded) if loaded else t("compare.shared")
+    loaded, trained = real_layer.chosen(), model.present().trained is not None
+    ours = t("compare.shared_trained" if trained else "compare.shared")
+    shared = real_layer.own_name(loaded) if loaded else ours
     return {SHARED_SIZES: shared} | {key: model.preset_name(key) for key in (SMALL, *PRESETS)}
 
 
@@ -55,12 +60,13 @@ def _variants() -> dict[str, str]:
     return {OWN: t("compare.own")} | {code: t(f"common.{code}") for code in VARIANTS}
 
 
-def topic() -> None:
+def topic(view: View) -> None:
     """What is looked at."""
-    state.control(
+    choice(
         st.segmented_control,
         t("compare.view"),
         "vs_view",
+        view.topic,
         TOPICS,
         format_func=lambda code: t(f"compare.view_{code}"),
         required=True,
@@ -76,6 +82,19 @@ def context() -> None:
 
 def maps(view: View) -> None:
     """Attention or logits, the head, and the text that is read."""
+    what, text, more = st.columns(3, gap="large") if view.trained else [nullcontext()] * 3
+    with what:
+        _map()
+        _head(view)
+    with text:
+        text_controls()
+    with more:
+        if view.model.trained is not None:
+            trained_layer.layer_beside()
+            sentences.row()
+
+
+def _map() -> None:
     state.control(
         st.segmented_control,
         t("compare.map"),
@@ -84,7 +103,9 @@ def maps(view: View) -> None:
         format_func=lambda code: t(f"compare.map_{code}"),
         required=True,
     )
+
+
+def _head(view: View) -> None:
     last = max(side.config.n_heads for side in view.sides) - 1
     if last:
         state.control(st.slider, t("compare.head"), "vs_head", 0, last)
-    text_controls()

@@ -19,5 +19,5 @@ def question(view: View) -> Guess | None:
         (1, 1000),
         say=times,
         why=t("compare.guess_why"),
-        hides=("lead",),
+        hides=() if view.trained else ("lead",),  # beside their maps it was seen before
     )

@@ -6,6 +6,7 @@ from ui.settings.parsers import Setting, one_of, power_of_two, preset, whole
 from ui.settings.shared import VARIANTS
 from ui.settings.sizes import longest
 
+AUTO = "auto"  # the maps of two trained models, the data flow of others
 CONTEXT = 2**15
 SHARED_SIZES = "shared"  # those chosen above the page
 
@@ -20,7 +21,7 @@ SETTINGS = {
     "vs_left_as": Setting("own", one_of("own", *VARIANTS)),
     "vs_right": Setting(SHARED_SIZES, comparable),
     "vs_right_as": Setting("mha", one_of("own", *VARIANTS)),
-    "vs_view": Setting("flow", one_of("flow", "costs", "maps")),
+    "vs_view": Setting(AUTO, one_of(AUTO, "flow", "costs", "maps")),
     "vs_context": Setting(
         CONTEXT, power_of_two(2**10, 2**20), follows=partial(longest, most=CONTEXT)
     ),

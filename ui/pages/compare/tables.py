@@ -3,11 +3,12 @@
 import pandas as pd
 
 from mla_engine import PRESETS, costs
-from ui.engine import real_layer
+from ui.engine import real_layer, trained
+from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare.side import Side
 from ui.pages.compare.view import View
 from ui.parts import rotation
-from ui.words.numbers import count, digits, flop, in_millions, intensity, size, times
+from ui.words.numbers import count, digits, flop, in_millions, intensity, millions, size, times
 from ui.words.text import t
 
 BF16_BYTES = 2
@@ -44,7 +45,7 @@ def _sizes(side: Side) -> dict[str, str]:
         "scale": digits(config.scale, 4),
         "layers": _count(_n_layers(side)),
         "cache": count(costs.cache_elements(config)),
-        "parameters": in_millions(costs.parameters(config)),
+        "parameters": _parameters(side),
     }
 
 
@@ -61,7 +62,15 @@ def _count(value: int | None) -> str:
     return t("compare.none") if value is None else count(value)
 
 
+def _parameters(side: Side) -> str:
+    """In millions; those of a small trained model in full."""
+    found = costs.parameters(side.config)
+    return millions(found) if isinstance(side.origin, TrainedLayer) else in_millions(found)
+
+
 def _n_layers(side: Side) -> int | None:
+    if isinstance(side.origin, TrainedLayer):
+        return trained.load(side.origin.code).config.n_layers
     if side.loaded:
         return real_layer.plan(side.loaded).n_layers
     return PRESETS[side.preset].n_layers if side.preset else None

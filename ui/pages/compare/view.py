@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from mla_engine import PRESETS, mechanisms
 from ui.engine import model as models
 from ui.engine.model import Model, present
-from ui.pages.compare.settings import SHARED_SIZES
+from ui.engine.trained_layer import TrainedLayer
+from ui.pages.compare.settings import AUTO, SHARED_SIZES
 from ui.pages.compare.side import Side
 from ui.parts.maps.view import words
 from ui.settings import state
@@ -25,7 +26,7 @@ class View:
         model: what the shared settings choose.
         a: the left layer.
         b: the right one.
-        topic: "flow", "costs" or "maps".
+        wanted: the topic that is set.
         context: tokens whose cache and costs are compared.
         map: "attention" or "scores".
         head: the number of the head whose maps are compared.
@@ -35,7 +36,7 @@ class View:
     model: Model
     a: Side
     b: Side
-    topic: str
+    wanted: str
     context: int
     map: str
     head: int
@@ -45,6 +46,17 @@ class View:
     def sides(self) -> tuple[Side, Side]:
         """Both layers."""
         return self.a, self.b
+
+    @property
+    def trained(self) -> bool:
+        """Whether both are layers of trained models, which read the same sentence."""
+        return all(isinstance(side.origin, TrainedLayer) for side in self.sides)
+
+    @property
+    def topic(self) -> str:
+        """What is looked at: "flow", "costs" or "maps"."""
+        first = "maps" if self.trained else "flow"
+        return first if self.wanted == AUTO else self.wanted
 
     def head_of(self, side: Side) -> int:
         """The chosen head, or the side's last."""
@@ -67,7 +79,7 @@ def view() -> tuple[View | None, list[ValueError]]:
         model=model,
         a=a,
         b=b,
-        topic=s["vs_view"],
+        wanted=s["vs_view"],
         context=s["vs_context"],
         map=s["vs_map"],
         head=s["vs_head"],
@@ -103,13 +115,14 @@ def served(variant: str) -> str:
 
 def _shared(letter: str, model: Model, variant: str) -> Side:
     config = model.config(variant)
-    plain = model.layer or not model.changed
+    plain, origin = model.layer or not model.changed, model.origin(config)
+    name = model.name if plain else t("compare.changed", model=model.name)
     return Side(
         letter=letter,
-        model=model.name if plain else t("compare.changed", model=model.name),
+        model=t("compare.trained") if isinstance(origin, TrainedLayer) else name,
         config=config,
         variant=variant,
-        origin=model.origin(config),
+        origin=origin,
         preset=None if model.layer else _published(model.preset),
         loaded=model.layer,
     )

@@ -2,10 +2,19 @@
 
 from mla_engine import PRESETS, costs
 from ui.engine import model, real_layer
+from ui.engine.trained_layer import TrainedLayer
+from ui.pages.compare import trained
 from ui.pages.compare.view import View
+from ui.parts.maps import reading
 from ui.parts.maps.view import short
-from ui.words.numbers import count, signed, times
+from ui.words.numbers import count, heads, signed, times
 from ui.words.text import safe, t, tensor
+
+
+def title(view: View | None) -> str:
+    """That two layers stand side by side, or two models that were trained."""
+    two = view is not None and view.trained and view.a.origin != view.b.origin
+    return t("compare.title_trained" if two else "compare.title")
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -20,8 +29,13 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def look(view: View) -> str:
-    """What to look at."""
-    return t(f"compare.look_{view.topic}")
+    """What to look at; below the maps of trained models, which so stand higher."""
+    return "" if view.topic == "maps" and view.trained else t(f"compare.look_{view.topic}")
+
+
+def beyond(view: View) -> str:
+    """What is to be known of a long sentence; else nothing."""
+    return next(filter(None, (reading.beyond(side.origin, view.words) for side in view.sides)), "")
 
 
 def differences(marked: dict[str, str]) -> str:
@@ -36,6 +50,8 @@ def differences(marked: dict[str, str]) -> str:
 
 def weights(view: View) -> str:
     """Whose weights the maps are of, and what happens to a head that one side has not."""
+    if any(isinstance(side.origin, TrainedLayer) for side in view.sides):
+        return trained.weights(view)
     real = [side for side in view.sides if side.origin == view.model.layer]
     if not real:
         return t("compare.random")
@@ -44,6 +60,15 @@ def weights(view: View) -> str:
     if not drawn:
         return t("compare.both_real", name=name)
     return t("compare.one_real", real=real[0].shown_name, name=name, drawn=drawn[0])
+
+
+def sizes(view: View) -> str:
+    """Whose costs are counted, where a side is a small trained model."""
+    small = [side for side in view.sides if isinstance(side.origin, TrainedLayer)]
+    if not small:
+        return ""
+    config = small[0].config
+    return t("compare.costs_small", width=count(config.d_model), heads=heads(config.n_heads))
 
 
 def apart(view: View, cell: tuple[int, int], a: float, b: float) -> str:

@@ -4,9 +4,9 @@ import streamlit as st
 
 from mla_engine.language_model.texts import TASKS
 from ui.engine import trained
-from ui.pages.language_model import sentences, words
+from ui.pages.language_model import words
 from ui.pages.language_model.view import View
-from ui.parts import links, trained_layer
+from ui.parts import links, sentences, trained_layer
 from ui.settings import state
 from ui.settings.page import Link
 from ui.words.text import t

@@ -15,7 +15,8 @@ from ui.parts.maps.words import facts
 from ui.parts.tables import named
 from ui.words.text import t
 
-LARGE, PANEL = 560, 430  # pixels high
+LARGE, LOW, PANEL = 560, 430, 430  # pixels high
+FEW = 16  # words of a sentence
 PANEL_OPTIONS = {"numbers": False, "width": 200}  # what a small projector leaves to each of a pair
 
 
@@ -43,8 +44,9 @@ def _of_heads(maps: Maps) -> pd.DataFrame:
 
 
 def large(maps: Maps) -> None:
-    """The chosen head's attention."""
-    _attention(maps, "large", height=LARGE)
+    """The chosen head's attention; of a few words so low that its last row is seen at once."""
+    few = maps.model.trained is not None and len(maps.run.words) <= FEW
+    _attention(maps, "large", height=LOW if few else LARGE)
 
 
 def parts(maps: Maps) -> None:

@@ -1,6 +1,6 @@
 """The controls beside maps, which hold also where nothing could be run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -19,13 +19,17 @@ from ui.words.text import t
 TOKEN_LADDER = (0, 16, 32, 64, 128, 256, 512, 1024)
 
 
-def text_controls() -> None:
-    """The text, or the number of made-up words that stand in for a longer one."""
+def text_controls(then: Callable[[], object] = mend) -> None:
+    """The text, or the number of made-up words that stand in for a longer one.
+
+    Args:
+        then: runs after another sentence of a trained model.
+    """
     s = state.settings()
     if real_layer.chosen():  # its text stands beside the model
         return
     if present().trained is not None:
-        trained_layer.sentence(then=mend)
+        trained_layer.sentence(then=then)
         return
     _text(getattr(s["map_text"], "typed", s["map_text"]), bool(s["map_generated"]))
     state.control(
