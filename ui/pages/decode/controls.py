@@ -3,7 +3,8 @@
 import streamlit as st
 
 from ui.engine.model import Model, present
-from ui.pages.decode.text import prompts, room, writer, writers
+from ui.pages.decode.text import prompts, writer, writers
+from ui.pages.decode.view import room
 from ui.parts import bridge, trained_layer
 from ui.parts.choice import choice
 from ui.parts.motion import Dial

@@ -8,7 +8,6 @@ from ui.engine import trained
 from ui.engine.model import Model
 from ui.pages.decode.run import ROOM, Words, written
 from ui.settings.parsers import MOST_WORDS
-from ui.settings.state import settings
 from ui.words.text import t
 
 PROMPTS = tuple(2**n for n in range(11))
@@ -21,16 +20,11 @@ def prompts(model: Model) -> tuple[int, ...]:
     return tuple(n for n in PROMPTS if n <= max(1, most))
 
 
-def prompt(model: Model) -> int:
-    """Tokens before the first step."""
-    return len(model.words) if model.trained is not None else settings()["dec_prompt"]
-
-
-def room(model: Model) -> int:
-    """Steps after the present prompt: a real text ends with its last token."""
+def room(model: Model, prompt: int) -> int:
+    """Steps after a prompt of so many tokens: a real text ends with its last token."""
     if model.trained is not None:
-        return max(1, min(MOST_WORDS - prompt(model), WRITTEN))
-    left = len(model.words) - prompt(model) if model.layer else ROOM
+        return max(1, min(MOST_WORDS - prompt, WRITTEN))
+    left = len(model.words) - prompt if model.layer else ROOM
     return max(1, min(left, ROOM))
 
 
@@ -47,7 +41,7 @@ def writer(model: Model) -> str:
     return model.origin(model.config()).code if model.trained is not None else ""
 
 
-def words(model: Model) -> Words:
+def words(model: Model, prompt: int) -> Words:
     """The tokens up to the last step: a real text's, words that a model writes, or numbers.
 
     Raises:
@@ -56,10 +50,10 @@ def words(model: Model) -> Words:
     if model.layer and len(model.words) < 2:
         raise ValueError(t("decode.too_short"))
     if model.layer:
-        return model.words[: prompt(model) + room(model)]
+        return model.words[: prompt + room(model, prompt)]
     if model.trained is None:
-        return tuple(map(str, range(prompt(model) + ROOM)))
+        return tuple(map(str, range(prompt + ROOM)))
     if len(model.words) >= MOST_WORDS:
         raise ValueError(t("decode.too_long", most=MOST_WORDS))
-    code = writer(model)
-    return model.words + written(code, trained.load(code).written, model.words, room(model))
+    code, steps = writer(model), room(model, prompt)
+    return model.words + written(code, trained.load(code).written, model.words, steps)

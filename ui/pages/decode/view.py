@@ -108,11 +108,21 @@ class View:
         return self.cost(code).total_flops // 2
 
 
+def prompt(model: Model) -> int:
+    """Tokens before the first step: of a trained model's sentence, or as many as are set."""
+    return len(model.words) if model.trained is not None else settings()["dec_prompt"]
+
+
+def room(model: Model) -> int:
+    """Steps after the present prompt."""
+    return text.room(model, prompt(model))
+
+
 def mend() -> list[Note]:
     """Bring heads, prompt and step to what there is; notes as `at_most`."""
     model = present()
     notes = at_most(dec_prompt=text.prompts(model)[-1])
-    return notes + at_most(dec_heads=_most_heads(model), dec_step=text.room(model))
+    return notes + at_most(dec_heads=_most_heads(model), dec_step=room(model))
 
 
 def _most_heads(model: Model) -> int:
@@ -120,7 +130,7 @@ def _most_heads(model: Model) -> int:
         every = ways(model, decoding=True)
     except ValueError:  # which `view` tells
         return model.sizes["n_heads"]
-    return most_heads(every, text.prompt(model))
+    return most_heads(every, prompt(model))
 
 
 def most_heads(ways: Ways, prompt: int) -> int:
@@ -139,10 +149,10 @@ def view() -> View:
     """
     s, model = settings(), present()
     every = ways(model, decoding=True)
-    words, before = text.words(model), text.prompt(model)
-    most = most_heads(every, before)
+    before = prompt(model)
+    words, most = text.words(model, before), most_heads(every, before)
     heads = s["dec_heads"] or min(most, _automatic(every["mha"].config))
-    steps = {"prompt": before, "step": s["dec_step"], "room": text.room(model)}
+    steps = {"prompt": before, "step": s["dec_step"], "room": room(model)}
     ran = {"heads": heads, "most_heads": most, "speed": s["dec_speed"]}
     return View(model, every, words, text.writer(model), **steps, **ran)
 
