@@ -50,7 +50,7 @@ def test_an_old_link_opens_as_it_did(opened: Callable[..., AppTest], old: dict) 
     settings, named = at.session_state["settings"], link.get("preset") == THEN
     wanted = OLD["defaults"] | old["settings"]
     if wanted["preset"] == THEN and not named:
-        wanted |= {"preset": "trained", "ab_context": 64}  # of no meaning on these pages
+        wanted["preset"] = "trained"  # of no meaning on these pages
     assert {name: settings[name] for name in OLD["defaults"]} == wanted
     assert at.query_params == old["url"] | ({"preset": THEN} if named else {})
     assert numbers(at) == sorted(old["title"])

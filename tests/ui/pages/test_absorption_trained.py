@@ -53,9 +53,9 @@ def work(queries: int, context: int, widths: tuple[int, int, int]) -> dict[str, 
     }
 
 
-@pytest.mark.parametrize(("queries", "context"), [(1, 64), (16, 512), (64, 64)])
+@pytest.mark.parametrize(("queries", "context"), [(1, 4096), (16, 512), (64, 64)])
 def test_the_work_is_that_of_the_trained_sizes_and_of_a_published_one(opened, queries, context):
-    link = {} if (queries, context) == (1, 64) else {"ab_queries": queries, "ab_context": context}
+    link = {} if (queries, context) == (1, 4096) else {"ab_queries": queries, "ab_context": context}
     at = opened(PAGE, **{name: str(value) for name, value in link.items()})
     own = work(queries, context, (HEADS, K, C))
     less, more = sorted(own, key=own.get)
@@ -71,19 +71,22 @@ def test_the_work_is_that_of_the_trained_sizes_and_of_a_published_one(opened, qu
         f"In DeepSeek-V3 / R1 (671B), with the same lengths, the **{less}** order takes "
         f"**{times(large[more] / large[less])}** less."
     ) in said(at)
-    assert f"With {queries} new and {context} cached tokens" in said(at)
+    assert f"With {queries} new and {context:,} cached tokens" in said(at)
 
 
-def test_a_published_size_has_its_own_lengths_and_no_sentence(opened):
-    at = opened(PAGE, preset="deepseek-v2-lite")
-    assert "With 1 new and 4,096 cached tokens" in said(at)
+def test_a_published_size_is_one_choice_away_and_reads_no_sentence(opened):
+    at = opened(PAGE)
+    small = statement(at)
+    preset(at).set_value("deepseek-v3").run()
+    large = work(1, 4096, (128, 128, 512))
+    assert statement(at) == (
+        f"One product, two brackets: {prefixed_count(large['absorbed'])} multiply-adds absorbed, "
+        f"{prefixed_count(large['expanded'])} expanded"
+    )
     assert "with the same lengths" not in said(at)
     assert not [area for area in at.text_area if area.key.startswith("sentence:")]
     preset(at).set_value("trained").run()
-    assert "With 1 new and 64 cached tokens" in said(at)
-    assert at.query_params == {}
-    preset(at).set_value("deepseek-v3").run()
-    assert "With 1 new and 4,096 cached tokens" in said(at)
+    assert (statement(at), at.query_params) == (small, {})
 
 
 @pytest.mark.parametrize("layer", [0, 1])
