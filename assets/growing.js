@@ -1,6 +1,7 @@
 // Caches as they grow: a row for each way of caching, a block for each token, all on one scale that
-// stays. The newest block grows while a token is on its way.
-const WIDE = 38; // letters, from which the names stand beside their rows
+// stays. The newest block grows while a token is on its way. Above them stand the words, where a model
+// writes them, or else what the blocks are.
+const WIDE = 31; // letters, from which the names stand beside their rows
 const ROW = 34; // pixels of a row, outside a lecture
 
 class Picture {
@@ -14,7 +15,9 @@ class Picture {
     const above = wide ? 0 : 1.5 * font;
     Object.assign(this, { data, left, font });
     this.svg.replaceChildren();
-    const [head, foot] = [this.legend(width), 2 * font];
+    this.words = [];
+    const foot = 2 * font;
+    const head = data.text.written.length ? this.text(width) : this.legend(width);
     const each = (room - head - foot) / rows.length;
     const row = room < Infinity ? Math.max(above + 1.3 * font, Math.min(each, above + 4 * font)) : above + ROW;
     const scale = (width - left - 6 * font) / (data.most * Math.max(...rows.map(({ bytes }) => bytes)));
@@ -37,6 +40,27 @@ class Picture {
       x += wide + 1.4 * font;
     });
     return y + 2 * font;
+  }
+
+  text(width) { // the words in lines, and how far down they reach
+    const { font } = this;
+    const { prompt, written } = this.data.text;
+    let [x, y] = [0, 0.2 * font];
+    const word = (text, kind) => {
+      const node = element(this.svg, "g", "word");
+      const box = element(node, "rect", kind);
+      const label = element(node, "text");
+      label.textContent = text;
+      const wide = label.getComputedTextLength() + 0.7 * font;
+      if (x + wide > width) [x, y] = [0, y + 1.9 * font];
+      set(box, { x, y, width: wide, height: 1.6 * font });
+      set(label, { x: x + 0.35 * font, y: y + 1.15 * font });
+      x += wide + 0.3 * font;
+      return { node, box };
+    };
+    prompt.forEach((text) => word(text, "prompt"));
+    this.words = written.map((text) => word(text, "old"));
+    return y + 2.4 * font;
   }
 
   axis(bottom, top, tick, wide, width) {
@@ -72,10 +96,15 @@ class Picture {
 
   place([at]) {
     const [made, done] = [at + 1, Math.floor(at + 1e-6)];
+    const newest = Math.ceil(made - 1e-6) - 1;
+    this.words.forEach(({ node, box }, n) => {
+      set(node, { opacity: Math.min(1, Math.max(0, made - n)) });
+      set(box, { class: n === newest ? "new" : "old" });
+    });
     this.rows.forEach(({ size, held, blocks, end }) => {
       blocks.forEach((block, n) => {
         const grown = Math.min(1, Math.max(0, made - n));
-        const kind = grown && (n === Math.ceil(made - 1e-6) - 1 ? "new" : n % 2 ? "old odd" : "old");
+        const kind = grown && (n === newest ? "new" : n % 2 ? "old odd" : "old");
         if (block.grown === grown && block.kind === kind) return;
         Object.assign(block, { grown, kind });
         set(block.node, { width: size * grown, class: kind || "" });

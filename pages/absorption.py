@@ -39,6 +39,7 @@ if view:
         with st.container(key="absorption_verdict"):
             prose.say(words.verdict(view))
         prose.note(t("absorption.counted"))
+        controls.sentence()
     with picture:
         brackets.picture(view)
     with bars:

@@ -17,22 +17,26 @@ except ValueError as refusal:
     shown, error = None, refusal
 
 if shown:
-    prose.lead(*words.lead(shown), t("decode.look"))
+    prose.lead(*words.lead(shown), words.look(shown))
     card.ask(guess.question(shown))
 else:
     prose.refused(error)
 
-picture, choices = st.columns([7, 3], gap="large")
+picture, choices = st.columns([2, 1], gap="medium")
 with choices:
+    controls.text()
     controls.speed()
     if shown:
         controls.run_settings(shown.most_heads)
 if shown:
     with picture:
         charts.blocks(shown, controls.dial())
+        if said := words.written(shown):
+            prose.note(said)
     prose.say(words.expand(shown))
     running.draw(shown)
     prose.say(words.compared(shown))
+    prose.say(words.at_large(shown))
     prose.note(words.counted(shown))
     prose.say(words.whose(shown))
     prose.say(ways.assumed(shown.model, shown.latent))

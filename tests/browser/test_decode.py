@@ -3,8 +3,11 @@
 import re
 
 import pytest
+import torch
 from playwright.sync_api import Page, expect
 
+from mla_engine.language_model import load_model
+from tests.browser.conftest import ROOT
 from tests.browser.motion import at_rest, one_question
 from tests.browser.waiting import settle, wider
 from ui.words.numbers import tied_size
@@ -82,3 +85,31 @@ def test_a_long_prompt_can_be_cancelled_and_run_again(app_url: str, browser_page
     run.click()
     expect(run).to_be_hidden()
     expect(page.get_by_test_id("stTable")).not_to_contain_text("…")
+
+
+SEEN = """words => words.filter(word => word.checkVisibility({ checkOpacity: true })
+    && Number(word.getAttribute("opacity") ?? 1)).map(word => word.textContent)"""
+
+
+def test_a_trained_model_writes_on_word_by_word(app_url: str, browser_page: Page) -> None:
+    page, text = browser_page, "anna lamp ben cup anna"
+    model, _ = load_model(ROOT / "assets/trained/mla.safetensors")
+    tokens = model.config.tokens(text)
+    for _ in range(7):
+        tokens.append(int(model.logits(torch.tensor([tokens]))[0, -1].argmax()))
+    words = model.config.text(tokens).split()
+    assert words[5] == "lamp", "what it was trained for"
+    page.goto(f"{app_url}/decode?sentence={text.replace(' ', '+')}&dec_step=5&dec_speed=fast")
+    for step in (5, 6, 7):
+        at_rest(page)
+        assert page.locator(".word").evaluate_all(SEEN) == words[: 5 + step]
+        newest = page.locator(".word:has(.new)")
+        assert newest.evaluate_all(SEEN) == words[4 + step : 5 + step]
+        expect(page.locator(".moving output")).to_contain_text(f"“{words[4 + step]}”")
+        if step < 7:
+            with one_question(page):
+                page.keyboard.press("PageDown")
+                page.wait_for_url(f"**dec_step={step + 1}**")
+    page.set_viewport_size({"width": 390, "height": 844})
+    at_rest(page)
+    assert wider(page, "h1, p, table, .moving, .moving > svg", 390) == []

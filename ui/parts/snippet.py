@@ -22,7 +22,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.claims": {"CLAIMS", "check"},
     "mla_engine.costs": {"GPUS", "Serving", "cache_elements"},
     "mla_engine.heads": {"with_heads"},
-    "mla_engine.language_model": {"load_model"},
+    "mla_engine.language_model": {"generate", "load_model"},
     "mla_engine.language_model.cuts": {
         "TopKeys",
         "effect",

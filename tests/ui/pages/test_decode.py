@@ -201,7 +201,7 @@ def test_what_is_timed_and_compared_are_these_layers_in_their_forms(shown):
 
 
 def test_the_sentences_say_what_is_counted_and_that_all_forms_agree(shown):
-    (counted,) = of_page(shown.at, "caption")
+    _noise, counted = of_page(shown.at, "caption")
     assert counted == (
         "“Held”, “Read” (the cache, and keys and values made from it for this step) and "
         "“Multiply-adds” are counted for a whole layer of 6 heads, one sequence, float32. "
@@ -248,7 +248,7 @@ def test_chinese_says_it_with_the_same_numbers(shown, opened):
 
 
 def test_the_page_opens_on_a_step_of_v2_lite_run_with_some_heads(opened):
-    at = opened(PAGE)
+    at = opened(PAGE, preset="deepseek-v2-lite")
     mha, mla = 12 * 2 * 16 * 128 * 4, 12 * 576 * 4  # tokens x numbers x bytes
     assert statement(at) == (
         f"DeepSeek-V2-Lite (16B): after 12 tokens MLA holds {tied_size(mla)} per layer in float32, "
@@ -259,9 +259,9 @@ def test_the_page_opens_on_a_step_of_v2_lite_run_with_some_heads(opened):
     assert all(float(cell) < 1e-5 for cell in cells.iloc[:, 4])
     config = GroupedConfig(d_model=2048, n_heads=16, n_kv_heads=16, d_head=128)
     assert costs.parameters(config, range(4)) <= 5 * 2**20 < costs.parameters(config, range(8))
-    assert "a whole layer of 16 heads" in of_page(at, "caption")[0]
-    assert "the time with 4 of the heads" in of_page(at, "caption")[0]
-    assert at.query_params == {}
+    assert "a whole layer of 16 heads" in of_page(at, "caption")[1]
+    assert "the time with 4 of the heads" in of_page(at, "caption")[1]
+    assert at.query_params == {"preset": "deepseek-v2-lite"}
 
 
 # The controls
@@ -287,11 +287,11 @@ def test_each_control_changes_what_it_says(opened):
     assert "after 67 tokens" in statement(at)
     control(at, "dec_heads").set_value(2)
     control(at, "dec_speed").set_value("fast").run()
-    assert "with 2 of the heads" in of_page(at, "caption")[0]
+    assert "with 2 of the heads" in of_page(at, "caption")[1]
     changed = {"dec_prompt": "64", "dec_heads": "2", "dec_speed": "fast"}
     assert at.query_params == LINK | changed
     control(at, "dec_heads").set_value(0).run()
-    assert "with 6 of the heads" in of_page(at, "caption")[0]
+    assert "with 6 of the heads" in of_page(at, "caption")[1]
 
 
 def test_a_clicker_moves_the_step_as_far_as_there_are_steps(opened, monkeypatch):
@@ -365,7 +365,7 @@ def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypa
         raise ValueError("d_head (3) must be even: try *2* or 4")
 
     monkeypatch.setattr("ui.engine.model.built", refuse)
-    at = opened(PAGE, code="snippet")
+    at = opened(PAGE, preset="deepseek-v2-lite", code="snippet")
     assert statement(at) == ""
     assert "d_head (3) must be even: try *2* or 4" in html.unescape(at.error[0].value)
     assert "*" not in at.error[0].value
@@ -382,14 +382,14 @@ def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypa
 )
 def test_a_runner_does_what_decoding_by_hand_does(cache, form):
     config = replace(LATENT, d_value=12)
-    runner = run.Runner(Way(config, form, cache), 6, 70, 3)
+    words = tuple(str(n) for n in range(70 + run.ROOM))
+    runner = run.Runner(Way(config, form, cache), 6, 70, words, 3)
     assert runner.pieces_to(3) == 3  # 64 and 8 tokens before the step, and the step
     storage = runner.cache.storage
     for step in (3, 2, 5):  # on, back and on again
         while runner.pieces_to(step):
             runner.advance(step)
     assert runner.cache.storage is storage, "going back must not copy the cache"
-    words = tuple(str(n) for n in range(70 + run.ROOM))
     h = torch.from_numpy(hidden_states(words, 3, 48))[None]
     mla = MultiHeadLatentAttention(config, seed=3)
     _, held = mla.decode(h[:, :71], LatentCache.empty(config))

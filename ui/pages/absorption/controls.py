@@ -3,8 +3,10 @@
 import streamlit as st
 
 from mla_engine.studies.bracketing import SIDES
+from ui.engine.model import present
 from ui.pages.absorption.run import FORMATS, MATRICES
 from ui.pages.absorption.view import View
+from ui.parts import trained_layer
 from ui.settings import state
 from ui.words.numbers import count, shortest
 from ui.words.text import safe, t
@@ -31,6 +33,12 @@ def lengths() -> None:
     for name, steps in (("queries", QUERIES), ("context", CONTEXTS)):
         label = t(f"absorption.{name}")
         state.control(st.select_slider, label, f"ab_{name}", steps, format_func=count)
+
+
+def sentence() -> None:
+    """What a trained model reads, whose layer is run below."""
+    if present().trained is not None:
+        trained_layer.sentence()
 
 
 def matrix(view: View) -> None:

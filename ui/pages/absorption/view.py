@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mla_engine import LatentConfig
+from mla_engine import PRESETS, LatentConfig
 from mla_engine.studies.bracketing import Bracketing, bracketings
 from ui.engine import model
 from ui.engine.model import Model
@@ -11,6 +11,7 @@ from ui.parts.maps.run import block_of_heads
 from ui.settings import state
 from ui.settings.page import Note
 
+LARGE = PRESETS["deepseek-v3"]  # beside a trained model, whose sizes are small
 MOST_HEADS = 4  # that are run: enough to see, and quick at DeepSeek-V3's sizes
 
 
@@ -46,7 +47,7 @@ class View:
 
     @property
     def origin(self) -> Origin:
-        """Whose weights: the seed's or a real layer's."""
+        """Whose weights: the seed's, a trained model's or a real layer's."""
         return self.model.origin(self.config)
 
     @property
@@ -57,8 +58,11 @@ class View:
     @property
     def orders(self) -> dict[str, Bracketing]:
         """Both bracketings, by form."""
+        return self._orders(self.config)
+
+    def _orders(self, config: LatentConfig) -> dict[str, Bracketing]:
         keys = self.context + self.queries
-        return bracketings(self.config, self.side, queries=self.queries, keys=keys)
+        return bracketings(config, self.side, queries=self.queries, keys=keys)
 
     @property
     def order(self) -> Bracketing:
@@ -68,7 +72,16 @@ class View:
     @property
     def work(self) -> dict[str, int]:
         """The multiply-adds of both orders, by form."""
-        return {form: sum(order.multiply_adds) for form, order in self.orders.items()}
+        return _work(self.orders)
+
+    @property
+    def large_work(self) -> dict[str, int]:
+        """The same of a layer of LARGE."""
+        return _work(self._orders(LARGE.config))
+
+
+def _work(orders: dict[str, Bracketing]) -> dict[str, int]:
+    return {form: sum(order.multiply_adds) for form, order in orders.items()}
 
 
 def mend() -> list[Note]:

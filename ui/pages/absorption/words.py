@@ -5,7 +5,7 @@ import pandas as pd
 from mla_engine.studies.bracketing import FORMS
 from ui.pages.absorption import run
 from ui.pages.absorption.run import Merged, Rounding, TooMuch
-from ui.pages.absorption.view import View
+from ui.pages.absorption.view import LARGE, View
 from ui.words.numbers import (
     count,
     digits,
@@ -16,7 +16,7 @@ from ui.words.numbers import (
     shortest,
     times,
 )
-from ui.words.text import t
+from ui.words.text import sentences, t
 
 DISTANCES = ("between", "expanded_error", "absorbed_error")
 
@@ -32,15 +32,29 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def verdict(view: View) -> str:
-    """Which order takes less work, and by how much, at these lengths."""
-    work = view.work
-    less, more = sorted(FORMS, key=work.get)
-    return t(
-        f"absorption.less_{less}",
-        ratio=times(work[more] / work[less]),
-        queries=count(view.queries),
-        context=count(view.context),
-    )
+    """Which order takes less work, and by how much, at these lengths; a large model's too."""
+    said = [
+        t(
+            f"absorption.less_{_less(view.work)}",
+            ratio=_ratio(view.work),
+            queries=count(view.queries),
+            context=count(view.context),
+        )
+    ]
+    if view.model.trained is not None:
+        large = view.large_work
+        key = f"absorption.large_{_less(large)}"
+        said.append(t(key, name=LARGE.name, ratio=_ratio(large)))
+    return sentences(said)
+
+
+def _less(work: dict[str, int]) -> str:
+    """The order that takes less."""
+    return min(FORMS, key=work.get)
+
+
+def _ratio(work: dict[str, int]) -> str:
+    return times(max(work.values()) / min(work.values()))
 
 
 def steps(view: View, form: str) -> list[str]:

@@ -15,6 +15,7 @@ from ui.words.text import t
 
 SECONDS = {"slow": 2.0, "normal": 1.0, "fast": 0.4}  # a step
 BLOCKS = ("prompt", "old", "new")
+SHOWN = 24  # words of the sentence that are drawn, the last ones
 
 
 def blocks(view: View, dial: Dial) -> None:
@@ -41,11 +42,21 @@ def _growth(view: View) -> dict[str, Any]:
         "most": view.most_tokens,
         "tick": _tick(view),
         "axis": t("decode.axis_held"),
+        "text": _text(view),
         "titles": [t(f"decode.block_{kind}") for kind in BLOCKS],
         "colours": {"prompt": look(2).colour},
         "says": [words.says(view, step) for step in steps],
         "told": [words.alt(view, step) for step in steps],
     }
+
+
+def _text(view: View) -> dict[str, Any]:
+    """The words of the sentence, and those of the steps; none where no model writes."""
+    if not view.writer:
+        return {"prompt": [], "written": []}
+    before, written = view.words[: view.prompt], view.words[view.prompt :]
+    more = ["\N{HORIZONTAL ELLIPSIS}"] if view.prompt > SHOWN else []
+    return {"prompt": [*more, *before[-SHOWN:]], "written": written}
 
 
 def _tick(view: View) -> dict[str, Any]:

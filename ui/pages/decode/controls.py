@@ -2,9 +2,11 @@
 
 import streamlit as st
 
-from ui.engine.model import present
-from ui.pages.decode.view import prompts, room
-from ui.parts import bridge
+from ui.engine.model import Model, present
+from ui.pages.decode.text import prompts, writer, writers
+from ui.pages.decode.view import room
+from ui.parts import bridge, trained_layer
+from ui.parts.choice import choice
 from ui.parts.motion import Dial
 from ui.settings import state
 from ui.words.numbers import count
@@ -33,16 +35,32 @@ def speed() -> None:
     bridge.listen("dec_keys", on_step=dial().move, moves=True)
 
 
+def text() -> None:
+    """What is read first: a sentence and whose words follow it, or the length of a prompt."""
+    model = present()
+    if model.trained is not None:
+        trained_layer.sentence()
+        _writer(model)
+    elif len(lengths := prompts(model)) > 1:
+        label = t("decode.prompt")
+        state.control(st.select_slider, label, "dec_prompt", lengths, format_func=count)
+
+
+def _writer(model: Model) -> None:
+    by = writers(model)
+    choice(
+        st.segmented_control,
+        t("decode.writer"),
+        "variant",
+        by[writer(model)],
+        by.values(),
+        format_func={variant: code.upper() for code, variant in by.items()}.get,
+        required=True,
+    )
+
+
 def run_settings(most_heads: int) -> None:
-    """The prompt's length and the heads that are run."""
-    if len(lengths := prompts(present())) > 1:
-        state.control(
-            st.select_slider,
-            t("decode.prompt"),
-            "dec_prompt",
-            lengths,
-            format_func=count,
-        )
+    """The heads that are run."""
     chosen = state.settings()["dec_heads"]
     ladder = {n for n in HEADS if n <= most_heads} | {chosen}
     state.control(

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 
 from mla_engine import costs, mechanisms, timing
+from mla_engine.language_model import generate
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.agreement import relative_error
-from ui.engine import kept, layers, queue
+from ui.engine import kept, layers, queue, trained
 from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
 from ui.parts.ways import Way
@@ -23,6 +24,7 @@ from ui.parts.ways import Way
 CHUNK = 64  # tokens in a piece before the step
 WIDTH = 4  # bytes a number: float32
 ROOM = 32  # steps after the prompt
+Words = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,19 @@ class Step:
 
 
 class Runner:
-    """One way on its way through the tokens."""
+    """One way on its way through the tokens: `words`, of which the first are the prompt."""
 
     def __init__(
-        self, way: Way, heads: int, prompt: int, origin: Origin, inputs: RealLayer | None = None
+        self,
+        way: Way,
+        heads: int,
+        prompt: int,
+        words: Words,
+        origin: Origin,
+        inputs: RealLayer | None = None,
     ) -> None:
         self.way, self.prompt, self.heads = way, prompt, tuple(range(heads))
-        self.origin, self.inputs = origin, inputs or origin
+        self.words, self.origin, self.inputs = words, origin, inputs or origin
         kind, tokens = mechanisms.of(way.config).cache(way.cache), self.h.shape[1]
         self.cache = self.layer.empty_cache(kind, 1, tokens)
         self.steps: dict[int, Step] = {}
@@ -55,8 +63,7 @@ class Runner:
     @property
     def h(self) -> torch.Tensor:
         """What enters, of every token up to the last step."""
-        words = tuple(str(n) for n in range(self.prompt + ROOM))
-        return layers.hidden(words, self.inputs, self.way.config.d_model)
+        return layers.hidden(self.words, self.inputs, self.way.config.d_model)
 
     def pieces_to(self, step: int) -> int:
         """How many pieces are missing until this step is done, from 1 to ROOM."""
@@ -105,10 +112,32 @@ def n_bytes(ways: Iterable[Way], heads: int, prompt: int) -> int:
 
 
 @kept.keep
-def runner(way: Way, heads: int, prompt: int, origin: Origin, inputs: RealLayer | None) -> Runner:
-    """The runner that all sessions share; it reads a real layer's inputs, or those of the seed.
+def runner(
+    way: Way, heads: int, prompt: int, words: Words, origin: Origin, inputs: RealLayer | None
+) -> Runner:
+    """The runner that all sessions share; it reads a real layer's inputs, or those of the words.
 
     Raises:
         MemoryBudgetError: in the engine's words.
     """
-    return Runner(way, heads, prompt, origin, inputs)
+    return Runner(way, heads, prompt, words, origin, inputs)
+
+
+@kept.keep
+def written(code: str, when: int, sentence: Words, steps: int) -> Words:
+    """The words that a trained model writes after a sentence, the likeliest ones, by its cache.
+
+    Args:
+        code: the model's variant.
+        when: its file was written, so that a newer one writes anew.
+        sentence: what it reads first.
+        steps: how many words.
+
+    Raises:
+        ValueError, MemoryBudgetError, FullError: in the engine's words.
+    """
+    model = trained.load(code).model
+    prompt = torch.tensor([model.config.tokens(" ".join(sentence))])
+    with queue.turn():
+        tokens = [int(step.token) for step in generate(model, prompt, steps)]
+    return tuple(model.config.words[token] for token in tokens)

@@ -12,13 +12,12 @@ from ui.pages.decode.run import Runner, Step, runner
 from ui.pages.decode.view import View
 from ui.parts import charts, prose
 from ui.parts.ways import label
-from ui.words.numbers import count
 from ui.words.text import t
 
 
 def draw(view: View) -> None:
     """The table, first with what is counted alone, then with what was measured."""
-    st.markdown(t("decode.of_step", step=count(view.step)))
+    st.markdown(words.of_step(view))
     place, said = st.container(key="dec_table").empty(), st.empty()
     place.table(tables.shown(view, {}))
     try:
@@ -54,8 +53,8 @@ def _steps(view: View) -> dict[str, Step]:
 
 
 def _asked(view: View) -> tuple:
-    origin = view.model.layer or view.model.seed
-    return (view.step, view.heads, view.prompt, origin, *view.ways.values())
+    origins = [view.model.origin(way.config) for way in view.ways.values()]
+    return (view.step, view.heads, view.prompt, view.words, *origins, *view.ways.values())
 
 
 def _cancel(asked: tuple | None) -> None:
@@ -68,7 +67,7 @@ def _built(view: View, bar: DeltaGenerator) -> dict[str, Runner]:
     runners = {}
     for code, way in view.ways.items():
         origin = view.model.origin(way.config)
-        runners[code] = runner(way, view.heads, view.prompt, origin, view.model.layer)
+        runners[code] = runner(way, view.heads, view.prompt, view.words, origin, view.model.layer)
         bar.progress(0.0, label(view.ways, code))
     return runners
 

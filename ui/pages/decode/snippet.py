@@ -1,5 +1,7 @@
 """The snippet of the page decode."""
 
+from ui.engine import trained
+from ui.engine.trained_layer import TrainedLayer
 from ui.pages.decode.view import View
 from ui.parts.snippet import Code
 from ui.parts.snippet_layer import made
@@ -10,4 +12,10 @@ def recipe(view: View) -> Recipe:
     """A template and the values that make the title's numbers."""
     words = f"tuple(str(n) for n in range({view.tokens}))"
     values = made(view.model, view.latent, Code(f"range({view.heads})"), words)
-    return "decode", values | {"tokens": view.tokens}
+    values |= {"tokens": view.tokens}
+    origin = view.model.origin(view.latent)
+    if not isinstance(origin, TrainedLayer):
+        return "decode", values
+    file = f"{trained.NAMED}/{trained.file(view.writer).name}"
+    values |= {"sentence": " ".join(view.words[: view.prompt]), "steps": view.step}
+    return "decode_written", values | {"writer": file, "number": origin.layer}

@@ -8,13 +8,12 @@ from mla_engine.config import AttentionConfig
 from mla_engine.costs import Cost
 from ui.engine import kept, work
 from ui.engine.model import Model, present
-from ui.pages.decode.run import ROOM, WIDTH, n_bytes
+from ui.pages.decode import text
+from ui.pages.decode.run import WIDTH, Words, n_bytes
 from ui.parts.ways import Ways, ways
 from ui.settings.page import Note
 from ui.settings.state import at_most, settings
-from ui.words.text import t
 
-PROMPTS = tuple(2**n for n in range(11))
 AUTOMATIC_ELEMENTS = 5 * 2**20  # weights of MHA that are drawn in a moment
 
 
@@ -22,11 +21,15 @@ AUTOMATIC_ELEMENTS = 5 * 2**20  # weights of MHA that are drawn in a moment
 class View:
     """The ways, how many tokens came before, which step of how many, how many heads are run.
 
-    `most_heads` are those that the server could run, `speed` is how fast the picture plays.
+    `words` are the tokens up to the last step; `writer` is the variant whose trained model writes
+    those of the steps, empty where none does. `most_heads` are those that the server could run,
+    `speed` is how fast the picture plays.
     """
 
     model: Model
     ways: Ways
+    words: Words
+    writer: str
     prompt: int
     step: int
     room: int
@@ -43,6 +46,11 @@ class View:
     def tokens(self) -> int:
         """Tokens that the caches hold after the step."""
         return self.context + 1
+
+    @property
+    def new(self) -> str:
+        """The token of this step."""
+        return self.words[self.context]
 
     @property
     def most_tokens(self) -> int:
@@ -100,22 +108,20 @@ class View:
         return self.cost(code).total_flops // 2
 
 
-def prompts(model: Model) -> tuple[int, ...]:
-    """Lengths of the prompt; a real text's leave a token for a step."""
-    most = len(model.words) - 1 if model.layer else PROMPTS[-1]
-    return tuple(n for n in PROMPTS if n <= max(1, most))
+def prompt(model: Model) -> int:
+    """Tokens before the first step: of a trained model's sentence, or as many as are set."""
+    return len(model.words) if model.trained is not None else settings()["dec_prompt"]
 
 
 def room(model: Model) -> int:
-    """Steps after the present prompt: a real text ends with its last token."""
-    left = len(model.words) - settings()["dec_prompt"] if model.layer else ROOM
-    return max(1, min(left, ROOM))
+    """Steps after the present prompt."""
+    return text.room(model, prompt(model))
 
 
 def mend() -> list[Note]:
     """Bring heads, prompt and step to what there is; notes as `at_most`."""
     model = present()
-    notes = at_most(dec_prompt=prompts(model)[-1])
+    notes = at_most(dec_prompt=text.prompts(model)[-1])
     return notes + at_most(dec_heads=_most_heads(model), dec_step=room(model))
 
 
@@ -124,7 +130,7 @@ def _most_heads(model: Model) -> int:
         every = ways(model, decoding=True)
     except ValueError:  # which `view` tells
         return model.sizes["n_heads"]
-    return most_heads(every, settings()["dec_prompt"])
+    return most_heads(every, prompt(model))
 
 
 def most_heads(ways: Ways, prompt: int) -> int:
@@ -139,17 +145,16 @@ def view() -> View:
     """What the present settings stand for, once `mend` has brought them within what there is.
 
     Raises:
-        ValueError: sizes that no layer can have, or a real text of one token.
+        ValueError: sizes that no layer can have, a text that leaves no room for a step.
     """
     s, model = settings(), present()
-    if model.layer and len(model.words) < 2:
-        raise ValueError(t("decode.too_short"))
     every = ways(model, decoding=True)
-    most = most_heads(every, s["dec_prompt"])
+    before = prompt(model)
+    words, most = text.words(model, before), most_heads(every, before)
     heads = s["dec_heads"] or min(most, _automatic(every["mha"].config))
-    return View(
-        model, every, s["dec_prompt"], s["dec_step"], room(model), heads, most, s["dec_speed"]
-    )
+    steps = {"prompt": before, "step": s["dec_step"], "room": room(model)}
+    ran = {"heads": heads, "most_heads": most, "speed": s["dec_speed"]}
+    return View(model, every, words, text.writer(model), **steps, **ran)
 
 
 def _automatic(mha: AttentionConfig) -> int:

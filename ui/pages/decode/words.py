@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 
-from mla_engine import costs
-from ui.engine import real_layer
+from mla_engine import PRESETS, costs, mechanisms
+from ui.engine import real_layer, trained
 from ui.pages.decode.run import Step
 from ui.pages.decode.view import View
 from ui.parts import measure
 from ui.parts.ways import joined, label, listed, of_model
+from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count, digits, tied_size, times
-from ui.words.text import t
+from ui.words.text import safe, sentences, t
 
 LATENT = ("mla_kv", "mla_each", "mla_absorbed")
+LARGE = "deepseek-v3"  # where the choice between the same two caches is told in real units
+BF16_BYTES = 2
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -19,7 +22,7 @@ def lead(view: View) -> tuple[str, str]:
     loaded = view.model.layer
     mha, mla = view.held_bytes("mha"), view.held_bytes("mla_absorbed")
     line = t(
-        "decode.line",
+        "decode.line_words" if view.writer else "decode.line",
         model=real_layer.title(loaded) if loaded else of_model(view.model),
         tokens=count(view.tokens),
         mha=tied_size(mha),
@@ -35,17 +38,61 @@ def counted(view: View) -> str:
     return t("decode.counted", all=every, heads=heads, machine=measure.here())
 
 
+def look(view: View) -> str:
+    """What to watch."""
+    return t("decode.look_words" if view.writer else "decode.look")
+
+
+def of_step(view: View) -> str:
+    """What the table is about."""
+    key = "decode.of_word" if view.writer else "decode.of_step"
+    return t(key, step=count(view.step), word=safe(view.new))
+
+
 def whose(view: View) -> str:
     """Which ways have a real layer's weights; empty without one."""
     loaded = view.model.layer
     if not loaded:
         return ""
-    real, seeded = [], []
+    real, seeded = _by_weights(view)
+    return t("decode.whose", name=real_layer.name(loaded), real=real, seeded=seeded)
+
+
+def _by_weights(view: View) -> tuple[str, str]:
+    """The ways with trained or real weights, and those with seeded ones."""
+    own, seeded = [], []
     for code, way in view.ways.items():
-        named = real if view.model.origin(way.config) == loaded else seeded
+        named = seeded if isinstance(view.model.origin(way.config), int) else own
         named.append(label(view.ways, code))
-    ways = {"real": joined(real), "seeded": joined(seeded)}
-    return t("decode.whose", name=real_layer.name(loaded), **ways)
+    return joined(own), joined(seeded)
+
+
+def written(view: View) -> str:
+    """Whose words a text grows by, and beyond what it was never trained; empty without any."""
+    if not view.writer:
+        return ""
+    said = [t("decode.written_by", writer=view.writer.upper())]
+    if seeded := _by_weights(view)[1]:
+        said.append(t("decode.untrained", ways=seeded))
+    most = trained.load(view.writer).config.max_context
+    if view.most_tokens > most:
+        limits = {"most": count(most), "limit": count(MOST_WORDS)}
+        said.append(t("decode.beyond", words=count(view.most_tokens), **limits))
+    return sentences(said)
+
+
+def at_large(view: View) -> str:
+    """What the same choice means in a published model; empty where one is shown."""
+    if not view.writer:
+        return ""
+    preset = PRESETS[LARGE]
+    config = mechanisms.variants()["mha"].config(mechanisms.sizes_of(preset.config), preset.config)
+    mla, mha = (
+        preset.n_layers * costs.cache_bytes_per_token(one, BF16_BYTES)
+        for one in (preset.config, config)
+    )
+    values = {"mla": tied_size(mla), "mha": tied_size(mha), "ratio": times(mha / mla)}
+    return t("decode.at_large", name=preset.name, layers=count(preset.n_layers), **values)
 
 
 def agreement(taken: Mapping[str, Step]) -> str:
@@ -72,10 +119,17 @@ def compared(view: View) -> str:
 
 def says(view: View, step: int) -> str:
     """How far it is after a step."""
-    return t("decode.says", step=count(step), tokens=count(view.prompt + step))
+    values = {"step": count(step), "tokens": count(view.prompt + step)}
+    if view.writer:
+        return t("decode.says_word", word=view.words[view.prompt + step - 1], **values)
+    return t("decode.says", **values)
 
 
 def alt(view: View, step: int) -> str:
     """The blocks after a step in words."""
     held = {code: tied_size(view.held_bytes(code, step)) for code in view.ways}
-    return t("decode.alt", tokens=count(view.prompt + step), held=listed(view.ways, held))
+    tokens = view.prompt + step
+    values = {"tokens": count(tokens), "held": listed(view.ways, held)}
+    if view.writer:
+        return t("decode.alt_words", text=" ".join(view.words[:tokens]), **values)
+    return t("decode.alt", **values)
