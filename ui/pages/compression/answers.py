@@ -65,7 +65,7 @@ def sizes(most: int) -> list[int]:
     Args:
         most: numbers of a latent that loses nothing.
     """
-    step = max(1, most // STEPS)
+    step = max(1, round(most / STEPS))
     half = most // 2 // step * step
     wide = range(half + 2 * step, most, 2 * step)
     return sorted({*range(step, half + 1, step), *wide, most, min(most, cached(MLA))})
