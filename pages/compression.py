@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.compression import PAGE, broken, charts, guess, words
+from ui.pages.compression import PAGE, broken, charts, controls, guess, words
 from ui.pages.compression import view as compression
 from ui.parts import prose, sections
 from ui.parts.guess import card
@@ -15,7 +15,7 @@ page.setup(PAGE)
 view, refused = compression.view(), None
 prose.title(t("compression.title_answers" if view.answers else "compression.title"))
 try:
-    with st.spinner(t("compression.factoring")):
+    with controls.factoring():
         lead = words.lead(view)
     prose.lead(*lead, t("compression.look_answers" if view.answers else "compression.look"))
     card.ask(guess.question(view))

@@ -1,5 +1,7 @@
 """The widgets of the compression page."""
 
+from contextlib import AbstractContextManager, nullcontext
+
 import streamlit as st
 
 from ui.pages.compression.run import ERRORS
@@ -10,6 +12,13 @@ from ui.words.numbers import count, shortest
 from ui.words.text import t
 
 DECAYS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+
+
+def factoring() -> AbstractContextManager:
+    """A line while the weights are factored, the first time: later it would move all below it."""
+    seen = st.session_state.setdefault("compression_seen", False)
+    st.session_state.compression_seen = True
+    return nullcontext() if seen else st.spinner(t("compression.factoring"))
 
 
 def rank(view: View) -> None:
