@@ -5,42 +5,37 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.compression import PAGE, charts, controls, guess, words
+from ui.pages.compression import PAGE, broken, charts, controls, guess, words
 from ui.pages.compression import view as compression
 from ui.parts import prose, sections
 from ui.parts.guess import card
 from ui.words.text import t
 
 page.setup(PAGE)
-prose.title(t("compression.title"))
 view, refused = compression.view(), None
+prose.title(t("compression.title_answers" if view.answers else "compression.title"))
 try:
-    with st.spinner(t("compression.factoring")):
+    with controls.factoring():
         lead = words.lead(view)
-    prose.lead(*lead, t("compression.look"))
+    prose.lead(*lead, t("compression.look_answers" if view.answers else "compression.look"))
     card.ask(guess.question(view))
 except ValueError as refusal:
     refused = refusal
     prose.refused(refused)
 
-with st.container(key="beside"):
-    picture, spectrum, panel = st.columns([6, 5, 4], gap="medium")
-with panel:
-    controls.layer(view)
-if not refused:
-    try:
-        with panel, st.container(key="compression_numbers"):
-            charts.numbers(view)
-        with spectrum:
-            charts.spectrum(view)
-        with picture:
-            controls.rank(view)
-            charts.over_rank(view)
+try:
+    with st.container(key="beside"):
+        (broken if view.answers else charts).first(view, drawn=not refused)
+    if not refused:
+        if view.answers:
+            st.subheader(words.section_inside(view), anchor=False)
+            heights, lit = (640, 1050, 1500), ("compression:errors", "compression:spectrum")
+            sections.later("inside", partial(charts.inside, view), heights, holds=lit)
         st.subheader(t("compression.section_separate"), anchor=False)
         sections.later("separately", partial(charts.separately, view), (480, 480, 900))
-    except ValueError as refusal:
-        refused = refusal
-        prose.refused(refusal)
+except ValueError as refusal:
+    refused = refusal
+    prose.refused(refusal)
 
 st.subheader(t("compression.section_queries"), anchor=False)
 sections.later("queries", partial(charts.queries, view), (440, 480, 1050))

@@ -18,7 +18,7 @@ from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.looks import COLOURS, VARIANTS, Look, Role, look
 from mla_engine.figures.marks import mark_cells
 from mla_engine.figures.pixels import pixels
-from mla_engine.figures.ranks import over_rank
+from mla_engine.figures.ranks import over_rank, right_answers
 from mla_engine.figures.roofline import roofline
 from mla_engine.figures.shares import head_shares
 from mla_engine.figures.spectra import spectrum
@@ -54,6 +54,7 @@ __all__ = [
     "over_rank",
     "part_names",
     "pixels",
+    "right_answers",
     "roofline",
     "score_map",
     "share_map",

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from mla_engine.figures.ends import name_ends
-from mla_engine.figures.looks import Role, look
-from mla_engine.figures.theme import MASKED, figure, line
+from mla_engine.figures.ends import name_ends, rows
+from mla_engine.figures.looks import Look, Role, look
+from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, line
 from mla_engine.refusals import RefusedError
 
 HEIGHT = 420
+TOP = 130  # per cent: two rows of a name stand above the line of 100
 ROLES = ("key", "value", "score", "output")
 
 
@@ -71,3 +72,57 @@ def _axes(
 def _positive(numbers: np.ndarray) -> np.ndarray:
     amounts = np.asarray(numbers, dtype=np.float64)
     return np.where(amounts > 0, amounts, np.nan)
+
+
+def right_answers(
+    sizes: Sequence[int],
+    lines: Mapping[str, np.ndarray],
+    *,
+    roles: Sequence[Role],
+    marked: tuple[str, str],
+    titles: tuple[str, str],
+    at: int | None = None,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Right answers in per cent over the numbers cached, with what one was trained with marked.
+
+    Args:
+        sizes: ascending.
+        lines: name -> per cent [len(sizes)], NaN where there is no such size.
+        roles: what picks the looks of each line.
+        marked: the line whose last point is marked, and what stands above that.
+        titles: of the axes.
+        at: a size to mark by an upright line.
+        height: pixels.
+    """
+    looks = dict(zip(lines, map(look, roles), strict=True))
+    hover = f"{titles[0]} %{{x:,}}<br>%{{y:.4g}}"
+    fig = figure([line(sizes, y, name, looks[name], hover) for name, y in lines.items()],
+                 height=height)  # fmt: skip
+    if at is not None:
+        fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
+    _axes(fig, titles, sizes[-1], np.array([0.0, 100.0]), log=False)
+    fig.update_yaxes(range=[0, TOP], tickvals=[0, 25, 50, 75, 100])
+    name, text = marked
+    fig.add_trace(_mark(sizes, lines[name], text, looks.pop(name), hover))
+    fig.update_layout(hovermode="closest")
+    return name_ends(fig, looks)
+
+
+def _mark(
+    sizes: Sequence[int], numbers: np.ndarray, text: str, its: Look, hover: str
+) -> go.Scatter:
+    """A diamond on a line's last point, its name above it to the left."""
+    last = int(np.flatnonzero(np.isfinite(numbers))[-1])
+    return go.Scatter(
+        x=[sizes[last]],
+        y=[numbers[last]],
+        name=text,
+        mode="markers+text",
+        text=["<br>".join(its.worded(f"<b>{row}</b>") for row in rows(text))],
+        textposition="top left",
+        textfont={"size": FONT_SIZE},
+        marker={"symbol": "diamond", "size": 16, "color": its.colour},
+        cliponaxis=False,
+        hovertemplate=f"{text}<br>{hover}<extra></extra>",
+    )

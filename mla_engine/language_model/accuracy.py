@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
+from statistics import fmean
 from typing import NamedTuple
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.texts import TASKS, Text, exercise
 
-__all__ = ["Answers", "Batch", "accuracies", "answers", "batch", "exercises"]
+__all__ = ["Answers", "Batch", "accuracies", "answers", "batch", "by_task", "exercises"]
 
 
 class Batch(NamedTuple):
@@ -63,13 +64,16 @@ def answers(model: LanguageModel, texts: Sequence[Text]) -> Answers:
 
     The word that ends a segment is determined too, but is no answer: its distance is 0.
     """
+    right, asked, distance = _asked(model, texts)
+    return Answers(given=right[asked], distance=distance[asked])
+
+
+def _asked(model: LanguageModel, texts: Sequence[Text]) -> tuple[Tensor, Tensor, Tensor]:
+    """Of every word but the first: whether it was the likeliest, an answer, and how far back."""
     tokens, determined, distance = batch(texts, model.config.words)
     likeliest = model.logits(tokens[:, :-1]).argmax(-1)
     asked = determined[:, 1:] & (distance[:, 1:] > 0)
-    return Answers(
-        given=(likeliest == tokens[:, 1:])[asked],
-        distance=distance[:, 1:][asked],
-    )
+    return likeliest == tokens[:, 1:], asked, distance[:, 1:]
 
 
 def accuracies(model: LanguageModel, count: int, seed: int) -> dict[str, dict[int, float]]:
@@ -81,3 +85,19 @@ def accuracies(model: LanguageModel, count: int, seed: int) -> dict[str, dict[in
         }
         for task in TASKS.values()
     }
+
+
+@torch.no_grad()
+def by_task(model: LanguageModel, count: int, seed: int) -> dict[str, float]:
+    """Task -> the share of right answers, the mean over its loads; all in one run of the model.
+
+    So it takes a fifth of the time of `accuracies`, and the memory of all texts at once.
+    """
+    places = [(task.name, load) for task in TASKS.values() for load in task.loads]
+    texts = [text for task, load in places for text in exercises(task, load, count, seed)]
+    right, asked, _ = _asked(model, texts)
+    given = (right & asked).unflatten(0, (len(places), count)).sum((1, 2)).double()
+    shares = given / asked.unflatten(0, (len(places), count)).sum((1, 2))
+    found = dict(zip(places, shares.tolist(), strict=True))
+    return {task.name: fmean(found[task.name, load] for load in task.loads)
+            for task in TASKS.values()}  # fmt: skip

@@ -46,6 +46,7 @@ SOURCE_STATES = [
     ("rope", {"rope_topic": "yarn"}),
     ("rope", SMALL | {"rope_topic": "pairing", "rope_pairing": "layout"}),
     ("absorption", SMALL),
+    ("compression", {}),
     ("compression", SMALL | {"cmp_weights": "spectrum"}),
     *[
         ("kv_cache", {"kv_view": v})

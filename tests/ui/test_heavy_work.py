@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("ui/**/*.py"), *ROOT.glob("pages/*.py"), ROOT / "app.py"])
 STUDIES = {
     "agreement", "claims", "compression", "conventions", "logit_shares", "merging", "quiz",
-    "relative", "spectra", "timing",
+    "relative", "retrofit", "spectra", "timing",
 }  # fmt: skip
 LIGHT = {"content_config", "judge", "measured_device", "order", "pair_dimensions", "table"}
 MAKERS = {"MultiHeadLatentAttention", "GroupedQueryAttention", "load_attention"}

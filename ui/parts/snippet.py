@@ -23,6 +23,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.costs": {"GPUS", "Serving", "cache_elements"},
     "mla_engine.heads": {"with_heads"},
     "mla_engine.language_model": {"generate", "load_model"},
+    "mla_engine.language_model.accuracy": {"by_task"},
     "mla_engine.language_model.cuts": {
         "TopKeys",
         "effect",
@@ -32,6 +33,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
         "without_rotary_key",
     },
     "mla_engine.language_model.heads": {"head_scores"},
+    "mla_engine.language_model.retrofit": {"Retrofit"},
     "mla_engine.language_model.study": {"Spread", "differ"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},

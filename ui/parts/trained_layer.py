@@ -21,10 +21,12 @@ def badge() -> None:
     layer, page = trained_layer.chosen(), visit().page
     if not (page.trained and page.sizes) or real_layer.chosen():
         return
-    if layer is None:
+    if layer is None or page.drawn():
         with st.container(key="seeded", horizontal=True, vertical_alignment="center"):
             st.caption(t("trained_layer.seeded"), width="content")
             _way_back()
+    elif page.fresh_texts:
+        st.caption(t("trained_layer.badge_fresh", layer=layer))
     else:
         read = " ".join(trained_layer.words())
         read = read if len(read) <= SHOWN else f"{read[:SHOWN]}…"

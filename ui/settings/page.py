@@ -50,6 +50,8 @@ class Page:
         real_layers: "any", or the key of a mechanism, where a real layer can stand in for them.
         trained: whether the trained models read the shared sentence there; where it has sizes, one
             of their layers stands in for them until others are chosen.
+        fresh_texts: whether they read fresh texts of their language there, and not that sentence.
+        drawn: whether its own settings ask for weights drawn at random in the place of trained.
         lecture: the settings whose controls stand in the bar of lecture mode.
         mend: brings its settings within what there is; notes on what a link had asked for.
         code: functions of the engine that ran for a view, shown as the code behind the page.
@@ -65,6 +67,8 @@ class Page:
     sizes: bool = True
     real_layers: str = ""
     trained: bool = False
+    fresh_texts: bool = False
+    drawn: Callable[[], bool] = bool
     lecture: tuple[str, ...] = ()
     mend: Callable[[], list[Note]] = list
     code: Callable[[Any], Functions] = nothing

@@ -2,7 +2,7 @@
 
 from ui.pages.compression import code, snippet
 from ui.pages.compression.settings import SETTINGS
-from ui.pages.compression.view import mend
+from ui.pages.compression.view import drawn, mend
 from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
@@ -12,7 +12,9 @@ PAGE = Page(
     settings=SETTINGS,
     real_layers=ANY_LAYER,
     trained=True,
-    lecture=("cmp_rank", "cmp_weights"),
+    fresh_texts=True,
+    drawn=drawn,
+    lecture=("cmp_size", "cmp_rank", "cmp_weights"),
     mend=mend,
     code=code.ran,
     snippet=snippet.recipe,

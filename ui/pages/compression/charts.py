@@ -18,6 +18,37 @@ from ui.words.text import t
 PICTURE, STRIP, SPECTRUM, BARS = 380, 210, 380, 300
 SEPARATE = ("latent", 1)  # looks: one latent, and two
 CACHES = ("latent", "mha")
+WIDTHS = [6, 5, 4]
+
+
+def first(view: View, *, drawn: bool) -> None:
+    """What a latent loses and saves, the spectrum, and what both are set by.
+
+    Where nothing could be run, the controls stand alone.
+    """
+    picture, spectral, panel = st.columns(WIDTHS, gap="medium")
+    with panel:
+        controls.layer(view)
+    if drawn:
+        with panel, st.container(key="compression_numbers"):
+            numbers(view)
+        with spectral:
+            spectrum(view)
+        with picture:
+            controls.rank(view)
+            over_rank(view)
+
+
+def inside(view: View) -> None:
+    """The same of a layer of a trained model, whose controls stand with the first picture."""
+    picture, spectral, panel = st.columns(WIDTHS, gap="medium")
+    with panel:
+        controls.log()
+        numbers(view)
+    with spectral:
+        spectrum(view)
+    with picture:
+        over_rank(view)
 
 
 def numbers(view: View) -> None:
@@ -37,6 +68,10 @@ def over_rank(view: View) -> None:
     options = {"titles": titles, "at": view.rank, "log": view.log, "height": PICTURE}
     fig = figures.over_rank(view.ranks, lines, **options)
     alt = t("compression.alt_errors", rank=count(view.rank), **words.errors(view))
+    if view.answers:  # whose cache the first picture has
+        file = "mla_compression_errors.csv"
+        charts.show(fig, "compression:errors", alt=alt, data=lambda: curves, file=file)
+        return
     charts.show(fig, "compression:errors", alt=alt)
     _cache(view, curves)
 

@@ -1,9 +1,11 @@
 """The widgets of the compression page."""
 
+from contextlib import AbstractContextManager, nullcontext
+
 import streamlit as st
 
 from ui.pages.compression.run import ERRORS
-from ui.pages.compression.view import View, all_heads, head_counts, mend
+from ui.pages.compression.view import View, all_heads, head_counts, mend, own_weights
 from ui.parts.choice import choice
 from ui.settings import state
 from ui.words.numbers import count, shortest
@@ -12,9 +14,21 @@ from ui.words.text import t
 DECAYS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 
 
+def factoring() -> AbstractContextManager:
+    """A line while the weights are factored, the first time: later it would move all below it."""
+    seen = st.session_state.setdefault("compression_seen", False)
+    st.session_state.compression_seen = True
+    return nullcontext() if seen else st.spinner(t("compression.factoring"))
+
+
 def rank(view: View) -> None:
-    """The size of the latent."""
+    """The size of the latent; of a trained model one of those whose answers are known."""
     full = view.source.full
+    if view.sizes:
+        label = t("compression.size_of", full=count(full))
+        options = view.sizes
+        choice(st.select_slider, label, "cmp_size", view.rank, options, format_func=count)
+        return
     state.control(st.slider, t("compression.rank_of", full=count(full)), "cmp_rank", 0, full)
 
 
@@ -24,7 +38,7 @@ def layer(view: View) -> None:
     if len(options) > 1:
         label = t("compression.heads", heads=count(all_heads(view.model)))
         state.control(st.select_slider, label, "cmp_heads", options, then=mend)
-    _weights(view)
+    weights(view)
     state.control(
         st.select_slider,
         t("compression.decay"),
@@ -33,17 +47,22 @@ def layer(view: View) -> None:
         format_func=shortest,
         disabled=view.weights != "spectrum",
     )
+    log()
+
+
+def log() -> None:
+    """Whether the errors stand on a logarithmic axis."""
     state.control(st.toggle, t("compression.log"), "cmp_log")
 
 
-def _weights(view: View) -> None:
-    """A chosen spectrum, random ones, or a real layer's own weights."""
+def weights(view: View) -> None:
+    """A chosen spectrum, random ones, or a trained or real layer's own weights."""
     choice(
         st.segmented_control,
         t("compression.weights"),
         "cmp_weights",
         view.weights,
-        (*(("own",) if view.model.layer else ()), "spectrum", "random"),
+        (*(("own",) if own_weights(view.model) else ()), "spectrum", "random"),
         format_func=lambda code: t(f"compression.weights_{code}"),
         required=True,
     )

@@ -1,5 +1,6 @@
 """What the compression page asks: how far off the keys are, from the spectrum beside."""
 
+from ui.pages.compression import answers
 from ui.pages.compression.view import View
 from ui.parts.guess.question import Guess, evenly
 from ui.words.numbers import TIED, count, tenths
@@ -7,7 +8,9 @@ from ui.words.text import t
 
 
 def question(view: View) -> Guess:
-    """The error of the keys at the chosen size."""
+    """The error of the keys at the chosen size; of a trained model how many answers are right."""
+    if view.answers:
+        return _right(view)
     error = view.lost("joint").k
     return evenly(
         "compression",
@@ -17,4 +20,16 @@ def question(view: View) -> Guess:
         say=lambda n: f"{tenths(n)}{TIED}%",
         why=t(f"compression.guess_{'trained' if view.trained else view.weights}"),
         hides=("lead", "compression:errors", "compression_numbers"),
+    )
+
+
+def _right(view: View) -> Guess:
+    return evenly(
+        "compression_answers",
+        t("compression.guess_answers", size=count(view.rank), full=count(view.source.full)),
+        100 * answers.mean(view.cut(answers.WEIGHTS)),
+        100,
+        say=lambda n: f"{count(n)}{TIED}%",
+        why=t("compression.guess_answers_why"),
+        hides=("lead", "compression:answers", "compression:tasks"),
     )

@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from mla_engine import GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
+from mla_engine import GroupedConfig, GroupedQueryAttention, LatentConfig, MultiHeadLatentAttention
+from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.compression import (
     Joint,
@@ -19,10 +20,12 @@ from mla_engine.studies.compression import (
     separate,
     with_spectrum,
 )
-from mla_engine.studies.merging import content_attention
-from ui.engine import kept, layers, queue, real_layer, work
+from mla_engine.studies.merging import content_attention, content_config
+from ui.engine import kept, layers, queue, work
 from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
+from ui.engine.trained_layer import TrainedLayer
+from ui.pages.compression import answers
 from ui.words.text import t
 
 WAYS = ("joint", "separate")
@@ -36,20 +39,34 @@ class Source:
     """Where a layer's weights come from; `decay` None leaves them as they are.
 
     The heads are whole groups that share a KV head. What they read is `inputs`, a real layer's, or
-    what the origin of the weights goes with.
+    what the origin of the weights goes with. Of an MLA's `config` it is what its latents stand for.
     """
 
-    config: GroupedConfig
+    config: AttentionConfig
     origin: Origin
     heads: tuple[int, ...]
     decay: float | None
     inputs: RealLayer | None = None
 
     @property
+    def grouped(self) -> GroupedConfig:
+        """The layer whose keys and values are compressed."""
+        own = self.config
+        return content_config(own) if isinstance(own, LatentConfig) else own
+
+    def with_heads(self, n_kv_heads: int) -> "Source":
+        """The first so many heads with keys and values of their own, and all that share them."""
+        return replace(self, heads=tuple(range(n_kv_heads * self.grouped.group_size)))
+
+    @property
+    def n_kv_heads(self) -> int:
+        """Heads with keys and values of their own, of those compressed."""
+        return len(self.heads) // self.grouped.group_size
+
+    @property
     def full(self) -> int:
         """Numbers that these heads cache per token without compression."""
-        n_kv_heads = len(self.heads) // self.config.group_size
-        return n_kv_heads * (self.config.d_head + self.config.d_value)
+        return self.n_kv_heads * (self.grouped.d_head + self.grouped.d_value)
 
     @property
     def weights(self) -> "Source":
@@ -89,7 +106,7 @@ def preparing(source: Source) -> int:
     Raises:
         CostError: one decomposition alone takes too long.
     """
-    config, n_kv_heads = source.config, len(source.heads) // source.config.group_size
+    config, n_kv_heads = source.grouped, source.n_kv_heads
     widths = (config.d_head + config.d_value, config.d_head, config.d_value)
     factored = [work.factoring(n_kv_heads * width, config.d_model) for width in widths]
     given = 2 * factored[0] if source.decay is not None else 0  # factored before, and multiplied
@@ -98,9 +115,10 @@ def preparing(source: Source) -> int:
 
 @kept.keep
 def _prepared(source: Source) -> Prepared:
-    read = _read(source)
+    given = source.config, source.origin, source.heads, torch.float32
+    read = layers.real(*given) if isinstance(source.origin, RealLayer) else None  # before the turn
     with queue.turn(), torch.inference_mode():
-        layer = _layer(source, read)
+        layer = _grouped(read or layers.built(*given))
         if source.decay is not None:
             W_K, W_V = with_spectrum(layer.W_K, layer.W_V, source.decay)
             layer.W_K.copy_(W_K)
@@ -109,19 +127,9 @@ def _prepared(source: Source) -> Prepared:
     return Prepared(layer, dict(zip(WAYS, found, strict=True)))
 
 
-def _read(source: Source) -> AttentionLayer | None:
-    """A real layer, read before the turn; None for a seeded one."""
-    if isinstance(source.origin, int):
-        return None
-    return real_layer.attention(source.origin, source.heads, torch.float32, layers.DEVICE)
-
-
-def _layer(source: Source, read: AttentionLayer | None) -> GroupedQueryAttention:
-    """A layer of its own, seeded or real; of an MLA what its latents stand for."""
-    if read is None:
-        made = {"heads": source.heads, "dtype": torch.float32, "device": layers.DEVICE}
-        return GroupedQueryAttention(source.config, seed=source.origin, **made)
-    return content_attention(read) if isinstance(read, MultiHeadLatentAttention) else read
+def _grouped(layer: AttentionLayer) -> GroupedQueryAttention:
+    """The layer itself; of an MLA what its latents stand for."""
+    return content_attention(layer) if isinstance(layer, MultiHeadLatentAttention) else layer
 
 
 def lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...]) -> list[Loss]:
@@ -140,7 +148,7 @@ def losing(source: Source, tokens: int) -> int:
     Raises:
         CostError: one decomposition alone takes too long.
     """
-    once = work.running(source.config, "grouped", tokens, source.heads)
+    once = work.running(source.grouped, "grouped", tokens, source.heads)
     return preparing(source) + len(WAYS) * (POINTS + POINTS // PORTION) * once
 
 
@@ -148,9 +156,16 @@ def losing(source: Source, tokens: int) -> int:
 def _lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...]) -> list[Loss]:
     ready = prepared(source)
     factors = ready.ways[way]
-    h = layers.hidden(words, source.inputs or source.origin, source.config.d_model)
+    h = _inputs(source, words)
     with queue.turn(), torch.inference_mode():
         return loss(ready.layer, h, factors, [min(rank, factors.most) for rank in ranks])
+
+
+def _inputs(source: Source, words: tuple[str, ...]) -> torch.Tensor:
+    """What enters the layer, h [b,t,d]: of a trained one fresh texts, else these words."""
+    if isinstance(source.origin, TrainedLayer):
+        return answers.entering(source.origin)
+    return layers.hidden(words, source.inputs or source.origin, source.config.d_model)
 
 
 def curves(

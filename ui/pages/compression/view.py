@@ -4,16 +4,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mla_engine import GroupedConfig, LatentConfig
+from mla_engine import PRESETS, GroupedConfig, LatentConfig
+from mla_engine.config import AttentionConfig
 from mla_engine.studies.merging import content_config
-from ui.engine import model, work
+from mla_engine.studies.words import words_of
+from ui.engine import model, trained, work
 from ui.engine.model import Model
-from ui.pages.compression import run
+from ui.pages.compression import answers, run
+from ui.pages.compression.answers import Cut
 from ui.settings import state
 from ui.settings.page import Note
+from ui.words.text import t
 
 HEADS = (1, 2, 4, 8, 16, 32, 64, 128)
 ASSUMED_LATENT = 12  # heads' widths: DeepSeek-V2 and V3 have d_c' = 1,536 = 12 d_h
+QUERIES_OF = "deepseek-v3"  # in the place of a model too small for a query latent
 
 
 @dataclass(frozen=True)
@@ -22,10 +27,10 @@ class View:
 
     Args:
         model: the sizes and whose weights.
-        words: the tokens.
-        rank: the size of the latent.
+        words: the tokens; a trained model's own keys and values are of fresh texts.
+        rank: the size of the latent; of a trained model what it caches of a token in a layer.
         heads: how many of those with keys and values of their own share it.
-        weights: "own" of a real layer, "random" or "spectrum".
+        weights: "own" of a trained or real layer, "random" or "spectrum".
         decay: how fast a chosen spectrum falls.
         error: what joint and separate compression are compared by.
         log: whether the errors stand on a logarithmic axis.
@@ -47,24 +52,31 @@ class View:
         Raises:
             ValueError: sizes that no layer can have, in the engine's words.
         """
-        config = _compressed_config(self.model)
-        return run.Source(
+        config = _config(self.model, own=self.trained)
+        source = run.Source(
             config=config,
-            origin=self.model.layer if self.trained else self.model.seed,
-            heads=tuple(range(self.heads * config.group_size)),
+            origin=self.model.origin(config) if self.trained else self.model.seed,
+            heads=(),
             decay=self.decay if self.weights == "spectrum" else None,
             inputs=self.model.layer,
         )
+        return source.with_heads(self.heads)
 
     @property
     def trained(self) -> bool:
-        """Whether the weights are a real layer's own."""
-        return self.model.layer is not None and self.weights == "own"
+        """Whether the weights are a trained or real layer's own."""
+        return self.weights == "own"
+
+    @property
+    def answers(self) -> bool:
+        """Whether they are those of a trained model, which can be asked what it still knows."""
+        return self.trained and self.model.layer is None
 
     @property
     def latent(self) -> int | None:
         """The size of the latent that the weights come from, if they are a real MLA's own."""
-        return getattr(self.model.base, "d_latent_kv", None) if self.trained else None
+        own = self.trained and self.model.layer
+        return getattr(self.model.base, "d_latent_kv", None) if own else None
 
     @property
     def ranks(self) -> list[int]:
@@ -74,6 +86,8 @@ class View:
     @property
     def fixed_ranks(self) -> list[int]:
         """Where they are computed whatever rank is chosen."""
+        if self.answers:
+            return [0, *self.sizes]
         source = self.source
         closer_to_none = np.linspace(0, 1, run.POINTS + 1) ** 2
         ranks = (source.full * closer_to_none).round().astype(int)
@@ -82,13 +96,19 @@ class View:
         return sorted({*ranks.tolist(), most - 1, most})
 
     @property
+    def sizes(self) -> list[int]:
+        """What the cache of a trained model can be cut to; empty where there is none."""
+        return _sizes(self.model)
+
+    @property
     def query_config(self) -> LatentConfig:
-        """The MLA of these sizes.
+        """The MLA of these sizes, or a published one where they are those of a small model.
 
         Raises:
             ValueError: sizes that no layer can have, in the engine's words.
         """
-        return self.model.config("mla")
+        small = self.model.trained is not None
+        return PRESETS[QUERIES_OF].config if small else self.model.config("mla")
 
     @property
     def query_width(self) -> int:
@@ -100,13 +120,22 @@ class View:
         """The errors at the chosen rank."""
         return run.lost(self.source, self.words, way, (self.rank,))[0]
 
+    def cut(self, way: str) -> Cut | None:
+        """A trained model at the chosen size; None where a way has no such size."""
+        return answers.cut(way, self.rank) if answers.fits(way, self.rank) else None
 
-def _compressed_config(chosen: Model) -> GroupedConfig:
-    """The layer whose keys and values are compressed: a real one's as it is, else an MHA."""
+
+def _config(chosen: Model, *, own: bool = False) -> AttentionConfig:
+    """The layer whose keys and values are compressed: a real one's as it is, else an MHA.
+
+    Args:
+        chosen: the sizes.
+        own: with its own weights; an MLA's are compressed as what its latents stand for.
+    """
     if not chosen.layer:
         return chosen.config("mha")
     base = chosen.base
-    return base if isinstance(base, GroupedConfig) else content_config(base)
+    return base if own or isinstance(base, GroupedConfig) else content_config(base)
 
 
 def all_heads(chosen: Model) -> int:
@@ -118,9 +147,11 @@ def all_heads(chosen: Model) -> int:
 def head_counts(chosen: Model) -> list[int]:
     """How many heads can be compressed together in a moment, at the present sizes."""
     every = all_heads(chosen)
+    if chosen.trained is not None:  # all of them: they share what is cached
+        return [every]
     possible = sorted({n for n in HEADS if n < every} | {every})
     try:
-        config = _compressed_config(chosen)
+        config = _config(chosen)
     except ValueError:  # said in the place of the picture, whatever the heads
         return possible
     return [n for n in possible if n == 1 or _affordable(config, n, len(chosen.words))]
@@ -128,7 +159,7 @@ def head_counts(chosen: Model) -> list[int]:
 
 def _affordable(config: GroupedConfig, heads: int, tokens: int) -> bool:
     """Whether so many can be compressed, with seeded weights and a chosen spectrum too."""
-    source = run.Source(config, 0, tuple(range(heads * config.group_size)), decay=1.0)
+    source = run.Source(config, 0, (), decay=1.0).with_heads(heads)
     try:
         work.require(run.losing(source, tokens), work.SMALLER_LAYER)
     except work.CostError:
@@ -136,9 +167,19 @@ def _affordable(config: GroupedConfig, heads: int, tokens: int) -> bool:
     return True
 
 
+def _sizes(chosen: Model) -> list[int]:
+    if chosen.trained is None:
+        return []
+    s = chosen.sizes
+    return answers.sizes(min(s["d_model"], s["n_heads"] * (s["d_head"] + s["d_value"])))
+
+
 def mend() -> list[Note]:
     """Bring heads and latent to the nearest that the sizes allow."""
     chosen = model.present()
+    if sizes := _sizes(chosen):
+        asked = state.settings()["cmp_size"]
+        return state.nearest(cmp_size=asked and min(sizes, key=lambda size: abs(size - asked)))
     heads = max(n for n in head_counts(chosen) if n <= max(1, state.settings()["cmp_heads"]))
     notes = state.nearest(cmp_heads=heads)
     width = chosen.sizes["d_head"] + chosen.sizes["d_value"]
@@ -148,21 +189,34 @@ def mend() -> list[Note]:
 def view() -> View:
     """What the present settings show, once `mend` has brought them within what there is."""
     s, chosen = state.settings(), model.present()
+    small, weights = chosen.trained is not None, _weights(chosen)
+    seeded = small and weights != "own"
     return View(
         model=chosen,
-        words=chosen.words,
-        rank=s["cmp_rank"],
-        heads=s["cmp_heads"],
-        weights=_weights(chosen),
+        words=words_of(t("maps.example")) if seeded else chosen.words,
+        rank=(s["cmp_size"] or answers.cached(answers.MLA)) if small else s["cmp_rank"],
+        heads=all_heads(chosen) if small else s["cmp_heads"],
+        weights=weights,
         decay=s["cmp_decay"],
         error=s["cmp_error"],
         log=s["cmp_log"],
     )
 
 
+def drawn() -> bool:
+    """Whether weights are asked for that are drawn at random, in the place of trained ones."""
+    return state.settings()["cmp_weights"] in ("random", "spectrum")
+
+
+def own_weights(chosen: Model) -> bool:
+    """Whether there are weights that nobody drew: a real layer's, or a trained MHA's."""
+    small = chosen.trained is not None and answers.MHA in trained.present()
+    return chosen.layer is not None or small
+
+
 def _weights(chosen: Model) -> str:
     """Whose weights are compressed: what has directions that matter, where nothing is asked."""
-    asked, real = state.settings()["cmp_weights"], chosen.layer is not None
+    asked, own = state.settings()["cmp_weights"], own_weights(chosen)
     if asked == "auto":
-        return "own" if real else "spectrum"
-    return "random" if asked == "own" and not real else asked
+        return "own" if own else "spectrum"
+    return "random" if asked == "own" and not own else asked

@@ -1,13 +1,16 @@
 """What the compression page says in words and tables."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
+from mla_engine import PRESETS
 from mla_engine.studies.training import QueryMemory
-from ui.pages.compression import run
+from ui.pages.compression import answers, run
 from ui.pages.compression.run import ERRORS
-from ui.pages.compression.view import View
+from ui.pages.compression.view import QUERIES_OF, View
 from ui.parts import weights as weights_of
-from ui.words.numbers import count, error_percent, millions, size
+from ui.words.numbers import TIED, count, error_percent, millions, size
 from ui.words.text import t
 
 BF16_BYTES = 2
@@ -15,11 +18,78 @@ BF16_BYTES = 2
 
 def lead(view: View) -> tuple[str, str]:
     """The statement on top: what the chosen latent saves and loses."""
+    if view.answers:
+        return answered(view)
     lost = view.lost("joint")
     errors = {"k": error_percent(lost.k), "u": error_percent(lost.u)}
     sizes = {"rank": count(view.rank), "full": count(view.source.full)}
     number = t("common.out_of", n=sizes["rank"], all=sizes["full"])
     return number, t("compression.line", **sizes, **errors)
+
+
+def answered(view: View) -> tuple[str, str]:
+    """The statement on top of a trained model: what it still answers, and what one trained so."""
+    small = answers.cached(answers.MLA)
+    facts = {
+        "rank": count(view.rank),
+        "full": count(view.source.full),
+        "cached": count(small),
+        "whole": percent(answers.mean(answers.cut(answers.WHOLE, view.source.full))),
+        "trained": percent(answers.mean(answers.cut(answers.MLA, small))),
+    }
+    return percent(answers.mean(view.cut(answers.WEIGHTS))), t("compression.answered", **facts)
+
+
+def percent(part: float) -> str:
+    """A share of 1 in whole per cent: of so few texts no more is known."""
+    return f"{count(100 * part)}{TIED}%"
+
+
+def asked(view: View) -> str:
+    """What was asked and cut, and from where on nothing is lost."""
+    return t("compression.asked", texts=count(answers.texts()), most=count(view.sizes[-1]))
+
+
+def section_inside(view: View) -> str:
+    """The title over what is lost in one layer."""
+    return t("compression.section_inside", layer=count(view.model.trained))
+
+
+def way(code: str) -> str:
+    """A way to a smaller cache, as the pictures name it."""
+    return t(f"compression.way_{code}")
+
+
+def compared(view: View) -> dict[str, answers.Cut]:
+    """The models whose answers are compared by task, under their names with what they cache."""
+    small = answers.cached(answers.MLA)
+    shown = {
+        answers.WHOLE: answers.cut(answers.WHOLE, view.source.full),
+        answers.WEIGHTS: view.cut(answers.WEIGHTS),
+        answers.MLA: view.cut(answers.MLA) or answers.cut(answers.MLA, small),
+    }
+    return {t(f"compression.bar_{code}", size=count(one.size)): one for code, one in shown.items()}
+
+
+def alt_answers(view: View) -> str:
+    """The first picture of a trained model in words."""
+    small = answers.cached(answers.MLA)
+    facts = {
+        code: percent(answers.mean(view.cut(code))) for code in (answers.WEIGHTS, answers.TEXTS)
+    }
+    whole = percent(answers.mean(answers.cut(answers.MLA, small)))
+    sizes = {"rank": count(view.rank), "cached": count(small)}
+    return t("compression.alt_answers", **sizes, **facts, trained=whole)
+
+
+def alt_tasks(found: Mapping[str, Mapping[str, float]]) -> str:
+    """Right answers by task in words; model -> task -> share."""
+    tasks = {task: t(f"compression.task_{task}") for task in next(iter(found.values()))}
+    each = (
+        f"{name}: " + ", ".join(f"{tasks[task]} {percent(share)}" for task, share in shares.items())
+        for name, shares in found.items()
+    )
+    return t("compression.alt_tasks", each="; ".join(each))
 
 
 def errors(view: View) -> dict[str, str]:
@@ -49,11 +119,23 @@ def weights(view: View) -> str:
     """What the weights are, and what that means for a latent."""
     if view.latent:
         return t("compression.words_latent", latent=count(view.latent))
+    if view.answers:
+        return _trained_weights(view)
     if view.trained:
-        config = view.source.config
+        config = view.source.grouped
         facts = {"heads": count(config.n_heads), "groups": count(config.n_kv_heads)}
         return t("compression.words_grouped", **facts)
     return t(f"compression.words_{'spectrum' if view.weights == 'spectrum' else 'random'}")
+
+
+def _trained_weights(view: View) -> str:
+    falling = run.prepared(view.source).spectra["both"]
+    facts = {
+        "layer": count(view.model.trained),
+        "last": percent(float(falling[-1] / falling[0])),
+        "texts": count(answers.MEASURED),
+    }
+    return t("compression.words_trained", **facts)
 
 
 def ways(view: View) -> dict[str, str]:
@@ -74,9 +156,11 @@ def separately(view: View) -> str:
 def queries(view: View, found: list[QueryMemory]) -> str:
     """What training keeps of the queries without a latent, and with one at best."""
     key = "query_look" if view.query_config.d_latent_q else "query_look_assumed"
+    key = "query_look_published" if view.model.trained is not None else key
     plain, best = found[0].kept_elements, found[-1].kept_elements
     numbers = {"latent": view.query_width, "queries": plain, "recomputed": best}
-    return t(f"compression.{key}", **{name: count(number) for name, number in numbers.items()})
+    facts = {name: count(number) for name, number in numbers.items()}
+    return t(f"compression.{key}", **facts, model=PRESETS[QUERIES_OF].name)
 
 
 def way_name(way: QueryMemory) -> str:

@@ -1,0 +1,101 @@
+"""A latent that a model gets after its training: keys and values of every layer out of r numbers.
+
+W_K over W_V of all heads become a product, [m,d] = basis [m,r] coordinates [r,d], so that the r
+numbers coordinates h could be cached in the place of keys and values. Norms, biases and the
+rotation are the model's own and come after, as they do without a latent.
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mla_engine import checks, mechanisms
+from mla_engine.grouped import GroupedConfig
+from mla_engine.language_model.accuracy import batch
+from mla_engine.language_model.model import LanguageModel
+from mla_engine.language_model.texts import Text
+from mla_engine.layer import AttentionLayer
+from mla_engine.refusals import RefusedError
+from mla_engine.studies.compression import joint
+
+__all__ = ["Retrofit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Retrofit:
+    """The latents of every size that a model could get, each layer its own."""
+
+    model: LanguageModel
+    parts: tuple[tuple[Tensor, Tensor], ...]
+    """Basis [m,n] and coordinates [n,d] of each layer: the first r are its latent of r numbers."""
+
+    @classmethod
+    def by_weights(cls, model: LanguageModel) -> "Retrofit":
+        """The latents that come closest to the weights: their truncated SVD.
+
+        Raises:
+            ValueError: a model that has a latent already.
+        """
+        factors = [joint(*_weights(layer)).factors for layer in _layers(model)]
+        return cls(model, tuple((f.basis.double(), f.coordinates.double()) for f in factors))
+
+    @classmethod
+    @torch.no_grad()
+    def by_texts(cls, model: LanguageModel, texts: Sequence[Text]) -> "Retrofit":
+        """The latents that come closest to the keys and values of some texts' words.
+
+        Of all latents of a size these lose the least of the squared length of k before rotation
+        and v, on what enters each layer of the unchanged model: the leading eigenvectors of the
+        mean of kv kv^T.
+
+        Raises:
+            ValueError: a model that has a latent already.
+        """
+        layers = _layers(model)
+        length = torch.tensor([len(text) for text in texts])
+        words = torch.arange(length.max()) < length[:, None]
+        blocks = model(batch(texts, model.config.words).tokens).blocks
+        parts = []
+        for layer, block in zip(layers, blocks, strict=True):
+            stacked = torch.cat([weight.flatten(0, 1) for weight in _weights(layer)]).double()
+            made = block.attention.h[words].double() @ stacked.mT
+            directions = torch.linalg.eigh(made.mT @ made).eigenvectors.flip(1)
+            kept = directions[:, : min(stacked.shape)]
+            parts.append((kept, kept.mT @ stacked))
+        return cls(model, tuple(parts))
+
+    @property
+    def most(self) -> int:
+        """The size of the latent from which nothing is lost."""
+        return min(len(coordinates) for _, coordinates in self.parts)
+
+    @torch.no_grad()
+    def cut(self, rank: int) -> LanguageModel:
+        """The model with a latent of `rank` numbers in every layer; the first one stays as it is.
+
+        Raises:
+            ValueError: a size that there is not.
+        """
+        checks.whole("rank", rank, least=0, most=self.most)
+        made = deepcopy(self.model)
+        for layer, (basis, coordinates) in zip(_layers(made), self.parts, strict=True):
+            weights = _weights(layer)
+            stacked = basis[:, :rank] @ coordinates[:rank]
+            parts = stacked.split([weight.shape[0] * weight.shape[1] for weight in weights])
+            for weight, part in zip(weights, parts, strict=True):
+                weight.copy_(part.reshape(weight.shape))
+        return made
+
+
+def _layers(model: LanguageModel) -> list[AttentionLayer]:
+    attention = model.config.attention
+    if not isinstance(attention, GroupedConfig):
+        raise RefusedError("retrofit_latents", called=mechanisms.of(attention).called)
+    return [block.attention for block in model.blocks]
+
+
+def _weights(layer: AttentionLayer) -> tuple[Tensor, Tensor]:
+    return layer.W_K, layer.W_V

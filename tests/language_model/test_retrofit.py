@@ -1,0 +1,136 @@
+"""A latent made after training: against numpy's SVD, plain truncation, and MLA of the factors."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mla_engine import GroupedConfig, LatentConfig, MultiHeadLatentAttention, costs
+from mla_engine.language_model import LanguageModel, ModelConfig, load_model
+from mla_engine.language_model.accuracy import accuracies, by_task
+from mla_engine.language_model.cuts import measured
+from mla_engine.language_model.retrofit import Retrofit
+from mla_engine.language_model.texts import WORDS
+from mla_engine.refusals import RefusedError, sentence
+from mla_engine.studies.agreement import relative_error
+from tests.language_model.samples import ATTENTIONS, GQA, MLA, text
+from tests.language_model.samples import model as of_sample
+
+SHIPPED = Path(__file__).parents[2] / "assets" / "trained"
+TEXTS = measured(3, seed=8)
+TEXTS[1] = TEXTS[1][:9]
+WAYS = {"weights": Retrofit.by_weights, "texts": lambda model: Retrofit.by_texts(model, TEXTS)}
+GROUPED = {name: one for name, one in ATTENTIONS.items() if "mla" not in name}
+
+
+def of_words(attention, seed=4):
+    config = ModelConfig(words=WORDS, attention=attention, n_layers=2, d_mlp=8, max_context=64)
+    return LanguageModel(config, seed=seed, dtype=torch.float64)
+
+
+def stacked(layer) -> np.ndarray:
+    return np.concatenate([layer.W_K.flatten(0, 1), layer.W_V.flatten(0, 1)])
+
+
+def hidden(model, layer) -> np.ndarray:
+    """What enters a layer, a text after the other."""
+    parts = []
+    for one in TEXTS:
+        tokens = model.config.tokens(" ".join(word.word for word in one))
+        parts.append(model(torch.tensor([tokens])).blocks[layer].attention.h[0])
+    return torch.cat(parts).numpy()
+
+
+@pytest.mark.parametrize("attention", GROUPED.values(), ids=GROUPED)
+@pytest.mark.parametrize("rank", [0, 1, 7])
+def test_by_weights_every_layer_is_numpys_truncated_svd(attention, rank):
+    model = of_words(attention)
+    cut = Retrofit.by_weights(model).cut(rank)
+    for block, whole in zip(cut.blocks, model.blocks, strict=True):
+        left, values, right = np.linalg.svd(stacked(whole.attention), full_matrices=False)
+        wanted = left[:, :rank] * values[:rank] @ right[:rank]
+        np.testing.assert_allclose(stacked(block.attention), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 7, 15])
+def test_by_texts_no_latent_of_the_size_loses_less_of_their_keys_and_values(rank):
+    model = of_words(GQA)
+    cut = Retrofit.by_texts(model, TEXTS).cut(rank)
+    plain = Retrofit.by_weights(model).cut(rank)
+    for layer, whole in enumerate(model.blocks):
+        h = hidden(model, layer)
+        exact = h @ stacked(whole.attention).T
+        least = (np.linalg.svd(exact, compute_uv=False)[rank:] ** 2).sum()  # Eckart and Young
+        lost, more = (
+            (np.abs(exact - h @ stacked(one.blocks[layer].attention).T) ** 2).sum()
+            for one in (cut, plain)
+        )
+        assert lost == pytest.approx(least, rel=1e-9)
+        assert more > 1.01 * lost
+        assert np.linalg.matrix_rank(stacked(cut.blocks[layer].attention)) == rank
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("attention", GROUPED.values(), ids=GROUPED)
+def test_a_full_latent_is_the_model_and_a_smaller_one_leaves_the_rest(way, attention):
+    model, tokens = of_words(attention), text()
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    found = way(model)
+    keys_and_values = 2 * attention.n_kv_heads * attention.d_head
+    assert found.most == min(keys_and_values, attention.d_model)
+    whole, cut = found.cut(found.most), found.cut(3)
+    torch.testing.assert_close(whole(tokens).logits, model(tokens).logits, rtol=0, atol=1e-10)
+    assert (cut(tokens).logits - model(tokens).logits).abs().max() > 1e-3
+    for name, weight in cut.state_dict().items():
+        assert torch.equal(model.state_dict()[name], before[name])
+        assert torch.equal(weight, before[name]) != name.endswith(("W_K", "W_V")), name
+
+
+def test_the_latent_is_that_of_an_mla_whose_factors_they_are():
+    """Without rotation an MLA with W_DKV and W_UK, W_UV from the parts computes the same."""
+    attention = GroupedConfig(d_model=24, n_heads=4, n_kv_heads=4, d_head=6)
+    model, rank = of_words(attention), 9
+    found = Retrofit.by_texts(model, TEXTS)
+    trace = found.cut(rank)(text()).blocks[1].attention
+    layer, (basis, coordinates) = model.blocks[1].attention, found.parts[1]
+    config = LatentConfig(d_model=24, n_heads=4, d_head=6, d_latent_kv=rank)
+    mla = MultiHeadLatentAttention(config, dtype=torch.float64)
+    up = basis[:, :rank].unflatten(0, (2, 4, 6))
+    parts = {"W_DKV": coordinates[:rank], "W_UK": up[0], "W_UV": up[1]}
+    for name, weight in {**parts, "W_UQ": layer.W_Q, "W_O": layer.W_O}.items():
+        getattr(mla, name).copy_(weight)
+    made = mla(trace.h)
+    assert made.c_KV.shape[-1] == rank
+    assert relative_error(made.u, trace.u) < 1e-10
+
+
+def test_a_task_is_the_mean_over_its_loads():
+    model = of_words(GQA)
+    for task, loads in accuracies(model, 2, 5).items():
+        assert by_task(model, 2, 5)[task] == pytest.approx(np.mean(list(loads.values())))
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_model_with_a_latent_of_its_own_is_refused(way):
+    with pytest.raises(RefusedError, match="a latent of its own") as refused:
+        way(of_sample(MLA))
+    assert "已有自己的潜在向量" in sentence(refused.value, "zh")
+
+
+@pytest.mark.parametrize("rank", [-1, 25])
+def test_a_size_that_there_is_not_is_refused(rank):
+    with pytest.raises(ValueError, match=rf"rank \({rank}\)"):
+        Retrofit.by_weights(of_sample(GQA)).cut(rank)
+
+
+def test_trained_with_its_latent_the_shipped_mla_answers_more_than_an_mha_cut_to_it():
+    """What the compression page tells, on texts that it does not show."""
+    mha, mla = (load_model(SHIPPED / f"{code}.safetensors")[0] for code in ("mha", "mla"))
+    size = costs.cache_elements(mla.config.attention)
+    assert size < costs.cache_elements(mha.config.attention) / 2
+    trained = by_task(mla, 8, 77)
+    for found in (Retrofit.by_weights(mha), Retrofit.by_texts(mha, measured(16))):
+        assert np.mean(list(by_task(found.cut(size), 8, 77).values())) < np.mean(
+            list(trained.values())
+        )

@@ -1,0 +1,157 @@
+"""Which answers trained models still give when their cache is cut: run, kept and shared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import pandas as pd
+import streamlit as st
+import torch
+
+from mla_engine.language_model import LanguageModel
+from mla_engine.language_model.accuracy import batch, by_task
+from mla_engine.language_model.cuts import measured, without_minor_directions
+from mla_engine.language_model.retrofit import Retrofit
+from mla_engine.language_model.texts import TASKS
+from ui.engine import kept, queue, trained
+from ui.engine.layers import DEVICE
+from ui.engine.trained_layer import TrainedLayer
+from ui.words.text import t
+
+MHA, MLA = "mha", "mla"
+WHOLE, WEIGHTS, TEXTS = "whole", "weights", "texts"  # MHA as it is, and cut in two ways
+CUTS = (WEIGHTS, TEXTS, MLA)  # lines of the picture
+ASKED, SEED = 4, 2 * 10**6  # texts of each task and load, which no training has seen
+MEASURED = 16  # texts that say which directions matter, others than those asked
+STEPS = 16  # of the size, up to the one that loses nothing
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A trained model that caches `size` numbers a token and layer.
+
+    Args:
+        way: WHOLE, WEIGHTS or TEXTS of the trained MHA, or the trained MLA.
+        size: of the latent, the MLA's rotary key counted in.
+        written: when the model's file was.
+    """
+
+    way: str
+    size: int
+    written: int
+
+
+def cut(way: str, size: int) -> Cut:
+    """The trained model of a way, cut to a size.
+
+    Raises:
+        CheckpointError: there is no such model, or its file is damaged.
+    """
+    return Cut(way, size, _model(way).written)
+
+
+def cached(code: str) -> int:
+    """Numbers that a trained variant keeps of a token in a layer.
+
+    Raises:
+        CheckpointError: as `cut`.
+    """
+    return trained.load(code).cached
+
+
+def sizes(most: int) -> list[int]:
+    """What the cache can be cut to: dense where answers break, and what the MLA was trained with.
+
+    Args:
+        most: numbers of a latent that loses nothing.
+    """
+    step = max(1, round(most / STEPS))
+    half = most // 2 // step * step
+    wide = range(half + 2 * step, most, 2 * step)
+    return sorted({*range(step, half + 1, step), *wide, most, min(most, cached(MLA))})
+
+
+def fits(way: str, size: int) -> bool:
+    """Whether a way has such a size: an MLA keeps its rotary key, and has no more than it has."""
+    return way != MLA or _rotary() < size <= cached(MLA)
+
+
+def right(wanted: Cut) -> dict[str, float]:
+    """Task -> the share of right answers, over the same fresh texts for all.
+
+    Raises:
+        ValueError, FullError: in the engine's words.
+    """
+    if wanted.way in (WEIGHTS, TEXTS):
+        return _right(wanted, _latents(wanted.way, wanted.written))
+    return _right(wanted, None)
+
+
+def mean(wanted: Cut) -> float:
+    """The share of right answers, the mean over the tasks."""
+    return fmean(right(wanted).values())
+
+
+def over_sizes(every: Sequence[int]) -> pd.DataFrame:
+    """A row a way and size: the share of right answers by task and their mean, some at a time.
+
+    Raises:
+        ValueError, FullError: as `right`.
+    """
+    wanted = [(way, size) for way in CUTS for size in every if fits(way, size)]
+    bar, rows = st.progress(0.0, t("compression.asking")), []
+    try:
+        for done, (way, size) in enumerate(wanted, start=1):
+            found = right(cut(way, size))
+            rows.append({"way": way, "size": size} | found | {"mean": fmean(found.values())})
+            bar.progress(done / len(wanted), t("compression.asking"))
+    finally:
+        bar.empty()
+    return pd.DataFrame(rows)
+
+
+def texts() -> int:
+    """How many texts are asked."""
+    return ASKED * sum(len(task.loads) for task in TASKS.values())
+
+
+@kept.keep
+def entering(layer: TrainedLayer) -> torch.Tensor:
+    """What enters a trained layer when its model reads fresh texts, h [b,t,d]."""
+    with queue.turn(), torch.inference_mode():
+        model = trained.load(layer.code).model
+        blocks = model(batch(measured(MEASURED, SEED), model.config.words).tokens).blocks
+        return blocks[layer.layer].attention.h.to(DEVICE)
+
+
+def _model(way: str) -> trained.Trained:
+    return trained.load(MLA if way == MLA else MHA)
+
+
+def _rotary() -> int:
+    return trained.load(MLA).config.attention.d_rope
+
+
+@kept.keep
+def _latents(way: str, _written: int) -> Retrofit:
+    with queue.turn(), torch.inference_mode():
+        model = trained.load(MHA).model
+        if way == WEIGHTS:
+            return Retrofit.by_weights(model)
+        return Retrofit.by_texts(model, measured(MEASURED, SEED))
+
+
+@kept.keep(by=lambda wanted, _: wanted)
+def _right(wanted: Cut, latents: Retrofit | None) -> dict[str, float]:
+    with queue.turn(), torch.inference_mode():
+        return by_task(_made(wanted, latents), ASKED, SEED)
+
+
+def _made(wanted: Cut, latents: Retrofit | None) -> LanguageModel:
+    if latents:
+        return latents.cut(wanted.size)
+    model = _model(wanted.way).model
+    if wanted.way == WHOLE or wanted.size == cached(MLA):
+        return model
+    rank = wanted.size - _rotary()
+    return without_minor_directions(model, rank, measured(MEASURED, SEED))
