@@ -141,10 +141,11 @@ def mend(page: str) -> list[Note]:
 
     A link to a step that had another number when it was made opens that step.
     """
-    found = _shown(page) if number() and "stop" in visit().asked else []
+    there = 0 < number() <= len(steps())
+    found = _shown(page) if there and "stop" in visit().asked else []
     if found and number() not in found:
         state.change(stop=min(found, key=lambda one: abs(one - number())))
-    here = 0 < number() <= len(steps()) and steps()[number() - 1].page == page
+    here = there and steps()[number() - 1].page == page
     return state.nearest(stop=number() if here else 0)
 
 
