@@ -3,6 +3,7 @@ const BUSY = "[role=dialog], [role=listbox], [role=menu]";
 const BASE = 17; // pixels: the type size of the page beside which the charts are drawn
 const WORDS = 16; // pixels: the type size in the charts
 const LEAST = 0.0135; // of the screen's width: what can be read from the last row
+const LOWEST = 0.5; // of a chart's own size
 const ROW = 20; // pixels: charts that begin as high as the first one stand beside it
 
 function isFull(frame) {
@@ -25,7 +26,9 @@ function fit() {
   const type = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const room = window.innerHeight - top(charts[0]) - type / 2;
   const least = (LEAST * window.innerWidth) / WORDS;
-  const zoom = Math.max(0.5, Math.min(Math.max(type / BASE, least), room / tallest)).toFixed(3);
+  const wanted = Math.max(type / BASE, least);
+  const most = room > 0 ? Math.max(LOWEST, room / tallest) : wanted; // below the screen all scroll
+  const zoom = Math.min(wanted, most).toFixed(3);
   document.documentElement.style.setProperty("--zoom", zoom);
 }
 

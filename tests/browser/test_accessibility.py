@@ -187,7 +187,7 @@ def test_a_state(opened: Opened, name: str) -> None:
 def test_a_step_of_the_story(opened: Opened) -> None:
     """What is dimmed is lit again under the pointer and the focus: here all of it at once."""
     turn = Turn.of(1)
-    page = opened("rope?stop=17", turn)
+    page = opened("rope?stop=25", turn)
     page.locator(".st-key-story_bar").wait_for()
     page.add_style_tag(content=".stElementContainer { opacity: 1 !important; }")
     assert looked_at(page, turn) == []

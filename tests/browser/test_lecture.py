@@ -70,7 +70,7 @@ def test_a_burst_of_presses_loses_none(app_url: str, browser_page: Page) -> None
     for _ in range(6):
         page.keyboard.press("PageDown", delay=10)
     expect(page.locator(".st-key-we_stage h3")).to_contain_text("7 of 22")
-    page.goto(f"{app_url}/?stop=1&lecture=1&variant=mha")
+    page.goto(f"{app_url}/language_model?stop=1&lecture=1")
     listening(page)
     for _ in range(4):
         page.keyboard.press("PageDown", delay=10)

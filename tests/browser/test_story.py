@@ -55,6 +55,11 @@ def link(app_url: str, number: int, **more: object) -> str:
     return f"{app_url}/{'' if step.page == 'overview' else step.page}?{urlencode(own)}"
 
 
+def first(name: str) -> int:
+    """The first step of a page with its defaults."""
+    return next(n for n, step in enumerate(steps(), 1) if step.page == name and not step.own)
+
+
 def listening(page: Page) -> None:
     settle(page)
     page.wait_for_function("!!(document.mlaClicker && document.mlaClicker.send)")
@@ -106,7 +111,7 @@ def test_it_begins_with_one_press_and_gives_back_what_was(app_url: str, browser_
     page.goto(f"{app_url}/kv_cache?kv_batch=4")
     settle(page)
     page.get_by_role("button", name="Tell me the story").click()
-    page.wait_for_url(f"{app_url}/?variant=mha&stop=1")
+    page.wait_for_url(f"{app_url}/language_model?stop=1")
     listening(page)
     page.keyboard.press("PageDown")
     page.wait_for_url("**stop=2")
@@ -115,7 +120,7 @@ def test_it_begins_with_one_press_and_gives_back_what_was(app_url: str, browser_
     settle(page)
     expect(page.locator(".st-key-story_bar")).to_contain_text(steps()[1].say["en"])
     page.go_back()
-    page.wait_for_url(f"{app_url}/?variant=mha&stop=1")
+    page.wait_for_url(f"{app_url}/language_model?stop=1")
     settle(page)
     page.go_back()
     page.wait_for_url(f"{app_url}/kv_cache?kv_batch=4")
@@ -123,13 +128,13 @@ def test_it_begins_with_one_press_and_gives_back_what_was(app_url: str, browser_
     expect(page.locator(".st-key-story_bar")).to_have_count(0)
 
     page.get_by_role("button", name="Tell me the story").click()
-    page.wait_for_url(f"{app_url}/?variant=mha&stop=1")
+    page.wait_for_url(f"{app_url}/language_model?stop=1")
     settle(page)
     page.locator(".st-key-story_leave").get_by_role("button").click()
     page.wait_for_url(f"{app_url}/kv_cache?kv_batch=4")
     settle(page)
     page.get_by_role("button", name="Tell me the story").click()
-    page.wait_for_url(f"{app_url}/?variant=mha&stop=1")
+    page.wait_for_url(f"{app_url}/language_model?stop=1")
     settle(page)
     page.get_by_test_id("stSidebar").get_by_role("link", name="Claims").click()
     page.wait_for_url(f"{app_url}/claims?kv_batch=4")
@@ -139,7 +144,7 @@ def test_what_a_step_is_about_is_lit_and_the_rest_is_dimmed(
     app_url: str, browser_page: Page
 ) -> None:
     page = browser_page
-    page.goto(link(app_url, 4))
+    page.goto(link(app_url, first("kv_cache")))
     settle(page)
     left, right = (page.locator(f".st-key-kv_{side}-chart") for side in ("left", "right"))
     assert until(page, lambda: right.evaluate(OPACITY), lambda found: found == "0.2") == "0.2"
@@ -148,9 +153,10 @@ def test_what_a_step_is_about_is_lit_and_the_rest_is_dimmed(
     right.hover()
     assert until(page, lambda: right.evaluate(OPACITY), lambda found: found == "1") == "1"
 
-    page.goto(link(app_url, 8))
+    number = first("overview")
+    page.goto(link(app_url, number))
     settle(page)
-    about = steps()[7].blocks
+    about = steps()[number - 1].blocks
     for code in ("h", "c_KV", "q_C", "attention"):
         block = page.locator(f".block[data-code={code}]")
         assert float(block.evaluate(OPACITY)) == (1 if code in about else 0.15), code

@@ -12,8 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 from tests import patience
 from tests.ui import trained_models
+from ui.engine import kept
 
 ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / "assets" / "trained"
 REAL_LAYER, REAL_TEXT = 1, "The cat sat on the mat and looked at the moon."
 
 
@@ -47,6 +49,15 @@ def small_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.engine.trained.FOLDER", folder)
         yield folder
+
+
+@pytest.fixture
+def shipped_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The models that the project comes with, in the place of the small ones."""
+    monkeypatch.setattr("ui.engine.trained.FOLDER", SHIPPED)
+    kept.clear()
+    yield SHIPPED
+    kept.clear()
 
 
 @pytest.fixture

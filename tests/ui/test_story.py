@@ -14,8 +14,10 @@ from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import LANGUAGES
 
 Opened = Callable[..., AppTest]
+pytestmark = pytest.mark.usefixtures("shipped_models")
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+NAMED = r"DeepSeek-V\d"
 SUM = rf"([\d,]+(?: [×+/] [\d,]+)+) = ({NUMBER})"
 OURS = ("story_stage", "cell_and_key_bridge")  # components of the story itself
 
@@ -64,9 +66,7 @@ def test_every_step_opens_from_its_link_and_says_what_its_page_shows(
 
 def says_what_is_shown(step: Step, text: str) -> None:
     """Every figure of the sentence stands on the page, and both languages say the same figures."""
-    english, chinese = (
-        re.findall(NUMBER, step.say[lang].replace("DeepSeek-V3", "")) for lang in LANGUAGES
-    )
+    english, chinese = (re.findall(NUMBER, re.sub(NAMED, "", step.say[lang])) for lang in LANGUAGES)
     assert sorted(english) == sorted(chinese)
     for figure in english:
         assert re.search(rf"(?<![\d,.]){re.escape(figure)}(?![\d,]|\.\d)", text), figure
@@ -89,10 +89,52 @@ def dimming(at: AppTest) -> list[str]:
 
 
 def test_the_whole_story_is_told_to_the_presenter(opened: Opened) -> None:
-    stage = component(opened(lang="zh", stop="3", variant="mha"), "story_stage")
+    at = opened(PAGES[steps()[2].page].file, **link(3) | {"lang": "zh"})
+    stage = component(at, "story_stage")
     assert [one["say"] for one in stage["steps"]] == [step.say["zh"] for step in steps()]
     assert [one["note"] for one in stage["steps"]] == [step.note["zh"] for step in steps()]
     assert stage["steps"][0]["chapter"] == 1
+
+
+def first(page: str, **own: object) -> int:
+    """The first step of a page in this state."""
+    return next(n for n, s in enumerate(steps(), 1) if (s.page, dict(s.own)) == (page, own))
+
+
+# Steps as they were numbered before the story began with a trained model.
+MOVED = (
+    ("overview", "1", {"variant": "mha"}),
+    ("kv_cache", "5", {"kv_view": "memory"}),
+    ("overview", "7", {"variant": "mqa"}),
+    ("absorption", "12", {"preset": "deepseek-v3", "ab_order": "expanded"}),
+    ("rope", "19", {"rope_topic": "merged"}),
+    ("quiz", "28", {"quiz_seed": 15}),
+)
+
+
+@pytest.mark.parametrize(("page", "then", "own"), MOVED)
+def test_a_link_to_a_step_that_had_another_number_opens_that_step(
+    opened: Opened, page: str, then: str, own: dict[str, object]
+) -> None:
+    texts = {name: as_text(value) for name, value in own.items()}
+    at = opened(PAGES[page].file, stop=then, **texts)
+    now = first(page, **own)
+    assert at.session_state["settings"]["stop"] == now != int(then)
+    assert steps()[now - 1].say["en"] in [written.value for written in at.markdown]
+    assert not at.warning
+
+
+def test_a_link_to_a_step_that_is_no_more_opens_its_page_alone(opened: Opened) -> None:
+    at = opened("pages/attention_maps.py", stop="23", map_head="2")
+    assert at.session_state["settings"]["stop"] == 0
+    assert at.session_state["settings"]["map_head"] == 2
+    assert "story_next" not in [button.key for button in at.button]
+
+
+def test_what_a_reader_changes_on_a_steps_page_does_not_end_it(opened: Opened) -> None:
+    number = first("kv_cache", kv_view="memory")
+    at = opened("pages/kv_cache.py", **link(number) | {"kv_batch": "4"})
+    assert at.session_state["settings"]["stop"] == number
 
 
 @pytest.mark.parametrize("step", steps())
@@ -113,7 +155,8 @@ def test_outside_the_story_nothing_is_dimmed_and_all_blocks_are_told(opened: Ope
 def test_leaving_gives_back_page_and_settings(opened: Opened) -> None:
     at = opened("pages/kv_cache.py", kv_batch="4", n_heads="8")
     at.button(key="story_start").click().run()
-    assert (at.session_state["page"], at.session_state["settings"]["stop"]) == ("overview", 1)
+    first = steps()[0].page
+    assert (at.session_state["page"], at.session_state["settings"]["stop"]) == (first, 1)
     assert at.session_state["settings"]["n_heads"] == 16
     at.button(key="story_next").click().run()
     assert at.session_state["settings"]["stop"] == 2
@@ -139,9 +182,9 @@ def test_links_of_the_navigation_give_back_as_well(opened: Opened) -> None:
 
 
 def test_from_a_link_leaving_stays_where_it_is(opened: Opened) -> None:
-    at = opened("pages/kv_cache.py", **link(4))
+    at = opened(PAGES[steps()[3].page].file, **link(4))
     at.button(key="story_leave").click().run()
-    assert at.session_state["page"] == "kv_cache"
+    assert at.session_state["page"] == steps()[3].page
     assert at.session_state["settings"]["stop"] == 0
 
 
@@ -159,7 +202,7 @@ def test_the_presenter_opens_any_step(opened: Opened, monkeypatch: pytest.Monkey
             on_go(asked.pop())
 
     monkeypatch.setattr(presenter, "draw", drawn)
-    at = opened(variant="mha", stop="1")
+    at = opened(**link(first("overview", variant="mha")))
     for to, expected in ((5, 5), (999, len(steps())), (-3, 1)):
         asked.append(to)
         at.run()

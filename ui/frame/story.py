@@ -18,6 +18,7 @@ from ui.parts import bridge
 from ui.parts.keys import css
 from ui.settings import came, state
 from ui.settings.page import Note
+from ui.settings.parsers import as_text
 from ui.settings.visit import visit
 from ui.words.text import t, translated
 
@@ -26,6 +27,7 @@ FILE = Path(__file__).with_suffix(".toml")
 UNDIMMED = (
     ".st-key-story_bar *, .st-key-lecture_bar *, .st-key-lecture_says *, .st-key-lead *, :has(h1)"
 )
+BESIDE = ("stop", "lang", "lecture")  # of a link: what is no state of its page
 
 Texts = Mapping[str, str]  # by language
 
@@ -135,9 +137,29 @@ def start_button() -> None:
 
 
 def mend(page: str) -> list[Note]:
-    """Leave the story where the step is another page's: a reader who goes elsewhere leaves it."""
-    here = 0 < number() <= len(steps()) and steps()[number() - 1].page == page
+    """Leave the story where the step is another page's: a reader who goes elsewhere leaves it.
+
+    A link to a step that had another number when it was made opens that step.
+    """
+    there = 0 < number() <= len(steps())
+    found = _shown(page) if there and "stop" in visit().asked else []
+    if found and number() not in found:
+        state.change(stop=min(found, key=lambda one: abs(one - number())))
+    here = there and steps()[number() - 1].page == page
     return state.nearest(stop=number() if here else 0)
+
+
+def _shown(page: str) -> list[int]:
+    """The steps that show this page exactly as it is set."""
+    present = {name: text for name, text in state.query().items() if name not in BESIDE}
+    numbered = enumerate(steps(), start=1)
+    return [n for n, step in numbered if step.page == page and _written(step) == present]
+
+
+def _written(step: Step) -> dict[str, str]:
+    """What a link says of its state."""
+    own = step.own.items()
+    return {name: as_text(value) for name, value in own if value != state.default(name)}
 
 
 def sentence(step: Step) -> str:

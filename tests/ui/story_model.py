@@ -1,0 +1,69 @@
+"""The trained model that the story tells of, run and cut by the engine alone."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from mla_engine.language_model import LanguageModel, load_model, study
+from mla_engine.language_model.cuts import (
+    Change,
+    effect,
+    without_head,
+    without_minor_directions,
+    without_rotary_key,
+)
+from mla_engine.language_model.study import Study
+from mla_engine.language_model.trace import ModelTrace
+from ui.engine.trained import OWN
+from ui.frame.story import Step, steps
+from ui.pages.trained_heads.run import ANSWERED, SEED
+
+SHIPPED = Path(__file__).parents[2] / "assets" / "trained"
+WORDS = OWN.split()
+LAST, LAMP, BOAT, DAN = 8, 1, 7, 6  # places of words
+
+
+def told(page: str, **own: object) -> list[Step]:
+    """The steps of a page in this state."""
+    found = [step for step in steps() if (step.page, dict(step.own)) == (page, own)]
+    assert found, (page, own)
+    return found
+
+
+@cache
+def model(code: str = "mla") -> LanguageModel:
+    return load_model(SHIPPED / f"{code}.safetensors")[0]
+
+
+@cache
+def measured() -> Study:
+    return study.read(SHIPPED)
+
+
+@cache
+def trace(text: str = OWN, code: str = "mla") -> ModelTrace:
+    with torch.inference_mode():
+        return model(code)(torch.tensor([model(code).config.tokens(text)]))
+
+
+def expected(text: str, code: str = "mla") -> str:
+    """The next word."""
+    return model(code).config.words[trace(text, code).logits[0, -1].argmax()]
+
+
+def attention(layer: int, head: int) -> torch.Tensor:
+    """Of the first sentence [t,s]."""
+    return trace().blocks[layer].attention.attention[0, head]
+
+
+@cache
+def changes(cut: str, *where: int) -> Mapping[str, Change]:
+    """What the page counts: its own texts and its own number of them."""
+    made = {
+        "head": lambda whole: without_head(whole, *where),
+        "rotary": without_rotary_key,
+        "rank": lambda whole: without_minor_directions(whole, *where),
+    }[cut](model())
+    return effect(model(), made, ANSWERED, SEED)
