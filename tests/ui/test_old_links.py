@@ -26,7 +26,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.screen import statement
 
 OLD = json.loads(Path(__file__).with_name("old_links.json").read_text("utf-8"))
-THEN = "deepseek-v2-lite"  # where a link named no model
+NOW = {"preset": "trained", "vs_view": "auto"}  # defaults that are others now
 UNKNOWN = "gpt-9"  # to this app and that one
 OF_VALUES = "attention_maps", "absorption", "compression", "decode", "compare"
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
@@ -44,13 +44,16 @@ def of_page(old: dict) -> str:
 @pytest.mark.parametrize("old", OLD["links"], ids=of_page)
 def test_an_old_link_opens_as_it_did(opened: Callable[..., AppTest], old: dict) -> None:
     link = old["link"]
-    if old["page"] in OF_VALUES:
-        link = link | {"preset": THEN} if link.get("preset", UNKNOWN) == UNKNOWN else link
+    if old["page"] in OF_VALUES and link.get("preset", UNKNOWN) == UNKNOWN:
+        link = link | {"preset": OLD["defaults"]["preset"]}
     at = opened(of_page(old), **link)
-    settings, named = at.session_state["settings"], link.get("preset") == THEN
-    wanted = OLD["defaults"] | old["settings"]
-    if wanted["preset"] == THEN and not named:
-        wanted["preset"] = "trained"  # of no meaning on these pages
+    settings = at.session_state["settings"]
+    wanted, url = OLD["defaults"] | old["settings"], dict(old["url"])
+    for name, default in NOW.items():
+        if wanted[name] == link.get(name) == OLD["defaults"][name]:
+            url[name] = link[name]
+        elif name not in old["settings"]:
+            wanted[name] = default
     assert {name: settings[name] for name in OLD["defaults"]} == wanted
-    assert at.query_params == old["url"] | ({"preset": THEN} if named else {})
+    assert at.query_params == url
     assert numbers(at) == sorted(old["title"])
