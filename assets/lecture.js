@@ -27,7 +27,8 @@ function fit() {
   const room = window.innerHeight - top(charts[0]) - type / 2;
   const least = (LEAST * window.innerWidth) / WORDS;
   const wanted = Math.max(type / BASE, least);
-  const most = room > 0 ? Math.max(LOWEST, room / tallest) : wanted; // below the screen all scroll
+  const scrolled = room <= 0 || main.querySelector(".st-key-lecture_says"); // the story does it
+  const most = Math.max(scrolled ? least : LOWEST, room / tallest);
   const zoom = Math.min(wanted, most).toFixed(3);
   document.documentElement.style.setProperty("--zoom", zoom);
 }

@@ -18,7 +18,7 @@ from mla_engine.language_model.study import Study
 from mla_engine.language_model.trace import ModelTrace
 from ui.engine.trained import OWN
 from ui.frame.story import Step, steps
-from ui.pages.trained_heads.run import ANSWERED, SEED
+from ui.pages.trained_heads.run import ASKED, SEED
 
 SHIPPED = Path(__file__).parents[2] / "assets" / "trained"
 WORDS = OWN.split()
@@ -66,4 +66,4 @@ def changes(cut: str, *where: int) -> Mapping[str, Change]:
         "rotary": without_rotary_key,
         "rank": lambda whole: without_minor_directions(whole, *where),
     }[cut](model())
-    return effect(model(), made, ANSWERED, SEED)
+    return effect(model(), made, ASKED, SEED)

@@ -101,3 +101,10 @@ def test_trained_with_a_small_cache_models_recall_as_well() -> None:
         found = {code: measured().accuracy(code, "recall", load) for code in ("mha", "mla", "mqa")}
         shares = {code: spread.mean for code, spread in found.items()}
         assert max(shares.values()) - min(shares.values()) < SAME, (load, shares)
+
+
+def test_trained_with_half_of_that_mla_does_not_recall() -> None:
+    found = measured()
+    assert found.plan.variants["mla_16"].cached == 16
+    for load in TASKS["recall"].loads:
+        assert found.accuracy("mla_16", "recall", load).most < 0.2
