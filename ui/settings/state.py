@@ -202,10 +202,9 @@ def reset(page: Page | None = None) -> None:
         names = list(SETTINGS)
     else:
         names = list(page.settings)
-        others = (*REAL_LAYER, *TRAINED_LAYER)
-        names += [name for name in SHARED if page.sizes and name not in others]
-        names += REAL_LAYER if page.real_layers else ()
-        names += TRAINED_LAYER if page.trained else ()
+        own = {REAL_LAYER: page.real_layers, TRAINED_LAYER: page.trained}
+        names += [n for n in SHARED if page.sizes and n not in (*REAL_LAYER, *TRAINED_LAYER)]
+        names += [name for several, there in own.items() if there for name in several]
     _restore(names)
 
 

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from mla_engine import mechanisms
-from ui.engine.trained_layer import SEEDED
 from ui.pages.language_model.view import View
-from ui.settings import state
-from ui.settings.shared import REAL_LAYER, VARIANTS
+from ui.settings.shared import VARIANTS
 from ui.words.text import t
 
-DROPPED = {*SEEDED, *REAL_LAYER, "preset"}  # what no trained model goes with
 PAGES = "attention_maps", "absorption", "decode", "trained_heads"
 
 
@@ -25,9 +22,8 @@ class Way:
 
     @property
     def address(self) -> str:
-        """Its link: what the reader has set, and this run."""
-        kept = {name: text for name, text in state.query().items() if name not in DROPPED}
-        return f"{self.page}?{urlencode(kept | dict(self.values))}"
+        """Its link."""
+        return f"{self.page}?{urlencode(self.values)}"
 
 
 def ways(view: View, layer: int, head: int, key: int) -> list[Way]:
@@ -40,7 +36,9 @@ def ways(view: View, layer: int, head: int, key: int) -> list[Way]:
         key: that place.
     """
     code, config = view.trained.code, view.trained.config.attention
-    without = _way("trained_heads", {"th_variant": code, "th_head": f"{layer}.{head}"}, "without")
+    without = _way(
+        view, "trained_heads", {"th_variant": code, "th_head": f"{layer}.{head}"}, "without"
+    )
     if code not in VARIANTS:  # the other pages have no such variant
         return [without]
     latent = mechanisms.of(config).key == "latent"
@@ -48,14 +46,14 @@ def ways(view: View, layer: int, head: int, key: int) -> list[Way]:
     cell = {"map_head": head, "map_query": view.path, "map_key": key}
     kept = {"map_tensor": "c_KV" if latent else "k"}
     return [
-        _way("attention_maps", run | cell, "maps"),
-        _way("attention_maps", run | cell | kept, "latents" if latent else "keys"),
-        _way("absorption", run | {"ab_head": head}, "absorbed")
+        _way(view, "attention_maps", run | cell, "maps"),
+        _way(view, "attention_maps", run | cell | kept, "latents" if latent else "keys"),
+        _way(view, "absorption", run | {"ab_head": head}, "absorbed")
         if latent
-        else _way("decode", run, "decoded"),
+        else _way(view, "decode", run, "decoded"),
         without,
     ]
 
 
-def _way(page: str, values: Mapping[str, object], shows: str) -> Way:
-    return Way(page, values, t(f"language_model.inside_{shows}"))
+def _way(view: View, page: str, values: Mapping[str, object], shows: str) -> Way:
+    return Way(page, view.query | values, t(f"language_model.inside_{shows}"))

@@ -9,10 +9,13 @@ import torch
 from mla_engine.language_model import ModelTrace, chosen
 from ui.engine import layers, trained
 from ui.engine.trained import OWN, Trained
+from ui.engine.trained_layer import SEEDED
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import MOST_WORDS
+from ui.settings.shared import REAL_LAYER
 
+DROPPED = {*SEEDED, *REAL_LAYER, "preset"}
 SHOWN = 8  # of the next words
 
 
@@ -28,6 +31,7 @@ class View:
         drawn: whether the word to write is drawn, and not the likeliest.
         path: the word whose path is lit, by its place.
         cached: variant -> numbers that a layer of its model keeps of a token.
+        query: of a link to another page: what is set, but for what no trained model goes with.
     """
 
     trained: Trained
@@ -37,6 +41,7 @@ class View:
     drawn: bool
     path: int
     cached: Mapping[str, int]
+    query: dict[str, str]
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -102,4 +107,5 @@ def view() -> View:
         drawn=s["lm_pick"] == "drawn",
         path=max(0, len(read) - 1 - s["lm_back"]),
         cached=trained.cached(),
+        query={name: text for name, text in state.query().items() if name not in DROPPED},
     )

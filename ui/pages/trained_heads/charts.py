@@ -15,7 +15,6 @@ from ui.pages.trained_heads.settings import FINISHED
 from ui.pages.trained_heads.view import Side, View
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
-from ui.settings import state
 from ui.words.numbers import count, fixed
 from ui.words.text import t
 
@@ -41,7 +40,7 @@ def _table(side: Side, *, titled: bool) -> None:
         prose.say(f"**{words.variant(side.variant)}**")
     found, heads = side.scores, words.every(side)
     values = found.table.flatten(0, 1).T.numpy()
-    fig = deepcopy(_kept_table(side, state.settings()["lang"]))  # lecture mode changes its own
+    fig = deepcopy(_kept_table(side, t("trained_heads.axis_score")))  # lecture mode changes its own
     frame = pd.DataFrame(values.T, columns=list(found.kinds))
     name = f"scores_{side.variant}" if titled else "scores"
     charts.show(
@@ -54,19 +53,19 @@ def _table(side: Side, *, titled: bool) -> None:
     prose.say(words.does(side))
 
 
-def _same_table(side: Side, lang: str) -> Hashable:
-    return side.scores.table.numpy().tobytes(), side.layer, side.head, lang
+def _same_table(side: Side, title: str) -> Hashable:
+    return side.scores.table.numpy().tobytes(), side.layer, side.head, title
 
 
 @kept.keep(by=_same_table)
-def _kept_table(side: Side, _lang: str) -> figures.Figure:
+def _kept_table(side: Side, title: str) -> figures.Figure:
     """The picture of the scores, which is built once: no cut changes it."""
     found, heads = side.scores, words.every(side)
     values = found.table.flatten(0, 1).T.numpy()
     place = side.layer * found.table.shape[1] + side.head
     return figures.share_map(
         values,
-        axes=(t("trained_heads.axis_score"), t("trained_heads.axis_head")),
+        axes=(title, t("trained_heads.axis_head")),
         name=t("trained_heads.attention"),
         rows=[words.row(kind) for kind in found.kinds],
         columns=list(heads),
