@@ -272,6 +272,8 @@ def test_a_sentence_longer_than_those_of_the_training_is_read_with_a_note(opened
         assert any(line.startswith(said) for line in markdown(app)) == (n_words > TRAINED_ON)
         height = clicked(app, "large").layout["height"]
         assert height == (430 if n_words <= 16 else 560), "a long one needs the room"
+    hall = clicked(opened(PAGE, lecture="1"), "large").layout["height"]
+    assert hall == round(0.72 * 560), "of a lecture's share of the height, as every map"
 
 
 def test_drawn_weights_are_said_to_be_noise_and_say_nothing_of_a_look(opened):

@@ -15,7 +15,7 @@ from ui.pages.compare import controls, run, tables, trained, words
 from ui.pages.compare.side import Side
 from ui.pages.compare.tables import BF16_BYTES, DIFFERS
 from ui.pages.compare.view import View
-from ui.parts import charts, prose, weights
+from ui.parts import charts, maps, prose, weights
 from ui.parts.figure_words import flow_words, growth_words, map_words
 from ui.parts.growth import CONTEXTS
 from ui.parts.tables import named
@@ -23,8 +23,7 @@ from ui.words.numbers import count, digits, size
 from ui.words.text import t
 
 BARS = 190  # pixels
-MAP, LOW = 540, 400  # of a few words so low that the last row is seen at once
-FEW = 16
+MAP, LOW = 540, 400
 ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
 MIB = 2**20
 LOOKS = {"mla": "mla_each"}  # of a variant that is a way of decoding by another name
@@ -159,8 +158,8 @@ def _numbers(view: View, side: Side) -> pd.DataFrame:
 
 
 def _figure(view: View, values: np.ndarray, limit: float, **options: object) -> Figure:
-    low = view.trained and len(view.words) <= FEW
-    options |= {"height": LOW if low else MAP, "words": map_words()}
+    height = maps.charts.fitting(view.words, LOW, MAP) if view.trained else MAP
+    options |= {"height": height, "words": map_words()}
     if view.map == "attention":
         name = t("compare.map_attention")
         return figures.attention_map(values, view.words, view.words, name=name, **options)

@@ -1,5 +1,6 @@
 """The charts of a head's maps, each with its alternative text and the numbers behind it."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,7 @@ from ui.parts.figure_words import map_words
 from ui.parts.maps.view import Maps
 from ui.parts.maps.words import facts
 from ui.parts.tables import named
+from ui.settings import state
 from ui.words.text import t
 
 LARGE, LOW, PANEL = 560, 430, 430  # pixels high
@@ -44,9 +46,17 @@ def _of_heads(maps: Maps) -> pd.DataFrame:
 
 
 def large(maps: Maps) -> None:
-    """The chosen head's attention; of a few words so low that its last row is seen at once."""
-    few = maps.model.trained is not None and len(maps.run.words) <= FEW
-    _attention(maps, "large", height=LOW if few else LARGE)
+    """The chosen head's attention."""
+    trained = maps.model.trained is not None
+    _attention(maps, "large", height=fitting(maps.run.words, LOW, LARGE) if trained else LARGE)
+
+
+def fitting(words: Sequence[str], low: int, high: int) -> int:
+    """The height of a map: low with a few words, so that the last one's row is seen at once.
+
+    A lecture has no sidebar and no card above it, and lowers its charts by itself.
+    """
+    return low if len(words) <= FEW and not state.settings()["lecture"] else high
 
 
 def parts(maps: Maps) -> None:
