@@ -99,14 +99,16 @@ def over_sizes(every: Sequence[int]) -> pd.DataFrame:
         ValueError, FullError: as `right`.
     """
     wanted = [(way, size) for way in CUTS for size in every if fits(way, size)]
-    bar, rows = st.progress(0.0, t("compression.asking")), []
+    place, rows = st.empty(), []
     try:
-        for done, (way, size) in enumerate(wanted, start=1):
-            found = right(cut(way, size))
+        for done, (way, size) in enumerate(wanted):
+            one = cut(way, size)
+            if _right.at_hand(one, None) is None:  # a bar that comes and goes moves what is below
+                place.progress(done / len(wanted), t("compression.asking"))
+            found = right(one)
             rows.append({"way": way, "size": size} | found | {"mean": fmean(found.values())})
-            bar.progress(done / len(wanted), t("compression.asking"))
     finally:
-        bar.empty()
+        place.empty()
     return pd.DataFrame(rows)
 
 

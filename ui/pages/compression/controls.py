@@ -1,6 +1,7 @@
 """The widgets of the compression page."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import streamlit as st
 
@@ -14,11 +15,20 @@ from ui.words.text import t
 DECAYS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 
 
-def factoring() -> AbstractContextManager:
+@contextmanager
+def factoring() -> Iterator[None]:
     """A line while the weights are factored, the first time: later it would move all below it."""
-    seen = st.session_state.setdefault("compression_seen", False)
+    place, seen = st.empty(), st.session_state.setdefault("compression_seen", False)
     st.session_state.compression_seen = True
-    return nullcontext() if seen else st.spinner(t("compression.factoring"))
+    try:
+        with nullcontext() if seen else place, nullcontext() if seen else _told():
+            yield
+    finally:
+        place.empty()
+
+
+def _told() -> AbstractContextManager:
+    return st.spinner(t("compression.factoring"))
 
 
 def rank(view: View) -> None:
