@@ -6,6 +6,7 @@ with presets, stops of the tour of then and lecture mode. Where the story, which
 place, has another page at that number, the page opens as it did, outside the story; and some pages
 begin otherwise now: the worked example with two tokens, compression with a falling spectrum, the
 cache page with the link's model where it names one, and with as many sequences as eight GPUs hold.
+One statement more is decided, so the claims page counts otherwise (test_claims has its numbers).
 The pages of values begin with a trained model, so here their links name the model of then.
 No context goes beyond the length that a model was published for. Where a title says more or
 something else (maps: what the heads look at; decode: that its numbers are float32), its numbers are
@@ -56,4 +57,5 @@ def test_an_old_link_opens_as_it_did(opened: Callable[..., AppTest], old: dict) 
             wanted[name] = default
     assert {name: settings[name] for name in OLD["defaults"]} == wanted
     assert at.query_params == url
-    assert numbers(at) == sorted(old["title"])
+    if old["page"] != "claims":
+        assert numbers(at) == sorted(old["title"])
