@@ -32,16 +32,21 @@ def another(task: str, text: str) -> str:
 
 
 def row(then: Callable[[], object] = lambda: None) -> None:
-    """A button for each task, which takes an example of it: another one at every press.
+    """As `buttons`, in a row of their own."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        buttons(then)
+
+
+def buttons(then: Callable[[], object]) -> None:
+    """One for each task, which takes an example of it: another one at every press.
 
     Args:
         then: runs after it.
     """
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(t("sentences.examples"), width="content")
-        for task in TASKS:
-            label, key = t(f"sentences.{task}"), f"example_{task}"
-            st.button(label, key=key, type="tertiary", on_click=_take, args=(task, then))
+    st.markdown(t("sentences.examples"), width="content")
+    for task in TASKS:
+        label, key = t(f"sentences.{task}"), f"example_{task}"
+        st.button(label, key=key, on_click=_take, args=(task, then))
 
 
 def _take(task: str, then: Callable[[], object]) -> None:

@@ -272,7 +272,7 @@ def test_examples_end_before_an_answer(opened, monkeypatch, task):
     monkeypatch.setattr(sentences, "exercise", noted)
     at, seen = opened(PAGE, lm_back="3"), set()
     for _ in range(4):
-        at.button(key=f"lm_{task}").click().run()
+        at.button(key=f"example_{task}").click().run()
         words = shown_text(at).split()
         whole = box(at).value.split()
         asked = drawn[-1][len(whole)]

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from mla_engine.language_model.texts import TASKS
 from ui.engine import trained
 from ui.pages.language_model import words
 from ui.pages.language_model.view import View
@@ -17,14 +16,18 @@ ONWARD = Link("decode"), Link("kv_cache")  # how a cache is used, and how large 
 
 def text() -> None:
     """The reader's own text; after another one the last word's path is lit."""
-    trained_layer.sentence(then=lambda: state.change(lm_back=0))
+    trained_layer.sentence(then=_at_the_end)
+
+
+def _at_the_end() -> None:
+    state.change(lm_back=0)
 
 
 def writing(view: View) -> None:
     """The button that writes the next word, and a text of each task in place of this one."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _write(view)
-        _examples()
+        sentences.buttons(then=_at_the_end)
 
 
 def _write(view: View) -> None:
@@ -38,20 +41,6 @@ def _write(view: View) -> None:
         on_click=state.change,
         kwargs={"sentence": view.written(), "lm_back": 0},
     )
-
-
-def _examples() -> None:
-    """A text that ends before an answer; another one at every press."""
-    s = state.settings()
-    st.markdown(t("language_model.examples"), width="content")
-    for task in TASKS:
-        label, again = t(f"language_model.task_{task}"), s["lm_task"] == task
-        seed = s["lm_seed"] + 1 if again and s["sentence"] else s["lm_seed"]
-        st.button(label, key=f"lm_{task}", on_click=_take, args=(task, seed))
-
-
-def _take(task: str, seed: int) -> None:
-    state.change(sentence=sentences.example(task, seed), lm_task=task, lm_seed=seed, lm_back=0)
 
 
 def model() -> None:

@@ -1,6 +1,5 @@
 """The settings of the page language_model."""
 
-from mla_engine.language_model.texts import TASKS
 from ui.engine.trained import VARIANTS
 from ui.settings.parsers import MOST_WORDS, Setting, number, one_of, whole
 
@@ -9,6 +8,4 @@ SETTINGS = {
     "lm_temperature": Setting(1.0, number(0.1, 10)),
     "lm_pick": Setting("likeliest", one_of("likeliest", "drawn")),
     "lm_back": Setting(0, whole(0, MOST_WORDS - 1)),  # words from the end to the one that is lit
-    "lm_task": Setting(next(iter(TASKS)), one_of(*TASKS)),
-    "lm_seed": Setting(0, whole(0, 9999)),  # of the example
 }
