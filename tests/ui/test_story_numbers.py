@@ -104,7 +104,7 @@ SAID = [
         "trained_heads",
         {"th_cut": "rank", "th_rank": 16},
         lambda: [
-            ["16", str(model().config.attention.d_latent_kv), kept("recall", 16)],
+            ["16", str(model().config.attention.d_latent_kv), kept("recall", 16), kept("copy", 16)],
         ],
     ),
     (

@@ -103,8 +103,10 @@ def test_trained_with_a_small_cache_models_recall_as_well() -> None:
         assert max(shares.values()) - min(shares.values()) < SAME, (load, shares)
 
 
-def test_trained_with_half_of_that_mla_does_not_recall() -> None:
-    found = measured()
-    assert found.plan.variants["mla_16"].cached == 16
+def test_trained_with_half_of_that_one_model_of_three_recalls() -> None:
+    assert measured().plan.variants["mla_16"].cached == 16
     for load in TASKS["recall"].loads:
-        assert found.accuracy("mla_16", "recall", load).most < 0.2
+        found = measured().accuracy("mla_16", "recall", load)
+        two = 3 * found.mean - found.most  # of the others together
+        assert (found.seeds, found.most) == (3, 1)
+        assert two < 0.3
