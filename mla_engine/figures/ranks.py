@@ -112,7 +112,7 @@ def right_answers(
 def _mark(
     sizes: Sequence[int], numbers: np.ndarray, text: str, its: Look, hover: str
 ) -> go.Scatter:
-    """A diamond on a line's last point, its name above it to the left."""
+    """A mark on a line's last point, its name above it to the left."""
     last = int(np.flatnonzero(np.isfinite(numbers))[-1])
     return go.Scatter(
         x=[sizes[last]],
@@ -122,7 +122,7 @@ def _mark(
         text=["<br>".join(its.worded(f"<b>{row}</b>") for row in rows(text))],
         textposition="top left",
         textfont={"size": FONT_SIZE},
-        marker={"symbol": "diamond", "size": 16, "color": its.colour},
+        marker={"symbol": "circle", "size": 16, "color": its.colour},
         cliponaxis=False,
         hovertemplate=f"{text}<br>{hover}<extra></extra>",
     )

@@ -12,13 +12,13 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.screen import charts
 
 LOOKS = {  # what a series is called -> colour, dash, mark
-    r"MHA( ★|, these heads)?": ("#776600", "dash", "square"),
+    r"MHA( ★|, these heads|, cut by weights| \d+)?": ("#776600", "dash", "square"),
     r"GQA, g = \d+( ★)?( by seq\.)?": ("#339999", "dashdot", "diamond"),
     r"MQA": ("#BB8866", "dot", "triangle-up"),
     r"MLA, full K and V|MLA in full": ("#AA4466", "longdash", "cross"),
     r"MLA, expanded( each step)?|naive, against float64": ("#AA77FF", "longdashdot", "x"),
-    r"MLA( ★)?( by seq\.)?|MLA, (assumed|absorbed)|absorbed, against float64"
-    r"|absorbed attention alone": ("#8844BB", "solid", "circle"),
+    r"MLA( ★| \d+)?( by seq\.)?|MLA, (assumed|absorbed|its latent cut|trained with \d+)"
+    r"|absorbed, against float64|absorbed attention alone": ("#8844BB", "solid", "circle"),
 }
 VARIANTS = {colour for colour, *_ in LOOKS.values()}
 PAGES = {

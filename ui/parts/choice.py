@@ -17,5 +17,10 @@ def choice(
     key = f"{name}:{state.settings()['lang']}"
     st.session_state[key] = shown
     keep = options.pop("keep", lambda value: state.change(**{name: value}))
+
+    def changed() -> None:
+        if state.is_of(name, st.session_state[key]):
+            keep(st.session_state[key])
+
     with visit().places.get(name) or nullcontext():
-        widget(label, *args, key=key, on_change=lambda: keep(st.session_state[key]), **options)
+        widget(label, *args, key=key, on_change=changed, **options)

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.settings import address
 from ui.settings.page import Note, Page
-from ui.settings.parsers import Setting, as_text, says
+from ui.settings.parsers import as_text, says
 from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import (
     LANGUAGES,
@@ -152,11 +152,9 @@ def at_most(**most: int) -> list[Note]:
     return nearest(**{name: min(settings()[name], top) for name, top in most.items()})
 
 
-def _is_of(setting: Setting, value: object) -> bool:
-    """Whether a setting can have this value: a browser's message may hold anything.
-
-    Which words it takes the page says itself.
-    """
+def is_of(name: str, value: object) -> bool:
+    """Whether a setting can have this value; which words, the page says itself."""
+    setting = SETTINGS[name]  # a browser's message may hold anything
     return isinstance(value, str) if setting.default == "" else setting.can_be(value)  # free text
 
 
@@ -177,7 +175,7 @@ def control(
     st.session_state[key] = settings()[name]
 
     def keep() -> None:
-        if _is_of(SETTINGS[name], st.session_state[key]):
+        if is_of(name, st.session_state[key]):
             settings()[name] = st.session_state[key]
         if then:
             then()
