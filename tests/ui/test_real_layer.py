@@ -99,9 +99,9 @@ def test_compared_maps_are_those_of_transformers(real, theirs):
 def test_a_decoded_step_gives_the_output_of_transformers(real, theirs, demo):
     at = real("decode", dec_prompt="4", dec_step="5")
     config = attention_config(json.loads((Path(demo) / "config.json").read_text()), LAYER)
-    loaded = Loaded(demo, "", LAYER, TEXT)
+    loaded, tokens = Loaded(demo, "", LAYER, TEXT), hidden_states(demo, TEXT, 0).tokens
     for cache, form in (("latent", "absorbed"), ("latent", "expanded"), ("kv", "expanded")):
-        runner = decode_run.runner(Way(config, form, cache), 8, 4, loaded, loaded)
+        runner = decode_run.runner(Way(config, form, cache), 8, 4, tokens, loaded, loaded)
         assert set(runner.steps) == {5}, "the page did not run it"
         np.testing.assert_allclose(runner.u[5 - 1], theirs[1][LAYER][8], rtol=1e-3, atol=2e-5)
     assert "MLA, full K and V. With seeded weights of the same sizes: MHA" in said(at)

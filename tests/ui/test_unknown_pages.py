@@ -1,6 +1,5 @@
 """An address without a page: where the browser is led, beside any base path, and what is said."""
 
-import asyncio
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
@@ -24,7 +23,8 @@ def answered(path: str, query: str = "", accept: str = HTML) -> str | None:
 
     scope = {"type": "http", "path": path, "query_string": query.encode()}
     scope["headers"] = [(b"accept", accept.encode())]
-    asyncio.run(UnknownPages(app)(scope, None, send))
+    with pytest.raises(StopIteration):  # to its end, without a loop: a browser's may be running
+        UnknownPages(app)(scope, None, send).send(None)
     if handed_on:
         assert not sent
         return None
