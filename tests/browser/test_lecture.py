@@ -104,7 +104,7 @@ def test_beyond_a_pages_last_step_the_clicker_turns_the_page(
 
 def test_the_mouse_meets_the_cell_that_it_points_at(app_url: str, browser_page: Page) -> None:
     page = browser_page
-    page.goto(f"{app_url}/attention_maps?lecture=1")
+    page.goto(f"{app_url}/attention_maps?lecture=1&preset=deepseek-v2-lite")
     settle(page)
     plot = page.locator(".js-plotly-plot").nth(1)
     box = plot.locator(".nsewdrag").bounding_box()

@@ -114,7 +114,7 @@ def test_it_begins_with_one_press_and_gives_back_what_was(app_url: str, browser_
     page.wait_for_url(f"{app_url}/language_model?stop=1")
     listening(page)
     page.keyboard.press("PageDown")
-    page.wait_for_url("**stop=2")
+    page.wait_for_url("**stop=2*")
     settle(page)
     page.reload()
     settle(page)
