@@ -105,7 +105,7 @@ def test_a_tensor_lights_in_words_formulas_and_pictures(app_url: str, browser_pa
     page.locator(".st-key-look .tensor[data-tensor=c_KV]").hover()
     assert lit(page, "span c_KV", "g c_KV") == {"span c_KV", "g c_KV"}
 
-    walk(page, f"{app_url}/compare?lang=en")
+    walk(page, f"{app_url}/compare?lang=en&vs_view=flow")
     page.locator(".js-plotly-plot .textpoint").nth(3).hover(force=True)
     found = until(page, lambda: page.evaluate(LIT))
     assert found
