@@ -64,17 +64,17 @@ class AttentionLayer(nn.Module, ABC):
         checks.kind("config", config, self.config_type)
         checks.whole("seed", seed, least=0, most=2**63)
         checks.choice("dtype", dtype, DTYPES)
-        self.config, self.seed, self.dtype = config, seed, dtype
-        self.device = _usable(device)
+        self.config, self.seed = config, seed
+        device = _usable(device)
         built = range(config.n_heads)
         self.heads = tuple(built) if heads is None else _chosen(heads, built, config.n_heads)
-        if self.device.type != "meta":
+        if device.type != "meta":
             meta = {"heads": self.heads, "dtype": dtype, "device": "meta"}
             needed = budget.peak_bytes(lambda: type(self)(config, **meta))
             sizes = {"built": len(self.heads), "n_heads": config.n_heads}
             what = Phrase("layer_of_heads", layer=type(self).__name__, **sizes)
             budget.require(needed, what, CONSTRUCTION_TIP)
-        self._build(Weights(seed, dtype, self.device))
+        self._build(Weights(seed, dtype, device))
 
     @classmethod
     def of_weights(
@@ -100,11 +100,21 @@ class AttentionLayer(nn.Module, ABC):
                     given.get(name, Phrase("nothing")),
                 )
                 raise RefusedError("weight_shape", name=name, wanted=wanted, given=got)
-        layer.device = _usable(device)
+        device = _usable(device)
         for name, weight in weights.items():
-            placed = weight.detach().to(layer.device, dtype)
+            placed = weight.detach().to(device, dtype)
             setattr(layer, name, nn.Parameter(placed, requires_grad=False))
         return layer
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the weights as they are now."""
+        return next(self.parameters()).dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are now."""
+        return next(self.parameters()).device
 
     @abstractmethod
     def _build(self, weights: Weights) -> None:

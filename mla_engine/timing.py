@@ -40,7 +40,6 @@ def layer_of_zeros(
     what = Phrase("heads_of_layer", layer=kind.__name__, built=len(layer.heads))
     budget.require(needed, what, CONSTRUCTION_TIP)
     layer.to_empty(device=device)
-    layer.device = torch.device(device)
     for weight in layer.parameters():
         weight.zero_()
     return layer

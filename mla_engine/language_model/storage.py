@@ -69,8 +69,6 @@ def parse(content: bytes, name: str) -> tuple[LanguageModel, dict[str, Any]]:
     _check_shapes(model, weights, name)
     filled = {key: weight.float() for key, weight in weights.items()}
     model.load_state_dict(filled, assign=True)
-    for block in model.blocks:
-        block.attention.device = torch.device("cpu")
     return model.requires_grad_(False), card
 
 
