@@ -1,7 +1,8 @@
 """The memory budget: a call that would not fit is refused before anything is allocated.
 
 The estimate is the call itself, run on torch's meta device, which knows shapes and holds no data:
-it cannot drift away from the code. MLA_MEMORY_BUDGET_GIB sets the budget (default 1 GiB).
+it cannot drift away from the code; `estimate` remembers it. MLA_MEMORY_BUDGET_GIB sets the budget
+(default 1 GiB).
 """
 
 import math
@@ -38,11 +39,19 @@ def _storages(values: object) -> list[torch.UntypedStorage]:
 
 
 class PeakBytes(TorchDispatchMode):
-    """Counts the bytes of the storages that are made inside the block and alive at once."""
+    """Counts the bytes of the storages that are made inside the block and alive at once.
+
+    `course` has them after each storage that was made, and `peak` is the most of these.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.live = self.peak = 0
+        self.live, self.course = 0, []
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that were alive at once."""
+        return max(self.course, default=0)
 
     def __torch_dispatch__(
         self,
@@ -62,7 +71,7 @@ class PeakBytes(TorchDispatchMode):
     def _count(self, storage: torch.UntypedStorage) -> None:
         size = storage.nbytes()
         self.live += size
-        self.peak = max(self.peak, self.live)
+        self.course.append(self.live)
         weakref.finalize(storage, self._release, size).atexit = False
 
     def _release(self, size: int) -> None:
@@ -85,14 +94,19 @@ def limit_bytes() -> int:
     return int(gib * GIB)
 
 
-def peak_bytes(run: Callable[[], object]) -> int:
-    """Bytes that `run`, a call on meta tensors, would hold at its peak.
+def course(run: Callable[[], object]) -> list[int]:
+    """Bytes alive after each storage that `run`, a call on meta tensors, would make.
 
     A caller's own counters (of FLOPs, of memory) do not see this run.
     """
     with _disable_current_modes(), PeakBytes() as meter:
         run()
-    return meter.peak
+    return meter.course
+
+
+def peak_bytes(run: Callable[[], object]) -> int:
+    """The most of them: what `run` would hold at its peak."""
+    return max(course(run), default=0)
 
 
 def require(needed_bytes: int, what: object, lower: object) -> None:

@@ -73,7 +73,7 @@ class Cache:
 
     @property
     def _first(self) -> Tensor:
-        return next(iter(self.buffers.values()))
+        return next(iter(self.storage.buffers.values()))
 
     @property
     def batch(self) -> int:
@@ -111,6 +111,21 @@ class Cache:
         """Bytes allocated."""
         return sum(buffer.nbytes for buffer in self.buffers.values())
 
+    @property
+    def copies(self) -> bool:
+        """Whether the next `append` takes new memory for reserved rows."""
+        # another continuation has written there, or inference mode has sealed the memory
+        sealed = self._first.is_inference() and not torch.is_inference_mode_enabled()
+        return self.reserved and (self.storage.written != self.length or sealed)
+
+    def require_room(self, new: int) -> None:
+        """Raise ValueError unless so many tokens more fit the capacity that was reserved."""
+        capacity, needed = self._first.shape[1], self.length + new
+        if self.reserved and needed > capacity:
+            raise RefusedError(
+                "capacity", capacity=capacity, held=self.length, new=new, needed=needed
+            )
+
     def with_zeros(self, tokens: int) -> Self:
         """A cache with so many tokens, all of them zero, after those held."""
         zero = torch.zeros(1, dtype=self.dtype, device=self.device)  # the cache makes the copy
@@ -135,14 +150,9 @@ class Cache:
         if not self.reserved:
             joined = {n: torch.cat((self._rows(n), row), dim=1) for n, row in rows.items()}
             return type(self)(self.config, self.length + new, False, Storage(joined))
-        storage, capacity = self.storage, self._first.shape[1]
-        if self.length + new > capacity:
-            raise RefusedError(
-                "capacity", capacity=capacity, held=self.length, new=new, needed=self.length + new
-            )
-        # another continuation has written there, or inference mode has sealed the memory
-        sealed = self._first.is_inference() and not torch.is_inference_mode_enabled()
-        if storage.written != self.length or sealed:
+        self.require_room(new)
+        storage = self.storage
+        if self.copies:
             storage = Storage({n: buffer.clone() for n, buffer in self.buffers.items()})
         for name, row in rows.items():
             storage.buffers[name][:, self.length : self.length + new] = row

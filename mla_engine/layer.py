@@ -2,14 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Self
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_map
 
-from mla_engine import budget, checks
+from mla_engine import budget, checks, estimate
 from mla_engine.cache import DTYPES, Cache
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, RefusedError
@@ -21,30 +19,11 @@ CONSTRUCTION_TIP = Phrase("fewer_weights")
 CALL_TIP = Phrase("a_smaller_call")
 
 
-@lru_cache(maxsize=32)
-def _without_data(
-    layer_type: "type[AttentionLayer]",
-    config: AttentionConfig,
-    heads: tuple[int, ...],
-    dtype: torch.dtype,
-) -> "AttentionLayer":
-    """The layer on the meta device: its shapes alone."""
-    return layer_type(config, heads=heads, dtype=dtype, device="meta")
-
-
-def _to_meta(value: object) -> object:
-    """Floating tensors without their data; positions stay, angles are made from them."""
-    if isinstance(value, Cache):
-        return value.to("meta")
-    if isinstance(value, Tensor) and value.is_floating_point():
-        return value.to("meta")
-    return value
-
-
 class AttentionLayer(nn.Module, ABC):
     """Base of every layer: `heads` of the configuration, built and called by global index."""
 
     config_type: type
+    W_O: nn.Parameter  # every layer has one; all weights are of its type, and where it is
 
     def __init__(
         self,
@@ -109,12 +88,12 @@ class AttentionLayer(nn.Module, ABC):
     @property
     def dtype(self) -> torch.dtype:
         """Type of the weights as they are now."""
-        return next(self.parameters()).dtype
+        return self.W_O.dtype
 
     @property
     def device(self) -> torch.device:
         """Where the weights are now."""
-        return next(self.parameters()).device
+        return self.W_O.device
 
     @abstractmethod
     def _build(self, weights: Weights) -> None:
@@ -135,13 +114,13 @@ class AttentionLayer(nn.Module, ABC):
         return of.empty(self.config, batch, self.dtype, self.device, capacity, **heads)
 
     def _run(self, formulas: Callable, *args: object) -> object:
-        """formulas(layer, *args) if it fits the memory budget; on meta nothing is held."""
+        """formulas(layer, *args) if it fits the memory budget; on meta nothing is held.
+
+        A cache among the arguments is one that h, the first of them, is appended to.
+        """
         if self.device.type == "meta":
             return formulas(self, *args)
-        given = tree_map(_to_meta, args)
-        twin = _without_data(type(self), self.config, self.heads, self.dtype)
-        needed = budget.peak_bytes(lambda: formulas(twin, *given))
-        needed += sum(p.nbytes for p in args if isinstance(p, Tensor) and p.dtype == torch.int64)
+        needed = estimate.peak_bytes(self, formulas, args)
         budget.require(needed, f"{type(self).__name__} {formulas.__name__}", CALL_TIP)
         return formulas(self, *args)
 
@@ -169,16 +148,15 @@ class AttentionLayer(nn.Module, ABC):
             raise RefusedError("h_device", given=h.device, held=self.device)
 
     def _check_cache(self, cache: Cache, h: Tensor) -> None:
-        if cache.config != self.config:
+        if cache.config is not self.config and cache.config != self.config:
             raise RefusedError("other_config", given=cache.config, held=self.config)
-        for name, held, needed in (
-            ("batch", cache.batch, h.shape[0]),
-            ("dtype", cache.dtype, self.dtype),
-            ("device", cache.device.type, self.device.type),
-            ("n_kv_heads", cache.n_kv_heads, len(self.kv_heads) if cache.per_head else None),
-        ):
-            if held != needed:
-                raise RefusedError("other_cache", name=name, held=held, needed=needed)
+        n_kv_heads = len(self.kv_heads) if cache.per_head else None
+        names = "batch", "dtype", "device", "n_kv_heads"
+        held = cache.batch, cache.dtype, cache.device.type, cache.n_kv_heads
+        needed = h.shape[0], self.dtype, self.device.type, n_kv_heads
+        for name, one, other in zip(names, held, needed, strict=True):
+            if one != other:
+                raise RefusedError("other_cache", name=name, held=one, needed=other)
 
 
 def places(chosen: Sequence[int], among: Sequence[int]) -> Places:

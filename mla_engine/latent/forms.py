@@ -116,16 +116,17 @@ def prefill(
     positions: Tensor,
     heads: Places = slice(None),
     rows: slice = slice(None),
-    known: LatentCache | None = None,
+    c_KV: Tensor | None = None,
+    k_R: Tensor | None = None,
     form: Callable = expanded,
 ) -> LatentTrace | AbsorbedTrace:
-    """The chosen rows of h as queries, all of h as keys; `form` is `expanded` or `absorbed`."""
+    """The chosen rows of h as queries, all of h as keys, whose latents may be known already.
+
+    `form` is `expanded` or `absorbed`.
+    """
     w, turn = mla.weights(heads), turn_of(mla.config, positions)
     queries = queries_of(w, h[:, rows], per_head(turn, rows))
-    if known is None:
-        latents = latents_of(w, h, turn)
-    else:
-        latents = Latents(None, known.c_KV, None, known.k_R)
+    latents = latents_of(w, h, turn) if c_KV is None else Latents(None, c_KV, None, k_R)
     mask = causal_mask(h.shape[1], h.shape[1], rows, device=h.device)
     return form(w, h, queries, latents, mask)
 

@@ -131,8 +131,8 @@ class MultiHeadLatentAttention(LatentProjections):
             positions = self._check_latents(latents, h, positions)
         rows = query_rows(queries, h.shape[1])
         positions = self._positions(positions, h)
-        chosen = self._local(heads)
-        return self._run(forms.prefill, h, positions, chosen, rows, latents, form)
+        known = (None, None) if latents is None else (latents.c_KV, latents.k_R)
+        return self._run(forms.prefill, h, positions, self._local(heads), rows, *known, form)
 
     def _positions(
         self, positions: Tensor | Sequence[int] | None, h: Tensor, start: int = 0
