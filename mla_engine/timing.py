@@ -1,11 +1,12 @@
 """How long calls take on this device, and how fast its products and its memory are at best.
 
-A public call estimates its memory before it runs, some milliseconds whatever its size. Here it is
-made once, with its checks and its estimate, and then its formulas alone are timed.
+What is timed is the public call. The first one of a shape also estimates its memory, some
+milliseconds whatever its size; it is made here, and later ones remember.
 """
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -14,8 +15,9 @@ from mla_engine import budget, mechanisms
 from mla_engine.cache import Cache
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.roofline import Device
-from mla_engine.layer import CONSTRUCTION_TIP, AttentionLayer, position_numbers
+from mla_engine.layer import CONSTRUCTION_TIP, AttentionLayer
 from mla_engine.refusals import Phrase
+from mla_engine.trace import Trace
 
 ENOUGH_SECONDS = 0.08
 MOST_RUNS = 40
@@ -58,31 +60,30 @@ def cache_of_zeros(
 
 
 def step(layer: AttentionLayer, h_next: Tensor, cache: Cache, form: str | None = None) -> Callable:
-    """The formulas of `layer.decode(h_next, cache, form)`, checked once, to be called repeatedly.
+    """`layer.decode(h_next, cache, form=form)`, called once, to be called repeatedly.
 
     Each call writes the new tokens over those of the call before and returns (trace, cache).
 
     Raises:
         ValueError, MemoryBudgetError: as `decode`.
     """
+
+    def run() -> tuple[Trace, Cache]:  # without going back the whole cache would be copied
+        return layer.decode(h_next, cache.rewind(cache.length), form=form)
+
     layer.decode(h_next, cache, form=form)
-    mechanism = mechanisms.of(layer.config)
-    decode = mechanism.form(form or mechanism.decoded_by[cache.kind]).decode[cache.kind]
-    positions = position_numbers(None, h_next, start=cache.length)
-    # without going back the whole cache would be copied
-    return lambda: decode(layer, h_next, cache.rewind(cache.length), positions)
+    return run
 
 
 def prefill(layer: AttentionLayer, h: Tensor, form: str = "expanded") -> Callable:
-    """The formulas of a forward call on h, checked once, to be called repeatedly.
+    """The forward call of this form on h, called once, to be called repeatedly.
 
     Raises:
         ValueError, MemoryBudgetError: as `forward`.
     """
-    chosen = mechanisms.of(layer.config).form(form)
-    chosen.forward(layer, h)
-    positions = position_numbers(None, h)
-    return lambda: chosen.prefill(layer, h, positions)
+    run = partial(mechanisms.of(layer.config).form(form).forward, layer, h)
+    run()
+    return run
 
 
 def seconds(run: Callable, device: torch.device | str) -> float:

@@ -1,4 +1,4 @@
-"""What is timed is the call itself: same results, same cache, nothing of its checks."""
+"""What is timed is the public call itself: same results, same cache, no second estimate."""
 
 import pytest
 import torch
@@ -55,14 +55,21 @@ def test_a_prefill_gives_what_forward_gives(form):
 
 
 @ways
-def test_the_estimate_of_the_memory_is_not_timed(kind, config, cache, form, monkeypatch):
+def test_the_call_is_timed_and_its_memory_not_estimated_again(
+    kind, config, cache, form, monkeypatch
+):
     layer, h = timing.layer_of_zeros(config), torch.zeros(1, 1, 32)
     held = timing.cache_of_zeros(layer, 6, 1, "latent" if cache is LatentCache else "kv")
     assert held.length == 6
+    called, decode = [], kind.decode
+    monkeypatch.setattr(kind, "decode", lambda *a, **k: called.append(1) or decode(*a, **k))
     with torch.inference_mode():
-        run = timing.step(layer, h, held, form)
-        monkeypatch.setattr(budget, "peak_bytes", lambda run: pytest.fail("estimated again"))
-        run()
+        runs = timing.step(layer, h, held, form), timing.prefill(layer, torch.zeros(1, 4, 32))
+        monkeypatch.setattr(budget, "course", lambda run: pytest.fail("estimated again"))
+        called.clear()
+        for run in runs:
+            run()
+    assert len(called) == 1
 
 
 def test_a_layer_of_zeros_has_the_weights_of_its_heads_and_is_refused_beyond_the_budget(

@@ -206,9 +206,8 @@ def test_the_sentences_say_what_is_counted_and_that_all_forms_agree(shown):
         "“Held”, “Read” (the cache, and keys and values made from it for this step) and "
         "“Multiply-adds” are counted for a whole layer of 6 heads, one sequence, float32. "
         "“Measured” is the time with 4 of the heads on this machine's CPU (1 thread, float32): the "
-        "shortest of repeated calls of the formulas alone, without the engine's memory check, "
-        "which takes a few milliseconds a call. “Distance” is the relative distance between the "
-        "step's output and that of the whole sequence computed at once."
+        "shortest of repeated calls, the engine's checks included. “Distance” is the relative "
+        "distance between the step's output and that of the whole sequence computed at once."
     )
     look, expand, step, agreement, compared, *rest = prose(shown.at)
     assert step == "**Step 3** as it was computed and run:"

@@ -1,7 +1,7 @@
 """Times that are taken here, of every way at sizes that this machine can run.
 
 Each piece is short, waits for its turn in the queue and is kept; between two pieces a reader can
-stop. The public call runs once, with its checks; its formulas alone are timed.
+stop. The public call is timed, after a first one that estimates its memory.
 """
 
 from collections.abc import Mapping

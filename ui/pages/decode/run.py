@@ -2,8 +2,8 @@
 
 Every piece of work is short and waits for its turn: some tokens, then the step shown. A runner
 keeps its cache alone; weights and inputs are asked for piece by piece. Of a step
-the time is that of its formulas alone: the public call runs once before, with its checks and its
-estimate of the memory, which takes longer than a small step itself.
+the public call is timed, after a first one: that estimates the memory, which takes longer than
+a small step itself.
 """
 
 from collections.abc import Iterable
