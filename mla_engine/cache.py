@@ -114,9 +114,11 @@ class Cache:
     @property
     def copies(self) -> bool:
         """Whether the next `append` takes new memory for reserved rows."""
-        # another continuation has written there, or inference mode has sealed the memory
+        # another continuation has written there, inference mode has sealed the memory, or
+        # gradients will flow back through what stands in it
         sealed = self._first.is_inference() and not torch.is_inference_mode_enabled()
-        return self.reserved and (self.storage.written != self.length or sealed)
+        kept = self._first.requires_grad
+        return self.reserved and (self.storage.written != self.length or sealed or kept)
 
     def require_room(self, new: int) -> None:
         """Raise ValueError unless so many tokens more fit the capacity that was reserved."""
@@ -152,7 +154,7 @@ class Cache:
             return type(self)(self.config, self.length + new, False, Storage(joined))
         self.require_room(new)
         storage = self.storage
-        if self.copies:
+        if self.copies or (torch.is_grad_enabled() and any(r.requires_grad for r in rows.values())):
             storage = Storage({n: buffer.clone() for n, buffer in self.buffers.items()})
         for name, row in rows.items():
             storage.buffers[name][:, self.length : self.length + new] = row
