@@ -4,7 +4,7 @@ A cache is a value. `append` returns a longer one; the old one stays valid for i
 also when both share reserved memory or when it is continued twice.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import torch
@@ -42,6 +42,7 @@ class Cache:
     reserved: bool
     storage: Storage = field(repr=False)
     positions: Tensor | None = None  # of the tokens, where one call made them all
+    factors: str | None = None  # of LongRoPE that turned the keys held: "short" or "long"
 
     @classmethod
     def _reserve(
@@ -98,8 +99,7 @@ class Cache:
     def to(self, device: torch.device | str) -> Self:
         """A copy on another device, with the same room and the same length."""
         buffers = {name: buffer.to(device) for name, buffer in self.buffers.items()}
-        storage = Storage(buffers, self.storage.written)
-        return type(self)(self.config, self.length, self.reserved, storage)
+        return replace(self, storage=Storage(buffers, self.storage.written))
 
     @property
     def nbytes(self) -> int:
@@ -142,7 +142,7 @@ class Cache:
         Caches that share the memory and are longer then hold what is written there.
         """
         self.storage.written = length
-        return type(self)(self.config, length, self.reserved, self.storage)
+        return replace(self, length=length, positions=None)
 
     def _rows(self, name: str) -> Tensor:
         return self.buffers[name][:, : self.length]
@@ -151,7 +151,7 @@ class Cache:
         new = next(iter(rows.values())).shape[1]
         if not self.reserved:
             joined = {n: torch.cat((self._rows(n), row), dim=1) for n, row in rows.items()}
-            return type(self)(self.config, self.length + new, False, Storage(joined))
+            return self._longer(new, Storage(joined))
         self.require_room(new)
         storage = self.storage
         if self.copies or (torch.is_grad_enabled() and any(r.requires_grad for r in rows.values())):
@@ -159,7 +159,10 @@ class Cache:
         for name, row in rows.items():
             storage.buffers[name][:, self.length : self.length + new] = row
         storage.written = self.length + new
-        return type(self)(self.config, self.length + new, True, storage)
+        return self._longer(new, storage)
+
+    def _longer(self, new: int, storage: Storage) -> Self:
+        return replace(self, length=self.length + new, storage=storage, positions=None)
 
 
 class KVCache(Cache):

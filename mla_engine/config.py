@@ -123,6 +123,10 @@ class LongRopeScaling:
         if self.attention_factor is not None:
             checks.positive("attention_factor", self.attention_factor)
 
+    def factors(self, length: int) -> str:
+        """Which set turns the vectors of a call whose positions reach this length."""
+        return "long" if length > self.original_max_position else "short"
+
     @property
     def rotation_magnitude(self) -> float:
         """What cos and sin are multiplied by."""
@@ -190,6 +194,11 @@ class AttentionConfig:
     d_value: int
     rope: RopeConfig | None
     scale: float
+
+    @property
+    def rotation(self) -> RopeConfig | None:
+        """The rotation that takes place."""
+        return self.rope
 
 
 class KeysInFull(AttentionConfig, ABC):

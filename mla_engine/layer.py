@@ -1,20 +1,23 @@
 """What every attention layer does around its formulas: heads, arguments, the memory budget."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Self
 
 import torch
 from torch import Tensor, nn
 
 from mla_engine import budget, checks, estimate
+from mla_engine.arguments import Places, chosen_heads, places, position_numbers, query_rows
 from mla_engine.cache import DTYPES, Cache
-from mla_engine.config import AttentionConfig
+from mla_engine.config import AttentionConfig, LongRopeScaling
 from mla_engine.refusals import Phrase, RefusedError
+from mla_engine.trace import Trace
 from mla_engine.weights import Weights
 
-WHOLE_NUMBERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-Places = slice | list[int]
+__all__ = ["AttentionLayer", "Places", "places", "position_numbers", "query_rows"]
+
 CONSTRUCTION_TIP = Phrase("fewer_weights")
 CALL_TIP = Phrase("a_smaller_call")
 
@@ -46,7 +49,7 @@ class AttentionLayer(nn.Module, ABC):
         self.config, self.seed = config, seed
         device = _usable(device)
         built = range(config.n_heads)
-        self.heads = tuple(built) if heads is None else _chosen(heads, built, config.n_heads)
+        self.heads = tuple(built) if heads is None else chosen_heads(heads, built, config.n_heads)
         if device.type != "meta":
             meta = {"heads": self.heads, "dtype": dtype, "device": "meta"}
             needed = budget.peak_bytes(lambda: type(self)(config, **meta))
@@ -124,11 +127,31 @@ class AttentionLayer(nn.Module, ABC):
         budget.require(needed, f"{type(self).__name__} {formulas.__name__}", CALL_TIP)
         return formulas(self, *args)
 
+    def _step(
+        self, formulas: Callable, h: Tensor, cache: Cache, positions: Tensor, *more: object
+    ) -> tuple[Trace, Cache]:
+        """The run of tokens that follow those of a cache, which gets longer by them."""
+        factors = self._factors(cache, positions)
+        trace, longer = self._run(formulas, h, cache, positions, *more)
+        return trace, longer if factors is None else replace(longer, factors=factors)
+
+    def _factors(self, cache: Cache, positions: Tensor) -> str | None:
+        """The set of LongRoPE that turns these positions; not beside keys of the other set."""
+        scaling = self.config.rotation and self.config.rotation.scaling
+        if not isinstance(scaling, LongRopeScaling):
+            return None
+        position = int(positions.max())
+        needed, held = scaling.factors(position + 1), cache.factors
+        if cache.length and held not in (None, needed):
+            values = {"position": position, "limit": scaling.original_max_position}
+            raise RefusedError("longrope", held=held, needed=needed, **values)
+        return needed
+
     def _local(self, heads: Iterable[int] | None) -> Places:
         """Where the chosen heads stand among those built."""
         if heads is None:
             return slice(None)
-        chosen = _chosen(heads, self.heads, self.config.n_heads)
+        chosen = chosen_heads(heads, self.heads, self.config.n_heads)
         return places(chosen, among=self.heads)
 
     def _global(self, local: Places) -> tuple[int, ...]:
@@ -159,13 +182,6 @@ class AttentionLayer(nn.Module, ABC):
                 raise RefusedError("other_cache", name=name, held=one, needed=other)
 
 
-def places(chosen: Sequence[int], among: Sequence[int]) -> Places:
-    """Where the chosen stand among others, as an index: a slice makes views, a list copies."""
-    found = [among.index(one) for one in chosen]
-    run = range(found[0], found[0] + len(found))
-    return slice(run.start, run.stop) if found == list(run) else found
-
-
 def _usable(device: torch.device | str) -> torch.device:
     try:
         device = torch.device(device)
@@ -174,58 +190,3 @@ def _usable(device: torch.device | str) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise RefusedError("absent_device", device=device)
     return device
-
-
-def _chosen(heads: Iterable[int], among: Sequence[int], n_heads: int) -> tuple[int, ...]:
-    """The heads as a tuple, or ValueError for none, a repeated or an absent one."""
-    if isinstance(heads, str) or not isinstance(heads, Iterable):
-        raise RefusedError("kind", name="heads", value=heads, wanted=Phrase("head_numbers"))
-    heads = tuple(heads)
-    if not heads:
-        raise RefusedError("no_heads")
-    for head in heads:
-        checks.whole("heads", head, least=0)
-        if head not in among:
-            if len(among) < n_heads:
-                built = list(among)[:8]
-                raise RefusedError("head_not_built", head=head, last=n_heads - 1, built=built)
-            raise RefusedError("no_head", head=head, last=n_heads - 1)
-    if len(set(heads)) < len(heads):
-        raise RefusedError("head_twice", heads=list(heads))
-    return heads
-
-
-def query_rows(queries: slice | None, n_tokens: int) -> slice:
-    """`queries` as a slice that chooses at least one of `n_tokens` rows."""
-    if queries is None:
-        return slice(None)
-    checks.kind("queries", queries, slice, Phrase("a_slice"))
-    for part in (queries.start, queries.stop, queries.step):
-        if part is not None and not isinstance(part, int):
-            raise RefusedError("query_part", queries=queries, part=part)
-    if queries.step is not None and queries.step < 1:
-        raise RefusedError("query_step", queries=queries)
-    if not range(n_tokens)[queries]:
-        raise RefusedError("no_query", queries=queries, rows=n_tokens)
-    return queries
-
-
-def position_numbers(positions: Tensor | Sequence[int] | None, h: Tensor, start: int = 0) -> Tensor:
-    """Positions as int64 [t] or [b,t] on the CPU; by default they count on from `start`."""
-    batch, tokens = h.shape[:2]
-    if positions is None:
-        return torch.arange(start, start + tokens)
-    try:
-        positions = torch.as_tensor(positions, device="cpu")
-    except (TypeError, ValueError, RuntimeError) as error:
-        wanted = Phrase("whole_numbers")
-        raise RefusedError("kind", name="positions", value=positions, wanted=wanted) from error
-    if positions.dtype not in WHOLE_NUMBERS:
-        raise RefusedError("position_dtype", dtype=positions.dtype)
-    if positions.shape not in {(tokens,), (batch, tokens)}:
-        raise RefusedError(
-            "position_shape", shape=list(positions.shape), tokens=tokens, batch=batch
-        )
-    if positions.min() < 0:
-        raise RefusedError("position_below", position=int(positions.min()))
-    return positions.long()

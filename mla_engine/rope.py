@@ -27,7 +27,7 @@ Turn = tuple[Tensor, Tensor]
 """Cosines and sines, as `rotation` returns them."""
 
 
-def inverse_frequencies(rope: RopeConfig, width: int, length: int = 1) -> Tensor:
+def inverse_frequencies(rope: RopeConfig, width: int, length: int | Tensor = 1) -> Tensor:
     """Angle by which each pair turns per position, w_i = theta^(-2i/r), after scaling.
 
     Args:
@@ -47,9 +47,9 @@ def inverse_frequencies(rope: RopeConfig, width: int, length: int = 1) -> Tensor
         case Llama3Scaling() as scaling:
             return llama3_frequencies(plain, scaling)
         case LongRopeScaling() as scaling:
-            beyond = length > scaling.original_max_position
-            factors = scaling.long_factor if beyond else scaling.short_factor
-            return plain / torch.tensor(factors, dtype=torch.float64)
+            sets = torch.tensor((scaling.short_factor, scaling.long_factor), dtype=torch.float64)
+            beyond = torch.as_tensor(length > scaling.original_max_position)
+            return plain / sets[beyond.long()]
         case YarnConfig() as scaling:
             return yarn_frequencies(plain, rope.theta, scaling)
     return plain
@@ -103,7 +103,7 @@ def rotation(rope: RopeConfig, width: int, positions: Tensor) -> Turn:
     Returns:
         cos and sin, float64 [..., t, r/2].
     """
-    length = int(positions.max()) + 1
+    length = positions.max() + 1 if isinstance(rope.scaling, LongRopeScaling) else 1
     angles = positions.double().unsqueeze(-1) * inverse_frequencies(rope, width, length)
     magnitude = rope.scaling.rotation_magnitude if rope.scaling else 1.0
     return angles.cos() * magnitude, angles.sin() * magnitude

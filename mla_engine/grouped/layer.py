@@ -77,4 +77,4 @@ class GroupedQueryAttention(GroupedProjections):
         checks.choice("form", form or "expanded", ("expanded",))
         self._check_cache(cache, h_next)
         positions = position_numbers(positions, h_next, start=cache.length)
-        return self._run(forms.decode, h_next, cache, positions)
+        return self._step(forms.decode, h_next, cache, positions)

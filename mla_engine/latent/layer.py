@@ -7,6 +7,7 @@ no norm, and is one for all heads; the scale never follows the width of an absor
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from torch import Tensor
 
@@ -68,7 +69,9 @@ class MultiHeadLatentAttention(LatentProjections):
             ValueError, MemoryBudgetError: as `forward`.
         """
         self._check_hidden(h)
-        return self._run(forms.compressed, h, self._positions(positions, h))
+        positions = self._positions(positions, h)
+        latents = self._run(forms.compressed, h, positions)
+        return replace(latents, factors=self._factors(latents, positions))
 
     def decode(
         self,
@@ -104,9 +107,9 @@ class MultiHeadLatentAttention(LatentProjections):
         self._check_cache(cache, h_next)
         positions = self._positions(positions, h_next, start=cache.length)
         if in_full:
-            return self._run(forms.decode_in_full, h_next, cache, positions)
+            return self._step(forms.decode_in_full, h_next, cache, positions)
         formulas = forms.expanded if form == "expanded" else forms.absorbed
-        return self._run(forms.decode_latent, h_next, cache, positions, formulas)
+        return self._step(forms.decode_latent, h_next, cache, positions, formulas)
 
     def absorbed_matrices(self, heads: Iterable[int] | None = None) -> AbsorbedMatrices:
         """W_QK = W_UQ^T W_UK [h,l,c] and W_VO = W_O W_UV [h,d,c] of each head, merged.
@@ -132,6 +135,8 @@ class MultiHeadLatentAttention(LatentProjections):
         rows = query_rows(queries, h.shape[1])
         positions = self._positions(positions, h)
         known = (None, None) if latents is None else (latents.c_KV, latents.k_R)
+        if latents is not None:
+            self._factors(latents, positions)
         return self._run(forms.prefill, h, positions, self._local(heads), rows, *known, form)
 
     def _positions(
