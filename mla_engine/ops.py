@@ -37,6 +37,23 @@ def causal_mask(
     return visible if window is None else visible & (key > query - window)
 
 
+def attended(equation: str, attention: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """einsum(equation, attention, values), in which a key that the mask hides brings nothing.
+
+    Its attention is 0, and 0 times NaN or Inf is NaN, in every earlier row. Only where that has
+    happened the finite values are weighed alone, for the rows that see no other. A graph that is
+    being compiled has no such branch.
+    """
+    summed = einsum(equation, attention, values)
+    if torch.compiler.is_compiling() or summed.is_meta or summed.sum().isfinite():
+        return summed
+    finite = values.isfinite()
+    of_finite = einsum(equation, attention, values.where(finite, 0))
+    visible = mask.expand(attention.shape).to(values.dtype)
+    sees_another = einsum(equation, visible, (~finite).to(values.dtype)) > 0
+    return summed.where(sees_another, of_finite)
+
+
 def output(o: Tensor, W_O: Tensor, b_O: Tensor | None, n_heads: int) -> Tensor:
     """u = W_O o + b_O; each head brings 1/n_heads of b_O, so that parts add up to the whole."""
     u = einsum("bthv,dhv->btd", o, W_O)

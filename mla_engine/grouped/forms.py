@@ -16,7 +16,7 @@ from mla_engine.grouped.projections import (
 )
 from mla_engine.grouped.trace import GroupedTrace
 from mla_engine.layer import Places
-from mla_engine.ops import causal_mask, fused_attention, output, softmax
+from mla_engine.ops import attended, causal_mask, fused_attention, output, softmax
 from mla_engine.rope import per_head
 
 
@@ -54,7 +54,7 @@ def attend(
     q_pre, q = q_pre_and_q
     scores = logits(w, q, kv.k).masked_fill_(~mask, -torch.inf)
     attention = softmax(scores)
-    o = einsum("bhts,bshv->bthv", attention, kv.v[:, :, w.shared_by])
+    o = attended("bhts,bshv->bthv", attention, kv.v[:, :, w.shared_by], mask)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return GroupedTrace(
         h=h,

@@ -24,7 +24,7 @@ from mla_engine.latent.projections import (
 )
 from mla_engine.latent.trace import AbsorbedTrace, LatentTrace, masked_sum
 from mla_engine.layer import Places
-from mla_engine.ops import causal_mask, fused_attention, output, softmax
+from mla_engine.ops import attended, causal_mask, fused_attention, output, softmax
 from mla_engine.rope import per_head
 
 KeysAndValues = tuple[Tensor, Tensor | None, Tensor]
@@ -59,7 +59,7 @@ def attend(
     scores_C = einsum("bthk,bshk->bhts", queries.q_C, k_C).mul_(w.config.scale)
     scores_R = position_scores(w, queries.q_R, k_R)
     attention = softmax(masked_sum(scores_C, scores_R, mask))
-    o = einsum("bhts,bshv->bthv", attention, v_C)
+    o = attended("bhts,bshv->bthv", attention, v_C, mask)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return LatentTrace(
         h=h,
@@ -84,7 +84,7 @@ def absorbed(
     scores_C = einsum("bthc,bsc->bhts", q_C_absorbed, latents.c_KV).mul_(w.config.scale)
     scores_R = position_scores(w, queries.q_R, latents.k_R)
     attention = softmax(masked_sum(scores_C, scores_R, mask))
-    o_latent = einsum("bhts,bsc->bthc", attention, latents.c_KV)
+    o_latent = attended("bhts,bsc->bthc", attention, latents.c_KV, mask)
     o = einsum("bthc,hvc->bthv", o_latent, w.W_UV)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return AbsorbedTrace(

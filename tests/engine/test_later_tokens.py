@@ -1,0 +1,77 @@
+"""A later token that is NaN or Inf changes nothing before it."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from tests.engine.samples import hidden
+from tests.engine.test_decode import GQA, MLA, PLAIN_MLA, WAYS, WINDOW, Way
+from tests.engine.test_selection import build
+
+BAD = [torch.nan, torch.inf, -torch.inf]
+TOKENS, AT = 7, 4
+FORMS = {
+    "expanded": (MLA, "forward"),
+    "absorbed": (MLA, "forward_absorbed"),
+    "expanded, plain": (PLAIN_MLA, "forward"),
+    "absorbed, plain": (PLAIN_MLA, "forward_absorbed"),
+    "grouped": (GQA, "forward"),
+    "MQA": (replace(GQA, n_kv_heads=1), "forward"),
+    "window": (WINDOW, "forward"),
+}
+forms = pytest.mark.parametrize(("config", "form"), FORMS.values(), ids=FORMS)
+
+
+def broken(value, at=AT, batch=2):
+    """Hidden states in which one token of the first sequence is broken."""
+    h = hidden(batch, TOKENS, 10)
+    h[0, at] = value
+    return h
+
+
+@pytest.mark.parametrize("value", BAD, ids=str)
+@forms
+def test_earlier_rows_are_those_of_the_run_without_it(config, form, value):
+    layer, h = build(config), broken(value)
+    trace, without = getattr(layer, form)(h), getattr(layer, form)(h[:, :AT])
+    for name in ("attention", "o_latent", "o", "u"):
+        if hasattr(trace, name):
+            got, wanted = getattr(trace, name), getattr(without, name)
+            got = got[:, :, :AT, :AT] if name == "attention" else got[:, :AT]
+            torch.testing.assert_close(got, wanted, rtol=1e-12, atol=1e-12)
+    assert not trace.u[0, AT].isfinite().any()
+    assert trace.u[1].isfinite().all(), "the other sequence is whole"
+    torch.testing.assert_close(trace.u[1], getattr(layer, form)(hidden(2, TOKENS, 10)).u[1])
+
+
+@pytest.mark.parametrize("value", BAD, ids=str)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_earlier_tokens_of_one_step_are_those_of_the_step_without_it(way: Way, value):
+    layer, h = way.layer(), broken(value)
+    _, held = way.step(layer, h[:, :2], way.empty())
+    trace, _ = way.step(layer, h[:, 2:], held)
+    without, _ = way.step(layer, h[:, 2:AT], held)
+    torch.testing.assert_close(trace.u[:, : AT - 2], without.u, rtol=1e-12, atol=1e-12)
+    assert not trace.u[0, AT - 2].isfinite().any()
+
+
+def test_a_token_that_has_left_the_window_is_gone():
+    layer, h = build(WINDOW), broken(torch.nan, at=1)
+    u, whole = layer(h).u, layer(hidden(2, TOKENS, 10)).u
+    assert not u[0, 1:4].isfinite().any()
+    rows = [0, 4, 5, 6]
+    torch.testing.assert_close(u[0, rows], whole[0, rows], rtol=1e-12, atol=1e-12)
+
+
+@forms
+def test_whole_numbers_cost_no_product_more(config, form):
+    layer = build(config)
+
+    def flops(h):
+        with FlopCounterMode(display=False) as counter:
+            getattr(layer, form)(h)
+        return counter.get_total_flops()
+
+    assert flops(hidden(2, TOKENS, 10)) < flops(broken(torch.nan))
