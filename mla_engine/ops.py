@@ -1,8 +1,56 @@
 """What all mechanisms share; norm and softmax run in max(float32, dtype)."""
 
+import math
+
 import torch
 from torch import Tensor, einsum
 from torch.nn.functional import scaled_dot_product_attention
+
+PARTS = 16  # of a weight that meets a single row
+
+
+def product(equation: str, x: Tensor, weight: Tensor) -> Tensor:
+    """einsum(equation, x, weight) of rows x [b,t,i] and a weight [*o,i]: [b,t,*o].
+
+    On the CPU a single row is multiplied by one thread, at the rate that one thread reads memory;
+    products with parts of the weight, which are views, are made by all threads.
+    """
+    parts = math.gcd(weight.shape[:-1].numel(), PARTS)
+    if x.shape[:-1].numel() > 1 or parts == 1 or x.is_cuda or not weight.is_contiguous():
+        return einsum(equation, x, weight)
+    rows = weight.view(parts, -1, weight.shape[-1])
+    return torch.bmm(x.expand(parts, -1, -1), rows.mT).view(1, 1, *weight.shape[:-1])
+
+
+def against_shared(q: Tensor, keys: Tensor) -> Tensor:
+    """einsum("bthc,bsc->bhts", q, keys): queries of every head against keys that all heads share.
+
+    For one new token the many keys go first: the CPU's product with a few wide rows is slow.
+    """
+    if q.shape[1] > 1 or q.is_cuda:
+        return einsum("bthc,bsc->bhts", q, keys)
+    return torch.bmm(keys, q.squeeze(1).mT).mT.unsqueeze(2)
+
+
+def hidden_(scores: Tensor, mask: Tensor) -> Tensor:
+    """The scores [b,h,t,s], changed in place to -inf where the query does not see the key.
+
+    Nothing is done where it sees all, as a single new token does. A sum with 0 or -inf takes a
+    fraction of the time of a fill, and gives the same unless a score is NaN or Inf.
+    """
+    if torch.compiler.is_compiling():
+        return scores.masked_fill_(~mask, -torch.inf)
+    if not mask.is_meta and mask.all():
+        return scores
+    if not finite(scores):
+        return scores.masked_fill_(~mask, -torch.inf)
+    return scores.add_(torch.where(mask, scores.new_zeros(()), -torch.inf))
+
+
+def finite(x: Tensor) -> bool:
+    """Whether all of x is, as far as their sum tells; what has no data is taken to be."""
+    total = x.sum()
+    return x.is_meta or math.isfinite(total.item())
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
@@ -45,18 +93,21 @@ def attended(equation: str, attention: Tensor, values: Tensor, mask: Tensor) -> 
     being compiled has no such branch.
     """
     summed = einsum(equation, attention, values)
-    if torch.compiler.is_compiling() or summed.is_meta or summed.sum().isfinite():
+    if torch.compiler.is_compiling() or finite(summed):
         return summed
-    finite = values.isfinite()
-    of_finite = einsum(equation, attention, values.where(finite, 0))
+    whole = values.isfinite()
+    of_finite = einsum(equation, attention, values.where(whole, 0))
     visible = mask.expand(attention.shape).to(values.dtype)
-    sees_another = einsum(equation, visible, (~finite).to(values.dtype)) > 0
+    sees_another = einsum(equation, visible, (~whole).to(values.dtype)) > 0
     return summed.where(sees_another, of_finite)
 
 
 def output(o: Tensor, W_O: Tensor, b_O: Tensor | None, n_heads: int) -> Tensor:
     """u = W_O o + b_O; each head brings 1/n_heads of b_O, so that parts add up to the whole."""
-    u = einsum("bthv,dhv->btd", o, W_O)
+    if W_O.is_contiguous():
+        u = product("bti,di->btd", o.flatten(2), W_O.flatten(1))
+    else:  # of some heads
+        u = einsum("bthv,dhv->btd", o, W_O)
     return u if b_O is None else u + b_O * (W_O.shape[1] / n_heads)
 
 

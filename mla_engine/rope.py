@@ -6,9 +6,11 @@ map without any error when they do not.
 """
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 
 from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling, RopeConfig, YarnConfig
 
@@ -39,7 +41,7 @@ def inverse_frequencies(rope: RopeConfig, width: int, length: int | Tensor = 1) 
         float64 [r/2], radians per position.
     """
     rope.check_width("width", width)
-    exponents = torch.arange(0, width, 2, dtype=torch.float64) / width
+    exponents = torch.arange(0, width, 2, dtype=torch.float64, device="cpu") / width
     plain = rope.theta**-exponents
     match rope.scaling:
         case LinearScaling(factor=factor):
@@ -47,9 +49,9 @@ def inverse_frequencies(rope: RopeConfig, width: int, length: int | Tensor = 1) 
         case Llama3Scaling() as scaling:
             return llama3_frequencies(plain, scaling)
         case LongRopeScaling() as scaling:
-            sets = torch.tensor((scaling.short_factor, scaling.long_factor), dtype=torch.float64)
+            sets = torch.tensor((scaling.long_factor, scaling.short_factor), dtype=torch.float64)
             beyond = torch.as_tensor(length > scaling.original_max_position)
-            return plain / sets[beyond.long()]
+            return plain / torch.where(beyond, *sets)
         case YarnConfig() as scaling:
             return yarn_frequencies(plain, rope.theta, scaling)
     return plain
@@ -92,6 +94,13 @@ def yarn_bounds(theta: float, width: int, scaling: YarnConfig) -> tuple[float, f
     )  # a step, without a division by zero
 
 
+@lru_cache(maxsize=256)
+def _numbers(rope: RopeConfig, width: int, length: int) -> tuple[float, ...]:
+    """The frequencies, which a step of decoding would make anew; no counter sees them made."""
+    with _disable_current_modes():
+        return tuple(inverse_frequencies(rope, width, length).tolist())
+
+
 def rotation(rope: RopeConfig, width: int, positions: Tensor) -> Turn:
     """Cosines and sines of every angle, times the magnitude that the scaling asks for.
 
@@ -104,7 +113,11 @@ def rotation(rope: RopeConfig, width: int, positions: Tensor) -> Turn:
         cos and sin, float64 [..., t, r/2].
     """
     length = positions.max() + 1 if isinstance(rope.scaling, LongRopeScaling) else 1
-    angles = positions.double().unsqueeze(-1) * inverse_frequencies(rope, width, length)
+    if torch.compiler.is_compiling():
+        frequencies = inverse_frequencies(rope, width, length)
+    else:
+        frequencies = torch.tensor(_numbers(rope, width, int(length)), dtype=torch.float64)
+    angles = positions.double().unsqueeze(-1) * frequencies
     magnitude = rope.scaling.rotation_magnitude if rope.scaling else 1.0
     return angles.cos() * magnitude, angles.sin() * magnitude
 

@@ -166,6 +166,7 @@ CACHES_OF_PYTHON = {
     "mla_engine/estimate.py:_peak": "a number for each of 1,024 shapes of a call",
     "mla_engine/estimate.py:_without_data": "32 layers without data",
     "mla_engine/mechanisms.py:all": "without arguments",
+    "mla_engine/rope.py:_numbers": "half as many numbers as rotated dimensions, of 256 rotations",
     "mla_engine/refusals.py:table": "without arguments",
     "mla_engine/studies/words.py:_vector": "256 vectors of at most 64 KiB",
     "mla_engine/worked_example/__init__.py:_data": "without arguments",

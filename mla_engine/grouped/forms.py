@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import torch
 from torch import Tensor, einsum
 
 from mla_engine.cache import KVCache
@@ -16,7 +15,7 @@ from mla_engine.grouped.projections import (
 )
 from mla_engine.grouped.trace import GroupedTrace
 from mla_engine.layer import Places
-from mla_engine.ops import attended, causal_mask, fused_attention, output, softmax
+from mla_engine.ops import attended, causal_mask, fused_attention, hidden_, output, softmax
 from mla_engine.rope import per_head
 
 
@@ -52,7 +51,7 @@ def attend(
 ) -> GroupedTrace:
     """From queries, keys and values to the output."""
     q_pre, q = q_pre_and_q
-    scores = logits(w, q, kv.k).masked_fill_(~mask, -torch.inf)
+    scores = hidden_(logits(w, q, kv.k), mask)
     attention = softmax(scores)
     o = attended("bhts,bshv->bthv", attention, kv.v[:, :, w.shared_by], mask)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, einsum
+from torch import Tensor
 
 from mla_engine.grouped.config import GroupedConfig
 from mla_engine.layer import AttentionLayer, Places, places
-from mla_engine.ops import rms_norm
+from mla_engine.ops import product, rms_norm
 from mla_engine.rope import Turn, rotate, rotation
 from mla_engine.weights import Weights
 
@@ -40,7 +40,7 @@ class Keys(NamedTuple):
 
 def queries(w: GroupedWeights, h: Tensor, turn: Turn | None) -> tuple[Tensor, Tensor]:
     """q_pre and, normed and rotated, q [b,t,h,k]."""
-    q_pre = einsum("btd,hkd->bthk", h, w.W_Q)
+    q_pre = product("btd,hkd->bthk", h, w.W_Q)
     if w.b_Q is not None:
         q_pre = q_pre + w.b_Q
     return q_pre, placed(w.config, q_pre, w.q_norm, turn)
@@ -48,8 +48,8 @@ def queries(w: GroupedWeights, h: Tensor, turn: Turn | None) -> tuple[Tensor, Te
 
 def keys(w: GroupedWeights, h: Tensor, turn: Turn | None) -> Keys:
     """k_pre, the normed and rotated k [b,s,g,k], and v [b,s,g,v]."""
-    k_pre = einsum("bsd,gkd->bsgk", h, w.W_K)
-    v = einsum("bsd,gvd->bsgv", h, w.W_V)
+    k_pre = product("bsd,gkd->bsgk", h, w.W_K)
+    v = product("bsd,gvd->bsgv", h, w.W_V)
     return finished(w, k_pre, v, turn)
 
 

@@ -24,7 +24,14 @@ from mla_engine.latent.projections import (
 )
 from mla_engine.latent.trace import AbsorbedTrace, LatentTrace, masked_sum
 from mla_engine.layer import Places
-from mla_engine.ops import attended, causal_mask, fused_attention, output, softmax
+from mla_engine.ops import (
+    against_shared,
+    attended,
+    causal_mask,
+    fused_attention,
+    output,
+    softmax,
+)
 from mla_engine.rope import per_head
 
 KeysAndValues = tuple[Tensor, Tensor | None, Tensor]
@@ -81,7 +88,7 @@ def absorbed(
 ) -> AbsorbedTrace:
     """Attention over the latents themselves."""
     q_C_absorbed = einsum("bthk,hkc->bthc", queries.q_C, w.W_UK)
-    scores_C = einsum("bthc,bsc->bhts", q_C_absorbed, latents.c_KV).mul_(w.config.scale)
+    scores_C = against_shared(q_C_absorbed, latents.c_KV).mul_(w.config.scale)
     scores_R = position_scores(w, queries.q_R, latents.k_R)
     attention = softmax(masked_sum(scores_C, scores_R, mask))
     o_latent = attended("bhts,bsc->bthc", attention, latents.c_KV, mask)
@@ -106,8 +113,9 @@ def position_scores(w: LatentWeights, q_R: Tensor | None, k_R: Tensor | None) ->
     """scale q_R k_R: one key for all heads, or the copies of it that a KVCache holds."""
     if q_R is None:
         return None
-    equation = "bthr,bsr->bhts" if k_R.ndim == 3 else "bthr,bshr->bhts"
-    return einsum(equation, q_R, k_R).mul_(w.config.scale)
+    shared = k_R.ndim == 3
+    scores_R = against_shared(q_R, k_R) if shared else einsum("bthr,bshr->bhts", q_R, k_R)
+    return scores_R.mul_(w.config.scale)
 
 
 def prefill(

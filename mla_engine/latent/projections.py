@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from torch import Tensor, einsum
+from torch import Tensor
 
 from mla_engine.latent.config import LatentConfig
 from mla_engine.layer import AttentionLayer, Places
-from mla_engine.ops import rms_norm
+from mla_engine.ops import product, rms_norm
 from mla_engine.rope import Turn, rotate, rotation
 from mla_engine.weights import Weights
 
@@ -55,12 +55,12 @@ def queries_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Queries:
     scale = w.config.q_latent_scale
     c_Q_pre = c_Q = q_R_pre = q_R = None
     if w.W_DQ is not None:
-        c_Q_pre = _plus(einsum("btd,ld->btl", h, w.W_DQ), w.b_DQ)
+        c_Q_pre = _plus(product("btd,ld->btl", h, w.W_DQ), w.b_DQ)
         c_Q = normed(w.config, c_Q_pre, w.c_Q_norm)
     source = h if c_Q is None else c_Q  # without query compression l stands for d below
-    q_C = _times(einsum("btl,hkl->bthk", source, w.W_UQ), scale)
+    q_C = _times(product("btl,hkl->bthk", source, w.W_UQ), scale)
     if w.W_QR is not None:
-        q_R_pre = _times(einsum("btl,hrl->bthr", source, w.W_QR), scale)
+        q_R_pre = _times(product("btl,hrl->bthr", source, w.W_QR), scale)
         q_R = rotated(w.config, q_R_pre, turn)
     return Queries(c_Q_pre, c_Q, q_C, q_R_pre, q_R)
 
@@ -68,10 +68,10 @@ def queries_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Queries:
 def latents_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Latents:
     """From h [b,s,d] to c_KV and, rotated, k_R."""
     k_R_pre = k_R = None
-    c_KV_pre = _plus(einsum("bsd,cd->bsc", h, w.W_DKV), w.b_DKV)
+    c_KV_pre = _plus(product("bsd,cd->bsc", h, w.W_DKV), w.b_DKV)
     c_KV = _times(normed(w.config, c_KV_pre, w.c_KV_norm), w.config.kv_latent_scale)
     if w.W_KR is not None:
-        k_R_pre = _plus(einsum("bsd,rd->bsr", h, w.W_KR), w.b_KR)
+        k_R_pre = _plus(product("bsd,rd->bsr", h, w.W_KR), w.b_KR)
         k_R = rotated(w.config, k_R_pre, turn)
     return Latents(c_KV_pre, c_KV, k_R_pre, k_R)
 

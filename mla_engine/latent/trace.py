@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
+from mla_engine.ops import hidden_
 from mla_engine.trace import Trace
 
 
@@ -20,7 +20,7 @@ class _TwoScores:
 def masked_sum(scores_C: Tensor, scores_R: Tensor | None, mask: Tensor) -> Tensor:
     """scores_C + scores_R where the query sees the key, -inf elsewhere [b,h,t,s]."""
     total = scores_C.clone() if scores_R is None else scores_C + scores_R
-    return total.masked_fill_(~mask, -torch.inf)
+    return hidden_(total, mask)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
