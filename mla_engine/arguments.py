@@ -69,6 +69,6 @@ def position_numbers(positions: Tensor | Sequence[int] | None, h: Tensor, start:
         raise RefusedError(
             "position_shape", shape=list(positions.shape), tokens=tokens, batch=batch
         )
-    if positions.min() < 0:
+    if not torch.compiler.is_compiling() and positions.min() < 0:
         raise RefusedError("position_below", position=int(positions.min()))
     return positions.long()

@@ -5,12 +5,12 @@ also when both share reserved memory or when it is continued twice.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
-from mla_engine import budget, checks
+from mla_engine import budget, checks, tree
 from mla_engine.config import AttentionConfig, KeysInFull
 from mla_engine.refusals import Phrase, RefusedError, instance_of
 
@@ -43,6 +43,20 @@ class Cache:
     storage: Storage = field(repr=False)
     positions: Tensor | None = None  # of the tokens, where one call made them all
     factors: str | None = None  # of LongRoPE that turned the keys held: "short" or "long"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        tree.register(cls, cls._parts, cls._whole)
+
+    def _parts(self) -> tuple[dict[str, object], tuple]:
+        kept = self.config, self.length, self.reserved, self.factors, self.storage.written
+        return self.buffers | {"positions": self.positions}, kept
+
+    @classmethod
+    def _whole(cls, parts: dict[str, object], kept: tuple) -> Self:
+        config, length, reserved, factors, written = kept
+        positions = parts.pop("positions")
+        return cls(config, length, reserved, Storage(parts, written), positions, factors)
 
     @classmethod
     def _reserve(
@@ -114,11 +128,14 @@ class Cache:
     @property
     def copies(self) -> bool:
         """Whether the next `append` takes new memory for reserved rows."""
-        # another continuation has written there, inference mode has sealed the memory, or
-        # gradients will flow back through what stands in it
-        sealed = self._first.is_inference() and not torch.is_inference_mode_enabled()
-        kept = self._first.requires_grad
-        return self.reserved and (self.storage.written != self.length or sealed or kept)
+        # another continuation has written there, or gradients will flow back through what stands
+        # in it, or inference mode has sealed the memory (a compiler cannot ask)
+        taken = self.storage.written != self.length or self._first.requires_grad
+        return self.reserved and (taken or (not torch.compiler.is_compiling() and self._sealed))
+
+    @property
+    def _sealed(self) -> bool:
+        return self._first.is_inference() and not torch.is_inference_mode_enabled()
 
     def require_room(self, new: int) -> None:
         """Raise ValueError unless so many tokens more fit the capacity that was reserved."""

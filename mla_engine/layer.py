@@ -119,9 +119,10 @@ class AttentionLayer(nn.Module, ABC):
     def _run(self, formulas: Callable, *args: object) -> object:
         """formulas(layer, *args) if it fits the memory budget; on meta nothing is held.
 
-        A cache among the arguments is one that h, the first of them, is appended to.
+        A cache among the arguments is one that h, the first of them, is appended to. A graph that
+        torch compiles or exports is of the formulas alone.
         """
-        if self.device.type == "meta":
+        if torch.compiler.is_compiling() or self.device.type == "meta":
             return formulas(self, *args)
         needed = estimate.peak_bytes(self, formulas, args)
         budget.require(needed, f"{type(self).__name__} {formulas.__name__}", CALL_TIP)
@@ -138,8 +139,8 @@ class AttentionLayer(nn.Module, ABC):
     def _factors(self, cache: Cache, positions: Tensor) -> str | None:
         """The set of LongRoPE that turns these positions; not beside keys of the other set."""
         scaling = self.config.rotation and self.config.rotation.scaling
-        if not isinstance(scaling, LongRopeScaling):
-            return None
+        if not isinstance(scaling, LongRopeScaling) or torch.compiler.is_compiling():
+            return None  # a graph that is compiled has shapes, and no positions to look at
         position = int(positions.max())
         needed, held = scaling.factors(position + 1), cache.factors
         if cache.length and held not in (None, needed):

@@ -5,12 +5,19 @@ s key, h head, g KV head, d model, k content, r rope, v value, c KV latent, l qu
 """
 
 from dataclasses import fields
+from typing import Any
+
+from mla_engine import tree
 
 
 class Trace:
     """What all traces share; a mechanism's are frozen dataclasses of tensors."""
 
     form: str  # which formulas of SYMBOLS hold: "expanded", "absorbed", "grouped", ...
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        tree.register(cls, lambda trace: (vars(trace), None), lambda parts, _: cls(**parts))
 
     @property
     def steps(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ no norm, and is one for all heads; the scale never follows the width of an absor
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from mla_engine import checks
@@ -145,7 +146,9 @@ class MultiHeadLatentAttention(LatentProjections):
         """`position_numbers`, none of them at or beyond the configuration's limit."""
         numbers = position_numbers(positions, h, start)
         limit = self.config.position_limit
-        if limit is not None and numbers.max() >= limit:
+        if limit is None or torch.compiler.is_compiling():
+            return numbers
+        if numbers.max() >= limit:
             raise RefusedError("position_limit", position=int(numbers.max()), limit=limit)
         return numbers
 
@@ -160,7 +163,7 @@ class MultiHeadLatentAttention(LatentProjections):
         if positions is None or latents.positions is None:
             return latents.positions if positions is None else positions
         given = self._positions(positions, h)
-        if (given != latents.positions).any():
+        if not torch.compiler.is_compiling() and (given != latents.positions).any():
             raise RefusedError(
                 "other_positions", given=given.tolist(), held=latents.positions.tolist()
             )

@@ -1,0 +1,104 @@
+"""Every form as one graph of torch.compile, and exported, gives what it gives uncompiled."""
+
+from dataclasses import fields, replace
+
+import pytest
+import torch
+
+from mla_engine import budget
+from tests.engine.samples import hidden
+from tests.engine.test_decode import MLA, WAYS
+from tests.engine.test_longrope import SCALING
+from tests.engine.test_selection import build
+
+FORMS = {
+    "expanded": (MLA, "forward"),
+    "absorbed": (MLA, "forward_absorbed"),
+    "LongRoPE, a limit": (
+        replace(MLA, rope=replace(MLA.rope, scaling=SCALING), position_limit=99), "forward",
+    ),
+} | {
+    name: (way.config, "forward") for name, way in WAYS.items() if name.startswith("grouped")
+}  # fmt: skip
+forms = pytest.mark.parametrize(("config", "form"), FORMS.values(), ids=FORMS)
+ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+rooms = pytest.mark.parametrize("capacity", [None, 9], ids=["growing", "reserved"])
+
+
+class Call(torch.nn.Module):
+    """A call of a layer as a module, which is what torch exports."""
+
+    def __init__(self, layer, call):
+        super().__init__()
+        self.layer, self.call = layer, call
+
+    def forward(self, *args):
+        return self.call(self.layer, *args)
+
+
+def in_one_graph(call):
+    torch._dynamo.reset()
+    return torch.compile(call, fullgraph=True, backend="aot_eager")
+
+
+def assert_same(trace, wanted):
+    assert type(trace) is type(wanted)
+    for field in fields(wanted):
+        one, other = getattr(trace, field.name), getattr(wanted, field.name)
+        assert (one is None) == (other is None), field.name
+        if other is not None:
+            torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12, msg=field.name)
+
+
+@pytest.fixture(autouse=True)
+def unmeasured(request, monkeypatch):
+    """What is compiled or exported estimates nothing: that would be traced, too."""
+    run = budget.course
+
+    def course(call):
+        assert not torch.compiler.is_compiling()
+        return run(call)
+
+    monkeypatch.setattr(budget, "course", course)
+
+
+@forms
+def test_a_forward_call_is_one_graph(config, form):
+    layer, h = build(config), hidden(2, 6, 10)
+    call = getattr(layer, form)
+    positions = torch.arange(30, 36)
+    assert_same(in_one_graph(call)(h, positions=positions), call(h, positions=positions))
+
+
+@rooms
+@ways
+def test_a_step_is_one_graph(way, capacity):
+    layer, h = way.layer(), hidden(2, 7, 10)
+    step = in_one_graph(lambda h, cache: way.step(layer, h, cache))
+    trace, cache = step(h[:, :6], way.empty(capacity=capacity))
+    wanted, held = way.step(layer, h[:, :6], way.empty(capacity=capacity))
+    assert_same(trace, wanted)
+    last, longer = step(h[:, 6:], cache)
+    assert_same(last, way.step(layer, h[:, 6:], held)[0])
+    assert (longer.length, longer.reserved_nbytes > longer.nbytes) == (7, capacity is not None)
+
+
+@forms
+def test_a_forward_call_is_exported(config, form):
+    layer, h = build(config), hidden(2, 6, 10)
+    call = getattr(type(layer), form)
+    exported = torch.export.export(Call(layer, call), (h,))
+    other = hidden(2, 6, 10, seed=8)
+    assert_same(exported.module()(other), call(layer, other))
+
+
+@rooms
+@ways
+def test_a_step_is_exported(way, capacity):
+    layer, h = way.layer(), hidden(2, 7, 10)
+    _, cache = way.step(layer, h[:, :6], way.empty(capacity=capacity))
+    call = Call(layer, way.step)
+    exported = torch.export.export(call, (h[:, 6:], cache))
+    trace, longer = exported.module()(h[:, 6:], cache)
+    assert_same(trace, way.step(layer, h[:, 6:], cache)[0])
+    assert (type(longer), longer.length) == (way.cache, 7)
