@@ -1,0 +1,52 @@
+"""What a window of queries takes grows as the context does, and a trace holds what it returns."""
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from mla_engine import PRESETS, LatentCache, MultiHeadLatentAttention, budget
+
+LITE = PRESETS["deepseek-v2-lite"].config
+WINDOW = 256
+FORMS = ["forward", "forward_absorbed"]
+
+
+def taken(form, tokens):
+    """FLOPs and peak bytes of one head's last queries, with the latents given, on meta."""
+    layer = MultiHeadLatentAttention(LITE, heads=[0], device="meta")
+    h = torch.empty(1, tokens, LITE.d_model, device="meta")
+    latents = LatentCache.empty(LITE, device="meta", capacity=tokens).with_zeros(tokens)
+    rows = slice(tokens - WINDOW, tokens)
+    with FlopCounterMode(display=False) as counter:
+        getattr(layer, form)(h, queries=rows, latents=latents)
+    run = lambda: getattr(layer, form)(h, queries=rows, latents=latents)  # noqa: E731
+    return counter.get_total_flops(), budget.peak_bytes(run)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_window_of_queries_grows_linearly_with_the_context(form):
+    contexts = [4096, 8192, 16_384, 32_768]
+    flops, peaks = zip(*(taken(form, tokens) for tokens in contexts), strict=True)
+    for counted in (flops, peaks):
+        each = [(counted[i + 1] - counted[i]) / contexts[i] for i in range(3)]
+        assert each[0] == each[1] == each[2] > 0
+    assert peaks[-1] < budget.GIB
+
+
+def test_one_head_of_a_long_text_is_less_work_than_the_map_of_a_short_one():
+    whole = MultiHeadLatentAttention(LITE, device="meta")
+    h = torch.empty(1, 2048, LITE.d_model, device="meta")
+    with FlopCounterMode(display=False) as counter:
+        whole(h)
+    assert taken("forward", 32_768)[0] < 0.5 * counter.get_total_flops()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_traced_run_holds_little_beside_what_it_returns(form):
+    layer = MultiHeadLatentAttention(LITE, device="meta")
+    h, kept = torch.empty(1, 512, LITE.d_model, device="meta"), []
+    peak = budget.peak_bytes(lambda: kept.append(getattr(layer, form)(h)))
+    trace = kept[0]
+    tensors = [getattr(trace, name) for name in (*trace.steps, "mask") if name != "h"]
+    returned = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    assert peak <= 1.2 * returned
