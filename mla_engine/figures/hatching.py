@@ -3,7 +3,6 @@
 from itertools import groupby
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mla_engine.figures.axes import Spans
 from mla_engine.figures.theme import MASKED, TRANSPARENT
@@ -12,7 +11,7 @@ PATTERN = {"shape": "/", "fgcolor": MASKED, "bgcolor": TRANSPARENT, "size": 7, "
 Corner = tuple[float, float]
 
 
-def hatching(hidden: np.ndarray, rows: Spans, columns: Spans, **axes: str) -> go.Scatter:
+def hatching(hidden: np.ndarray, rows: Spans, columns: Spans, **axes: str) -> dict:
     """Hatched areas over the cells [t,s] where `hidden` is True.
 
     Args:
@@ -26,23 +25,23 @@ def hatching(hidden: np.ndarray, rows: Spans, columns: Spans, **axes: str) -> go
     return areas([[(xs[s], ys[t]) for s, t in outline] for outline in outlines(hidden)], **axes)
 
 
-def areas(outlines: list[list[Corner]], **axes: str) -> go.Scatter:
+def areas(outlines: list[list[Corner]], **axes: str) -> dict:
     """One trace for all areas, broken between them."""
     broken = (np.nan, np.nan)
     corners = [corner for outline in outlines for corner in (*outline, outline[0], broken)]
     x, y = np.array(corners[:-1], dtype=np.float32).T
-    return go.Scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=TRANSPARENT,
-        fillpattern=PATTERN,
-        hoverinfo="skip",
-        showlegend=False,
-        **axes,
-    )
+    return {
+        "type": "scatter",
+        "x": x,
+        "y": y,
+        "mode": "lines",
+        "line": {"width": 0},
+        "fill": "toself",
+        "fillcolor": TRANSPARENT,
+        "fillpattern": PATTERN,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    } | axes
 
 
 def outlines(hidden: np.ndarray) -> list[list[tuple[int, int]]]:
