@@ -27,7 +27,8 @@ def digest(value: object) -> bytes:
 def _feed(value: object, feed: Feed) -> None:
     if not dataclasses.is_dataclass(value):
         raise TypeError(f"no digest of a {type(value).__name__}")
-    _feed((type(value).__qualname__, *vars(value).values()), feed)
+    parts = (getattr(value, field.name) for field in dataclasses.fields(value))
+    _feed((type(value).__qualname__, *parts), feed)
 
 
 @_feed.register(str)

@@ -32,8 +32,9 @@ Drawing = partial[figures.Figure]  # a builder with all its arguments
 class Ready(figures.Figure):
     """A figure as it is written to JSON, made once: who sends it again has nothing to convert."""
 
-    def __init__(self, figure: figures.Figure) -> None:
-        self.__dict__["written"] = figure.to_dict()
+    def __init__(self, figure: figures.Figure, meta: Mapping[str, str] | None) -> None:
+        self.__dict__["written"] = written = figure.to_dict()
+        written["layout"] |= {"meta": meta} if meta else {}
 
     def to_dict(self) -> dict[str, Any]:
         """The one that is kept: nobody changes it."""
@@ -79,10 +80,7 @@ def ready(drawing: Drawing, clicks: str, lecture: bool) -> Ready:
     figure = drawing()
     if lecture:
         figure = figures.resized(figure, _lower(figure.spec))
-    if clicks:
-        layout = figure.spec["layout"] | {"meta": {"chart": clicks}}
-        figure = figures.Figure(figure.spec | {"layout": layout})
-    return Ready(figure)
+    return Ready(figure, {"chart": clicks} if clicks else None)
 
 
 def _lower(spec: Mapping[str, Any]) -> int:

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.settings import address
+from ui.settings.once import once
 from ui.settings.page import Note, Page
 from ui.settings.parsers import as_text, says
 from ui.settings.rooms import PAGES, SETTINGS
@@ -47,7 +48,11 @@ class Kept(str):
 
 def default(name: str) -> object:
     """The default of a setting: of the language the browser's, of a size the preset's."""
-    setting, preset = SETTINGS[name], settings()["preset"]
+    return _default(name, settings()["preset"])
+
+
+def _default(name: str, preset: str) -> object:
+    setting = SETTINGS[name]
     if name in IMPLIED:
         return implied(preset)[name]
     if setting.follows and published(preset) != PUBLISHED:
@@ -58,28 +63,35 @@ def default(name: str) -> object:
     return browser if browser in LANGUAGES else "en"
 
 
+@once  # every text asks, and Streamlit takes as long to find them as to write one
 def settings() -> dict[str, Any]:
     """Every setting of this session."""
     if "settings" not in st.session_state:
-        st.session_state.settings = {"preset": SETTINGS["preset"].default}
-        st.session_state.settings |= {name: default(name) for name in SETTINGS}
+        preset = SETTINGS["preset"].default
+        st.session_state.settings = {name: _default(name, preset) for name in SETTINGS}
     return st.session_state.settings
 
 
 def _differing() -> dict[str, str]:
     """The settings that differ from their defaults, as texts."""
-    return {n: as_text(v) for n, v in settings().items() if v != default(n)}
+    s = settings()
+    return {n: as_text(v) for n, v in s.items() if v != _default(n, s["preset"])}
 
 
 def left_out() -> set[str]:
     """The settings for which a link has no room: the longest texts."""
-    return address.beyond({"lang": settings()["lang"]} | _differing())
+    return _left_out(_differing())
+
+
+def _left_out(differing: dict[str, str]) -> set[str]:
+    return address.beyond({"lang": settings()["lang"]} | differing)
 
 
 def query() -> dict[str, str]:
     """The settings that differ from their defaults, as far as a link has room for them."""
-    gone = left_out()
-    return {name: text for name, text in _differing().items() if name not in gone}
+    differing = _differing()
+    gone = _left_out(differing)
+    return {name: text for name, text in differing.items() if name not in gone}
 
 
 def in_story() -> bool:
