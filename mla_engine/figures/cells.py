@@ -6,10 +6,16 @@ from plotly.colors import sample_colorscale, unlabel_rgb
 from mla_engine.figures.axes import FRAME_PIXELS, PHONE_PIXELS, Spans, bins, span_of
 from mla_engine.figures.theme import CLEAR
 
-MAX_CELLS = 256  # a side; beyond it a browser spends its time on cells smaller than a pixel
+CELL_PIXELS = 2  # a side at least: smaller cells take a browser's time and show nothing
+HEIGHT = 520  # pixels of a map
 FRAMED_PIXELS = 16  # a frame's least side
 BLANK = " "  # where the other layer prints: letters are as large as all cells leave room for
 DARK, LIGHT = "#000000", "#FFFFFF"  # one of them has over 4.5:1 on any colour
+
+
+def most_cells(height: int) -> int:
+    """How many cells a side a map so many pixels high shows."""
+    return (height - FRAME_PIXELS) // CELL_PIXELS
 
 
 def pool(values: np.ndarray, rows: Spans, columns: Spans) -> np.ndarray:
@@ -26,10 +32,10 @@ def pool(values: np.ndarray, rows: Spans, columns: Spans) -> np.ndarray:
     return np.where(-low > high, low, high)
 
 
-def cell_at(values: np.ndarray, x: float, y: float) -> tuple[int, int]:
+def cell_at(values: np.ndarray, x: float, y: float, *, height: int = HEIGHT) -> tuple[int, int]:
     """Row and column under a click on the map of `values`; in a pooled cell those it shows."""
     (top, bottom), (left, right) = (
-        span_of(bins(side, MAX_CELLS), min(max(round(place), 0), side - 1))
+        span_of(bins(side, most_cells(height)), min(max(round(place), 0), side - 1))
         for side, place in zip(values.shape, (y, x), strict=True)
     )
     block = values[top : bottom + 1, left : right + 1]

@@ -17,7 +17,7 @@ from mla_engine.figures.axes import (
     name_cells,
     safe,
 )
-from mla_engine.figures.cells import MAX_CELLS, frame, pool
+from mla_engine.figures.cells import HEIGHT, frame, most_cells, pool
 from mla_engine.figures.cells import numbers as printed
 from mla_engine.figures.figure import Figure, figure
 from mla_engine.figures.hatching import hatching
@@ -32,10 +32,12 @@ from mla_engine.figures.theme import (
 )
 
 MAX_PRINTED = 12  # a side up to which each cell prints its number
-HEIGHT = 520
+MAX_COLUMNS = 160  # of a map as wide as there is room: a third of a page has twice the pixels
+MAX_NAMED = 64**2  # masked cells that say so each; of more the whole area does
 BAR_HEIGHT = 14
 EDGE_ROOM = 24  # for half of the bar's last number
-LAYER = {"type": "heatmap", "hoverongaps": False, "xaxis": "x2", "yaxis": "y2"}
+PLACE = {"xaxis": "x2", "yaxis": "y2"}
+LAYER = {"type": "heatmap", "hoverongaps": False} | PLACE
 
 Colours = tuple[float, float, list]  # lower limit, upper limit, colour scale
 
@@ -158,7 +160,9 @@ def _draw(
     marked: tuple[np.ndarray, str] | None = None,
     square: bool = False,
 ) -> Figure:
-    rows, columns = (bins(count, MAX_CELLS) for count in values.shape)
+    most = most_cells(height)
+    rows = bins(values.shape[0], most)
+    columns = bins(values.shape[1], most if square else MAX_COLUMNS)
     drawn = pool(values, rows, columns)
     place = {
         "x": np.array([(a + b) / 2 for a, b in columns], dtype=np.float32),
@@ -168,8 +172,9 @@ def _draw(
     traces = [_heat(drawn, place, colours, bar, f"{hover}{name} %{{z:.6g}}<extra></extra>")]
     hidden = np.isnan(drawn)
     if hidden.any():
-        traces.append(_masked(hidden, place, hover + words["masked"]))
-        traces.append(hatching(hidden, rows, columns, xaxis="x2", yaxis="y2"))
+        each = hidden.size <= MAX_NAMED
+        traces += [_masked(hidden, place, hover + words["masked"])] if each else []
+        traces.append(hatching(hidden, rows, columns, "" if each else words["masked"], **PLACE))
     if numbers and max(drawn.shape) <= MAX_PRINTED:
         traces += printed(traces[0])
     column_title = axes[1]

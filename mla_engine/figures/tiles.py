@@ -16,9 +16,16 @@ from mla_engine.figures.hatching import areas, outlines
 from mla_engine.figures.theme import CLEAR, FONT, PROBABILITY, WORDS
 
 MAX_TILE = 32  # cells a side of one head
+ACROSS = 128  # cells of all heads side by side: a browser shows no more
+MAX_NAMED = 64**2  # masked cells that say so each; of more the whole area does
 NOTE_PIXELS = 28  # below the tiles, for the line that says that they are pooled
 MAX_LABELLED = 36  # tiles; beyond it only the first of each row carries its label
 HEIGHT = 520
+
+
+def most_of_tile(columns: int) -> int:
+    """Cells a side of each tile, where so many stand in a row."""
+    return max(1, min(MAX_TILE, ACROSS // columns))
 
 
 @dataclass(frozen=True)
@@ -34,8 +41,9 @@ class TileGrid:
     def of(cls, shape: tuple[int, int, int]) -> "TileGrid":
         """The nearly square grid for an attention of shape [h, t, s]."""
         count, *sides = shape
-        height, width = (len(bins(side, MAX_TILE)) for side in sides)
-        return cls(count, height, width, ceil(sqrt(count)))
+        columns = ceil(sqrt(count))
+        height, width = (len(bins(side, most_of_tile(columns))) for side in sides)
+        return cls(count, height, width, columns)
 
     @property
     def rows(self) -> int:
@@ -97,14 +105,14 @@ def head_tiles(
         words: what the figure says, in the reader's language.
     """
     grid = TileGrid.of(attention.shape)
-    rows, columns = (bins(side, MAX_TILE) for side in attention.shape[1:])
+    rows, columns = (bins(side, most_of_tile(grid.columns)) for side in attention.shape[1:])
     seen = attention if mask is None else np.where(mask, attention, np.nan)
     tiles = [pool(values, rows, columns) for values in seen]
     layers = _layers(*_laid_out(grid, tiles, heads), words)
     pooled = (len(rows), len(columns)) != attention.shape[1:]
     notes = _note(words, rows[0][1] + 1, columns[0][1] + 1) if pooled else []
     return figure(
-        [*layers, *_hatched(grid, np.isnan(tiles[0]))],
+        [*layers, *_hatched(grid, np.isnan(tiles[0]), "" if layers[1:] else words["masked"])],
         height=height,
         margin={"b": NOTE_PIXELS} if pooled else None,
         annotations=_labels(grid, heads) + notes,
@@ -119,7 +127,7 @@ def _laid_out(
     """All tiles in one array, 0 where one of them is masked, and the head of every cell."""
     picture = np.full(grid.shape, np.nan, dtype=np.float32)
     hidden = np.full(grid.shape, np.nan, dtype=np.float32)
-    owner = np.zeros(grid.shape, dtype=np.int16)
+    owner = np.zeros(grid.shape, dtype=np.min_scalar_type(max(heads)))
     for tile, values in enumerate(tiles):
         top, left = grid.corner(tile)
         place = np.s_[top : top + grid.height, left : left + grid.width]
@@ -129,7 +137,7 @@ def _laid_out(
     return picture, hidden, owner
 
 
-def _hatched(grid: TileGrid, hidden: np.ndarray) -> list[dict]:
+def _hatched(grid: TileGrid, hidden: np.ndarray, says: str) -> list[dict]:
     """The masked cells of every tile, which are the same in all."""
     masked = outlines(hidden)
     corners = [grid.corner(tile) for tile in range(grid.count)]
@@ -138,7 +146,7 @@ def _hatched(grid: TileGrid, hidden: np.ndarray) -> list[dict]:
         for top, left in corners
         for outline in masked
     ]
-    return [areas(every)] if every else []
+    return [areas(every, says)] if every else []
 
 
 def _named_cells(grid: TileGrid, queries: list[str], keys: list[str]) -> dict:
@@ -184,20 +192,10 @@ def _layers(
     hover = (
         f"{words['head']} %{{customdata}}<br>{words['query']} %{{y}}<br>{words['key']} %{{x}}<br>"
     )
-    return [
-        common
-        | {
-            "z": picture,
-            "colorscale": PROBABILITY,
-            "hovertemplate": f"{hover}%{{z:.4g}}<extra></extra>",
-        },
-        common
-        | {
-            "z": hidden,
-            "colorscale": CLEAR,
-            "hovertemplate": f"{hover}{words['masked']}<extra></extra>",
-        },
-    ]
+    looks = {"colorscale": PROBABILITY, "hovertemplate": f"{hover}%{{z:.4g}}<extra></extra>"}
+    clear = {"colorscale": CLEAR, "hovertemplate": f"{hover}{words['masked']}<extra></extra>"}
+    masked = [common | clear | {"z": hidden}] if hidden.size <= MAX_NAMED else []
+    return [common | looks | {"z": picture}, *masked]
 
 
 def _labels(grid: TileGrid, heads: Sequence[int]) -> list[dict]:

@@ -175,3 +175,21 @@ def test_a_lecture_and_clicks_have_figures_of_their_own():
     assert lower["height"] < plain["height"] == told["height"]
     assert told["meta"] == {"chart": "here"}
     assert "meta" not in plain
+
+
+LARGEST = {"preset": "custom", "d_model": "64", "n_heads": "128", "d_head": "8", "d_value": "8"}
+LARGEST |= {"d_latent_kv": "512", "d_latent_q": "0", "d_rope": "8"}
+
+
+@pytest.mark.parametrize("tokens", ["256", "1024"])
+def test_the_largest_maps_are_sent_in_less_than_a_megabyte(browser, tokens):
+    link = LARGEST | {"map_generated": tokens, "map_run": "128"}
+    at = open_page(file("attention_maps"), **link)
+    assert len(drawn(at)) == 7
+    browser.sent.clear()
+    at.session_state["settings"].update(map_generated=int(tokens) // 2 + 1, map_head=1, seed=1)
+    before = drawn(at)
+    at.run()
+    assert not set(drawn(at).values()) & set(before.values()), "every chart is another"
+    assert browser.n_bytes < 10**6
+    assert max(len(spec) for spec in drawn(at).values()) < 500_000

@@ -16,14 +16,7 @@ from ui.settings.once import once
 from ui.settings.page import Note, Page
 from ui.settings.parsers import as_text, says
 from ui.settings.rooms import PAGES, SETTINGS
-from ui.settings.shared import (
-    LANGUAGES,
-    PUBLISHED,
-    REAL_LAYER,
-    SHARED,
-    SIZES,
-    TRAINED_LAYER,
-)
+from ui.settings.shared import LANGUAGES, PUBLISHED, REAL_LAYER, SHARED, SIZES, TRAINED_LAYER
 from ui.settings.sizes import implied, published
 from ui.settings.visit import visit
 
@@ -46,13 +39,9 @@ class Kept(str):
         return kept
 
 
-def default(name: str) -> object:
+def default(name: str, preset: str | None = None) -> object:
     """The default of a setting: of the language the browser's, of a size the preset's."""
-    return _default(name, settings()["preset"])
-
-
-def _default(name: str, preset: str) -> object:
-    setting = SETTINGS[name]
+    setting, preset = SETTINGS[name], preset or settings()["preset"]
     if name in IMPLIED:
         return implied(preset)[name]
     if setting.follows and published(preset) != PUBLISHED:
@@ -67,30 +56,28 @@ def _default(name: str, preset: str) -> object:
 def settings() -> dict[str, Any]:
     """Every setting of this session."""
     if "settings" not in st.session_state:
-        preset = SETTINGS["preset"].default
-        st.session_state.settings = {name: _default(name, preset) for name in SETTINGS}
+        made = {"preset": SETTINGS["preset"].default}
+        made |= {name: default(name, made["preset"]) for name in SETTINGS}
+        st.session_state.settings = made
     return st.session_state.settings
 
 
 def _differing() -> dict[str, str]:
     """The settings that differ from their defaults, as texts."""
     s = settings()
-    return {n: as_text(v) for n, v in s.items() if v != _default(n, s["preset"])}
+    return {n: as_text(v) for n, v in s.items() if v != default(n, s["preset"])}
 
 
-def left_out() -> set[str]:
+def left_out(differing: dict[str, str] | None = None) -> set[str]:
     """The settings for which a link has no room: the longest texts."""
-    return _left_out(_differing())
-
-
-def _left_out(differing: dict[str, str]) -> set[str]:
-    return address.beyond({"lang": settings()["lang"]} | differing)
+    texts = _differing() if differing is None else differing
+    return address.beyond({"lang": settings()["lang"]} | texts)
 
 
 def query() -> dict[str, str]:
     """The settings that differ from their defaults, as far as a link has room for them."""
     differing = _differing()
-    gone = _left_out(differing)
+    gone = left_out(differing)
     return {name: text for name, text in differing.items() if name not in gone}
 
 
