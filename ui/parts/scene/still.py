@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from mla_engine import SYMBOLS
 from ui import asset
+from ui.engine import kept
 from ui.parts.scene.scene import Scene
 from ui.parts.scene.tensors import Tensor
 
@@ -14,6 +15,7 @@ LOOK = "scene_picture.css"
 FINEST, OVER = 3, 8  # between two lines; above the picture: as in the script
 
 Picture = Mapping[str, Any]
+quoted = kept.keep(quote)  # of a picture, letter by letter: it is as long as all else of the still
 
 
 def html(scene: Scene, pictures: Mapping[str, Picture], texts: Picture, alt: str) -> str:
@@ -34,7 +36,7 @@ def _address(scene: Scene, picture: Picture, texts: Picture) -> str:
     colours = asset("style.css").partition(".stApp {")[2].partition("}")[0]
     root = f":root {{ color-scheme: light dark; font-family: sans-serif; {colours} }}"
     style = f"{root} {asset(LOOK)}"
-    return f"data:image/svg+xml,{quote(_svg(scene, picture, texts, web.escape(style)))}"
+    return f"data:image/svg+xml,{quoted(_svg(scene, picture, texts, web.escape(style)))}"
 
 
 def _svg(scene: Scene, picture: Picture, texts: Picture, style: str) -> str:
