@@ -33,7 +33,8 @@ def chosen_heads(config: AttentionConfig, heads: Iterable[int] | None) -> tuple[
         ValueError: a config of another kind, no head, a repeated or an absent one.
     """
     mechanisms.of(config)
-    heads = range(config.n_heads) if heads is None else heads
+    if heads is None:
+        return tuple(range(config.n_heads))
     checks.kind("heads", heads, Iterable, Phrase("head_numbers"))
     chosen = tuple(heads)
     if not chosen or len(set(chosen)) < len(chosen):

@@ -1,22 +1,19 @@
-"""Plotly builders: arrays in, `go.Figure` out; they draw and compute no science.
+"""Plotly builders: arrays in, one `go.Figure` out; they draw and compute no science.
 
 Installed with the extra `[figures]`. Colours, sizes and labels come from `theme`.
 """
-
-from plotly.graph_objects import Figure
 
 from mla_engine.figures.bands import Band, band_bars, band_lines, band_marks
 from mla_engine.figures.bars import bars
 from mla_engine.figures.cells import cell_at
 from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
-from mla_engine.figures.ends import part_names
+from mla_engine.figures.ends import resized
+from mla_engine.figures.figure import Figure
 from mla_engine.figures.flow import FlowNode, data_flow
 from mla_engine.figures.heatmap import attention_map, score_map, share_map, shared_limit, tensor_map
-from mla_engine.figures.levels import add_levels, legend_in_columns, ticks_at
 from mla_engine.figures.lines import UNITS, cache_growth
 from mla_engine.figures.looks import COLOURS, VARIANTS, Look, Role, look
-from mla_engine.figures.marks import mark_cells
 from mla_engine.figures.pixels import pixels
 from mla_engine.figures.ranks import over_rank, right_answers
 from mla_engine.figures.roofline import roofline
@@ -35,7 +32,6 @@ __all__ = [
     "Look",
     "Role",
     "TileGrid",
-    "add_levels",
     "attention_map",
     "band_bars",
     "band_lines",
@@ -48,12 +44,10 @@ __all__ = [
     "data_flow",
     "head_shares",
     "head_tiles",
-    "legend_in_columns",
     "look",
-    "mark_cells",
     "over_rank",
-    "part_names",
     "pixels",
+    "resized",
     "right_answers",
     "roofline",
     "score_map",
@@ -63,5 +57,4 @@ __all__ = [
     "symbol_html",
     "symbol_parts",
     "tensor_map",
-    "ticks_at",
 ]

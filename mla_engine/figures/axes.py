@@ -4,10 +4,8 @@ import html
 from collections.abc import Sequence
 from itertools import pairwise
 
-import plotly.graph_objects as go
-
 from mla_engine.drawn import drawn, isolated
-from mla_engine.figures.theme import FONT_SIZE
+from mla_engine.figures.theme import FONT
 
 MAX_LABELS = 32
 LABEL_PIXELS = 22  # a line of text with air around it
@@ -59,45 +57,46 @@ def label(spans: Spans, words: Sequence[str] | None) -> list[str]:
     return texts
 
 
+# An axis without a trace is not drawn: the first pair of a map's axes has this one.
+NO_TRACE = {
+    "type": "scatter",
+    "x": [None],
+    "y": [None],
+    "hoverinfo": "skip",
+    "showlegend": False,
+}
 Cells = tuple[Spans, Sequence[str] | None, str]  # spans, words, title
 
 
 def name_cells(
-    fig: go.Figure, *, x: Cells, y: Cells, width: int = PHONE_PIXELS, square: bool = False
-) -> None:
-    """Give a heatmap's two axes their words, row 0 at the top.
+    *, x: Cells, y: Cells, height: int, width: int = PHONE_PIXELS, square: bool = False
+) -> dict:
+    """The two pairs of axes of a heatmap with their words, row 0 at the top, for `figure`.
 
-    The first pair of axes prints at most `MAX_LABELS` short words and the title. The heatmap lies
-    on a second pair over it, which prints nothing and names every cell: the hover reads it. A text
-    for each cell would cost rows times columns strings on the wire; this costs rows plus columns.
+    The first pair prints at most `MAX_LABELS` short words and the title. The heatmap lies on a
+    second pair over it, which prints nothing and names every cell: the hover reads it. A text for
+    each cell would cost rows times columns strings on the wire; this costs rows plus columns.
 
     Args:
-        fig: a figure whose heatmaps have numeric coordinates.
         x: spans of the columns (first, last index), their words or None, the title.
         y: the same of the rows.
+        height: pixels of the figure.
         width: pixels that the narrowest screen leaves to the columns.
         square: make every cell as wide as high.
     """
-    height = fig.layout.height - FRAME_PIXELS
-    for name, cells, pixels in (
-        ("xaxis", x, width),
-        ("yaxis", y, min(width, height) if square else height),
-    ):
-        fixed = _fixed(cells[0], downwards=name == "yaxis")
-        hidden = {"showticklabels": False, "ticks": "", "overlaying": name[0]}
-        fig.update_layout(
-            {
-                name: fixed | _printed(*cells, pixels),
-                f"{name}2": fixed | _every(*cells[:2]) | hidden,
-            }
-        )
+    high = height - FRAME_PIXELS
+    pixels = {"x": width, "y": min(width, high) if square else high}
+    axes = {}
+    for side, cells in (("x", x), ("y", y)):
+        fixed = _fixed(cells[0], downwards=side == "y")
+        hidden = {"showticklabels": False, "ticks": "", "overlaying": side}
+        axes[side] = fixed | _printed(*cells, pixels[side])
+        axes[f"{side}axis2"] = fixed | _every(*cells[:2]) | hidden
     if square:
-        _square(fig)
-    if _wide(fig.layout.xaxis.ticktext, width):
-        fig.update_xaxes(tickangle=90)  # upright, lest neighbours read as one word
-    fig.update_traces(xaxis="x2", yaxis="y2", selector={"type": "heatmap"})
-    # An axis without a trace is not drawn.
-    fig.add_scatter(x=[None], y=[None], hoverinfo="skip", showlegend=False)
+        _square(axes)
+    if _wide(axes["x"]["ticktext"], width):  # upright, lest neighbours read as one word
+        axes["x"]["tickangle"] = axes["xaxis2"]["tickangle"] = 90
+    return axes
 
 
 def _fixed(spans: Spans, *, downwards: bool) -> dict:
@@ -109,15 +108,15 @@ def _fixed(spans: Spans, *, downwards: bool) -> dict:
         "showgrid": False,
         "zeroline": False,
         "fixedrange": True,
-        "tickfont": {"size": FONT_SIZE},
+        "tickfont": FONT,
     }
 
 
-def _square(fig: go.Figure) -> None:
+def _square(axes: dict[str, dict]) -> None:
     """Every cell as wide as high, the map at the top, under its colour bar."""
-    for n in ("", "2"):
-        upright = {"constrain": "domain", "constraintoward": "top", "scaleanchor": f"x{n}"}
-        fig.update_layout({f"xaxis{n}": {"constrain": "domain"}, f"yaxis{n}": upright})
+    for x, y, anchor in (("x", "y", "x"), ("xaxis2", "yaxis2", "x2")):
+        axes[x]["constrain"] = "domain"
+        axes[y] |= {"constrain": "domain", "constraintoward": "top", "scaleanchor": anchor}
 
 
 def _wide(labels: Sequence[str], pixels: int) -> bool:
@@ -135,7 +134,7 @@ def _printed(spans: Spans, words: Sequence[str] | None, title: str, pixels: int)
             str(first) if words is None else safe(words[first], MAX_LABEL_LENGTH)
             for first, _ in shown
         ],
-        "title": {"text": title, "font": {"size": FONT_SIZE}},
+        "title": {"text": title, "font": FONT},
         "automargin": True,
     }
 
@@ -145,5 +144,5 @@ def _every(spans: Spans, words: Sequence[str] | None) -> dict:
     return {
         "tickvals": [(first + last) / 2 for first, last in spans],
         "ticktext": label(spans, words),
-        "title": {"font": {"size": FONT_SIZE}},
+        "title": {"font": FONT},
     }

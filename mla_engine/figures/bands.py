@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 
-from mla_engine.figures.bars import name_rows, totals_at_ends
-from mla_engine.figures.ends import name_ends
+from mla_engine.figures.bars import named_rows, totals_at_ends
+from mla_engine.figures.ends import named_lines
+from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Look
-from mla_engine.figures.theme import FONT_SIZE, MASKED, few_ticks, figure, legend_above
+from mla_engine.figures.theme import FONT, MASKED, few_ticks, legend_above, ticks_at
+from mla_engine.figures.theme import level as level_line
 
 HEIGHT = 420
 BESIDE = 0.26  # octaves between marks at one place
@@ -42,7 +43,7 @@ def band_marks(
     titles: tuple[str, str],
     level: tuple[str, float] | None = None,
     height: int = HEIGHT,
-) -> go.Figure:
+) -> Figure:
     """Percentages over amounts that double: marks with bars, those at one place side by side.
 
     Args:
@@ -56,16 +57,18 @@ def band_marks(
         _marks(name, band, looks[name], titles, [_beside(bands, name, x) for x in band.x])
         for name, band in bands.items()
     ]
-    fig = figure(traces, height=height)
     places = sorted({x for band in bands.values() for x in band.x})
-    ends = [np.log2(places[0]) - 0.6, np.log2(places[-1]) + 0.6]
+    ends = [float(np.log2(places[0]) - 0.6), float(np.log2(places[-1]) + 0.6)]
     ticks = {"tickvals": np.log2(places), "ticktext": [f"{place:,}" for place in places]}
-    fig.update_xaxes(title_text=titles[0], range=ends, fixedrange=True, showgrid=False, **ticks)
-    fig.update_yaxes(title_text=titles[1], range=PERCENT, fixedrange=True)
-    if level:
-        _level(fig, *level)
-    legend_above(fig, shown=True)
-    return fig
+    across = {"range": ends, "fixedrange": True, "showgrid": False}
+    return figure(
+        traces,
+        height=height,
+        x=titled(titles[0]) | across | ticks,
+        y=titled(titles[1]) | {"range": PERCENT, "fixedrange": True},
+        **(_level(*level) if level else {}),
+        **legend_above(shown=True),
+    )
 
 
 def _beside(bands: Mapping[str, Band], name: str, x: float) -> float:
@@ -76,29 +79,28 @@ def _beside(bands: Mapping[str, Band], name: str, x: float) -> float:
 
 def _marks(
     name: str, band: Band, its: Look, titles: tuple[str, str], shifts: Sequence[float]
-) -> go.Scatter:
-    return go.Scatter(
-        x=np.log2(band.x) + shifts,
-        y=np.asarray(band.mean),
-        name=name,
-        mode="lines+markers" if len(band.x) > 1 else "markers",
-        customdata=np.stack([band.x, band.least, band.most], axis=-1),
-        error_y=band.bar | {"thickness": 3, "width": 8},
-        line={"color": its.colour, "dash": its.dash, "width": THIN},
-        marker={"color": its.colour, "symbol": its.mark, "size": 13},
-        hovertemplate=f"{name}<br>{titles[0]} %{{customdata[0]:,}}<br>%{{y:.1f}} "
+) -> dict:
+    return {
+        "type": "scatter",
+        "x": np.log2(band.x) + shifts,
+        "y": np.asarray(band.mean),
+        "name": name,
+        "mode": "lines+markers" if len(band.x) > 1 else "markers",
+        "customdata": np.stack([band.x, band.least, band.most], axis=-1),
+        "error_y": band.bar | {"thickness": 3, "width": 8},
+        "line": {"color": its.colour, "dash": its.dash, "width": THIN},
+        "marker": {"color": its.colour, "symbol": its.mark, "size": 13},
+        "hovertemplate": f"{name}<br>{titles[0]} %{{customdata[0]:,}}<br>%{{y:.1f}} "
         "(%{customdata[1]:.1f}–%{customdata[2]:.1f})<extra></extra>",
-    )
+    }
 
 
-def _level(fig: go.Figure, name: str, height: float) -> None:
-    fig.add_hline(
-        y=height,
-        line={"color": MASKED, "dash": "dot", "width": 3},
-        annotation={"text": name, "xanchor": "left", "x": 0, "font": {"size": FONT_SIZE}},
-        annotation_position="top left",
-        layer="below",
-    )
+def _level(name: str, height: float) -> dict:
+    """A dotted line across with its name over the left end."""
+    place = {"x": 0, "xref": "x domain", "xanchor": "left", "y": height, "yref": "y"}
+    note = {"text": name, "showarrow": False, "font": FONT, "yanchor": "bottom"}
+    line = level_line(height, {"color": MASKED, "dash": "dot", "width": 3})
+    return {"shapes": [line], "annotations": [place | note]}
 
 
 def band_lines(
@@ -109,8 +111,9 @@ def band_lines(
     singles: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]]] | None = None,
     limits: tuple[float, float] = PERCENT,
     log: bool = False,
+    ticks: Sequence[int] | None = None,
     height: int = HEIGHT,
-) -> go.Figure:
+) -> Figure:
     """Means as lines, each with its name at the end.
 
     Args:
@@ -120,6 +123,7 @@ def band_lines(
         singles: name -> (x, y) of every measurement, as thin lines in place of bars.
         limits: ends of the y axis.
         log: the y axis is logarithmic.
+        ticks: the places of x to print, and no others.
         height: pixels.
     """
     traces = [
@@ -129,47 +133,57 @@ def band_lines(
         _line(name, band, looks[name], titles[0], bare=singles is not None)
         for name, band in bands.items()
     ]
-    fig = figure(traces, height=height)
-    places = np.concatenate([np.asarray(trace.x, dtype=np.float64) for trace in traces])
-    first, last = float(places.min()), float(places.max())
+    places = np.concatenate([np.asarray(trace["x"], dtype=np.float64) for trace in traces])
+    x, y = _axes(titles, float(places.min()), float(places.max()), limits, log=log)
+    x |= ticks_at(ticks) if ticks else {}
+    return named_lines(traces, looks, x, y, height=height, beside=True)
+
+
+def _axes(
+    titles: tuple[str, str], first: float, last: float, limits: tuple[float, float], *, log: bool
+) -> tuple[dict, dict]:
     room = 0.03 * (last - first) or 0.5
-    fig.update_xaxes(title_text=titles[0], range=[first - room, last], fixedrange=True)
-    fig.update_xaxes(tickangle=0, showgrid=False, nticks=few_ticks(last))
-    fig.update_yaxes(title_text=titles[1], range=limits, fixedrange=True)
+    across = {"range": [first - room, last], "tickangle": 0, "nticks": few_ticks(last)}
+    up = {"range": limits}
     if log:
-        steps = {"tickvals": LOG_TICKS, "ticktext": [f"{tick:g}" for tick in LOG_TICKS]}
-        fig.update_yaxes(type="log", range=list(np.log10(limits)), **steps)
-    return name_ends(fig, looks, beside=True)
+        up = {"type": "log", "range": np.log10(limits).tolist()}
+        up |= {"tickvals": LOG_TICKS, "ticktext": [f"{tick:g}" for tick in LOG_TICKS]}
+    return (
+        titled(titles[0]) | across | {"fixedrange": True, "showgrid": False},
+        titled(titles[1]) | up | {"fixedrange": True},
+    )
 
 
-def _single(xy: tuple[Sequence[float], Sequence[float]], name: str, its: Look) -> go.Scatter:
+def _single(xy: tuple[Sequence[float], Sequence[float]], name: str, its: Look) -> dict:
     """One measurement of several; it has no name, which stands at the mean's end."""
-    return go.Scatter(
-        x=np.asarray(xy[0]),
-        y=np.asarray(xy[1], dtype=np.float64),
-        mode="lines",
-        legendgroup=name,
-        opacity=0.5,
-        line={"color": its.colour, "width": THIN},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    return {
+        "type": "scatter",
+        "x": np.asarray(xy[0]),
+        "y": np.asarray(xy[1], dtype=np.float64),
+        "mode": "lines",
+        "legendgroup": name,
+        "opacity": 0.5,
+        "line": {"color": its.colour, "width": THIN},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
-def _line(name: str, band: Band, its: Look, title: str, *, bare: bool) -> go.Scatter:
-    return go.Scatter(
-        x=np.asarray(band.x),
-        y=np.asarray(band.mean),
-        name=name,
-        mode="lines" if bare else "lines+markers",
-        cliponaxis=False,
-        customdata=np.stack([band.least, band.most], axis=-1),
-        error_y=None if bare else band.bar | {"thickness": 1.5, "width": 0},
-        line={"color": its.colour, "dash": its.dash, "width": WIDTH},
-        marker={"symbol": its.mark, "size": 10},
-        hovertemplate=f"{name}<br>{title} %{{x}}<br>%{{y:.3g}} "
+def _line(name: str, band: Band, its: Look, title: str, *, bare: bool) -> dict:
+    return {
+        "type": "scatter",
+        "x": np.asarray(band.x),
+        "y": np.asarray(band.mean),
+        "name": name,
+        "mode": "lines" if bare else "lines+markers",
+        "cliponaxis": False,
+        "customdata": np.stack([band.least, band.most], axis=-1),
+        "error_y": None if bare else band.bar | {"thickness": 1.5, "width": 0},
+        "line": {"color": its.colour, "dash": its.dash, "width": WIDTH},
+        "marker": {"symbol": its.mark, "size": 10},
+        "hovertemplate": f"{name}<br>{title} %{{x}}<br>%{{y:.3g}} "
         "(%{customdata[0]:.3g}–%{customdata[1]:.3g})<extra></extra>",
-    )
+    }
 
 
 def band_bars(
@@ -180,7 +194,7 @@ def band_bars(
     axis: str,
     totals: Sequence[str],
     height: int = HEIGHT,
-) -> go.Figure:
+) -> Figure:
     """Lying bars of percentages, one row a name from the top, each with its spread.
 
     Args:
@@ -191,20 +205,23 @@ def band_bars(
         totals: a text behind the end of each row.
         height: pixels.
     """
-    bar = go.Bar(
-        y=list(band.x),
-        x=np.asarray(band.mean),
-        orientation="h",
-        marker={"color": [its.colour for its in looks], "opacity": 0.75},
-        error_x=band.bar | {"thickness": 3, "width": 8, "color": MASKED},
-        customdata=np.stack([list(names), band.least, band.most], axis=-1),
-        hovertemplate="%{customdata[0]}<br>%{x:.1f} (%{customdata[1]:.1f}–%{customdata[2]:.1f})"
-        "<extra></extra>",
-    )
-    fig = figure([bar], height=height)
+    bar = {
+        "type": "bar",
+        "y": list(band.x),
+        "x": np.asarray(band.mean),
+        "orientation": "h",
+        "marker": {"color": [its.colour for its in looks], "opacity": 0.75},
+        "error_x": band.bar | {"thickness": 3, "width": 8, "color": MASKED},
+        "customdata": np.stack([list(names), band.least, band.most], axis=-1),
+        "hovertemplate": "%{customdata[0]}<br>%{x:.1f} "
+        "(%{customdata[1]:.1f}–%{customdata[2]:.1f})<extra></extra>",
+    }
     grid = {"tickvals": [0, 25, 50, 75, 100], "gridcolor": MASKED}
-    fig.update_xaxes(title_text=axis, range=[0, 135], fixedrange=True, **grid)
-    name_rows(fig, names)
-    fig.add_trace(totals_at_ends(np.nan_to_num(np.asarray(band.most)) + GAP, totals))
-    fig.update_layout(showlegend=False, bargap=0.35)
-    return fig
+    return figure(
+        [bar, totals_at_ends(np.nan_to_num(np.asarray(band.most)) + GAP, totals)],
+        height=height,
+        x=titled(axis) | {"range": [0, 135], "fixedrange": True} | grid,
+        y=named_rows(names),
+        showlegend=False,
+        bargap=0.35,
+    )

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Role, look
-from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, legend_above
+from mla_engine.figures.theme import FONT, MASKED, legend_above
 from mla_engine.refusals import RefusedError
 
 # Colour is never the only sign: each part has a pattern of its own.
@@ -27,8 +27,10 @@ def bars(
     roles: Sequence[Role] = ROLES,
     totals: Sequence[str] | None = None,
     limits: tuple[float, float] | None = None,
+    legend: bool | None = None,
+    entries: int | None = None,
     height: int = HEIGHT,
-) -> go.Figure:
+) -> Figure:
     """Lying bars, one row a name, read from the top.
 
     Args:
@@ -41,20 +43,19 @@ def bars(
         roles: what picks the colour of each part.
         totals: a text at the end of each row; longer bars leave room for it.
         limits: ends of the axis, for charts to be compared.
+        legend: whether it is shown, by default where there are several parts.
+        entries: pixels of each of its entries, which then stand in columns.
         height: pixels.
     """
     if stacked and log:
         raise RefusedError("stacked_log")
     amounts = np.asarray(list(parts.values()), dtype=np.float64)
-    fig = figure(_traces(names, parts, roles, chosen, axis), height=height)
     ends = _room(amounts.sum(0) if stacked else amounts, limits, log=log, wide=bool(totals))
-    _amount_axis(fig, axis, ends, log=log)
-    name_rows(fig, names)
-    if totals:
-        fig.add_trace(totals_at_ends(amounts.sum(0), totals))
-    legend_above(fig, shown=len(parts) > 1)
-    fig.update_layout(barmode="stack" if stacked else "group", bargap=0.3)
-    return fig
+    axes = {"x": _amount_axis(axis, ends, log=log), "y": named_rows(names), "bargap": 0.3}
+    traces = _traces(names, parts, roles, chosen, axis)
+    traces += [totals_at_ends(amounts.sum(0), totals)] if totals else []
+    layout = legend_above(shown=len(parts) > 1 if legend is None else legend, entry_width=entries)
+    return figure(traces, height=height, barmode="stack" if stacked else "group", **axes, **layout)
 
 
 def _traces(
@@ -63,42 +64,42 @@ def _traces(
     roles: Sequence[Role],
     chosen: int | None,
     axis: str,
-) -> list[go.Bar]:
+) -> list[dict]:
     opacity = [1.0 if chosen in (None, row) else FADED for row in range(len(names))]
     return [
-        go.Bar(
-            y=list(range(len(names))),
-            x=np.asarray(amounts, dtype=np.float64),
-            name=part,
-            orientation="h",
-            marker={
+        {
+            "type": "bar",
+            "y": list(range(len(names))),
+            "x": np.asarray(amounts, dtype=np.float64),
+            "name": part,
+            "orientation": "h",
+            "marker": {
                 "color": look(role).colour,
                 "opacity": opacity,
                 "pattern": {"shape": pattern, "solidity": 0.25, "fillmode": "overlay"},
             },
-            customdata=list(names),
-            hovertemplate=f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>",
-        )
+            "customdata": list(names),
+            "hovertemplate": f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>",
+        }
         for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
     ]
 
 
-def _amount_axis(fig: go.Figure, axis: str, ends: Sequence[float] | None, *, log: bool) -> None:
-    fig.update_xaxes(
-        title_text=axis,
-        type="log" if log else "linear",
-        range=ends,
-        fixedrange=True,
-        nticks=6,
-        tickformat=".0e" if log else "~s",
-        gridcolor=MASKED,
-    )
+def _amount_axis(axis: str, ends: Sequence[float] | None, *, log: bool) -> dict:
+    return titled(axis) | {
+        "type": "log" if log else "linear",
+        "range": ends,
+        "fixedrange": True,
+        "nticks": 6,
+        "tickformat": ".0e" if log else "~s",
+        "gridcolor": MASKED,
+    }
 
 
-def name_rows(fig: go.Figure, names: Sequence[str]) -> None:
-    """Names beside lying bars, read from the top."""
+def named_rows(names: Sequence[str]) -> dict:
+    """The axis beside lying bars with their names, read from the top."""
     rows = {"tickvals": list(range(len(names))), "ticktext": list(names)}
-    fig.update_yaxes(range=[len(names) - 0.5, -0.5], fixedrange=True, showgrid=False, **rows)
+    return rows | {"range": [len(names) - 0.5, -0.5], "fixedrange": True, "showgrid": False}
 
 
 def _room(
@@ -106,20 +107,21 @@ def _room(
 ) -> Sequence[float] | None:
     """Ends of the axis of amounts: as given, else from 0 to the longest bar and its text."""
     if log:
-        return None if limits is None else np.log10(limits)
+        return None if limits is None else np.log10(limits).tolist()
     return limits or (0, (float(lengths.max()) or 1.0) * (1.35 if wide else 1.05))
 
 
-def totals_at_ends(ends: Sequence[float], totals: Sequence[str]) -> go.Scatter:
+def totals_at_ends(ends: Sequence[float], totals: Sequence[str]) -> dict:
     """A text behind the end of each lying bar."""
-    return go.Scatter(
-        x=list(ends),
-        y=list(range(len(totals))),
-        mode="text",
-        text=[f" {total}" for total in totals],
-        textposition="middle right",
-        textfont={"size": FONT_SIZE},
-        hoverinfo="skip",
-        showlegend=False,
-        cliponaxis=False,
-    )
+    return {
+        "type": "scatter",
+        "x": list(ends),
+        "y": list(range(len(totals))),
+        "mode": "text",
+        "text": [f" {total}" for total in totals],
+        "textposition": "middle right",
+        "textfont": FONT,
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "cliponaxis": False,
+    }

@@ -1,16 +1,21 @@
 """Cells of a map: pooled where there are many, found under a click, framed, and printed."""
 
 import numpy as np
-import plotly.graph_objects as go
 from plotly.colors import sample_colorscale, unlabel_rgb
 
 from mla_engine.figures.axes import FRAME_PIXELS, PHONE_PIXELS, Spans, bins, span_of
 from mla_engine.figures.theme import CLEAR
 
-MAX_CELLS = 256  # a side; beyond it a browser spends its time on cells smaller than a pixel
+CELL_PIXELS = 2  # a side at least: smaller cells take a browser's time and show nothing
+HEIGHT = 520  # pixels of a map
 FRAMED_PIXELS = 16  # a frame's least side
 BLANK = " "  # where the other layer prints: letters are as large as all cells leave room for
 DARK, LIGHT = "#000000", "#FFFFFF"  # one of them has over 4.5:1 on any colour
+
+
+def most_cells(height: int) -> int:
+    """How many cells a side a map so many pixels high shows."""
+    return (height - FRAME_PIXELS) // CELL_PIXELS
 
 
 def pool(values: np.ndarray, rows: Spans, columns: Spans) -> np.ndarray:
@@ -27,10 +32,10 @@ def pool(values: np.ndarray, rows: Spans, columns: Spans) -> np.ndarray:
     return np.where(-low > high, low, high)
 
 
-def cell_at(values: np.ndarray, x: float, y: float) -> tuple[int, int]:
+def cell_at(values: np.ndarray, x: float, y: float, *, height: int = HEIGHT) -> tuple[int, int]:
     """Row and column under a click on the map of `values`; in a pooled cell those it shows."""
     (top, bottom), (left, right) = (
-        span_of(bins(side, MAX_CELLS), min(max(round(place), 0), side - 1))
+        span_of(bins(side, most_cells(height)), min(max(round(place), 0), side - 1))
         for side, place in zip(values.shape, (y, x), strict=True)
     )
     block = values[top : bottom + 1, left : right + 1]
@@ -62,31 +67,32 @@ def _side(axis: str, spans: Spans, index: int, pixels: int) -> dict:
     return middle | {f"{axis}0": -half, f"{axis}1": half}
 
 
-def numbers(heat: go.Heatmap) -> list[go.Heatmap]:
+def numbers(heat: dict) -> list[dict]:
     """Two invisible layers that print the values of `heat`, dark on light and light on dark."""
-    dark = _dark(heat)
-    written = np.char.mod("%.2f", np.nan_to_num(heat.z))
+    dark, z = _dark(heat), heat["z"]
+    written = np.char.mod("%.2f", np.nan_to_num(z))
     return [
-        go.Heatmap(
-            z=np.where(where, heat.z, np.nan).astype(np.float32),
-            x=heat.x,
-            y=heat.y,
-            colorscale=CLEAR,
-            showscale=False,
-            hoverinfo="skip",
-            text=np.where(where & np.isfinite(heat.z), written, BLANK),
-            texttemplate="%{text}",
-            textfont={"color": colour},
-        )
+        {
+            "type": "heatmap",
+            "z": np.where(where, z, np.nan).astype(np.float32),
+            **{place: heat[place] for place in ("x", "y", "xaxis", "yaxis")},
+            "colorscale": CLEAR,
+            "showscale": False,
+            "hoverinfo": "skip",
+            "text": np.where(where & np.isfinite(z), written, BLANK),
+            "texttemplate": "%{text}",
+            "textfont": {"color": colour},
+        }
         for colour, where in ((LIGHT, dark), (DARK, ~dark))
-        if np.isfinite(heat.z[where]).any()
+        if np.isfinite(z[where]).any()
     ]
 
 
-def _dark(heat: go.Heatmap) -> np.ndarray:
+def _dark(heat: dict) -> np.ndarray:
     """Whether light words have the higher contrast on each cell, bool [t,s] (WCAG 2.2)."""
-    share = np.clip((np.nan_to_num(heat.z) - heat.zmin) / (heat.zmax - heat.zmin), 0, 1)
-    colours = sample_colorscale([*map(list, heat.colorscale)], share.ravel().tolist())
+    low, high = heat["zmin"], heat["zmax"]
+    share = np.clip((np.nan_to_num(heat["z"]) - low) / (high - low), 0, 1)
+    colours = sample_colorscale([*map(list, heat["colorscale"])], share.ravel().tolist())
     luminance = np.reshape([relative_luminance(colour) for colour in colours], share.shape)
     return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05
 

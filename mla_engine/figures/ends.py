@@ -3,14 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import itemgetter
 from textwrap import wrap
 
 import numpy as np
-import plotly.graph_objects as go
 
+from mla_engine.figures.figure import Figure, figure
 from mla_engine.figures.looks import Look
-from mla_engine.figures.theme import FONT_SIZE
+from mla_engine.figures.theme import FONT
 
 LONGEST = 12  # letters of a row; a longer name goes on in the next
 GAP = 6  # pixels between a line's end and its name
@@ -20,37 +20,61 @@ AT_EDGE = 0.97  # of the axis: what ends beyond has its name beside the plot
 AXIS_ROOM = 62  # pixels below the plot for ticks and title
 
 
-def name_ends(fig: go.Figure, looks: Mapping[str, Look], *, beside: bool = False) -> go.Figure:
-    """Write each line's name behind its last point; returns `fig`.
+def named_lines(
+    traces: Sequence[dict],
+    looks: Mapping[str, Look],
+    x: Mapping,
+    y: Mapping,
+    *,
+    height: int,
+    beside: bool = False,
+    notes: Sequence[dict] = (),
+    **layout: object,
+) -> Figure:
+    """A figure of lines with each line's name behind its last point.
 
     Args:
-        fig: a chart whose axes have ranges; its lines are the traces of these names.
+        traces: of these names are the lines.
         looks: name -> how the line looks.
+        x: the x axis, with its range.
+        y: the same of the y axis.
+        height: pixels.
         beside: all names beside the plot, also of lines that end within it.
+        notes: what else is written.
+        layout: all else that `figure` takes.
     """
-    notes = [_note(fig, trace, looks[trace.name]) for trace in fig.data if trace.name in looks]
+    first, last = x["range"]
+    ends = [_note(line, looks[line["name"]], x, y) for line in traces if line.get("name") in looks]
     if beside:
-        notes = [note | {"x": float(fig.layout.xaxis.range[1])} for note in notes]
-    fig.update_layout(annotations=[*fig.layout.annotations, *notes], showlegend=False)
-    first, last = fig.layout.xaxis.range
+        ends = [note | {"x": float(last)} for note in ends]
     edge = first + AT_EDGE * (last - first)
-    beyond = [_pixels(note["text"]) for note in notes if note["x"] >= edge]
-    fig.update_layout(margin={"t": 12, "r": 2 * GAP + max(beyond, default=0)})
-    return part_names(fig)
+    beyond = [_pixels(note["text"]) for note in ends if note["x"] >= edge]
+    layout["margin"] = {"t": 12, "r": 2 * GAP + max(beyond, default=0)}
+    layout["annotations"] = _parted([*notes, *ends], y["range"], height - layout["margin"]["t"])
+    return figure(traces, height=height, x=x, y=y, showlegend=False, **layout)
 
 
-def part_names(fig: go.Figure) -> go.Figure:
-    """Move names at one x apart, as little as it takes at the figure's height; returns `fig`."""
-    notes = sorted((n for n in fig.layout.annotations if n.name == "end"), key=attrgetter("x"))
-    bottom, top = fig.layout.yaxis.range if notes else (0, 1)
-    room = fig.layout.height - fig.layout.margin.t - AXIS_ROOM
-    for _, group in groupby(notes, key=attrgetter("x")):
-        here = sorted(group, key=attrgetter("y"))
-        wanted = [(note.y - bottom) / (top - bottom) * room for note in here]
-        heights = [BETWEEN + ROW * (1 + note.text.count("<br>")) for note in here]
+def resized(fig: Figure, height: int) -> Figure:
+    """The same figure so many pixels high, names at the ends of its lines apart again."""
+    spec = fig.spec or fig.to_dict()
+    layout = spec["layout"] | {"height": height}
+    if notes := layout.get("annotations"):
+        room = height - layout["margin"]["t"]
+        layout["annotations"] = _parted(notes, layout["yaxis"].get("range"), room)
+    return Figure(spec | {"layout": layout})
+
+
+def _parted(notes: Sequence[dict], ends: Sequence[float], height: float) -> list[dict]:
+    """The notes, of which names at one x are moved apart, as little as it takes at this height."""
+    names = sorted((n for n in notes if n.get("name") == "end"), key=itemgetter("x"))
+    room, shifts = height - AXIS_ROOM, {}
+    for _, group in groupby(names, key=itemgetter("x")):
+        here = sorted(group, key=itemgetter("y"))
+        wanted = [(note["y"] - ends[0]) / (ends[1] - ends[0]) * room for note in here]
+        heights = [BETWEEN + ROW * (1 + note["text"].count("<br>")) for note in here]
         for note, at, place in zip(here, wanted, apart(wanted, heights, room), strict=True):
-            note.yshift = place - at
-    return fig
+            shifts[id(note)] = {"yshift": place - at}
+    return [note | shifts.get(id(note), {}) for note in notes]
 
 
 def apart(wanted: Sequence[float], heights: Sequence[float], room: float) -> list[float]:
@@ -85,26 +109,25 @@ def _top(block: tuple[list[int], float], heights: Sequence[float]) -> float:
     return middle + sum(heights[k] for k in members) / 2
 
 
-def _note(fig: go.Figure, trace: go.Scatter, look: Look) -> dict:
+def _note(trace: Mapping, look: Look, x: Mapping, y: Mapping) -> dict:
     """A name behind the last point that is drawn, or at the foot where none is."""
-    heights = np.asarray(trace.y, dtype=np.float64)
-    log = fig.layout.yaxis.type == "log"
+    heights = np.asarray(trace["y"], dtype=np.float64)
+    log = y.get("type") == "log"
     seen = np.flatnonzero(heights > 0 if log else np.isfinite(heights))
     last = int(seen[-1]) if seen.size else len(heights) - 1
-    x = np.log10(trace.x[last]) if fig.layout.xaxis.type == "log" else trace.x[last]
-    y = fig.layout.yaxis.range[0]
+    across, up = trace["x"][last], y["range"][0]
     if seen.size:
-        y = np.log10(heights[last]) if log else heights[last]
+        up = np.log10(heights[last]) if log else heights[last]
     return {
         "name": "end",
-        "x": float(x),
-        "y": float(y),
-        "text": "<br>".join(look.worded(f"<b>{row}</b>") for row in rows(trace.name)),
+        "x": float(np.log10(across) if x.get("type") == "log" else across),
+        "y": float(up),
+        "text": "<br>".join(look.worded(f"<b>{row}</b>") for row in rows(trace["name"])),
         "showarrow": False,
         "xanchor": "left",
         "xshift": GAP,
         "align": "left",
-        "font": {"size": FONT_SIZE},
+        "font": FONT,
     }
 
 

@@ -6,11 +6,10 @@ The picture runs from top to bottom: four boxes side by side stay readable on a 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
-
+from mla_engine.figures.figure import Figure, figure
 from mla_engine.figures.layout import Edge, Layout, arrange
 from mla_engine.figures.looks import COLOURS
-from mla_engine.figures.theme import FONT_SIZE, WORDS, figure
+from mla_engine.figures.theme import FONT, WORDS
 
 LAYER_HEIGHT = 70  # pixels: two lines of text and room for an arrow
 BOX_WIDTH = 0.95  # of a place
@@ -36,7 +35,7 @@ class FlowNode:
 
 def data_flow(
     nodes: Sequence[FlowNode], edges: Sequence[Edge], *, words: Mapping[str, str] = WORDS
-) -> go.Figure:
+) -> Figure:
     """Boxes in order of computation, arrows from each input to what reads it.
 
     Args:
@@ -48,13 +47,17 @@ def data_flow(
         ValueError: an edge names no node, or runs backwards.
     """
     layout = arrange([node.code for node in nodes], edges)
-    fig = figure([_arrows(layout), *_texts(nodes, layout, words)], height=_height(layout))
     hidden = {"visible": False, "fixedrange": True}
-    fig.update_xaxes(range=[0, layout.width], **hidden)
-    fig.update_yaxes(range=[layout.depth, -0.5], **hidden)
-    boxes = [_box(node, *layout.places[node.code]) for node in nodes]
-    fig.update_layout(shapes=boxes, showlegend=False, hovermode="closest", margin={"l": 0, "r": 0})
-    return fig
+    return figure(
+        [_arrows(layout), *_texts(nodes, layout, words)],
+        height=_height(layout),
+        x=hidden | {"range": [0, layout.width]},
+        y=hidden | {"range": [layout.depth, -0.5]},
+        margin={"l": 0, "r": 0},
+        shapes=[_box(node, *layout.places[node.code]) for node in nodes],
+        showlegend=False,
+        hovermode="closest",
+    )
 
 
 def _height(layout: Layout) -> int:
@@ -77,35 +80,37 @@ def _box(node: FlowNode, x: float, depth: int) -> dict:
     }
 
 
-def _texts(nodes: Sequence[FlowNode], layout: Layout, words: Mapping[str, str]) -> list[go.Scatter]:
+def _texts(nodes: Sequence[FlowNode], layout: Layout, words: Mapping[str, str]) -> list[dict]:
     """Symbol over shape in each box, and the key to the mark of those that are cached."""
     places = [layout.places[node.code] for node in nodes]
-    boxes = go.Scatter(
-        x=[x for x, _ in places],
-        y=[depth for _, depth in places],
-        mode="text",
-        text=[
+    boxes = {
+        "type": "scatter",
+        "x": [x for x, _ in places],
+        "y": [depth for _, depth in places],
+        "mode": "text",
+        "text": [
             f"<b>{CACHED_MARK if node.cached else ''}{node.label}</b><br>{node.shape}"
             for node in nodes
         ],
-        textfont={"size": FONT_SIZE},
-        hovertext=[node.meaning or node.label for node in nodes],
-        hovertemplate="%{hovertext}<extra></extra>",
-        customdata=[node.code for node in nodes],
-    )
-    key = go.Scatter(
-        x=[0.0],
-        y=[layout.depth - 1 + (BOX_HEIGHT + 1) / 2],  # below all boxes, so never over one
-        mode="text",
-        text=[f"<b>{CACHED_MARK}</b>{words['cached']}" if any(n.cached for n in nodes) else ""],
-        textposition="middle right",
-        textfont={"size": FONT_SIZE},
-        hoverinfo="skip",
-    )
+        "textfont": FONT,
+        "hovertext": [node.meaning or node.label for node in nodes],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "customdata": [node.code for node in nodes],
+    }
+    key = {
+        "type": "scatter",
+        "x": [0.0],
+        "y": [layout.depth - 1 + (BOX_HEIGHT + 1) / 2],  # below all boxes, so never over one
+        "mode": "text",
+        "text": [f"<b>{CACHED_MARK}</b>{words['cached']}" if any(n.cached for n in nodes) else ""],
+        "textposition": "middle right",
+        "textfont": FONT,
+        "hoverinfo": "skip",
+    }
     return [boxes, key]
 
 
-def _arrows(layout: Layout) -> go.Scatter:
+def _arrows(layout: Layout) -> dict:
     """One line for all arrows, broken between them, with a head where each one ends."""
     xs: list[float | None] = []
     ys: list[float | None] = []
@@ -120,14 +125,20 @@ def _arrows(layout: Layout) -> go.Scatter:
         xs += [x for x, _ in route] + [None]
         ys += [y for _, y in route] + [None]
         heads += [0] * (len(route) - 1) + [HEAD_SIZE, 0]
-    return go.Scatter(
-        x=xs,
-        y=ys,
-        mode="lines+markers",
-        line={"color": COLOURS["input"], "width": 2},
-        marker={"symbol": "triangle-down", "size": heads, "color": COLOURS["input"], "opacity": 1},
-        hoverinfo="skip",
-    )
+    return {
+        "type": "scatter",
+        "x": xs,
+        "y": ys,
+        "mode": "lines+markers",
+        "line": {"color": COLOURS["input"], "width": 2},
+        "marker": {
+            "symbol": "triangle-down",
+            "size": heads,
+            "color": COLOURS["input"],
+            "opacity": 1,
+        },
+        "hoverinfo": "skip",
+    }
 
 
 def _landing(x0: float, x1: float, lanes: Sequence[tuple[float, int]]) -> float:

@@ -3,46 +3,49 @@
 from itertools import groupby
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mla_engine.figures.axes import Spans
 from mla_engine.figures.theme import MASKED, TRANSPARENT
 
 PATTERN = {"shape": "/", "fgcolor": MASKED, "bgcolor": TRANSPARENT, "size": 7, "solidity": 0.16}
+SILENT = {"hoverinfo": "skip"}
 Corner = tuple[float, float]
 
 
-def hatching(hidden: np.ndarray, rows: Spans, columns: Spans, **axes: str) -> go.Scatter:
+def hatching(hidden: np.ndarray, rows: Spans, columns: Spans, says: str = "", **axes: str) -> dict:
     """Hatched areas over the cells [t,s] where `hidden` is True.
 
     Args:
         hidden: bool [t,s].
         rows: first and last index of each drawn row.
         columns: the same of the columns.
+        says: of the areas on hover, if anything.
         axes: of the trace, if not the first pair.
     """
     ys = np.array([rows[0][0], *(last + 1 for _, last in rows)]) - 0.5
     xs = np.array([columns[0][0], *(last + 1 for _, last in columns)]) - 0.5
-    return areas([[(xs[s], ys[t]) for s, t in outline] for outline in outlines(hidden)], **axes)
+    return areas(
+        [[(xs[s], ys[t]) for s, t in outline] for outline in outlines(hidden)], says, **axes
+    )
 
 
-def areas(outlines: list[list[Corner]], **axes: str) -> go.Scatter:
+def areas(outlines: list[list[Corner]], says: str = "", **axes: str) -> dict:
     """One trace for all areas, broken between them."""
     broken = (np.nan, np.nan)
     corners = [corner for outline in outlines for corner in (*outline, outline[0], broken)]
     x, y = np.array(corners[:-1], dtype=np.float32).T
-    return go.Scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=TRANSPARENT,
-        fillpattern=PATTERN,
-        hoverinfo="skip",
-        showlegend=False,
-        **axes,
-    )
+    return {
+        "type": "scatter",
+        "x": x,
+        "y": y,
+        "mode": "lines",
+        "line": {"width": 0},
+        "fill": "toself",
+        "fillcolor": TRANSPARENT,
+        "fillpattern": PATTERN,
+        "showlegend": False,
+        **({"hoveron": "fills", "hoverinfo": "text", "text": says} if says else SILENT),
+    } | axes
 
 
 def outlines(hidden: np.ndarray) -> list[list[tuple[int, int]]]:

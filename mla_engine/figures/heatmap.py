@@ -8,26 +8,36 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
 import numpy as np
-import plotly.graph_objects as go
 
-from mla_engine.figures.axes import MAX_HOVER_LENGTH, PHONE_PIXELS, bins, name_cells, safe
-from mla_engine.figures.cells import MAX_CELLS, frame, pool
+from mla_engine.figures.axes import (
+    MAX_HOVER_LENGTH,
+    NO_TRACE,
+    PHONE_PIXELS,
+    bins,
+    name_cells,
+    safe,
+)
+from mla_engine.figures.cells import HEIGHT, frame, most_cells, pool
 from mla_engine.figures.cells import numbers as printed
+from mla_engine.figures.figure import Figure, figure
 from mla_engine.figures.hatching import hatching
+from mla_engine.figures.marks import marks
 from mla_engine.figures.theme import (
     CLEAR,
-    FONT_SIZE,
+    FONT,
     PROBABILITY,
     SIGNED,
     TRANSPARENT,
     WORDS,
-    figure,
 )
 
 MAX_PRINTED = 12  # a side up to which each cell prints its number
-HEIGHT = 520
+MAX_COLUMNS = 160  # of a map as wide as there is room: a third of a page has twice the pixels
+MAX_NAMED = 64**2  # masked cells that say so each; of more the whole area does
 BAR_HEIGHT = 14
 EDGE_ROOM = 24  # for half of the bar's last number
+PLACE = {"xaxis": "x2", "yaxis": "y2"}
+LAYER = {"type": "heatmap", "hoverongaps": False} | PLACE
 
 Colours = tuple[float, float, list]  # lower limit, upper limit, colour scale
 
@@ -42,7 +52,8 @@ class Options(TypedDict, total=False):
     """What every map takes.
 
     A framed cell (row, column), a height, whether the cells of a small map print their numbers,
-    the reader's words, and the pixels that the narrowest screen leaves to the map's width.
+    the reader's words, the pixels that the narrowest screen leaves to the map's width, and cells
+    [t,s] to mark by a dot with what a dot means.
     """
 
     cell: tuple[int, int] | None
@@ -50,6 +61,7 @@ class Options(TypedDict, total=False):
     numbers: bool
     words: Mapping[str, str]
     width: int
+    marked: tuple[np.ndarray, str] | None
 
 
 def attention_map(
@@ -61,7 +73,7 @@ def attention_map(
     head: str = "",
     name: str = "attention",
     **options: Unpack[Options],
-) -> go.Figure:
+) -> Figure:
     """Attention [t, s] of one head in [0, 1]; `mask` [t, s] is True where t may see s."""
     colours = (0.0, 1.0, PROBABILITY)
     return _token_map(attention, (queries, keys), colours, mask, head, name, **options)
@@ -77,7 +89,7 @@ def score_map(
     head: str = "",
     name: str = "score",
     **options: Unpack[Options],
-) -> go.Figure:
+) -> Figure:
     """Logits [t, s] of one head on a symmetric scale; panels to compare share one `limit`."""
     limit = shared_limit(scores) if limit is None else limit
     colours = (-limit, limit, SIGNED)
@@ -93,7 +105,7 @@ def tensor_map(
     columns: Sequence[str] | None = None,
     limit: float | None = None,
     **options: Unpack[Options],
-) -> go.Figure:
+) -> Figure:
     """Any matrix on a symmetric scale; `axes` names rows and columns, words stand for numbers."""
     limit = shared_limit(values) if limit is None else limit
     hover = f"{axes[0]} %{{y}}<br>{axes[1]} %{{x}}<br>"
@@ -108,7 +120,7 @@ def share_map(
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
-) -> go.Figure:
+) -> Figure:
     """Any matrix of shares, numbers in [0, 1]; `axes` names rows and columns."""
     hover = f"{axes[0]} %{{y}}<br>{axes[1]} %{{x}}<br>"
     return _draw(values, (rows, columns), axes, (0.0, 1.0, PROBABILITY), hover, name, **options)
@@ -122,7 +134,7 @@ def _token_map(
     head: str,
     name: str,
     **options: Unpack[Options],
-) -> go.Figure:
+) -> Figure:
     words = options.get("words", WORDS)
     seen = values if mask is None else np.where(mask, values, np.nan)
     hover = f"{words['query']} %{{y}}<br>{words['key']} %{{x}}<br>"
@@ -145,9 +157,12 @@ def _draw(
     numbers: bool = True,
     words: Mapping[str, str] = WORDS,
     width: int = PHONE_PIXELS,
+    marked: tuple[np.ndarray, str] | None = None,
     square: bool = False,
-) -> go.Figure:
-    rows, columns = (bins(count, MAX_CELLS) for count in values.shape)
+) -> Figure:
+    most = most_cells(height)
+    rows = bins(values.shape[0], most)
+    columns = bins(values.shape[1], most if square else MAX_COLUMNS)
     drawn = pool(values, rows, columns)
     place = {
         "x": np.array([(a + b) / 2 for a, b in columns], dtype=np.float32),
@@ -157,51 +172,53 @@ def _draw(
     traces = [_heat(drawn, place, colours, bar, f"{hover}{name} %{{z:.6g}}<extra></extra>")]
     hidden = np.isnan(drawn)
     if hidden.any():
-        traces.append(_masked(hidden, place, hover + words["masked"]))
-        traces.append(hatching(hidden, rows, columns, xaxis="x2", yaxis="y2"))
+        each = hidden.size <= MAX_NAMED
+        traces += [_masked(hidden, place, hover + words["masked"])] if each else []
+        traces.append(hatching(hidden, rows, columns, "" if each else words["masked"], **PLACE))
     if numbers and max(drawn.shape) <= MAX_PRINTED:
         traces += printed(traces[0])
-    fig = figure(traces, height=height)
-    fig.update_layout(margin={"t": 0, "r": EDGE_ROOM})
     column_title = axes[1]
     if drawn.shape != values.shape:
         block = {"rows": rows[0][1] + 1, "columns": columns[0][1] + 1}
         column_title += f"<br>{words['pooled'].format(**block)}"
     named = {"x": (columns, labels[1], column_title), "y": (rows, labels[0], axes[0])}
-    name_cells(fig, **named, width=width, square=square)
-    if cell is not None:
-        fig.update_layout(shapes=frame(cell, rows, columns, height))
-    return fig
+    return figure(
+        [*traces, NO_TRACE, *([marks(*marked)] if marked else [])],
+        height=height,
+        margin={"t": 0, "r": EDGE_ROOM},
+        shapes=[] if cell is None else frame(cell, rows, columns, height),
+        **name_cells(**named, height=height, width=width, square=square),
+    )
 
 
 def _heat(
     drawn: np.ndarray, place: dict[str, np.ndarray], colours: Colours, bar: dict, hover: str
-) -> go.Heatmap:
+) -> dict:
     low, high, scale = colours
-    return go.Heatmap(
-        z=drawn,
+    return {
+        **LAYER,
         **place,
-        zmin=low,
-        zmax=high,
-        colorscale=scale,
-        hoverongaps=False,
-        hovertemplate=hover,
-        colorbar=bar,
-    )
+        "z": drawn,
+        "zmin": low,
+        "zmax": high,
+        "colorscale": scale,
+        "hovertemplate": hover,
+        "colorbar": bar,
+    }
 
 
-def _masked(hidden: np.ndarray, place: dict[str, np.ndarray], hover: str) -> go.Heatmap:
+def _masked(hidden: np.ndarray, place: dict[str, np.ndarray], hover: str) -> dict:
     """A clear layer over the masked cells, which says on hover what they are."""
-    return go.Heatmap(
-        z=np.where(hidden, 0, np.nan).astype(np.float32),
+    return {
+        **LAYER,
         **place,
-        zmin=0,
-        zmax=1,
-        colorscale=CLEAR,
-        showscale=False,
-        hoverongaps=False,
-        hovertemplate=hover + "<extra></extra>",
-    )
+        "z": np.where(hidden, 0, np.nan).astype(np.float32),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": CLEAR,
+        "showscale": False,
+        "hovertemplate": hover + "<extra></extra>",
+    }
 
 
 def _colour_bar(low: float, high: float, width: int) -> dict:
@@ -216,7 +233,7 @@ def _colour_bar(low: float, high: float, width: int) -> dict:
         "ypad": 8,
         "tickvals": ticks,
         "ticktext": [f"{tick:.3g}".replace("-", "−") for tick in ticks],
-        "tickfont": {"size": FONT_SIZE},
+        "tickfont": FONT,
         "tickangle": 0,
         "outlinewidth": 0,
         "bgcolor": TRANSPARENT,

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
-from mla_engine.figures.ends import name_ends, rows
+from mla_engine.figures.ends import named_lines, rows
+from mla_engine.figures.figure import Figure, titled
 from mla_engine.figures.looks import Look, Role, look
-from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, line
+from mla_engine.figures.theme import FONT, line, upright
 from mla_engine.refusals import RefusedError
 
 HEIGHT = 420
@@ -24,7 +24,7 @@ def over_rank(
     log: bool = False,
     roles: Sequence[Role] = ROLES,
     height: int = HEIGHT,
-) -> go.Figure:
+) -> Figure:
     """Each line's numbers [len(ranks)] over the rank; axes begin at 0.
 
     Args:
@@ -45,27 +45,20 @@ def over_rank(
     looks = dict(zip(lines, map(look, roles), strict=False))
     drawn = {name: _positive(y) if log else np.asarray(y) for name, y in lines.items()}
     traces = [line(ranks, y, name, looks[name], hover) for name, y in drawn.items()]
-    fig = figure(traces, height=height)
-    if at is not None:
-        fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
-    _axes(fig, titles, ranks[-1], np.concatenate(list(drawn.values())), log=log)
-    fig.update_layout(hovermode="closest")
-    return name_ends(fig, looks if len(looks) > 1 else {})
+    x, y = _axes(titles, ranks[-1], np.concatenate(list(drawn.values())), log=log)
+    named, shapes = (looks if len(looks) > 1 else {}), upright(at)
+    return named_lines(traces, named, x, y, height=height, shapes=shapes, hovermode="closest")
 
 
-def _axes(
-    fig: go.Figure, titles: tuple[str, str], most: int, drawn: np.ndarray, *, log: bool
-) -> None:
+def _axes(titles: tuple[str, str], most: int, drawn: np.ndarray, *, log: bool) -> tuple[dict, dict]:
     common = {"fixedrange": True, "nticks": 5}
-    fig.update_xaxes(title_text=titles[0], range=[0, most], tickformat=",", tickangle=0, **common)
     least, top = np.nanmin(drawn), np.nanmax(drawn) or 1.0
-    fig.update_yaxes(
-        title_text=titles[1],
-        type="log" if log else "linear",
-        range=list(np.log10((least / 1.5, top * 1.5))) if log else [0, top * 1.05],
-        dtick=1 if log else None,
-        tickformat=",~g",
-        **common,
+    ends = np.log10((least / 1.5, top * 1.5)) if log else np.array([0, top * 1.05])
+    up = {"type": "log" if log else "linear", "range": ends.tolist(), "dtick": 1 if log else None}
+    across = {"range": [0, most], "tickformat": ",", "tickangle": 0}
+    return (
+        titled(titles[0]) | common | across,
+        titled(titles[1]) | common | up | {"tickformat": ",~g"},
     )
 
 
@@ -83,7 +76,7 @@ def right_answers(
     titles: tuple[str, str],
     at: int | None = None,
     height: int = HEIGHT,
-) -> go.Figure:
+) -> Figure:
     """Right answers in per cent over the numbers cached, with what one was trained with marked.
 
     Args:
@@ -97,32 +90,28 @@ def right_answers(
     """
     looks = dict(zip(lines, map(look, roles), strict=True))
     hover = f"{titles[0]} %{{x:,}}<br>%{{y:.4g}}"
-    fig = figure([line(sizes, y, name, looks[name], hover) for name, y in lines.items()],
-                 height=height)  # fmt: skip
-    if at is not None:
-        fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3}, layer="below")
-    _axes(fig, titles, sizes[-1], np.array([0.0, 100.0]), log=False)
-    fig.update_yaxes(range=[0, TOP], tickvals=[0, 25, 50, 75, 100])
+    traces = [line(sizes, y, name, looks[name], hover) for name, y in lines.items()]
+    x, y = _axes(titles, sizes[-1], np.array([0.0, 100.0]), log=False)
+    y |= {"range": [0, TOP], "tickvals": [0, 25, 50, 75, 100]}
     name, text = marked
-    fig.add_trace(_mark(sizes, lines[name], text, looks.pop(name), hover))
-    fig.update_layout(hovermode="closest")
-    return name_ends(fig, looks)
+    traces.append(_mark(sizes, lines[name], text, looks.pop(name), hover))
+    shapes = upright(at)
+    return named_lines(traces, looks, x, y, height=height, shapes=shapes, hovermode="closest")
 
 
-def _mark(
-    sizes: Sequence[int], numbers: np.ndarray, text: str, its: Look, hover: str
-) -> go.Scatter:
+def _mark(sizes: Sequence[int], numbers: np.ndarray, text: str, its: Look, hover: str) -> dict:
     """A mark on a line's last point, its name above it to the left."""
     last = int(np.flatnonzero(np.isfinite(numbers))[-1])
-    return go.Scatter(
-        x=[sizes[last]],
-        y=[numbers[last]],
-        name=text,
-        mode="markers+text",
-        text=["<br>".join(its.worded(f"<b>{row}</b>") for row in rows(text))],
-        textposition="top left",
-        textfont={"size": FONT_SIZE},
-        marker={"symbol": "circle", "size": 16, "color": its.colour},
-        cliponaxis=False,
-        hovertemplate=f"{text}<br>{hover}<extra></extra>",
-    )
+    return {
+        "type": "scatter",
+        "x": [sizes[last]],
+        "y": [numbers[last]],
+        "name": text,
+        "mode": "markers+text",
+        "text": ["<br>".join(its.worded(f"<b>{row}</b>") for row in rows(text))],
+        "textposition": "top left",
+        "textfont": FONT,
+        "marker": {"symbol": "circle", "size": 16, "color": its.colour},
+        "cliponaxis": False,
+        "hovertemplate": f"{text}<br>{hover}<extra></extra>",
+    }

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Role, look
-from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, legend_above
+from mla_engine.figures.theme import FONT, legend_above, upright
 
 HEIGHT = 520
 LEGEND_HEIGHT = 96
@@ -26,7 +26,7 @@ def roofline(
     ridge: str = "",
     below: str = "",
     height: int = HEIGHT,
-) -> go.Figure:
+) -> Figure:
     """The roof min(peak, bandwidth x intensity) with a mark for each call, both axes logarithmic.
 
     Args:
@@ -49,39 +49,39 @@ def roofline(
         if measured and name in measured:
             hollow = style | {"symbol": f"{look(role).mark}-open", "line": {"width": 3}}
             traces.append(_mark(f"{name}, {below}", measured[name], hollow, titles, listed=False))
-    fig = figure(traces, height=height)
-    _ridge(fig, corner, ridge)
-    _axes(fig, peak, bandwidth, (low, high), titles)
-    return fig
+    x, y = _axes(peak, bandwidth, (low, high), titles)
+    options = {"shapes": upright(corner, width=2), "annotations": [_ridge(corner, ridge)]}
+    options |= legend_above(height=LEGEND_HEIGHT, entry_width=178)
+    return figure(traces, height=height, x=x, y=y, hovermode="closest", **options)
 
 
-def _roof(rates: tuple[float, float], corners: tuple[float, float, float]) -> go.Scatter:
+def _roof(rates: tuple[float, float], corners: tuple[float, float, float]) -> dict:
     peak, bandwidth = rates
     intensity = np.array(corners)
-    return go.Scatter(
-        x=intensity,
-        y=np.minimum(peak, bandwidth * intensity) / TERA,
-        mode="lines",
-        line={"color": ROOF, "width": 5},
-        showlegend=False,
-        hoverinfo="skip",
-    )
+    return {
+        "type": "scatter",
+        "x": intensity,
+        "y": np.minimum(peak, bandwidth * intensity) / TERA,
+        "mode": "lines",
+        "line": {"color": ROOF, "width": 5},
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
 
 
-def _ridge(fig: go.Figure, intensity: float, text: str) -> None:
-    """An upright line where the roof turns, and what is written beside it."""
-    fig.add_vline(x=intensity, line={"color": MASKED, "dash": "dot", "width": 2}, layer="below")
-    fig.add_annotation(
-        x=np.log10(intensity),
-        y=0.02,
-        yref="paper",
-        text=text,
-        showarrow=False,
-        xanchor="left",
-        yanchor="bottom",
-        xshift=6,
-        font={"size": FONT_SIZE},
-    )
+def _ridge(intensity: float, text: str) -> dict:
+    """What is written beside the upright line where the roof turns."""
+    return {
+        "x": np.log10(intensity),
+        "y": 0.02,
+        "yref": "paper",
+        "text": text,
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "xshift": 6,
+        "font": FONT,
+    }
 
 
 def _ends(calls: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
@@ -98,35 +98,29 @@ def _mark(
     titles: tuple[str, str],
     *,
     listed: bool = True,
-) -> go.Scatter:
+) -> dict:
     """One call; `listed` gives it an entry in the legend."""
     intensity, rate = place
-    return go.Scatter(
-        x=[intensity],
-        y=[rate / TERA],
-        name=name,
-        mode="markers",
-        marker=dict(style),
-        showlegend=listed,
-        hovertemplate=f"{name}<br>{titles[0]} %{{x:,.4g}}<br>{titles[1]} %{{y:,.4g}}"
+    return {
+        "type": "scatter",
+        "x": [intensity],
+        "y": [rate / TERA],
+        "name": name,
+        "mode": "markers",
+        "marker": style,
+        "showlegend": listed,
+        "hovertemplate": f"{name}<br>{titles[0]} %{{x:,.4g}}<br>{titles[1]} %{{y:,.4g}}"
         "<extra></extra>",
-    )
+    }
 
 
 def _axes(
-    fig: go.Figure,
-    peak: float,
-    bandwidth: float,
-    ends: tuple[float, float],
-    titles: tuple[str, str],
-) -> None:
+    peak: float, bandwidth: float, ends: tuple[float, float], titles: tuple[str, str]
+) -> tuple[dict, dict]:
     axis = {"type": "log", "fixedrange": True, "dtick": 1, "tickformat": ",.9~g"}
     axis["exponentformat"] = "none"
-    low, high = np.log10(ends)
+    low, high = np.log10(ends).tolist()
     bottom, top = np.log10(bandwidth * INTENSITIES[0] / TERA / 10), np.log10(peak / TERA * 2)
-    fig.update_xaxes(title_text=titles[0], range=[low, high], **axis)
-    if high - low >= MOST_TICKS:
-        fig.update_xaxes(dtick=2)
-    fig.update_yaxes(title_text=titles[1], range=[bottom, top], **axis)
-    fig.update_layout(hovermode="closest")
-    legend_above(fig, height=LEGEND_HEIGHT, entry_width=178)
+    across = {"range": [low, high], "dtick": 2 if high - low >= MOST_TICKS else 1}
+    up = {"range": [float(bottom), float(top)]}
+    return titled(titles[0]) | axis | across, titled(titles[1]) | axis | up

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mla_engine.figures.bars import PATTERNS
+from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import look
-from mla_engine.figures.theme import MASKED, figure, legend_above
+from mla_engine.figures.theme import MASKED, legend_above, level
 
 HEIGHT = 360
 MOST_LABELS = 9  # of three digits that stand beside each other on a phone
@@ -21,7 +21,7 @@ def head_shares(
     roles: Sequence[str],
     axes: tuple[str, str],
     height: int = HEIGHT,
-) -> go.Figure:
+) -> Figure:
     """Parts [h] that sum to 1 in each head, stacked up and, where negative, down from 0.
 
     Args:
@@ -33,37 +33,37 @@ def head_shares(
     """
     drawn = zip(parts.items(), roles, PATTERNS, strict=False)
     traces = [_part(heads, *part, axes[0], style) for part, *style in drawn]
-    fig = figure(traces, height=height)
     every = next(step for step in STEPS if step * MOST_LABELS >= len(heads))
     places = list(range(0, len(heads), every))
-    fig.update_xaxes(
-        title_text=axes[0],
-        tickvals=places,
-        ticktext=[str(heads[place]) for place in places],
-        tickangle=0,
-        fixedrange=True,
-        showgrid=False,
+    ticks = {"tickvals": places, "ticktext": [str(heads[place]) for place in places]}
+    across = ticks | {"tickangle": 0, "fixedrange": True, "showgrid": False}
+    up = {"fixedrange": True, "nticks": 6, "gridcolor": MASKED}
+    return figure(
+        traces,
+        height=height,
+        x=titled(axes[0]) | across,
+        y=titled(axes[1]) | up,
+        shapes=[level(0, {"color": MASKED, "width": 2})],
+        barmode="relative",
+        bargap=0.2,
+        **legend_above(shown=True),
     )
-    fig.update_yaxes(title_text=axes[1], fixedrange=True, nticks=6, gridcolor=MASKED)
-    fig.add_hline(y=0, line={"color": MASKED, "width": 2}, layer="below")
-    legend_above(fig, shown=True)
-    fig.update_layout(barmode="relative", bargap=0.2)
-    return fig
 
 
 def _part(
     heads: Sequence[int], part: str, amounts: np.ndarray, axis: str, style: Sequence[str]
-) -> go.Bar:
+) -> dict:
     """One part of every head; `style` is its role and its pattern."""
     role, pattern = style
-    return go.Bar(
-        x=list(range(len(heads))),
-        y=np.asarray(amounts, dtype=np.float64),
-        name=part,
-        marker={
+    return {
+        "type": "bar",
+        "x": list(range(len(heads))),
+        "y": np.asarray(amounts, dtype=np.float64),
+        "name": part,
+        "marker": {
             "color": look(role).colour,
             "pattern": {"shape": pattern, "solidity": 0.25, "fillmode": "overlay"},
         },
-        customdata=list(heads),
-        hovertemplate=f"{axis} %{{customdata}}<br>{part} %{{y:.3f}}<extra></extra>",
-    )
+        "customdata": list(heads),
+        "hovertemplate": f"{axis} %{{customdata}}<br>{part} %{{y:.3f}}<extra></extra>",
+    }

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 
-from mla_engine.figures.ends import name_ends
+from mla_engine.figures.ends import named_lines
+from mla_engine.figures.figure import Figure, titled
 from mla_engine.figures.looks import look
-from mla_engine.figures.theme import FONT_SIZE, MASKED, figure, line
+from mla_engine.figures.theme import FONT, line, upright
 
 HEIGHT = 380
 ROLES = ("latent", "key", "value", "query")
@@ -22,7 +22,7 @@ def spectrum(
     axes: tuple[str, str] = ("number", "singular value"),
     decades: int = DECADES,
     height: int = HEIGHT,
-) -> go.Figure:
+) -> Figure:
     """Lines of falling values over their number, counted from 1.
 
     Args:
@@ -39,21 +39,16 @@ def spectrum(
         line(np.arange(1, len(falling) + 1), falling, name, looks[name], hover)
         for name, falling in values.items()
     ]
-    fig = figure(traces, height=height)
     most, least = _ends(values, decades)
-    fig.update_yaxes(
-        title_text=axes[1],
-        type="log",
-        **_ticks(most, least),
-        range=[np.log10(least) - 0.15, np.log10(most) + 0.3],
-        fixedrange=True,
-    )
     longest = max(len(falling) for falling in values.values())
-    fig.update_xaxes(title_text=axes[0], range=[0, longest + 1], fixedrange=True)
-    fig.update_xaxes(nticks=5, tickformat=",", tickangle=0)
-    if at is not None:
-        _mark(fig, at, at_name, "right" if at > longest / 2 else "left")
-    return name_ends(fig, looks if len(looks) > 1 else {})
+    across = {"range": [0, longest + 1], "nticks": 5, "tickformat": ",", "tickangle": 0}
+    ends = [float(np.log10(least) - 0.15), float(np.log10(most) + 0.3)]
+    x = titled(axes[0]) | across | {"fixedrange": True}
+    y = titled(axes[1]) | {"type": "log", "range": ends, "fixedrange": True} | _ticks(most, least)
+    notes = [] if at is None else [_mark(at, at_name, "right" if at > longest / 2 else "left")]
+    named = looks if len(looks) > 1 else {}
+    options = {"notes": notes, "shapes": upright(at, layer=None)}
+    return named_lines(traces, named, x, y, height=height, **options)
 
 
 def _ends(values: Mapping[str, np.ndarray], decades: int) -> tuple[float, float]:
@@ -72,16 +67,16 @@ def _ticks(most: float, least: float) -> dict[str, object]:
     return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}
 
 
-def _mark(fig: go.Figure, at: int, name: str, side: str) -> None:
-    fig.add_vline(x=at, line={"color": MASKED, "dash": "dot", "width": 3})
-    fig.add_annotation(
-        x=at,
-        y=1,
-        yref="paper",
-        text=name,
-        showarrow=False,
-        xanchor=side,
-        xshift=-8 if side == "right" else 8,
-        yanchor="top",
-        font={"size": FONT_SIZE},
-    )
+def _mark(at: int, name: str, side: str) -> dict:
+    """What stands beside the upright line."""
+    return {
+        "x": at,
+        "y": 1,
+        "yref": "paper",
+        "text": name,
+        "showarrow": False,
+        "xanchor": side,
+        "xshift": -8 if side == "right" else 8,
+        "yanchor": "top",
+        "font": FONT,
+    }

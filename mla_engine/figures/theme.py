@@ -14,6 +14,7 @@ from plotly.colors import get_colorscale
 from mla_engine.figures.looks import OTHERS, Look
 
 FONT_SIZE = 16
+FONT = {"size": FONT_SIZE}
 
 MASKED = "#8B9199"
 TRANSPARENT = "rgba(0,0,0,0)"
@@ -54,17 +55,18 @@ WORDS: Mapping[str, str] = {
     "measured": "measured",
 }
 
-pio.templates["mla"] = go.layout.Template(
-    layout={
+TEMPLATE = {
+    "layout": {
         "paper_bgcolor": TRANSPARENT,
         "plot_bgcolor": TRANSPARENT,
-        "font": {"size": FONT_SIZE},
+        "font": FONT,
         "colorway": [other.colour for other in OTHERS],
-        "hoverlabel": {"align": "left", "font": {"size": FONT_SIZE}},
+        "hoverlabel": {"align": "left", "font": FONT},
         "xaxis": {"zeroline": False},
         "yaxis": {"zeroline": False},
     }
-)
+}
+pio.templates["mla"] = go.layout.Template(TEMPLATE)
 
 
 def few_ticks(last: float) -> int:
@@ -72,48 +74,48 @@ def few_ticks(last: float) -> int:
     return 9 if last < 1000 else 5
 
 
-def figure(traces: list[go.Heatmap | go.Scatter], *, height: int) -> go.Figure:
-    """An empty frame of a fixed height around `traces`, in the house style."""
-    font = {"size": FONT_SIZE}
-    fig = go.Figure(traces)
-    fig.update_layout(
-        template="mla",
-        height=height,
-        paper_bgcolor=TRANSPARENT,
-        plot_bgcolor=TRANSPARENT,
-        font=font,
-        hoverlabel={"align": "left", "font": font},
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        dragmode=False,
-    )
-    axis = {"tickfont": font, "title_font": font, "automargin": True, "zeroline": False}
-    fig.update_xaxes(**axis)
-    fig.update_yaxes(**axis)
-    return fig
+def ticks_at(places: Sequence[int]) -> dict:
+    """Of an axis that prints these places and no others."""
+    texts = [f"{n:,}" for n in places]
+    return {"tickmode": "array", "tickvals": list(places), "ticktext": texts}
 
 
 def legend_above(
-    fig: go.Figure, *, shown: bool | None = None, height: int = 44, entry_width: int | None = None
-) -> None:
+    *, shown: bool | None = None, height: int = 44, entry_width: int | None = None
+) -> dict:
     """Room of `height` pixels above the plot for the legend, whether it is shown or not.
 
     `shown` None leaves it to Plotly; entries of one `entry_width` stand in columns.
     """
     place = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "entrywidth": entry_width}
-    legend = place | {"traceorder": "normal", "font": {"size": FONT_SIZE}}
-    fig.update_layout(showlegend=shown, legend=legend, margin_t=height)
+    legend = place | {"traceorder": "normal", "font": FONT}
+    return {"showlegend": shown, "legend": legend, "margin": {"t": height}}
 
 
-def line(x: Sequence[float], y: Sequence[float], name: str, look: Look, hover: str) -> go.Scatter:
+def line(x: Sequence[float], y: Sequence[float], name: str, look: Look, hover: str) -> dict:
     """One line of a chart; `hover` is what it says of a point, under its name."""
-    return go.Scatter(
-        x=np.asarray(x),
-        y=np.asarray(y, dtype=np.float64),
-        name=name,
-        mode="lines",
-        line={"color": look.colour, "dash": look.dash, "width": 4},
-        hovertemplate=f"{name}<br>{hover}<extra></extra>",
-    )
+    return {
+        "type": "scatter",
+        "x": np.asarray(x),
+        "y": np.asarray(y, dtype=np.float64),
+        "name": name,
+        "mode": "lines",
+        "line": {"color": look.colour, "dash": look.dash, "width": 4},
+        "hovertemplate": f"{name}<br>{hover}<extra></extra>",
+    }
+
+
+def upright(x: float | None, *, width: int = 3, layer: str | None = "below") -> list[dict]:
+    """A dotted line up the whole plot at a place of x, if there is one."""
+    ends = {"x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
+    dots = {"color": MASKED, "dash": "dot", "width": width}
+    return [] if x is None else [{"type": "line", "line": dots, "layer": layer} | ends]
+
+
+def level(y: float, stroke: Mapping) -> dict:
+    """A line across the whole plot at a height."""
+    ends = {"x0": 0, "x1": 1, "xref": "x domain", "y0": y, "y1": y, "yref": "y"}
+    return {"type": "line", "line": dict(stroke), "layer": "below"} | ends
 
 
 def symbol_parts(code: str) -> tuple[str, str, str]:

@@ -8,17 +8,24 @@ from dataclasses import dataclass
 from math import ceil, sqrt
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mla_engine.figures.axes import bins, label
 from mla_engine.figures.cells import pool
+from mla_engine.figures.figure import Figure, figure
 from mla_engine.figures.hatching import areas, outlines
-from mla_engine.figures.theme import CLEAR, FONT_SIZE, PROBABILITY, WORDS, figure
+from mla_engine.figures.theme import CLEAR, FONT, PROBABILITY, WORDS
 
 MAX_TILE = 32  # cells a side of one head
+ACROSS = 128  # cells of all heads side by side: a browser shows no more
+MAX_NAMED = 64**2  # masked cells that say so each; of more the whole area does
 NOTE_PIXELS = 28  # below the tiles, for the line that says that they are pooled
 MAX_LABELLED = 36  # tiles; beyond it only the first of each row carries its label
 HEIGHT = 520
+
+
+def most_of_tile(columns: int) -> int:
+    """Cells a side of each tile, where so many stand in a row."""
+    return max(1, min(MAX_TILE, ACROSS // columns))
 
 
 @dataclass(frozen=True)
@@ -34,8 +41,9 @@ class TileGrid:
     def of(cls, shape: tuple[int, int, int]) -> "TileGrid":
         """The nearly square grid for an attention of shape [h, t, s]."""
         count, *sides = shape
-        height, width = (len(bins(side, MAX_TILE)) for side in sides)
-        return cls(count, height, width, ceil(sqrt(count)))
+        columns = ceil(sqrt(count))
+        height, width = (len(bins(side, most_of_tile(columns))) for side in sides)
+        return cls(count, height, width, columns)
 
     @property
     def rows(self) -> int:
@@ -84,7 +92,7 @@ def head_tiles(
     chosen: int | None = None,
     height: int = HEIGHT,
     words: Mapping[str, str] = WORDS,
-) -> go.Figure:
+) -> Figure:
     """Attention [h, t, s] of all `heads` on one scale.
 
     Args:
@@ -97,22 +105,20 @@ def head_tiles(
         words: what the figure says, in the reader's language.
     """
     grid = TileGrid.of(attention.shape)
-    rows, columns = (bins(side, MAX_TILE) for side in attention.shape[1:])
+    rows, columns = (bins(side, most_of_tile(grid.columns)) for side in attention.shape[1:])
     seen = attention if mask is None else np.where(mask, attention, np.nan)
     tiles = [pool(values, rows, columns) for values in seen]
     layers = _layers(*_laid_out(grid, tiles, heads), words)
-    fig = figure([*layers, *_hatched(grid, np.isnan(tiles[0]))], height=height)
-    fig.update_xaxes(constrain="domain")
-    fig.update_yaxes(constrain="domain", constraintoward="top", scaleanchor="x")
-    _name_cells(fig, grid, label(rows, tokens[0]), label(columns, tokens[1]))
-    pooled = words["pooled"].format(rows=rows[0][1] + 1, columns=columns[0][1] + 1)
-    notes = _note(fig, pooled) if (len(rows), len(columns)) != attention.shape[1:] else []
-    # All at once: Plotly's add_annotation takes longer with every one that is there.
-    fig.update_layout(
+    pooled = (len(rows), len(columns)) != attention.shape[1:]
+    notes = _note(words, rows[0][1] + 1, columns[0][1] + 1) if pooled else []
+    return figure(
+        [*layers, *_hatched(grid, np.isnan(tiles[0]), "" if layers[1:] else words["masked"])],
+        height=height,
+        margin={"b": NOTE_PIXELS} if pooled else None,
         annotations=_labels(grid, heads) + notes,
         shapes=[] if chosen is None else _frame(grid, chosen),
+        **_named_cells(grid, label(rows, tokens[0]), label(columns, tokens[1])),
     )
-    return fig
 
 
 def _laid_out(
@@ -121,7 +127,7 @@ def _laid_out(
     """All tiles in one array, 0 where one of them is masked, and the head of every cell."""
     picture = np.full(grid.shape, np.nan, dtype=np.float32)
     hidden = np.full(grid.shape, np.nan, dtype=np.float32)
-    owner = np.zeros(grid.shape, dtype=np.int16)
+    owner = np.zeros(grid.shape, dtype=np.min_scalar_type(max(heads)))
     for tile, values in enumerate(tiles):
         top, left = grid.corner(tile)
         place = np.s_[top : top + grid.height, left : left + grid.width]
@@ -131,7 +137,7 @@ def _laid_out(
     return picture, hidden, owner
 
 
-def _hatched(grid: TileGrid, hidden: np.ndarray) -> list[go.Scatter]:
+def _hatched(grid: TileGrid, hidden: np.ndarray, says: str) -> list[dict]:
     """The masked cells of every tile, which are the same in all."""
     masked = outlines(hidden)
     corners = [grid.corner(tile) for tile in range(grid.count)]
@@ -140,33 +146,43 @@ def _hatched(grid: TileGrid, hidden: np.ndarray) -> list[go.Scatter]:
         for top, left in corners
         for outline in masked
     ]
-    return [areas(every)] if every else []
+    return [areas(every, says)] if every else []
 
 
-def _name_cells(fig: go.Figure, grid: TileGrid, queries: list[str], keys: list[str]) -> None:
+def _named_cells(grid: TileGrid, queries: list[str], keys: list[str]) -> dict:
     """Axes that print nothing and name every row and column of every tile: the hover reads them."""
     tops = [grid.corner(row * grid.columns)[0] for row in range(grid.rows)]
     lefts = [grid.corner(column)[1] for column in range(grid.columns)]
-    blank = {"tickmode": "array", "showticklabels": False, "ticks": "", "showgrid": False}
-    for update, starts, names, span in (
-        (fig.update_xaxes, lefts, keys, [-1, grid.shape[1]]),
-        (fig.update_yaxes, tops, queries, [grid.shape[0], -0.5]),
-    ):
-        places = [start + place for start in starts for place in range(len(names))]
-        update(tickvals=places, ticktext=names * len(starts), range=span, fixedrange=True, **blank)
+    x = _blank(lefts, keys) | {"range": [-1, grid.shape[1]]}
+    y = _blank(tops, queries) | {"range": [grid.shape[0], -0.5]}
+    return {"x": x, "y": y | {"constraintoward": "top", "scaleanchor": "x"}}
 
 
-def _note(fig: go.Figure, text: str) -> list[dict]:
-    """One line below the tiles."""
-    fig.update_layout(margin_b=NOTE_PIXELS)
+def _blank(starts: Sequence[int], names: list[str]) -> dict:
+    return {
+        "tickmode": "array",
+        "showticklabels": False,
+        "ticks": "",
+        "showgrid": False,
+        "fixedrange": True,
+        "constrain": "domain",
+        "tickvals": [start + place for start in starts for place in range(len(names))],
+        "ticktext": names * len(starts),
+    }
+
+
+def _note(words: Mapping[str, str], rows: int, columns: int) -> list[dict]:
+    """One line below the tiles: how many cells each of theirs shows."""
+    text = words["pooled"].format(rows=rows, columns=columns)
     place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0, "yanchor": "top"}
-    return [place | {"text": text, "showarrow": False, "font": {"size": FONT_SIZE}}]
+    return [place | {"text": text, "showarrow": False, "font": FONT}]
 
 
 def _layers(
     picture: np.ndarray, hidden: np.ndarray, owner: np.ndarray, words: Mapping[str, str]
-) -> list[go.Heatmap]:
+) -> list[dict]:
     common = {
+        "type": "heatmap",
         "zmin": 0,
         "zmax": 1,
         "showscale": False,
@@ -176,20 +192,10 @@ def _layers(
     hover = (
         f"{words['head']} %{{customdata}}<br>{words['query']} %{{y}}<br>{words['key']} %{{x}}<br>"
     )
-    return [
-        go.Heatmap(
-            z=picture,
-            colorscale=PROBABILITY,
-            hovertemplate=f"{hover}%{{z:.4g}}<extra></extra>",
-            **common,
-        ),
-        go.Heatmap(
-            z=hidden,
-            colorscale=CLEAR,
-            hovertemplate=f"{hover}{words['masked']}<extra></extra>",
-            **common,
-        ),
-    ]
+    looks = {"colorscale": PROBABILITY, "hovertemplate": f"{hover}%{{z:.4g}}<extra></extra>"}
+    clear = {"colorscale": CLEAR, "hovertemplate": f"{hover}{words['masked']}<extra></extra>"}
+    masked = [common | clear | {"z": hidden}] if hidden.size <= MAX_NAMED else []
+    return [common | looks | {"z": picture}, *masked]
 
 
 def _labels(grid: TileGrid, heads: Sequence[int]) -> list[dict]:
@@ -202,7 +208,7 @@ def _labels(grid: TileGrid, heads: Sequence[int]) -> list[dict]:
             "showarrow": False,
             "xanchor": "left",
             "yanchor": "bottom",
-            "font": {"size": FONT_SIZE},
+            "font": FONT,
             "borderpad": 0,
         }
         for tile in range(0, grid.count, step)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mla_engine.figures import VARIANTS, cache_growth, crossing, over_rank, part_names, spectrum
+from mla_engine.figures import VARIANTS, cache_growth, crossing, over_rank, resized, spectrum
 from mla_engine.figures.ends import apart, rows
 
 
@@ -53,8 +53,7 @@ def test_names_part_again_when_the_chart_is_lowered():
     falling = {name: np.array([1.0, 0.0]) for name in ("one", "two", "three")}
     fig = over_rank([0, 1], falling, titles=("", ""), height=400)
     tall = sorted(note.yshift for note in fig.layout.annotations)
-    fig.update_layout(height=260)
-    low = sorted(note.yshift for note in part_names(fig).layout.annotations)
+    low = sorted(note.yshift for note in resized(fig, 260).layout.annotations)
     assert np.diff(tall) == pytest.approx(np.diff(low))
     assert min(np.diff(low)) > 16
 

@@ -17,8 +17,9 @@ from mla_engine.figures import (
     tensor_map,
 )
 from mla_engine.figures.axes import MAX_LABELS
-from mla_engine.figures.cells import MAX_CELLS, relative_luminance
+from mla_engine.figures.cells import HEIGHT, most_cells, relative_luminance
 
+MAX_CELLS = most_cells(HEIGHT)
 WORDS = ["the", "<b>sat</b>", "2024", "the", "a-very-long-word-indeed", "😀", "مرحبا", "$x_1$"]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mla_engine.figures import curves, mark_cells, score_map
+from mla_engine.figures import curves, score_map
 
 
 def test_curves_keep_their_numbers_band_and_place():
@@ -26,7 +26,7 @@ def test_marks_stand_on_their_cells():
     cells = np.zeros((3, 4), dtype=bool)
     cells[2, 1] = cells[0, 3] = True
     words = [str(i) for i in range(4)]
-    fig = mark_cells(score_map(np.ones((3, 4)), words[:3], words), cells, "unharmed")
+    fig = score_map(np.ones((3, 4)), words[:3], words, marked=(cells, "unharmed"))
     marks = fig.data[-1]
     assert list(zip(marks.x, marks.y, strict=True)) == [(3, 0), (1, 2)]
     assert (marks.xaxis, marks.yaxis) == (fig.data[0].xaxis, fig.data[0].yaxis)

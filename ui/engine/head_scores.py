@@ -1,5 +1,7 @@
 """What the heads of a trained layer do in fresh texts, one score at a time: a page waits for it."""
 
+from functools import cache
+
 import torch
 
 from mla_engine.language_model.heads import SCORES, head_scores
@@ -17,6 +19,7 @@ def score(origin: TrainedLayer, kind: str) -> tuple[float, ...]:
         return tuple(head_scores(model, TEXTS, SEED, (kind,)).table[origin.layer, :, 0].tolist())
 
 
+@cache
 def texts(kind: str) -> int:
     """How many texts a score is the mean over."""
     return sum(map(len, SCORES[kind].texts(TEXTS, SEED)))

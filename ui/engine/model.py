@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from mla_engine import PRESETS, LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
@@ -10,11 +11,13 @@ from ui.engine import real_layer, trained_layer
 from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
 from ui.settings import state
+from ui.settings.once import once
 from ui.settings.page import Note
 from ui.settings.parsers import SMALL, TRAINED
 from ui.settings.rooms import SETTINGS
 from ui.settings.shared import SIZES, VARIANTS
 from ui.settings.sizes import divisors, published, sizes_of, variant_of
+from ui.settings.visit import visit
 from ui.words.text import t
 
 Config = AttentionConfig
@@ -61,7 +64,7 @@ class Model:
     seed: int
     trained: int | None = None
 
-    @property
+    @cached_property
     def variants(self) -> tuple[str, ...]:
         """What can be shown: all, those that were trained, or what a real layer is made for."""
         if self.trained is not None:
@@ -138,6 +141,11 @@ def present() -> Model:
     Raises:
         CheckpointError: a real model's layer that cannot be read.
     """
+    return _present(visit().page.name, *state.settings().items())
+
+
+@once
+def _present(_page: str, *_settings: tuple[str, object]) -> Model:
     s, layer = state.settings(), real_layer.chosen()
     chosen, trained = (s["variant"], s["seed"]), None if layer else trained_layer.chosen()
     if trained is not None:

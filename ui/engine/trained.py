@@ -22,6 +22,7 @@ from mla_engine.language_model import (
 )
 from ui import ROOT
 from ui.engine import kept, queue
+from ui.settings.once import once
 from ui.settings.parsers import MOST_CHARACTERS, MOST_WORDS
 
 NAMED = "assets/trained"  # where the project has them
@@ -71,7 +72,8 @@ def present() -> tuple[str, ...]:
     return tuple(code for code in VARIANTS if file(code).is_file())
 
 
-def readable() -> dict[str, Trained]:
+@once
+def readable() -> Mapping[str, Trained]:
     """The models of all variants, but for those whose file is damaged."""
     found = {}
     for code in present():

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from ui import ASSETS
+from ui import ASSETS, asset
 from ui.frame import share, story, ways
 from ui.parts import bridge
 from ui.settings import state
@@ -13,7 +13,7 @@ from ui.settings.rooms import PAGES
 from ui.settings.visit import visit
 from ui.words.text import t
 
-STYLE, SCRIPT = ASSETS / "lecture.css", ASSETS / "lecture.js"
+STYLE = ASSETS / "lecture.css"
 
 _way = partial(ways.button, "lecture", type="tertiary")
 
@@ -59,7 +59,7 @@ def bar(page: Page, step: story.Step | None) -> None:
 
 def _frame() -> None:
     """Fits the main picture to the screen and listens to Escape."""
-    frame = st.components.v2.component("lecture_frame", js=SCRIPT.read_text("utf-8"))
+    frame = st.components.v2.component("lecture_frame", js=asset("lecture.js"))
     frame(key="lecture_frame", on_escape_change=leave)
 
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui import ASSETS
+from ui import ASSETS, asset
 from ui.engine import model, queue
 from ui.frame import code, fault, lecture, menu, navigation, notes, story, uploads
 from ui.parts import linked, real_layer, sizes
@@ -10,7 +10,7 @@ from ui.settings import state
 from ui.settings import visit as visits
 from ui.settings.page import Page
 
-STYLE, SCRIPT, ICON = ASSETS / "style.css", ASSETS / "frame.js", ASSETS / "icon.png"
+STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
 
 
 def setup(page: Page) -> None:
@@ -41,7 +41,7 @@ def setup(page: Page) -> None:
 
 def _listen() -> None:
     """What the frame does in the browser."""
-    st.components.v2.component("frame", js=SCRIPT.read_text("utf-8"))(key="frame")
+    st.components.v2.component("frame", js=asset("frame.js"))(key="frame")
 
 
 def _bar(page: Page) -> None:

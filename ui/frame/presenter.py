@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui import ASSETS
+from ui import asset
 from ui.words.text import t
 
 KEY = "story_stage"
@@ -58,10 +58,10 @@ def draw(
 
 
 def _component() -> Callable[..., dict[str, Any]]:
-    window, script = ((ASSETS / name).read_text("utf-8") for name in ("presenter.html", "story.js"))
+    window, script = asset("presenter.html"), asset("story.js")
     return st.components.v2.component(
         "story_stage",
         html=f'<button class="quiet" type="button">{ICON}</button>',
-        css=(ASSETS / "copy_link.css").read_text("utf-8"),
+        css=asset("copy_link.css"),
         js=f"const WINDOW = {json.dumps(window)};\n{script}",
     )

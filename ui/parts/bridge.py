@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui import ASSETS
+from ui import asset
 from ui.settings import state
 from ui.settings.visit import visit
 
@@ -74,8 +74,7 @@ def listen(
 
 
 def _component() -> Callable[..., dict[str, Any]]:
-    script = (ASSETS / "bridge.js").read_text("utf-8")
-    return st.components.v2.component("cell_and_key_bridge", js=script)
+    return st.components.v2.component("cell_and_key_bridge", js=asset("bridge.js"))
 
 
 def _step(sent: dict[str, Any], on_step: Callable[[int], None] | None) -> bool:
@@ -95,7 +94,7 @@ def copy_link(link: str, *, label: str, done: str) -> None:
     button = st.components.v2.component(
         "copy_link",
         html='<button class="quiet" type="button"></button><input hidden readonly>',
-        css=(ASSETS / "copy_link.css").read_text("utf-8"),
-        js=(ASSETS / "copy_link.js").read_text("utf-8"),
+        css=asset("copy_link.css"),
+        js=asset("copy_link.js"),
     )
     button(key="copy_link", data={"link": link, "label": label, "done": done})

@@ -1,12 +1,18 @@
-"""A chart as every page shows it: with its alternative text and the numbers behind it."""
+"""A chart as every page shows it: with its alternative text and the numbers behind it.
 
-from collections.abc import Mapping
+Pages say what is to be drawn, a call of a builder of `mla_engine.figures`. It is made where none
+of the same arguments is kept, for all sessions, and kept as what the browser is sent.
+"""
+
+from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from mla_engine.figures import Figure, part_names
+from mla_engine import figures
+from ui.engine import kept
+from ui.engine.digest import digest
 from ui.parts import files
 from ui.parts.files import Table
 from ui.settings import state
@@ -20,8 +26,23 @@ LOWEST = 240  # pixels: below, the legend would stand on the curves
 STILL = {"displayModeBar": False}  # for a chart that is turned by a slider, not by the mouse
 
 
+Drawing = partial[figures.Figure]  # a builder with all its arguments
+
+
+class Ready(figures.Figure):
+    """A figure as it is written to JSON, made once: who sends it again has nothing to convert."""
+
+    def __init__(self, figure: figures.Figure, meta: Mapping[str, str] | None) -> None:
+        self.__dict__["written"] = written = figure.to_dict()
+        written["layout"] |= {"meta": meta} if meta else {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one that is kept: nobody changes it."""
+        return self.written
+
+
 def show(
-    figure: Figure,
+    drawing: Drawing,
     key: str,
     *,
     alt: str,
@@ -33,7 +54,7 @@ def show(
     """Draw a chart, and below it a button for its data where it has a table of its own.
 
     Args:
-        figure: of a builder of `mla_engine.figures`.
+        drawing: a builder of `mla_engine.figures` with its arguments, not yet called.
         key: its name on the page.
         alt: the picture in words.
         data: makes the table behind it, called on click.
@@ -41,11 +62,7 @@ def show(
         clicks: the name under which a click on its cells is told to `bridge.listen`.
         config: of Plotly, beside what every chart has.
     """
-    if clicks:
-        figure.update_layout(meta={"chart": clicks})
-    if state.settings()["lecture"]:
-        figure.update_layout(height=_lower(figure))
-        part_names(figure)
+    figure = ready(drawing, clicks, state.settings()["lecture"])
     name = file.removesuffix(".csv") or key.rpartition(":")[2]
     tools = {"displaylogo": False, "toImageButtonOptions": EXPORT | {"filename": name}}
     st.plotly_chart(figure, width="stretch", key=key, alt=alt, config=tools | dict(config or {}))
@@ -53,9 +70,22 @@ def show(
         download(data, f"{name}.csv", key)
 
 
-def _lower(figure: Figure) -> int:
-    is_map = any(trace.type == "heatmap" for trace in figure.data)
-    height = figure.layout.height
+def _same(*drawn: object) -> Hashable:
+    return digest(drawn)
+
+
+@kept.keep(by=_same)
+def ready(drawing: Drawing, clicks: str, lecture: bool) -> Ready:
+    """What the browser is sent: a map that tells clicks has their name, a lecture lower charts."""
+    figure = drawing()
+    if lecture:
+        figure = figures.resized(figure, _lower(figure.spec))
+    return Ready(figure, {"chart": clicks} if clicks else None)
+
+
+def _lower(spec: Mapping[str, Any]) -> int:
+    is_map = any(trace["type"] == "heatmap" for trace in spec["data"])
+    height = spec["layout"]["height"]
     return max(min(height, LOWEST), round(height * (LOWER_MAP if is_map else LOWER)))
 
 

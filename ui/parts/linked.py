@@ -3,12 +3,10 @@
 import streamlit as st
 
 from mla_engine import SYMBOLS
-from ui import ASSETS
-
-SCRIPT = ASSETS / "linked.js"
+from ui import asset
 
 
 def listen() -> None:
     """Tie what names or draws the same tensor; what is tied has `data-tensor`."""
     roles = {code: symbol.role for code, symbol in SYMBOLS.items()}
-    st.components.v2.component("linked", js=SCRIPT.read_text("utf-8"))(key="linked", data=roles)
+    st.components.v2.component("linked", js=asset("linked.js"))(key="linked", data=roles)

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from mla_engine.figures import symbol_parts
-from ui import ASSETS
+from ui import asset
 from ui.parts.charts import Table, download
 from ui.settings import state
 from ui.words.text import t
@@ -104,12 +104,8 @@ def parts(code: str) -> dict[str, str]:
 
 
 def _component(picture: str) -> Callable[..., Any]:
-    library, svg, own, motion = (
-        (ASSETS / name).read_text("utf-8")
-        for name in (LIBRARY, "svg.js", f"{picture}.js", "motion.js")
-    )
-    page, style = ((ASSETS / f"motion.{kind}").read_text("utf-8") for kind in ("html", "css"))
-    script = library + svg + own + motion
+    script = "".join(map(asset, (LIBRARY, "svg.js", f"{picture}.js", "motion.js")))
+    page, style = asset("motion.html"), asset("motion.css")
     return st.components.v2.component(picture, html=page, css=style, js=script)
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import streamlit as st
 
-from ui import ASSETS
+from ui import asset
 from ui.parts import prose
 from ui.settings import state
 from ui.settings.visit import visit
@@ -80,7 +80,7 @@ def _wait(name: str, heights: Heights, title: str) -> None:
         if st.session_state[key].get("near"):
             reached.add(name)
 
-    style, script = ((ASSETS / f"section.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    style, script = asset("section.css"), asset("section.js")
     html = '<div class="waits"><button type="button"></button></div>'
     place = st.components.v2.component("section", html=html, css=style, js=script)
     data = {"heights": heights, "show": t("sections.show")}

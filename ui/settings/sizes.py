@@ -1,5 +1,8 @@
 """The sizes that a preset stands for: they are the defaults of the size settings beside it."""
 
+from collections.abc import Mapping
+from functools import cache
+
 from mla_engine import PRESETS, mechanisms
 from ui.settings.parsers import SMALL, TRAINED
 from ui.settings.shared import PUBLISHED
@@ -41,6 +44,7 @@ def divisors(n: int) -> list[int]:
     return [g for g in range(1, n + 1) if n % g == 0]
 
 
+@cache
 def variant_of(preset: str) -> str:
     """The first variant that shows a preset."""
     if preset == SMALL:
@@ -49,6 +53,7 @@ def variant_of(preset: str) -> str:
     return mechanisms.of(config).variant(config).code
 
 
-def implied(preset: str) -> dict[str, object]:
+@cache
+def implied(preset: str) -> Mapping[str, object]:
     """What a link that names a preset and nothing else means: its sizes and its variant."""
     return sizes_of(preset) | {"variant": variant_of(preset)}

@@ -12,17 +12,11 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.settings import address
+from ui.settings.once import once
 from ui.settings.page import Note, Page
 from ui.settings.parsers import as_text, says
 from ui.settings.rooms import PAGES, SETTINGS
-from ui.settings.shared import (
-    LANGUAGES,
-    PUBLISHED,
-    REAL_LAYER,
-    SHARED,
-    SIZES,
-    TRAINED_LAYER,
-)
+from ui.settings.shared import LANGUAGES, PUBLISHED, REAL_LAYER, SHARED, SIZES, TRAINED_LAYER
 from ui.settings.sizes import implied, published
 from ui.settings.visit import visit
 
@@ -45,9 +39,9 @@ class Kept(str):
         return kept
 
 
-def default(name: str) -> object:
+def default(name: str, preset: str | None = None) -> object:
     """The default of a setting: of the language the browser's, of a size the preset's."""
-    setting, preset = SETTINGS[name], settings()["preset"]
+    setting, preset = SETTINGS[name], preset or settings()["preset"]
     if name in IMPLIED:
         return implied(preset)[name]
     if setting.follows and published(preset) != PUBLISHED:
@@ -58,28 +52,33 @@ def default(name: str) -> object:
     return browser if browser in LANGUAGES else "en"
 
 
+@once  # every text asks, and Streamlit takes as long to find them as to write one
 def settings() -> dict[str, Any]:
     """Every setting of this session."""
     if "settings" not in st.session_state:
-        st.session_state.settings = {"preset": SETTINGS["preset"].default}
-        st.session_state.settings |= {name: default(name) for name in SETTINGS}
+        made = {"preset": SETTINGS["preset"].default}
+        made |= {name: default(name, made["preset"]) for name in SETTINGS}
+        st.session_state.settings = made
     return st.session_state.settings
 
 
 def _differing() -> dict[str, str]:
     """The settings that differ from their defaults, as texts."""
-    return {n: as_text(v) for n, v in settings().items() if v != default(n)}
+    s = settings()
+    return {n: as_text(v) for n, v in s.items() if v != default(n, s["preset"])}
 
 
-def left_out() -> set[str]:
+def left_out(differing: dict[str, str] | None = None) -> set[str]:
     """The settings for which a link has no room: the longest texts."""
-    return address.beyond({"lang": settings()["lang"]} | _differing())
+    texts = _differing() if differing is None else differing
+    return address.beyond({"lang": settings()["lang"]} | texts)
 
 
 def query() -> dict[str, str]:
     """The settings that differ from their defaults, as far as a link has room for them."""
-    gone = left_out()
-    return {name: text for name, text in _differing().items() if name not in gone}
+    differing = _differing()
+    gone = left_out(differing)
+    return {name: text for name, text in differing.items() if name not in gone}
 
 
 def in_story() -> bool:

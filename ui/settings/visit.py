@@ -8,6 +8,7 @@ import streamlit as st
 from pandas import DataFrame
 from streamlit.delta_generator import DeltaGenerator
 
+from ui.settings.once import anew
 from ui.settings.page import Page
 
 
@@ -48,6 +49,7 @@ class Visit:
 
 def begin(page: Page) -> Visit:
     """The visit of a run that begins."""
+    anew()
     st.session_state.visit = Visit(page)
     return st.session_state.visit
 

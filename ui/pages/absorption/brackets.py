@@ -86,10 +86,11 @@ def _alt(key: str, totals: list[str]) -> str:
 
 def _bars(
     view: View, axis: str, parts: tuple[str, ...], rows: Sequence[Sequence], totals: list[str]
-) -> figures.Figure:
+) -> charts.Drawing:
     """A row for each order, made of its parts."""
     amounts = zip(*rows, strict=True)
-    return figures.bars(
+    return partial(
+        figures.bars,
         [PLAIN[view.side, form] for form in view.orders],
         {t(f"absorption.{part}"): of_part for part, of_part in zip(parts, amounts, strict=True)},
         axis=axis,

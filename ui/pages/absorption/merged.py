@@ -47,7 +47,8 @@ def _numbers(view: View) -> pd.DataFrame:
 
 def _picture(view: View, found: Merged, alt: str) -> None:
     from_queries = view.matrix == "W_QK" and view.config.d_latent_q
-    fig = figures.tensor_map(
+    fig = partial(
+        figures.tensor_map,
         found.matrix,
         axes=(t(f"maps.axis_{'l' if from_queries else 'd'}"), t("maps.axis_c")),
         name=figures.symbol_html(view.matrix),
@@ -59,7 +60,8 @@ def _picture(view: View, found: Merged, alt: str) -> None:
 
 
 def _spectrum(view: View, found: Merged, alt: str) -> None:
-    fig = figures.spectrum(
+    fig = partial(
+        figures.spectrum,
         {figures.symbol_html(view.matrix): found.singular_values},
         at=found.rank,
         at_name=t("absorption.rank", rank=count(found.rank)),

@@ -68,7 +68,8 @@ def _score_panels(view: View, merged: TooMuch) -> list[tuple[str, np.ndarray]]:
 
 def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) -> None:
     prose.say(label)
-    fig = figures.score_map(
+    fig = partial(
+        figures.score_map,
         scores,
         view.words,
         view.words,
@@ -117,7 +118,8 @@ def _key_lengths(view: View, merged: TooMuch) -> None:
     place = view.heads.index(view.head)
     right, wrong = merged.key_lengths[:, place], merged.merged_lengths[:, place]
     names = [f"{i} {html.escape(word, quote=False)}" for i, word in enumerate(view.words)]
-    fig = figures.bars(
+    fig = partial(
+        figures.bars,
         names[-MOST_BARS:],
         {
             t("absorption.keys_right"): right[-MOST_BARS:],

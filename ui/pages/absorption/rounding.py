@@ -55,7 +55,8 @@ def _outputs(view: View, result: Rounding) -> None:
 def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
     label = t(f"absorption.u_{name}")
     prose.say(label)
-    fig = figures.tensor_map(
+    fig = partial(
+        figures.tensor_map,
         u,
         axes=(t("maps.axis_t"), t("maps.axis_d")),
         name="u",
@@ -81,7 +82,8 @@ def _distances(found: dict[str, Rounding]) -> None:
         t("absorption.expanded_error"): [r.expanded_error or np.nan for r in found.values()],
         t("absorption.absorbed_error"): [r.absorbed_error for r in found.values()],
     }
-    fig = figures.bars(
+    fig = partial(
+        figures.bars,
         list(found),
         parts,
         stacked=False,

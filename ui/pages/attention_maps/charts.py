@@ -20,7 +20,8 @@ TOKEN_AXES = ("t", "s")
 def tensor(view: View) -> None:
     """The chosen tensor of the chosen head, tokens by their words."""
     tokens = _tokens(view)
-    fig = figures.tensor_map(
+    fig = partial(
+        figures.tensor_map,
         view.matrix,
         axes=tuple(t(f"maps.axis_{letter}") if letter else "" for letter in view.axes),
         name=symbol_html(view.tensor),

@@ -10,7 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import figures
 from mla_engine.costs import cache_bytes_per_token
-from mla_engine.figures import Figure
 from ui.pages.compare import controls, run, tables, trained, words
 from ui.pages.compare.side import Side
 from ui.pages.compare.tables import BF16_BYTES, DIFFERS
@@ -67,7 +66,7 @@ def _data_flow(side: Side, marked: dict[str, str]) -> None:
         replace(node, label=f"{DIFFERS} {node.label}") if node.code in marked else node
         for node in overview.nodes()
     ]
-    figure = figures.data_flow(nodes, overview.edges(), words=flow_words())
+    figure = partial(figures.data_flow, nodes, overview.edges(), words=flow_words())
     charts.show(figure, f"flow:{side.letter}", alt=overview.alt(), file=f"flow_{side.letter}")
 
 
@@ -92,7 +91,7 @@ def _growth(view: View) -> None:
     held = {"A": a * contexts, "B": b * contexts}
     options = {"at": view.context, "unit": "MiB", "words": growth_words()}
     options["roles"] = [LOOKS.get(side.variant, side.variant) for side in view.sides]
-    figure = figures.cache_growth(CONTEXTS, held, **options)
+    figure = partial(figures.cache_growth, CONTEXTS, held, **options)
     now = {"a": size(a * view.context), "b": size(b * view.context)}
     alt = t("compare.alt_growth", tokens=count(view.context), **now)
     charts.show(figure, "compare:growth", alt=alt)
@@ -106,9 +105,8 @@ def _step_bars(view: View) -> None:
     }
     totals = [size(step.total_bytes) for step in steps]
     options = {"axis": t("compare.axis_step"), "totals": totals, "height": BARS}
-    options["roles"] = [PART_LOOKS[part] for part in PARTS]
-    figure = figures.bars(["A", "B"], parts, **options)
-    figures.legend_in_columns(figure, shown=True, entry_width=ENTRY_WIDTH)
+    options |= {"roles": [PART_LOOKS[part] for part in PARTS], "entries": ENTRY_WIDTH}
+    figure = partial(figures.bars, ["A", "B"], parts, **options)
     alt = t("compare.alt_step", a=totals[0], b=totals[1])
     charts.show(figure, "compare:step", alt=alt)
 
@@ -157,11 +155,13 @@ def _numbers(view: View, side: Side) -> pd.DataFrame:
     return named(run.head_map(run.found(view, side), view.map), view.words, view.words)
 
 
-def _figure(view: View, values: np.ndarray, limit: float, **options: object) -> Figure:
+def _figure(view: View, values: np.ndarray, limit: float, **options: object) -> charts.Drawing:
     height = maps.charts.fitting(view.words, LOW, MAP) if view.trained else MAP
     options |= {"height": height, "words": map_words()}
     if view.map == "attention":
         name = t("compare.map_attention")
-        return figures.attention_map(values, view.words, view.words, name=name, **options)
+        return partial(figures.attention_map, values, view.words, view.words, name=name, **options)
     name = t("compare.score")
-    return figures.score_map(values, view.words, view.words, limit=limit, name=name, **options)
+    return partial(
+        figures.score_map, values, view.words, view.words, limit=limit, name=name, **options
+    )

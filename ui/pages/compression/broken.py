@@ -1,5 +1,7 @@
 """The first picture of a trained model: which answers break when its cache is cut."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -38,7 +40,8 @@ def over_size(view: View) -> None:
     found = answers.over_sizes(view.sizes)
     means = found.pivot(index="size", columns="way", values="mean").reindex(view.sizes)
     small = count(answers.cached(answers.MLA))
-    fig = figures.right_answers(
+    fig = partial(
+        figures.right_answers,
         view.sizes,
         {words.way(code): 100 * means[code].to_numpy() for code in LINES},
         roles=tuple(LINES.values()),
@@ -59,7 +62,8 @@ def over_size(view: View) -> None:
 def by_task(view: View) -> None:
     """Right answers by task: of the MHA as it is, cut to the chosen size, and of the MLA."""
     found = {name: answers.right(one) for name, one in words.compared(view).items()}
-    fig = figures.bars(
+    fig = partial(
+        figures.bars,
         [t(f"compression.task_{task}") for task in TASKS],
         {name: [100 * shares[task] for task in TASKS] for name, shares in found.items()},
         axis=t("compression.axis_right"),

@@ -66,7 +66,7 @@ def over_rank(view: View) -> None:
     lines = {t(f"compression.error_{name}"): 100 * joint[name].to_numpy() for name in ERRORS}
     titles = t("compression.axis_rank"), t("compression.axis_error")
     options = {"titles": titles, "at": view.rank, "log": view.log, "height": PICTURE}
-    fig = figures.over_rank(view.ranks, lines, **options)
+    fig = partial(figures.over_rank, view.ranks, lines, **options)
     alt = t("compression.alt_errors", rank=count(view.rank), **words.errors(view))
     if view.answers:  # whose cache the first picture has
         file = "mla_compression_errors.csv"
@@ -88,7 +88,7 @@ def _cache(view: View, curves: pd.DataFrame) -> None:
     titles = t("compression.axis_rank"), t("compression.axis_cache")
     options = {"titles": titles, "at": view.rank, "roles": CACHES, "height": STRIP}
     charts.show(
-        figures.over_rank(view.ranks, lines, **options),
+        partial(figures.over_rank, view.ranks, lines, **options),
         "compression:cache",
         alt=t("compression.alt_cache", rank=count(view.rank), **words.caches(view)),
         data=lambda: curves.assign(cache_bytes_per_token_bf16=BF16_BYTES * curves["rank"]),
@@ -101,7 +101,8 @@ def spectrum(view: View) -> None:
     spectra = run.prepared(view.source).spectra
     symbols = {"keys": "W<sup>K</sup>", "values": "W<sup>V</sup>"}
     most = len(spectra["both"])
-    fig = figures.spectrum(
+    fig = partial(
+        figures.spectrum,
         {
             t(f"compression.spectrum_{name}", **symbols): falling
             for name, falling in spectra.items()
@@ -136,7 +137,8 @@ def separately(view: View) -> None:
 
 
 def _separate(view: View, errors: pd.DataFrame) -> None:
-    fig = figures.over_rank(
+    fig = partial(
+        figures.over_rank,
         errors.index.tolist(),
         {t(f"compression.{way}"): 100 * errors[way].to_numpy() for way in run.WAYS},
         titles=(t("compression.axis_rank"), t("compression.axis_error")),
@@ -158,7 +160,8 @@ def queries(view: View) -> None:
     with picture:
         names = [words.way_name(way) for way in found]
         totals = [count(way.kept_elements) for way in found]
-        fig = figures.bars(
+        fig = partial(
+            figures.bars,
             names,
             {t("compression.kept_numbers"): [way.kept_elements for way in found]},
             axis=t("compression.axis_kept"),

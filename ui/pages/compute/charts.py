@@ -5,11 +5,10 @@ from functools import partial
 
 from mla_engine import figures
 from mla_engine.costs import Device
-from mla_engine.figures import Figure
 from ui.pages.compute import tables, words
 from ui.pages.compute.run import Timed
 from ui.pages.compute.view import DOUBLINGS, View
-from ui.parts.charts import show
+from ui.parts.charts import Drawing, show
 from ui.parts.measure import device_name, machine
 from ui.parts.ways import Ways, label
 from ui.words.numbers import count, digits, unit_of
@@ -20,13 +19,14 @@ RIDGE = 1
 Places = Mapping[str, tuple[float, float]]  # code -> FLOP per byte, FLOP/s
 
 
-def _under_roof(ways: Ways, device: Device, calls: Places, measured: Places) -> Figure:
+def _under_roof(ways: Ways, device: Device, calls: Places, measured: Places) -> Drawing:
     """These calls under a device's roof."""
 
     def named(places: Places) -> Places:
         return {label(ways, code): place for code, place in places.items()}
 
-    return figures.roofline(
+    return partial(
+        figures.roofline,
         (device.flops_per_second, device.bytes_per_second),
         named(calls),
         roles=list(calls),
@@ -55,7 +55,8 @@ def byte_bars(view: View) -> None:
         t(f"compute.part_{part}"): [n / unit_bytes for n in every]
         for part, every in view.bytes_by_part().items()
     }
-    fig = figures.bars(
+    fig = partial(
+        figures.bars,
         [label(view.ways, code) for code in view.ways],
         parts,
         axis=t("compute.axis_bytes", unit=unit),
@@ -76,7 +77,8 @@ def expansion(view: View) -> None:
     """FLOP over query tokens, absorbed and expanded, with their crossing."""
     absorbed, expanded = view.expansion_flops()
     cross = view.expansion_crossing()
-    fig = figures.crossing(
+    fig = partial(
+        figures.crossing,
         DOUBLINGS,
         {t("ways.way_mla_absorbed"): absorbed, t("ways.way_mla_each"): expanded},
         titles=(t("compute.axis_queries"), t("compute.axis_flop")),
@@ -97,7 +99,8 @@ def turning(view: View) -> None:
     """Intensity of absorbed attention over heads x query tokens, against the ridge."""
     rows, ridge = view.turning_rows(), view.device.ridge
     against = t("compute.line_ridge", gpu=device_name(view.device))
-    fig = figures.crossing(
+    fig = partial(
+        figures.crossing,
         DOUBLINGS,
         {t("compute.line_attention"): view.intensities(), against: [ridge] * len(DOUBLINGS)},
         titles=(t("compute.axis_rows"), t("compute.axis_intensity")),

@@ -7,6 +7,7 @@ import numpy as np
 
 from mla_engine import PRESETS, LatentConfig, costs
 from mla_engine.costs import GPUS, Cost, Device
+from ui.engine import kept
 from ui.engine.model import Model, present
 from ui.parts import measure
 from ui.parts.ways import Way, ways
@@ -17,6 +18,11 @@ from ui.settings.state import at_most, settings
 
 THIS = "this"  # the machine that the app runs on
 DOUBLINGS = tuple(2**n for n in range(13))
+
+# Each is a search or a curve over many calls: found once for all visitors.
+attention_intensity = kept.keep(costs.attention_intensity)
+attention_turns = kept.keep(costs.attention_turns)
+expanding_wins = kept.keep(costs.expanding_wins)
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class View:
 
     def turning_rows(self) -> int | None:
         """Heads x query tokens from which on absorbed attention alone is compute-bound."""
-        return costs.attention_turns(self.latent, self.context, self.device)
+        return attention_turns(self.latent, self.context, self.device)
 
     @property
     def rows(self) -> int:
@@ -93,12 +99,12 @@ class View:
 
     def expansion_crossing(self) -> tuple[int, float] | None:
         """Query tokens from which on expanding needs fewer FLOP, and these."""
-        queries = costs.expanding_wins(self.latent, self.context)
+        queries = expanding_wins(self.latent, self.context)
         return queries and (queries, self._step_flops("expanded", queries))
 
     def expansion_by_clock(self) -> int | None:
         """Query tokens from which on expanding takes less time on the device."""
-        return costs.expanding_wins(self.latent, self.context, self.device, batch=self.batch)
+        return expanding_wins(self.latent, self.context, self.device, batch=self.batch)
 
     def _step_flops(self, form: str, queries: int) -> int:
         return costs.decode(self.latent, self.context, form, new_tokens=queries).total_flops
@@ -106,8 +112,7 @@ class View:
     def intensities(self) -> np.ndarray:
         """FLOP per byte of absorbed attention alone over DOUBLINGS heads x query tokens."""
         at = [
-            costs.attention_intensity(self.latent, self.context, rows, self.device)
-            for rows in DOUBLINGS
+            attention_intensity(self.latent, self.context, rows, self.device) for rows in DOUBLINGS
         ]
         return np.array(at)
 

@@ -1,11 +1,13 @@
 """The chart of caches that grow, as four topics draw it."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from mla_engine.figures import Figure, Role, cache_growth
+from mla_engine.figures import Role, cache_growth
 from ui.pages.kv_cache.view import View
+from ui.parts.charts import Drawing
 from ui.parts.figure_words import growth_words
 
 
@@ -19,12 +21,14 @@ def growth(
     at: int,
     points: Mapping[str, tuple[Sequence[int], Sequence[int]]] | None = None,
     axes: Mapping[str, str] | None = None,
-) -> Figure:
+    **options: object,
+) -> Drawing:
     """Bytes of every curve over the context or the number of GPUs, in the chosen unit.
 
-    `axes` names those that are not the context and the cache.
+    `axes` names those that are not the context and the cache; `options` are of `cache_growth`.
     """
-    return cache_growth(
+    return partial(
+        cache_growth,
         places,
         curves,
         roles=roles,
@@ -34,4 +38,5 @@ def growth(
         limits=limits,
         at=at,
         words=growth_words() | dict(axes or {}),
+        **options,
     )

@@ -1,10 +1,12 @@
 """The cache page's topic of layouts: what MLA can keep of a token, part by part."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
 from mla_engine import costs
-from mla_engine.figures import bars, legend_in_columns
+from mla_engine.figures import bars
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations
@@ -56,15 +58,17 @@ def draw(view: View, scene: Scene, side: str) -> None:
 
 def _bars(scene: Scene, layouts: tuple[str, ...], key: str, *, height: int) -> None:
     kept, totals = costs.layouts(scene.ways["mla"]), _totals(scene)
-    figure = bars(
+    figure = partial(
+        bars,
         [_short(layout) for layout in layouts],
         {t(f"kv_cache.part_{role}"): [kept[layout][role] for layout in layouts] for role in ROLES},
         axis=t("kv_cache.axis_numbers"),
         roles=ROLES,
         totals=[count(totals[layout]) for layout in layouts],
         height=height,
+        legend=layouts != LATENTS,
+        entries=ENTRY_WIDTH,
     )
-    legend_in_columns(figure, shown=layouts != LATENTS, entry_width=ENTRY_WIDTH)
     held = "; ".join(f"{_short(layout)} {count(totals[layout])}" for layout in layouts)
     alt = t("kv_cache.alt_layouts", model=scene.preset.name, held=held)
     charts.show(figure, key, alt=alt, file=f"kv_cache_{scene.key}")

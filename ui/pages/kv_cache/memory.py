@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine.costs import GPUS, Serving
-from mla_engine.figures import add_levels
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import WIDTHS, Scene
 from ui.pages.kv_cache.view import View
@@ -79,9 +78,8 @@ def draw(view: View, scene: Scene, side: str) -> None:
         limits=_limits(view, on),
         at=view.context,
         axes={"cache": t("kv_cache.axis_each_gpu")},
+        levels=_levels(view, scene, on),
     )
-    ends = (contexts[0], contexts[-1])
-    add_levels(figure, _levels(view, scene, on), ends=ends, unit=view.unit)
     alt = _alt(view, scene, on)
     charts.show(figure, f"{side}:memory", alt=alt, file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))

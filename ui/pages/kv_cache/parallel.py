@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine.costs import Serving, cache_elements
-from mla_engine.figures import ticks_at
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import RANKS, View
@@ -127,8 +126,8 @@ def draw(view: View, scene: Scene, side: str) -> None:
         limits=view.ends(lambda one: _curves(view, one).values()),
         at=view.ranks,
         axes={"context": t("kv_cache.axis_gpus"), "cache": t("kv_cache.axis_each_gpu")},
+        ticks=ranks[::2] if view.log else ranks[-3:],
     )
-    ticks_at(figure, ranks[::2] if view.log else ranks[-3:])
     alt = _alt(view, scene)
     charts.show(figure, f"{side}:parallel", alt=alt, file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))

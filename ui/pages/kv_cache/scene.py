@@ -5,6 +5,7 @@ is of that kind, and else what the mechanism suggests, for MLA DeepSeek-V2's pro
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -51,12 +52,12 @@ class Scene:
         """Bytes of a number."""
         return WIDTHS[self.dtype]
 
-    @property
+    @cached_property
     def gqa_heads(self) -> int:
         """The largest number of KV heads up to `kv_heads` that divides the model's heads."""
         return max(n for n in divisors(self.preset.config.n_heads) if n <= self.kv_heads)
 
-    @property
+    @cached_property
     def own(self) -> str:
         """The way of the model itself; "own" where GQA is set to other KV heads than it has."""
         config = self.preset.config
@@ -65,7 +66,7 @@ class Scene:
             return code
         return "gqa" if self.gqa_heads == self.preset.config.n_kv_heads else "own"
 
-    @property
+    @cached_property
     def ways(self) -> dict[str, AttentionConfig]:
         """Code of a way of caching -> its configuration, in the order of the legend."""
         config = self.preset.config
@@ -99,10 +100,7 @@ class Scene:
 
     def curves(self, contexts: tuple[int, ...]) -> dict[str, np.ndarray]:
         """Label -> bytes [context]."""
-        return {
-            self.label(way): np.array([self.held_bytes(way, tokens) for tokens in contexts])
-            for way in self.ways
-        }
+        return {self.label(way): self.held_bytes(way, 1) * np.array(contexts) for way in self.ways}
 
     @property
     def has_points(self) -> bool:

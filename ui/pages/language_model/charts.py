@@ -27,7 +27,8 @@ def model(view: View) -> None:
 def next_word(view: View) -> None:
     """The likeliest next words."""
     names, shares = zip(*view.likeliest, strict=True)
-    figure = figures.bars(
+    figure = partial(
+        figures.bars,
         names,
         {t("language_model.probability"): [100 * one for one in shares]},
         axis=t("language_model.axis_probability"),
@@ -49,7 +50,8 @@ def next_table(view: View) -> pd.DataFrame:
 def caches(view: View) -> None:
     """What each variant keeps of the text, on an axis that stays while words are written."""
     codes = list(view.cached)
-    figure = figures.bars(
+    figure = partial(
+        figures.bars,
         [words.name(code) for code in codes],
         {t("language_model.cache"): [view.held(code) for code in codes]},
         axis=t("language_model.axis_cache"),

@@ -9,14 +9,13 @@ import pandas as pd
 
 from mla_engine.figures import pixels
 from mla_engine.language_model import BlockTrace
-from ui import ASSETS
+from ui import asset
 from ui.engine.layers import to_numpy
 from ui.pages.language_model.inside import Way, ways
 from ui.pages.language_model.view import View
 from ui.words.numbers import count, share
 from ui.words.text import t
 
-STYLE = ASSETS / "language_model.css"
 MOST_ROWS = 16  # words whose rows are drawn: a hall reads them
 MOST_KEYS = 48  # columns of a head's map
 GAP = 1  # clear columns between two heads
@@ -130,7 +129,7 @@ def drawn(view: View) -> str:
     inside = "".join(_drawn(view, one, words, there) for one in blocks(view))
     style = f"--rows:{len(there)};--lit:{lit}"
     return (
-        f"<style>{STYLE.read_text('utf-8')}</style>"
+        f"<style>{asset('language_model.css')}</style>"
         f'<div class="model_box"><div class="model" style="{style}">'
         f'<section class="ends"><h4>{t("language_model.words_in")}</h4>{words}</section>{inside}'
         f'<section class="ends out"><h4>{t("language_model.words_out")}</h4>{says}</section>'

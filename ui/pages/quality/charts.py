@@ -1,6 +1,6 @@
 """The pictures of the page quality."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -27,7 +27,8 @@ def by_cache(view: View) -> None:
         kind: band({view.cached(code): view.accuracy(code) for code in codes})
         for kind, codes in kinds.items()
     }
-    fig = figures.band_marks(
+    fig = partial(
+        figures.band_marks,
         bands,
         looks={kind: names.its_look(kind.lower()) for kind in kinds},
         titles=(t("quality.axis_cache"), t("quality.axis_right")),
@@ -49,8 +50,7 @@ def by_load(view: View) -> None:
         code: {load: view.accuracy_at(code, load) for load in loads(view.task)}
         for code in view.caches
     }
-    fig = _lines(view, found, t(f"quality.load_{view.task}"))
-    fig = figures.ticks_at(fig, loads(view.task))
+    fig = _lines(view, found, t(f"quality.load_{view.task}"), ticks=loads(view.task))
     data, alt = partial(tables.by_load, view), words.alt_load(view)
     charts.show(fig, "quality:load", alt=alt, data=data, file="mla_quality_load.csv")
 
@@ -73,7 +73,8 @@ def losses(view: View) -> None:
         return
     each = {code: list(study.losses(code).values()) for code in drawn}
     every = [loss for curves in each.values() for curve in curves for loss in curve.values()]
-    fig = figures.band_lines(
+    fig = partial(
+        figures.band_lines,
         {label(code): band(means[code], 1) for code in drawn},
         looks={label(code): names.its_look(code) for code in drawn},
         titles=(t("quality.axis_step"), t("quality.axis_loss")),
@@ -91,7 +92,8 @@ def staircase(view: View) -> None:
     """From MHA to MLA, one change a step."""
     steps = view.study.plan.staircase
     found = {place: view.accuracy(code) or NOTHING for place, code in enumerate(steps)}
-    fig = figures.band_bars(
+    fig = partial(
+        figures.band_bars,
         [words.step(view, code) for code in steps],
         band(found),
         looks=[names.its_look(code) for code in steps],
@@ -125,10 +127,17 @@ def band(found: Mapping[float, Spread], scale: float = 100) -> Band:
     return Band(list(found), mean, least, most)
 
 
-def _lines(view: View, found: Mapping[str, Mapping[int, Spread]], axis: str) -> figures.Figure:
-    return figures.band_lines(
+def _lines(
+    view: View,
+    found: Mapping[str, Mapping[int, Spread]],
+    axis: str,
+    ticks: Sequence[int] | None = None,
+) -> charts.Drawing:
+    return partial(
+        figures.band_lines,
         {names.variant(view, code): band(spreads) for code, spreads in found.items() if spreads},
         looks={names.variant(view, code): names.its_look(code) for code in found},
         titles=(axis, t("quality.axis_right")),
+        ticks=ticks,
         height=BELOW,
     )

@@ -34,8 +34,9 @@ def maps(question: Question) -> None:
     charts.download(partial(tables.maps, question), "quiz_maps.csv")
 
 
-def _map(question: Question, letter: str, shares: np.ndarray) -> figures.Figure:
-    return figures.attention_map(
+def _map(question: Question, letter: str, shares: np.ndarray) -> charts.Drawing:
+    return partial(
+        figures.attention_map,
         np.where(shares > 0, shares, np.nan),
         question.tokens,
         question.tokens,
@@ -56,7 +57,8 @@ def bars(question: Question) -> None:
     low, high = min(amounts), max(amounts)
     log = low > 0 and high / low > SPREAD
     axis = t(f"quiz.axis_{AXES.get(unit, unit)}")
-    fig = figures.bars(
+    fig = partial(
+        figures.bars,
         letters,
         {axis: amounts},
         axis=axis,

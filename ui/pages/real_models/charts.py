@@ -27,7 +27,8 @@ def shares(view: View) -> None:
     """Content, position and what they share of each head's logit variance."""
     found, heads = view.shares, range(view.config.n_heads)
     amounts = (found.content, found.position, found.shared)
-    fig = figures.head_shares(
+    fig = partial(
+        figures.head_shares,
         heads,
         {t(f"real_models.{name}"): part.numpy() for name, part in zip(ROLES, amounts, strict=True)},
         roles=tuple(ROLES.values()),
@@ -56,7 +57,8 @@ def latents(view: View) -> None:
 
 def _latent(view: View, code: str) -> None:
     values, words = view.maps.run.tensors[code][0], view.maps.run.words
-    fig = figures.tensor_map(
+    fig = partial(
+        figures.tensor_map,
         values,
         axes=(t("real_models.token"), t(f"maps.axis_{'c' if code == 'c_KV' else 'r'}")),
         name=symbol_html(code),
@@ -90,7 +92,8 @@ def spectra(view: View) -> None:
 
 def _spectra(name: str, values: np.ndarray, data: charts.Table) -> None:
     heads = [str(head) for head in range(len(values))]
-    fig = figures.share_map(
+    fig = partial(
+        figures.share_map,
         values / np.maximum(values[:, :1], np.finfo(float).tiny),
         axes=(t("real_models.head"), t("real_models.number")),
         name=t("real_models.of_largest"),
@@ -127,7 +130,8 @@ def _written(value: float) -> str:
 def layers(found: Mapping[int, LogitShares]) -> None:
     """The share of position by layer and head."""
     balance = np.stack([shares.balance.numpy() for shares in found.values()])
-    fig = figures.share_map(
+    fig = partial(
+        figures.share_map,
         balance,
         axes=(t("real_models.layer"), t("real_models.head")),
         name=t("real_models.position"),

@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.figures import Figure
 from ui.pages.rope import run, turns
 from ui.pages.rope.view import View
 from ui.parts import charts, prose, weights
@@ -34,7 +33,7 @@ def draw(view: View) -> None:
 
 
 def _show(
-    figure: Figure,
+    figure: charts.Drawing,
     chart: str,
     alt: str,
     values: np.ndarray,
@@ -60,7 +59,7 @@ def _scores(view: View) -> None:
     prose.say(t("rope.scores_caption") + weights.mark(view.head.origin))
     words = [str(position) for position in range(run.POSITIONS)]
     options = {"cell": cell, "height": PANEL, "words": map_words()}
-    figure = figures.score_map(scores, words, words, name=t("rope.score"), **options)
+    figure = partial(figures.score_map, scores, words, words, name=t("rope.score"), **options)
     alt = t("rope.scores_alt", score=signed(float(scores[cell])), t=view.query, i=view.key)
     _show(figure, "rope_scores", alt, scores, words, words, clicks=turns.CLICKABLE)
 
@@ -84,7 +83,7 @@ def _matrix(view: View, name: str, matrix: np.ndarray, limit: float) -> None:
     letter = "l" if view.head.config.d_latent_q else "d"
     axes = t("rope.input_axis", letter=letter), t("rope.latent_axis")
     options = {"limit": limit, "height": PANEL, "words": map_words()}
-    figure = figures.tensor_map(matrix, axes=axes, name="M", **options)
+    figure = partial(figures.tensor_map, matrix, axes=axes, name="M", **options)
     alt = t(f"rope.{name}_alt", distance=view.distance)
     _show(figure, f"rope_{name}", alt, matrix, range(len(matrix)), range(matrix.shape[1]))
 
@@ -95,7 +94,7 @@ def _change(view: View) -> None:
     distances = range(len(change))
     lines = {t("rope.decoupled"): np.zeros(len(change)), t("rope.rotated"): change}
     titles = t("rope.distance_axis"), t("rope.change_axis")
-    figure = figures.curves(distances, lines, titles=titles, at=distance, height=PANEL)
+    figure = partial(figures.curves, distances, lines, titles=titles, at=distance, height=PANEL)
     alt = t("rope.change_alt", distance=distance, change=digits(100 * float(change[distance])))
     _show(figure, "rope_change", alt, change[:, None], distances, ["change"])
 
@@ -116,7 +115,7 @@ def _attention(view: View, name: str, attention: np.ndarray) -> None:
     prose.say(t(f"rope.{name}_caption") + weights.mark(view.head.origin))
     options = {"mask": mask, "height": PANEL, "words": map_words(), "numbers": False}
     options |= {"name": t("rope.attention")}
-    figure = figures.attention_map(attention, words, words, **options)
+    figure = partial(figures.attention_map, attention, words, words, **options)
     alt = t(f"rope.{name}_alt", reading=t(f"rope.{view.topic}_{view.mistake}"))
     charts.show(figure, f"chart:rope_{name}", alt=alt, data=partial(_visible, view, name))
 
@@ -130,7 +129,8 @@ def _visible(view: View, name: str) -> pd.DataFrame:
 def _difference(view: View) -> None:
     words, shown = view.head.words, view.found
     prose.say(t("rope.difference_caption"))
-    figure = figures.score_map(
+    figure = partial(
+        figures.score_map,
         shown.difference,
         words,
         words,
@@ -140,8 +140,8 @@ def _difference(view: View) -> None:
         height=PANEL,
         numbers=False,
         words=map_words(),
+        marked=(shown.kept, t("rope.unharmed")),
     )
-    figures.mark_cells(figure, shown.kept, t("rope.unharmed"))
     kept, visible = int(shown.kept.sum()), int(shown.mask.sum())
     alt = t("rope.difference_alt", kept=kept, visible=visible)
     data = partial(_visible, view, "difference")
@@ -163,7 +163,7 @@ def _frequencies(view: View) -> None:
     lines = {t("rope.before"): shown.before, t("rope.after"): shown.after}
     titles = t("rope.pair_axis"), t("rope.frequency_axis")
     options = {"log": True, "band": shown.band, "height": PANEL}
-    figure = figures.curves(pairs, lines, titles=titles, **options)
+    figure = partial(figures.curves, pairs, lines, titles=titles, **options)
     before, after = (digits(float(of_pairs[-1])) for of_pairs in (shown.before, shown.after))
     alt = t("rope.frequencies_alt", before=before, after=after)
     numbers = np.stack((shown.before, shown.after), axis=1)

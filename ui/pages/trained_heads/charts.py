@@ -1,7 +1,6 @@
 """The pictures of the page trained_heads."""
 
-from collections.abc import Hashable
-from copy import deepcopy
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,6 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.language_model.heads import SCORES
-from ui.engine import kept
 from ui.pages.trained_heads import controls, run, trained_models, words
 from ui.pages.trained_heads.settings import FINISHED
 from ui.pages.trained_heads.view import Side, View
@@ -40,7 +38,19 @@ def _table(side: Side, *, titled: bool) -> None:
         prose.say(f"**{words.variant(side.variant)}**")
     found, heads = side.scores, words.every(side)
     values = found.table.flatten(0, 1).T.numpy()
-    fig = deepcopy(_kept_table(side, t("trained_heads.axis_score")))  # lecture mode changes its own
+    place = side.layer * found.table.shape[1] + side.head
+    fig = partial(
+        figures.share_map,
+        values,
+        axes=(t("trained_heads.axis_score"), t("trained_heads.axis_head")),
+        name=t("trained_heads.attention"),
+        rows=[words.row(kind) for kind in found.kinds],
+        columns=list(heads),
+        cell=(int(values[:, place].argmax()), place),
+        height=TABLE,
+        words=map_words(),
+        width=UPRIGHT,
+    )
     frame = pd.DataFrame(values.T, columns=list(found.kinds))
     name = f"scores_{side.variant}" if titled else "scores"
     charts.show(
@@ -53,38 +63,21 @@ def _table(side: Side, *, titled: bool) -> None:
     prose.say(words.does(side))
 
 
-def _same_table(side: Side, title: str) -> Hashable:
-    return side.scores.table.numpy().tobytes(), side.layer, side.head, title
-
-
-@kept.keep(by=_same_table)
-def _kept_table(side: Side, title: str) -> figures.Figure:
-    """The picture of the scores, which is built once: no cut changes it."""
-    found, heads = side.scores, words.every(side)
-    values = found.table.flatten(0, 1).T.numpy()
-    place = side.layer * found.table.shape[1] + side.head
-    return figures.share_map(
-        values,
-        axes=(title, t("trained_heads.axis_head")),
-        name=t("trained_heads.attention"),
-        rows=[words.row(kind) for kind in found.kinds],
-        columns=list(heads),
-        cell=(int(values[:, place].argmax()), place),
-        height=TABLE,
-        words=map_words(),
-        width=UPRIGHT,
-    )
-
-
 def answers(view: View) -> None:
     """Right answers by task before and after the cut, of both models where there are two."""
     shares = {name: part for side in view.sides for name, part in _bars(view, side).items()}
     looks = tuple(_look(side) for side in view.sides for _ in _bars(view, side))
-    tasks = tuple(map(words.task, view.changes))
-    how = (ALONE, BARS) if len(view.sides) == 1 else (looks, BARS_OF_TWO)
-    fig = deepcopy(_kept_bars(tasks, tuple(shares), *how, t("trained_heads.axis_right")))
-    for bars, part in zip(fig.data, shares.values(), strict=True):
-        bars.x = 100 * np.array(part)
+    roles, height = (ALONE, BARS) if len(view.sides) == 1 else (looks, BARS_OF_TWO)
+    fig = partial(
+        figures.bars,
+        tuple(map(words.task, view.changes)),
+        {name: 100 * np.array(part) for name, part in shares.items()},
+        axis=t("trained_heads.axis_right"),
+        stacked=False,
+        roles=roles,
+        limits=(0, 105),
+        height=height,
+    )
     frame = pd.DataFrame(
         [
             {"variant": side.variant, "task": code} | one._asdict()
@@ -96,26 +89,6 @@ def answers(view: View) -> None:
     alt = " ".join(_alt(side) for side in view.sides)
     charts.show(fig, "trained_heads:answers", alt=alt, data=lambda: frame, file=file)
     prose.note(words.asked(view))
-
-
-@kept.keep
-def _kept_bars(
-    tasks: tuple[str, ...],
-    parts: tuple[str, ...],
-    looks: tuple[figures.Role, ...],
-    height: int,
-    axis: str,
-) -> figures.Figure:
-    """The bars without their lengths: all else is the same from cut to cut."""
-    return figures.bars(
-        tasks,
-        dict.fromkeys(parts, [0] * len(tasks)),
-        axis=axis,
-        stacked=False,
-        roles=looks,
-        limits=(0, 105),
-        height=height,
-    )
 
 
 def _look(side: Side) -> figures.Role:
@@ -162,7 +135,8 @@ def head_map(view: View) -> None:
     """Where the chosen head looks on the example; the frame is where its last answer stands."""
     shown = run.example(view.model, view.text)
     attention = shown.maps[view.layer, view.head]
-    fig = figures.attention_map(
+    fig = partial(
+        figures.attention_map,
         attention,
         shown.words,
         shown.words,
@@ -213,7 +187,7 @@ def training(view: View) -> None:
 def _curve(name: str, x: list[int], y: np.ndarray, at: int) -> None:
     titles = t("trained_heads.axis_step"), t(f"trained_heads.axis_{name}")
     line = {t(f"trained_heads.line_{name}"): y}
-    fig = figures.curves(x, line, titles=titles, at=at, height=CURVE)
+    fig = partial(figures.curves, x, line, titles=titles, at=at, height=CURVE)
     ends = {"first": fixed(float(y[0]), 2), "last": fixed(float(y[-1]), 2)}
     alt = t(f"trained_heads.alt_{name}", steps=count(x[-1]), **ends)
     frame = pd.DataFrame({"step": x, name: y})

@@ -7,14 +7,12 @@ import streamlit as st
 
 from mla_engine import worked_example
 from mla_engine.worked_example import NumberError, fading
-from ui import ASSETS
+from ui import asset
 from ui.pages.worked_example import view as views
 from ui.pages.worked_example.view import View
 from ui.parts import bridge
 from ui.settings import state
 from ui.words.text import safe, t
-
-CLICKS = ASSETS / "cell_clicks.js"
 
 
 def choose(here: View) -> None:
@@ -119,7 +117,7 @@ def listen(here: View) -> None:
         state.change(we_row=row, we_column=column)
 
     bridge.listen("we_keys", on_step=on_step)
-    clicks = st.components.v2.component("cell_clicks", js=CLICKS.read_text("utf-8"))
+    clicks = st.components.v2.component("cell_clicks", js=asset("cell_clicks.js"))
     clicks(key="we_clicks", on_cell_change=on_cell)
 
 

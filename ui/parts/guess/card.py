@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui import ASSETS
+from ui import asset
 from ui.parts.guess.question import Guess
 from ui.parts.keys import css
 from ui.settings import state
@@ -44,8 +44,7 @@ def _by_link() -> bool:
 
 
 def _component() -> Callable[..., Any]:
-    style, script = ((ASSETS / name).read_text("utf-8") for name in ("guess.css", "guess.js"))
-    script = (ASSETS / "drawn.js").read_text("utf-8") + script
+    style, script = asset("guess.css"), asset("drawn.js") + asset("guess.js")
     page = '<section class="guess"></section>'
     return st.components.v2.component(
         "guess", html=page, css=style, js=script, isolate_styles=False

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.figures import Figure, symbol_html
+from mla_engine.figures import symbol_html
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
 from ui.parts.maps.view import Maps
@@ -25,7 +25,8 @@ PANEL_OPTIONS = {"numbers": False, "width": 200}  # what a small projector leave
 def thumbnails(maps: Maps) -> None:
     """All heads that were run, as tiles; a click chooses one."""
     run = maps.run
-    fig = figures.head_tiles(
+    fig = partial(
+        figures.head_tiles,
         maps.attention,
         run.heads,
         tokens=(run.words, run.words),
@@ -75,7 +76,8 @@ def parts(maps: Maps) -> None:
 
 def _attention(maps: Maps, chart: str, **options: object) -> None:
     shares, words = maps.matrix("attention"), maps.run.words
-    fig = figures.attention_map(
+    fig = partial(
+        figures.attention_map,
         shares,
         words,
         words,
@@ -90,7 +92,8 @@ def _attention(maps: Maps, chart: str, **options: object) -> None:
 
 def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
     words = maps.run.words
-    fig = figures.score_map(
+    fig = partial(
+        figures.score_map,
         values,
         words,
         words,
@@ -111,5 +114,5 @@ def _of_head(maps: Maps, chart: str) -> pd.DataFrame:
     return named(maps.matrix(chart), maps.run.words, maps.run.words)
 
 
-def _show(fig: Figure, chart: str, alt: str, table: charts.Table) -> None:
+def _show(fig: charts.Drawing, chart: str, alt: str, table: charts.Table) -> None:
     charts.show(fig, f"chart:{chart}", alt=alt, data=table, clicks=chart)

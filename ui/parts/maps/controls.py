@@ -10,6 +10,7 @@ from ui.engine import real_layer
 from ui.engine.model import present
 from ui.parts import bridge, trained_layer
 from ui.parts.choice import choice
+from ui.parts.maps.charts import LARGE, PANEL
 from ui.parts.maps.view import Maps, mend, short
 from ui.settings import state
 from ui.settings.parsers import sentence
@@ -107,7 +108,9 @@ def listen(maps: Maps) -> None:
             if tile is not None:
                 state.change(map_head=maps.run.heads[tile])
         else:
-            query, key = figures.cell_at(maps.matrix(cell["chart"]), cell["x"], cell["y"])
+            height = LARGE if cell["chart"] == "large" else PANEL
+            place = cell["x"], cell["y"]
+            query, key = figures.cell_at(maps.matrix(cell["chart"]), *place, height=height)
             state.change(map_query=query, map_key=key)
 
     bridge.listen("map_clicks", on_cell=clicked)

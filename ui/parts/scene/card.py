@@ -9,6 +9,7 @@ from latex2mathml.converter import convert
 
 from mla_engine import SYMBOLS
 from mla_engine.figures import COLOURS
+from ui.engine import kept
 from ui.engine.real_layer import RealLayer
 from ui.parts.maps.run import Run
 from ui.parts.scene.scene import HEAD, Scene
@@ -27,6 +28,7 @@ PAGES = {
     "o_latent": "absorption",
 }
 MAPS = "attention_maps"
+mathml = kept.keep(convert)  # of one formula of LaTeX
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -96,7 +98,7 @@ def _made(code: str, form: str, shapes: Shapes) -> list[str]:
 def _written(code: str, scene: Scene) -> str:
     """How it arises, as MathML."""
     arises = formula(code, scene.model.form, scene.shapes)
-    return convert(f"{SYMBOLS[code].latex} = {arises}") if arises else ""
+    return mathml(f"{SYMBOLS[code].latex} = {arises}") if arises else ""
 
 
 def formula(code: str, form: str, shapes: Shapes) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from mla_engine import SYMBOLS
 from mla_engine.figures import symbol_parts
-from ui import ASSETS
+from ui import asset
 from ui.parts import prose
 from ui.parts.maps.run import Run
 from ui.parts.scene import card, still
@@ -52,11 +52,8 @@ def _opened() -> None:
 
 
 def _component() -> Callable[..., Any]:
-    script, style = (
-        "".join((ASSETS / name).read_text("utf-8") for name in names) for names in (SCRIPTS, STYLES)
-    )
-    page = (ASSETS / "scene.html").read_text("utf-8")
-    return st.components.v2.component("scene", html=page, css=style, js=script)
+    script, style = ("".join(map(asset, names)) for names in (SCRIPTS, STYLES))
+    return st.components.v2.component("scene", html=asset("scene.html"), css=style, js=script)
 
 
 def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:

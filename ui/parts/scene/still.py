@@ -6,14 +6,16 @@ from typing import Any
 from urllib.parse import quote
 
 from mla_engine import SYMBOLS
-from ui import ASSETS
+from ui import asset
+from ui.engine import kept
 from ui.parts.scene.scene import Scene
 from ui.parts.scene.tensors import Tensor
 
-LOOK, PAGE = ASSETS / "scene_picture.css", ASSETS / "style.css"
+LOOK = "scene_picture.css"
 FINEST, OVER = 3, 8  # between two lines; above the picture: as in the script
 
 Picture = Mapping[str, Any]
+quoted = kept.keep(quote)  # of a picture, letter by letter: it is as long as all else of the still
 
 
 def html(scene: Scene, pictures: Mapping[str, Picture], texts: Picture, alt: str) -> str:
@@ -27,14 +29,14 @@ def html(scene: Scene, pictures: Mapping[str, Picture], texts: Picture, alt: str
     )
     inside = f'<div class="picture">{images}<div class="room"></div></div>'
     drawn = f'<div class="still"><div class="frame"><div class="scene">{inside}</div></div></div>'
-    return f"<style>.still {{ {LOOK.read_text('utf-8')} }}</style>{drawn}"
+    return f"<style>.still {{ {asset(LOOK)} }}</style>{drawn}"
 
 
 def _address(scene: Scene, picture: Picture, texts: Picture) -> str:
-    colours = PAGE.read_text("utf-8").partition(".stApp {")[2].partition("}")[0]
+    colours = asset("style.css").partition(".stApp {")[2].partition("}")[0]
     root = f":root {{ color-scheme: light dark; font-family: sans-serif; {colours} }}"
-    style = f"{root} {LOOK.read_text('utf-8')}"
-    return f"data:image/svg+xml,{quote(_svg(scene, picture, texts, web.escape(style)))}"
+    style = f"{root} {asset(LOOK)}"
+    return f"data:image/svg+xml,{quoted(_svg(scene, picture, texts, web.escape(style)))}"
 
 
 def _svg(scene: Scene, picture: Picture, texts: Picture, style: str) -> str:

@@ -1,0 +1,195 @@
+"""Charts: built once for the same arguments, valid to Plotly, and sent once to a browser."""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.testing.v1 import AppTest
+
+from mla_engine import figures
+from tests.ui.conftest import open_page
+from ui.engine import kept
+from ui.frame.rooms import PAGES
+from ui.parts import charts
+
+# Of each page that draws charts a control, and what it is set to.
+CHANGED = {
+    "absorption": {"ab_head": 1},
+    "attention_maps": {"map_key": 2},
+    "compare": {"vs_right_as": "gqa"},
+    "compression": {"cmp_size": 16},
+    "compute": {"cost_queries": 4},
+    "kv_cache": {"kv_context": 2**14},
+    "language_model": {"lm_model": "mha"},
+    "quality": {"quality_load": 4},
+    "rope": {"rope_query": 8},
+    "trained_heads": {"th_variant": "gqa"},
+}
+OTHERS = sorted(set(PAGES) - set(CHANGED))
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[figures.Figure]:
+    """Every figure that a builder made since."""
+    made: list[figures.Figure] = []
+    make = figures.Figure.__init__
+
+    def noting(self: figures.Figure, spec: dict) -> None:
+        made.append(self)
+        make(self, spec)
+
+    monkeypatch.setattr(figures.Figure, "__init__", noting)
+    return made
+
+
+def drawn(at: AppTest) -> dict[str, str]:
+    """What every chart of a page was sent, by its key."""
+    sent = [element.proto for element in at.get("plotly_chart")]
+    return {proto.id.rpartition("-")[2]: proto.spec for proto in sent}
+
+
+def file(page: str) -> str:
+    return PAGES[page].file
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_a_rerun_in_which_nothing_changed_builds_no_figure(page, built):
+    at = open_page(file(page))
+    before = drawn(at)
+    built.clear()
+    at.run()
+    assert drawn(at) == before
+    assert not built
+
+
+@pytest.mark.parametrize("page", sorted(CHANGED))
+def test_a_control_builds_the_figures_that_it_changes_and_no_other(page, built):
+    kept.clear()  # what another test drew
+    at = open_page(file(page))
+    before = drawn(at)
+    built.clear()
+    at.session_state["settings"].update(CHANGED[page])
+    at.run()
+    changed = set(drawn(at).values()) - set(before.values())
+    assert changed
+    assert len(built) == len(changed)
+
+
+@pytest.mark.parametrize("page", sorted(CHANGED))
+def test_a_second_visitor_of_a_page_has_its_figures_built(page, built):
+    open_page(file(page))
+    built.clear()
+    assert drawn(open_page(file(page)))
+    assert not built
+
+
+@pytest.mark.parametrize("lecture", ["0", "1"])
+@pytest.mark.parametrize("page", sorted(CHANGED))
+def test_plotly_finds_every_figure_of_every_page_valid_and_would_send_the_same(page, lecture):
+    at = open_page(file(page), lecture=lecture)
+    for spec in map(json.loads, drawn(at).values()):
+        assert json.loads(go.Figure(spec).to_json()) == spec
+
+
+def test_pages_that_draw_no_chart_are_known():
+    assert OTHERS
+    for page in OTHERS:
+        assert not drawn(open_page(file(page))), page
+
+
+class Browser:
+    """What a browser keeps of large messages, so that it is sent only their names again."""
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+        self.sent: list = []
+
+    def take(self, message: object) -> None:
+        """One message of the server."""
+        self.sent.append(message)
+        if message.metadata.cacheable:
+            self.known.add(message.hash)
+
+    @property
+    def n_bytes(self) -> int:
+        """All that was sent since `sent` was empty."""
+        return sum(message.ByteSize() for message in self.sent)
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
+    """One that all pages are sent to; the test itself is sent every message whole."""
+    found = Browser()
+    enqueue = ScriptRunContext.enqueue
+
+    def sending(context: ScriptRunContext, message: object) -> None:
+        whole, context.cached_message_hashes = context._enqueue, found.known
+        context._enqueue = found.take
+        try:
+            enqueue(context, message)
+        finally:
+            context._enqueue = whole
+        whole(message)
+
+    monkeypatch.setattr(ScriptRunContext, "enqueue", sending)
+    return found
+
+
+def test_a_chart_that_did_not_change_is_sent_by_its_name_alone(browser):
+    at = open_page(file("attention_maps"))
+    charts_sent = [m for m in browser.sent if m.delta.new_element.HasField("plotly_chart")]
+    assert len(charts_sent) == len(drawn(at))
+    browser.sent.clear()
+    at.run()
+    assert not [m for m in browser.sent if m.delta.new_element.HasField("plotly_chart")]
+    again = [m for m in browser.sent if m.ref_hash in {one.hash for one in charts_sent}]
+    assert len(again) == len(charts_sent)
+    assert max(m.ByteSize() for m in again) < 200
+
+
+def scores(values: np.ndarray) -> charts.Drawing:
+    """A map of a matrix [t,s]."""
+    words = [str(place) for place in range(len(values))]
+    return charts.Drawing(figures.score_map, values, words, words, limit=1.0)
+
+
+def test_a_changed_number_is_another_figure_and_what_is_kept_stays(built):
+    values = np.eye(300, dtype=np.float32)
+    first = charts.ready(scores(values), "", False).to_dict()
+    before = json.dumps(first)
+    values[255, 1] = 0.25
+    second = charts.ready(scores(values), "", False).to_dict()
+    assert len(built) == 2
+    assert json.dumps(first) == before != json.dumps(second)
+
+
+def test_a_lecture_and_clicks_have_figures_of_their_own():
+    values = np.eye(3)
+    plain, lower, told = (
+        charts.ready(scores(values), *how).to_dict()["layout"]
+        for how in (("", False), ("", True), ("here", False))
+    )
+    assert lower["height"] < plain["height"] == told["height"]
+    assert told["meta"] == {"chart": "here"}
+    assert "meta" not in plain
+
+
+LARGEST = {"preset": "custom", "d_model": "64", "n_heads": "128", "d_head": "8", "d_value": "8"}
+LARGEST |= {"d_latent_kv": "512", "d_latent_q": "0", "d_rope": "8"}
+
+
+@pytest.mark.parametrize("tokens", ["256", "1024"])
+def test_the_largest_maps_are_sent_in_less_than_a_megabyte(browser, tokens):
+    link = LARGEST | {"map_generated": tokens, "map_run": "128"}
+    at = open_page(file("attention_maps"), **link)
+    assert len(drawn(at)) == 7
+    browser.sent.clear()
+    at.session_state["settings"].update(map_generated=int(tokens) // 2 + 1, map_head=1, seed=1)
+    before = drawn(at)
+    at.run()
+    assert not set(drawn(at).values()) & set(before.values()), "every chart is another"
+    assert browser.n_bytes < 10**6
+    assert max(len(spec) for spec in drawn(at).values()) < 500_000
