@@ -162,6 +162,7 @@ CACHES_OF_PYTHON = {
     "ui/words/glossary.py:_pattern": "of a language",
     "ui/words/glossary.py:terms": "without arguments",
     "ui/words/text.py:catalogue": "without arguments",
+    "mla_engine/claims/__init__.py:_checks": "without arguments",
     "mla_engine/layer.py:_without_data": "32 layers without data",
     "mla_engine/mechanisms.py:all": "without arguments",
     "mla_engine/refusals.py:table": "without arguments",

@@ -83,7 +83,7 @@ def show(
             state.change(**{dial.setting: dial.values[place] for dial, place in moved})
 
     frame = _frame(dials, seconds) | {"turn": st.session_state.get(turn, 0)}
-    _component(picture)(key=key, data=frame | dict(data), on_told_change=told)
+    _component(picture)(key=key, data=(frame | dict(data),), on_told_change=told)
     download(table, file, key)
 
 

@@ -5,10 +5,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import streamlit as st
-from pandas import DataFrame
 from streamlit.delta_generator import DeltaGenerator
 
+from mla_engine.late import Late
 from ui.settings.page import Page
+
+pd = Late("pandas")
 
 
 @dataclass
@@ -40,7 +42,7 @@ class Visit:
     top: AbstractContextManager | None = None
     blocks: tuple[str, ...] = ()
     menu: DeltaGenerator | None = None
-    tables: dict[str, tuple[str, Callable[[], DataFrame]]] = field(default_factory=dict)
+    tables: dict[str, tuple[str, Callable[[], "pd.DataFrame"]]] = field(default_factory=dict)
     look: tuple[str, ...] = ()
     busy: bool = False
     explained: set[str] = field(default_factory=set)

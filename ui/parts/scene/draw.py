@@ -39,7 +39,8 @@ def show(scene: Scene, alt: str) -> None:
         except ValueError as error:
             made, failed = None, error
         told = data(scene, made, alt) | {"pictures": pictures, "texts": words}
-        _component()(key="scene", data=told, on_open_change=_opened)
+        # a tuple: whether values of a dictionary are tables Streamlit asks pandas, and imports it
+        _component()(key="scene", data=(told,), on_open_change=_opened)
     if failed:
         st.caption(t("scene.no_values", reason=safe(prose.reason(failed))))
 
