@@ -235,7 +235,7 @@ function choice({ label, choices }) {
 // A clicker's press, if it is this picture that steps; false at the end.
 const presses = (motion) => (by) => motion.step(by);
 
-export default function ({ parentElement, data: [data], setTriggerValue }) {
+export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".moving");
   root.motion ??= new Motion(root);
   const { motion } = root;

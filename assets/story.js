@@ -113,7 +113,7 @@ class Stage {
   }
 }
 
-export default function ({ parentElement, data: [data], setTriggerValue }) {
+export default function ({ parentElement, data, setTriggerValue }) {
   const stage = (document.mlaStage ??= new Stage());
   const go = (number) => setTriggerValue("go", number);
   const button = parentElement.querySelector("button");

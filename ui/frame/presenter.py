@@ -54,7 +54,7 @@ def draw(
     told = {name: t(f"story.window_{name}") for name in WORDS}
     told |= {"open": t("story.presenter"), "blocked": t("story.blocked")}
     data = {"steps": list(map(asdict, steps)), "number": number, "look": look, "texts": told}
-    _component()(key=KEY, data=(data,), on_go_change=went)
+    _component()(key=KEY, data=data, on_go_change=went)
 
 
 def _component() -> Callable[..., dict[str, Any]]:

@@ -8,11 +8,11 @@ import streamlit as st
 
 from mla_engine.figures import symbol_parts
 from ui import ASSETS
+from ui.parts import animation
 from ui.parts.charts import Table, download
 from ui.settings import state
 from ui.words.text import t
 
-LIBRARY = "vendor/anime-4.4.1.umd.min.js"
 TURNS = 2**31  # the most that a browser may say it has told
 
 
@@ -83,7 +83,8 @@ def show(
             state.change(**{dial.setting: dial.values[place] for dial, place in moved})
 
     frame = _frame(dials, seconds) | {"turn": st.session_state.get(turn, 0)}
-    _component(picture)(key=key, data=(frame | dict(data),), on_told_change=told)
+    _component(picture)(key=key, data=frame | dict(data), on_told_change=told)
+    animation.library()
     download(table, file, key)
 
 
@@ -104,13 +105,11 @@ def parts(code: str) -> dict[str, str]:
 
 
 def _component(picture: str) -> Callable[..., Any]:
-    library, svg, own, motion = (
-        (ASSETS / name).read_text("utf-8")
-        for name in (LIBRARY, "svg.js", f"{picture}.js", "motion.js")
+    scripts = (
+        (ASSETS / name).read_text("utf-8") for name in ("svg.js", f"{picture}.js", "motion.js")
     )
     page, style = ((ASSETS / f"motion.{kind}").read_text("utf-8") for kind in ("html", "css"))
-    script = library + svg + own + motion
-    return st.components.v2.component(picture, html=page, css=style, js=script)
+    return st.components.v2.component(picture, html=page, css=style, js="".join(scripts))
 
 
 def _fits(at: Any, dials: Sequence[Dial]) -> bool:
