@@ -31,7 +31,7 @@ from benchmarks.beside import (
 )  # fmt: skip
 from ui.frame.rooms import PAGES
 
-ROUNDS, NEW, UNCHANGED, BARE_RUNS = 3, 3, 10, 40
+ROUNDS, NEW, UNCHANGED, BARE_RUNS = 3, 3, 10, 20
 MOST_SPREAD = 0.3  # of the bare page's rounds
 GOALS = {"new": 1.5, "again": 1.5, "unchanged": 1.2}
 
