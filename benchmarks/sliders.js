@@ -26,9 +26,11 @@
   }, true);
 
   const QUIET = 500; // milliseconds without a change, the script at rest
+  const NOTHING = 5000; // milliseconds after which a press has changed nothing
   watch.over = () => {
     const since = performance.now() - Math.max(watch.last, watch.pressed);
-    return watch.ran && app.dataset.testScriptState === "notRunning" && since > QUIET;
+    const begun = watch.ran || watch.last || since > NOTHING;
+    return begun && app.dataset.testScriptState === "notRunning" && since > QUIET;
   };
   watch.taken = () => (watch.last ? watch.last - watch.pressed : null);
 
