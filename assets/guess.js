@@ -216,7 +216,7 @@ class Card {
   }
 }
 
-export default function ({ parentElement, data }) {
+export default function ({ parentElement, data: [data] }) {
   const root = parentElement.querySelector(".guess");
   root.card ??= new Card(root);
   const card = root.card;

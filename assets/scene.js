@@ -364,7 +364,7 @@ class Scene {
   }
 }
 
-export default function ({ parentElement, data, setTriggerValue }) {
+export default function ({ parentElement, data: [data], setTriggerValue }) {
   const frame = parentElement.querySelector(".frame");
   frame.scene ??= new Scene(frame);
   frame.scene.open = (code) => setTriggerValue("open", code);

@@ -169,6 +169,7 @@ CACHES_OF_PYTHON = {
     "mla_engine/estimate.py:_moments": "some pairs of numbers for each of 256 shapes of a step",
     "mla_engine/estimate.py:_peak": "a number for each of 1,024 shapes of a call",
     "mla_engine/estimate.py:_without_data": "32 layers without data",
+    "mla_engine/claims/__init__.py:_checks": "without arguments",
     "mla_engine/mechanisms.py:all": "without arguments",
     "mla_engine/rope.py:_numbers": "half as many numbers as rotated dimensions, of 256 rotations",
     "mla_engine/refusals.py:table": "without arguments",

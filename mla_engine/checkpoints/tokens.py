@@ -9,13 +9,14 @@ tokenizer_config.json such as add_bos_token change nothing there.
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenizers import Encoding, Tokenizer
-
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.opening import open_checkpoint
 from mla_engine.checkpoints.source import Checkpoint
 from mla_engine.drawn import drawn, number
+from mla_engine.late import Late
 from mla_engine.refusals import Phrase
+
+tokenizers = Late("tokenizers")
 
 MOST_CHARACTERS = 20_000
 MOST_TOKENS = 4_096
@@ -81,9 +82,9 @@ def _file(checkpoint: Checkpoint) -> bytes:
     return rules
 
 
-def _load(rules: bytes) -> Tokenizer:
+def _load(rules: bytes) -> "tokenizers.Tokenizer":
     try:
-        tokenizer = Tokenizer.from_buffer(rules)
+        tokenizer = tokenizers.Tokenizer.from_buffer(rules)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the library's panics are no Exceptions
@@ -93,7 +94,7 @@ def _load(rules: bytes) -> Tokenizer:
     return tokenizer
 
 
-def _drawn(encoding: Encoding, tokenizer: Tokenizer) -> tuple[str, ...]:
+def _drawn(encoding: "tokenizers.Encoding", tokenizer: "tokenizers.Tokenizer") -> tuple[str, ...]:
     added = {
         number: token.content for number, token in tokenizer.get_added_tokens_decoder().items()
     }

@@ -2,20 +2,35 @@
 
 `check` runs the engine on small float64 layers, takes the sizes of published models, or reads what
 small models that were trained answer, and derives the verdict from what came out; `CLAIMS` says
-what is stated and how it is checked.
+what is stated and how it is checked. The checks are imported when the first is asked for.
 """
 
-from mla_engine.claims import caches, example, forms, merging, positions, trained, work
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
 from mla_engine.claims.claim import VERDICTS, Check, Claim, Figure, Verdict, judge, load
 from mla_engine.refusals import RefusedError
 
 __all__ = ["CHECKS", "CLAIMS", "VERDICTS", "Claim", "Figure", "Verdict", "check", "judge"]
 
 CLAIMS = load()
-_MODULES = (forms, merging, positions, caches, work, example, trained)
-CHECKS: dict[str, Check] = {
-    claim: run for module in _MODULES for claim, run in module.CHECKS.items()
-}
+_MODULES = "forms", "merging", "positions", "caches", "work", "example", "trained"
+
+
+@lru_cache(maxsize=1)
+def _checks() -> Mapping[str, Check]:
+    """What checks each statement."""
+    modules = [import_module(f"{__name__}.{name}") for name in _MODULES]
+    return {claim: run for module in modules for claim, run in module.CHECKS.items()}
+
+
+def __getattr__(name: str) -> Any:
+    """CHECKS, when it is first asked for."""
+    if name != "CHECKS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _checks()
 
 
 def check(claim: str, **changed: object) -> Verdict:
@@ -33,4 +48,4 @@ def check(claim: str, **changed: object) -> Verdict:
     """
     if claim not in CLAIMS:
         raise RefusedError("no_claim", claim=claim, known=", ".join(CLAIMS))
-    return CHECKS[claim](**changed)
+    return _checks()[claim](**changed)

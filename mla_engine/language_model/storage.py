@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor
 
 from mla_engine import mechanisms
@@ -15,9 +13,12 @@ from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.config import RopeConfig
 from mla_engine.language_model.config import ModelConfig
 from mla_engine.language_model.model import LanguageModel
+from mla_engine.late import Late
 from mla_engine.refusals import Phrase
 
 __all__ = ["dump", "load_model", "parse", "save_model"]
+
+safetensors, tensors = Late("safetensors"), Late("safetensors.torch")
 
 FORMAT = "mla-explorer language model 1"
 LENGTH_BYTES = 8
@@ -51,7 +52,7 @@ def dump(model: LanguageModel, card: dict[str, Any], dtype: torch.dtype = torch.
     """The bytes of the file."""
     weights = {name: w.detach().to(dtype).contiguous() for name, w in model.state_dict().items()}
     about = {"config": as_json(model.config), "card": card}
-    return save(weights, {"format": FORMAT, "about": json.dumps(about, ensure_ascii=False)})
+    return tensors.save(weights, {"format": FORMAT, "about": json.dumps(about, ensure_ascii=False)})
 
 
 def parse(content: bytes, name: str) -> tuple[LanguageModel, dict[str, Any]]:
@@ -108,8 +109,8 @@ def _about(content: bytes, name: str) -> dict[str, Any]:
 
 def _tensors(content: bytes, name: str) -> dict[str, Tensor]:
     try:
-        return load(content)
-    except (SafetensorError, ValueError, KeyError) as error:
+        return tensors.load(content)
+    except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise CheckpointError("not_a_model", name=name, reason=error) from error
 
 

@@ -112,7 +112,8 @@ def charts(at: AppTest) -> list[Chart]:
 def component(at: AppTest, name: str) -> dict[str, Any]:
     """What a component of our own is sent."""
     (proto,) = (e.proto for e in at.get("bidi_component") if e.proto.component_name == name)
-    return json.loads(proto.json)
+    sent = json.loads(proto.json)
+    return sent[0] if isinstance(sent, list) else sent
 
 
 def csv(data: Any) -> pd.DataFrame:

@@ -6,7 +6,6 @@ from functools import partial, singledispatch
 from types import FunctionType, MethodType, ModuleType
 
 import numpy as np
-import pandas as pd
 import torch
 
 FLOOR = 1024  # bytes of any value: its key, its place in the cache
@@ -30,6 +29,8 @@ Found = tuple[int, int, Iterable[object]]  # bytes, whose they are, what else is
 
 @singledispatch
 def _of(value: object) -> Found:
+    if hasattr(value, "memory_usage"):  # a table of pandas, which need not be imported yet
+        return int(np.sum(value.memory_usage(deep=True))), id(value), ()
     held = vars(value).values() if hasattr(value, "__dict__") else ()
     return sys.getsizeof(value), id(value), tuple(held)
 
@@ -56,13 +57,6 @@ def _array(value: np.ndarray) -> Found:
         return _of(value.base)
     inside = value.ravel().tolist() if value.dtype == object else ()
     return value.nbytes, value.ctypes.data, inside
-
-
-@_of.register(pd.DataFrame)
-@_of.register(pd.Series)
-@_of.register(pd.Index)
-def _table(value: pd.DataFrame | pd.Series | pd.Index) -> Found:
-    return int(np.sum(value.memory_usage(deep=True))), id(value), ()
 
 
 @_of.register

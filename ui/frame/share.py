@@ -3,12 +3,14 @@
 import html
 from urllib.parse import urlsplit
 
-import segno
 import streamlit as st
 
+from mla_engine.late import Late
 from ui.settings import address, state
 from ui.words.numbers import count
 from ui.words.text import safe, t
+
+segno = Late("segno")
 
 LARGE = 300  # characters; a longer link has a code too fine for the last rows
 

@@ -9,16 +9,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from io import BytesIO
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-import pandas as pd
 import streamlit as st
-from openpyxl.cell import Cell
-from pandas.api.types import is_numeric_dtype
 
 from mla_engine.drawn import drawn
+from mla_engine.late import Late
 
-Table = Callable[[], pd.DataFrame]
+pd = Late("pandas")
+
+Table = Callable[[], "pd.DataFrame"]
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _FORMULA = re.compile(r"(^|;)(?=['\"\s]*[=+\-@＝＋－＠])")
@@ -39,7 +40,7 @@ def button(label: str, made: Callable[[], bytes], file: str, mime: str, key: str
     )
 
 
-def csv(table: pd.DataFrame) -> bytes:
+def csv(table: "pd.DataFrame") -> bytes:
     """The table as CSV that a spreadsheet reads as UTF-8."""
     return _with_texts(table, inert).to_csv(index=False).encode("utf-8-sig")
 
@@ -55,7 +56,7 @@ def together(tables: Iterable[tuple[str, Table]]) -> bytes:
     return content.getvalue()
 
 
-def xlsx(table: pd.DataFrame, sheet: str) -> bytes:
+def xlsx(table: "pd.DataFrame", sheet: str) -> bytes:
     """The table as a workbook of one sheet."""
     content = BytesIO()
     with pd.ExcelWriter(content, engine="openpyxl") as writer:
@@ -73,18 +74,18 @@ def inert(text: str) -> str:
     return text if _NUMBER.fullmatch(text) else _FORMULA.sub(r"\1'", text)
 
 
-def _keep_text(cell: Cell) -> None:
+def _keep_text(cell: Any) -> None:
     """Mark a text as one, also for whoever edits the cell; openpyxl makes a formula of "=1"."""
     if isinstance(cell.value, str):
         cell.data_type, cell.quotePrefix = "s", bool(_FORMULA.match(cell.value))
 
 
-def _with_texts(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
+def _with_texts(table: "pd.DataFrame", change: Callable[[str], str]) -> "pd.DataFrame":
     """The table with `change(text)` for every text, names of columns included."""
 
     def changed(value: object) -> object:
         return change(value) if isinstance(value, str) else value
 
-    columns = [s if is_numeric_dtype(s) else s.map(changed) for _, s in table.items()]
+    columns = [s if pd.api.types.is_numeric_dtype(s) else s.map(changed) for _, s in table.items()]
     made = pd.concat(columns, axis=1)
     return made.set_axis([changed(name) for name in table.columns], axis=1)

@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
-import pandas as pd
-
 from mla_engine import SYMBOLS
 from mla_engine.config import AttentionConfig
 from mla_engine.figures import FlowNode, symbol_html
+from mla_engine.late import Late
 from mla_engine.symbols import sources
 from ui.engine import layers
 from ui.words.text import t
+
+pd = Late("pandas")
 
 TOKENS = 8  # shown in the data flow; every width is that of the whole layer
 
@@ -45,7 +46,7 @@ class Overview:
         present = self.shapes
         return [(source, code) for code in present for source in sources(code, self.form, present)]
 
-    def table(self) -> pd.DataFrame:
+    def table(self) -> "pd.DataFrame":
         """Every step's symbol and shape, how it arises, and whether it is cached."""
         rows = [
             (code, list(shape), SYMBOLS[code].step(self.form).formula, SYMBOLS[code].cached)

@@ -8,11 +8,11 @@ import streamlit as st
 
 from mla_engine.figures import symbol_parts
 from ui import asset
+from ui.parts import animation
 from ui.parts.charts import Table, download
 from ui.settings import state
 from ui.words.text import t
 
-LIBRARY = "vendor/anime-4.4.1.umd.min.js"
 TURNS = 2**31  # the most that a browser may say it has told
 
 
@@ -84,6 +84,7 @@ def show(
 
     frame = _frame(dials, seconds) | {"turn": st.session_state.get(turn, 0)}
     _component(picture)(key=key, data=frame | dict(data), on_told_change=told)
+    animation.library()
     download(table, file, key)
 
 
@@ -104,7 +105,7 @@ def parts(code: str) -> dict[str, str]:
 
 
 def _component(picture: str) -> Callable[..., Any]:
-    script = "".join(map(asset, (LIBRARY, "svg.js", f"{picture}.js", "motion.js")))
+    script = "".join(map(asset, ("svg.js", f"{picture}.js", "motion.js")))
     page, style = asset("motion.html"), asset("motion.css")
     return st.components.v2.component(picture, html=page, css=style, js=script)
 

@@ -3,10 +3,13 @@
 from collections.abc import Iterable
 
 import numpy as np
-import pandas as pd
+
+from mla_engine.late import Late
+
+pd = Late("pandas")
 
 
-def named(values: np.ndarray, rows: Iterable, columns: Iterable) -> pd.DataFrame:
+def named(values: np.ndarray, rows: Iterable, columns: Iterable) -> "pd.DataFrame":
     """A matrix with the names of its rows and columns; masked cells are empty."""
     cells = (
         [f"{value:.9g}" if np.isfinite(value) else "" for value in row.tolist()] for row in values

@@ -1,8 +1,10 @@
 """The server is well only when a page has been run: /_stcore/health says so from then on."""
 
 import asyncio
+import gc
 import os
 import sys
+from importlib import import_module
 from typing import NoReturn
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,6 +16,7 @@ from ui.server.start import why
 
 PROVED = asyncio.Event()
 PATH = "/_stcore/health"
+LATER = "pandas", "openpyxl", "segno"
 
 
 async def prove() -> None:
@@ -28,8 +31,17 @@ async def prove() -> None:
             one_log_line()  # of this run Streamlit itself logs what failed
             sys.stdout.write("MLA Explorer is ready.\n")
             sys.stdout.flush()
+            await asyncio.to_thread(_import_the_rest)
         elif told != "timeout":  # a slow machine gets as long as it needs
             _stop()
+
+
+def _import_the_rest() -> None:
+    """What the first picture did not need: nobody waits for it at a first table or code."""
+    for name in LATER:
+        import_module(name)
+    gc.collect()
+    gc.freeze()  # as the page itself did, see `queue.warm_up`
 
 
 def _stop() -> NoReturn:

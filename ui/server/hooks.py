@@ -8,6 +8,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from ui.server.closed import Closed
+from ui.server.compressed import Compressed
 from ui.server.headers import SecurityHeaders
 from ui.server.health import Health, prove
 from ui.server.unknown import UnknownPages
@@ -24,4 +25,5 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     proof.cancel()
 
 
-MIDDLEWARE = [Middleware(one) for one in (SecurityHeaders, Health, Closed, Uploads, UnknownPages)]
+AROUND = SecurityHeaders, Health, Closed, Uploads, UnknownPages, Compressed  # from the outside
+MIDDLEWARE = [Middleware(one) for one in AROUND]

@@ -5,11 +5,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import streamlit as st
-from pandas import DataFrame
 from streamlit.delta_generator import DeltaGenerator
 
+from mla_engine.late import Late
 from ui.settings.once import anew
 from ui.settings.page import Page
+
+pd = Late("pandas")
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Visit:
     top: AbstractContextManager | None = None
     blocks: tuple[str, ...] = ()
     menu: DeltaGenerator | None = None
-    tables: dict[str, tuple[str, Callable[[], DataFrame]]] = field(default_factory=dict)
+    tables: dict[str, tuple[str, Callable[[], "pd.DataFrame"]]] = field(default_factory=dict)
     look: tuple[str, ...] = ()
     busy: bool = False
     explained: set[str] = field(default_factory=set)

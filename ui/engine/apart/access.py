@@ -6,11 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import constants
-
 from mla_engine.checkpoints import CheckpointError
+from mla_engine.late import Late
 from ui.engine.folders import inside
 from ui.settings.server import server
+
+constants = Late("huggingface_hub.constants")
 
 GIB = 2**30
 ASSETS = "mla-explorer"  # the app's own folder among those of the Hub's client

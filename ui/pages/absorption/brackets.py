@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import pandas as pd
-
 from mla_engine import SYMBOLS, figures
+from mla_engine.late import Late
 from mla_engine.studies.bracketing import FORMS, Matrix
 from ui.pages.absorption import words
 from ui.pages.absorption.view import View
@@ -14,6 +13,8 @@ from ui.parts import charts, motion
 from ui.parts.motion import Dial
 from ui.words.numbers import count, prefixed_count, size, unit_of
 from ui.words.text import t
+
+pd = Late("pandas")
 
 BARS = 230
 BF16_BYTES = 2
@@ -101,7 +102,7 @@ def _bars(
     )
 
 
-def counts(view: View) -> pd.DataFrame:
+def counts(view: View) -> "pd.DataFrame":
     """Every number of both orders, in codes."""
     rows = []
     for form, order in view.orders.items():

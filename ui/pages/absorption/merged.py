@@ -2,10 +2,10 @@
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
+from mla_engine.late import Late
 from ui.pages.absorption import controls, run, words
 from ui.pages.absorption.run import Merged
 from ui.pages.absorption.view import View
@@ -13,6 +13,8 @@ from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
 from ui.words.numbers import count
 from ui.words.text import t, tensor
+
+pd = Late("pandas")
 
 HEIGHT = 420
 
@@ -40,7 +42,7 @@ def _found(view: View) -> Merged:
     return run.merged(view.config, view.origin, view.head)[view.matrix]
 
 
-def _numbers(view: View) -> pd.DataFrame:
+def _numbers(view: View) -> "pd.DataFrame":
     """The entries of the matrix."""
     return pd.DataFrame(_found(view).matrix)
 

@@ -4,10 +4,10 @@ import html
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
+from mla_engine.late import Late
 from ui.pages.absorption import controls, run, words
 from ui.pages.absorption.places import CLAIMS
 from ui.pages.absorption.run import TooMuch
@@ -16,6 +16,8 @@ from ui.parts import charts, links, prose, weights
 from ui.parts.figure_words import map_words
 from ui.words.numbers import count
 from ui.words.text import t
+
+pd = Late("pandas")
 
 MAP, BARS = 435, 520
 MOST_BARS = 12  # the last words of a longer text, whose names can be read
@@ -54,7 +56,7 @@ def _maps(view: View, merged: TooMuch) -> list[np.ndarray]:
     return [*(merged.scores[place] for place in _shown_heads(view)), merged.scores_one]
 
 
-def _numbers(view: View, n: int) -> pd.DataFrame:
+def _numbers(view: View, n: int) -> "pd.DataFrame":
     """One of the maps, its columns by the words."""
     return pd.DataFrame(_maps(view, _found(view))[n], columns=view.words)
 

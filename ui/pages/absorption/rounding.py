@@ -3,10 +3,10 @@
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
+from mla_engine.late import Late
 from ui.pages.absorption import controls, run, words
 from ui.pages.absorption.run import Rounding
 from ui.pages.absorption.view import View
@@ -14,6 +14,8 @@ from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
 from ui.words.numbers import scientific
 from ui.words.text import t
+
+pd = Late("pandas")
 
 PANEL = 330
 LIMITS = (1e-17, 1.0)  # from float64's rounding to nothing right
@@ -70,7 +72,7 @@ def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
     charts.show(fig, f"absorption:u_{name}", alt=alt, data=partial(_rows, view, name))
 
 
-def _rows(view: View, name: str) -> pd.DataFrame:
+def _rows(view: View, name: str) -> "pd.DataFrame":
     """One output in the chosen format, a row for each word."""
     u = vars(_found(view)[view.dtype])[name]
     return pd.DataFrame(u, pd.Index(view.words, name="word")).reset_index()
@@ -97,7 +99,7 @@ def _distances(found: dict[str, Rounding]) -> None:
     charts.show(fig, "absorption:rounding", alt=t("absorption.alt_rounding", each=each))
 
 
-def _numbers(view: View) -> pd.DataFrame:
+def _numbers(view: View) -> "pd.DataFrame":
     """The distances as numbers, in codes."""
     found = _found(view).items()
     return pd.DataFrame(

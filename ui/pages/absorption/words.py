@@ -1,7 +1,6 @@
 """What the absorption page says in words and tables."""
 
-import pandas as pd
-
+from mla_engine.late import Late
 from mla_engine.studies.bracketing import FORMS
 from ui.pages.absorption import run
 from ui.pages.absorption.run import Merged, Rounding, TooMuch
@@ -17,6 +16,8 @@ from ui.words.numbers import (
     times,
 )
 from ui.words.text import sentences, t
+
+pd = Late("pandas")
 
 DISTANCES = ("between", "expanded_error", "absorbed_error")
 
@@ -91,7 +92,7 @@ def matrix_facts(view: View, merged: Merged) -> dict[str, str]:
     }
 
 
-def entries_table(view: View) -> pd.DataFrame:
+def entries_table(view: View) -> "pd.DataFrame":
     """The entries of the merged matrices and of their factors, all heads of a layer."""
     rows = {
         t(f"absorption.entries_{name}"): (entries(merged), entries(parts), times(merged / parts))
@@ -107,7 +108,7 @@ def rounding_look(view: View, result: Rounding) -> str:
     return t("absorption.rounding_look", type=view.dtype, between=scientific(result.between), **ran)
 
 
-def rounding_table(found: dict[str, Rounding]) -> pd.DataFrame:
+def rounding_table(found: dict[str, Rounding]) -> "pd.DataFrame":
     """The distances in every format."""
     rows = {
         name: [scientific(vars(result)[distance]) for distance in DISTANCES]

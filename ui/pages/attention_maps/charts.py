@@ -2,10 +2,9 @@
 
 from functools import partial
 
-import pandas as pd
-
 from mla_engine import figures
 from mla_engine.figures import symbol_html
+from mla_engine.late import Late
 from ui.pages.attention_maps import words
 from ui.pages.attention_maps.view import View
 from ui.parts import charts
@@ -13,6 +12,8 @@ from ui.parts.figure_words import map_words
 from ui.parts.maps.charts import PANEL
 from ui.parts.tables import named
 from ui.words.text import t
+
+pd = Late("pandas")
 
 TOKEN_AXES = ("t", "s")
 
@@ -38,7 +39,7 @@ def _tokens(view: View) -> list[tuple[str, ...] | None]:
     return [view.maps.run.words if letter in TOKEN_AXES else None for letter in view.axes]
 
 
-def _table(view: View) -> pd.DataFrame:
+def _table(view: View) -> "pd.DataFrame":
     """The numbers behind the chart, other rows and columns by letter and place."""
     names = (
         known or [f"{letter}{place}" for place in range(side)]

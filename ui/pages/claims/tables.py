@@ -1,12 +1,13 @@
 """The statements that are shown, as data."""
 
-import pandas as pd
-
+from mla_engine.late import Late
 from ui.pages.claims.view import View
 from ui.parts.statements import words
 
+pd = Late("pandas")
 
-def figures(here: View) -> pd.DataFrame:
+
+def figures(here: View) -> "pd.DataFrame":
     """One row a computed figure, numbers as numbers, with the statement that it belongs to."""
     rows = [
         {

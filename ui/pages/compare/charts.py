@@ -4,12 +4,12 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import figures
 from mla_engine.costs import cache_bytes_per_token
+from mla_engine.late import Late
 from ui.pages.compare import controls, run, tables, trained, words
 from ui.pages.compare.side import Side
 from ui.pages.compare.tables import BF16_BYTES, DIFFERS
@@ -20,6 +20,8 @@ from ui.parts.growth import CONTEXTS
 from ui.parts.tables import named
 from ui.words.numbers import count, digits, size
 from ui.words.text import t
+
+pd = Late("pandas")
 
 BARS = 190  # pixels
 MAP, LOW = 540, 400
@@ -150,7 +152,7 @@ def _map(view: View, side: Side, values: np.ndarray, limit: float, cell: tuple[i
     charts.show(figure, f"chart:compare_{side.letter}", alt=alt, data=partial(_numbers, view, side))
 
 
-def _numbers(view: View, side: Side) -> pd.DataFrame:
+def _numbers(view: View, side: Side) -> "pd.DataFrame":
     """The map of one side."""
     return named(run.head_map(run.found(view, side), view.map), view.words, view.words)
 

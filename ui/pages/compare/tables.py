@@ -1,8 +1,7 @@
 """The tables of the comparison: sizes, steps and costs of both layers, what differs marked."""
 
-import pandas as pd
-
 from mla_engine import PRESETS, costs
+from mla_engine.late import Late
 from ui.engine import real_layer, trained
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare.side import Side
@@ -10,6 +9,8 @@ from ui.pages.compare.view import View
 from ui.parts import rotation
 from ui.words.numbers import count, digits, flop, in_millions, intensity, millions, size, times
 from ui.words.text import t
+
+pd = Late("pandas")
 
 BF16_BYTES = 2
 DIFFERS = "≠"
@@ -19,7 +20,7 @@ def _mark(left: object, right: object) -> str:
     return DIFFERS if left != right else ""
 
 
-def sizes(view: View) -> pd.DataFrame:
+def sizes(view: View) -> "pd.DataFrame":
     """The sizes and conventions of both, those that differ marked."""
     left, right = (_sizes(side) for side in view.sides)
     rows = {
@@ -90,7 +91,7 @@ def differing(view: View) -> dict[str, str]:
     return found
 
 
-def steps(view: View) -> pd.DataFrame:
+def steps(view: View) -> "pd.DataFrame":
     """Every step with its shape on both sides, and how it differs."""
     left, right, marked = view.a.shapes, view.b.shapes, differing(view)
     rows = [
@@ -114,13 +115,13 @@ def _amounts(side: Side, context: int) -> dict[str, float]:
     }
 
 
-def amounts(view: View) -> pd.DataFrame:
+def amounts(view: View) -> "pd.DataFrame":
     """The costs of both as numbers."""
     numbers = {side.letter: _amounts(side, view.context) for side in view.sides}
     return pd.DataFrame(numbers).rename_axis("amount").reset_index()
 
 
-def costs_of_both(view: View) -> pd.DataFrame:
+def costs_of_both(view: View) -> "pd.DataFrame":
     """The costs of both with their ratio, those that differ marked."""
     left, right = (_amounts(side, view.context) for side in view.sides)
     rows = {

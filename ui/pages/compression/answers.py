@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-import pandas as pd
 import streamlit as st
 import torch
 
@@ -13,10 +12,13 @@ from mla_engine.language_model.accuracy import batch, by_task
 from mla_engine.language_model.cuts import measured, without_minor_directions
 from mla_engine.language_model.retrofit import Retrofit
 from mla_engine.language_model.texts import TASKS
+from mla_engine.late import Late
 from ui.engine import kept, queue, trained
 from ui.engine.layers import DEVICE
 from ui.engine.trained_layer import TrainedLayer
 from ui.words.text import t
+
+pd = Late("pandas")
 
 MHA, MLA = "mha", "mla"
 WHOLE, WEIGHTS, TEXTS = "whole", "weights", "texts"  # MHA as it is, and cut in two ways
@@ -92,7 +94,7 @@ def mean(wanted: Cut) -> float:
     return fmean(right(wanted).values())
 
 
-def over_sizes(every: Sequence[int]) -> pd.DataFrame:
+def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
     """A row a way and size: the share of right answers by task and their mean, some at a time.
 
     Raises:

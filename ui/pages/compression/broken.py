@@ -2,16 +2,18 @@
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
 from mla_engine.language_model.texts import TASKS
+from mla_engine.late import Late
 from ui.pages.compression import answers, controls, words
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
 from ui.words.numbers import count
 from ui.words.text import t
+
+pd = Late("pandas")
 
 PICTURE, BARS = 330, 330
 LINES = {answers.WEIGHTS: "mha", answers.TEXTS: 3, answers.MLA: "mla_absorbed"}  # way -> look

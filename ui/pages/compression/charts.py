@@ -2,10 +2,10 @@
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
+from mla_engine.late import Late
 from mla_engine.studies.training import query_memory
 from ui.pages.compression import controls, run, words
 from ui.pages.compression.run import ERRORS
@@ -14,6 +14,8 @@ from ui.pages.compression.words import BF16_BYTES
 from ui.parts import charts, prose
 from ui.words.numbers import count, scientific
 from ui.words.text import t
+
+pd = Late("pandas")
 
 PICTURE, STRIP, SPECTRUM, BARS = 380, 210, 380, 300
 SEPARATE = ("latent", 1)  # looks: one latent, and two
@@ -76,11 +78,11 @@ def over_rank(view: View) -> None:
     _cache(view, curves)
 
 
-def _curves(view: View) -> pd.DataFrame:
+def _curves(view: View) -> "pd.DataFrame":
     return run.curves(view.source, view.words, view.fixed_ranks, view.rank)
 
 
-def _cache(view: View, curves: pd.DataFrame) -> None:
+def _cache(view: View, curves: "pd.DataFrame") -> None:
     lines = {
         t("compression.cache_latent"): [BF16_BYTES * rank for rank in view.ranks],
         t("compression.cache_mha"): [BF16_BYTES * view.source.full for _ in view.ranks],
@@ -136,7 +138,7 @@ def separately(view: View) -> None:
         _separate(view, curves.pivot(index="rank", columns="way", values=view.error))
 
 
-def _separate(view: View, errors: pd.DataFrame) -> None:
+def _separate(view: View, errors: "pd.DataFrame") -> None:
     fig = partial(
         figures.over_rank,
         errors.index.tolist(),

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, LatentConfig, MultiHeadLatentAttention
 from mla_engine.config import AttentionConfig
+from mla_engine.late import Late
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.compression import (
     Joint,
@@ -27,6 +27,8 @@ from ui.engine.real_layer import RealLayer
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compression import answers
 from ui.words.text import t
+
+pd = Late("pandas")
 
 WAYS = ("joint", "separate")
 POINTS = 16  # of the curves, beside the chosen rank and those where the joint error ends
@@ -170,7 +172,7 @@ def _inputs(source: Source, words: tuple[str, ...]) -> torch.Tensor:
 
 def curves(
     source: Source, words: tuple[str, ...], ranks: Sequence[int], chosen: int
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """The errors of both ways at every rank, the chosen one among them, some at a time.
 
     Raises:

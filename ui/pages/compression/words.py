@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from mla_engine import PRESETS
+from mla_engine.late import Late
 from mla_engine.studies.training import QueryMemory
 from ui.pages.compression import answers, run
 from ui.pages.compression.run import ERRORS
@@ -12,6 +11,8 @@ from ui.pages.compression.view import QUERIES_OF, View
 from ui.parts import weights as weights_of
 from ui.words.numbers import TIED, count, error_percent, millions, size
 from ui.words.text import t
+
+pd = Late("pandas")
 
 BF16_BYTES = 2
 
@@ -169,7 +170,7 @@ def way_name(way: QueryMemory) -> str:
     return t(f"compression.way_{latent}_{'again' if way.recomputed else 'kept'}")
 
 
-def query_table(found: list[QueryMemory]) -> pd.DataFrame:
+def query_table(found: list[QueryMemory]) -> "pd.DataFrame":
     """The numbers kept, the work done again and the weights of each way."""
     rows = {
         way_name(way): (

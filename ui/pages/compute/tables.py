@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from mla_engine import costs
+from mla_engine.late import Late
 from ui.pages.compute.run import Timed
 from ui.pages.compute.view import DOUBLINGS, View
 from ui.parts.measure import machine
@@ -12,14 +11,16 @@ from ui.parts.ways import label
 from ui.words.numbers import clock, digits, flop, tied_size, times
 from ui.words.text import t
 
+pd = Late("pandas")
 
-def _shown(rows: Mapping[str, tuple[str, ...]], *columns: str) -> pd.DataFrame:
+
+def _shown(rows: Mapping[str, tuple[str, ...]], *columns: str) -> "pd.DataFrame":
     """Rows of texts by their names, under the columns' own texts."""
     names = [t(f"compute.column_{column}") for column in columns]
     return pd.DataFrame.from_dict(rows, orient="index", columns=names)
 
 
-def ways(view: View) -> pd.DataFrame:
+def ways(view: View) -> "pd.DataFrame":
     """What each way costs."""
     rows = {}
     for code, n_bytes in view.bytes_in_all().items():
@@ -34,7 +35,7 @@ def ways(view: View) -> pd.DataFrame:
     return _shown(rows, "flop", "bytes", "intensity", "seconds")
 
 
-def devices() -> pd.DataFrame:
+def devices() -> "pd.DataFrame":
     """All devices with rates, ridge and source."""
     rows = {
         gpu.name: (
@@ -48,7 +49,7 @@ def devices() -> pd.DataFrame:
     return _shown(rows, "rate", "speed", "ridge", "source")
 
 
-def timed(view: View, taken: Mapping[str, Timed]) -> pd.DataFrame:
+def timed(view: View, taken: Mapping[str, Timed]) -> "pd.DataFrame":
     """The bound, the measured time and their ratio of each way."""
     here, rows = machine(), {}
     for code, one in taken.items():
@@ -58,7 +59,7 @@ def timed(view: View, taken: Mapping[str, Timed]) -> pd.DataFrame:
     return _shown(rows, "bound", "measured", "ratio")
 
 
-def cost_numbers(view: View) -> pd.DataFrame:
+def cost_numbers(view: View) -> "pd.DataFrame":
     """Every cost, for the download."""
     parts, rows = view.bytes_by_part(), []
     for place, (code, way) in enumerate(view.ways.items()):
@@ -84,20 +85,20 @@ def cost_numbers(view: View) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def expansion_numbers(view: View) -> pd.DataFrame:
+def expansion_numbers(view: View) -> "pd.DataFrame":
     """The two lines of the first crossing."""
     absorbed, expanded = view.expansion_flops()
     columns = {"query_tokens": DOUBLINGS, "absorbed_flop": absorbed, "expanded_flop": expanded}
     return pd.DataFrame(columns)
 
 
-def intensity_numbers(view: View) -> pd.DataFrame:
+def intensity_numbers(view: View) -> "pd.DataFrame":
     """The two lines of the second crossing."""
     columns = {"heads_x_query_tokens": DOUBLINGS, "flop_per_byte": view.intensities()}
     return pd.DataFrame(columns).assign(ridge_flop_per_byte=view.device.ridge)
 
 
-def timed_numbers(taken: Mapping[str, Timed]) -> pd.DataFrame:
+def timed_numbers(taken: Mapping[str, Timed]) -> "pd.DataFrame":
     """Modelled and measured, for the download."""
     here, rows = machine(), []
     for code, one in taken.items():

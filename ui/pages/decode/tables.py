@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
+from mla_engine.late import Late
 from ui.pages.decode.run import Step
 from ui.pages.decode.view import View
 from ui.parts.ways import label
 from ui.words.numbers import clock, digits, prefixed, tied_size
 from ui.words.text import t
 
+pd = Late("pandas")
+
 WAITING = "\N{HORIZONTAL ELLIPSIS}"
 COLUMNS = ("held", "read", "multiply_adds", "measured", "difference")
 
 
-def shown(view: View, taken: Mapping[str, Step]) -> pd.DataFrame:
+def shown(view: View, taken: Mapping[str, Step]) -> "pd.DataFrame":
     """One row a way; what has not run yet waits."""
     rows = {}
     for code in view.ways:
@@ -30,13 +31,13 @@ def shown(view: View, taken: Mapping[str, Step]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def growth(view: View) -> pd.DataFrame:
+def growth(view: View) -> "pd.DataFrame":
     """One row a step, what each way holds after it."""
     held = {code: [view.held_bytes(code, n) for n in range(1, view.room + 1)] for code in view.ways}
     return pd.DataFrame({"step": range(1, view.room + 1), **held})
 
 
-def numbers(view: View, taken: Mapping[str, Step]) -> pd.DataFrame:
+def numbers(view: View, taken: Mapping[str, Step]) -> "pd.DataFrame":
     """One row a way, what was counted and what was measured."""
     rows = [
         {

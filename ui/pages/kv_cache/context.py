@@ -1,10 +1,10 @@
 """The cache page's first topic: bytes over the context length for every way of caching."""
 
-import pandas as pd
 import streamlit as st
 
 from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
+from mla_engine.late import Late
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
@@ -13,6 +13,8 @@ from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
 from ui.words.numbers import count, mixed, times
 from ui.words.text import t
+
+pd = Late("pandas")
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -62,7 +64,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
         prose.say(sentence)
 
 
-def _table(view: View, scene: Scene) -> pd.DataFrame:
+def _table(view: View, scene: Scene) -> "pd.DataFrame":
     """One row a way of caching, as text: numbers per token and layer, bytes, ratio to MHA."""
     mha = costs.mha_cache_elements(scene.preset.config)
     rows = {
@@ -121,7 +123,7 @@ def _alt(view: View, scene: Scene) -> str:
     return t("kv_cache.alt", model=scene.preset.name, tokens=count(view.context), held=held)
 
 
-def data(view: View) -> pd.DataFrame:
+def data(view: View) -> "pd.DataFrame":
     """Every curve of both models, numbers as numbers.
 
     In codes, not in the reader's words: a download is made outside the session, with no settings.

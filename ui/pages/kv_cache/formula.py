@@ -1,11 +1,11 @@
 """The cache page's audit: formulas that calculators used, and how far off each is for a model."""
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import costs
 from mla_engine.costs import Formula
+from mla_engine.late import Late
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
@@ -13,6 +13,8 @@ from ui.pages.kv_cache.words import limitations, shown
 from ui.parts import charts, prose
 from ui.words.numbers import count, size, times, times_in_percent
 from ui.words.text import t
+
+pd = Late("pandas")
 
 
 def _formulas(scene: Scene) -> tuple[Formula, ...]:
@@ -67,7 +69,7 @@ def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     }
 
 
-def _table(view: View, scene: Scene) -> pd.DataFrame:
+def _table(view: View, scene: Scene) -> "pd.DataFrame":
     config = scene.preset.config
     rows = {
         f"${formula.written}$": (
@@ -105,7 +107,7 @@ def _alt(scene: Scene) -> str:
     return t("kv_cache.alt_formula", model=scene.preset.name, held=said)
 
 
-def data(view: View) -> pd.DataFrame:
+def data(view: View) -> "pd.DataFrame":
     """Every formula's count and bytes for both models."""
     rows = [
         {

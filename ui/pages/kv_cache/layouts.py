@@ -2,17 +2,19 @@
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from mla_engine import costs
 from mla_engine.figures import bars
+from mla_engine.late import Late
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations
 from ui.parts import charts, prose
 from ui.words.numbers import count, size, times
 from ui.words.text import t
+
+pd = Late("pandas")
 
 ROLES = ("key", "rope", "latent", "value")  # the parts, in the order of the bars
 LATENTS = ("copy", "latent")
@@ -78,7 +80,7 @@ def _short(layout: str) -> str:
     return t(f"kv_cache.layout_{layout}_short")
 
 
-def _table(view: View, scene: Scene) -> pd.DataFrame:
+def _table(view: View, scene: Scene) -> "pd.DataFrame":
     kept = _totals(scene)
     held = {layout: scene.bytes_of(numbers, view.context) for layout, numbers in kept.items()}
     rows = {
@@ -108,7 +110,7 @@ def _baselines(scene: Scene) -> str:
     )
 
 
-def data(view: View) -> pd.DataFrame:
+def data(view: View) -> "pd.DataFrame":
     """Every part of every layout, numbers as numbers."""
     rows = [
         {

@@ -3,10 +3,10 @@
 from contextlib import suppress
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine.costs import GPUS, Serving
+from mla_engine.late import Late
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import WIDTHS, Scene
 from ui.pages.kv_cache.view import View
@@ -15,6 +15,8 @@ from ui.parts import charts, prose
 from ui.settings.sizes import MOST_TOKENS
 from ui.words.numbers import TIED, count
 from ui.words.text import t
+
+pd = Late("pandas")
 
 
 def served(view: View, scene: Scene, way: str | None = None, gpu: str | None = None) -> Serving:
@@ -118,7 +120,7 @@ def _fit(scene: Scene, on: Serving, context: int) -> tuple[int, int]:
     return min(on.longest_context(scene.batch), most), on.largest_batch(context)
 
 
-def _table(view: View, scene: Scene) -> pd.DataFrame:
+def _table(view: View, scene: Scene) -> "pd.DataFrame":
     """One row a GPU, as text: what is free on each, the longest context, the largest batch."""
     rows = {}
     for key, gpu in GPUS.items():
@@ -167,7 +169,7 @@ def _alt(view: View, scene: Scene, on: Serving) -> str:
     )
 
 
-def data(view: View) -> pd.DataFrame:
+def data(view: View) -> "pd.DataFrame":
     """What fits for both models on every GPU, in bytes, tokens and sequences."""
     rows = []
     for scene in view.scenes:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine.costs import Serving, cache_elements
+from mla_engine.late import Late
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import RANKS, View
@@ -15,6 +15,8 @@ from ui.pages.kv_cache.words import limitations, shown
 from ui.parts import charts, prose
 from ui.words.numbers import count, digits
 from ui.words.text import t
+
+pd = Late("pandas")
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     return {g.label: np.array([g.held(n) for n in ranks]) for g in _sharings(view, scene)}
 
 
-def _table(view: View, scene: Scene) -> pd.DataFrame:
+def _table(view: View, scene: Scene) -> "pd.DataFrame":
     ranks = view.ranks
     rows = {}
     for g in _sharings(view, scene):
@@ -171,7 +173,7 @@ def _alt(view: View, scene: Scene) -> str:
     return t("kv_cache.alt_parallel", model=scene.preset.name, ranks=view.ranks, held=held)
 
 
-def data(view: View) -> pd.DataFrame:
+def data(view: View) -> "pd.DataFrame":
     """Bytes on each GPU for every sharing and every number of GPUs."""
     rows = [
         {

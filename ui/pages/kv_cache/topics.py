@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import pandas as pd
-
+from mla_engine.late import Late
 from ui.pages.kv_cache import context, formula, layouts, memory, parallel
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
+
+pd = Late("pandas")
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Topic:
     lead: Callable[[View], tuple[str, str]]
     look: Callable[[View], str]
     draw: Callable[[View, Scene, str], None]
-    data: Callable[[View], pd.DataFrame]
+    data: Callable[[View], "pd.DataFrame"]
     file: str
 
 

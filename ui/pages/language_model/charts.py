@@ -2,16 +2,18 @@
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
+from mla_engine.late import Late
 from ui.pages.language_model import picture, words
 from ui.pages.language_model.view import View
 from ui.parts import charts
 from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count, share
 from ui.words.text import t
+
+pd = Late("pandas")
 
 ROW = 30  # pixels
 ROOM = 100  # below and above the rows
@@ -41,7 +43,7 @@ def next_word(view: View) -> None:
     charts.show(figure, "lm_next", alt=words.next_alt(view), data=table, file="next_word.csv")
 
 
-def next_table(view: View) -> pd.DataFrame:
+def next_table(view: View) -> "pd.DataFrame":
     """Every word with its probability, the likeliest first."""
     table = {"word": view.trained.config.words, "probability": view.probabilities[-1]}
     return pd.DataFrame(table).sort_values("probability", ascending=False, ignore_index=True)
@@ -71,7 +73,7 @@ def _most(view: View) -> float:
     return max(view.cached.values()) * view.trained.config.n_layers * tokens
 
 
-def cache_table(view: View) -> pd.DataFrame:
+def cache_table(view: View) -> "pd.DataFrame":
     """Every variant with its numbers."""
     rows = [
         (code, each, view.trained.config.n_layers, len(view.tokens), view.held(code))

@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 from urllib.parse import urlencode
 
-import pandas as pd
-
+from mla_engine.late import Late
 from mla_engine.symbols import SYMBOLS
 from ui.pages.notation import places
 from ui.pages.notation.view import NONE, Entry, View
 from ui.parts import links
 from ui.settings.page import Link
 from ui.words.text import t
+
+pd = Late("pandas")
 
 COLUMNS = ("symbol", "meaning", "formula", "axes", "paper", "transformers", "deepseek", "seen")
 
@@ -46,6 +47,6 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def glossary(here: View) -> pd.DataFrame:
+def glossary(here: View) -> "pd.DataFrame":
     """The symbols that are shown, one row each."""
     return pd.DataFrame([vars(entry) for entry in here.entries])

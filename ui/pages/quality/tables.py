@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 
-import pandas as pd
-
 from mla_engine.language_model.study import Spread
+from mla_engine.late import Late
 from ui.pages.quality import names
 from ui.pages.quality.settings import EVERY_LOAD
 from ui.pages.quality.view import View, loads
 from ui.words.numbers import count
 from ui.words.text import listed, t
 
+pd = Late("pandas")
 
-def by_cache(view: View) -> pd.DataFrame:
+
+def by_cache(view: View) -> "pd.DataFrame":
     """Right answers at the chosen task and load."""
     return _frame(
         {**_at(view, view.load), **_of(view, code), **_spread(view.accuracy(code))}
@@ -20,7 +21,7 @@ def by_cache(view: View) -> pd.DataFrame:
     )
 
 
-def by_load(view: View) -> pd.DataFrame:
+def by_load(view: View) -> "pd.DataFrame":
     """Right answers at every load of the chosen task."""
     return _frame(
         {**_at(view, load), **_of(view, code)} | _spread(view.accuracy_at(code, load))
@@ -29,7 +30,7 @@ def by_load(view: View) -> pd.DataFrame:
     )
 
 
-def by_distance(view: View) -> pd.DataFrame:
+def by_distance(view: View) -> "pd.DataFrame":
     """Recall by how far back the pair stood."""
     return _frame(
         {**_of(view, code), "distance_from": first, **_spread(spread)}
@@ -38,7 +39,7 @@ def by_distance(view: View) -> pd.DataFrame:
     )
 
 
-def losses(view: View) -> pd.DataFrame:
+def losses(view: View) -> "pd.DataFrame":
     """The loss of every seed at every step that was measured."""
     return _frame(
         {**_of(view, code), "seed": seed, "step": step, "loss": loss}
@@ -48,7 +49,7 @@ def losses(view: View) -> pd.DataFrame:
     )
 
 
-def staircase(view: View) -> pd.DataFrame:
+def staircase(view: View) -> "pd.DataFrame":
     """Right answers of every step from MHA to MLA; of what was not run there are none."""
     return _frame(
         {**_at(view, view.load), **_of(view, code), **_spread(view.accuracy(code))}
@@ -56,7 +57,7 @@ def staircase(view: View) -> pd.DataFrame:
     )
 
 
-def not_run(view: View) -> pd.DataFrame:
+def not_run(view: View) -> "pd.DataFrame":
     """Variants with the seeds that are missing, as texts."""
     missing = view.study.not_run()
     rows = {
@@ -85,5 +86,5 @@ def _spread(spread: Spread | None) -> dict[str, object]:
     return vars(spread)
 
 
-def _frame(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
+def _frame(rows: Iterable[Mapping[str, object]]) -> "pd.DataFrame":
     return pd.DataFrame(list(rows))

@@ -1,15 +1,17 @@
 """What can be downloaded: the set, a question's maps, the amounts behind its choices."""
 
 import numpy as np
-import pandas as pd
 
 from mla_engine.claims import Figure
+from mla_engine.late import Late
 from mla_engine.quiz import Question
 from ui.pages.quiz import words
 from ui.pages.quiz.view import UNVOTED, View
 
+pd = Late("pandas")
 
-def questions(here: View) -> pd.DataFrame:
+
+def questions(here: View) -> "pd.DataFrame":
     """The whole set; answers stand in it for what is revealed."""
     rows = []
     for number, (question, predicted) in enumerate(
@@ -29,7 +31,7 @@ def questions(here: View) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def maps(question: Question) -> pd.DataFrame:
+def maps(question: Question) -> "pd.DataFrame":
     """Every cell of the maps to choose among."""
     return pd.DataFrame(
         [
@@ -40,7 +42,7 @@ def maps(question: Question) -> pd.DataFrame:
     )
 
 
-def amounts(question: Question) -> pd.DataFrame | None:
+def amounts(question: Question) -> "pd.DataFrame | None":
     """The amounts behind the choices and their unit, None where there are none."""
     facts = {figure.name: figure for figure in question.facts}
     behind = [

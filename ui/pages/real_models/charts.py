@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
 from mla_engine.figures import symbol_html
+from mla_engine.late import Late
 from mla_engine.studies.logit_shares import LogitShares, table
 from mla_engine.studies.spectra import Spectrum
 from ui.pages.real_models.view import View
@@ -17,6 +17,8 @@ from ui.parts.figure_words import map_words
 from ui.parts.maps.run import Run
 from ui.words.numbers import count, digits
 from ui.words.text import t
+
+pd = Late("pandas")
 
 TALL, LATENTS = 420, 400  # pixels high
 FEW = 10  # rows that need no scrolling
@@ -41,7 +43,7 @@ def shares(view: View) -> None:
     charts.show(fig, "real:shares", alt=alt, data=data, file="heads.csv")
 
 
-def numbers(layers: Mapping[int, LogitShares]) -> pd.DataFrame:
+def numbers(layers: Mapping[int, LogitShares]) -> "pd.DataFrame":
     """Every layer and head, its columns in the reader's language."""
     rows = pd.DataFrame(table(layers))
     return rows.rename(columns={name: t(f"real_models.{name}") for name in rows.columns})
@@ -71,7 +73,7 @@ def _latent(view: View, code: str) -> None:
     charts.show(fig, f"real:{code}", alt=alt, data=partial(_of_tokens, view.maps.run, code))
 
 
-def _of_tokens(run: Run, code: str) -> pd.DataFrame:
+def _of_tokens(run: Run, code: str) -> "pd.DataFrame":
     """A row for each token, its word first."""
     rows = pd.DataFrame(run.tensors[code][0])
     rows.insert(0, "token", run.words)
@@ -105,7 +107,7 @@ def _spectra(name: str, values: np.ndarray, data: charts.Table) -> None:
     charts.show(fig, "real:spectra", alt=alt, data=data, file=f"{name}.csv")
 
 
-def summed_up(found: Spectrum) -> pd.DataFrame:
+def summed_up(found: Spectrum) -> "pd.DataFrame":
     """A row for each head: what its singular values come to."""
     return pd.DataFrame(
         {
@@ -118,7 +120,7 @@ def summed_up(found: Spectrum) -> pd.DataFrame:
     )
 
 
-def _joined(rows: pd.DataFrame, values: np.ndarray) -> pd.DataFrame:
+def _joined(rows: "pd.DataFrame", values: np.ndarray) -> "pd.DataFrame":
     """The table, and in the same rows all singular values."""
     return pd.concat([rows, pd.DataFrame(values)], axis=1)
 

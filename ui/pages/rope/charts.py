@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
+from mla_engine.late import Late
 from ui.pages.rope import run, turns
 from ui.pages.rope.view import View
 from ui.parts import charts, prose, weights
@@ -15,6 +15,8 @@ from ui.parts.figure_words import map_words
 from ui.parts.tables import named
 from ui.words.numbers import digits, signed
 from ui.words.text import t
+
+pd = Late("pandas")
 
 PANEL = 500  # pixels
 
@@ -120,7 +122,7 @@ def _attention(view: View, name: str, attention: np.ndarray) -> None:
     charts.show(figure, f"chart:rope_{name}", alt=alt, data=partial(_visible, view, name))
 
 
-def _visible(view: View, name: str) -> pd.DataFrame:
+def _visible(view: View, name: str) -> "pd.DataFrame":
     """One of the maps, masked cells empty."""
     values = np.where(view.found.mask, vars(view.found)[name], np.nan)
     return named(values, view.head.words, view.head.words)

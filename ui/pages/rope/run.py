@@ -3,15 +3,17 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
 from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, RopeConfig, YarnConfig
+from mla_engine.late import Late
 from mla_engine.rope import inverse_frequencies, yarn_bounds
 from mla_engine.studies import conventions, relative
 from ui.engine import kept, layers, queue, work
 from ui.engine.origin import Origin
+
+pd = Late("pandas")
 
 POSITIONS = 16  # at which one vector is shown
 FAR = 64  # the largest distance of the merged matrix
@@ -224,7 +226,7 @@ def frequencies(rope: RopeConfig, width: int) -> Frequencies:
 
 
 @kept.keep
-def scales() -> pd.DataFrame:
+def scales() -> "pd.DataFrame":
     """The softmax scale of every published model, and how it comes about."""
     rows = []
     for preset in PRESETS.values():

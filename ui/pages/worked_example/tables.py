@@ -2,17 +2,19 @@
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
+from mla_engine.late import Late
 from mla_engine.worked_example import Gap
 from ui.pages.worked_example.view import View
 from ui.parts import files
 from ui.settings.visit import visit
 from ui.words.text import t
 
+pd = Late("pandas")
 
-def cells(here: View) -> pd.DataFrame:
+
+def cells(here: View) -> "pd.DataFrame":
     """Every cell of every step: computed, exact, printed, difference; numbers as numbers.
 
     `repeats` marks figures that the source prints for the second time: the title counts the others.

@@ -32,7 +32,7 @@ def ask(question: Guess | None) -> None:
     shown["none"] = t("guess.measured" if question.drawing else "guess.none", true=question.true)
     words = {name: t(f"guess.{name}") for name in WORDS}
     with st.container(key="guess"):
-        _component()(key="guess_card", data=shown | {"texts": words})
+        _component()(key="guess_card", data=(shown | {"texts": words},))
 
 
 def _by_link() -> bool:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mla_engine import figures
 from mla_engine.figures import symbol_html
+from mla_engine.late import Late
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
 from ui.parts.maps.view import Maps
@@ -16,6 +16,8 @@ from ui.parts.maps.words import facts
 from ui.parts.tables import named
 from ui.settings import state
 from ui.words.text import t
+
+pd = Late("pandas")
 
 LARGE, LOW, PANEL = 560, 430, 430  # pixels high
 FEW = 16  # words of a sentence
@@ -38,7 +40,7 @@ def thumbnails(maps: Maps) -> None:
     _show(fig, "heads", t("maps.alt_heads", **facts(maps)), partial(_of_heads, maps))
 
 
-def _of_heads(maps: Maps) -> pd.DataFrame:
+def _of_heads(maps: Maps) -> "pd.DataFrame":
     """The maps of all heads that were run, one below the other."""
     run = maps.run
     rows = [f"{head} {word}" for head in run.heads for word in run.words]
@@ -109,7 +111,7 @@ def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
     _show(fig, code, alt, partial(_of_head, maps, code))
 
 
-def _of_head(maps: Maps, chart: str) -> pd.DataFrame:
+def _of_head(maps: Maps, chart: str) -> "pd.DataFrame":
     """One map of the chosen head."""
     return named(maps.matrix(chart), maps.run.words, maps.run.words)
 

@@ -8,7 +8,7 @@ import streamlit as st
 from mla_engine import SYMBOLS
 from mla_engine.figures import symbol_parts
 from ui import asset
-from ui.parts import prose
+from ui.parts import animation, prose
 from ui.parts.maps.run import Run
 from ui.parts.scene import card, still
 from ui.parts.scene.layout import TALL, WIDE
@@ -20,8 +20,7 @@ from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import safe, t, tensor
 
-LIBRARY = "vendor/anime-4.4.1.umd.min.js"
-SCRIPTS = LIBRARY, "svg.js", "scene_parts.js", "scene.js"
+SCRIPTS = "svg.js", "scene_parts.js", "scene.js"
 STYLES = "scene.css", "scene_picture.css"
 
 
@@ -39,7 +38,9 @@ def show(scene: Scene, alt: str) -> None:
         except ValueError as error:
             made, failed = None, error
         told = data(scene, made, alt) | {"pictures": pictures, "texts": words}
-        _component()(key="scene", data=told, on_open_change=_opened)
+        # a tuple: whether values of a dictionary are tables Streamlit asks pandas, and imports it
+        _component()(key="scene", data=(told,), on_open_change=_opened)
+        animation.library()
     if failed:
         st.caption(t("scene.no_values", reason=safe(prose.reason(failed))))
 

@@ -1,0 +1,153 @@
+"""What the benchmarks share that set the app beside a bare page of Streamlit, in one run, in turns.
+
+A table is printed and written as JSON with versions, threads, cores and load. The bare page is
+measured several times: where those differ by more than a bound, no ratio is reported.
+"""
+
+import json
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from google.protobuf.message import Message
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.attacks.client import Session  # noqa: E402 - found by the path
+from tests.attacks.server import App, running  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results"
+PACKAGES = "streamlit", "plotly", "torch", "numpy"
+TWO_MAPS = tuple({"height": 420, "width": 600, "traces": [("heatmap", 16, 16)]} for _ in "12")
+NOISY = "not reported: noisy"
+TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+@dataclass(frozen=True)
+class Bare:
+    """What stands on the bare page: the slider's places, its charts, or the picture of a scene."""
+
+    last: int = 30
+    first: int = 15
+    charts: Sequence[Mapping[str, object]] = TWO_MAPS
+    scene: bool = False
+
+
+@contextmanager
+def bare_app(page: Bare) -> Iterator[App]:
+    """A server of the bare page, with the configuration of the app."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(ROOT / "benchmarks" / "bare_page.py", Path(folder) / "app.py")
+        shutil.copytree(ROOT / ".streamlit", Path(folder) / ".streamlit")
+        with running({"BARE_PAGE": json.dumps(asdict(page))}, root=Path(folder)) as app:
+            yield app
+
+
+@contextmanager
+def our_app() -> Iterator[App]:
+    """A server of the app."""
+    with running() as app:
+        yield app
+
+
+def cpu_seconds(app: App) -> float:
+    """The processor time that a server has used, without its workers."""
+    after_name = Path(f"/proc/{app.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, after_name[11:13])) / TICKS
+
+
+class Visitor(Session):
+    """A visitor that says, as a browser does, which messages it has kept, and counts bytes."""
+
+    def __init__(self, app: App) -> None:
+        super().__init__(app.url)
+        self.received = 0
+        self._kept: set[str] = set()
+        self._popovers: list[tuple[int, ...]] = []
+
+    def rerun(self, **options: object) -> object:
+        """Ask for a run."""
+        del self.state.cached_message_hashes[:]
+        self.state.cached_message_hashes.extend(sorted(self._kept))
+        return super().rerun(**options)
+
+    def _take(self, message: Message) -> None:
+        self.received += message.ByteSize()
+        if message.metadata.cacheable:
+            self._kept.add(message.hash)
+        if message.delta.add_block.HasField("popover"):
+            self._popovers.append(tuple(message.metadata.delta_path))
+        super()._take(message)
+
+    def slider(self) -> Message | None:
+        """The first slider in sight, or behind a popover where none is in sight."""
+        there = sorted(self.seen.elements.items())
+        found = [(place, one.slider) for place, one in there if one.HasField("slider")]
+        hidden = [one for place, one in found if any(place[: len(p)] == p for p in self._popovers)]
+        return next(iter([one for _, one in found if one not in hidden] + hidden), None)
+
+    def move(self, slider: Message, place: float) -> None:
+        """Move a slider to a place; a choice along a line says its words."""
+        if slider.options:
+            self.touch(slider, string_array_value={"data": [slider.options[int(place)]]})
+        else:
+            self.touch(slider, double_array_value={"data": [place]})
+
+
+def places(slider: Message, most: int) -> list[float]:
+    """Where a slider can stand beside where it does, the nearest first."""
+    step, start = slider.step or 1.0, slider.default[0]
+    around = [start + step * by for n in range(1, most + 1) for by in (n, -n)]
+    return [place for place in around if slider.min <= place <= slider.max][:most]
+
+
+def spread(bare: Sequence[float]) -> float:
+    """How far apart repeated measurements of the bare page lie, as a share of their median."""
+    return (max(bare) - min(bare)) / statistics.median(bare)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which so many of them lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, round(share * (len(ordered) - 1)))]
+
+
+def machine() -> dict[str, object]:
+    """What the figures depend on beside the code."""
+    return {
+        "when": datetime.now(UTC).isoformat(timespec="minutes"),
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+        "device": "CPU",
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": 1,
+        "load": [round(load, 1) for load in os.getloadavg()],
+    }
+
+
+def report(name: str, rows: Sequence[Mapping[str, object]], **about: object) -> None:
+    """Print a table, and write it with what it depends on."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    texts = [columns, *([_text(row.get(key, "")) for key in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for line in texts:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)))
+    RESULTS.mkdir(exist_ok=True)
+    file = RESULTS / f"{name}.json"
+    file.write_text(json.dumps({"about": machine() | about, "rows": rows}, indent=1) + "\n")
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {file.relative_to(ROOT)}")
+
+
+def _text(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

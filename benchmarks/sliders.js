@@ -1,0 +1,51 @@
+// Watches what a press of a slider draws: when the last frame was in which a chart changed, or, on a
+// page whose press changes no chart, anything but the slider itself.
+(() => {
+  const main = document.querySelector("[data-testid=stMain]");
+  const app = document.querySelector("[data-testid=stApp]");
+  const isChart = (node) => node.closest?.(".stPlotlyChart") || node.querySelector?.(".js-plotly-plot");
+  const isOther = (node) => !node.closest?.("[data-testid=stSlider]");
+  const watch = { charts: true, pressed: 0, last: 0, ran: false, drawn: 0 };
+  window.sliderWatch = watch;
+
+  const touched = ({ target, addedNodes }) =>
+    [target.nodeType === 1 ? target : target.parentElement, ...addedNodes]
+      .some((node) => node && (watch.charts ? isChart(node) : isOther(node)));
+  let changed = false;
+  new MutationObserver((records) => { changed ||= records.some(touched); })
+    .observe(main, { subtree: true, childList: true, attributes: true, characterData: true });
+  new MutationObserver(() => { watch.ran ||= app.dataset.testScriptState === "running"; })
+    .observe(app, { attributes: true });
+  const frame = (now) => {
+    if (changed) [watch.last, watch.drawn, changed] = [now, watch.drawn + 1, false];
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+  window.addEventListener("keydown", () => {
+    Object.assign(watch, { pressed: performance.now(), last: 0, ran: false, drawn: 0 });
+  }, true);
+
+  const QUIET = 500; // milliseconds without a change, the script at rest
+  const NOTHING = 5000; // milliseconds after which a press has changed nothing
+  watch.over = () => {
+    const since = performance.now() - Math.max(watch.last, watch.pressed);
+    const begun = watch.ran || watch.last || since > NOTHING;
+    return begun && app.dataset.testScriptState === "notRunning" && since > QUIET;
+  };
+  watch.taken = () => (watch.last ? watch.last - watch.pressed : null);
+
+  // Every chart as it is drawn: its size, its series by kind and size, and all that it shows.
+  watch.seen = () => [...main.querySelectorAll(".stPlotlyChart")].map((box) => {
+    const plot = box.querySelector(".js-plotly-plot");
+    if (!plot?.calcdata) return null;
+    const { width, height } = box.getBoundingClientRect();
+    const size = (trace, n) => {
+      const first = plot.calcdata[n]?.[0];
+      if (trace.type === "heatmap") return ["heatmap", first.z.length, first.z[0].length];
+      return [trace.type === "bar" ? "bar" : "scatter", plot.calcdata[n]?.length || 1];
+    };
+    const traces = plot._fullData.map(size);
+    const all = JSON.stringify([plot.data, plot.layout.annotations, plot.layout.shapes, plot.layout.title]);
+    return { width: Math.round(width), height: Math.round(height), traces, all };
+  });
+})();

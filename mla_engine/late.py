@@ -1,0 +1,16 @@
+"""Libraries that the first picture does not need, imported when something of them is asked for."""
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+class Late(ModuleType):
+    """Stands for a module that is not imported yet: `pd = Late("pandas")`.
+
+    An annotation that names something of it is quoted, or it would be asked for at once.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        """What the module itself has of this name."""
+        return getattr(import_module(self.__name__), name)
