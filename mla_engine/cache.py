@@ -161,6 +161,10 @@ class Cache:
         self.storage.written = length
         return replace(self, length=length, positions=None)
 
+    def prefix(self, length: int) -> Self:
+        """The first `length` tokens; what is appended goes behind a copy of them."""
+        return type(self)(self.config, length, False, self.storage)
+
     def _rows(self, name: str) -> Tensor:
         return self.buffers[name][:, : self.length]
 

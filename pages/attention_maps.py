@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.attention_maps import PAGE, below, controls, guess, words
+from ui.pages.attention_maps import PAGE, below, controls, guess, long, words
 from ui.pages.attention_maps import view as views
 from ui.parts import maps, prose, sections
 from ui.parts.guess import card
@@ -15,23 +15,28 @@ LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
 HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (9, 7, 5)  # the map with its words, where it says most
 PARTS, NUMBERS = (570, 570, 2150), (760, 900, 1900)
 
-page.setup(PAGE)
-prose.title(words.title(views.reads_a_sentence()))
-try:
-    view, error = views.view(), None
-except ValueError as refusal:
-    view, error = None, refusal
 
-if view:
-    prose.lead(*words.lead(view), words.look(view))
-    card.ask(guess.question(view))
+def whole() -> object:
+    """The maps of a text whose maps are run whole."""
+    prose.title(words.title(views.reads_a_sentence()))
+    try:
+        view, error = views.view(), None
+    except ValueError as refusal:
+        view, error = None, refusal
 
-first = WORDS_FIRST if view and view.trained else HEADS_FIRST
-with st.container(key="beside"):
-    *pictures, side = st.columns(first if view else [16, 5], gap="medium")
-with side:
-    controls.run()
-if view:
+    if view:
+        prose.lead(*words.lead(view), words.look(view))
+        card.ask(guess.question(view))
+
+    first = WORDS_FIRST if view and view.trained else HEADS_FIRST
+    with st.container(key="beside"):
+        *pictures, side = st.columns(first if view else [16, 5], gap="medium")
+    with side:
+        controls.run()
+    if view is None:
+        with pictures[0]:
+            prose.refused(error)
+        return None
     with side:
         maps.controls.cell_controls(view.maps.run.words)
     heads, one_head = pictures[::-1] if view.trained else pictures
@@ -49,8 +54,34 @@ if view:
     origin = words.say(view, "origin_title")
     sections.later("numbers", partial(below.numbers, view), NUMBERS, title=origin)
     maps.controls.listen(view.maps)
-else:
-    with pictures[0]:
-        prose.refused(error)
+    return view
 
-page.footer(view)
+
+def in_blocks() -> object:
+    """The map of a longer one."""
+    prose.title(t("attention_maps.title_long"))
+    above = st.container()
+    with st.container(key="beside"):
+        blocks, part, side = st.columns((8, 8, 5), gap="medium")
+    with side:
+        controls.run()
+        long.controls.cell()
+    try:
+        with above:
+            view = long.view.chosen(long.draw.progress(st.empty()))
+            long.draw.lead(view)
+        with blocks:
+            long.draw.blocks(view)
+        with part:
+            long.draw.part(view)
+    except ValueError as refusal:
+        with above:
+            prose.refused(refusal)
+        return None
+    long.draw.memory(view)
+    long.controls.listen(view)
+    return view
+
+
+page.setup(PAGE)
+page.footer(in_blocks() if long.view.asked() else whole())

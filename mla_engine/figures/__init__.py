@@ -18,6 +18,7 @@ from mla_engine.figures.pixels import pixels
 from mla_engine.figures.ranks import over_rank, right_answers
 from mla_engine.figures.roofline import roofline
 from mla_engine.figures.shares import head_shares
+from mla_engine.figures.spans import span_map
 from mla_engine.figures.spectra import spectrum
 from mla_engine.figures.theme import symbol_html, symbol_parts
 from mla_engine.figures.tiles import TileGrid, head_tiles
@@ -53,6 +54,7 @@ __all__ = [
     "score_map",
     "share_map",
     "shared_limit",
+    "span_map",
     "spectrum",
     "symbol_html",
     "symbol_parts",

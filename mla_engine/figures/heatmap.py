@@ -13,6 +13,7 @@ from mla_engine.figures.axes import (
     MAX_HOVER_LENGTH,
     NO_TRACE,
     PHONE_PIXELS,
+    Spans,
     bins,
     name_cells,
     safe,
@@ -76,7 +77,7 @@ def attention_map(
 ) -> Figure:
     """Attention [t, s] of one head in [0, 1]; `mask` [t, s] is True where t may see s."""
     colours = (0.0, 1.0, PROBABILITY)
-    return _token_map(attention, (queries, keys), colours, mask, head, name, **options)
+    return token_map(attention, (queries, keys), colours, mask, head, name, **options)
 
 
 def score_map(
@@ -93,7 +94,7 @@ def score_map(
     """Logits [t, s] of one head on a symmetric scale; panels to compare share one `limit`."""
     limit = shared_limit(scores) if limit is None else limit
     colours = (-limit, limit, SIGNED)
-    return _token_map(scores, (queries, keys), colours, mask, head, name, **options)
+    return token_map(scores, (queries, keys), colours, mask, head, name, **options)
 
 
 def tensor_map(
@@ -126,22 +127,24 @@ def share_map(
     return _draw(values, (rows, columns), axes, (0.0, 1.0, PROBABILITY), hover, name, **options)
 
 
-def _token_map(
+def token_map(
     values: np.ndarray,
-    tokens: tuple[Sequence[str], Sequence[str]],
+    tokens: tuple[Sequence[str] | None, Sequence[str] | None],
     colours: Colours,
     mask: np.ndarray | None,
     head: str,
     name: str,
+    spans: tuple[Spans, Spans] | None = None,
     **options: Unpack[Options],
 ) -> Figure:
+    """A map of tokens [t,s] in the words of the reader; `spans` of the cells that are given."""
     words = options.get("words", WORDS)
     seen = values if mask is None else np.where(mask, values, np.nan)
     hover = f"{words['query']} %{{y}}<br>{words['key']} %{{x}}<br>"
     if head:
         hover += f"{words['head']} {safe(head, MAX_HOVER_LENGTH)}<br>"
     axes = words["query"], words["key"]
-    return _draw(seen, tokens, axes, colours, hover, name, square=True, **options)
+    return _draw(seen, tokens, axes, colours, hover, name, square=True, spans=spans, **options)
 
 
 def _draw(
@@ -159,10 +162,9 @@ def _draw(
     width: int = PHONE_PIXELS,
     marked: tuple[np.ndarray, str] | None = None,
     square: bool = False,
+    spans: tuple[Spans, Spans] | None = None,
 ) -> Figure:
-    most = most_cells(height)
-    rows = bins(values.shape[0], most)
-    columns = bins(values.shape[1], most if square else MAX_COLUMNS)
+    rows, columns = spans or _pooled(values.shape, height, square)
     drawn = pool(values, rows, columns)
     place = {
         "x": np.array([(a + b) / 2 for a, b in columns], dtype=np.float32),
@@ -178,8 +180,8 @@ def _draw(
     if numbers and max(drawn.shape) <= MAX_PRINTED:
         traces += printed(traces[0])
     column_title = axes[1]
-    if drawn.shape != values.shape:
-        block = {"rows": rows[0][1] + 1, "columns": columns[0][1] + 1}
+    block = {"rows": _length(rows), "columns": _length(columns)}
+    if max(block.values()) > 1:
         column_title += f"<br>{words['pooled'].format(**block)}"
     named = {"x": (columns, labels[1], column_title), "y": (rows, labels[0], axes[0])}
     return figure(
@@ -189,6 +191,18 @@ def _draw(
         shapes=[] if cell is None else frame(cell, rows, columns, height),
         **name_cells(**named, height=height, width=width, square=square),
     )
+
+
+def _pooled(shape: tuple[int, int], height: int, square: bool) -> tuple[Spans, Spans]:
+    """Rows and columns of the drawn cells."""
+    most = most_cells(height)
+    return bins(shape[0], most), bins(shape[1], most if square else MAX_COLUMNS)
+
+
+def _length(spans: Spans) -> int:
+    """How many tokens a drawn cell stands for."""
+    first, last = spans[0]
+    return last - first + 1
 
 
 def _heat(

@@ -55,6 +55,7 @@ STATES = [
     ("attention_maps", V3 | {"variant": "mla_absorbed", "map_head": "77", "map_causal": "0"}),
     ("attention_maps", {"preset": "gemma-2-9b", "variant": "gqa", "map_causal": "0"}),
     ("attention_maps", SMALL | {"variant": "mqa", "map_generated": "64", "map_query": "40"}),
+    ("attention_maps", SMALL | {"map_generated": "2048", "map_query": "1999", "map_key": "3"}),
     ("rope", {"rope_head": "3", "rope_query": "2", "rope_key": "11", "lang": "zh"}),
     ("rope", V3 | {"rope_topic": "merged", "rope_distance": "9"}),
     ("rope", {"rope_topic": "pairing", "rope_pairing": "keys", "rope_start": "900"}),

@@ -13,6 +13,7 @@ from ui.engine import layers
 from ui.engine.origin import Origin
 
 MOST = 250 * 10**9  # of a page
+MOST_IN_CHUNKS = 10**12  # of a page that shows how far it has come, and that any widget stops
 MOST_AT_ONCE = 100 * 10**9  # of one decomposition, within which nobody else can go first
 DOUBLE = 2  # an operation in float64
 DRAWN = 2000  # a weight drawn from a seed

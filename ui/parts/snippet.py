@@ -48,6 +48,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.studies.bracketing": {"bracketings"},
     "mla_engine.studies.compression": {"joint", "loss", "with_spectrum"},
     "mla_engine.studies.logit_shares": {"logit_shares"},
+    "mla_engine.studies.long_text": {"long_map", "rows"},
     "mla_engine.studies.merging": {"content_attention"},
     "mla_engine.worked_example": {"printed_count", "read", "steps"},
 }

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from ui.engine.model import Model, present
-from ui.pages.attention_maps.view import View, at_the_answer, at_the_end
+from ui.pages.attention_maps.long import view as long
+from ui.pages.attention_maps.view import View, at_the_answer, at_the_end, mend
 from ui.parts import sentences, trained_layer
 from ui.parts.choice import choice
 from ui.parts.maps.controls import head_control, text_controls
@@ -19,11 +20,17 @@ def run() -> None:
     """What is run: the text, the layer, one of its heads; mask and temperature."""
     model = present()
     if model.trained is None:
-        text_controls()
+        text_controls(then=mend, longer=long.LADDER if model.layer is None else ())
         _variant(model)
         _head(model)
     else:
         _trained(model)
+    if not long.asked():
+        _read_otherwise(model)
+
+
+def _read_otherwise(model: Model) -> None:
+    """What a long text has no choice of: mask, temperature, how many heads."""
     _temperature()
     state.control(st.toggle, t("attention_maps.causal"), "map_causal")
     if model.trained is None:

@@ -1,14 +1,17 @@
 """The snippet of the page."""
 
 from mla_engine import mechanisms
+from ui.pages.attention_maps.long.view import LongView
 from ui.pages.attention_maps.view import View
 from ui.parts.snippet import Code, literal
 from ui.parts.snippet_layer import layer, made
 from ui.settings.page import Recipe
 
 
-def recipe(view: View) -> Recipe:
+def recipe(view: View | LongView) -> Recipe:
     """The template and the values that make the chosen cell's share of attention."""
+    if isinstance(view, LongView):
+        return _long(view)
     maps, run = view.maps, view.maps.run
     plain = maps.temperature == 1
     attention = "trace.attention" if plain else f"(trace.scores / {maps.temperature}).softmax(-1)"
@@ -23,6 +26,13 @@ def recipe(view: View) -> Recipe:
     values |= layer(run.config, maps.model.preset, run.form)
     unmasked = f"unmasked_{mechanisms.of(run.config).key}"
     return "masked" if maps.causal else unmasked, values
+
+
+def _long(view: LongView) -> Recipe:
+    text = view.text
+    values = {"head": text.head, "query": view.query, "key": view.key, "seed": text.seed}
+    values |= {"tokens": text.tokens} | layer(text.config, view.model.preset)
+    return "long", values
 
 
 def _words(view: View) -> str:

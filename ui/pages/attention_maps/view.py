@@ -8,6 +8,7 @@ from mla_engine.language_model.answers import answer
 from ui.engine import real_layer
 from ui.engine.model import present
 from ui.engine.trained_layer import TrainedLayer
+from ui.pages.attention_maps.long import view as long
 from ui.pages.attention_maps.look import Look, look
 from ui.pages.attention_maps.terms import Terms, terms
 from ui.parts.maps import view as maps_of
@@ -130,6 +131,8 @@ def _favourite() -> int:
 
 def mend() -> list[Note]:
     """As of every page of maps; a link with a sentence and no cell looks at its end."""
+    if long.asked():
+        return long.mend()
     notes = maps_of.mend()
     if "sentence" in visit().asked and not CELL & visit().asked and reads_a_sentence():
         at_the_end()

@@ -8,7 +8,7 @@ from ui.engine.model import Model, present
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare.settings import AUTO, SHARED_SIZES
 from ui.pages.compare.side import Side
-from ui.parts.maps.view import words
+from ui.parts.maps.view import WHOLE, words
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.sizes import longest, sizes_of, variant_of
@@ -145,4 +145,4 @@ def mend() -> list[Note]:
     keys = [state.settings()[name] for name in SIDES.values()]
     sizes = [model.sizes if key == SHARED_SIZES else sizes_of(key) for key in keys]
     notes = state.at_most(vs_head=max(size["n_heads"] for size in sizes) - 1)
-    return notes + state.at_most(vs_context=most_tokens())
+    return notes + state.at_most(vs_context=most_tokens(), map_generated=WHOLE)

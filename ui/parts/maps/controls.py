@@ -20,11 +20,12 @@ from ui.words.text import t
 TOKEN_LADDER = (0, 16, 32, 64, 128, 256, 512, 1024)
 
 
-def text_controls(then: Callable[[], object] = mend) -> None:
+def text_controls(then: Callable[[], object] = mend, *, longer: Sequence[int] = ()) -> None:
     """The text, or the number of made-up words that stand in for a longer one.
 
     Args:
-        then: runs after another sentence of a trained model.
+        then: runs after another sentence of a trained model, or another number of words.
+        longer: numbers of words beyond those whose maps are run whole.
     """
     s = state.settings()
     if real_layer.chosen():  # its text stands beside the model
@@ -37,9 +38,9 @@ def text_controls(then: Callable[[], object] = mend) -> None:
         st.select_slider,
         t("maps.generated"),
         "map_generated",
-        sorted({*TOKEN_LADDER, s["map_generated"]}),
+        sorted({*TOKEN_LADDER, *longer, s["map_generated"]}),
         format_func=lambda n: count(n) if n else t("maps.from_text"),
-        then=mend,
+        then=then,
     )
 
 

@@ -10,6 +10,7 @@ from ui.parts.maps.run import Run, block_of_heads, run
 from ui.settings import state
 from ui.settings.page import Note
 
+WHOLE = 1024  # tokens of a text whose maps are run whole
 SHOWN_WORD = 20  # characters of a word in a sentence
 
 
@@ -67,7 +68,7 @@ def words() -> tuple[str, ...]:
     s, model = state.settings(), present()
     if model.layer or model.trained is not None or not (s["map_generated"] or s["map_text"]):
         return model.words
-    return generated_words(s["map_generated"]) or words_of(s["map_text"])
+    return generated_words(min(s["map_generated"], WHOLE)) or words_of(s["map_text"])
 
 
 def mend() -> list[Note]:
