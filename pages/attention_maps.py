@@ -44,7 +44,8 @@ def whole() -> object:
         prose.say(maps.words.caption(view.maps))
         maps.charts.thumbnails(view.maps)
     with one_head:
-        prose.say(words.framed(view))
+        with st.container(key="framed"):
+            prose.say(words.framed(view))
         maps.charts.large(view.maps)
         for sentence in words.under(view):
             prose.say(sentence)

@@ -182,4 +182,5 @@ def test_only_what_gives_the_answer_away_is_hidden(opened):
     hiding = [page for page, one in asked.items() if one["hides"]]
     assert hiding == ["absorption", "attention_maps", "compression", "kv_cache", "decode"]
     assert ".st-key-absorption-adds" in asked["absorption"]["hides"]
+    assert asked["attention_maps"]["hides"] == [".st-key-lead", ".st-key-framed"]
     assert all(re.search("[一-鿿]", one["asks"] + one["why"]) for one in asked.values())

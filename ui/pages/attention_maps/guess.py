@@ -37,7 +37,7 @@ def _next(words: tuple[str, ...]) -> Guess | None:
         offered,
         offered.index(found.word),
         why=t(f"attention_maps.guess_{found.task}", word=found.word, last=words[-1]),
-        hides=("lead",),
+        hides=("lead", "framed"),
     )
 
 
