@@ -52,7 +52,7 @@ def assert_it_fits(page: Page, name: str) -> None:
 
 def listening(page: Page) -> None:
     settle(page)
-    page.wait_for_function("!!(document.mlaClicker && document.mlaClicker.send)")
+    page.wait_for_function("() => !!(document.mlaClicker && document.mlaClicker.send)")
 
 
 def test_every_page_fits_every_projector(app_url: str, browser_page: Page) -> None:

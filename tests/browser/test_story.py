@@ -62,7 +62,7 @@ def first(name: str) -> int:
 
 def listening(page: Page) -> None:
     settle(page)
-    page.wait_for_function("!!(document.mlaClicker && document.mlaClicker.send)")
+    page.wait_for_function("() => !!(document.mlaClicker && document.mlaClicker.send)")
 
 
 def wrong(page: Page, number: int, *bars: str, least: int) -> list[object]:
