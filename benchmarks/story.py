@@ -25,7 +25,7 @@ from ui.handout.browser import FLAGS, chromium_path, server, settle  # noqa: E40
 LIMIT_SECONDS = 0.3  # beyond a bare rerun
 BARE = 'import streamlit as st\nst.button("on", key="on")\nst.write(f"at {st.session_state.on}")\n'
 RUNS = 10
-LISTENS = "!!(document.mlaClicker && document.mlaClicker.send)"
+LISTENS = "() => !!(document.mlaClicker && document.mlaClicker.send)"
 DRAWN = """() => document.querySelector("[data-test-script-state=notRunning]")
   && [...document.querySelectorAll("[data-testid=stPlotlyChart]")].every(
     (chart) => chart.querySelector(".main-svg"))"""
