@@ -118,7 +118,8 @@ def _show(
     table: charts.Table,
     tokens: tuple[str, ...] | None = None,
 ) -> None:
-    fig = figures.span_map(
+    drawing = partial(
+        figures.span_map,
         shares,
         *edges,
         tokens=tokens,
@@ -130,7 +131,7 @@ def _show(
         words=map_words(),
     )
     alt = t(f"attention_maps.long_alt_{chart}", **facts(view))
-    charts.show(fig, f"chart:long_{chart}", alt=alt, data=table, clicks=f"long_{chart}")
+    charts.show(drawing, f"chart:long_{chart}", alt=alt, data=table, clicks=f"long_{chart}")
 
 
 def _of_blocks(view: LongView) -> pd.DataFrame:
