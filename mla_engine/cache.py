@@ -163,7 +163,7 @@ class Cache:
 
     def prefix(self, length: int) -> Self:
         """The first `length` tokens; what is appended goes behind a copy of them."""
-        return type(self)(self.config, length, False, self.storage)
+        return replace(self, length=length, reserved=False, positions=None)
 
     def _rows(self, name: str) -> Tensor:
         return self.buffers[name][:, : self.length]

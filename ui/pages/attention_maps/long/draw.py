@@ -4,10 +4,10 @@ from functools import partial
 from time import monotonic
 
 import numpy as np
-import pandas as pd
 from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import figures
+from mla_engine.late import Late
 from ui.pages.attention_maps.long.view import SIDE, LongView, Told
 from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
@@ -17,6 +17,8 @@ from ui.parts.progress import PATIENCE_SECONDS
 from ui.parts.tables import named
 from ui.words.numbers import count, share, tied_size
 from ui.words.text import safe, t
+
+pd = Late("pandas")
 
 WIDTH = np.dtype(np.float32).itemsize
 BRIGHT = 0.99  # of the blocks are below the darkest colour
@@ -134,12 +136,12 @@ def _show(
     charts.show(drawing, f"chart:long_{chart}", alt=alt, data=table, clicks=f"long_{chart}")
 
 
-def _of_blocks(view: LongView) -> pd.DataFrame:
+def _of_blocks(view: LongView) -> "pd.DataFrame":
     names = [f"{a}-{b}" for a, b in _spans(0, view.text.tokens, view.block)]
     return named(np.where(np.tri(len(names), dtype=bool), view.pooled, np.nan), names, names)
 
 
-def _of_part(view: LongView) -> pd.DataFrame:
+def _of_part(view: LongView) -> "pd.DataFrame":
     values, corner = view.part, view.corner
     names = [
         [f"{place} {view.words[place]}" for place in range(first, first + side)]
