@@ -8,6 +8,7 @@ from mla_engine.figures.theme import CLEAR
 
 CELL_PIXELS = 2  # a side at least: smaller cells take a browser's time and show nothing
 HEIGHT = 520  # pixels of a map
+MAX_COLUMNS = 160  # of a map as wide as there is room: a third of a page has twice the pixels
 FRAMED_PIXELS = 16  # a frame's least side
 BLANK = " "  # where the other layer prints: letters are as large as all cells leave room for
 DARK, LIGHT = "#000000", "#FFFFFF"  # one of them has over 4.5:1 on any colour
@@ -16,6 +17,12 @@ DARK, LIGHT = "#000000", "#FFFFFF"  # one of them has over 4.5:1 on any colour
 def most_cells(height: int) -> int:
     """How many cells a side a map so many pixels high shows."""
     return (height - FRAME_PIXELS) // CELL_PIXELS
+
+
+def drawn_cells(shape: tuple[int, int], height: int, square: bool) -> tuple[Spans, Spans]:
+    """What each drawn row and column of a map so many pixels high stands for."""
+    most = most_cells(height)
+    return bins(shape[0], most), bins(shape[1], most if square else MAX_COLUMNS)
 
 
 def pool(values: np.ndarray, rows: Spans, columns: Spans) -> np.ndarray:

@@ -14,11 +14,10 @@ from mla_engine.figures.axes import (
     NO_TRACE,
     PHONE_PIXELS,
     Spans,
-    bins,
     name_cells,
     safe,
 )
-from mla_engine.figures.cells import HEIGHT, frame, most_cells, pool
+from mla_engine.figures.cells import HEIGHT, drawn_cells, frame, pool
 from mla_engine.figures.cells import numbers as printed
 from mla_engine.figures.figure import Figure, figure
 from mla_engine.figures.hatching import hatching
@@ -33,7 +32,6 @@ from mla_engine.figures.theme import (
 )
 
 MAX_PRINTED = 12  # a side up to which each cell prints its number
-MAX_COLUMNS = 160  # of a map as wide as there is room: a third of a page has twice the pixels
 MAX_NAMED = 64**2  # masked cells that say so each; of more the whole area does
 BAR_HEIGHT = 14
 EDGE_ROOM = 24  # for half of the bar's last number
@@ -164,7 +162,7 @@ def _draw(
     square: bool = False,
     spans: tuple[Spans, Spans] | None = None,
 ) -> Figure:
-    rows, columns = spans or _pooled(values.shape, height, square)
+    rows, columns = spans or drawn_cells(values.shape, height, square)
     drawn = pool(values, rows, columns)
     place = {
         "x": np.array([(a + b) / 2 for a, b in columns], dtype=np.float32),
@@ -191,12 +189,6 @@ def _draw(
         shapes=[] if cell is None else frame(cell, rows, columns, height),
         **name_cells(**named, height=height, width=width, square=square),
     )
-
-
-def _pooled(shape: tuple[int, int], height: int, square: bool) -> tuple[Spans, Spans]:
-    """Rows and columns of the drawn cells."""
-    most = most_cells(height)
-    return bins(shape[0], most), bins(shape[1], most if square else MAX_COLUMNS)
 
 
 def _length(spans: Spans) -> int:
