@@ -6,6 +6,7 @@ import streamlit as st
 
 from ui.frame import page
 from ui.pages.trained_heads import PAGE, charts, controls, words
+from ui.pages.trained_heads.ahead import ahead
 from ui.pages.trained_heads.view import view
 from ui.parts import prose, sections
 from ui.words.text import t
@@ -46,3 +47,5 @@ else:
             st.subheader(t("trained_heads.section_training"), anchor=False)
             sections.later("training", partial(charts.training, shown), (380, 380, 760))
 page.footer(shown)
+if shown and sections.watched():
+    ahead(shown)

@@ -189,8 +189,8 @@ def _highest(scores: Tensor, keys: int) -> Tensor:
         return torch.ones_like(scores, dtype=torch.bool)
     least = scores.topk(keys, sorted=False).values.amin(-1, keepdim=True)
     above, equal = scores > least, scores == least
-    room = keys - above.sum(-1, keepdim=True)
-    return above | (equal & (equal.cumsum(-1) <= room))
+    room = keys - above.sum(-1, keepdim=True, dtype=torch.int32)
+    return above | (equal & (equal.cumsum(-1, dtype=torch.int32) <= room))
 
 
 class Change(NamedTuple):

@@ -19,7 +19,7 @@ SMALL = {"preset": "small"}
 @pytest.fixture
 def scrolled(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where somebody looks at the page."""
-    monkeypatch.setattr(sections, "_browser", lambda: True)
+    monkeypatch.setattr(sections, "watched", lambda: True)
 
 
 def waiting(at: AppTest) -> list[str]:
@@ -34,7 +34,7 @@ def test_a_page_alone_shows_all_and_one_in_a_browser_its_top(
 ) -> None:
     whole = opened(PAGES[name].file, **SMALL)
     assert not waiting(whole)
-    monkeypatch.setattr(sections, "_browser", lambda: True)
+    monkeypatch.setattr(sections, "watched", lambda: True)
     top = opened(PAGES[name].file, **SMALL)
     assert len(waiting(top)) == HEAVY[name]
     shown, every = ([chart.alt for chart in charts(at)] for at in (top, whole))

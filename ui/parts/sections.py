@@ -62,7 +62,7 @@ def _section(
 ) -> None:
     if state.settings() != before:  # a control of the section: what is around it follows too
         st.rerun()
-    if not (name in _reached() or set(holds) & set(visit().look) or not _browser()):
+    if not (name in _reached() or set(holds) & set(visit().look) or not watched()):
         _wait(name, heights, title)
         return
     try:
@@ -95,6 +95,6 @@ def _reached() -> set[str]:
     return kept[1]
 
 
-def _browser() -> bool:
+def watched() -> bool:
     """Whether somebody may scroll here: a test that runs the page alone does not."""
     return bool(st.context.headers)

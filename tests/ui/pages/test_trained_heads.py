@@ -25,6 +25,7 @@ from mla_engine.language_model.heads import head_scores
 from mla_engine.language_model.texts import TASKS, WORDS
 from tests.ui.screen import Chart, charts, csv, lead, prose
 from ui.pages.trained_heads import run, trained_models
+from ui.parts import sections
 
 PAGE = "pages/trained_heads.py"
 MLA = LatentConfig(d_model=16, n_heads=2, d_head=8, d_latent_kv=6, d_rope=4, latent_norm=True)
@@ -245,3 +246,19 @@ def test_without_a_model_the_page_lives_and_says_so(opened, monkeypatch, tmp_pat
     assert at.title
     assert said in at.info[0].value
     assert not charts(at)
+
+
+def test_what_the_next_press_may_ask_for_is_there_already(opened, monkeypatch):
+    link = {"th_variant": "mla", "th_head": "0.1"}
+    monkeypatch.setattr(sections, "watched", lambda: True)
+    opened(PAGE, **link)
+    ran = []
+    monkeypatch.setattr(run, "without", lambda *_: ran.append("head"))
+    monkeypatch.setattr(run, "right", lambda *_: ran.append("model"))
+    monkeypatch.setattr(run, "uncut", lambda *_: ran.append("scores"))
+    monkeypatch.setattr(sections, "watched", lambda: False)
+    presses = [{"th_head": "1.0"}, {"th_step": "100"}]
+    presses += [{"th_cut": kind} for kind in ("content", "rotary", "rank", "keys")]
+    for press in presses:
+        assert not opened(PAGE, **(link | press)).exception
+    assert not ran

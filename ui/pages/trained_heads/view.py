@@ -126,6 +126,17 @@ def view() -> View | None:
     )
 
 
+def cut_of(view: View, kind: str) -> Cut:
+    """What another cut takes from the model and the head that are shown."""
+    return _cut(kind, view.model, view.layer, view.head)
+
+
+def neighbours(view: View) -> tuple[int, ...]:
+    """The steps of the training before and after the one that is shown."""
+    at = view.steps.index(view.step)
+    return view.steps[max(at - 1, 0) : at] + view.steps[at + 1 : at + 2]
+
+
 def mend() -> list[Note]:
     """What a link asks for, brought to what there is."""
     try:
