@@ -37,7 +37,7 @@ def nothing_here(monkeypatch):
     for name in ("open_checkpoint", "open_repository", "describe", "hidden_states", "tokenize"):
         monkeypatch.setitem(vars(checkpoints), name, opened_here)
     monkeypatch.setattr(safetensors_file, "parse_json", opened_here)
-    monkeypatch.setattr(tokens, "Tokenizer", opened_here)
+    monkeypatch.setattr(tokens, "_load", opened_here)
 
 
 @pytest.fixture
