@@ -106,9 +106,11 @@ def test_a_click_chooses_the_head_of_a_tile_and_what_a_block_shows(opened, monke
     logits = {"scores_C": trace.scores_C, "scores": trace.scores_C + trace.scores_R}
     logits |= {"scores_R": trace.scores_R, "large": torch.softmax(logits["scores"], -1)}
     for chart, values in logits.items():
-        for row, column in ((4, 10), (100, 250), (298, 0)):
-            heard["on_cell"]({"chart": chart, "x": column + 0.5, "y": row + 0.5})
-            block = values[0, 4, row : row + 2, column : column + 2].abs()
+        side = 2 if chart == "large" else 3  # of a block: room for 190 cells, or 125
+        middle = (side - 1) / 2
+        for row, column in ((6, 12), (102, 252), (294, 0)):
+            heard["on_cell"]({"chart": chart, "x": column + middle, "y": row + middle})
+            block = values[0, 4, row : row + side, column : column + side].abs()
             chosen = (asked["map_query"] - row, asked["map_key"] - column)
             assert block[chosen] == pytest.approx(float(block.max()), rel=1e-5)
 
