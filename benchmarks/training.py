@@ -17,9 +17,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from mla_engine.language_model import load_model
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from mla_engine.language_model import load_model  # noqa: E402 - found by the path
+
 MINUTES, POINTS = 10, 2.0
 Accuracy = Mapping[str, Mapping[str, float]]
 
