@@ -25,14 +25,15 @@ MIB, GIB = 2**20, 2**30
 
 
 class LiveBytes(TorchDispatchMode):
-    """Bytes of the storages that the run's operations made and that are still held."""
+    """The run's operations, and bytes of the storages that they made and that are still held."""
 
     def __init__(self):
         super().__init__()
-        self.alive, self.peak = {}, 0
+        self.alive, self.peak, self.operations = {}, 0, 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        self.operations += 1
         given = {s._cdata for s in self._storages((args, kwargs))}
         out = func(*args, **kwargs)
         self.alive = {k: held for k, held in self.alive.items() if not held[0].expired()}

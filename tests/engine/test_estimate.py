@@ -15,6 +15,7 @@ from mla_engine import (
     RopeConfig,
     budget,
     estimate,
+    mechanisms,
 )
 from mla_engine.budget import MemoryBudgetError
 from tests.engine.test_budget import LiveBytes
@@ -186,3 +187,13 @@ def test_a_step_beyond_the_reserve_is_refused_before_anything_is_made():
 def test_few_shapes_are_remembered():
     for function in (estimate._peak, estimate._moments, estimate._without_data):
         assert 0 < function.cache_info().maxsize <= 1024
+
+
+@pytest.mark.parametrize("config", [MLA, GQA], ids=["MLA", "GQA"])
+def test_a_layer_without_data_costs_no_more_with_more_heads(config):
+    made = []
+    for heads in (4, 16):
+        with LiveBytes() as live:
+            mechanisms.of(config).layer(replace(config, n_heads=heads), device="meta")
+        made.append(live.operations)
+    assert made[0] == made[1]

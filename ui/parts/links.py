@@ -1,6 +1,6 @@
 """Links from page to page: a page by its name, and the state that it opens with."""
 
-from mla_engine import worked_example
+from ui.engine import example as worked_example
 from ui.settings import state
 from ui.settings.page import Link
 from ui.settings.sizes import sizes_of

@@ -402,6 +402,19 @@ def test_what_is_wrong_with_an_entry_is_said_as_typed(opened: Opened, typed, sai
     assert terms(at) == plain(worked_example.steps("mla")[0].terms(0, 0))
 
 
+def test_another_step_of_the_same_matrices_is_not_worked_out_again(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = opened(PAGE, lang="en")
+    made = []
+    work_out = worked_example.BUILDERS["mla"]
+    monkeypatch.setitem(worked_example.BUILDERS, "mla", lambda *a: made.append(a) or work_out(*a))
+    at.button(key="we_next").click().run()
+    assert not made
+    at.text_input(key="we_h:en").set_value("9;8;7;6").run()
+    assert len(made) == 1
+
+
 def test_bad_entries_stay_until_mended_or_reset_and_count_rightly(opened: Opened) -> None:
     at = opened(PAGE, lang="en")
     at.text_input(key="we_h:en").set_value("1 2").run()

@@ -7,6 +7,7 @@ import streamlit as st
 
 from mla_engine import worked_example
 from mla_engine.worked_example import Step, fading
+from ui.engine import example
 from ui.settings import state
 from ui.settings.page import Note
 
@@ -68,9 +69,8 @@ def view() -> View:
     s, variant = state.settings(), _variant()
     names = worked_example.INPUTS[variant]
     inputs = {name: str(s[f"we_{name}"]) for name in names if s[f"we_{name}"]}
-    rows = {name: worked_example.read(name, text) for name, text in inputs.items()}
     chosen = (s["we_row"] - 1, s["we_column"] - 1)
-    steps = worked_example.steps(variant, rows)
+    steps = example.steps(variant, **inputs)
     place, stage = s["we_step"] - 1, s["we_fade"]
     key = steps[place].key
     is_open = key in fading.asked(steps, stage) and (variant, key) not in answered()
@@ -87,7 +87,7 @@ def answered() -> dict[tuple[str, str], str]:
 
 def first_cell() -> tuple[int, int]:
     """Row and column, from 1, at which the present step begins: of what is asked, the last."""
-    s, steps = state.settings(), worked_example.steps(_variant())
+    s, steps = state.settings(), example.steps(_variant())
     step = steps[min(s["we_step"], len(steps)) - 1]
     if step.key not in fading.asked(steps, s["we_fade"]):
         return 1, 1
@@ -97,14 +97,14 @@ def first_cell() -> tuple[int, int]:
 
 def first_asked() -> int:
     """The number of the first step that the present stage asks, else the present one."""
-    s, steps = state.settings(), worked_example.steps(_variant())
+    s, steps = state.settings(), example.steps(_variant())
     keys = fading.asked(steps, s["we_fade"])
     return 1 + [step.key for step in steps].index(keys[0]) if keys else s["we_step"]
 
 
 def mend() -> list[Note]:
     """Bring a step or cell beyond the end to the last one; a note for each that was."""
-    steps = worked_example.steps(_variant())
+    steps = example.steps(_variant())
     notes = state.at_most(we_step=len(steps))
     rows, columns = steps[state.settings()["we_step"] - 1].result.shape
     return notes + state.at_most(we_row=rows, we_column=columns)
