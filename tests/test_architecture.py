@@ -163,6 +163,7 @@ CACHES_OF_PYTHON = {
     "ui/engine/head_scores.py:texts": "of a kind of head",
     "ui/settings/sizes.py:implied": "of a preset",
     "ui/settings/sizes.py:variant_of": "of a preset",
+    "ui/server/early.py:scripts": "of two kinds of page",
     "ui/words/glossary.py:_pattern": "of a language",
     "ui/words/glossary.py:terms": "without arguments",
     "ui/words/text.py:catalogue": "without arguments",

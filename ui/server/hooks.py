@@ -9,6 +9,7 @@ from starlette.middleware import Middleware
 
 from ui.server.closed import Closed
 from ui.server.compressed import Compressed
+from ui.server.early import Early
 from ui.server.headers import SecurityHeaders
 from ui.server.health import Health, prove
 from ui.server.unknown import UnknownPages
@@ -25,5 +26,13 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     proof.cancel()
 
 
-AROUND = SecurityHeaders, Health, Closed, Uploads, UnknownPages, Compressed  # from the outside
+AROUND = (
+    SecurityHeaders,
+    Health,
+    Closed,
+    Uploads,
+    UnknownPages,
+    Early,
+    Compressed,
+)  # from the outside
 MIDDLEWARE = [Middleware(one) for one in AROUND]
