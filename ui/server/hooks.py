@@ -11,19 +11,35 @@ from ui.server.closed import Closed
 from ui.server.compressed import Compressed
 from ui.server.headers import SecurityHeaders
 from ui.server.health import Health, prove
+from ui.server.logs import as_json
+from ui.server.metrics import Metrics, watch
 from ui.server.unknown import UnknownPages
 from ui.server.uploads import Uploads
 from ui.server.widgets import tolerate
+from ui.settings.server import server
 
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Prove that the app can be shown, while it answers already."""
+    settings = server()
     tolerate()
+    if settings.log == "json":
+        as_json()
+    if settings.metrics:
+        watch()
     proof = asyncio.create_task(prove())
     yield
     proof.cancel()
 
 
-AROUND = SecurityHeaders, Health, Closed, Uploads, UnknownPages, Compressed  # from the outside
+AROUND = (
+    SecurityHeaders,
+    Health,
+    Closed,
+    Metrics,
+    Uploads,
+    UnknownPages,
+    Compressed,
+)  # from the outside
 MIDDLEWARE = [Middleware(one) for one in AROUND]
