@@ -6,8 +6,9 @@ from tests.deploy.proxied import processes, proxy
 
 
 @pytest.fixture(scope="session")
-def two(tmp_path_factory):
-    with processes(2, tmp_path_factory.mktemp("hub"), {"MLA_METRICS": "1"}) as started:
+def two(tmp_path_factory, models):
+    settings = {"MLA_METRICS": "1", "MLA_MODEL_FOLDERS": str(models)}
+    with processes(2, tmp_path_factory.mktemp("hub"), settings) as started:
         yield started
 
 
