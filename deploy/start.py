@@ -7,6 +7,7 @@ them all; a signal to end does too.
 """
 
 import asyncio
+import json
 import os
 import secrets
 import signal
@@ -48,9 +49,16 @@ async def keep(port: int) -> int:
             raise
         if status == CANNOT_RUN:
             return status
-        told = f"the process on port {port} ended with {status}, and is started anew"
-        print(told, file=sys.stderr, flush=True)
+        tell(port, status)
         await asyncio.sleep(PAUSE_SECONDS)
+
+
+def tell(port: int, status: int) -> None:
+    """A line of the log, as the app's own are."""
+    said = f"the process on port {port} ended with {status}, and is started anew"
+    if os.environ.get("MLA_LOG") == "json":
+        said = json.dumps({"level": "error", "logger": "start", "message": said})
+    print(said, file=sys.stderr, flush=True)
 
 
 async def end(process: asyncio.subprocess.Process) -> None:

@@ -29,6 +29,14 @@ def test_every_container_is_locked(name):
     assert "build" in service or re.search(r"@sha256:[0-9a-f]{64}$", service["image"])
 
 
+def test_the_head_of_the_readme_is_that_of_the_image():
+    head = yaml.safe_load((DEPLOY.parent / "README.md").read_text("utf-8").split("---")[1])
+    dockerfile = (DEPLOY.parent / "Dockerfile").read_text("utf-8")
+    assert head["sdk"] == "docker"
+    assert re.findall(r"^EXPOSE (.*)$", dockerfile, re.MULTILINE) == [str(head["app_port"])]
+    assert f"| `MLA_PORT` | `{head['app_port']}` |" in README
+
+
 def test_only_the_proxy_is_reached_from_outside():
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
     assert SERVICES["redis"]["networks"] == ["inside"]

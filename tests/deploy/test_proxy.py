@@ -5,6 +5,8 @@ import http.client
 import json
 import os
 import signal
+import ssl
+import subprocess
 from collections import Counter
 from urllib.parse import urlparse
 
@@ -141,6 +143,38 @@ def test_one_address_has_a_bound_of_sockets_and_bodies_have_one(two):
             line.endheaders()  # nothing of it needs to be sent
             assert line.getresponse().status == 413
             line.close()
+
+
+def test_a_proxy_before_it_is_believed_only_where_it_is_named(two):
+    def sockets(front):
+        """Whether two visitors of two addresses, as a proxy before this one has it, are let in."""
+        first, second = ({"X-Forwarded-For": address} for address in ("192.0.2.1", "192.0.2.2"))
+        with Session(front.url, headers=first), Session(front.url, headers=second):
+            return True
+
+    with proxy(two.ports, {"MLA_ADDRESS_SOCKETS": "1", "MLA_PROXY_TRUSTS": "127.0.0.1"}) as behind:
+        assert sockets(behind)
+    with proxy(two.ports, {"MLA_ADDRESS_SOCKETS": "1"}) as alone, pytest.raises(InvalidStatus):
+        sockets(alone)
+
+
+def test_it_speaks_https_and_its_cookie_then_goes_no_other_way(two, front, tmp_path):
+    names = "-keyout", tmp_path / "privkey.pem", "-out", tmp_path / "fullchain.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    subprocess.run([*made, *names], check=True, capture_output=True)
+    with proxy(two.ports, {"MLA_TLS_FOLDER": str(tmp_path)}) as safe:
+        place = urlparse(safe.url)
+        context = ssl.create_default_context(cafile=tmp_path / "fullchain.pem")
+        context.check_hostname = False
+        line = http.client.HTTPSConnection(place.hostname, place.port, context=context, timeout=60)
+        line.request("GET", "/")
+        answer = line.getresponse()
+        assert answer.status == 200
+        assert answer.headers["Set-Cookie"].endswith("; Secure")
+        line.close()
+    ended_before = front.get("/", **{"X-Forwarded-Proto": "https"})[1]["Set-Cookie"]
+    assert ended_before.endswith("; Secure")
+    assert "Secure" not in front.get("/")[1]["Set-Cookie"]
 
 
 def test_the_log_says_nothing_of_who_asks_for_what(two, tmp_path):
