@@ -1,21 +1,29 @@
-# A Hugging Face Space (sdk: docker) or any other host: uid 1000, port 8501.
-FROM python:3.12.14-slim-trixie@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
+# The app for a Hugging Face Space (sdk: docker) or any other host: uid 1000, port 8501.
+# deploy/try_dockerfile.py goes through these steps where there is no Docker.
+FROM python:3.12.14-slim-trixie@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea AS base
 
-# Empty: the package index's own build of torch. On a CPU or a GPU host give the index of its wheels.
-ARG TORCH_INDEX=""
+FROM base AS packages
+# The index that torch comes from: its CPU build. A GPU needs the CUDA build, which is that of
+# https://pypi.org/simple, or of another index of download.pytorch.org.
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+WORKDIR /opt
+RUN python -m venv --without-pip /opt/venv
+COPY requirements.txt requirements.lock ./
+RUN pip --python /opt/venv/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r requirements.lock
+RUN pip --python /opt/venv/bin/python install --no-cache-dir --index-url $TORCH_INDEX $(grep '^torch==' requirements.txt)
 
-RUN useradd --create-home --uid 1000 user && install --directory --owner=user /home/user/app
-USER user
-ENV HOME=/home/user PATH=/home/user/.local/bin:$PATH PYTHONUNBUFFERED=1
+FROM base
+RUN pip uninstall --quiet --yes pip && useradd --create-home --uid 1000 user
+ENV HOME=/home/user PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 MLA_HOST=0.0.0.0
 WORKDIR /home/user/app
-
-COPY --chown=user requirements.txt requirements.lock ./
-RUN pip install --no-cache-dir --user --require-hashes --only-binary :all: -r requirements.lock \
- && pip install --no-cache-dir --user ${TORCH_INDEX:+--index-url $TORCH_INDEX} \
-      $(grep '^torch==' requirements.txt)
-COPY --chown=user . .
+COPY --from=packages /opt/venv /opt/venv
+COPY . .
+# What is written lies in these two folders and in /tmp, so that all else can be read-only.
+RUN python -m compileall -q . \
+ && mkdir -p /home/user/.cache /home/user/models && chown 1000:1000 /home/user/.cache /home/user/models \
+ && ln -s /home/user/models models
+USER 1000
 
 EXPOSE 8501
-HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD \
-  python -c "import urllib.request as u; u.urlopen('http://localhost:8501/_stcore/health', timeout=8)"
-CMD ["streamlit", "run", "app.py", "--server.port=8501", "--server.address=0.0.0.0"]
+HEALTHCHECK --interval=10s --timeout=10s --start-period=120s CMD ["python", "deploy/healthy.py"]
+CMD ["python", "deploy/start.py"]

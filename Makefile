@@ -7,11 +7,13 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 UV := build/uv/bin/uv
 LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-package torch
 
-.PHONY: help run test train demo-model screenshots handout lint format lock clean
+.PHONY: help install run test train demo-model screenshots handout lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 13
+
+install: .venv/ready  ## install what the app needs, for a server: see deploy/README.md
 
 run: .venv/ready  ## start the app, http://localhost:8501 (PORT=... for another)
 	@echo "Starting MLA Explorer on http://localhost:$(PORT)"

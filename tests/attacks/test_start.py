@@ -1,8 +1,11 @@
 """What keeps a server from running is told in one sentence; health is true."""
 
+import subprocess
+import sys
+
 import pytest
 
-from tests.attacks.server import copied, healthy, started, wait_until
+from tests.attacks.server import ROOT, copied, healthy, started, wait_until
 from ui.server import start
 
 WRONG = {
@@ -12,6 +15,8 @@ WRONG = {
     "MLA_REPOSITORIES": "all",
     "MLA_TOKEN_REPOSITORIES": "owner",
     "MLA_WORKERS": "1.5",
+    "MLA_PROCESSES": "0",
+    "MLA_LOG": "xml",
     "PUBLIC_URL": "mla.example.org",
 }
 TEXTS = "ui/frame/texts/share.toml"
@@ -23,10 +28,24 @@ BROKEN = {  # what is wrong -> the change in a file, what the sentence names
         "its first page failed",
     ),
 }
+LIMITED = """
+import resource
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+from ui.server import start
+start.check()
+print(resource.getrlimit(resource.RLIMIT_NOFILE) == (min(hard, 65536), hard))
+"""
 MAYBE_LATER = """    import pathlib, time
     while not pathlib.Path({file!r}).exists():
         time.sleep(0.01)
     page.setup(PAGE)"""
+
+
+def test_a_server_takes_as_many_descriptors_as_it_may():
+    """Four a visitor: the 1,024 of many systems end at about 250."""
+    said = subprocess.run([sys.executable, "-c", LIMITED], cwd=ROOT, capture_output=True, text=True)
+    assert said.stdout == "True\n", said.stderr
 
 
 def told(app):

@@ -37,6 +37,7 @@ class Shelf:
         self, budget_bytes: int, seconds: float, timer: Callable[[], float] = time.monotonic
     ) -> None:
         self.budget_bytes, self.seconds = budget_bytes, seconds
+        self.hits = self.misses = 0  # of `get`
         self._values = TTLCache(budget_bytes, seconds, timer, getsizeof=lambda entry: entry[1])
         self._lock = threading.RLock()
         self._making: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
@@ -53,11 +54,14 @@ class Shelf:
 
         An error is the caller's own and is not kept, nor is a value that is larger than the budget.
         """
+        hit = True
         if (entry := self._found(key)) is None:
             with self._lock:
                 making = self._making.setdefault(key, threading.Lock())
             with queue.held(making):
-                entry = self._found(key) or self._keep(key, make())
+                if (entry := self._found(key)) is None:
+                    entry, hit = self._keep(key, make()), False
+        self._count(hit=hit)
         return entry[0]
 
     def at_hand(self, key: Hashable) -> object:
@@ -92,6 +96,11 @@ class Shelf:
         with self._lock:
             self._values.clear()
 
+    def _count(self, *, hit: bool) -> None:
+        with self._lock:
+            self.hits += hit
+            self.misses += not hit
+
     def _found(self, key: Hashable) -> tuple | None:
         with self._lock:
             try:
@@ -113,7 +122,7 @@ class Shelf:
 def shelf() -> Shelf:
     """The one that all sessions share."""
     ours = server()
-    made = Shelf(int(ours.cache_budget_gib * GIB), ours.cache_seconds)
+    made = Shelf(ours.share(ours.cache_budget_gib * GIB), ours.cache_seconds)
     pause = min(TIDYING_SECONDS, made.seconds)
     threading.Thread(target=_tidy, args=(ref(made), pause), name="tidy", daemon=True).start()
     return made

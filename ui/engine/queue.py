@@ -210,10 +210,7 @@ def held(lock: threading.Lock) -> Iterator[None]:
 
 
 def _stop_if_asked() -> None:
-    """Raise what ends a run of Streamlit, where its visitor has left or a newer one is asked for.
-
-    It derives from BaseException, so that no page takes it for a failure.
-    """
+    """End this run (by a BaseException) where its visitor has left, or asks for a newer one."""
     if check := get_run_yield_check():
         check()
 
@@ -246,3 +243,8 @@ def warm_up() -> None:
         MultiHeadLatentAttention(config)(torch.zeros(1, 2, 8))
     gc.collect()
     gc.freeze()
+
+
+def length() -> int:
+    """How many turns are at work or waiting, of all sessions."""
+    return len(_queue()._line)

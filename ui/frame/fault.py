@@ -39,7 +39,9 @@ def show(error: Exception) -> bool:
         LOG.warning("%.200r in a run that is given up: another has taken its place", error)
         return True
     reference = token_hex(4)
-    LOG.error("fault %s on %s", reference, st.session_state.get("page"), exc_info=error)
+    page = st.session_state.get("page")
+    said = {"reference": reference, "page": page}
+    LOG.error("fault %s on %s", reference, page, exc_info=error, extra=said)
     if not run.has_script_started:
         _run_without_message(run, reference)
         return True
@@ -47,7 +49,7 @@ def show(error: Exception) -> bool:
         with _place():
             _say(reference)
     except Exception:  # the session itself is broken: words and links that need nothing of it
-        LOG.exception("fault %s cannot be said in the page's frame", reference)
+        LOG.exception("fault %s cannot be said in the page's frame", reference, extra=said)
         _say_without_session(reference)
     return True
 

@@ -5,7 +5,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ui.server.answer import answer
 from ui.settings.server import server
 
-METRICS = "/_stcore/metrics"
+METRICS = "/metrics"  # ours, and Streamlit's below /_stcore
 TRY_LATER = 1013
 
 
@@ -23,7 +23,7 @@ class Closed:
             await answer(send, 404, "Not Found")
         elif scope["type"] != "websocket":
             await self._app(scope, receive, send)
-        elif self._connected >= settings.most_visitors:
+        elif self._connected >= settings.share(settings.most_visitors):
             await send({"type": "websocket.close", "code": TRY_LATER})
         else:
             self._connected += 1

@@ -1,4 +1,4 @@
-"""The server is well only when a page has been run: /_stcore/health says so from then on."""
+"""The server is well only when a page has been run: /healthz says so from then on."""
 
 import asyncio
 import gc
@@ -13,9 +13,11 @@ from streamlit import runtime
 from ui.frame.fault import one_log_line
 from ui.server.answer import answer
 from ui.server.start import why
+from ui.settings.server import server
 
 PROVED = asyncio.Event()
-PATH = "/_stcore/health"
+OWN = "/healthz"
+PATHS = "/_stcore/health", OWN
 LATER = "pandas", "openpyxl", "segno"
 
 
@@ -52,15 +54,26 @@ def _stop() -> NoReturn:
 
 
 class Health:
-    """Answers that the server is not ready, until it is."""
+    """Answers that the server is not ready, until it is.
+
+    Where several processes share the machine, one that is not ready takes nobody: the proxy asks
+    the next.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on to Streamlit."""
-        asked = scope["type"] == "http" and scope["path"].endswith(PATH)
-        if asked and not PROVED.is_set():
+        path = scope.get("path", "")
+        if PROVED.is_set() or not (path.endswith(PATHS) or server().processes > 1):
+            if path.endswith(OWN) and scope["type"] == "http":
+                await answer(send, 200, "ok")
+            else:
+                await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await answer(send, 503, "starting", kind="websocket.http.response")
+        elif scope["type"] == "http":
             await answer(send, 503, "starting")
         else:
             await self._app(scope, receive, send)

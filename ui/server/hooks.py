@@ -12,15 +12,23 @@ from ui.server.compressed import Compressed
 from ui.server.early import Early
 from ui.server.headers import SecurityHeaders
 from ui.server.health import Health, prove
+from ui.server.logs import as_json
+from ui.server.metrics import Metrics, watch
 from ui.server.unknown import UnknownPages
 from ui.server.uploads import Uploads
 from ui.server.widgets import tolerate
+from ui.settings.server import server
 
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Prove that the app can be shown, while it answers already."""
+    settings = server()
     tolerate()
+    if settings.log == "json":
+        as_json()
+    if settings.metrics:
+        watch()
     proof = asyncio.create_task(prove())
     yield
     proof.cancel()
@@ -30,6 +38,7 @@ AROUND = (
     SecurityHeaders,
     Health,
     Closed,
+    Metrics,
     Uploads,
     UnknownPages,
     Early,

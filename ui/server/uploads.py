@@ -11,12 +11,13 @@ from streamlit import config, runtime
 
 from ui.frame import uploads
 from ui.server.answer import answer
+from ui.settings.server import server
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
 MIB = 2**20
 MOST_FILES = 20  # of a session
 AT_ONCE = 2  # files of the largest size of a session: one, and the one that takes its place
-ALL_SESSIONS = 8  # files of the largest size that all sessions keep
+ALL_SESSIONS = 8  # files of the largest size that all sessions of the machine keep
 
 
 class Uploads:
@@ -51,7 +52,8 @@ class Uploads:
         files = len(kept.get(session, ())) + self._files[session]
         own = sum(kept.get(session, ())) + self._bytes[session] + int(length)
         every = sum(map(sum, kept.values())) + self._bytes.total() + int(length)
-        if files >= MOST_FILES or own > AT_ONCE * largest + MIB or every > ALL_SESSIONS * largest:
+        most = max(AT_ONCE, server().share(ALL_SESSIONS)) * largest
+        if files >= MOST_FILES or own > AT_ONCE * largest + MIB or every > most:
             return 413, "this visitor, or all together, keep too many files"
         return None
 

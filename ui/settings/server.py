@@ -71,8 +71,10 @@ class Server(BaseSettings):
             between.
         token_repositories: those that are read with the owner's token; none by default.
         workers: processes that read the files of strangers.
+        processes: of the app on this machine; what is joint is divided among them.
         most_visitors: that are connected at a time.
-        metrics: whether /_stcore/metrics answers everybody.
+        metrics: whether /metrics and /_stcore/metrics answer everybody.
+        log: lines for people ("text"), or a JSON object each ("json").
         public_url: the address that the audience has (PUBLIC_URL); "" for the browser's own.
     """
 
@@ -90,11 +92,17 @@ class Server(BaseSettings):
     ] = "any"
     token_repositories: Repositories = ()
     workers: PositiveInt = 2
+    processes: PositiveInt = 1
     most_visitors: PositiveInt = 1000
     metrics: bool = False
+    log: Literal["text", "json"] = "text"
     public_url: Annotated[str, AfterValidator(web_address)] = Field(
         "", validation_alias="PUBLIC_URL"
     )
+
+    def share(self, joint: float) -> int:
+        """What this process may take of what all processes of the machine have, at least 1."""
+        return max(1, int(joint / self.processes))
 
 
 def server() -> Server:
@@ -132,6 +140,8 @@ ACCEPTED = {
     "token_repositories": "give names of repositories (owner/name) with commas between",
     "workers": "give a whole number above 0, for example 2",
     "most_visitors": "give a whole number above 0, for example 300",
+    "processes": "give a whole number above 0, for example 3",
     "metrics": "give 1 or 0",
+    "log": "give text or json",
     "PUBLIC_URL": "give an address such as https://example.org/mla, without ? and #",
 }

@@ -11,7 +11,7 @@ from ui.engine.apart.pool import Pool
 from ui.engine.apart.process import Job, Progress
 from ui.settings.server import server
 
-POOL = Pool(lambda: server().workers)
+POOL = Pool(lambda: server().share(server().workers))
 atexit.register(POOL.close)
 
 

@@ -1,0 +1,81 @@
+"""A real browser through the proxy: pages, an upload, and a process that dies under it."""
+
+import os
+import signal
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from mla_engine.checkpoints import hidden_states
+from tests.attacks.server import wait_until
+from tests.browser.conftest import chromium, new_context  # noqa: F401 - a fixture
+from tests.browser.waiting import settle
+from tests.ui.pages.test_real_models_pieces import saved
+
+pytestmark = pytest.mark.browser
+
+APP = "[data-testid=stApp][data-test-connection-state={}]"
+
+
+@pytest.fixture
+def page(chromium):  # noqa: F811
+    context = new_context(chromium)
+    yield context.new_page()
+    context.close()
+
+
+def process(page):
+    """Which one the browser's cookie names."""
+    cookies = {one["name"]: one for one in page.context.cookies()}
+    assert cookies["mla_process"]["httpOnly"]
+    assert cookies["mla_process"]["sameSite"] == "Lax"
+    return int(cookies["mla_process"]["value"])
+
+
+def test_an_upload_arrives_and_survives_the_process_that_took_it(front, two, page, demo, tmp_path):
+    h = hidden_states(demo, "The sea.", 2).h
+    file = saved(tmp_path / "own.safetensors", h, [f"word{n}" for n in range(h.shape[1])], 2)
+    link = {"source": demo, "layer": 2, "text": "The sea.", "lang": "en"}
+    page.goto(f"{front.url}/real_models?{urlencode(link)}")
+    settle(page)
+    first = process(page)
+    with page.expect_response("**/_stcore/upload_file/**") as sent:
+        page.locator("input[type=file]").set_input_files(file)
+    assert sent.value.status == 204
+    page.wait_for_url("**activations=**")
+    expect(page.get_by_text("from your file").first).to_be_visible()
+
+    killed = two.pid(first)
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: process(page) != first, "the browser has another process")
+    page.wait_for_selector(APP.format("CONNECTED"))
+    settle(page)
+    expect(page.get_by_text("from your file").first).to_be_visible()
+    assert "activations=" in page.url
+    page.reload()
+    settle(page)
+    expect(page.get_by_text("from your file").first).to_be_visible()
+    wait_until(lambda: two.warm(first), "the killed process is back")
+    assert process(page) != first
+
+
+def test_a_second_visit_asks_for_no_script_again(front, page):
+    page.goto(front.url)
+    settle(page)
+    again, asked, took = page.context.new_page(), {}, {}
+    network = page.context.new_cdp_session(again)
+    network.on("Network.requestWillBeSent", lambda e: asked.update({e["requestId"]: e["request"]}))
+    network.on("Network.loadingFinished", lambda e: took.update({e["requestId"]: _bytes(e)}))
+    network.send("Network.enable")
+    again.goto(front.url)
+    settle(again)
+    sent = {asked[number]["url"]: size for number, size in took.items() if number in asked}
+    static = {url: size for url, size in sent.items() if "/static/" in url}
+    assert len(static) > 10
+    assert [url for url, size in static.items() if size] == []
+    assert sum(sent.values()) > 0  # the page itself is asked for anew
+
+
+def _bytes(finished):
+    return finished["encodedDataLength"]

@@ -1,0 +1,60 @@
+"""What deploy/ ships says what is true of it: images, what is locked, settings, their table."""
+
+import re
+
+import pytest
+import yaml
+
+from tests.deploy.proxied import DEPLOY
+from ui.settings.server import Server
+
+SERVICES = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))["services"]
+README = (DEPLOY / "README.md").read_text("utf-8")
+OF_APP = {f"MLA_{name.upper()}" for name in Server.model_fields}
+VARIABLE = re.compile(r"\bMLA_[A-Z_]+\b")
+
+
+def used(*names):
+    """The variables that files of deploy/ name."""
+    return set(VARIABLE.findall("".join((DEPLOY / name).read_text("utf-8") for name in names)))
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_is_locked(name):
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["ulimits"]["nofile"] >= 65536
+    assert "build" in service or re.search(r"@sha256:[0-9a-f]{64}$", service["image"])
+
+
+def test_the_head_of_the_readme_is_that_of_the_image():
+    head = yaml.safe_load((DEPLOY.parent / "README.md").read_text("utf-8").split("---")[1])
+    dockerfile = (DEPLOY.parent / "Dockerfile").read_text("utf-8")
+    assert head["sdk"] == "docker"
+    assert re.findall(r"^EXPOSE (.*)$", dockerfile, re.MULTILINE) == [str(head["app_port"])]
+    assert f"| `MLA_PORT` | `{head['app_port']}` |" in README
+
+
+def test_only_the_proxy_is_reached_from_outside():
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
+    assert SERVICES["redis"]["networks"] == ["inside"]
+    assert SERVICES["proxy"]["depends_on"] == {"app": {"condition": "service_healthy"}}
+
+
+def test_the_table_has_every_setting_of_what_starts_and_proxies():
+    own = used("start.py", "proxy.sh") - OF_APP
+    assert own
+    assert own <= set(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE))
+
+
+def test_every_variable_that_is_set_is_a_setting():
+    known = OF_APP | used("start.py", "proxy.sh") | {"MLA_REDIS_URL"}
+    named = used("compose.yaml", "README.md", "systemd/mla.service", "systemd/mla-proxy.service")
+    assert named <= known
+
+
+def test_every_file_that_is_named_is_there():
+    for name in re.findall(r"\bdeploy/([\w./-]+\.\w+)", README):
+        assert (DEPLOY / name).exists() or name == "mla.env", name
