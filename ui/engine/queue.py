@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.refusals import RefusedError
+from ui.engine import gate
 
 MOST_WAITING = 64
 MOST_OF_ONE = 4  # of these, of one visitor
@@ -199,7 +200,7 @@ def _visitor() -> object:
 def held(lock: threading.Lock) -> Iterator[None]:
     """A lock, not waited for in a turn, as its holder may wait for one; nor by who has left."""
     while not lock.acquire(blocking=False):
-        with _queue().aside():
+        with gate.aside(), _queue().aside():
             _stop_if_asked()
             if lock.acquire(timeout=POLL_SECONDS):
                 lock.release()
@@ -230,7 +231,7 @@ def turn(*, whole: bool = False) -> Iterator[None]:
     Raises:
         FullError: the line is full.
     """
-    with _queue().turn(whole=whole):
+    with gate.aside(), _queue().turn(whole=whole):
         yield
 
 

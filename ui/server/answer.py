@@ -3,11 +3,11 @@
 from starlette.types import Send
 
 
-async def answer(send: Send, status: int, text: str) -> None:
+async def answer(send: Send, status: int, text: str, kind: str = "text/plain") -> None:
     """A short text; the request's body stays unread."""
     body = text.encode()
     headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-type", f"{kind}; charset=utf-8".encode()),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-cache"),
     ]

@@ -6,7 +6,10 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit import config
 
+from ui.engine import gate
+from ui.server.admission import Admission
 from ui.server.closed import Closed
 from ui.server.compressed import Compressed
 from ui.server.headers import SecurityHeaders
@@ -20,10 +23,20 @@ from ui.server.widgets import tolerate
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Prove that the app can be shown, while it answers already."""
     tolerate()
+    gate.install()
+    config.set_option("runner.postScriptGC", False)  # `kept` collects for all runs together
     proof = asyncio.create_task(prove())
     yield
     proof.cancel()
 
 
-AROUND = SecurityHeaders, Health, Closed, Uploads, UnknownPages, Compressed  # from the outside
+AROUND = (  # from the outside
+    SecurityHeaders,
+    Health,
+    Closed,
+    Admission,
+    Uploads,
+    UnknownPages,
+    Compressed,
+)
 MIDDLEWARE = [Middleware(one) for one in AROUND]

@@ -14,6 +14,7 @@ from typing import NoReturn
 from pydantic import ValidationError
 
 from ui import ROOT, pages
+from ui.server import descriptors
 from ui.settings.server import mistakes, server
 
 CACHES = "streamlit.runtime.caching.cache_data_api"
@@ -25,6 +26,7 @@ def check() -> None:
         server()
     except ValidationError as error:
         end("; ".join(mistakes(error)))
+    descriptors.allow()
     logging.getLogger(CACHES).setLevel(logging.ERROR)  # they warn that no server runs yet
     try:
         import_module("ui.frame")  # opens the rooms
