@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from random import Random
 
 from benchmarks.beside import percentile
-from benchmarks.load.visitor import Visitor
+from benchmarks.load.visitor import LostError, Visitor
 from tests.attacks.client import StuckError
 from ui.frame.rooms import PAGES
+
+KNOCK_SECONDS = 0.2  # between two attempts to come back
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Plan:
         pause: seconds from one action of a visitor to its next.
         pages: that they look at.
         patience: seconds after which an answer has failed.
+        returning: whether who loses the connection comes back, by the link alone.
     """
 
     visitors: int
@@ -32,6 +35,7 @@ class Plan:
     pause: float
     pages: Sequence[str] = tuple(PAGES)
     patience: float = 60.0
+    returning: bool = False
 
 
 @dataclass
@@ -43,6 +47,8 @@ class Tally:
     asked: int = 0
     errors: list[str] = field(default_factory=list)
     lost: int = 0
+    back: list[float] = field(default_factory=list)  # when each was, by the monotonic clock
+    forgotten: list[str] = field(default_factory=list)  # what came back otherwise than it was
 
     def row(self) -> dict[str, object]:
         """As columns of a table."""
@@ -70,7 +76,7 @@ class Crowd:
         self.visitors = [
             Visitor(urls[number % len(urls)], plan.patience) for number in range(plan.visitors)
         ]
-        self._seed, self._sessions = seed, {}
+        self._seed = seed
 
     async def visit(self) -> Tally:
         """All of them, from the first to come until the last has left."""
@@ -90,25 +96,57 @@ class Crowd:
             await visitor.come(draw.choice(self.plan.pages))
             self.tally.entered.append(time.monotonic() - due)
             self._look(visitor)
-            session = visitor.seen.session_id
             end = began + self.plan.arriving + self.plan.staying
             due = time.monotonic() + draw.uniform(0, self.plan.pause)
             while due < end:
-                await until(due)
+                await self._rest(visitor, due)
                 due = max(await self._act(visitor, draw), due + self.plan.pause)
-                self.tally.lost += visitor.seen.session_id != session
         except StuckError as error:
             self.tally.errors.append(f"{visitor.page}: {error}")
+
+    async def _rest(self, visitor: Visitor, due: float) -> None:
+        """Until it is time to act; a lost connection is seen at once, as a browser does."""
+        if not self.plan.returning:
+            await until(due)
+            return
+        lost = asyncio.ensure_future(visitor.connection.wait_closed())
+        done, _ = await asyncio.wait({lost}, timeout=max(0.0, due - time.monotonic()))
+        lost.cancel()
+        if done:
+            await self._return(visitor)
 
     async def _act(self, visitor: Visitor, draw: Random) -> float:
         """One action; tells when it was answered."""
         self.tally.asked += 1
-        asked = time.monotonic()
-        await visitor.act(draw, list(self.plan.pages))
+        asked, session = time.monotonic(), visitor.seen.session_id
+        try:
+            await visitor.act(draw, list(self.plan.pages))
+        except LostError:
+            if not self.plan.returning:
+                raise
+            await self._return(visitor)
+            return time.monotonic()
+        self.tally.lost += visitor.seen.session_id != session
         answered = time.monotonic()
         self.tally.answers.append(answered - asked)
         self._look(visitor)
         return answered
+
+    async def _return(self, visitor: Visitor) -> None:
+        """Come back as soon as somebody answers, and see what was there."""
+        query, end = visitor.state.query_string, time.monotonic() + self.plan.patience
+        while True:
+            try:
+                await visitor.return_to(visitor.url)
+                break
+            except LostError:
+                if time.monotonic() > end:
+                    raise
+                await asyncio.sleep(KNOCK_SECONDS)
+        self.tally.back.append(time.monotonic())
+        self._look(visitor)
+        if visitor.state.query_string != query:
+            self.tally.forgotten.append(f"{visitor.page}: {query}, {visitor.state.query_string}")
 
     def _look(self, visitor: Visitor) -> None:
         where = f"{visitor.page}?{visitor.state.query_string}"

@@ -14,11 +14,13 @@ Fleet = list[App]
 
 
 @contextmanager
-def fleet(processes: int, environment: Mapping[str, str] | None = None) -> Iterator[Fleet]:
-    """That many processes, all of them ready."""
+def fleet(
+    processes: int, environment: Mapping[str, str] | None = None, **given: object
+) -> Iterator[Fleet]:
+    """That many processes, all of them ready; the rest as of `started`."""
     room_for_descriptors()
     with ExitStack() as stack:
-        apps = [stack.enter_context(started(environment)) for _ in range(processes)]
+        apps = [stack.enter_context(started(environment, **given)) for _ in range(processes)]
         for app in apps:
             wait_until(partial(healthy, app), "a server is healthy")
         yield apps

@@ -2,6 +2,10 @@
 
     python benchmarks/load/run.py mixed --visitors 100 --seconds 300      mixed pages
     python benchmarks/load/run.py arriving --visitors 300 --processes 3   a class opens a link
+    python benchmarks/load/run.py once --visitors 300          the same heavy picture for all
+    python benchmarks/load/run.py killed --visitors 60         kill -9 of one of three processes
+    python benchmarks/load/run.py slow                         beside silent and deaf connections
+    python benchmarks/load/run.py leak --seconds 3600          what a long class leaves behind
 
 Everything is on this machine: servers, clients, and the browsers among them. A visitor stays with
 its process, as a cookie of a proxy would have it.
@@ -16,9 +20,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.beside import report
-from benchmarks.load import classes
+from benchmarks.load import classes, faults, leak, once
 
-CASES = {"mixed": classes.mixed, "arriving": classes.arriving}
+CASES = {
+    "mixed": classes.mixed,
+    "arriving": classes.arriving,
+    "once": once.once,
+    "killed": faults.killed,
+    "slow": faults.slow,
+    "leak": leak.leak,
+}
 
 
 def main() -> None:
@@ -31,6 +42,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, help="that they act")
     parser.add_argument("--processes", type=int)
     parser.add_argument("--pause", type=float, help="seconds between a visitor's actions")
+    parser.add_argument("--browsers", type=int, help="of the visitors, that are real ones")
     given = vars(parser.parse_args())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers end too
     for name in given["cases"] or CASES:

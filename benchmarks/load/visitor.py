@@ -17,6 +17,10 @@ MOST_PLACES = 6  # of a slider, beside where it stands: a class looks at the sam
 NEXT_PAGE, SAME_AGAIN = 0.2, 0.1  # shares of what a visitor does; the rest moves a slider
 
 
+class LostError(StuckError):
+    """Nobody answers, or the connection has gone."""
+
+
 class Visitor(Reader):
     """Reads as a browser does, and comes back, with its link alone, where a connection is lost."""
 
@@ -30,7 +34,7 @@ class Visitor(Reader):
         """Come, or come again: as another tab, of which the server knows nothing.
 
         Raises:
-            StuckError: nobody answers.
+            LostError: nobody answers.
         """
         try:
             self.connection = await connect(
@@ -46,7 +50,7 @@ class Visitor(Reader):
                 proxy=None,
             )
         except (OSError, WebSocketException) as error:
-            raise StuckError(f"not let in: {error!r:.200}") from error
+            raise LostError(f"not let in: {error!r:.200}") from error
 
     async def close(self) -> None:
         """Leave."""
@@ -82,7 +86,7 @@ class Visitor(Reader):
         """What is seen when the run has ended.
 
         Raises:
-            StuckError: it has not ended in time, or the connection is lost.
+            StuckError: it has not ended in time, or (LostError) the connection has gone.
         """
         try:
             async with asyncio.timeout(self.patience):
@@ -95,7 +99,7 @@ class Visitor(Reader):
         except TimeoutError as error:
             raise StuckError(f"no end within {self.patience:g} s") from error
         except (OSError, WebSocketException) as error:
-            raise StuckError(f"connection lost: {error!r:.200}") from error
+            raise LostError(f"connection lost: {error!r:.200}") from error
 
     async def act(self, draw: Random, pages: list[str]) -> None:
         """Do what a reader does next: move the slider, mostly, or turn to another page."""
