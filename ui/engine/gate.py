@@ -14,7 +14,7 @@ from time import monotonic
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 
 MOST = 2  # one draws while another waits for its numbers
-LIMIT_SECONDS = 1.0  # after which a run no longer counts: it waits for something else
+LIMIT_SECONDS = 0.5  # after which a run no longer counts: it waits for something else
 
 
 class Gate:
