@@ -2,16 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeVar
 
 from benchmarks.beside import percentile
 from benchmarks.load.visitor import LostError, Visitor
 from tests.attacks.client import StuckError
 from ui.frame.rooms import PAGES
 
+Result = TypeVar("Result")
 KNOCK_SECONDS = 0.2  # between two attempts to come back
 
 
@@ -151,6 +154,12 @@ class Crowd:
     def _look(self, visitor: Visitor) -> None:
         where = f"{visitor.page}?{visitor.state.query_string}"
         self.tally.errors += [f"{where}: {one}" for one in visitor.seen.exceptions]
+
+
+def apart(visit: Coroutine[object, object, Result]) -> Result:
+    """What comes of it, in a thread of its own: the one that asks may have a loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, visit).result()
 
 
 async def until(moment: float) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.beside import percentile
 from benchmarks.load.classes import TRACEBACK, Row
+from benchmarks.load.crowd import apart
 from benchmarks.load.fleet import fleet, held, meter
 from benchmarks.load.visitor import Visitor
 from tests.attacks.client import StuckError
@@ -26,7 +27,7 @@ def once(visitors: int = 300, processes: int = 1, patience: float = 120.0) -> It
         root = copied(Path(place), COUNTED)
         with fleet(processes, root=root, folder=root) as apps:
             those = [Visitor(apps[n % processes].url, patience) for n in range(visitors)]
-            yield from asyncio.run(_rounds(those, apps))
+            yield from apart(_rounds(those, apps))
 
 
 async def _rounds(those: list[Visitor], apps: list) -> list[Row]:

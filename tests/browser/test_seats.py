@@ -5,13 +5,13 @@ from playwright.sync_api import Browser, expect
 
 from tests.attacks.client import Session
 from tests.attacks.server import running
-from tests.browser.conftest import chromium, new_context  # noqa: F401 - a fixture
+from tests.browser.conftest import new_context
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_who_finds_no_seat_waits_and_is_let_in(chromium: Browser) -> None:  # noqa: F811
+def test_who_finds_no_seat_waits_and_is_let_in(chromium: Browser) -> None:
     with running({"MLA_MOST_VISITORS": "2"}) as app, Session(app.url) as sitting:
         sitting.open()
         first = new_context(chromium).new_page()

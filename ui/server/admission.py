@@ -25,7 +25,6 @@ from ui.words.text import catalogue
 TRY_LATER = 1013
 COOKIE = "mla_seat"
 PLACE = "/_place"  # where the waiting page asks
-OPEN = 503  # for who is no browser: try again
 LONGEST = 64  # characters of a token; ours have 22
 
 
@@ -62,7 +61,7 @@ class Admission:
         if scope["path"].endswith(PLACE):
             await answer(send, 200, json.dumps({"place": place}))
         elif place:
-            await answer(send, OPEN, _page(scope, place), "text/html")
+            await answer(send, 200, _page(scope, place), "text/html")  # a proxy keeps a 503
         else:
             await self._app(scope, receive, send)
 

@@ -71,7 +71,8 @@ class Server(BaseSettings):
             between.
         token_repositories: those that are read with the owner's token; none by default.
         workers: processes that read the files of strangers.
-        most_visitors: that are connected at a time.
+        most_visitors: that are let in at a time; the next wait in line.
+        warm: whether every page is run once before the health is good.
         metrics: whether /_stcore/metrics answers everybody.
         public_url: the address that the audience has (PUBLIC_URL); "" for the browser's own.
     """
@@ -91,6 +92,7 @@ class Server(BaseSettings):
     token_repositories: Repositories = ()
     workers: PositiveInt = 2
     most_visitors: PositiveInt = 1000
+    warm: bool = False
     metrics: bool = False
     public_url: Annotated[str, AfterValidator(web_address)] = Field(
         "", validation_alias="PUBLIC_URL"
@@ -132,6 +134,7 @@ ACCEPTED = {
     "token_repositories": "give names of repositories (owner/name) with commas between",
     "workers": "give a whole number above 0, for example 2",
     "most_visitors": "give a whole number above 0, for example 300",
+    "warm": "give 1 or 0",
     "metrics": "give 1 or 0",
     "PUBLIC_URL": "give an address such as https://example.org/mla, without ? and #",
 }
