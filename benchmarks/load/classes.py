@@ -9,6 +9,7 @@ from benchmarks.load.crowd import Crowd, Plan, Tally, apart
 from benchmarks.load.fleet import Fleet, bare_fleet, fleet, held, meter
 from ui.settings.page import HOME
 
+WARM = {"MLA_WARM": "1"}  # as the container has it
 TRACEBACK = "Traceback (most recent call last)"
 Row = dict[str, object]
 
@@ -19,9 +20,10 @@ def mixed(
     processes: int = 1,
     pause: float = 5.0,
     browsers: int = 10,
+    bare: int = 1,
 ) -> Iterator[Row]:
     """Visitors of mixed pages, one action each `pause` seconds."""
-    yield from _beside(Plan(visitors, visitors / 10, seconds, pause), processes, browsers)
+    yield from _beside(Plan(visitors, visitors / 10, seconds, pause), processes, browsers, bare)
 
 
 def arriving(
@@ -31,17 +33,19 @@ def arriving(
     pause: float = 10.0,
     browsers: int = 10,
     arriving: float = 60.0,
+    bare: int = 1,
 ) -> Iterator[Row]:
     """Visitors who come within a minute, and then act now and then."""
-    yield from _beside(Plan(visitors, arriving, seconds, pause), processes, browsers)
+    yield from _beside(Plan(visitors, arriving, seconds, pause), processes, browsers, bare)
 
 
-def _beside(plan: Plan, processes: int, browsers: int) -> Iterator[Row]:
+def _beside(plan: Plan, processes: int, browsers: int, bare: int) -> Iterator[Row]:
     """The app's row, and that of a bare page in the same run."""
-    with fleet(processes) as apps:
+    with fleet(processes, WARM) as apps:
         yield {"app": "ours", "processes": processes} | served(apps, plan, browsers)
-    with bare_fleet() as apps:
-        yield {"app": "bare", "processes": 1} | served(apps, replace(plan, pages=(HOME,)))
+    if bare:
+        with bare_fleet() as apps:
+            yield {"app": "bare", "processes": 1} | served(apps, replace(plan, pages=(HOME,)))
 
 
 def served(apps: Fleet, plan: Plan, browsers: int = 0) -> Row:

@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int)
     parser.add_argument("--pause", type=float, help="seconds between a visitor's actions")
     parser.add_argument("--browsers", type=int, help="of the visitors, that are real ones")
+    parser.add_argument("--bare", type=int, choices=(0, 1), help="0: without the bare page")
     given = vars(parser.parse_args())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers end too
     for name in given["cases"] or CASES:
@@ -50,6 +51,8 @@ def main() -> None:
         known = inspect.signature(measure).parameters
         options = {k: v for k, v in given.items() if k in known and v is not None}
         defaults = {k: one.default for k, one in known.items()}
+        if given["processes"] and "processes" in known:
+            name = f"{name}_{given['processes']}"
         report(f"load_{name}", list(measure(**options)), **defaults | options)
 
 

@@ -14,7 +14,9 @@ from tests.browser.waiting import AS_BACK, settle
 pytestmark = pytest.mark.browser
 
 LINE = "return Queue(MOST_WAITING, LIMIT_SECONDS)"
-FIRST_LINE = "    page.footer(shown)"
+PICTURE = """() => JSON.stringify(document.querySelector(
+  '[data-testid=stMain] .js-plotly-plot').data)"""
+LAST_LINE = "    page.footer(shown)"
 HOLD = """    page.footer(shown)
     import time
     from pathlib import Path
@@ -35,20 +37,20 @@ def opened(chromium: Browser) -> Page:
 
 
 def test_who_waits_is_told_the_place_and_keeps_the_picture(tmp_path: Path, opened: Page) -> None:
-    changes = {"app.py": (FIRST_LINE, HOLD)}
+    changes = {"app.py": (LAST_LINE, HOLD)}
     changes["ui/engine/queue.py"] = LINE, f"return Queue(MOST_WAITING, {patience.SECONDS})"
     root = copied(tmp_path, changes)
     with running(root=root, folder=root) as app, Session(app.url) as busy, Session(app.url) as more:
         more.open("decode")
-        opened.goto(f"{app.url}/decode?lang=zh")
+        opened.goto(f"{app.url}/attention_maps?lang=zh&preset=small")
         settle(opened)
-        table = opened.get_by_test_id("stTable").first.inner_text()
+        picture = opened.evaluate(PICTURE)
         busy.open("", "seed=9999", wait=False)
         wait_until((root / "held").exists, "the engine is busy")
-        opened.evaluate(AS_BACK, f"{app.url}/decode?lang=zh&seed=5")
+        opened.evaluate(AS_BACK, f"{app.url}/attention_maps?lang=zh&preset=small&seed=5")
         waits = opened.locator(".st-key-waits")
         expect(waits).to_have_text("计算中：排在第 1 位")
-        assert opened.get_by_test_id("stTable").first.inner_text() == table
+        assert opened.evaluate(PICTURE) == picture
         more.open("decode", "seed=6", wait=False)
         while more.receive().delta.new_element.markdown.body != "Computing: number 2 in the queue":
             pass
@@ -56,6 +58,6 @@ def test_who_waits_is_told_the_place_and_keeps_the_picture(tmp_path: Path, opene
         busy.finished()
         settle(opened)
         expect(waits).to_have_text("")
-        assert opened.get_by_test_id("stTable").first.inner_text() != table
+        assert opened.evaluate(PICTURE) != picture
         assert not [text for text in more.finished().texts if "queue" in text]
         assert "Traceback" not in app.log

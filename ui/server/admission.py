@@ -20,6 +20,7 @@ from ui.server.answer import answer
 from ui.server.seats import Seats
 from ui.settings.server import server
 from ui.settings.shared import LANGUAGES
+from ui.words.numbers import count
 from ui.words.text import catalogue
 
 TRY_LATER = 1013
@@ -107,8 +108,8 @@ def _page(scope: Scope, place: int) -> str:
     told: dict[str, Callable[[], str] | str] = {
         "lang": lang,
         "title": html.escape(say("title")),
-        "says": html.escape(say("says").format(most=server().most_visitors)),
-        "place": html.escape(say("place").format(place=place)),
+        "says": html.escape(say("says").format(most=count(server().most_visitors))),
+        "place": html.escape(say("place").format(place=count(place))),
         "will": html.escape(say("will")),
         "words": json.dumps(say("place")),
     }
