@@ -53,7 +53,11 @@ def main() -> None:
         defaults = {k: one.default for k, one in known.items()}
         if given["processes"] and "processes" in known:
             name = f"{name}_{given['processes']}"
-        report(f"load_{name}", list(measure(**options)), **defaults | options)
+        rows = []
+        for row in measure(**options):
+            print(row, flush=True)  # the table comes with the last
+            rows.append(row)
+        report(f"load_{name}", rows, **defaults | options)
 
 
 if __name__ == "__main__":

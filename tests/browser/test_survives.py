@@ -25,16 +25,19 @@ def moved_slider(page: Page, url: str) -> None:
 def edited_matrix(page: Page, url: str) -> None:
     page.goto(f"{url}/worked_example?lang=en&we_step=4")
     settle(page)
-    box = page.get_by_role("textbox", name="W_DKV").first
-    box.fill("1 2; 3 4; 5 6; 7 8")
+    edits = page.get_by_test_id("stExpander").locator("summary").last
+    edits.click()
+    box = page.get_by_role("textbox", name="W_DKV (2 × 4)")
+    box.fill("1 2 3 4; 5 6 7 8")
     box.press("Enter")
     page.wait_for_url("**we_W_DKV*")
+    edits.click()
 
 
 def chosen_sentence(page: Page, url: str) -> None:
     page.goto(f"{url}/attention_maps?lang=zh&preset=small")
     settle(page)
-    box = page.locator("textarea").first
+    box = page.get_by_role("textbox").first
     box.fill("一 二 三 四")
     box.press("Control+Enter")
     page.wait_for_url("**map_text*")
@@ -53,7 +56,7 @@ def step_of_the_story(page: Page, url: str) -> None:
 def predicted_answer(page: Page, url: str) -> None:
     page.goto(f"{url}/quiz?lang=en&quiz_seed=7")
     settle(page)
-    page.get_by_test_id("stMain").get_by_role("radio").first.click(force=True)
+    page.get_by_test_id("stMain").locator("[role=radiogroup] label").first.click()
     page.wait_for_url("**quiz_choice*")
 
 
