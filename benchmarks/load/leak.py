@@ -3,20 +3,21 @@
 import asyncio
 import random
 import statistics
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.load.classes import TRACEBACK, Row
 from benchmarks.load.crowd import Crowd, Plan, apart
 from benchmarks.load.fleet import fleet
-from tests.attacks.server import MIB, App
+from tests.attacks.server import MIB, App, wait_until
 
 SAMPLES = 60
 AWAY = {"MLA_CACHE_SECONDS": "20"}
 TTL = 5  # seconds that Streamlit keeps the session of who has left
-GONE_SECONDS = 70.0  # until sessions and what is kept are over, and the memory is given back
+GONE_SECONDS = 90.0  # until sessions and what is kept are over, at the latest
+FEW = 8  # threads and files that a server opens for itself with its first visitors
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def leak(
         warm = samples[len(samples) // 6 :]
         yield {"at": "warm"} | vars(warm[0])
         yield {"at": "the end"} | vars(warm[-1]) | {"MiB per 1,000 reruns": slope(warm)}
-        time.sleep(gone)
+        with suppress(TimeoutError):
+            wait_until(lambda: given_back(app, start), "all is given back", gone)
         errors = {"errors": len(crowd.tally.errors), "tracebacks": app.log.count(TRACEBACK)}
         yield {"at": "all have left"} | vars(sampled(app, len(crowd.tally.answers))) | errors
 
@@ -65,6 +67,12 @@ async def _watched(app: App, crowd: Crowd) -> list[Sample]:
     for error in (await visiting).errors[:5]:
         print(f"  {error:.300}", flush=True)
     return samples
+
+
+def given_back(app: App, start: Sample) -> bool:
+    """Whether the server has no more threads and open files than before anybody came."""
+    now = sampled(app, 0)
+    return now.threads <= start.threads + FEW and now.files <= start.files + FEW
 
 
 def slope(samples: list[Sample]) -> float:

@@ -59,5 +59,5 @@ def test_who_waits_is_told_the_place_and_keeps_the_picture(tmp_path: Path, opene
         settle(opened)
         expect(waits).to_have_text("")
         assert opened.evaluate(PICTURE) != picture
-        assert not [text for text in more.finished().texts if "queue" in text]
+        assert not [text for text in more.finished().texts if text.startswith("Computing")]
         assert "Traceback" not in app.log

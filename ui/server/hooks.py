@@ -14,6 +14,7 @@ from ui.server.closed import Closed
 from ui.server.compressed import Compressed
 from ui.server.headers import SecurityHeaders
 from ui.server.health import Health, prove
+from ui.server.sessions import let_go
 from ui.server.unknown import UnknownPages
 from ui.server.uploads import Uploads
 from ui.server.widgets import tolerate
@@ -25,9 +26,10 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     tolerate()
     gate.install()
     config.set_option("runner.postScriptGC", False)  # `kept` collects for all runs together
-    proof = asyncio.create_task(prove())
+    tasks = [asyncio.create_task(one) for one in (prove(), let_go())]
     yield
-    proof.cancel()
+    for task in tasks:
+        task.cancel()
 
 
 AROUND = (  # from the outside
