@@ -25,6 +25,7 @@ from ui.words.text import catalogue
 
 TRY_LATER = 1013
 COOKIE = "mla_seat"
+HTML = "text/html; charset=utf-8"
 PLACE = "/_place"  # where the waiting page asks
 LONGEST = 64  # characters of a token; ours have 22
 
@@ -62,7 +63,7 @@ class Admission:
         if scope["path"].endswith(PLACE):
             await answer(send, 200, json.dumps({"place": place}))
         elif place:
-            await answer(send, 200, _page(scope, place), "text/html")  # a proxy keeps a 503
+            await answer(send, 200, _page(scope, place), content=HTML)  # a proxy keeps a 503
         else:
             await self._app(scope, receive, send)
 

@@ -10,6 +10,7 @@ except ImportError:  # Windows has no such limit
 from ui.settings.server import server
 
 A_SESSION, OTHERS = 4, 200  # as counted: a session's, and those of the server itself
+ENOUGH = 65_536  # containers allow a thousand million, which some programs then go through
 LOG = logging.getLogger(__name__)
 
 
@@ -18,11 +19,13 @@ def allow() -> None:
     if resource is None:
         return
     kind = resource.RLIMIT_NOFILE
-    _, most = resource.getrlimit(kind)
-    resource.setrlimit(kind, (most, most))
+    soft, hard = resource.getrlimit(kind)
+    most = ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH)
+    if 0 <= soft < most:  # unlimited is below 0
+        resource.setrlimit(kind, (most, hard))
     visitors = server().most_visitors
     needed = A_SESSION * visitors + OTHERS
-    if most != resource.RLIM_INFINITY and most < needed:
+    if most < needed:
         LOG.warning(
             "%d visitors need %d open files, and the limit is %d: "
             "raise it (ulimit -n), or lower MLA_MOST_VISITORS",
