@@ -19,16 +19,18 @@ from importlib.metadata import version
 from pathlib import Path
 
 from google.protobuf.message import Message
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.attacks.client import Session  # noqa: E402 - found by the path
+from tests.attacks.client import Session, Talk  # noqa: E402 - found by the path
 from tests.attacks.server import App, running  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
 PACKAGES = "streamlit", "plotly", "torch", "numpy"
 TWO_MAPS = tuple({"height": 420, "width": 600, "traces": [("heatmap", 16, 16)]} for _ in "12")
+KEPT_RUNS = 2  # after which a browser drops a message that none of them named
 NOISY = "not reported: noisy"
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
@@ -66,17 +68,19 @@ def cpu_seconds(app: App) -> float:
     return sum(map(int, after_name[11:13])) / TICKS
 
 
-class Visitor(Session):
-    """A visitor that says, as a browser does, which messages it has kept, and counts bytes."""
+class Reader(Talk):
+    """Says, as a browser does, which messages it has kept, and counts bytes."""
 
-    def __init__(self, app: App) -> None:
-        super().__init__(app.url)
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)
         self.received = 0
-        self._kept: set[str] = set()
+        self._kept: dict[str, tuple[int, Message]] = {}  # by name, with the run that named it last
         self._popovers: list[tuple[int, ...]] = []
 
     def rerun(self, **options: object) -> object:
         """Ask for a run."""
+        oldest = self.seen.runs - KEPT_RUNS
+        self._kept = {name: kept for name, kept in self._kept.items() if kept[0] > oldest}
         del self.state.cached_message_hashes[:]
         self.state.cached_message_hashes.extend(sorted(self._kept))
         return super().rerun(**options)
@@ -84,10 +88,21 @@ class Visitor(Session):
     def _take(self, message: Message) -> None:
         self.received += message.ByteSize()
         if message.metadata.cacheable:
-            self._kept.add(message.hash)
+            self._kept[message.hash] = self.seen.runs, message
+        elif message.HasField("ref_hash"):
+            message = self._named(message)
         if message.delta.add_block.HasField("popover"):
             self._popovers.append(tuple(message.metadata.delta_path))
         super()._take(message)
+
+    def _named(self, reference: Message) -> Message:
+        """The kept message, in the place that it has now."""
+        kept = self._kept[reference.ref_hash][1]
+        self._kept[reference.ref_hash] = self.seen.runs, kept
+        message = ForwardMsg()
+        message.CopyFrom(kept)
+        message.metadata.CopyFrom(reference.metadata)
+        return message
 
     def slider(self) -> Message | None:
         """The first slider in sight, or behind a popover where none is in sight."""
@@ -96,12 +111,18 @@ class Visitor(Session):
         hidden = [one for place, one in found if any(place[: len(p)] == p for p in self._popovers)]
         return next(iter([one for _, one in found if one not in hidden] + hidden), None)
 
-    def move(self, slider: Message, place: float) -> None:
+    def move(self, slider: Message, place: float) -> object:
         """Move a slider to a place; a choice along a line says its words."""
         if slider.options:
-            self.touch(slider, string_array_value={"data": [slider.options[int(place)]]})
-        else:
-            self.touch(slider, double_array_value={"data": [place]})
+            return self.touch(slider, string_array_value={"data": [slider.options[int(place)]]})
+        return self.touch(slider, double_array_value={"data": [place]})
+
+
+class Visitor(Reader, Session):
+    """A visitor that reads as a browser does, and waits for every answer."""
+
+    def __init__(self, app: App) -> None:
+        super().__init__(app.url)
 
 
 def places(slider: Message, most: int) -> list[float]:

@@ -22,6 +22,7 @@ from websockets.sync.client import connect
 
 PATIENCE_SECONDS = 120  # that a run may take on a busy machine
 LARGEST_ANSWER = 2**28
+PROTOCOLS = ["streamlit", "PLACEHOLDER_AUTH_TOKEN"]
 ANOTHER_FOLLOWS = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 WORDS = ("body", "label", "message", "code_text", "value", "caption", "title", "text")
 
@@ -83,35 +84,18 @@ class Seen:
         raise LookupError(f"no {kind} {label!r} among {there}")
 
 
-class Session:
-    """One visitor: a connection, the state of its widgets, and what it sees."""
+def stream(url):
+    """The websocket of an app."""
+    place = urlparse(url)
+    return f"ws://{place.netloc}{place.path.rstrip('/')}/_stcore/stream"
 
-    def __init__(self, url, *, headers=None, patience=PATIENCE_SECONDS):
-        place = urlparse(url)
+
+class Talk:
+    """What one visitor says and sees, without a connection: an heir has `send` and `finished`."""
+
+    def __init__(self):
         self.seen = Seen()
         self.state = ClientState()
-        self.patience = patience
-        self.connection = connect(
-            f"ws://{place.netloc}{place.path.rstrip('/')}/_stcore/stream",
-            origin=url,
-            subprotocols=["streamlit", "PLACEHOLDER_AUTH_TOKEN"],
-            additional_headers=headers,
-            open_timeout=patience,
-            close_timeout=1,
-            ping_interval=None,
-            max_size=LARGEST_ANSWER,
-            compression=None,
-            proxy=None,
-        )
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        self.connection.close()
 
     def open(self, page="", query="", *, wait=True):
         """Open a page by its name ("" is the overview), as a new tab does, or the Back button."""
@@ -139,6 +123,73 @@ class Session:
         asked.rerun_script.MergeFrom(ClientState(**changes))
         self.send(asked)
         return self.finished() if wait else None
+
+    def _take(self, message):
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self.seen.runs += 1
+            self.seen.session_id = message.new_session.initialize.session_id
+            if not message.metadata.run.fragment_ids:
+                self.seen.elements.clear()
+                self.seen.notes.clear()
+            if page := message.new_session.page_script_hash:
+                self.state.page_script_hash, self.state.page_name = page, ""
+        elif kind == "navigation":  # which page of the app this is: the session's first is the main
+            self.state.page_script_hash = message.navigation.page_script_hash
+            self.state.page_name = ""
+        elif kind == "page_info_changed":
+            self.seen.query = message.page_info_changed.query_string
+            self.state.query_string = self.seen.query
+        elif kind == "session_event" and message.session_event.HasField(
+            "script_compilation_exception"
+        ):
+            self.seen.notes.append(message.session_event.script_compilation_exception.message)
+        elif kind == "delta":
+            self._draw(tuple(message.metadata.delta_path), message.delta)
+
+    def _is_last(self, message):
+        """Whether a run has ended with it, and those that it asked for too."""
+        if message.WhichOneof("type") != "script_finished":
+            return False
+        self.seen.status = message.script_finished
+        return message.script_finished != ANOTHER_FOLLOWS
+
+    def _draw(self, place, delta):
+        if delta.WhichOneof("type") == "new_element":
+            self.seen.elements[place] = delta.new_element
+        elif delta.WhichOneof("type") == "add_block":  # a container takes the place of what stood
+            for old in [p for p in self.seen.elements if p[: len(place)] == place]:
+                if len(old) == len(place):
+                    del self.seen.elements[old]
+
+
+class Session(Talk):
+    """One visitor: a connection, the state of its widgets, and what it sees."""
+
+    def __init__(self, url, *, headers=None, patience=PATIENCE_SECONDS):
+        super().__init__()
+        self.patience = patience
+        self.connection = connect(
+            stream(url),
+            origin=url,
+            subprotocols=PROTOCOLS,
+            additional_headers=headers,
+            open_timeout=patience,
+            close_timeout=1,
+            ping_interval=None,
+            max_size=LARGEST_ANSWER,
+            compression=None,
+            proxy=None,
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.connection.close()
 
     def send(self, message):
         """Send a BackMsg, or bytes that are none."""
@@ -180,11 +231,8 @@ class Session:
         """
         until = time.monotonic() + self.patience
         while True:
-            message = self.receive(until)
-            if message.WhichOneof("type") == "script_finished":
-                self.seen.status = message.script_finished
-                if message.script_finished != ANOTHER_FOLLOWS:
-                    return self.seen
+            if self._is_last(self.receive(until)):
+                return self.seen
 
     def answers(self, kind):
         """Messages up to the first of a kind (as forwardmsg.proto names it), which is given."""
@@ -193,34 +241,3 @@ class Session:
             message = self.receive(until)
             if message.WhichOneof("type") == kind:
                 return getattr(message, kind)
-
-    def _take(self, message):
-        kind = message.WhichOneof("type")
-        if kind == "new_session":
-            self.seen.runs += 1
-            self.seen.session_id = message.new_session.initialize.session_id
-            if not message.metadata.run.fragment_ids:
-                self.seen.elements.clear()
-                self.seen.notes.clear()
-            if page := message.new_session.page_script_hash:
-                self.state.page_script_hash, self.state.page_name = page, ""
-        elif kind == "navigation":  # which page of the app this is: the session's first is the main
-            self.state.page_script_hash = message.navigation.page_script_hash
-            self.state.page_name = ""
-        elif kind == "page_info_changed":
-            self.seen.query = message.page_info_changed.query_string
-            self.state.query_string = self.seen.query
-        elif kind == "session_event" and message.session_event.HasField(
-            "script_compilation_exception"
-        ):
-            self.seen.notes.append(message.session_event.script_compilation_exception.message)
-        elif kind == "delta":
-            self._draw(tuple(message.metadata.delta_path), message.delta)
-
-    def _draw(self, place, delta):
-        if delta.WhichOneof("type") == "new_element":
-            self.seen.elements[place] = delta.new_element
-        elif delta.WhichOneof("type") == "add_block":  # a container takes the place of what stood
-            for old in [p for p in self.seen.elements if p[: len(place)] == place]:
-                if len(old) == len(place):
-                    del self.seen.elements[old]

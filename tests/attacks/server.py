@@ -81,16 +81,17 @@ def free_port():
 
 
 @contextmanager
-def started(environment=None, *, root=ROOT, folder=None, options=()):
+def started(environment=None, *, root=ROOT, folder=None, options=(), port=None):
     """The app's process, as `streamlit run` makes it; perhaps not yet answering, or ended.
 
     `root` is the project that it runs, perhaps a changed copy, `folder` the working directory,
-    `environment` what it has beside this process's own, and `options` are more of streamlit's.
+    `environment` what it has beside this process's own, `options` are more of streamlit's, and
+    `port` is where it answers, a free one by default.
     """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
     inherited |= {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     inherited["STREAMLIT_BROWSER_GATHER_USAGE_STATS"] = "false"
-    port = free_port()
+    port = port or free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(root / "app.py")]
     command += ["--server.port", str(port), "--server.address", "127.0.0.1", *options]
     with tempfile.TemporaryDirectory() as place:

@@ -3,7 +3,7 @@
 import html
 import re
 from collections.abc import Callable
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import pytest
 import segno
@@ -117,37 +117,45 @@ def test_a_link_has_at_most_2000_characters_with_its_address(
     assert "“map_text”" in at.warning[0].value
 
 
-def test_a_long_chinese_text_stays_in_use_and_alone_leaves_the_link(opened: Opened) -> None:
+def test_a_long_chinese_text_survives_a_reload_and_alone_leaves_the_link(opened: Opened) -> None:
     assert len(quote(CHINESE)) == 9 * len(CHINESE) > 2000
-    at = opened("pages/attention_maps.py", map_text=CHINESE, seed="3", map_head="2")
+    given = {"map_text": CHINESE, "seed": "3", "map_head": "2"}
+    at = opened("pages/attention_maps.py", **given)
     assert at.session_state["settings"]["map_text"] == CHINESE
-    assert dict(at.query_params) == {"seed": "3", "map_head": "2"}
+    assert dict(at.query_params) == given
     assert len(at.warning) == 1
-    before = {n: v for n, v in at.session_state["settings"].items() if n != "map_text"}
+    assert "map_text" not in shared(at)[0]
     again = opened("pages/attention_maps.py", **dict(at.query_params))  # a reload
-    assert not again.warning
-    after = dict(again.session_state["settings"])
-    assert after.pop("map_text") == ""
-    assert after == before
+    assert again.session_state["settings"] == at.session_state["settings"]
+
+
+def test_the_longest_texts_leave_the_address_too(opened: Opened) -> None:
+    text = "".join(chr(0x4E00 + n) for n in range(900))
+    at = opened("pages/attention_maps.py", text=text, seed="3")
+    assert len(quote(text)) > address.OWN
+    assert dict(at.query_params) == {"seed": "3"}
+    assert at.session_state["settings"]["text"] == text
 
 
 def test_the_longest_matrices_leave_the_link_and_no_more(opened: Opened) -> None:
     given = {f"we_{name}": filled(name) for name in worked_example.MATRICES}
     at = opened("pages/worked_example.py", we_step="2", **given)
     assert not at.error
-    told = dict(at.query_params)
+    link = shared(at)[0]
+    told = dict(parse_qsl(urlsplit(link).query))
     gone = set(given) - set(told)
     assert gone
-    assert set(told) == {"we_step"} | set(given) - gone
+    assert set(told) == {"we_step", "lang"} | set(given) - gone
     lengths = {name: len(urlencode({name: text})) for name, text in given.items()}
     assert min(lengths[name] for name in gone) >= max(
         lengths[name] for name in told if name in given
     )
-    assert len(urlencode({"lang": "en"} | told)) < 2000
+    assert len(urlencode(told)) < 2000
     assert len(urlencode(told)) + min(lengths[name] for name in gone) > 2000 - len(
-        "/attention_maps?lang=en&"
+        "/attention_maps?&"
     )
     assert all((f"“{name}”" in at.warning[0].value) is (name in gone) for name in given)
+    assert set(dict(at.query_params)) == {"we_step"} | set(given)  # of a reload nothing is lost
 
 
 def filled(name: str) -> str:

@@ -15,14 +15,11 @@ from time import monotonic
 
 import streamlit as st
 import torch
-from streamlit.runtime.scriptrunner_utils.script_run_context import (
-    get_run_yield_check,
-    get_script_run_ctx,
-)
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.refusals import RefusedError
+from ui.engine import asker, gate
 
 MOST_WAITING = 64
 MOST_OF_ONE = 4  # of these, of one visitor
@@ -103,7 +100,7 @@ class Queue:
         if self._has_turn(threading.get_ident()):
             yield
             return
-        _stop_if_asked()
+        asker.stop_if_asked()
         ticket = self._join()
         try:
             self._begin(ticket)
@@ -118,7 +115,7 @@ class Queue:
             return any(t.thread == thread and t.began is not None for t in self._line)
 
     def _join(self) -> _Ticket:
-        visitor = _visitor()
+        visitor = asker.visitor()
         with self._moved:
             if len(self._line) > self._most:
                 raise FullError("waiting", most=self._most)
@@ -138,8 +135,15 @@ class Queue:
         with self._moved:
             while self._first() is not ticket:
                 self._moved.wait(POLL_SECONDS)
-                _stop_if_asked()
+                asker.stop_if_asked()
+                asker.tell(self._place(ticket))
             ticket.began, ticket.open = self._clock(), True
+        asker.tell(0)
+
+    def _place(self, ticket: _Ticket) -> int:
+        """Of those who wait, from 1, in the order in which they would go now."""
+        waiting = [t for t in self._line if t.began is None]
+        return sorted(waiting, key=lambda t: self._had[t.visitor]).index(ticket) + 1
 
     def _first(self) -> _Ticket:
         """Whose turn it is, or whose it is next; an overdue one is out of the line."""
@@ -159,7 +163,7 @@ class Queue:
         with self._moved:
             self._end(ticket)
             self._enter(ticket)
-        _stop_if_asked()
+        asker.stop_if_asked()
         self._begin(ticket)
 
     @contextmanager
@@ -189,30 +193,18 @@ class Queue:
         self._moved.notify_all()
 
 
-def _visitor() -> object:
-    """Whose work it is: a session's, or a thread's that belongs to none."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return context.session_id if context else threading.get_ident()
-
-
 @contextmanager
 def held(lock: threading.Lock) -> Iterator[None]:
     """A lock, not waited for in a turn, as its holder may wait for one; nor by who has left."""
     while not lock.acquire(blocking=False):
-        with _queue().aside():
-            _stop_if_asked()
+        with gate.aside(), _queue().aside():
+            asker.stop_if_asked()
             if lock.acquire(timeout=POLL_SECONDS):
                 lock.release()
     try:
         yield
     finally:
         lock.release()
-
-
-def _stop_if_asked() -> None:
-    """End this run (by a BaseException) where its visitor has left, or asks for a newer one."""
-    if check := get_run_yield_check():
-        check()
 
 
 @st.cache_resource(show_spinner=False)
@@ -227,7 +219,7 @@ def turn(*, whole: bool = False) -> Iterator[None]:
     Raises:
         FullError: the line is full.
     """
-    with _queue().turn(whole=whole):
+    with gate.aside(), _queue().turn(whole=whole):
         yield
 
 

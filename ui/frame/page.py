@@ -5,6 +5,7 @@ import streamlit as st
 from ui import ASSETS, asset
 from ui.engine import model, queue
 from ui.frame import code, fault, lecture, menu, navigation, notes, story, uploads
+from ui.frame.waits import Waits
 from ui.parts import linked, real_layer, sizes
 from ui.settings import state
 from ui.settings import visit as visits
@@ -28,7 +29,7 @@ def setup(page: Page) -> None:
     with st.sidebar:
         navigation.draw()
         _listen()
-    visit.top = top
+    visit.top, visit.waits = top, Waits()
     with row:
         if page.sizes:
             sizes.chip()

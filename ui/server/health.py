@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 
 from ui.frame.fault import one_log_line
+from ui.server import warm
 from ui.server.answer import answer
 from ui.server.start import why
 from ui.settings.server import server
@@ -29,6 +30,8 @@ async def prove() -> None:
     while not PROVED.is_set():
         well, told = await runtime.get_instance().does_script_run_without_error()
         if well:
+            if server().warm:
+                await warm.pages()
             PROVED.set()
             one_log_line()  # of this run Streamlit itself logs what failed
             sys.stdout.write("MLA Explorer is ready.\n")

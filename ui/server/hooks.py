@@ -6,7 +6,10 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit import config
 
+from ui.engine import gate
+from ui.server.admission import Admission
 from ui.server.closed import Closed
 from ui.server.compressed import Compressed
 from ui.server.early import Early
@@ -14,6 +17,7 @@ from ui.server.headers import SecurityHeaders
 from ui.server.health import Health, prove
 from ui.server.logs import as_json
 from ui.server.metrics import Metrics, watch
+from ui.server.sessions import let_go
 from ui.server.unknown import UnknownPages
 from ui.server.uploads import Uploads
 from ui.server.widgets import tolerate
@@ -29,19 +33,23 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         as_json()
     if settings.metrics:
         watch()
-    proof = asyncio.create_task(prove())
+    gate.install()
+    config.set_option("runner.postScriptGC", False)  # `kept` collects for all runs together
+    tasks = [asyncio.create_task(one) for one in (prove(), let_go())]
     yield
-    proof.cancel()
+    for task in tasks:
+        task.cancel()
 
 
-AROUND = (
+AROUND = (  # from the outside
     SecurityHeaders,
     Health,
     Closed,
     Metrics,
+    Admission,
     Uploads,
     UnknownPages,
     Early,
     Compressed,
-)  # from the outside
+)
 MIDDLEWARE = [Middleware(one) for one in AROUND]

@@ -14,15 +14,10 @@ from typing import NoReturn
 from pydantic import ValidationError
 
 from ui import ROOT, pages
+from ui.server import descriptors
 from ui.settings.server import mistakes, server
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None
-
 CACHES = "streamlit.runtime.caching.cache_data_api"
-DESCRIPTORS = 65536  # a visitor takes four; many systems begin with 1,024
 
 
 def check() -> None:
@@ -31,7 +26,7 @@ def check() -> None:
         server()
     except ValidationError as error:
         end("; ".join(mistakes(error)))
-    _allow_descriptors()
+    descriptors.allow()
     logging.getLogger(CACHES).setLevel(logging.ERROR)  # they warn that no server runs yet
     try:
         import_module("ui.frame")  # opens the rooms
@@ -40,15 +35,6 @@ def check() -> None:
         import_module("ui.words.text").catalogue()
     except Exception as error:  # whatever a room's code may raise
         end(f"{error}{_place(error)}")
-
-
-def _allow_descriptors() -> None:
-    """As many open files and connections as the system lets this process ask for."""
-    if resource:
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
-        if soft != resource.RLIM_INFINITY and soft < most:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def end(reason: str) -> NoReturn:

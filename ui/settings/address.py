@@ -11,6 +11,7 @@ from ui.settings.server import server
 
 ASKED = "asked_page"  # in a link: the page that there is not, which led here
 LONGEST = 2000  # characters of a link that every browser, chat and mail program takes whole
+OWN = 7000  # of the address in the reader's browser, which a reload sends: proxies take 8 KiB
 
 
 def known() -> str:
@@ -33,9 +34,9 @@ def link(root: str, page: str, parameters: dict[str, str]) -> str:
     return f"{root}/{'' if page == HOME else page}?{urlencode(parameters)}"
 
 
-def beyond(parameters: dict[str, str]) -> set[str]:
+def beyond(parameters: dict[str, str], longest: int = LONGEST) -> set[str]:
     """The names that go, the longest first, until a link of any page is short enough."""
-    excess = max(map(len, (known(), browsers()))) + max(map(len, PAGES)) + len("/?") - LONGEST
+    excess = max(map(len, (known(), browsers()))) + max(map(len, PAGES)) + len("/?") - longest
     lengths = {name: len(urlencode({name: text})) for name, text in parameters.items()}
     excess += sum(lengths.values()) + len(lengths) - 1
     gone = set()

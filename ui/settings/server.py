@@ -72,7 +72,8 @@ class Server(BaseSettings):
         token_repositories: those that are read with the owner's token; none by default.
         workers: processes that read the files of strangers.
         processes: of the app on this machine; what is joint is divided among them.
-        most_visitors: that are connected at a time.
+        most_visitors: that are let in at a time; the next wait in line.
+        warm: whether every page is run once before the health is good.
         metrics: whether /metrics and /_stcore/metrics answer everybody.
         log: lines for people ("text"), or a JSON object each ("json").
         public_url: the address that the audience has (PUBLIC_URL); "" for the browser's own.
@@ -94,6 +95,7 @@ class Server(BaseSettings):
     workers: PositiveInt = 2
     processes: PositiveInt = 1
     most_visitors: PositiveInt = 1000
+    warm: bool = False
     metrics: bool = False
     log: Literal["text", "json"] = "text"
     public_url: Annotated[str, AfterValidator(web_address)] = Field(
@@ -140,6 +142,7 @@ ACCEPTED = {
     "token_repositories": "give names of repositories (owner/name) with commas between",
     "workers": "give a whole number above 0, for example 2",
     "most_visitors": "give a whole number above 0, for example 300",
+    "warm": "give 1 or 0",
     "processes": "give a whole number above 0, for example 3",
     "metrics": "give 1 or 0",
     "log": "give text or json",

@@ -68,16 +68,15 @@ def _differing() -> dict[str, str]:
     return {n: as_text(v) for n, v in s.items() if v != default(n, s["preset"])}
 
 
-def left_out(differing: dict[str, str] | None = None) -> set[str]:
+def left_out() -> set[str]:
     """The settings for which a link has no room: the longest texts."""
-    texts = _differing() if differing is None else differing
-    return address.beyond({"lang": settings()["lang"]} | texts)
+    return address.beyond({"lang": settings()["lang"]} | _differing())
 
 
-def query() -> dict[str, str]:
-    """The settings that differ from their defaults, as far as a link has room for them."""
+def query(longest: int = address.OWN) -> dict[str, str]:
+    """The settings that differ from their defaults, as far as an address has room for them."""
     differing = _differing()
-    gone = left_out(differing)
+    gone = address.beyond({"lang": settings()["lang"]} | differing, longest)
     return {name: text for name, text in differing.items() if name not in gone}
 
 
@@ -88,8 +87,8 @@ def in_story() -> bool:
 
 def link() -> dict[str, str]:
     """What a link for somebody else says: the language too, and nothing personal."""
-    shared = {name: text for name, text in query().items() if not SETTINGS[name].personal}
-    return {"lang": settings()["lang"]} | shared
+    every = query(address.LONGEST).items()
+    return {"lang": settings()["lang"]} | {n: text for n, text in every if not SETTINGS[n].personal}
 
 
 def write() -> None:

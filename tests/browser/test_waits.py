@@ -1,0 +1,63 @@
+"""A busy engine: the last picture stays, and the reader is told the place in the queue."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests import patience
+from tests.attacks.client import Session
+from tests.attacks.server import copied, running, wait_until
+from tests.browser.conftest import new_context
+from tests.browser.waiting import AS_BACK, settle
+
+pytestmark = pytest.mark.browser
+
+LINE = "return Queue(MOST_WAITING, LIMIT_SECONDS)"
+PICTURE = """() => JSON.stringify(document.querySelector(
+  '[data-testid=stMain] .js-plotly-plot').data)"""
+LAST_LINE = "    page.footer(shown)"
+HOLD = """    page.footer(shown)
+    import time
+    from pathlib import Path
+    from ui.engine import queue
+    if state.settings()["seed"] == 9999:
+        with queue.turn(whole=True):
+            Path("held").touch()
+            while not Path("free").exists():
+                time.sleep(0.05)
+"""
+
+
+@pytest.fixture
+def opened(chromium: Browser) -> Page:
+    context = new_context(chromium)
+    yield context.new_page()
+    context.close()
+
+
+def test_who_waits_is_told_the_place_and_keeps_the_picture(tmp_path: Path, opened: Page) -> None:
+    changes = {"app.py": (LAST_LINE, HOLD)}
+    changes["ui/engine/queue.py"] = LINE, f"return Queue(MOST_WAITING, {patience.SECONDS})"
+    root = copied(tmp_path, changes)
+    with running(root=root, folder=root) as app, Session(app.url) as busy, Session(app.url) as more:
+        more.open("decode")
+        opened.goto(f"{app.url}/attention_maps?lang=zh&preset=small")
+        settle(opened)
+        picture = opened.evaluate(PICTURE)
+        busy.open("", "seed=9999", wait=False)
+        wait_until((root / "held").exists, "the engine is busy")
+        opened.evaluate(AS_BACK, f"{app.url}/attention_maps?lang=zh&preset=small&seed=5")
+        waits = opened.locator(".st-key-waits")
+        expect(waits).to_have_text("计算中：排在第 1 位")
+        assert opened.evaluate(PICTURE) == picture
+        more.open("decode", "seed=6", wait=False)
+        while more.receive().delta.new_element.markdown.body != "Computing: number 2 in the queue":
+            pass
+        (root / "free").touch()
+        busy.finished()
+        settle(opened)
+        expect(waits).to_have_text("")
+        assert opened.evaluate(PICTURE) != picture
+        assert not [text for text in more.finished().texts if text.startswith("Computing")]
+        assert "Traceback" not in app.log

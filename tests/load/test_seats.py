@@ -1,0 +1,114 @@
+"""Who is let in: in the order of arrival, none beyond the seats, a seat kept for who comes back."""
+
+import random
+
+import pytest
+
+from ui.server import seats
+from ui.server.seats import NOBODY, Seats
+
+
+class Hall:
+    """Seats, and the time."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.now = most, 0.0
+        self.seats = Seats(lambda: self.most, lambda: self.now)
+
+
+def enter(hall: Hall, *visitors: str) -> None:
+    for visitor in visitors:
+        assert hall.seats.ask(visitor) == 0
+        assert hall.seats.connect(visitor)
+
+
+def test_who_comes_next_waits_in_the_order_of_arrival() -> None:
+    hall = Hall(2)
+    enter(hall, "a", "b")
+    assert [hall.seats.ask(who) for who in "cdecd"] == [1, 2, 3, 1, 2]
+    hall.seats.leave("a")
+    assert hall.seats.ask("c") == 1  # the seat is kept a while for who had it
+    hall.now += seats.AWAY_SECONDS / 2
+    assert [hall.seats.ask(who) for who in "dc"] == [2, 1]
+    hall.now += seats.AWAY_SECONDS / 2
+    assert [hall.seats.ask(who) for who in "dcd"] == [2, 0, 1]  # "e" has not asked again
+    assert hall.seats.connect("c")
+    assert not hall.seats.connect("d")
+
+
+def test_who_loads_the_page_again_keeps_the_seat() -> None:
+    hall = Hall(1)
+    enter(hall, "a")
+    assert hall.seats.ask("b") == 1
+    assert hall.seats.ask("a") == 0  # the new page is asked for before the old one has gone
+    hall.seats.leave("a")
+    assert hall.seats.ask("b") == 1
+    assert not hall.seats.connect("b")
+    assert hall.seats.connect("a")
+
+
+def test_who_has_left_the_line_is_not_waited_for() -> None:
+    hall = Hall(1)
+    enter(hall, "a")
+    assert [hall.seats.ask(who) for who in "bc"] == [1, 2]
+    hall.now += seats.PATIENT_SECONDS - 1
+    assert hall.seats.ask("c") == 2
+    hall.now += 2
+    assert hall.seats.ask("c") == 1
+
+
+def test_who_was_let_in_and_does_not_come_gives_the_seat_back() -> None:
+    hall = Hall(1)
+    assert hall.seats.ask("a") == 0
+    assert hall.seats.ask("b") == 1
+    hall.now += seats.COMING_SECONDS
+    assert hall.seats.ask("b") == 0
+
+
+def test_nobody_without_a_token_overtakes_the_line() -> None:
+    hall = Hall(2)
+    enter(hall, "a", "b")
+    hall.seats.ask("c")
+    hall.seats.leave("a")
+    hall.now += seats.AWAY_SECONDS - 1
+    assert hall.seats.ask("c") == 1
+    hall.now += 1
+    assert not hall.seats.connect(NOBODY)
+    assert hall.seats.ask("c") == 0
+
+
+def test_tabs_share_a_seat_and_are_few() -> None:
+    hall = Hall(1)
+    enter(hall, "a")
+    tabs = [hall.seats.connect("a") for _ in range(10)]
+    assert tabs == [True] * (seats.TABS - 1) + [False] * (11 - seats.TABS)
+    assert hall.seats.taken == 1
+    for _ in range(seats.TABS):
+        hall.seats.leave("a")
+    assert hall.seats.taken == 1  # kept
+    hall.now += seats.AWAY_SECONDS
+    assert hall.seats.ask("b") == 0
+
+
+def test_the_line_is_bounded() -> None:
+    hall = Hall(1)
+    enter(hall, "a")
+    most = seats.LONGEST_LINE
+    places = [hall.seats.ask(str(number)) for number in range(most + 3)]
+    assert places[-4:] == [most, most + 1, most + 1, most + 1]
+    assert hall.seats.waiting == most
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_never_more_than_the_seats(seed: int) -> None:
+    hall, draw = Hall(3), random.Random(seed)
+    open_now: list[str] = []
+    for _ in range(500):
+        hall.now += draw.expovariate(1)
+        who = draw.choice([NOBODY, *"abcdefgh"])
+        if open_now and draw.random() < 0.4:
+            hall.seats.leave(open_now.pop(draw.randrange(len(open_now))))
+        elif (who == NOBODY or hall.seats.ask(who) == 0) and hall.seats.connect(who):
+            open_now.append(who)
+        known = {one for one in open_now if one != NOBODY}
+        assert len(known) + open_now.count(NOBODY) <= hall.seats.taken <= hall.most

@@ -1,0 +1,25 @@
+"""A server that is to be warm has run every page before it says that it is well."""
+
+from pathlib import Path
+
+from benchmarks.load.once import COMPUTED, COUNTED
+from tests.attacks.client import Session
+from tests.attacks.server import copied, running
+from ui.frame.rooms import PAGES
+
+
+def test_the_first_visitor_of_a_warm_server_computes_nothing(tmp_path: Path) -> None:
+    begins = 'def setup(page: Page) -> None:\n    """Begin a page: all that stands around it, but'
+    noted = begins.replace('"""', 'print("opens", page.name, flush=True)\n    """', 1)
+    root = copied(tmp_path, COUNTED | {"ui/frame/page.py": (begins, noted)})
+    with running({"MLA_WARM": "1"}, root=root, folder=root) as app:
+        before = app.log
+        assert [line[6:] for line in before.splitlines() if line.startswith("opens ")] == [
+            "overview",  # as the server is proved
+            *PAGES,
+        ]
+        assert COMPUTED in before
+        with Session(app.url) as visitor:
+            assert visitor.open("attention_maps").of("plotly_chart")
+        assert app.log.count(COMPUTED) == before.count(COMPUTED)
+        assert "Traceback" not in app.log
