@@ -14,6 +14,8 @@ listen=${MLA_PROXY_PORT:-8080}
 [ -z "${MLA_TLS_FOLDER:-}" ] || listen="$listen ssl;
     ssl_certificate $MLA_TLS_FOLDER/fullchain.pem;
     ssl_certificate_key $MLA_TLS_FOLDER/privkey.pem"
+files=$(ulimit -Hn)  # no more than this user may ask for
+if [ "$files" = unlimited ] || [ "$files" -gt 65536 ]; then files=65536; fi
 log=off
 [ -z "${MLA_PROXY_LOG:-}" ] || log="$MLA_PROXY_LOG counted"
 trusts=
@@ -44,7 +46,7 @@ upstreams() {  # all of them, and each with the others behind it
 }
 
 configuration() {
-  POOLS=$(pools) UPSTREAMS=$(upstreams) PLACE=$place LISTEN=$listen LOG=$log TRUSTS=$trusts \
+  FILES=$files POOLS=$(pools) UPSTREAMS=$(upstreams) PLACE=$place LISTEN=$listen LOG=$log TRUSTS=$trusts \
     SOCKETS=${MLA_ADDRESS_SOCKETS:-1000} UPLOADS=${MLA_ADDRESS_UPLOADS:-20} \
     awk '{ while (match($0, /@[A-Z]+@/)) {
              name = substr($0, RSTART + 1, RLENGTH - 2)

@@ -19,6 +19,7 @@ from ui.settings.server import server
 PROVED = asyncio.Event()
 OWN = "/healthz"
 PATHS = "/_stcore/health", OWN
+ANSWERS = {"http": "http.response", "websocket": "websocket.http.response"}
 LATER = "pandas", "openpyxl", "segno"
 
 
@@ -68,15 +69,11 @@ class Health:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on to Streamlit."""
-        path = scope.get("path", "")
-        if PROVED.is_set() or not (path.endswith(PATHS) or server().processes > 1):
-            if path.endswith(OWN) and scope["type"] == "http":
-                await answer(send, 200, "ok")
-            else:
-                await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await answer(send, 503, "starting", kind="websocket.http.response")
-        elif scope["type"] == "http":
-            await answer(send, 503, "starting")
+        path, kind = scope.get("path", ""), ANSWERS.get(scope["type"])
+        asked = path.endswith(PATHS) or server().processes > 1
+        if kind and asked and not PROVED.is_set():
+            await answer(send, 503, "starting", kind=kind)
+        elif kind and path.endswith(OWN):
+            await answer(send, 200, "ok", kind=kind)
         else:
             await self._app(scope, receive, send)
