@@ -87,7 +87,11 @@ def slow(
 
 async def _beside(app: App, plan: Plan, silent: int, half_open: int, deaf: int) -> object:
     half = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Half: "
-    async with _sockets(app, silent, b""), _sockets(app, half_open, half), _deaf(app, deaf):
+    async with (
+        _sockets(app, silent, b""),
+        _sockets(app, half_open, half),
+        _deaf(app, deaf, plan.pause),
+    ):
         return await Crowd([app.url], plan, seed=1).visit()
 
 
@@ -106,13 +110,13 @@ async def _sockets(app: App, count: int, said: bytes) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _deaf(app: App, count: int) -> AsyncIterator[None]:
+async def _deaf(app: App, count: int, pause: float) -> AsyncIterator[None]:
     """Visitors who ask again and again, and read nothing of what they are sent."""
     those = [Visitor(app.url) for _ in range(count)]
     for one in those:
         await one.come("overview")
         one.connection.transport.pause_reading()
-    asking = asyncio.create_task(_ask(those))
+    asking = asyncio.create_task(_ask(those, pause))
     try:
         yield
     finally:
@@ -121,9 +125,9 @@ async def _deaf(app: App, count: int) -> AsyncIterator[None]:
             one.connection.transport.abort()
 
 
-async def _ask(those: list[Visitor]) -> None:
+async def _ask(those: list[Visitor], pause: float) -> None:
     while True:
         for one in those:
             with suppress(Exception):
                 one.rerun(wait=False)
-        await asyncio.sleep(1)
+        await asyncio.sleep(pause)

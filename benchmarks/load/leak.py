@@ -3,6 +3,7 @@
 import asyncio
 import random
 import statistics
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ SAMPLES = 60
 AWAY = {"MLA_CACHE_SECONDS": "20"}
 TTL = 5  # seconds that Streamlit keeps the session of who has left
 GONE_SECONDS = 90.0  # until sessions and what is kept are over, at the latest
+REST_SECONDS = 60.0  # until memory is given back to the system, too
 FEW = 8  # threads and files that a server opens for itself with its first visitors
 
 
@@ -39,7 +41,11 @@ def sampled(app: App, reruns: int) -> Sample:
 
 
 def leak(
-    visitors: int = 50, seconds: float = 3600, pause: float = 5.0, gone: float = GONE_SECONDS
+    visitors: int = 50,
+    seconds: float = 3600,
+    pause: float = 5.0,
+    gone: float = GONE_SECONDS,
+    rest: float = REST_SECONDS,
 ) -> Iterator[Row]:
     """Visitors with varied settings; the first sixth of the time warms the server up."""
     options = ("--server.disconnectedSessionTTL", str(TTL))
@@ -53,6 +59,7 @@ def leak(
         yield {"at": "the end"} | vars(warm[-1]) | {"MiB per 1,000 reruns": slope(warm)}
         with suppress(TimeoutError):
             wait_until(lambda: given_back(app, start), "all is given back", gone)
+        time.sleep(rest)
         errors = {"errors": len(crowd.tally.errors), "tracebacks": app.log.count(TRACEBACK)}
         yield {"at": "all have left"} | vars(sampled(app, len(crowd.tally.answers))) | errors
 

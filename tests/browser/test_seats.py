@@ -23,7 +23,7 @@ def test_who_finds_no_seat_waits_and_is_let_in(chromium: Browser) -> None:
         english.goto(f"{app.url}/decode?seed=3")
         assert english.get_by_role("status").inner_text() == "Your place in line: 1"
         chinese.goto(f"{app.url}/decode")
-        assert chinese.get_by_role("status").inner_text() == "您排在第 2 位"
+        assert chinese.get_by_role("status").inner_text() == "你排在第 2 位"
         assert not english.get_by_test_id("stApp").count()
         first.reload()  # who is in stays in
         settle(first)
@@ -33,7 +33,7 @@ def test_who_finds_no_seat_waits_and_is_let_in(chromium: Browser) -> None:
         expect(english.get_by_test_id("stApp")).to_be_visible()
         settle(english)
         assert english.url == f"{app.url}/decode?seed=3"
-        expect(chinese.get_by_role("status")).to_have_text("您排在第 1 位")
+        expect(chinese.get_by_role("status")).to_have_text("你排在第 1 位")
         first.context.close()
         expect(chinese.get_by_test_id("stApp")).to_be_visible()
         assert app.log.count("Traceback") == 0

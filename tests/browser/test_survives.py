@@ -48,10 +48,10 @@ def chosen_sentence(page: Page, url: str) -> None:
 def step_of_the_story(page: Page, url: str) -> None:
     page.goto(f"{url}/?lang=en")
     settle(page)
-    page.locator(".st-key-story_start button").click()
+    page.get_by_role("button", name="Tell me the story").first.click()
     page.wait_for_url("**stop=1*")
     settle(page)
-    page.locator(".st-key-story_next button").click()
+    page.locator(".st-key-story_next button").first.click()
     page.wait_for_url("**stop=2*")
 
 

@@ -41,7 +41,7 @@ def test_who_is_silent_or_deaf_harms_nobody() -> None:
 
 
 def test_who_has_left_leaves_nothing() -> None:
-    start, _, _, after = leak.leak(visitors=8, seconds=8, pause=2, gone=PATIENCE)
+    start, _, _, after = leak.leak(visitors=8, seconds=8, pause=2, gone=PATIENCE, rest=0)
     assert (after["errors"], after["tracebacks"]) == (0, 0)
     assert after["reruns"] > 0
     assert after["files"] <= start["files"] + leak.FEW

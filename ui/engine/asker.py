@@ -1,12 +1,14 @@
 """Who heavy work is for: a visitor, who waits, may leave, or may ask for something newer."""
 
 import threading
+from collections.abc import Callable
 
-import streamlit as st
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
     get_run_yield_check,
     get_script_run_ctx,
 )
+
+_page = threading.local()
 
 
 def visitor() -> object:
@@ -24,9 +26,12 @@ def stop_if_asked() -> None:
         check()
 
 
+def tell_by(say: Callable[[int], None]) -> None:
+    """How the page that this thread runs says which place in the line its reader has."""
+    _page.say = say
+
+
 def tell(place: int) -> None:
-    """Say on the visitor's page which place in the line he has, 0 for none; where a page is run."""
-    running = get_script_run_ctx(suppress_warning=True)
-    visit = st.session_state.get("visit") if running else None
-    if visit and visit.waits:
-        visit.waits(place)
+    """Say it, 0 for none, where a page is run."""
+    if say := getattr(_page, "say", None):
+        say(place)

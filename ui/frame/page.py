@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui import ASSETS, asset
-from ui.engine import model, queue
+from ui.engine import asker, model, queue
 from ui.frame import code, fault, lecture, menu, navigation, notes, story, uploads
 from ui.frame.waits import Waits
 from ui.parts import linked, real_layer, sizes
@@ -29,7 +29,8 @@ def setup(page: Page) -> None:
     with st.sidebar:
         navigation.draw()
         _listen()
-    visit.top, visit.waits = top, Waits()
+    visit.top = top
+    asker.tell_by(Waits())
     with row:
         if page.sizes:
             sizes.chip()

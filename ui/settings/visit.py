@@ -31,7 +31,6 @@ class Visit:
         tables: what the page hands out, by keys: the name of a file, what makes its table.
         look: keys of the elements that a step of the story is about.
         busy: whether a button is drawn that runs the page again, as the queue was full.
-        waits: says on the page which place in the queue its reader has, 0 for none.
         explained: the terms of the glossary that have stood on the page.
     """
 
@@ -47,7 +46,6 @@ class Visit:
     tables: dict[str, tuple[str, Callable[[], "pd.DataFrame"]]] = field(default_factory=dict)
     look: tuple[str, ...] = ()
     busy: bool = False
-    waits: Callable[[int], None] | None = None
     explained: set[str] = field(default_factory=set)
 
 
