@@ -131,6 +131,8 @@ def measured(browser: Browser, url: str, name: str, changes: int) -> dict[str, o
     flat, flat_beside = list(chain(*ours)), list(chain(*beside))
     steady = spread([statistics.median(turn) for turn in beside]) <= MOST_SPREAD
     row = {"page": name, "slider": label[:24], "charts": len(charts), "changes": len(flat)}
+    if not (flat and flat_beside):  # nothing was drawn in time to be seen as a change
+        return row
     for kind, share in {"median": 0.5, "p95": 0.95}.items():
         own, bares = percentile(flat, share), percentile(flat_beside, share)
         row |= {f"{kind} ms": round(own), f"{kind} bare": round(bares)}
