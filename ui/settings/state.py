@@ -16,7 +16,15 @@ from ui.settings.once import once
 from ui.settings.page import Note, Page
 from ui.settings.parsers import as_text, says
 from ui.settings.rooms import PAGES, SETTINGS
-from ui.settings.shared import LANGUAGES, PUBLISHED, REAL_LAYER, SHARED, SIZES, TRAINED_LAYER
+from ui.settings.shared import (
+    CARRIED,
+    LANGUAGES,
+    PUBLISHED,
+    REAL_LAYER,
+    SHARED,
+    SIZES,
+    TRAINED_LAYER,
+)
 from ui.settings.sizes import implied, published
 from ui.settings.visit import visit
 
@@ -192,7 +200,7 @@ def change(**values: object) -> None:
 def reset(page: Page | None = None) -> None:
     """Back to the defaults: what one page has, the sizes and real model too, or of all pages.
 
-    The language and lecture mode stay, and so does a real model that the page cannot show.
+    Language, lecture mode and class stay, and so does a real model that the page cannot show.
     """
     if page is None:
         names = list(SETTINGS)
@@ -214,17 +222,16 @@ def _restore(names: list[str]) -> None:
     following = [name for name, one in SETTINGS.items() if one.follows and s[name] == default(name)]
     if "preset" in names:  # first: the others' defaults follow it
         s["preset"] = SETTINGS["preset"].default
-    restored = {*names, *following} - {"lang", "lecture"}
+    restored = {*names, *following} - {"lang", *CARRIED}
     change(**{name: default(name) for name in restored})
 
 
 def go(page: str, **values: object) -> None:
     """Open a page, by its name, with a state of its own; the frame does it at the next run.
 
-    Lecture mode goes along.
+    Lecture mode and the class go along.
     """
-    if settings()["lecture"]:
-        values |= {"lecture": True}
+    values |= {name: settings()[name] for name in CARRIED if settings()[name]}
     texts = {name: as_text(value) for name, value in values.items()}
     st.session_state.go = (PAGES[page].file, _as_written(texts))
 

@@ -32,6 +32,7 @@ class Visit:
         look: keys of the elements that a step of the story is about.
         busy: whether a button is drawn that runs the page again, as the queue was full.
         waits: says on the page which place in the queue its reader has, 0 for none.
+        offered: what the page has to ask of a class, as JSON; None without a lecturer.
         explained: the terms of the glossary that have stood on the page.
     """
 
@@ -48,6 +49,7 @@ class Visit:
     look: tuple[str, ...] = ()
     busy: bool = False
     waits: Callable[[int], None] | None = None
+    offered: str | None = None
     explained: set[str] = field(default_factory=set)
 
 
