@@ -275,7 +275,7 @@ class Room {
     this.host.style.colorScheme = scheme;
     this.frame.classList.toggle("leads", this.leads);
     const { texts, lang } = this.data;
-    const looks = [this.state, this.leads, this.tab.alone, lang, this.leads && this.room?.present, Boolean(document.mlaOffer)];
+    const looks = [this.state, this.leads, this.tab.alone, lang, this.leads && this.room?.present, Boolean(document.mlaOffer), Boolean(this.room?.question)];
     if (this.looks !== JSON.stringify(looks)) {
       this.looks = JSON.stringify(looks);
       this.bar.replaceChildren();
@@ -313,7 +313,7 @@ class Room {
     const says = this.state === "ended" ? texts.ended : lost ? texts.unreached : filled(texts.present, { n: this.room?.present ?? 0 });
     element(this.bar, "span", "says", says);
     if (this.state === "ended") button(this.bar, "main", texts.leave, () => this.leave());
-    else if (document.mlaOffer) button(this.bar, "main", texts.put, () => this.tell({ put: document.mlaOffer.text, seal: document.mlaOffer.seal }));
+    else if (document.mlaOffer && !this.room?.question) button(this.bar, "main", texts.put, () => this.tell({ put: document.mlaOffer.text, seal: document.mlaOffer.seal }));
   }
 
   // The code in very large type, for the last row.
@@ -329,6 +329,7 @@ class Room {
     element(words, "p", "address", link.replace(/^https?:\/\//, "").replace(/\/?\?.*$/, ""));
     element(words, "p", "how", texts.type);
     element(words, "p", "huge", spaced);
+    if (this.data.local) element(words, "p", "warning", this.data.local);
     element(words, "p", "present", filled(texts.present, { n: this.room?.present ?? 0 }));
     element(this.large, "div", "qr").innerHTML = qr; // the server's own picture
     const ways = element(this.large, "div", "ways");
@@ -461,7 +462,7 @@ class Room {
       const row = element(chart, "div", `row${marks(at)}`);
       if (question.scale) row.title = text;
       else element(row, "span", "name", (marks(at).includes("right") ? "✓ " : "") + text);
-      const bar = element(element(row, "span", "rail"), "i", "bar");
+      const bar = element(element(row, "span", "rail"), "i", "fill");
       return { row, bar, number: question.scale ? null : element(row, "b", "number") };
     });
     if (!question.scale) return;
@@ -477,7 +478,7 @@ class Room {
     question.counts.forEach((count, at) => {
       const { bar, number } = this.bars[at];
       bar.style.setProperty("--share", question.scale ? count / most : count / Math.max(1, all));
-      if (number) number.textContent = all ? `${count} · ${Math.round((100 * count) / all)} %` : "0";
+      if (number) number.textContent = count ? `${count} · ${Math.round((100 * count) / all)} %` : "0";
     });
     if (this.leads) this.sum.textContent = filled(this.data.texts.answers, { n: all, all: this.room.present });
   }

@@ -108,6 +108,7 @@ def listen() -> None:
         link = f"{address.known()}/?room={code}"
         data |= {"key": st.session_state.get(KEY, ""), "link": link}
         data["qr"] = share.code(link, t("share.alt"))
+        data["local"] = t("classroom.local") if address.is_local(link) else ""
     made = st.components.v2.component(FRAME, js=_script())
     made(key=FRAME, data=data, on_left_change=_left, on_leads_change=_leads)
 
