@@ -21,7 +21,7 @@ ASKING = {  # pages with a question that has answers, and what opens them with o
     "kv_cache": {},
     "decode": {},
     "compute": {},
-    "compare": {"cmp_topic": "flow"},
+    "compare": {"vs_view": "flow"},
     "quiz": {"quiz_number": "2"},
 }
 
