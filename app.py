@@ -40,7 +40,7 @@ else:
         )
         scene.draw.show(shown.scene, shown.flow.alt())
         prose.note(t("scene.look"))
-        card.ask(guess.question(shown))
+        card.ask(guess.question, shown)
         charts.download(shown.flow.table, "mla_data_flow.csv")
         with st.container(key="figures"):
             cells = st.columns(4)

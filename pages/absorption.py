@@ -24,7 +24,7 @@ view = None
 try:
     view = absorption.view()
     prose.lead(*words.lead(view), t(f"absorption.look_{view.side}"))
-    card.ask(guess.question(view))
+    card.ask(guess.question, view)
 except ValueError as refusal:
     prose.refused(refusal)
 

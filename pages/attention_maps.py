@@ -26,7 +26,7 @@ def whole() -> object:
 
     if view:
         prose.lead(*words.lead(view), words.look(view))
-        card.ask(guess.question(view))
+        card.ask(guess.question, view)
 
     first = WORDS_FIRST if view and view.trained else HEADS_FIRST
     with st.container(key="beside"):

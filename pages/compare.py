@@ -11,7 +11,7 @@ view, refusals = views.view()
 prose.title(words.title(view))
 if view:
     prose.lead(*words.lead(view), words.look(view))
-    card.ask(guess.question(view))
+    card.ask(guess.question, view)
 
 controls.sides()
 for refusal in refusals:

@@ -18,7 +18,7 @@ try:
     with controls.factoring():
         lead = words.lead(view)
     prose.lead(*lead, t("compression.look_answers" if view.answers else "compression.look"))
-    card.ask(guess.question(view))
+    card.ask(guess.question, view)
 except ValueError as refusal:
     refused = refusal
     prose.refused(refused)

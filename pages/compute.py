@@ -21,7 +21,7 @@ except ValueError as refusal:
 
 if shown:
     prose.lead(*words.lead(shown), t("compute.look"))
-    card.ask(guess.question(shown))
+    card.ask(guess.question, shown)
 else:
     prose.refused(error)
 

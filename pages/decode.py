@@ -18,7 +18,7 @@ except ValueError as refusal:
 
 if shown:
     prose.lead(*words.lead(shown), words.look(shown))
-    card.ask(guess.question(shown))
+    card.ask(guess.question, shown)
 else:
     prose.refused(error)
 

@@ -20,7 +20,7 @@ prose.title(t(f"kv_cache.title_{shown.topic}"))
 computed = None
 with suppress(ValueError):  # said below, beside the model that it is about
     prose.lead(*topic.lead(shown), topic.look(shown))
-    card.ask(guess.question(shown))
+    card.ask(guess.question, shown)
     computed = shown
 
 controls.topic()

@@ -21,7 +21,7 @@ except ValueError as refusal:
 
 if shown:
     prose.lead(*words.lead(shown), t("quality.look"))
-    card.ask(guess.question(shown))
+    card.ask(guess.question, shown)
     for damaged in shown.study.refused:
         prose.refused(damaged)
     picture, choices = st.columns([7, 3], gap="large")

@@ -26,6 +26,7 @@ with stage, st.container(key="quiz_stage"):
     if here.done:
         summary.draw(here)
     else:
+        controls.offer(here)
         st.html(words.asked(question))
         if question.maps:
             charts.maps(question)

@@ -22,7 +22,7 @@ except ValueError as error:
     controls.topics()
 else:
     prose.lead(*words.lead(view), words.look(view))
-    card.ask(guess.question(view))
+    card.ask(guess.question, view)
     controls.topics()
     picture, beside = st.columns([5, 1], gap="medium")
     with beside:

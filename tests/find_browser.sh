@@ -1,6 +1,6 @@
 #!/bin/sh
 # Finds what the tests run beside the app, or installs Debian's packages: a Chromium and a Chinese
-# font, and nginx.
+# font, nginx and Redis.
 set -eu
 
 has_browser() { [ -n "${CHROMIUM:-}" ] || command -v chromium chromium-browser google-chrome >/dev/null; }
@@ -11,6 +11,7 @@ missing=""
 has_browser || missing="chromium"
 has_chinese || missing="$missing fonts-noto-cjk fontconfig"
 has nginx || missing="$missing nginx"
+has redis-server || missing="$missing redis-server"
 [ -z "$missing" ] && exit 0
 
 sudo=""

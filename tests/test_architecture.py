@@ -119,6 +119,7 @@ POLLERS = {  # each asks again and again whether a state has come, or is slow as
     "tests/attacks/false_worker.py:hang",
     "tests/attacks/server.py:wait_until",
     "tests/checkpoints/serving.py:part",
+    "tests/classroom/browser.py:until",
     "tests/ui/test_queue.py:until",
 }
 
@@ -128,7 +129,8 @@ def called_in(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str]]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Call):
             yield inside, ast.unparse(node.func)
-        yield from called_in(node, node.name if isinstance(node, ast.FunctionDef) else inside)
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        yield from called_in(node, node.name if is_function else inside)
 
 
 def test_tests_wait_for_a_state_and_measure_no_time() -> None:
@@ -158,6 +160,7 @@ CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask f
 CACHES_OF_PYTHON = {
     "ui/frame/story.py:steps": "without arguments",
     "ui/engine/apart/plain.py:_types": "without arguments",
+    "ui/classroom/rooms.py:_of": "the one store of rooms",
     "ui/settings/server.py:_of": "the settings that the operator has now",
     "ui/__init__.py:asset": "a file of the project",
     "ui/engine/head_scores.py:texts": "of a kind of head",

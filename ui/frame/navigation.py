@@ -4,7 +4,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from ui.frame import lecture, story
+from ui.frame import classroom, lecture, story
 from ui.settings import came, state
 from ui.settings.rooms import PAGES
 from ui.settings.shared import LANGUAGES
@@ -31,3 +31,4 @@ def draw() -> None:
             for page in pages:
                 st.page_link(page.file, label=t(f"{page.name}.link"), query_params=query)
     lecture.button()
+    classroom.button()

@@ -4,7 +4,7 @@ import streamlit as st
 
 from ui import ASSETS, asset
 from ui.engine import asker, model, queue
-from ui.frame import code, fault, lecture, menu, navigation, notes, story, uploads
+from ui.frame import classroom, code, fault, lecture, menu, navigation, notes, story, uploads
 from ui.frame.waits import Waits
 from ui.parts import linked, real_layer, sizes
 from ui.settings import state
@@ -44,6 +44,7 @@ def setup(page: Page) -> None:
 def _listen() -> None:
     """What the frame does in the browser."""
     st.components.v2.component("frame", js=asset("frame.js"))(key="frame")
+    classroom.listen()
 
 
 def _bar(page: Page) -> None:
@@ -59,6 +60,7 @@ def footer(view: object) -> None:
     """What follows a page: the code behind `view`, None where nothing could be shown."""
     page = visits.visit().page
     lecture.keys()
+    classroom.offer()
     linked.listen()
     menu.data(page)
     code.behind(page, view)

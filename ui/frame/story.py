@@ -19,6 +19,7 @@ from ui.parts.keys import css
 from ui.settings import came, state
 from ui.settings.page import Note
 from ui.settings.parsers import as_text
+from ui.settings.shared import CARRIED
 from ui.settings.visit import visit
 from ui.words.text import t, translated
 
@@ -27,7 +28,7 @@ FILE = Path(__file__).with_suffix(".toml")
 UNDIMMED = (
     ".st-key-story_bar *, .st-key-lecture_bar *, .st-key-lecture_says *, .st-key-lead *, :has(h1)"
 )
-BESIDE = ("stop", "lang", "lecture")  # of a link: what is no state of its page
+BESIDE = ("stop", "lang", *CARRIED)  # of a link: what is no state of its page
 
 Texts = Mapping[str, str]  # by language
 

@@ -10,6 +10,7 @@ from streamlit import config
 
 from ui.engine import gate
 from ui.server.admission import Admission
+from ui.server.classes.endpoint import Classes
 from ui.server.closed import Closed
 from ui.server.compressed import Compressed
 from ui.server.early import Early
@@ -47,6 +48,7 @@ AROUND = (  # from the outside
     Closed,
     Metrics,
     Admission,
+    Classes,
     Uploads,
     UnknownPages,
     Early,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ui.settings import state
+from ui.settings.shared import CARRIED
 from ui.settings.visit import visit
 
 
@@ -22,13 +23,13 @@ def remember() -> None:
 
 
 def came() -> Came | None:
-    """What is to be given back, in the language of now; None outside the story or by a link."""
+    """What is to be given back, in the language and class of now; None outside the story."""
     if not state.in_story():
         return None
     before, now = st.session_state.came, state.query()
-    language = {"lang": now["lang"]} if "lang" in now else {}
-    others = {n: text for n, text in before.query.items() if n not in ("lang", "lecture")}
-    return Came(before.page, language | others)
+    kept = {name: now[name] for name in ("lang", "room") if name in now}
+    others = {n: text for n, text in before.query.items() if n not in ("lang", *CARRIED)}
+    return Came(before.page, kept | others)
 
 
 def elsewhere() -> dict[str, str]:

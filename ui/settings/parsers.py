@@ -14,6 +14,7 @@ from mla_engine.studies.words import words_of
 
 SMALL = "small"  # our own sizes, whose numbers can be read
 TRAINED = "trained"  # our small models that were trained
+ROOM_LETTERS, ROOM_LENGTH = "23456789ABCDEFGHJKMNPQRSTVWXYZ", 8  # none looks like another
 MOST_WORDS, MOST_CHARACTERS = 256, 2000  # of a sentence that they read
 
 Parser = Callable[[str], object]
@@ -151,3 +152,15 @@ def known(text: str) -> str:
     if len(text) > MOST_CHARACTERS or len(written) > MOST_WORDS or set(written) - set(WORDS):
         raise ValueError(text)
     return text
+
+
+def room(text: str) -> str:
+    """The code of a class, in capitals or not, with or without its hyphen; the empty one is none.
+
+    Raises:
+        ValueError: no class can have this code.
+    """
+    code = re.sub(r"[\s-]", "", text[:40]).upper()
+    if code and (len(code) != ROOM_LENGTH or set(code) - set(ROOM_LETTERS)):
+        raise ValueError(text)
+    return code

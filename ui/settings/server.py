@@ -11,6 +11,7 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    NonNegativeInt,
     PositiveInt,
     StringConstraints,
     ValidationError,
@@ -36,6 +37,19 @@ def web_address(text: str) -> str:
     if text and (not well_formed or "@" in parts.netloc or re.search(r"[\s\"<>\\^`{|}?#]", text)):
         raise ValueError(text)
     return text.rstrip("/")
+
+
+def redis_address(text: str) -> str:
+    """An address of Redis, or none.
+
+    Raises:
+        ValueError: it is of another kind, or names no host.
+    """
+    parts = urlsplit(text)
+    place = parts.path if parts.scheme == "unix" else parts.hostname
+    if text and not (parts.scheme in ("redis", "rediss", "unix") and place and parts.port != 0):
+        raise ValueError("no address of Redis")
+    return text
 
 
 def _listed(text: object) -> object:
@@ -76,6 +90,8 @@ class Server(BaseSettings):
         warm: whether every page is run once before the health is good.
         metrics: whether /metrics and /_stcore/metrics answer everybody.
         log: lines for people ("text"), or a JSON object each ("json").
+        rooms: classes that are held at a time; 0 closes the class mode.
+        redis_url: where processes share their classes; "" keeps them in this one.
         public_url: the address that the audience has (PUBLIC_URL); "" for the browser's own.
     """
 
@@ -98,6 +114,8 @@ class Server(BaseSettings):
     warm: bool = False
     metrics: bool = False
     log: Literal["text", "json"] = "text"
+    rooms: NonNegativeInt = 100
+    redis_url: Annotated[str, AfterValidator(redis_address)] = ""
     public_url: Annotated[str, AfterValidator(web_address)] = Field(
         "", validation_alias="PUBLIC_URL"
     )
@@ -129,7 +147,11 @@ def mistakes(error: ValidationError) -> list[str]:
 def _mistake(one: dict) -> str:
     field = str(one["loc"][0])
     name = field if field.isupper() else f"MLA_{field.upper()}"
-    return f"{name} is {one['input']!r:.120}: {ACCEPTED[field]}"
+    given = "wrong" if field in SECRET else f"{one['input']!r:.120}"
+    return f"{name} is {given}: {ACCEPTED[field]}"
+
+
+SECRET = {"redis_url"}  # what may hold a password is not repeated
 
 
 ACCEPTED = {
@@ -146,5 +168,7 @@ ACCEPTED = {
     "processes": "give a whole number above 0, for example 3",
     "metrics": "give 1 or 0",
     "log": "give text or json",
+    "rooms": "give a whole number, for example 20, or 0 for none",
+    "redis_url": "give an address such as redis://localhost:6379/0",
     "PUBLIC_URL": "give an address such as https://example.org/mla, without ? and #",
 }

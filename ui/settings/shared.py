@@ -1,7 +1,7 @@
 """The settings that hold on every page, and the languages of the app."""
 
 from mla_engine import mechanisms
-from ui.settings.parsers import TRAINED, Setting, flag, known, one_of, preset, whole, words
+from ui.settings.parsers import TRAINED, Setting, flag, known, one_of, preset, room, whole, words
 
 LANGUAGES = {"en": "English", "zh": "中文"}
 VARIANTS = tuple(mechanisms.variants())
@@ -23,6 +23,7 @@ SHARED = {
     "seed": Setting(0, whole(0, 9999)),
     "stop": Setting(0, whole(0, 99)),  # a step of the story; 0 is none
     "lecture": Setting(False, flag, personal=True),
+    "room": Setting("", room, personal=True),  # the class that the reader is in
     # What the trained models read, and which of their layers is shown.
     "sentence": Setting("", known),
     "trained_layer": Setting(1, whole(0, 1)),
@@ -35,5 +36,6 @@ SHARED = {
     "code": Setting("none", one_of("none", "source", "snippet")),  # shown at the page's foot
 }
 SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
+CARRIED = "lecture", "room"  # what is the reader's own goes along wherever a way leads
 TRAINED_LAYER = ("sentence", "trained_layer")
 REAL_LAYER = ("source", "revision", "layer", "text", "activations")

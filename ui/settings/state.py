@@ -11,12 +11,12 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ui.settings import address
+from ui.settings import address, shared
 from ui.settings.once import once
 from ui.settings.page import Note, Page
 from ui.settings.parsers import as_text, says
 from ui.settings.rooms import PAGES, SETTINGS
-from ui.settings.shared import LANGUAGES, PUBLISHED, REAL_LAYER, SHARED, SIZES, TRAINED_LAYER
+from ui.settings.shared import CARRIED, LANGUAGES, PUBLISHED, SHARED, SIZES
 from ui.settings.sizes import implied, published
 from ui.settings.visit import visit
 
@@ -192,14 +192,14 @@ def change(**values: object) -> None:
 def reset(page: Page | None = None) -> None:
     """Back to the defaults: what one page has, the sizes and real model too, or of all pages.
 
-    The language and lecture mode stay, and so does a real model that the page cannot show.
+    Language, lecture mode and class stay, and so does a real model that the page cannot show.
     """
     if page is None:
         names = list(SETTINGS)
     else:
         names = list(page.settings)
-        own = {REAL_LAYER: page.real_layers, TRAINED_LAYER: page.trained}
-        names += [n for n in SHARED if page.sizes and n not in (*REAL_LAYER, *TRAINED_LAYER)]
+        own = {shared.REAL_LAYER: page.real_layers, shared.TRAINED_LAYER: page.trained}
+        names += [n for n in SHARED if page.sizes and n not in sum(own, ())]
         names += [name for several, there in own.items() if there for name in several]
     _restore(names)
 
@@ -214,25 +214,23 @@ def _restore(names: list[str]) -> None:
     following = [name for name, one in SETTINGS.items() if one.follows and s[name] == default(name)]
     if "preset" in names:  # first: the others' defaults follow it
         s["preset"] = SETTINGS["preset"].default
-    restored = {*names, *following} - {"lang", "lecture"}
+    restored = {*names, *following} - {"lang", *CARRIED}
     change(**{name: default(name) for name in restored})
 
 
 def go(page: str, **values: object) -> None:
     """Open a page, by its name, with a state of its own; the frame does it at the next run.
 
-    Lecture mode goes along.
+    Lecture mode and the class go along.
     """
-    if settings()["lecture"]:
-        values |= {"lecture": True}
-    texts = {name: as_text(value) for name, value in values.items()}
-    st.session_state.go = (PAGES[page].file, _as_written(texts))
+    values |= {name: settings()[name] for name in CARRIED if settings()[name]}
+    st.session_state.go = (PAGES[page].file, _as_written(values))
 
 
-def _as_written(url: dict[str, str]) -> dict[str, str]:
-    """What `write` makes of these parameters: given at once, it adds nothing to the history."""
+def _as_written(values: dict[str, object]) -> dict[str, str]:
+    """What `write` makes of these settings: given at once, it adds nothing to the history."""
     present = dict(settings())
-    _load(url)
+    _load({name: as_text(value) for name, value in values.items()})
     written = query()
     settings().update(present)
     return written

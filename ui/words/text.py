@@ -6,10 +6,10 @@ the folder `texts` beside the code that says them.
 
 import html
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mla_engine.claims import CLAIMS
 from mla_engine.drawn import drawn, isolated
@@ -17,7 +17,10 @@ from mla_engine.refusals import ORIGINAL, sentence
 from mla_engine.symbols import SYMBOLS
 from ui import ROOT
 from ui.settings.rooms import RoomError
+from ui.settings.shared import LANGUAGES
 from ui.settings.state import settings
+
+Said = TypeVar("Said")
 
 
 def files() -> dict[str, Path]:
@@ -77,6 +80,18 @@ def t(key: str, **values: object) -> str:
 def translated(entry: Mapping[str, str]) -> str:
     """A text of several languages in the present one, or in English where that is missing."""
     return entry.get(settings()["lang"], entry[ORIGINAL])
+
+
+def in_languages(say: Callable[[], Said]) -> dict[str, Said]:
+    """What `say` says in every language of the app."""
+    own, said = settings()["lang"], {}
+    try:
+        for lang in LANGUAGES:
+            settings()["lang"] = lang
+            said[lang] = say()
+    finally:
+        settings()["lang"] = own
+    return said
 
 
 def listed(parts: Iterable[str]) -> str:

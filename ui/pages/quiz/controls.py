@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from ui.classroom import questions
 from ui.pages.quiz import words
 from ui.pages.quiz.view import UNVOTED, View, as_text
 from ui.parts import bridge
@@ -22,6 +23,11 @@ def predict(here: View) -> None:
         format_func=options.get,
         index=None,
     )
+
+
+def offer(here: View) -> None:
+    """A lecturer can put the question to a class."""
+    questions.offer(partial(words.for_all, here.question), here.question.answer)
 
 
 def ways(here: View) -> None:

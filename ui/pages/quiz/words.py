@@ -1,6 +1,7 @@
 """A question in words: what is asked, what can be answered, what was computed."""
 
 from mla_engine import quiz
+from ui.classroom.questions import Words
 from ui.pages.quiz.view import UNVOTED, View
 from ui.parts.statements import words
 from ui.parts.statements.findings import finding
@@ -66,6 +67,12 @@ def _facts(question: quiz.Question) -> dict[str, str]:
 def asked(question: quiz.Question) -> str:
     """The question, as HTML."""
     return f'<p class="quiz-asks">{words.typeset(asks(question))}</p>'
+
+
+def for_all(question: quiz.Question) -> Words:
+    """The question as it is put to a class."""
+    said = tuple(answers(question))
+    return Words(words.typeset(asks(question)), said, said[question.answer], tells(question))
 
 
 def revealed(question: quiz.Question, predicted: int) -> str:

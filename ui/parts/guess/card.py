@@ -2,27 +2,38 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from ui import asset
+from ui.classroom import questions
 from ui.parts.guess.question import Guess
 from ui.parts.keys import css
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.text import t
 
+View = TypeVar("View")
+
 WORDS = "label", "show", "show_me", "again", "yours", "truth", "stale"
 
 
-def ask(question: Guess | None) -> None:
+def ask(make: Callable[[View], Guess | None], view: View) -> None:
     """Ask before the answer shows; not in the story or a lecture, where somebody speaks.
 
-    The browser remembers what was said, and alone moves the control and shows the gap.
+    The browser remembers what was said, and alone moves the control and shows the gap. A lecturer
+    can put it to a class.
     """
-    s = state.settings()
-    if question is None or s["stop"] or s["lecture"]:
+    s, question = state.settings(), make(view)
+    if question is None:
+        return
+    if not question.drawing:
+        hides = tuple(map(css, question.hides))
+        say = partial(_words, make, view)
+        questions.offer(say, question.right, scale=question.scale, hides=hides)
+    if s["stop"] or s["lecture"]:
         return
     linked = _by_link()
     if linked and question.drawing:  # over what is to be seen there is nothing to draw
@@ -38,9 +49,15 @@ def ask(question: Guess | None) -> None:
 def _by_link() -> bool:
     """Whether a link with settings brought the reader to this page: that is to be seen at once."""
     came: set[str] = st.session_state.setdefault("guess_links", set())
-    if visit().asked - {"lang"}:
+    if visit().asked - {"lang", "room"}:
         came.add(visit().page.name)
     return visit().page.name in came
+
+
+def _words(make: Callable[[View], Guess | None], view: View) -> questions.Words:
+    """The question in the present language."""
+    made = make(view)
+    return questions.Words(made.asks, made.answers, made.true, made.why)
 
 
 def _component() -> Callable[..., Any]:

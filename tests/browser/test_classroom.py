@@ -1,0 +1,171 @@
+"""A class in real browsers: a lecturer and two followers, in one process and with Redis."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.attacks.server import running
+from tests.browser.conftest import PROJECTOR, new_context
+from tests.browser.waiting import settle
+from tests.classroom import redis_server
+
+pytestmark = pytest.mark.browser
+PHONE = {"width": 390, "height": 844}
+WIDE = "() => document.documentElement.scrollWidth > innerWidth"
+
+
+@contextmanager
+def classroom(browser: Browser) -> Iterator[tuple[Page, Page, Page]]:
+    """A lecturer at the projector; two phones, the second in Chinese."""
+    contexts = [new_context(browser, PROJECTOR), new_context(browser, PHONE)]
+    contexts.append(new_context(browser, PHONE, locale="zh-CN"))
+    lecturer, first, second = (context.new_page() for context in contexts)
+    yield lecturer, first, second
+    for context in contexts:
+        context.close()
+
+
+def over(page: Page) -> Locator:
+    """What the class draws over the page."""
+    return page.locator(".mla-class")
+
+
+def press(page: Page, name: str) -> None:
+    over(page).get_by_role("button", name=name, exact=True).click()
+
+
+def opened(page: Page, url: str) -> str:
+    """A class that a lecturer opens; its code, as it stands on the screen."""
+    page.goto(url)
+    settle(page)
+    page.get_by_role("button", name="Class").click()
+    page.get_by_role("dialog").get_by_role("button", name="Open a class").click()
+    large = over(page).get_by_role("dialog", name="The code for the class")
+    code = large.locator(".huge").inner_text()
+    assert f"room={code.replace('-', '')}" in page.url
+    height = large.locator(".huge").bounding_box()["height"]
+    assert height > PROJECTOR["height"] / 8  # read from the last row
+    assert large.locator("img").bounding_box()["height"] > PROJECTOR["height"] / 2
+    press(page, "Close")
+    return code
+
+
+def joined(page: Page, url: str, code: str, says: str) -> None:
+    page.goto(f"{url}/?room={code.replace('-', '')}")
+    expect(over(page).get_by_role("status").first).to_contain_text(says)
+    assert not page.evaluate(WIDE)
+
+
+def goes(page: Page, link: str) -> None:
+    page.get_by_test_id("stSidebar").get_by_role("link", name=link, exact=True).click()
+
+
+def at(name: str) -> re.Pattern:
+    return re.compile(rf"/{name}(\?|$)")
+
+
+def test_a_class_follows_answers_and_looks_around(app_url: str, chromium: Browser) -> None:
+    with classroom(chromium) as (lecturer, first, second):
+        code = opened(lecturer, app_url)
+        joined(first, app_url, code, "You follow the lecture")
+        joined(second, app_url, code, "正在跟随讲课")
+        expect(over(lecturer)).to_contain_text("2 here")
+        goes(lecturer, "KV cache")
+        for page in (first, second):
+            expect(page).to_have_url(at("kv_cache"))
+            settle(page)
+        expect(second.locator("h1")).to_have_text("缓存随每个词元增长")
+        assert "lang" not in first.url
+        follow_question(lecturer, first, second)
+        # One looks around: the next page of the lecturer disturbs nothing.
+        first.get_by_text("GPU memory", exact=True).click()
+        expect(over(first)).to_contain_text("You look around on your own")
+        goes(lecturer, "RoPE")
+        expect(second).to_have_url(at("rope"))
+        expect(first).to_have_url(at("kv_cache"))
+        press(first, "Back to the lecture")
+        expect(first).to_have_url(at("rope"))
+        settle(first)
+        # A reload of each keeps all, and the lecturer leads on.
+        for page in (lecturer, first):
+            page.reload()
+            settle(page)
+        expect(over(lecturer).locator(".code")).to_have_text(code)
+        goes(lecturer, "Overview")
+        for page in (first, second):
+            page.wait_for_url(re.compile(r"/\?"))
+        over(lecturer).locator(".code").click()
+        press(lecturer, "End the class")
+        press(lecturer, "End it for all?")
+        expect(over(first)).to_contain_text("The class has ended")
+        press(first, "Leave the class")
+        expect(over(first)).to_have_count(0)
+        settle(first)
+        assert "room" not in first.url
+
+
+def follow_question(lecturer: Page, first: Page, second: Page) -> None:
+    press(lecturer, "Ask the class")
+    for page, send in ((first, "Send my answer"), (second, "提交回答")):
+        slider = over(page).get_by_role("slider")
+        slider.fill("20" if page is first else "90")
+        press(page, send)
+        expect(slider).to_be_disabled()
+        assert not page.evaluate(WIDE)
+    expect(over(lecturer)).to_contain_text("2 of 2 have answered")
+    filled = "bars => bars.map(bar => Number(bar.style.getPropertyValue('--share')))"
+    shares = over(lecturer).locator(".fill").evaluate_all(filled)
+    assert {at: share for at, share in enumerate(shares) if share} == {20: 1, 90: 1}
+    expect(over(first).locator(".fill")).to_have_count(0)  # until the reveal
+    press(lecturer, "Reveal")
+    expect(over(first).locator(".why")).to_contain_text("It is")
+    expect(over(second).locator(".why")).to_contain_text("答案是")
+    assert over(second).locator(".fill").evaluate_all(filled) == shares
+    press(lecturer, "Close the question")
+    expect(over(first).locator(".card")).to_be_hidden()
+
+
+def test_a_wrong_code_is_told_by_the_door_and_by_a_link(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(app_url)
+    settle(page)
+    page.get_by_role("button", name="Class").click()
+    dialog = page.get_by_role("dialog")
+    for typed, says in (("2222-2222", "there is no class with the code"), ("hello", "8 letters")):
+        dialog.get_by_role("textbox").first.fill(typed)
+        dialog.get_by_role("button", name="Join the class").click()
+        expect(dialog).to_contain_text(says)
+    page.goto(f"{app_url}/?room=22222222")
+    expect(over(page)).to_contain_text("There is no class with the code 2222-2222")
+    press(page, "Leave the class")
+    expect(over(page)).to_have_count(0)
+
+
+def test_redis_goes_in_the_middle_of_a_lecture_and_the_class_comes_back(
+    project: Path, chromium: Browser, tmp_path: Path
+) -> None:
+    with (
+        redis_server.running(tmp_path) as redis,
+        running({"MLA_REDIS_URL": redis.url}, folder=project, root=project) as app,
+        classroom(chromium) as (lecturer, first, second),
+    ):
+        code = opened(lecturer, app.url)
+        joined(first, app.url, code, "You follow the lecture")
+        joined(second, app.url, code, "正在跟随讲课")
+        redis.kill()
+        expect(over(first)).to_contain_text("The class cannot be reached")
+        expect(over(second)).to_contain_text("暂时连不上课堂")
+        expect(over(lecturer)).to_contain_text("your screen goes on")
+        goes(lecturer, "Notation")
+        expect(lecturer).to_have_url(at("notation"))
+        settle(lecturer)
+        redis.start()  # it kept nothing: the lecturer's browser brings the class back
+        for page in (first, second):
+            expect(page).to_have_url(at("notation"))
+        expect(over(first)).to_contain_text("You follow the lecture")
+        expect(over(lecturer)).to_contain_text("2 here")
+        assert redis.url not in app.log

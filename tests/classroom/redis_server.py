@@ -1,0 +1,64 @@
+"""A real redis-server of this test alone, which can be ended and started again."""
+
+import shutil
+import subprocess
+from contextlib import contextmanager
+
+import redis
+
+from tests.attacks.server import free_port, wait_until
+
+PROGRAM = shutil.which("redis-server")
+
+
+class Redis:
+    """The server: its address, and its process if it runs."""
+
+    def __init__(self, folder):
+        self.folder, self.port, self.process = folder, free_port(), None
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self):
+        assert PROGRAM, "tests/find_browser.sh installs redis-server"
+        command = [PROGRAM, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        self.process = subprocess.Popen(
+            [*command, "--dir", str(self.folder)], stdout=subprocess.DEVNULL
+        )
+        wait_until(self.answers, "redis answers")
+
+    def answers(self):
+        try:
+            with redis.Redis.from_url(self.url) as client:
+                return client.ping()
+        except redis.RedisError:
+            return False
+
+    def names(self):
+        """All that it holds."""
+        with redis.Redis.from_url(self.url, decode_responses=True) as client:
+            return set(client.scan_iter())
+
+    def everything(self):
+        """All values that it holds, as one text."""
+        with redis.Redis.from_url(self.url, decode_responses=True) as client:
+            read = {"hash": client.hgetall, "set": client.smembers}
+            read["zset"] = lambda key: client.zrange(key, 0, -1)
+            return " ".join(str(read[client.type(key)](key)) for key in client.scan_iter())
+
+    def kill(self):
+        """As a machine that fails: at once."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+
+@contextmanager
+def running(folder):
+    """One that answers."""
+    server = Redis(folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()

@@ -1,0 +1,58 @@
+"""Redis itself: what lies in it, and that it may fail at any time."""
+
+import pytest
+
+from tests.classroom.redis_server import running
+from ui.classroom import codes
+from ui.classroom.remote import Remote
+from ui.classroom.store import Ages, ClassError
+
+KEY = "the lecturer's key"
+LEAD = codes.lead_of(KEY)
+
+
+def test_nothing_stays_of_a_class_and_no_choice_is_tied_to_a_follower(redis_server):
+    store = Remote(redis_server.url, Ages(), name="kept")
+    store._redis.flushdb()
+    store.open("AAAAAAAA", LEAD, 10)
+    store.ask("AAAAAAAA", "q1", "{}")
+    store.answer("AAAAAAAA", "q1", "follower-1", 3)
+    store.heard("AAAAAAAA", ["follower-1"])
+    held = redis_server.everything()
+    assert KEY not in held
+    assert "follower-1" in held
+    assert store._redis.smembers("kept:class:AAAAAAAA:answered") == {"follower-1"}
+    assert store._redis.hgetall("kept:class:AAAAAAAA:counts") == {"3": "1"}
+    assert all(store._redis.pttl(name) > 0 for name in redis_server.names())  # all goes by itself
+    store.end("AAAAAAAA")
+    assert redis_server.names() == {"kept:class:AAAAAAAA:room"}
+    assert "follower-1" not in redis_server.everything()
+
+
+def test_two_processes_see_one_room(redis_server):
+    one, other = (Remote(redis_server.url, Ages(), name="two") for _ in range(2))
+    one.open("AAAAAAAA", LEAD, 10)
+    one.ask("AAAAAAAA", "q1", "{}")
+    other.answer("AAAAAAAA", "q1", "a", 0)
+    with pytest.raises(ClassError) as twice:
+        one.answer("AAAAAAAA", "q1", "a", 1)
+    assert twice.value.code == "twice"
+    assert one.look("AAAAAAAA").counts == {0: 1}
+
+
+def test_a_redis_that_goes_is_told_and_one_that_comes_back_is_used(tmp_path):
+    with running(tmp_path) as server:
+        store = Remote(server.url, Ages())
+        store.open("AAAAAAAA", LEAD, 10)
+        server.kill()
+        acts = [(store.look,), (store.tell, "here", ""), (store.answer, "q", "a", 0)]
+        for act, *given in [*acts, (store.heard, ["a"]), (store.hold,), (store.admit,)]:
+            with pytest.raises(ClassError) as away:
+                act("AAAAAAAA", *given)
+            assert away.value.code == "away"
+        with pytest.raises(ClassError):
+            store.open("BBBBBBBB", LEAD, 10)
+        server.start()
+        assert store.look("AAAAAAAA") is None  # it kept nothing
+        store.open("AAAAAAAA", LEAD, 10)
+        assert store.look("AAAAAAAA").lead == LEAD

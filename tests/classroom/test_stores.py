@@ -1,0 +1,158 @@
+"""What a store of rooms does: the one in the process and the one in Redis alike."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.attacks.server import wait_until
+from ui.classroom import codes
+from ui.classroom import store as stores
+from ui.classroom.store import Ages, ClassError
+
+LEAD = codes.lead_of("a key")
+
+
+def refused(act, *given):
+    with pytest.raises(ClassError) as error:
+        act(*given)
+    return error.value.code
+
+
+def test_a_room_tells_what_it_was_told_and_every_change_has_a_number(store, room, key):
+    first = store.look(room)
+    assert (first.lead, dict(first.told), first.asks) == (codes.lead_of(key), {}, "")
+    store.tell(room, "here", '{"page": "kv_cache"}')
+    second = store.look(room)
+    assert second.told == {"here": '{"page": "kv_cache"}'}
+    assert second.version > first.version
+    store.tell(room, "here", '{"page": "kv_cache"}')  # again the same: nobody need hear of it
+    assert store.look(room) == second
+
+
+def test_a_room_goes_on_where_its_key_opens_it_again(store, room, key):
+    store.tell(room, "here", "there")
+    store.open(room, codes.lead_of(key), 10)
+    assert store.look(room).told["here"] == "there"
+
+
+def test_there_is_no_room_under_another_code(store, room):
+    assert store.look("22222222") is None
+    acts = [(store.tell, "here", ""), (store.ask, "q", ""), (store.show, "q"), (store.admit,)]
+    acts += [(store.answer, "q", "somebody", 0), (store.end,)]
+    for act, *given in acts:
+        assert refused(act, "22222222", *given) == "no_room"
+    store.hold("22222222")
+    store.heard("22222222", ["somebody"])
+    assert store.look("22222222") is None
+
+
+def test_no_more_rooms_are_held_than_may_be(store):
+    for code in ("AAAAAAAA", "BBBBBBBB"):
+        store.open(code, LEAD, 2)
+    assert refused(store.open, "CCCCCCCC", LEAD, 2) == "rooms_full"
+
+
+def test_300_answers_at_once_are_each_counted_once(store, room):
+    store.ask(room, "q1", "{}")
+    followers = [f"follower {n}" for n in range(300)]
+
+    def answer(sent):
+        try:
+            store.answer(room, "q1", sent[0], sent[1])
+        except ClassError as error:
+            return error.code
+        return "counted"
+
+    sent = [(name, n % 4) for n, name in enumerate(followers)]
+    with ThreadPoolExecutor(32) as pool:
+        found = Counter(pool.map(answer, [*sent, *reversed(sent)]))  # everybody sends it twice
+    assert found == {"counted": 300, "twice": 300}
+    assert store.look(room).counts == {0: 75, 1: 75, 2: 75, 3: 75}
+
+
+def test_an_answer_counts_for_the_question_that_stands_until_its_reveal(store, room):
+    assert refused(store.answer, room, "", "a", 0) == "closed"  # none stands
+    store.ask(room, "q1", "first")
+    store.answer(room, "q1", "a", 2)
+    assert refused(store.answer, room, "q0", "b", 2) == "closed"  # of another question
+    store.show(room, "q0")
+    assert not store.look(room).shown
+    store.show(room, "q1")
+    assert refused(store.answer, room, "q1", "b", 2) == "closed"
+    seen = store.look(room)
+    assert (seen.shown, seen.counts, seen.told["question"]) == (True, {2: 1}, "first")
+    store.ask(room, "q2", "second")  # begins at nothing, and who has answered may again
+    assert store.look(room).counts == {}
+    store.answer(room, "q2", "a", 0)
+    assert (store.look(room).counts, store.look(room).shown) == ({0: 1}, False)
+
+
+def test_who_follows_is_counted_while_heard_of(made):
+    now = [1000.0]
+    store = made(clock=lambda: now[0])
+    store.open("AAAAAAAA", LEAD, 10)
+    store.heard("AAAAAAAA", ["a", "b"])
+    now[0] += stores.PRESENT_SECONDS / 2
+    store.heard("AAAAAAAA", ["b", "c"])
+    assert store.look("AAAAAAAA").present == 3
+    now[0] += stores.PRESENT_SECONDS / 2 + 1
+    assert store.look("AAAAAAAA").present == 2
+
+
+def test_a_room_takes_no_more_than_it_may(store, room, monkeypatch):
+    for place in ("embedded", "remote"):
+        monkeypatch.setattr(f"ui.classroom.{place}.MOST_FOLLOWERS", 2)
+    store.admit(room)
+    store.admit(room)
+    assert refused(store.admit, room) == "room_full"
+
+
+def test_a_closed_room_says_so_and_keeps_nothing_else(store, room):
+    store.tell(room, "here", "there")
+    store.ask(room, "q1", "{}")
+    store.answer(room, "q1", "a", 1)
+    store.heard(room, ["a"])
+    before = store.look(room)
+    store.end(room)
+    after = store.look(room)
+    assert after.ended
+    assert after.version > before.version
+    assert (dict(after.told), after.asks, after.counts, after.present) == ({}, "", {}, 0)
+    assert refused(store.admit, room) == "no_room"
+    assert refused(store.answer, room, "q1", "b", 1) == "no_room"
+
+
+def test_rooms_end_by_themselves_and_last_while_the_lecturer_is_heard_of(made):
+    store = made(Ages(idle=2))
+    store.open("AAAAAAAA", LEAD, 10)
+    store.open("BBBBBBBB", LEAD, 10)
+    store.ask("AAAAAAAA", "q1", "{}")
+    store.answer("AAAAAAAA", "q1", "a", 1)
+
+    def one_is_over():
+        store.hold("BBBBBBBB")
+        return store.look("AAAAAAAA") is None
+
+    wait_until(one_is_over, "the room without a lecturer has ended")
+    assert store.look("BBBBBBBB") is not None
+    wait_until(lambda: store.look("BBBBBBBB") is None, "the other ended, too")
+
+
+def test_no_room_lasts_longer_than_its_most(made):
+    store = made(Ages(idle=60, most=0.3))
+    store.open("AAAAAAAA", LEAD, 10)
+
+    def over():
+        store.hold("AAAAAAAA")
+        return store.look("AAAAAAAA") is None
+
+    wait_until(over, "the room has ended, whatever the lecturer does")
+
+
+def test_a_closed_room_is_forgotten(made):
+    store = made(Ages(ended=0.2))
+    store.open("AAAAAAAA", LEAD, 1)
+    store.end("AAAAAAAA")
+    store.open("BBBBBBBB", LEAD, 2)  # a closed one takes no place for long
+    wait_until(lambda: store.look("AAAAAAAA") is None, "nothing is left of it")

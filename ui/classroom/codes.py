@@ -1,0 +1,86 @@
+"""Keys, codes and tokens: who leads a room, how it is joined, and whose answer is counted once.
+
+All follow from the lecturer's key. So a room that its store has lost comes back under its code, by
+the lecturer alone, and the tokens of its followers go on to be good.
+"""
+
+import hmac
+from dataclasses import dataclass
+from hashlib import scrypt, sha256
+from secrets import token_urlsafe
+
+from ui.settings.parsers import ROOM_LENGTH, ROOM_LETTERS
+
+KEY_BYTES, TOKEN_BYTES, SEAL_BYTES = 18, 12, 16
+COST = {"n": 2**14, "r": 8, "p": 1}  # so that nobody finds another key for the code of a room
+LONGEST = 100  # characters of a key or token
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What a store keeps of a lecturer's key.
+
+    Args:
+        proof: by which the key is known again.
+        secret: which seals the tokens of followers.
+    """
+
+    proof: str
+    secret: str
+
+
+def new_key() -> str:
+    """A lecturer's key."""
+    return token_urlsafe(KEY_BYTES)
+
+
+def code_of(key: str) -> str:
+    """The code of the room that a key leads. It takes a tenth of a second, on purpose."""
+    number = int.from_bytes(scrypt(key.encode(), salt=b"mla class", dklen=KEY_BYTES, **COST))
+    letters = []
+    for _ in range(ROOM_LENGTH):
+        number, place = divmod(number, len(ROOM_LETTERS))
+        letters.append(ROOM_LETTERS[place])
+    return "".join(letters)
+
+
+def spaced(code: str) -> str:
+    """A code as it is read out."""
+    half = ROOM_LENGTH // 2
+    return f"{code[:half]}-{code[half:]}"
+
+
+def lead_of(key: str) -> Lead:
+    """What is kept of a key."""
+    return Lead(*(sha256(f"{part} {key}".encode()).hexdigest() for part in ("lead", "follow")))
+
+
+def is_key(key: str, lead: Lead) -> bool:
+    """Whether it is the lecturer's."""
+    return len(key) <= LONGEST and hmac.compare_digest(lead_of(key).proof, lead.proof)
+
+
+def new_token(lead: Lead) -> str:
+    """A follower's token: nothing is kept of it."""
+    name = token_urlsafe(TOKEN_BYTES)
+    return f"{name}.{_mark(name, lead)}"
+
+
+def is_token(token: str, lead: Lead) -> bool:
+    """Whether it was given out for this room."""
+    name, _, mark = token[:LONGEST].partition(".")
+    return hmac.compare_digest(mark.encode(), _mark(name, lead).encode())
+
+
+def _mark(name: str, lead: Lead) -> str:
+    return hmac.digest(lead.secret.encode(), name.encode(), "sha256")[:SEAL_BYTES].hex()
+
+
+def seal(text: str, secret: str) -> str:
+    """By which this server knows a text again that it gave out."""
+    return hmac.digest(secret.encode(), text.encode(), "sha256").hex()
+
+
+def is_sealed(text: str, mark: str, secret: str) -> bool:
+    """Whether this server gave out the text."""
+    return hmac.compare_digest(mark.encode(), seal(text, secret).encode())

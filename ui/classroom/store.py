@@ -1,0 +1,117 @@
+"""What a store of rooms does; there is one in the process, and one that several processes share."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mla_engine.refusals import RefusedError
+from ui.classroom.codes import Lead
+
+MOST_FOLLOWERS = 2000  # of a room, who have joined
+PRESENT_SECONDS = 40.0  # a follower who was not heard of for so long has left
+
+
+class ClassError(RefusedError):
+    """What the class refuses."""
+
+    section = "class"
+
+
+@dataclass(frozen=True)
+class Ages:
+    """How long rooms last.
+
+    Args:
+        idle: seconds after the last sign of the lecturer.
+        most: seconds in all.
+        ended: seconds for which the followers of a room that was closed are told so.
+    """
+
+    idle: float = 3600.0
+    most: float = 12 * 3600.0
+    ended: float = 120.0
+
+
+@dataclass(frozen=True)
+class Room:
+    """A room as it is now.
+
+    Args:
+        lead: by which its lecturer and its followers are known.
+        version: goes up whenever what it tells changes.
+        told: what it tells: "here", where the lecturer is, and "question", as texts of JSON.
+        asks: the name of the question that stands, "" for none.
+        shown: whether its answer is revealed.
+        counts: how often each of its choices was given.
+        present: how many follow.
+        ended: whether the lecturer has closed the room.
+    """
+
+    lead: Lead
+    version: int = 0
+    told: Mapping[str, str] = field(default_factory=dict)
+    asks: str = ""
+    shown: bool = False
+    counts: Mapping[int, int] = field(default_factory=dict)
+    present: int = 0
+    ended: bool = False
+
+
+class Store(Protocol):
+    """Rooms by their codes. Every call may raise a ClassError "away": nothing is known then.
+
+    Attributes:
+        far: whether a call may take long, as another process answers it.
+    """
+
+    far: bool
+
+    def open(self, code: str, lead: Lead, most: int) -> None:
+        """Begin a room, or go on with one of the same key.
+
+        Raises:
+            ClassError: "rooms_full" beyond `most` rooms.
+        """
+
+    def look(self, code: str) -> Room | None:
+        """The room, None where there is none, or no longer."""
+
+    def hold(self, code: str) -> None:
+        """A sign of the lecturer: the room lasts on."""
+
+    def tell(self, code: str, part: str, text: str) -> None:
+        """Change what the room tells.
+
+        Raises:
+            ClassError: "no_room".
+        """
+
+    def ask(self, code: str, asks: str, text: str) -> None:
+        """Put a question, under a name of its own, or with "" none; its counts begin at nothing.
+
+        Raises:
+            ClassError: "no_room".
+        """
+
+    def show(self, code: str, asks: str) -> None:
+        """Reveal the answer, if the question of this name stands; from then on none counts."""
+
+    def admit(self, code: str) -> None:
+        """Count one who joins.
+
+        Raises:
+            ClassError: "no_room"; "room_full".
+        """
+
+    def heard(self, code: str, followers: Iterable[str]) -> None:
+        """These are present."""
+
+    def answer(self, code: str, asks: str, follower: str, choice: int) -> None:
+        """Count an answer, once of each follower and as long as the question stands.
+
+        Raises:
+            ClassError: "closed"; "twice".
+        """
+
+    def end(self, code: str) -> None:
+        """Close a room: all that is kept of it goes, but that it has ended."""

@@ -1,0 +1,207 @@
+"""What a browser in a class asks beside Streamlit, at /_class/<code>.
+
+GET waits for what is new; POST to join, answer or lead does one thing. Followers show the token
+that they got when they joined, the lecturer the key.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from secrets import token_hex
+from typing import Any
+
+import orjson
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mla_engine.refusals import sentence
+from ui.classroom import codes, questions, rooms
+from ui.classroom.store import ClassError, Room
+from ui.server.classes import messages
+from ui.server.classes.limits import Limit
+from ui.server.classes.watch import WAIT, Hub, Watch, call
+from ui.settings.shared import LANGUAGES
+
+PATH = re.compile(r"/_class/([^/]{1,40})(?:/(join|answer|lead))?$")
+STATUS = {
+    "no_room": 404,
+    "stranger": 401,
+    "no_key": 403,
+    "twice": 409,
+    "closed": 409,
+    "hurry": 429,
+    "away": 503,
+    "room_full": 503,
+    "rooms_full": 503,
+}  # and of what cannot be read 400
+MOST_WAITING = 3  # requests of one browser at a time: tabs
+
+
+class Classes:
+    """Answers for the rooms, or hands on to Streamlit."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._hub = Hub()
+        self._wrong = Limit(burst=60, per_second=5)  # 30**8 codes: ages, at any address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or hand on."""
+        asked = PATH.search(scope["path"]) if scope["type"] == "http" else None
+        if not asked:
+            await self._app(scope, receive, send)
+            return
+        try:
+            status, body, tag = await self._answer(asked[1], asked[2], scope, receive)
+        except ClassError as refusal:
+            said = {lang: sentence(refusal, lang) for lang in LANGUAGES}
+            status, tag = STATUS.get(refusal.code, 400), ""
+            body = orjson.dumps({"refused": refusal.code, "said": said})
+        await _send(send, status, body, tag)
+
+    async def _answer(
+        self, code: str, act: str | None, scope: Scope, receive: Receive
+    ) -> tuple[int, bytes, str]:
+        headers, address = Headers(scope=scope), (scope.get("client") or ("",))[0]
+        method = scope["method"]
+        if method == "GET" and act is None:
+            return await self._news(code, headers, address)
+        acts: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
+            "join": self._join,
+            "answer": self._vote,
+            "lead": self._lead,
+        }
+        if method != "POST" or act is None:
+            raise ClassError("garbled")
+        message = await messages.read(receive)
+        found = await acts[act](code, headers, address, message)
+        return 200, orjson.dumps(found), ""
+
+    async def _news(self, code: str, headers: Headers, address: str) -> tuple[int, bytes, str]:
+        """What is new, or nothing after a while."""
+        watch, name = await self._known(code, headers, address)
+        leads = not name
+        watch.waiting[name] += 1
+        try:
+            if watch.waiting[name] > MOST_WAITING:
+                raise ClassError("hurry")
+            changed = watch.changed[leads]
+            if watch.news[leads].tag == headers.get("if-none-match") and not watch.away:
+                await _within(WAIT, changed)
+        finally:
+            watch.waiting -= type(watch.waiting)({name: 1})
+        room, news = _there(watch), watch.news[leads]
+        watch.led = watch.led or leads
+        if name and not room.ended:
+            watch.present.add(name)
+        if news.tag == headers.get("if-none-match"):
+            return 304, b"", news.tag
+        return 200, news.body, news.tag
+
+    async def _join(self, code: str, _headers: Headers, address: str, _: object) -> dict[str, Any]:
+        room = _there(await self._found(code, address))
+        await call(rooms.store().admit, code)
+        return {"token": codes.new_token(room.lead)}
+
+    async def _vote(self, code: str, headers: Headers, address: str, message: Any) -> dict:
+        watch, name = await self._known(code, headers, address)
+        room = _there(watch)
+        asks, choice = messages.answer(message, questions.answers(room) if room.asks else 0)
+        await call(rooms.store().answer, code, asks, name, choice)
+        return {"counted": choice}
+
+    async def _lead(self, code: str, headers: Headers, address: str, message: Any) -> dict:
+        """What the lecturer does; a room that the store has lost comes back by it."""
+        key = headers.get("x-class-key", "")
+        watch = await self._led(code, key, address)
+        store = rooms.store()
+        if "here" in message:
+            await call(store.tell, code, "here", messages.here(message["here"]))
+        if "put" in message:
+            text = questions.opened(message["put"], message.get("seal"))
+            await call(store.ask, code, token_hex(8), text)
+        if "shown" in message:
+            await call(store.show, code, messages.name(message["shown"]))
+        if message.get("dropped"):
+            await call(store.ask, code, "", "")
+        if message.get("ended"):
+            await call(store.end, code)
+        await self._hub.refresh(watch.code)
+        return {}
+
+    async def _found(self, code: str, address: str) -> Watch:
+        """The room of a code: who tries many waits."""
+        if not self._wrong.allows(address):
+            raise ClassError("hurry")
+        watch = await self._hub.watch(code)
+        if watch.room is None and not watch.away:
+            self._wrong.count(address, code)
+        return watch
+
+    async def _known(self, code: str, headers: Headers, address: str) -> tuple[Watch, str]:
+        """The room, and the name of the follower who asks, empty for its lecturer.
+
+        Who is in the room is not held up by others who try codes at the same address.
+        """
+        key, token = headers.get("x-class-key", ""), headers.get("x-class-token", "")
+
+        def is_in(room: Room | None) -> bool:
+            good = room and (
+                codes.is_key(key, room.lead) if key else codes.is_token(token, room.lead)
+            )
+            return bool(good)
+
+        watch = self._hub.known(code)
+        if not watch or not is_in(watch.room):
+            watch = await self._found(code, address)
+            if not is_in(_there(watch)):
+                raise ClassError("no_key" if key else "stranger")
+        return watch, "" if key else token.partition(".")[0]
+
+    async def _led(self, code: str, key: str, address: str) -> Watch:
+        """The room, for its lecturer alone; opened anew where it was lost."""
+        watch = self._hub.known(code) or await self._found(code, address)
+        if watch.away:
+            raise ClassError("away")
+        if watch.room is None or watch.room.ended:
+            if len(key) > codes.LONGEST or await asyncio.to_thread(codes.code_of, key) != code:
+                raise ClassError("no_key")
+            await call(rooms.take, code, key)
+            return await self._hub.watch(code)
+        if not codes.is_key(key, watch.room.lead):
+            raise ClassError("no_key")
+        return watch
+
+
+def _there(watch: Watch) -> Room:
+    """The room, as far as it is known.
+
+    Raises:
+        ClassError: "away", "no_room".
+    """
+    if watch.away:
+        raise ClassError("away")
+    if watch.room is None:
+        raise ClassError("no_room", code=watch.code)
+    return watch.room
+
+
+async def _within(seconds: float, changed: asyncio.Event) -> None:
+    try:
+        await asyncio.wait_for(changed.wait(), seconds)
+    except TimeoutError:
+        return
+
+
+async def _send(send: Send, status: int, body: bytes, tag: str) -> None:
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    if tag:
+        headers.append((b"etag", tag.encode()))
+    if status == 304:
+        headers = headers[2:]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

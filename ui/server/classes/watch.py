@@ -1,0 +1,160 @@
+"""One look at a room for all of its browsers that this process serves.
+
+A browser asks what is new and waits for it. So a step costs each follower one answer, and nothing
+while the lecturer speaks.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import orjson
+
+from ui.classroom import questions, rooms
+from ui.classroom.store import ClassError, Room
+
+TICK = 0.2  # seconds between two looks
+LATER = 1.0  # where the store could not be reached
+WAIT = 10.0  # seconds for which a browser waits for something new
+UNWATCHED = 30.0  # seconds after the last browser has asked
+HEARD = 5.0  # seconds between two notes of who is present
+LEADER = 20.0  # seconds between two signs of the lecturer
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class News:
+    """What one kind of browser is told, and the name of this state."""
+
+    body: bytes = b""
+    tag: str = ""
+
+
+@dataclass
+class Watch:
+    """A room as this process last saw it.
+
+    Args:
+        code: of the room.
+        room: None where there is none.
+        away: whether the store could not be reached.
+        news: for followers and for the lecturer.
+        changed: tells them.
+        present: followers who have asked since it was noted last.
+        waiting: how many requests of each browser wait.
+    """
+
+    code: str
+    room: Room | None = None
+    away: bool = False
+    news: dict[bool, News] = field(default_factory=lambda: {False: News(), True: News()})
+    changed: dict[bool, asyncio.Event] = field(
+        default_factory=lambda: {False: asyncio.Event(), True: asyncio.Event()}
+    )
+    present: set[str] = field(default_factory=set)
+    waiting: Counter[str] = field(default_factory=Counter)
+    asked_at: float = 0.0
+    heard_at: float = 0.0
+    held_at: float = 0.0
+    led: bool = False
+
+    def take(self, room: Room | None, *, away: bool = False) -> None:
+        """A new look; who waits for what changed is told."""
+        if (room, away) == (self.room, self.away):
+            return
+        gone = (room is None) != (self.room is None) or away != self.away
+        self.room, self.away = room, away
+        for leads, before in list(self.news.items()):
+            news = _news(room, leads=leads) if room else News()
+            if gone or news != before:
+                self.news[leads] = news
+                self.changed[leads].set()
+                self.changed[leads] = asyncio.Event()
+
+
+async def call(act: Callable[..., Found], *given: object) -> Found:
+    """Ask the store; one that is far keeps nobody else waiting."""
+    return await asyncio.to_thread(act, *given) if rooms.store().far else act(*given)
+
+
+class Hub:
+    """All rooms that browsers of this process are in."""
+
+    def __init__(self) -> None:
+        self._watches: dict[str, Watch] = {}
+        self._tasks: set[asyncio.Task] = set()
+
+    def known(self, code: str) -> Watch | None:
+        """A room that is looked at already."""
+        if found := self._watches.get(code):
+            found.asked_at = time.monotonic()
+        return found
+
+    async def watch(self, code: str) -> Watch:
+        """The room of a code, looked at from now on if there is one."""
+        if found := self.known(code):
+            return found
+        watch = Watch(code, asked_at=time.monotonic())
+        await self.look(watch)
+        if watch.room is None:  # a wrong code costs one look
+            return watch
+        if code not in self._watches:
+            self._watches[code] = watch
+            self._tasks.add(task := asyncio.create_task(self._go_on(watch)))
+            task.add_done_callback(self._tasks.discard)
+        return self._watches[code]
+
+    async def look(self, watch: Watch) -> None:
+        """See what the room is now."""
+        try:
+            room = await call(rooms.store().look, watch.code)
+        except ClassError:
+            watch.take(watch.room, away=True)  # as it was
+        else:
+            watch.take(room)
+
+    async def refresh(self, code: str) -> None:
+        """Something has changed by a request here: who waits need not wait for the next look."""
+        if watch := self._watches.get(code):
+            await self.look(watch)
+
+    async def _go_on(self, watch: Watch) -> None:
+        try:
+            while time.monotonic() - watch.asked_at < UNWATCHED:
+                await asyncio.sleep(LATER if watch.away else TICK)
+                await self.look(watch)
+                if watch.room is None and not watch.away:
+                    break
+                await self._tell_store(watch)
+        finally:
+            del self._watches[watch.code]
+            watch.take(None)
+
+    async def _tell_store(self, watch: Watch) -> None:
+        """Who is present, and that the lecturer is."""
+        now, store = time.monotonic(), rooms.store()
+        try:
+            if watch.present and now - watch.heard_at > HEARD:
+                watch.heard_at, present, watch.present = now, watch.present, set()
+                await call(store.heard, watch.code, present)
+            if watch.led and now - watch.held_at > LEADER:
+                watch.held_at, watch.led = now, False
+                await call(store.hold, watch.code)
+        except ClassError:
+            watch.away = True
+
+
+def _news(room: Room, *, leads: bool) -> News:
+    """What followers or the lecturer are told of a room."""
+    question = questions.told(room, leads=leads)
+    here = orjson.loads(room.told["here"]) if "here" in room.told else None
+    said: dict[str, object] = {"here": here, "question": question, "ended": room.ended}
+    if leads:
+        said["present"] = room.present
+    body = orjson.dumps(said)
+    return News(body, hashlib.blake2b(body, digest_size=12).hexdigest())
