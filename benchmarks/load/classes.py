@@ -9,7 +9,7 @@ from benchmarks.load.crowd import Crowd, Plan, Tally, apart
 from benchmarks.load.fleet import Fleet, bare_fleet, fleet, held, meter
 from ui.settings.page import HOME
 
-WARM = {"MLA_WARM": "1"}  # as the container has it
+WARM = {"MLA_WARM": "1"}
 TRACEBACK = "Traceback (most recent call last)"
 Row = dict[str, object]
 
