@@ -6,6 +6,8 @@
     python benchmarks/load/run.py killed --visitors 60         kill -9 of one of three processes
     python benchmarks/load/run.py slow                         beside silent and deaf connections
     python benchmarks/load/run.py leak --seconds 3600          what a long class leaves behind
+    python benchmarks/load/run.py following --visitors 300     a class follows its lecturer
+    python benchmarks/load/run.py answering --visitors 300     and answers one question
 
 Everything is on this machine: servers, clients, and the browsers among them. A visitor stays with
 its process, as a cookie of a proxy would have it.
@@ -20,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.beside import report
-from benchmarks.load import classes, faults, leak, once
+from benchmarks.load import classes, faults, leak, once, room
 
 CASES = {
     "mixed": classes.mixed,
@@ -29,6 +31,8 @@ CASES = {
     "killed": faults.killed,
     "slow": faults.slow,
     "leak": leak.leak,
+    "following": room.following,
+    "answering": room.answering,
 }
 
 
@@ -42,6 +46,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, help="that they act")
     parser.add_argument("--processes", type=int)
     parser.add_argument("--pause", type=float, help="seconds between a visitor's actions")
+    parser.add_argument("--steps", type=int, help="of the lecturer")
     parser.add_argument("--browsers", type=int, help="of the visitors, that are real ones")
     parser.add_argument("--bare", type=int, choices=(0, 1), help="0: without the bare page")
     given = vars(parser.parse_args())

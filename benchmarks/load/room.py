@@ -1,0 +1,201 @@
+"""A class of one room: everybody follows each step of the lecturer, and all answer a question.
+
+A follower is two connections, as in a browser: one that waits for what is new in the room, and the
+page, which goes where the lecturer is.
+"""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+from urllib.parse import urlencode
+
+import httpx2
+
+from benchmarks.beside import percentile
+from benchmarks.load.classes import TRACEBACK, WARM, Row
+from benchmarks.load.crowd import apart, until
+from benchmarks.load.fleet import Fleet, fleet, held, meter
+from benchmarks.load.visitor import Visitor
+from ui.classroom import codes
+from ui.settings.page import HOME
+
+SECRET = {"STREAMLIT_SERVER_COOKIE_SECRET": "of the benchmarks"}  # that processes share
+STEPS = ("rope", "kv_cache", "absorption", "compare", "attention_maps")
+CHOICES = 4
+SOON, LATE = 2.0, 5.0  # seconds
+
+
+@dataclass
+class Class:
+    """A room, its lecturer, and what each step met."""
+
+    app: str
+    patience: float
+    key: str = field(default_factory=codes.new_key)
+    told: list[tuple[float, str]] = field(default_factory=list)  # when, and where
+    shown: list[dict[int, float]] = field(default_factory=list)  # of a follower: step -> seconds
+    over: bool = False
+
+    def __post_init__(self) -> None:
+        self.code = codes.code_of(self.key)
+        limits = httpx2.Limits(max_connections=None)
+        self.line = httpx2.AsyncClient(timeout=self.patience, limits=limits, trust_env=False)
+
+    async def lead(self, **said: object) -> None:
+        """Do something as the lecturer."""
+        await self._post("lead", said, {"x-class-key": self.key})
+
+    async def step(self, number: int) -> None:
+        """Go on to another page."""
+        here = {"page": STEPS[number % len(STEPS)], "query": {"seed": str(1 + number)}}
+        self.told.append((time.monotonic(), json.dumps(here, sort_keys=True)))
+        await self.lead(here=here)
+
+    async def join(self) -> dict[str, str]:
+        """What a follower shows from now on."""
+        return {"x-class-token": (await self._post("join", {}, {})).json()["token"]}
+
+    async def answer(self, headers: dict[str, str], question: str, choice: int) -> int:
+        """The status of an answer."""
+        said = {"question": question, "choice": choice}
+        return (await self._post("answer", said, headers, well=False)).status_code
+
+    async def news(self, headers: dict[str, str], tag: str) -> tuple[dict | None, str]:
+        """What is new, once it is, and its tag."""
+        asked = headers | {"if-none-match": tag}
+        found = await self.line.get(f"{self.app}/_class/{self.code}", headers=asked)
+        if found.status_code == httpx2.codes.NOT_MODIFIED:
+            return None, tag
+        return found.raise_for_status().json(), found.headers["etag"]
+
+    async def _post(
+        self, act: str, said: dict, headers: dict[str, str], *, well: bool = True
+    ) -> httpx2.Response:
+        url = f"{self.app}/_class/{self.code}/{act}"
+        done = await self.line.post(url, json=said, headers=headers)
+        return done.raise_for_status() if well else done
+
+
+async def follow(room: Class, url: str) -> None:
+    """One follower, until the lecture is over."""
+    shown: dict[int, float] = {}
+    room.shown.append(shown)
+    visitor, tag = Visitor(url, room.patience), ""
+    query = {"room": room.code}
+    await visitor.come(HOME, urlencode(query))
+    headers = await room.join()
+    while not room.over:
+        news, tag = await room.news(headers, tag)
+        if news and (here := news["here"]):
+            place = [there for _, there in room.told].index(json.dumps(here, sort_keys=True))
+            await visitor.go(here["page"], urlencode(query | here["query"]))
+            shown[place] = time.monotonic() - room.told[place][0]
+    await visitor.close()
+
+
+def following(
+    visitors: int = 300, steps: int = 30, pause: float = 6.0, patience: float = 60.0
+) -> Iterator[Row]:
+    """A lecturer steps, and everybody's page follows."""
+    with fleet(1, WARM | SECRET) as apps:
+        taken = meter(apps)
+        room = Class(apps[0].url, patience)
+        apart(_lecture(room, apps, visitors, steps, pause))
+        yield _followed(room, steps, pause) | taken().row() | held(apps)
+
+
+async def _lecture(room: Class, apps: Fleet, visitors: int, steps: int, pause: float) -> None:
+    await room.lead(here={"page": HOME, "query": {}})
+    room.told.append((time.monotonic(), json.dumps({"page": HOME, "query": {}}, sort_keys=True)))
+    async with asyncio.TaskGroup() as group:
+        for number in range(visitors):
+            group.create_task(follow(room, apps[number % len(apps)].url))
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(pause)
+        began = time.monotonic()
+        for number in range(steps):
+            await until(began + pause * number)
+            await room.step(number)
+        await asyncio.sleep(max(pause, LATE) + SOON)
+        room.over = True
+        await room.lead(ended=True)
+    await room.line.aclose()
+
+
+def _followed(room: Class, steps: int, pause: float) -> Row:
+    """A screen that is at a later step has seen this one too."""
+    last = len(room.told) - 1
+    seen = [
+        min((there for step, there in shown.items() if step == number), default=float("inf"))
+        for shown in room.shown
+        for number in range(1, last + 1)
+    ]
+    reached = [one for one in seen if one < float("inf")]
+    return {
+        "followers": len(room.shown),
+        "steps": steps,
+        "every s": pause,
+        "p50 s": percentile(reached, 0.5),
+        "p95 s": percentile(reached, 0.95),
+        "max s": max(reached),
+        f"within {SOON:g} s": sum(one <= SOON for one in seen) / len(seen),
+        "skipped": len(seen) - len(reached),
+        "out of step at the end": sum(last not in shown for shown in room.shown),
+    }
+
+
+def answering(visitors: int = 300, within: float = 10.0, patience: float = 60.0) -> Iterator[Row]:
+    """A question to all: each answer counts once, and the histogram is right."""
+    with fleet(1, WARM | SECRET) as (app,):
+        yield apart(_asked(Class(app.url, patience), visitors, within)) | {
+            "tracebacks": app.log.count(TRACEBACK)
+        }
+
+
+async def _asked(room: Class, visitors: int, within: float) -> Row:
+    words = {"asks": "?", "answers": list("abcd"), "true": "a", "why": ""}
+    text = json.dumps(
+        {"words": {"en": words, "zh": words}, "right": 0, "scale": False, "hides": []}
+    )
+    mark = codes.seal(text, *SECRET.values())
+    await room.lead(here={"page": HOME, "query": {}}, put=text, seal=mark)
+    followers = [await room.join() for _ in range(visitors)]
+    news, _ = await room.news(followers[0], "")
+    question, draw = news["question"]["id"], Random(0)
+    began = time.monotonic()
+
+    async def answer(headers: dict[str, str]) -> tuple[int, list[int]]:
+        choice, due = draw.randrange(CHOICES), began + draw.uniform(0, within)
+        await until(due)
+        twice = [await room.answer(headers, question, choice) for _ in range(2)]
+        waits.append(time.monotonic() - due)
+        return choice, twice
+
+    waits: list[float] = []
+    done = await asyncio.gather(*map(answer, followers))
+    given = Counter(choice for choice, _ in done)
+    told = await _counts(room, len(done))
+    await room.lead(shown=question)
+    late = await room.answer(await room.join(), question, 0)
+    await room.line.aclose()
+    return {
+        "answers": len(done),
+        "counted": sum(told),
+        "histogram right": told == [given[n] for n in range(CHOICES)],
+        "second ones refused": sum(twice == [200, 409] for _, twice in done),
+        "after the reveal": late,
+        "p95 s": percentile(waits, 0.95),
+    }
+
+
+async def _counts(room: Class, answers: int) -> list[int]:
+    """What the lecturer's screen says, once it has had the time to see all answers."""
+    told, tag, end = [], "", time.monotonic() + LATE
+    while sum(told) < answers and time.monotonic() < end:
+        news, tag = await room.news({"x-class-key": room.key}, tag)
+        told = news["question"]["counts"] if news else told
+    return told
