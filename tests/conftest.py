@@ -18,10 +18,12 @@ os.environ["HF_HOME"] = KEPT.name
 
 import pytest  # noqa: E402 - after what the libraries read when they are imported
 import torch  # noqa: E402
+from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 from streamlit.components.v2 import manifest_scanner  # noqa: E402
 from streamlit.runtime.scriptrunner_utils import script_run_context  # noqa: E402
 
 from mla_engine.checkpoints import build_demo  # noqa: E402
+from ui.handout.browser import FLAGS, chromium_path  # noqa: E402
 
 torch.set_num_threads(1)
 # Two thirds of the time of many tests: Streamlit looks through all packages for components before
@@ -56,3 +58,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def models(demo: str) -> Path:
     """The only folder that the server reads."""
     return Path(demo).parent
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The only browser of a run: Playwright is started once in a process."""
+    with sync_playwright() as playwright:
+        flags = [*FLAGS, "--process-per-site"]  # what one page has compiled, the others use
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=flags)
+        yield browser
+        browser.close()

@@ -5,19 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    Page,
-    ViewportSize,
-    expect,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from mla_engine.checkpoints import build_demo
 from tests import patience
 from tests.attacks.server import App, running
-from ui.handout.browser import FLAGS, chromium_path
 from ui.handout.sheets import STATEMENT  # noqa: F401, of what the tests read
 from ui.parts.real_layer import DEMO
 
@@ -65,15 +57,6 @@ def app_url(server: App) -> Iterator[str]:
 def demo(project: Path) -> Path:
     """The demonstration model, where the server looks for it."""
     return build_demo(project / DEMO)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        flags = [*FLAGS, "--process-per-site"]  # what one page has compiled, the others use
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=flags)
-        yield browser
-        browser.close()
 
 
 def new_context(

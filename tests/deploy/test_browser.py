@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from mla_engine.checkpoints import hidden_states
 from tests.attacks.server import wait_until
-from tests.browser.conftest import chromium, new_context  # noqa: F401 - a fixture
+from tests.browser.conftest import new_context
 from tests.browser.waiting import settle
 from tests.ui.pages.test_real_models_pieces import saved
 
@@ -19,7 +19,7 @@ APP = "[data-testid=stApp][data-test-connection-state={}]"
 
 
 @pytest.fixture
-def page(chromium):  # noqa: F811
+def page(chromium):
     context = new_context(chromium)
     yield context.new_page()
     context.close()

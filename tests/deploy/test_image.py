@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -26,13 +27,13 @@ def tool():
 
 
 @pytest.fixture(scope="module")
-def built(tool, tmp_path_factory):
+def built(tool):
     """The last stage; this environment's packages are linked where pip would install them."""
-    folder = tmp_path_factory.mktemp("image")
-    for above in (folder, folder.parent, folder.parent.parent):
-        above.chmod(0o755)  # for the user of the image
-    build = tool.Build(folder, {}, linked=True)
-    return build, build.run(DOCKERFILE)
+    with tempfile.TemporaryDirectory(prefix="mla-image-") as made:
+        folder = Path(made)
+        folder.chmod(0o755)  # for the user of the image
+        build = tool.Build(folder, {}, linked=True)
+        yield build, build.run(DOCKERFILE)
 
 
 def test_the_steps_make_the_app_and_leave_out_what_it_does_not_need(built):
