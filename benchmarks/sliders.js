@@ -8,7 +8,8 @@
   const watch = { charts: true, pressed: 0, last: 0, ran: false, drawn: 0 };
   window.sliderWatch = watch;
 
-  const touched = ({ target, addedNodes }) =>
+  const silent = (name) => name === "tabindex" || name?.startsWith("aria-"); // draws nothing
+  const touched = ({ target, addedNodes, attributeName }) => !silent(attributeName) &&
     [target.nodeType === 1 ? target : target.parentElement, ...addedNodes]
       .some((node) => node && (watch.charts ? isChart(node) : isOther(node)));
   let changed = false;
