@@ -5,7 +5,6 @@ import pytest
 from tests.classroom.redis_server import running
 from ui.classroom import codes
 from ui.classroom.embedded import Embedded
-from ui.classroom.remote import Remote
 from ui.classroom.store import Ages
 
 CODE = "7KQMW3XD"
@@ -26,7 +25,7 @@ def made(request):
     server = request.getfixturevalue("redis_server")
 
     def remote(ages=AGES, **given):
-        store = Remote(server.url, ages, **given)
+        store = server.store(ages, **given)
         store._redis.flushdb()
         return store
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import redis
 
 from tests.attacks.server import free_port, wait_until
+from ui.classroom.remote import Remote
 
 PROGRAM = shutil.which("redis-server")
 
@@ -16,6 +17,7 @@ class Redis:
 
     def __init__(self, folder):
         self.folder, self.port, self.process = folder, free_port(), None
+        self.stores = []
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def start(self):
@@ -32,6 +34,11 @@ class Redis:
                 return client.ping()
         except redis.RedisError:
             return False
+
+    def store(self, ages, **given):
+        """Rooms in it, until it ends."""
+        self.stores.append(store := Remote(self.url, ages, **given))
+        return store
 
     def names(self):
         """All that it holds."""
@@ -61,4 +68,6 @@ def running(folder):
     try:
         yield server
     finally:
+        for store in server.stores:
+            store._redis.close()
         server.kill()

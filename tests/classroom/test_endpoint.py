@@ -12,7 +12,6 @@ from tests.classroom.browser import Follower, Lecturer, Server, joined, until
 from tests.classroom.redis_server import running
 from ui.classroom import codes, questions, rooms
 from ui.classroom.embedded import Embedded
-from ui.classroom.remote import Remote
 from ui.classroom.store import Ages
 from ui.frame import open_all  # noqa: F401, opens the rooms
 from ui.server.classes import endpoint
@@ -219,7 +218,7 @@ async def test_a_room_that_a_process_forgot_comes_back_by_its_lecturer_alone(mon
 @run
 async def test_redis_gone_in_the_middle_of_a_lecture(tmp_path, monkeypatch):
     with running(tmp_path) as server:
-        store = Remote(server.url, Ages())
+        store = server.store(Ages())
         monkeypatch.setattr(rooms, "store", lambda: store)
         lecturer = Lecturer(Server(), *opened())
         follower = await joined(lecturer.server, lecturer.code)

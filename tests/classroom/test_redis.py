@@ -4,7 +4,6 @@ import pytest
 
 from tests.classroom.redis_server import running
 from ui.classroom import codes
-from ui.classroom.remote import Remote
 from ui.classroom.store import Ages, ClassError
 
 KEY = "the lecturer's key"
@@ -12,7 +11,7 @@ LEAD = codes.lead_of(KEY)
 
 
 def test_nothing_stays_of_a_class_and_no_choice_is_tied_to_a_follower(redis_server):
-    store = Remote(redis_server.url, Ages(), name="kept")
+    store = redis_server.store(Ages(), name="kept")
     store._redis.flushdb()
     store.open("AAAAAAAA", LEAD, 10)
     store.ask("AAAAAAAA", "q1", "{}")
@@ -30,7 +29,7 @@ def test_nothing_stays_of_a_class_and_no_choice_is_tied_to_a_follower(redis_serv
 
 
 def test_two_processes_see_one_room(redis_server):
-    one, other = (Remote(redis_server.url, Ages(), name="two") for _ in range(2))
+    one, other = (redis_server.store(Ages(), name="two") for _ in range(2))
     one.open("AAAAAAAA", LEAD, 10)
     one.ask("AAAAAAAA", "q1", "{}")
     other.answer("AAAAAAAA", "q1", "a", 0)
@@ -42,7 +41,7 @@ def test_two_processes_see_one_room(redis_server):
 
 def test_a_redis_that_goes_is_told_and_one_that_comes_back_is_used(tmp_path):
     with running(tmp_path) as server:
-        store = Remote(server.url, Ages())
+        store = server.store(Ages())
         store.open("AAAAAAAA", LEAD, 10)
         server.kill()
         acts = [(store.look,), (store.tell, "here", ""), (store.answer, "q", "a", 0)]
