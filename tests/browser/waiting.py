@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, TimeoutError
 
 from tests import patience
 from ui.handout.browser import SETTLED
@@ -17,6 +17,14 @@ from ui.handout.shifts import SHIFTS, WATCH
 
 Found = TypeVar("Found")
 ANSWERED = f"() => !window.unanswered && ({SETTLED})()"
+WHY = """() => ({
+  unanswered: window.unanswered, asked: window.asked, fonts: document.fonts.status,
+  ...document.querySelector("[data-testid=stApp]")?.dataset,
+  skeletons: document.querySelectorAll("[data-testid$=Skeleton]").length,
+  moving: document.getAnimations().map((one) => [one.playState, one.effect?.target?.className]),
+  undrawn: [...document.querySelectorAll("[data-testid=stPlotlyChart]")]
+    .filter((chart) => !chart.querySelector(".main-svg")).map((chart) => chart.ariaLabel),
+})"""
 AS_BACK = """there => {
   history.pushState({}, "", there);
   dispatchEvent(new PopStateEvent("popstate"));
@@ -28,7 +36,10 @@ WIDTHS = """parts => parts.map(part => [part.getBoundingClientRect().width, part
 
 def settle(page: Page) -> None:
     """Wait until the server has answered all that was asked, and the page shows it, at rest."""
-    page.wait_for_function(ANSWERED)
+    try:
+        page.wait_for_function(ANSWERED)
+    except TimeoutError as late:
+        raise AssertionError(f"never at rest: {page.evaluate(WHY)}") from late
 
 
 def everything(page: Page) -> None:
