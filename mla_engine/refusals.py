@@ -6,7 +6,7 @@ values and is said in the reader's language with it.
 """
 
 import tomllib
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from importlib.resources import files
 
 from mla_engine.drawn import Quoted
@@ -34,6 +34,10 @@ class RefusedError(ValueError):
     def __init__(self, code: str, /, **values: object) -> None:
         self.code, self.values = code, values
         super().__init__(sentence(self, ORIGINAL))
+
+    def __reduce__(self) -> tuple:
+        """Pickled as it was made; an exception's own way is by its sentence."""
+        return partial(type(self), self.code, **self.values), ()
 
 
 @cache

@@ -1,5 +1,6 @@
 """Bad input is refused before anything runs, with the name, the value and often the fix."""
 
+import pickle
 import re
 
 import pytest
@@ -14,7 +15,9 @@ from mla_engine import (
     RopeConfig,
     YarnConfig,
 )
+from mla_engine.budget import MemoryBudgetError
 from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling
+from mla_engine.refusals import Phrase, RefusedError
 from tests.engine.samples import refused
 
 GROUPED = {"d_model": 8, "n_heads": 4, "n_kv_heads": 2, "d_head": 4}
@@ -235,3 +238,11 @@ def test_latents_of_something_else():
         layer(H, latents=KVCache.empty(layer.config, batch=2))
     with refused("heads", 4):
         layer.absorbed_matrices(heads=[4])
+
+
+@pytest.mark.parametrize("kind", [RefusedError, MemoryBudgetError])
+def test_a_refusal_is_pickled_as_it_was_made(kind):
+    told = kind("memory", what=Phrase("less_deep"), needed=2.5, limit=1.0, lower="it")
+    again = pickle.loads(pickle.dumps(told))
+    assert (type(again), again.code, str(again)) == (kind, "memory", str(told))
+    assert (again.values["needed"], str(again.values["what"])) == (2.5, str(Phrase("less_deep")))
