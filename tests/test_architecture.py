@@ -150,6 +150,7 @@ def test_tests_wait_for_a_state_and_measure_no_time() -> None:
 
 
 CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask for
+    "ui/engine/kept.py:engine": "the one engine",
     "ui/engine/kept.py:shelf": "the one cache itself",
     "ui/engine/queue.py:_queue": "the one line",
     "ui/engine/queue.py:warm_up": "nothing, once a server",

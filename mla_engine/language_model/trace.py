@@ -1,7 +1,8 @@
 """Every intermediate of a whole decoder; the fields stand in the order of computation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 
+import torch
 from torch import Tensor
 
 from mla_engine.ops import softmax
@@ -34,6 +35,22 @@ class ModelTrace:
     normed: Tensor  # [b,t,d], the norm of the last block's x_out
     logits: Tensor  # [b,t,n]
 
+    def of_text(self, place: int) -> "ModelTrace":
+        """The trace of one of several texts, its batch 1; it holds nothing of the others."""
+        return _of_text(self, place)
+
     def probabilities(self, temperature: float = 1.0) -> Tensor:
         """Of every word as the next one, softmax(logits / temperature) [b,t,n]."""
         return softmax(self.logits / temperature)
+
+
+def _of_text(value: object, place: int) -> object:
+    if isinstance(value, Tensor):
+        return value if value.dtype is torch.bool else value[place : place + 1].clone()
+    if isinstance(value, tuple):
+        return tuple(_of_text(part, place) for part in value)
+    if not is_dataclass(value):
+        return value
+    return replace(
+        value, **{f.name: _of_text(getattr(value, f.name), place) for f in fields(value)}
+    )

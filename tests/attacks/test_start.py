@@ -17,6 +17,9 @@ WRONG = {
     "MLA_WORKERS": "1.5",
     "MLA_PROCESSES": "0",
     "MLA_LOG": "xml",
+    "MLA_ENGINE": "dask",
+    "MLA_REPLICAS": "0",
+    "MLA_REPLICA_GPUS": "-0.5",
     "PUBLIC_URL": "mla.example.org",
 }
 TEXTS = "ui/frame/texts/share.toml"
@@ -65,6 +68,13 @@ def test_a_wrong_variable_is_named_with_its_value_and_what_would_do(name, monkey
     said = str(stopped.value)
     assert said.startswith(f"MLA Explorer cannot run: {name} is {WRONG[name]!r}: give ")
     assert "\n" not in said
+
+
+def test_an_engine_that_is_not_installed_is_a_wrong_variable(monkeypatch):
+    monkeypatch.setenv("MLA_ENGINE", "ray")
+    monkeypatch.setattr("ui.settings.server.find_spec", lambda _name: None)
+    with pytest.raises(SystemExit, match=r"MLA_ENGINE is 'ray': .* requirements-ray.txt"):
+        start.check()
 
 
 def test_wrong_variables_stop_the_server_with_one_sentence():

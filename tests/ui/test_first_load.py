@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 NOT_NEEDED = (  # by the first picture
     *health.LATER,
     *("huggingface_hub", "kaleido", "plotly.express", "plotly.figure_factory", "pyarrow"),
-    *("tokenizers", "transformers"),
+    *("ray", "tokenizers", "transformers"),
     *(f"mla_engine.claims.{name}" for name in ("caches", "example", "forms", "trained", "work")),
 )
 FIRST = """

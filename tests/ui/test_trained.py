@@ -55,6 +55,21 @@ def test_a_run_is_kept_by_its_text(folder: Path) -> None:
     assert trained.run(found, (1, 2, 3)).tokens.tolist() == [[1, 2, 3]]
 
 
+def test_several_texts_run_together_give_what_each_gives_alone(folder: Path) -> None:
+    write(folder, "mla", "mha")
+    texts = [("mla", (1, 2, 3)), ("mha", (4, 5, 6)), ("mla", (6, 5, 4)), ("mla", (7, 8))]
+    keys = [(trained.load(code).key, tokens) for code, tokens in texts]
+    for (code, tokens), trace in zip(texts, trained._run.together(keys), strict=True):
+        alone = trained.run(trained.load(code), tokens)
+        assert trace.tokens.tolist() == [list(tokens)]
+        for block, own in zip(trace.blocks, alone.blocks, strict=True):
+            assert block.attention.steps == own.attention.steps
+            for step in own.attention.steps:
+                found = getattr(block.attention, step)
+                torch.testing.assert_close(found, getattr(own.attention, step))
+        torch.testing.assert_close(trace.logits, alone.logits)
+
+
 def test_one_that_is_not_there_is_refused_with_the_command(folder: Path) -> None:
     with pytest.raises(CheckpointError, match=r"mla\.safetensors is not among.*make train"):
         trained.load("mla")

@@ -1,7 +1,8 @@
 """Who heavy work is for: a visitor, who waits, may leave, or may ask for something newer."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
     get_run_yield_check,
@@ -13,6 +14,8 @@ _page = threading.local()
 
 def visitor() -> object:
     """Whose work it is: a session's, or a thread's that belongs to none."""
+    if stands := getattr(_page, "stands", None):
+        return stands[0]
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context else threading.get_ident()
 
@@ -22,8 +25,19 @@ def stop_if_asked() -> None:
 
     It derives from BaseException, so that no page takes it for a failure.
     """
-    if check := get_run_yield_check():
+    stands = getattr(_page, "stands", None)
+    if check := stands[1] if stands else get_run_yield_check():
         check()
+
+
+@contextmanager
+def standing_for(visitor: object, check: Callable[[], None]) -> Iterator[None]:
+    """Work in this thread for a visitor of another process; `check` raises where he has left."""
+    _page.stands = visitor, check
+    try:
+        yield
+    finally:
+        _page.stands = None
 
 
 def tell_by(say: Callable[[int], None]) -> None:

@@ -11,7 +11,7 @@ from ui.engine.trained_layer import TrainedLayer
 TEXTS, SEED = 6, 2 * 10**6  # of each load; texts that no training has seen
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def score(origin: TrainedLayer, kind: str) -> tuple[float, ...]:
     """How much of its attention each head of the layer gives to such a place, on average."""
     model = trained.load(origin.code).model

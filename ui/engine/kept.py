@@ -19,9 +19,13 @@ import streamlit as st
 from cachetools import TTLCache
 from cachetools.keys import typedkey
 
+from mla_engine.late import Late
 from ui.engine import queue
+from ui.engine.engine import Engine, InProcess
 from ui.engine.footprint import footprint
 from ui.settings.server import server
+
+on_ray = Late("ui.engine.on_ray")  # which needs requirements-ray.txt
 
 GIB = 2**30
 TIDYING_SECONDS = 20.0  # between two rounds that give memory back to the system
@@ -128,6 +132,12 @@ def shelf() -> Shelf:
     return made
 
 
+@st.cache_resource(show_spinner=False)
+def engine() -> Engine:
+    """Who does the heavy work of this server's pages, as MLA_ENGINE says."""
+    return on_ray.engine(shelf()) if server().engine == "ray" else InProcess(shelf())
+
+
 def _tidy(shelf: Callable[[], Shelf | None], pause: float) -> None:
     """Let go of what is over time, and give free memory back, as long as the shelf stands."""
     while True:
@@ -147,7 +157,11 @@ def give_back() -> None:
 
 
 def keep(
-    function: Callable[P, R] | None = None, *, by: Callable[P, Hashable] = typedkey
+    function: Callable[P, R] | None = None,
+    *,
+    by: Callable[P, Hashable] = typedkey,
+    anywhere: bool = False,
+    together: Callable[[list[tuple]], list[R]] | None = None,
 ) -> Callable[P, R]:
     """Decorate a function whose results all sessions share; its arguments are their key.
 
@@ -158,15 +172,21 @@ def keep(
         function: what makes a value. It changes nothing that its arguments do not say, and nobody
             writes into what it returns.
         by: what of the arguments is the key, where that is not all of them.
+        anywhere: it is heavy work that `engine` may have another machine do: arguments and result
+            can be pickled, and it takes its turn by itself.
+        together: does several at once where several are asked for at a time, of a list of their
+            arguments, in less time than one after the other.
     """
     if function is None:
-        return partial(keep, by=by)
+        return partial(keep, by=by, anywhere=anywhere, together=together)
+    if together:
+        function.together = together
     name = f"{function.__module__}.{function.__qualname__}"
 
     @wraps(function)
     def kept(*args: P.args, **kwargs: P.kwargs) -> R:
-        key = name, by(*args, **kwargs)
-        return shelf().get(key, partial(function, *args, **kwargs))
+        key, work = (name, by(*args, **kwargs)), partial(function, *args, **kwargs)
+        return engine().result(key, work) if anywhere else shelf().get(key, work)
 
     kept.at_hand = lambda *args: shelf().at_hand((name, by(*args)))
     kept.clear = lambda: shelf().forget(name)

@@ -30,7 +30,7 @@ POLL_SECONDS = 0.1  # within which a visitor who has left is seen
 
 
 class FullError(RefusedError):
-    """Too much waits to be run, so that nothing was begun: it may be asked for again."""
+    """Not done now, to be asked for again: too much waits, or what worked on it has gone."""
 
 
 @dataclass(eq=False)
@@ -194,10 +194,17 @@ class Queue:
 
 
 @contextmanager
+def aside() -> Iterator[None]:
+    """Outside of the gate and of the turn that this thread holds: it waits for others."""
+    with gate.aside(), _queue().aside():
+        yield
+
+
+@contextmanager
 def held(lock: threading.Lock) -> Iterator[None]:
     """A lock, not waited for in a turn, as its holder may wait for one; nor by who has left."""
     while not lock.acquire(blocking=False):
-        with gate.aside(), _queue().aside():
+        with aside():
             asker.stop_if_asked()
             if lock.acquire(timeout=POLL_SECONDS):
                 lock.release()

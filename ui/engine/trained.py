@@ -3,7 +3,8 @@
 Everything else asks here: `make train` writes the files, and a newer file is read anew.
 """
 
-from collections.abc import Hashable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ NAMED = "assets/trained"  # where the project has them
 FOLDER = ROOT / NAMED
 COMMAND = "make train"
 OWN = "anna lamp ben cup cleo drum dan boat anna"  # the first sentence: what belongs to anna?
+Key = tuple[str, Path, int]
 VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_nope")  # from the largest cache to the smallest
 
 
@@ -42,7 +44,7 @@ class Trained:
         card: what its training reports.
     """
 
-    key: tuple[str, Path, int]
+    key: Key
     model: LanguageModel
     card: Mapping[str, Any]
 
@@ -129,18 +131,30 @@ def run(trained: Trained, tokens: tuple[int, ...]) -> ModelTrace:
     Raises:
         ValueError, MemoryBudgetError, FullError: in the engine's words.
     """
-    found = _run.at_hand(trained, tokens)
+    found = _run.at_hand(trained.key, tokens)
     if found is None:
         with queue.turn():  # before the key is locked: nobody waits in his turn for one who waits
-            found = _run(trained, tokens)
+            found = _run(trained.key, tokens)
     return found
 
 
-def _text(trained: Trained, tokens: tuple[int, ...]) -> Hashable:
-    return trained.key, tokens
+def _together(wanted: list[tuple[Key, tuple[int, ...]]]) -> list[ModelTrace]:
+    """Runs of several texts: those of one model and length go through it at once.
+
+    The numbers are those of single runs but for the rounding of float32 in longer products.
+    """
+    alike = defaultdict(list)
+    for place, (key, tokens) in enumerate(wanted):
+        alike[key, len(tokens)].append(place)
+    found = {}
+    with queue.turn(), torch.inference_mode():
+        for (key, _), places in alike.items():
+            trace = _loaded(*key).model(torch.tensor([wanted[place][1] for place in places]))
+            found |= {place: trace.of_text(row) for row, place in enumerate(places)}
+    return [found[place] for place in range(len(wanted))]
 
 
-@kept.keep(by=_text)
-def _run(trained: Trained, tokens: tuple[int, ...]) -> ModelTrace:
+@kept.keep(anywhere=True, together=_together)
+def _run(key: Key, tokens: tuple[int, ...]) -> ModelTrace:
     with torch.inference_mode():
-        return trained.model(torch.tensor([tokens]))
+        return _loaded(*key).model(torch.tensor([tokens]))

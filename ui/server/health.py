@@ -10,6 +10,7 @@ from typing import NoReturn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 
+from ui.engine import kept
 from ui.frame.fault import one_log_line
 from ui.server import warm
 from ui.server.answer import answer
@@ -24,10 +25,14 @@ LATER = "pandas", "openpyxl", "segno"
 
 
 async def prove() -> None:
-    """Run the overview once, as a visit does; where it fails, the process ends.
+    """Start the engine, and run the overview as a visit does; where one fails, the process ends.
 
     Streamlit's own check (server.scriptHealthCheckEnabled) runs it at every request for the health.
     """
+    try:
+        await asyncio.to_thread(kept.engine)
+    except Exception as error:  # whatever a cluster may raise
+        _stop(f"its engine does not start: {' '.join(str(error).split())}")
     while not PROVED.is_set():
         well, told = await runtime.get_instance().does_script_run_without_error()
         if well:
@@ -39,7 +44,7 @@ async def prove() -> None:
             sys.stdout.flush()
             await asyncio.to_thread(_import_the_rest)
         elif told != "timeout":  # a slow machine gets as long as it needs
-            _stop()
+            _stop("its first page failed; the log above says how")
 
 
 def _import_the_rest() -> None:
@@ -50,9 +55,9 @@ def _import_the_rest() -> None:
     gc.freeze()  # as the page itself did, see `queue.warm_up`
 
 
-def _stop() -> NoReturn:
+def _stop(reason: str) -> NoReturn:
     """End the process at once: SystemExit in a task would be told by every task around it."""
-    sys.stderr.write(why("its first page failed; the log above says how\n"))
+    sys.stderr.write(f"{why(reason)}\n")
     sys.stderr.flush()
     os._exit(1)
 

@@ -3,6 +3,7 @@
 import os
 import re
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -52,6 +53,17 @@ def redis_address(text: str) -> str:
     return text
 
 
+def installed(engine: str) -> str:
+    """An engine whose packages are there.
+
+    Raises:
+        ValueError: they are not.
+    """
+    if engine == "ray" and not find_spec("ray"):
+        raise ValueError("ray is not installed")
+    return engine
+
+
 def _listed(text: object) -> object:
     """A list of names, as a variable has it: with commas between."""
     return tuple(filter(None, map(str.strip, text.split(",")))) if isinstance(text, str) else text
@@ -91,6 +103,9 @@ class Server(BaseSettings):
         metrics: whether /metrics and /_stcore/metrics answer everybody.
         log: lines for people ("text"), or a JSON object each ("json").
         rooms: classes that are held at a time; 0 closes the class mode.
+        engine: what does the heavy work: this process, or a cluster of Ray (requirements-ray.txt).
+        replicas: of the engine on Ray, at most; it starts with one.
+        replica_gpus: that each of them has: 0.5 puts two on one.
         redis_url: where processes share their classes; "" keeps them in this one.
         public_url: the address that the audience has (PUBLIC_URL); "" for the browser's own.
     """
@@ -115,6 +130,9 @@ class Server(BaseSettings):
     metrics: bool = False
     log: Literal["text", "json"] = "text"
     rooms: NonNegativeInt = 100
+    engine: Annotated[Literal["process", "ray"], AfterValidator(installed)] = "process"
+    replicas: PositiveInt = 2
+    replica_gpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     redis_url: Annotated[str, AfterValidator(redis_address)] = ""
     public_url: Annotated[str, AfterValidator(web_address)] = Field(
         "", validation_alias="PUBLIC_URL"
@@ -169,6 +187,9 @@ ACCEPTED = {
     "metrics": "give 1 or 0",
     "log": "give text or json",
     "rooms": "give a whole number, for example 20, or 0 for none",
+    "engine": "give process, or ray where requirements-ray.txt is installed",
+    "replicas": "give a whole number above 0, for example 2",
+    "replica_gpus": "give a number of GPUs, for example 0.5, or 0 for none",
     "redis_url": "give an address such as redis://localhost:6379/0",
     "PUBLIC_URL": "give an address such as https://example.org/mla, without ? and #",
 }

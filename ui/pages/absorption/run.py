@@ -60,7 +60,7 @@ def entries(config: LatentConfig) -> dict[str, tuple[int, int]]:
     return dict(zip(MATRICES, pairs, strict=True))
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]:
     """W_QK and W_VO of one head.
 
@@ -84,7 +84,7 @@ def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]
     }
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def rounding(
     config: LatentConfig, origin: Origin, heads: tuple[int, ...], words: tuple[str, ...]
 ) -> dict[str, Rounding]:
@@ -126,7 +126,7 @@ def _require_both(
     work.require(4 * merging + runs + 2 * work.drawing(config, heads, origin), work.SMALLER_LAYER)
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def too_much(
     config: LatentConfig,
     origin: Origin,

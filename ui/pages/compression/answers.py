@@ -84,9 +84,7 @@ def right(wanted: Cut) -> dict[str, float]:
     Raises:
         ValueError, FullError: in the engine's words.
     """
-    if wanted.way in (WEIGHTS, TEXTS):
-        return _right(wanted, _latents(wanted.way, wanted.written))
-    return _right(wanted, None)
+    return _right(wanted)
 
 
 def mean(wanted: Cut) -> float:
@@ -105,7 +103,7 @@ def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
     try:
         for done, (way, size) in enumerate(wanted):
             one = cut(way, size)
-            if _right.at_hand(one, None) is None:  # a bar that comes and goes moves what is below
+            if _right.at_hand(one) is None:  # a bar that comes and goes moves what is below
                 place.progress(done / len(wanted), t("compression.asking"))
             found = right(one)
             rows.append({"way": way, "size": size} | found | {"mean": fmean(found.values())})
@@ -145,8 +143,10 @@ def _latents(way: str, _written: int) -> Retrofit:
         return Retrofit.by_texts(model, measured(MEASURED, SEED))
 
 
-@kept.keep(by=lambda wanted, _: wanted)
-def _right(wanted: Cut, latents: Retrofit | None) -> dict[str, float]:
+@kept.keep(anywhere=True)
+def _right(wanted: Cut) -> dict[str, float]:
+    own = wanted.way in (WEIGHTS, TEXTS)
+    latents = _latents(wanted.way, wanted.written) if own else None  # before the turn
     with queue.turn(), torch.inference_mode():
         return by_task(_made(wanted, latents), ASKED, SEED)
 

@@ -100,7 +100,7 @@ def _cache(view: View, curves: "pd.DataFrame") -> None:
 
 def spectrum(view: View) -> None:
     """Singular values of the stacked weights, and of each by itself."""
-    spectra = run.prepared(view.source).spectra
+    spectra = run.spectra(view.source)
     symbols = {"keys": "W<sup>K</sup>", "values": "W<sup>V</sup>"}
     most = len(spectra["both"])
     fig = partial(

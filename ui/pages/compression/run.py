@@ -84,13 +84,6 @@ class Prepared:
     layer: GroupedQueryAttention
     ways: dict[str, Joint | Separate]
 
-    @property
-    def spectra(self) -> dict[str, np.ndarray]:
-        """Singular values of both together, of W_K and of W_V."""
-        one, two = (self.ways[way] for way in WAYS)
-        found = {"both": one.factors, "W_K": two.keys, "W_V": two.values}
-        return {name: layers.to_numpy(f.singular_values) for name, f in found.items()}
-
 
 def prepared(source: Source) -> Prepared:
     """The layer with the chosen spectrum, its weights factored.
@@ -129,6 +122,18 @@ def _prepared(source: Source) -> Prepared:
     return Prepared(layer, dict(zip(WAYS, found, strict=True)))
 
 
+@kept.keep(anywhere=True)
+def spectra(source: Source) -> dict[str, np.ndarray]:
+    """Singular values of both together, of W_K and of W_V.
+
+    Raises:
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
+    """
+    one, two = (prepared(source).ways[way] for way in WAYS)
+    found = {"both": one.factors, "W_K": two.keys, "W_V": two.values}
+    return {name: layers.to_numpy(f.singular_values) for name, f in found.items()}
+
+
 def _grouped(layer: AttentionLayer) -> GroupedQueryAttention:
     """The layer itself; of an MLA what its latents stand for."""
     return content_attention(layer) if isinstance(layer, MultiHeadLatentAttention) else layer
@@ -154,7 +159,7 @@ def losing(source: Source, tokens: int) -> int:
     return preparing(source) + len(WAYS) * (POINTS + POINTS // PORTION) * once
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def _lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...]) -> list[Loss]:
     ready = prepared(source)
     factors = ready.ways[way]
@@ -193,6 +198,7 @@ def curves(
     return pd.DataFrame([rows[place] for place in sorted(rows)])
 
 
+@kept.keep(anywhere=True)
 def split(source: Source, rank: int) -> tuple[int, int]:
     """How separate compression shares a latent's numbers between keys and values."""
     separate = prepared(source).ways["separate"]

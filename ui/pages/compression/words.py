@@ -130,7 +130,7 @@ def weights(view: View) -> str:
 
 
 def _trained_weights(view: View) -> str:
-    falling = run.prepared(view.source).spectra["both"]
+    falling = run.spectra(view.source)["both"]
     facts = {
         "layer": count(view.model.trained),
         "last": percent(float(falling[-1] / falling[0])),

@@ -123,7 +123,7 @@ def runner(
     return Runner(way, heads, prompt, words, origin, inputs)
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def written(code: str, when: int, sentence: Words, steps: int) -> Words:
     """The words that a trained model writes after a sentence, the likeliest ones, by its cache.
 

@@ -16,7 +16,7 @@ OPEN, SHOWN = "-", "_"  # in a link: not revealed, revealed without a prediction
 UNVOTED = -1  # the prediction of who made none
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def asked(seed: int, kind: str) -> quiz.Question:
     """One question of a set, its answer computed once a server."""
     with queue.turn():

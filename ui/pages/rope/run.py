@@ -121,7 +121,7 @@ def _parts(layer: MultiHeadLatentAttention, h: Tensor) -> dict[str, Tensor]:
     return {code: part.double().cpu() for code, part in parts.items()}
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def turning(one: Head, pair: int) -> Turning:
     """One word's query and key, turned at every position.
 
@@ -148,7 +148,7 @@ def turning(one: Head, pair: int) -> Turning:
     )
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def merged(one: Head, distance: int) -> Merged:
     """The head's W_UQ and W_UK merged across a rotation of all content dimensions, and without.
 
@@ -180,7 +180,7 @@ def _require_merging(one: Head) -> None:
     work.require(work.DOUBLE * products + drawing, work.SMALLER_LAYER)
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def reading(one: Head, pairing: str, scale: str) -> Reading:
     """The head's map over the words, right and with this reading of its pairing and scale.
 

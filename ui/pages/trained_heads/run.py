@@ -74,7 +74,7 @@ def questions(words: tuple[str, ...]) -> Questions:
     return Questions.drawn(words, ASKED, SEED)
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def whole(model: Trained) -> Uncut:
     """What its heads do, and what it answers."""
     ours = loaded(model)
@@ -88,7 +88,7 @@ def scores(model: Trained) -> HeadScores:
     return whole(model).scores
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def induction(model: Trained) -> float:
     """The highest induction score of its heads."""
     ours = loaded(model)
@@ -102,7 +102,7 @@ def broken(model: Trained, cut: Cut | None) -> dict[str, Change]:
     return {task: Change(share, after[task]) for task, share in whole(model).right.items()}
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def _after(model: Trained, cut: Cut) -> dict[str, float]:
     """Task -> the share of right answers after a cut."""
     ours, before = loaded(model), whole(model)
@@ -120,7 +120,7 @@ def _after(model: Trained, cut: Cut) -> dict[str, float]:
         return right(changed, asked)
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def _directions(model: Trained) -> tuple[Tensor, ...]:
     """Of its latents, the strongest last."""
     ours = loaded(model)
@@ -128,7 +128,7 @@ def _directions(model: Trained) -> tuple[Tensor, ...]:
         return strongest_directions(ours)
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def example(model: Trained, task: str) -> Example:
     """A short text of a task, and where every head looks."""
     text = _short(exercises(task, LOADS.get(task, TASKS[task].loads[0]), 1, SEED)[0])

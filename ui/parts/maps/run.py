@@ -158,7 +158,7 @@ def run(
     return made
 
 
-@kept.keep
+@kept.keep(anywhere=True)
 def _ran(one: Run) -> Result:
     layers.bring(one.config, one.origin, one.heads)
     with queue.turn(), torch.inference_mode():
