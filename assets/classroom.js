@@ -350,6 +350,9 @@ class Room {
     const rules = open ? question.hides.map((name) => `.st-key-${name} { filter: blur(0.5rem); user-select: none; }`) : [];
     if (question) rules.push(".st-key-guess { display: none; }");
     this.veil.textContent = rules.join(" ");
+    const guess = document.mlaGuess;
+    if (!question?.shown || !question.guess || guess?.data?.key !== question.guess) return;
+    guess.settle(this.own.asks === question.id ? this.own.choice : null);
   }
 
   question(question) {

@@ -127,6 +127,9 @@ def follow_question(lecturer: Page, first: Page, second: Page) -> None:
     assert over(second).locator(".fill").evaluate_all(filled) == shares
     press(lecturer, "Close the question")
     expect(over(first).locator(".card")).to_be_hidden()
+    card = first.locator(".st-key-guess")  # the page asks nobody again, and knows what was said
+    expect(card).to_contain_text("You said")
+    expect(card.locator("form")).to_have_count(0)
 
 
 def test_a_wrong_code_is_told_by_the_door_and_by_a_link(app_url: str, browser_page: Page) -> None:
