@@ -26,8 +26,8 @@ def stop_if_asked() -> None:
         check()
 
 
-def tell_by(say: Callable[[int], None]) -> None:
-    """How the page that this thread runs says which place in the line its reader has."""
+def tell_by(say: Callable[[int], None] | None) -> None:
+    """How the page that this thread runs says which place in the line its reader has, if it can."""
     _page.say = say
 
 
