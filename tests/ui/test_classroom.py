@@ -46,8 +46,14 @@ def test_a_lone_visitor_has_a_button_and_nothing_else(
     at = opened()
     assert at.button(key="class_door").label == "Class"
     assert not {"classroom", "class_offer"} & set(components(at))
-    monkeypatch.setenv("MLA_ROOMS", "0")
-    assert "class_door" not in [button.key for button in opened().button]
+    for closed in ({"MLA_ROOMS": "0"}, {"MLA_PROCESSES": "2"}):  # which know of no common room
+        with monkeypatch.context() as patch:
+            for name, value in closed.items():
+                patch.setenv(name, value)
+            assert "class_door" not in [button.key for button in opened().button]
+    monkeypatch.setenv("MLA_PROCESSES", "2")
+    monkeypatch.setenv("MLA_REDIS_URL", "redis://localhost:1/0")
+    assert opened().button(key="class_door")
 
 
 def test_who_is_in_a_room_tells_where_they_are_without_what_is_their_own(opened: Opened) -> None:

@@ -2,12 +2,15 @@
 
 import threading
 from collections.abc import Callable
+from hashlib import sha256
 
+import streamlit as st
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
     get_run_yield_check,
     get_script_run_ctx,
 )
 
+COOKIE = "mla_seat"  # of a browser that was let in
 _page = threading.local()
 
 
@@ -15,6 +18,13 @@ def visitor() -> object:
     """Whose work it is: a session's, or a thread's that belongs to none."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context else threading.get_ident()
+
+
+def browser() -> str:
+    """Whose downloads count together, unreadable: a browser's by its cookie, else a session's."""
+    context = get_script_run_ctx(suppress_warning=True)
+    seat = st.context.cookies.get(COOKIE) if context else ""
+    return sha256((seat or str(visitor())).encode()).hexdigest()[:16]
 
 
 def stop_if_asked() -> None:
