@@ -59,7 +59,7 @@ def test_it_runs_as_its_user_on_a_read_only_root_and_is_healthy_only_when_warm(t
     build, stage = built
     port = free_ports(1)[0]
     assert not tool.healthy(build, stage, port)
-    assert build.environment(stage)["MLA_WARM"] == "1"  # what that does: test_metrics.py
+    assert build.environment(stage)["MLA_WARM"] == "1"  # tried in tests/load/test_warm.py
     with tool.started(build, stage, port) as process:
         app = App(f"http://127.0.0.1:{port}", process, Path(os.devnull))
         wait_until(lambda: ended(process) or tool.healthy(build, stage, port), "it is healthy")
