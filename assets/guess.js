@@ -233,6 +233,7 @@ export default function ({ parentElement, data: [data] }) {
   const card = root.card;
   document.mlaGuess = card;
   card.show(data);
+  document.mlaClass?.draw(); // which may know the answer already
   return () => setTimeout(() => { // perhaps it is only drawn again
     if (root.isConnected) return;
     card.over(null);

@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 
 from mla_engine.checkpoints import CheckpointError, disk, open_repository, traffic
-from ui.engine import folders
+from ui.engine import asker, folders
 from ui.engine.apart.access import repository
+from ui.engine.asker import COOKIE
 
 NAMES = [f"layers.{i}.W" for i in range(6)]
 QUOTA = 2**20
@@ -108,3 +111,21 @@ def test_visitors_have_the_bounds_that_the_operator_sets(monkeypatch):
     assert where["quota_bytes"] == 4 * 2**30
     monkeypatch.setenv("MLA_TOKEN_REPOSITORIES", "who/model")
     assert repository("who/model", "").where["hourly_bytes"] is None
+
+
+def test_tabs_of_a_browser_count_together_and_its_cookie_is_not_handed_on(monkeypatch):
+    session, cookies = SimpleNamespace(session_id="one"), {COOKIE: "a browser's seat"}
+    monkeypatch.setattr(asker, "get_script_run_ctx", lambda **_: session)
+    monkeypatch.setattr(asker.runtime, "exists", lambda: True)
+    monkeypatch.setattr(type(st.context), "cookies", property(lambda _: cookies))
+    first = asker.browser()
+    session.session_id = "another tab"
+    assert asker.browser() == first
+    assert "seat" not in first
+    cookies[COOKIE] = "of another browser"
+    other = asker.browser()
+    cookies.clear()
+    assert len({first, other, asker.browser()}) == 3
+    seen = asker.browser()
+    session.session_id = "a third tab"
+    assert asker.browser() != seen

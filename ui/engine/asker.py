@@ -5,6 +5,7 @@ from collections.abc import Callable
 from hashlib import sha256
 
 import streamlit as st
+from streamlit import runtime
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
     get_run_yield_check,
     get_script_run_ctx,
@@ -22,9 +23,11 @@ def visitor() -> object:
 
 def browser() -> str:
     """Whose downloads count together, unreadable: a browser's by its cookie, else a session's."""
-    context = get_script_run_ctx(suppress_warning=True)
-    seat = st.context.cookies.get(COOKIE) if context else ""
-    return sha256((seat or str(visitor())).encode()).hexdigest()[:16]
+    seat = None
+    if get_script_run_ctx(suppress_warning=True) and runtime.exists():
+        seat = st.context.cookies.get(COOKIE)
+    who = seat if seat and isinstance(seat, str) else visitor()
+    return sha256(f"{who}".encode()).hexdigest()[:16]
 
 
 def stop_if_asked() -> None:
