@@ -245,6 +245,7 @@ class Room {
     this.ends.abort();
     this.abort?.abort();
     clearInterval(this.timer);
+    this.beside.disconnect();
     this.host.remove();
     this.veil.remove();
     if (document.mlaClass === this) document.mlaClass = null;
@@ -269,6 +270,9 @@ class Room {
     this.bar = element(this.frame, "div", "bar");
     this.bar.setAttribute("role", "status");
     this.large = element(root, "dialog", "large");
+    const main = document.querySelector("[data-testid=stMain]"); // beside the sidebar, where there is one
+    this.beside = new ResizeObserver(() => { this.frame.style.left = `${main.getBoundingClientRect().left}px`; });
+    if (main) this.beside.observe(main);
     this.veil = element(document.head, "style");
   }
 
@@ -474,7 +478,7 @@ class Room {
       return { row, bar, number: question.scale ? null : element(row, "b", "number") };
     });
     if (!question.scale) return;
-    if (question.shown) element(chart, "b", "truth", words.true).style.setProperty("--at", question.right / (words.answers.length - 1));
+    if (question.shown) element(chart, "b", "truth", words.true).style.setProperty("--at", (question.right + 0.5) / words.answers.length);
     const ends = element(this.card, "p", "ends");
     element(ends, "small", "", words.answers[0]);
     element(ends, "small", "", words.answers.at(-1));

@@ -83,7 +83,7 @@ def test_a_class_follows_answers_and_looks_around(app_url: str, chromium: Browse
         follow_question(lecturer, first, second)
         # One looks around: the next page of the lecturer disturbs nothing.
         first.get_by_text("GPU memory", exact=True).click()
-        expect(over(first)).to_contain_text("You look around on your own")
+        expect(over(first)).to_contain_text("On your own")
         goes(lecturer, "RoPE")
         expect(second).to_have_url(at("rope"))
         expect(first).to_have_url(at("kv_cache"))
