@@ -19,7 +19,13 @@ from ui.server.classes.limits import Limit
 
 HERE = {"page": "kv_cache", "query": {"kv_view": "memory", "stop": "11"}}
 WORDS = {"asks": "How many?", "answers": ["1", "2", "3"], "true": "2", "why": "<b>So.</b>"}
-QUESTION = {"words": {"en": WORDS, "zh": WORDS}, "right": 1, "scale": False, "hides": ["lead"]}
+QUESTION = {
+    "words": {"en": WORDS, "zh": WORDS},
+    "right": 1,
+    "scale": False,
+    "hides": ["lead"],
+    "guess": "lead",
+}
 
 
 def run(test):
