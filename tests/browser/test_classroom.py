@@ -111,6 +111,7 @@ def test_a_class_follows_answers_and_looks_around(app_url: str, chromium: Browse
 def follow_question(lecturer: Page, first: Page, second: Page) -> None:
     press(lecturer, "Ask the class")
     card, main = over(lecturer).locator(".card"), lecturer.get_by_test_id("stMain")
+    expect(card).to_be_visible()
     assert card.bounding_box()["x"] >= main.bounding_box()["x"]  # not below the sidebar
     for page, send in ((first, "Send my answer"), (second, "提交回答")):
         slider = over(page).get_by_role("slider")
