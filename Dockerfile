@@ -14,7 +14,7 @@ RUN pip --python /opt/venv/bin/python install --no-cache-dir --index-url $TORCH_
 
 FROM base
 RUN pip uninstall --quiet --yes pip && useradd --create-home --uid 1000 user
-ENV HOME=/home/user PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 MLA_HOST=0.0.0.0
+ENV HOME=/home/user PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 MLA_HOST=0.0.0.0 MLA_WARM=1
 WORKDIR /home/user/app
 COPY --from=packages /opt/venv /opt/venv
 COPY . .
@@ -25,5 +25,5 @@ RUN python -m compileall -q . \
 USER 1000
 
 EXPOSE 8501
-HEALTHCHECK --interval=10s --timeout=10s --start-period=120s CMD ["python", "deploy/healthy.py"]
+HEALTHCHECK --interval=10s --timeout=10s --start-period=300s CMD ["python", "deploy/healthy.py"]
 CMD ["python", "deploy/start.py"]

@@ -10,6 +10,7 @@ const MISSING = 60000; // for which a room that was there may come back
 const STEP = 2000; // between two tries to be where the lecturer is
 const TRIES = 3;
 const LEFT = 3000; // without a page that draws the class: the reader has left it
+const AROUND = ".st-key-waits { bottom: 4.5rem !important; } [data-testid=stMainBlockContainer] { padding-bottom: 6rem; }"; // the bar hides nothing
 const LIVE = "input, textarea, [role=slider], [role=radio], [role=combobox], [role=switch], .stButton button, .stButtonGroup button, .stSlider, .stSelectbox, .stNumberInput, .stCheckbox, .stPageLink a";
 
 const kept = (shelf, name) => {
@@ -244,6 +245,7 @@ class Room {
     this.ends.abort();
     this.abort?.abort();
     clearInterval(this.timer);
+    this.beside.disconnect();
     this.host.remove();
     this.veil.remove();
     if (document.mlaClass === this) document.mlaClass = null;
@@ -264,9 +266,13 @@ class Room {
     element(root, "style", "", CSS);
     this.frame = element(root, "div", "frame");
     this.card = element(this.frame, "section", "card");
+    this.card.tabIndex = -1;
     this.bar = element(this.frame, "div", "bar");
     this.bar.setAttribute("role", "status");
     this.large = element(root, "dialog", "large");
+    const main = document.querySelector("[data-testid=stMain]"); // beside the sidebar, where there is one
+    this.beside = new ResizeObserver(() => { this.frame.style.left = `${main.getBoundingClientRect().left}px`; });
+    if (main) this.beside.observe(main);
     this.veil = element(document.head, "style");
   }
 
@@ -275,13 +281,14 @@ class Room {
     this.host.style.colorScheme = scheme;
     this.frame.classList.toggle("leads", this.leads);
     const { texts, lang } = this.data;
-    const looks = [this.state, this.leads, this.tab.alone, lang, this.leads && this.room?.present, Boolean(document.mlaOffer), Boolean(this.room?.question)];
+    const looks = [this.state, this.leads, this.tab.alone, lang, Boolean(document.mlaOffer), Boolean(this.room?.question)];
     if (this.looks !== JSON.stringify(looks)) {
       this.looks = JSON.stringify(looks);
       this.bar.replaceChildren();
       if (this.leads) this.leader(texts);
       else this.follower(texts);
     }
+    if (this.leads && this.state === "in") this.bar.querySelector(".says").textContent = filled(texts.present, { n: this.room.present });
     this.question(this.state === "ended" ? null : this.room?.question);
     if (this.tab.fresh && this.room && this.leads) this.enlarge();
     this.large.querySelector(".present")?.replaceChildren(filled(texts.present, { n: this.room?.present ?? 0 }));
@@ -310,8 +317,7 @@ class Room {
     this.bar.classList.toggle("warns", lost);
     const code = button(this.bar, "code", this.data.spaced, () => this.enlarge());
     code.title = texts.enlarge;
-    const says = this.state === "ended" ? texts.ended : lost ? texts.unreached : filled(texts.present, { n: this.room?.present ?? 0 });
-    element(this.bar, "span", "says", says);
+    element(this.bar, "span", "says", this.state === "ended" ? texts.ended : lost ? texts.unreached : "");
     if (this.state === "ended") button(this.bar, "main", texts.leave, () => this.leave());
     else if (document.mlaOffer && !this.room?.question) button(this.bar, "main", texts.put, () => this.tell({ put: document.mlaOffer.text, seal: document.mlaOffer.seal }));
   }
@@ -349,7 +355,10 @@ class Room {
     const open = question && !question.shown;
     const rules = open ? question.hides.map((name) => `.st-key-${name} { filter: blur(0.5rem); user-select: none; }`) : [];
     if (question) rules.push(".st-key-guess { display: none; }");
-    this.veil.textContent = rules.join(" ");
+    this.veil.textContent = [AROUND, ...rules].join(" ");
+    const guess = document.mlaGuess;
+    if (!question?.shown || !question.guess || guess?.data?.key !== question.guess) return;
+    guess.settle(this.own.asks === question.id ? this.own.choice : null);
   }
 
   question(question) {
@@ -361,9 +370,11 @@ class Room {
       return;
     }
     if (this.asked !== name) {
+      const inside = this.card.matches(":focus-within");
       this.asked = name;
       this.card.replaceChildren();
       this.put(question, name);
+      if (inside) this.card.focus({ preventScroll: true });
     }
     if (question.counts) this.count(question);
   }
@@ -373,6 +384,7 @@ class Room {
     const words = question.words[lang] ?? Object.values(question.words)[0];
     const line = element(this.card, "p", "asks");
     line.innerHTML = words.asks; // sealed by the server
+    if (!this.leads) line.setAttribute("role", "status");
     const given = this.own.asks === question.id ? this.own.choice : null;
     this.card.setAttribute("aria-label", texts.question);
     const ways = document.createElement("div");
@@ -466,9 +478,9 @@ class Room {
       return { row, bar, number: question.scale ? null : element(row, "b", "number") };
     });
     if (!question.scale) return;
+    if (question.shown) element(chart, "b", "truth", words.true).style.setProperty("--at", (question.right + 0.5) / words.answers.length);
     const ends = element(this.card, "p", "ends");
     element(ends, "small", "", words.answers[0]);
-    if (question.shown) element(ends, "b", "", words.true);
     element(ends, "small", "", words.answers.at(-1));
   }
 

@@ -176,6 +176,17 @@ class Card {
     this.cover();
   }
 
+  // A class was told the answer: it is asked no more. What the reader said there is shown, if they did.
+  settle(at) {
+    const { key, right, drawing } = this.data;
+    if (said()[key] && !this.reopened) return;
+    sessionStorage[SHELF] = JSON.stringify({ ...said(), [key]: { at: drawing ? null : at, right } });
+    Object.assign(this, { at: null, reopened: false });
+    this.root.replaceChildren();
+    this.tell(drawing ? null : at);
+    this.cover();
+  }
+
   // Both places on the scale, and what lies between them.
   gap(at) {
     const { answers, right, texts } = this.data;
@@ -222,6 +233,7 @@ export default function ({ parentElement, data: [data] }) {
   const card = root.card;
   document.mlaGuess = card;
   card.show(data);
+  document.mlaClass?.draw(); // which may know the answer already
   return () => setTimeout(() => { // perhaps it is only drawn again
     if (root.isConnected) return;
     card.over(null);

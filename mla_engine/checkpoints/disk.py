@@ -17,9 +17,10 @@ from uuid import uuid4
 from huggingface_hub.utils import WeakFileLock
 
 from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
+from mla_engine.checkpoints.traffic import spend
 from mla_engine.refusals import Phrase
 
-USES, LOCK, PARTIAL = ".uses", ".lock", ".incomplete"
+USES, LOCK, PARTIAL, FETCHED = ".uses", ".lock", ".incomplete", "fetched"
 BLOCK_BYTES = 2**12  # that the smallest file takes
 LEAVE_FREE_BYTES = 2**28  # for all else that writes to this disk
 TRY_SECONDS = 0.01
@@ -60,9 +61,15 @@ class Use:
 class SharedUse(Use):
     """A use of a folder that has a quota; the other processes read of it."""
 
-    def __init__(self, folder: Path, files: Iterable[Path], quota_bytes: int | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        files: Iterable[Path],
+        quota_bytes: int | None,
+        hourly_bytes: int | None = None,
+    ) -> None:
         super().__init__(folder)
-        self.quota_bytes, self.coming_bytes = quota_bytes, 0
+        self.quota_bytes, self.hourly_bytes, self.coming_bytes = quota_bytes, hourly_bytes, 0
         self.files = [str(file.relative_to(folder)) for file in files]
         self.place = folder / USES / f"{uuid4().hex}.json"
 
@@ -70,12 +77,14 @@ class SharedUse(Use):
         """Make room for so many bytes, which nobody else counts on from now on.
 
         Raises:
-            CheckpointError: the files alone are beyond the quota or the free disk.
+            CheckpointError: the files alone are beyond the quota, the free disk, or what may be
+                fetched in an hour.
         """
         if self.quota_bytes is not None:
             total_bytes = coming_bytes + sum(map(self._held, self.files))
             _check_quota(total_bytes, self.quota_bytes)
             with unreadable(KEPT), _alone(self.folder):
+                self._spend(coming_bytes)
                 _evict(self.folder, self.quota_bytes, coming_bytes)
                 self.coming_bytes = coming_bytes
                 self.save()
@@ -96,9 +105,16 @@ class SharedUse(Use):
             partial.replace(self.place)
 
     def end(self) -> None:
-        """Let the files go."""
+        """Let the files go; what has not come is not counted as fetched."""
+        if self.coming_bytes:
+            with suppress(OSError), _alone(self.folder):
+                self._spend(-self.coming_bytes)
         _own.discard(self.place.name)
         self.place.unlink(missing_ok=True)
+
+    def _spend(self, n_bytes: int) -> None:
+        if self.hourly_bytes is not None:
+            spend(self.folder / USES / FETCHED, n_bytes, self.hourly_bytes)
 
     def _held(self, file: str) -> int:
         paths = (self.folder / file, self.folder / f"{file}{PARTIAL}")
@@ -106,9 +122,14 @@ class SharedUse(Use):
 
 
 @contextmanager
-def sharing(folder: Path, files: Iterable[Path], quota_bytes: int | None) -> Iterator[SharedUse]:
+def sharing(
+    folder: Path,
+    files: Iterable[Path],
+    quota_bytes: int | None,
+    hourly_bytes: int | None = None,
+) -> Iterator[SharedUse]:
     """Let nobody remove these files below `folder` inside the block."""
-    use = SharedUse(folder, files, quota_bytes)
+    use = SharedUse(folder, files, quota_bytes, hourly_bytes)
     lock = use.place.with_suffix(LOCK)
     with ExitStack() as stack:
         with unreadable(KEPT), _alone(folder):

@@ -35,11 +35,13 @@ class Access:
         token: as the Hub's client takes it; False sends none.
         folder: for all that is fetched, in the place of the client's caches.
         quota_bytes: that the folder may take, if there is one.
+        hourly_bytes: that may be fetched into a folder with a quota in an hour.
     """
 
     token: bool | str | None = None
     folder: str | Path | None = None
     quota_bytes: int | None = None
+    hourly_bytes: int | None = None
 
     @property
     def is_public(self) -> bool:
@@ -100,7 +102,7 @@ class OwnFolder:
         with usable(access.folder):
             self._root = Path(access.folder).expanduser().absolute()
         self._asked = revision
-        self._quota_bytes = access.quota_bytes
+        self._bounds = access.quota_bytes, access.hourly_bytes
         kind = "public" if access.is_public else "granted"
         self._folder = self._root / kind / quote(name, safe="")
         self._ref = self._folder / "revisions" / quote(revision, safe="")
@@ -133,7 +135,7 @@ class OwnFolder:
     @contextmanager
     def using(self, _folder: Path, files: Sequence[Path]) -> Iterator[Use]:
         """Keep these files while the block runs."""
-        with sharing(self._root, files, self._quota_bytes) as use:
+        with sharing(self._root, files, *self._bounds) as use:
             yield use
 
 

@@ -53,15 +53,18 @@ def open_repository(
     token: bool | str | None = None,
     folder: str | Path | None = None,
     quota_bytes: int | None = None,
+    hourly_bytes: int | None = None,
 ) -> Checkpoint:
     """The checkpoint in the Hub repository "owner/name"; a local folder is not looked for.
 
-    Arguments and errors as `open_checkpoint`.
+    Arguments and errors as `open_checkpoint`; `hourly_bytes` is what a folder with a quota may
+    fetch in an hour, and one visitor a fourth of it.
     """
     if not isinstance(name, str) or not REPOSITORY.fullmatch(name):
         raise CheckpointError("no_repository_name", name=name)
     hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
-    access = hub.Access(token=token, folder=folder, quota_bytes=quota_bytes)
+    place = {"folder": folder, "quota_bytes": quota_bytes, "hourly_bytes": hourly_bytes}
+    access = hub.Access(token=token, **place)
     return Checkpoint(hub.HubFiles(name, revision or None, access))
 
 

@@ -1,12 +1,15 @@
 """Names that no file can have, links to themselves, folders without permission: all are refused."""
 
 import os
-from contextlib import suppress
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from mla_engine.checkpoints import CheckpointError
+from mla_engine.checkpoints import CheckpointError, disk
 from tests.ui.conftest import opened  # noqa: F401, a fixture
 from ui.engine import folders
 from ui.engine.real_layer import RealLayer, place
@@ -78,15 +81,67 @@ def test_the_working_directory_opens_nothing(tmp_path, monkeypatch):
 
 
 def test_an_upload_is_kept_whole_or_not_at_all(models, monkeypatch):
-    def full(self, target):
+    def full(self, data):
+        with self.open("wb") as file:
+            file.write(data[:2])
         raise OSError(28, "No space left on device")
 
     folder = models / uploads.PLACE
-    before = set(folder.glob("*"))
-    monkeypatch.setattr(Path, "replace", full)
+    before = set(folder.glob("[!.]*"))
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
         uploads.keep(b"half")
-    assert set(folder.glob("*")) == before
+    assert set(folder.glob("[!.]*")) == before
+
+
+def test_an_upload_that_a_full_disk_has_no_room_for_is_refused_before_it_is_written(
+    models, monkeypatch
+):
+    folder = models / uploads.PLACE
+    free = SimpleNamespace(free=disk.LEAVE_FREE_BYTES + 3)
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: free)
+    before = set(folder.glob("[!.]*"))
+    with pytest.raises(CheckpointError, match="are free"):
+        uploads.keep(b"four")
+    assert set(folder.glob("[!.]*")) == before
+
+
+FILL = """
+import sys
+from pathlib import Path
+from ui.pages.real_models import uploads
+place = uploads._folder().parent
+print(flush=True)
+for n in range(40):
+    sys.stdin.readline()
+    uploads.keep(f"{sys.argv[1]} {n} ".encode() * 2000)
+    print(flush=True)
+"""
+
+
+def test_two_processes_keep_uploads_within_one_quota(tmp_path):
+    """Each writes as soon as it may, at the same time as the other."""
+    places = tmp_path / "models", 2**16 * uploads.SHARE
+    given = {"MLA_MODEL_FOLDERS": str(places[0]), "MLA_DISK_QUOTA_GIB": str(places[1] / 2**30)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    environment = os.environ | given | {"PYTHONPATH": str(folders.APP)}
+    command = [sys.executable, "-c", FILL]
+    places[0].mkdir()
+    with ExitStack() as stack:
+        both = [
+            stack.enter_context(subprocess.Popen([*command, name], env=environment, **pipes))
+            for name in "ab"
+        ]
+        for one in both:
+            one.stdout.readline()
+        for _ in range(40):
+            for one in both:
+                print(file=one.stdin, flush=True)
+            for one in both:
+                assert one.stdout.readline()
+            kept = (places[0] / uploads.PLACE).glob("*.safetensors")
+            assert sum(-(-file.stat().st_size // 4096) * 4096 for file in kept) <= 2**16
+    assert [one.returncode for one in both] == [0, 0]
 
 
 def test_the_largest_upload_that_is_offered_is_taken(models):

@@ -12,6 +12,7 @@ WRONG = {
     "MLA_MEMORY_BUDGET_GIB": "1 GiB",
     "MLA_CACHE_BUDGET_GIB": "0",
     "MLA_DISK_QUOTA_GIB": "inf",
+    "MLA_DOWNLOADS_GIB": "-1",
     "MLA_REPOSITORIES": "all",
     "MLA_TOKEN_REPOSITORIES": "owner",
     "MLA_WORKERS": "1.5",

@@ -83,7 +83,7 @@ def test_a_class_follows_answers_and_looks_around(app_url: str, chromium: Browse
         follow_question(lecturer, first, second)
         # One looks around: the next page of the lecturer disturbs nothing.
         first.get_by_text("GPU memory", exact=True).click()
-        expect(over(first)).to_contain_text("You look around on your own")
+        expect(over(first)).to_contain_text("On your own")
         goes(lecturer, "RoPE")
         expect(second).to_have_url(at("rope"))
         expect(first).to_have_url(at("kv_cache"))
@@ -110,6 +110,9 @@ def test_a_class_follows_answers_and_looks_around(app_url: str, chromium: Browse
 
 def follow_question(lecturer: Page, first: Page, second: Page) -> None:
     press(lecturer, "Ask the class")
+    card, main = over(lecturer).locator(".card"), lecturer.get_by_test_id("stMain")
+    expect(card).to_be_visible()
+    assert card.bounding_box()["x"] >= main.bounding_box()["x"]  # not below the sidebar
     for page, send in ((first, "Send my answer"), (second, "提交回答")):
         slider = over(page).get_by_role("slider")
         slider.fill("20" if page is first else "90")
@@ -127,6 +130,9 @@ def follow_question(lecturer: Page, first: Page, second: Page) -> None:
     assert over(second).locator(".fill").evaluate_all(filled) == shares
     press(lecturer, "Close the question")
     expect(over(first).locator(".card")).to_be_hidden()
+    card = first.locator(".st-key-guess")  # the page asks nobody again, and knows what was said
+    expect(card).to_contain_text("You said")
+    expect(card.locator("form")).to_have_count(0)
 
 
 def test_a_wrong_code_is_told_by_the_door_and_by_a_link(app_url: str, browser_page: Page) -> None:

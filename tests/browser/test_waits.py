@@ -29,6 +29,17 @@ HOLD = """    page.footer(shown)
 """
 
 
+BEFORE = "_gate = Gate(MOST, LIMIT_SECONDS)"
+STAY = """    page.footer(shown)
+    import time
+    from pathlib import Path
+    if state.settings()["seed"] == 9999:
+        Path("held").touch()
+        while not Path("free").exists():
+            time.sleep(0.05)
+"""
+
+
 @pytest.fixture
 def opened(chromium: Browser) -> Page:
     context = new_context(chromium)
@@ -61,3 +72,36 @@ def test_who_waits_is_told_the_place_and_keeps_the_picture(tmp_path: Path, opene
         assert opened.evaluate(PICTURE) != picture
         assert not [text for text in more.finished().texts if text.startswith("Computing")]
         assert "Traceback" not in app.log
+
+
+def test_who_waits_before_the_page_is_run_is_told_in_the_same_place(
+    tmp_path: Path, opened: Page
+) -> None:
+    changes = {"app.py": (LAST_LINE, STAY)}
+    changes["ui/engine/gate.py"] = BEFORE, f"_gate = Gate(1, {patience.SECONDS})"
+    root = copied(tmp_path, changes)
+    with running(root=root, folder=root) as app, Session(app.url) as busy, Session(app.url) as new:
+        opened.goto(f"{app.url}/decode?lang=zh")
+        settle(opened)
+        title = opened.locator("h1")
+        place = title.bounding_box()
+        busy.open("", "seed=9999", wait=False)
+        wait_until((root / "held").exists, "a page is run for long")
+        opened.evaluate(AS_BACK, f"{app.url}/kv_cache?lang=zh")
+        waits = opened.locator(".st-key-waits")
+        expect(waits).to_have_text("计算中：排在第 1 位")
+        assert title.bounding_box() == place
+        new.open("rope", "", wait=False)  # no page of theirs stands: both languages are said
+        wait_until(lambda: both(new), "the place is told to who has no page yet")
+        (root / "free").touch()
+        busy.finished()
+        expect(title).to_have_text("缓存随每个词元增长")
+        settle(opened)
+        expect(waits).to_have_text("")
+        assert not [text for text in new.finished().texts if "Computing" in text]
+        assert "Traceback" not in app.log
+
+
+def both(session: Session) -> bool:
+    body = session.receive().delta.new_element.markdown.body
+    return body == "Computing: number 2 in the queue · 计算中：排在第 2 位"

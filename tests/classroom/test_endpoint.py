@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter
-from functools import wraps
+from functools import partial, wraps
 
 import pytest
 
@@ -15,10 +15,17 @@ from ui.classroom.embedded import Embedded
 from ui.classroom.store import Ages
 from ui.frame import open_all  # noqa: F401, opens the rooms
 from ui.server.classes import endpoint
+from ui.server.classes.limits import Limit
 
 HERE = {"page": "kv_cache", "query": {"kv_view": "memory", "stop": "11"}}
 WORDS = {"asks": "How many?", "answers": ["1", "2", "3"], "true": "2", "why": "<b>So.</b>"}
-QUESTION = {"words": {"en": WORDS, "zh": WORDS}, "right": 1, "scale": False, "hides": ["lead"]}
+QUESTION = {
+    "words": {"en": WORDS, "zh": WORDS},
+    "right": 1,
+    "scale": False,
+    "hides": ["lead"],
+    "guess": "lead",
+}
 
 
 def run(test):
@@ -170,6 +177,21 @@ async def test_wrong_codes_are_limited_and_who_is_in_stays_in(led):
     assert (await follower.news()).status == 200  # at the same address
     assert (await lecturer.say(here=HERE)).status == 200
     await joined(lecturer.server, lecturer.code, address="10.0.0.2")
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_so_many_wrong_codes_are_taken_by_all_processes_together(led, monkeypatch, processes):
+    monkeypatch.setenv("MLA_PROCESSES", str(processes))
+    monkeypatch.setenv("MLA_REDIS_URL", "redis://localhost:1/0")
+    monkeypatch.setattr(endpoint, "Limit", partial(Limit, clock=lambda: 0.0))
+
+    async def tried(server):
+        codes = [f"2222{letter}{other}22" for letter in "ABCDEFGHJK" for other in "23456789"]
+        answers = [await server.ask(f"/_class/{code}/join", "POST") for code in codes]
+        return Counter(answer.refused for answer in answers)
+
+    machine = [asyncio.run(tried(Server())) for _ in range(processes)]
+    assert sum(machine, Counter())["no_room"] == endpoint.WRONG_AT_ONCE
 
 
 @run

@@ -90,7 +90,7 @@ def _is_free(port):
 
 
 @contextmanager
-def _run(command, environment, kind, url="", **given):
+def run(command, environment, kind, url="", **given):
     """A process that writes into a log."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
     inherited |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
@@ -118,7 +118,7 @@ def processes(many, folder, environment=None):
     settings = {"MLA_PROCESSES": str(many), "MLA_PORT": str(ports[0]), "HF_HOME": str(folder)}
     settings |= environment or {}
     command = [sys.executable, str(DEPLOY / "start.py")]
-    with _run(command, settings, Processes, ports=ports) as started:
+    with run(command, settings, Processes, ports=ports) as started:
         for port in ports:
             wait_until(lambda port=port: started.warm(port), f"the process on {port} is warm")
         yield started
@@ -137,7 +137,7 @@ def proxy(ports, environment=None):
         url = f"http://127.0.0.1:{port}"
         command = ["sh", str(DEPLOY / "proxy.sh")]
         given = {"url": url, "folder": Path(folder)}
-        with _run(command, settings | (environment or {}), Proxy, **given) as started:
+        with run(command, settings | (environment or {}), Proxy, **given) as started:
             wait_until(lambda: started.health() or not started.alive, "nginx answers")
             assert started.alive, started.log
             yield started

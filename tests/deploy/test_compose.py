@@ -6,6 +6,11 @@ import pytest
 import yaml
 
 from tests.deploy.proxied import DEPLOY
+from ui.classroom import store
+from ui.engine import gate, queue
+from ui.engine.apart import pool
+from ui.server import seats, uploads
+from ui.server.classes import endpoint
 from ui.settings.server import Server
 
 SERVICES = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))["services"]
@@ -47,6 +52,29 @@ def test_the_table_has_every_setting_of_what_starts_and_proxies():
     own = used("start.py", "proxy.sh") - OF_APP
     assert own
     assert own <= set(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE))
+
+
+def test_the_budgets_are_those_of_the_code():
+    table = README.partition("## Budgets")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    ours = Server(_env_file=None)
+    gib = {"memory_budget", "cache_budget", "downloads", "disk_quota"}
+    said = {f"MLA_{name.upper()}_GIB": f"{getattr(ours, f'{name}_gib'):g} GiB" for name in gib}
+    said |= {"MLA_MOST_VISITORS": f"{ours.most_visitors:,}", "MLA_ROOMS": str(ours.rooms)}
+    said |= {"MLA_WORKERS": f"{ours.workers} workers"}
+    for name, text in said.items():
+        assert any(f"`{name}`" in row and text in row for row in rows), (name, text)
+    bounds = {
+        "wrong codes": f"{endpoint.WRONG_AT_ONCE} of an address, then {endpoint.WRONG_A_SECOND} a",
+        "classes": f"of {store.MOST_FOLLOWERS:,} each",
+        "pages run": f"{gate.MOST} at a time",
+        "computing": f"and {queue.MOST_OF_ONE} turns that wait",
+        "strangers' files": f"{pool.MOST_WAITING} jobs wait",
+        "uploads in memory": f"{uploads.MOST_FILES} files",
+        "places": f"for {seats.TABS} tabs",
+    }
+    for name, text in bounds.items():
+        assert any(row.startswith(f"| {name}") and text in row for row in rows), (name, text)
 
 
 def test_every_variable_that_is_set_is_a_setting():

@@ -6,12 +6,13 @@ import re
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.attacks.client import Session
-from tests.attacks.server import App, wait_until
+from tests.attacks.server import PATIENCE_SECONDS, App, wait_until
 from tests.deploy.proxied import DEPLOY, free_ports
 
 ROOT = DEPLOY.parent
@@ -59,9 +60,11 @@ def test_it_runs_as_its_user_on_a_read_only_root_and_is_healthy_only_when_warm(t
     build, stage = built
     port = free_ports(1)[0]
     assert not tool.healthy(build, stage, port)
+    assert build.environment(stage)["MLA_WARM"] == "1"  # tried in tests/load/test_warm.py
     with tool.started(build, stage, port) as process:
         app = App(f"http://127.0.0.1:{port}", process, Path(os.devnull))
-        wait_until(lambda: ended(process) or tool.healthy(build, stage, port), "it is healthy")
+        well = partial(tool.healthy, build, stage, port)  # every page is run first
+        wait_until(lambda: ended(process) or well(), "it is healthy", 3 * PATIENCE_SECONDS)
         assert app.get("/healthz")[0] == 200
         with Session(app.url) as visitor:
             seen = visitor.open("attention_maps")

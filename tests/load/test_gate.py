@@ -1,8 +1,10 @@
 """Runs of pages: a few at a time, in the order of arrival, and none is stuck behind another."""
 
 import threading
+from collections.abc import Callable
 
 from tests import patience
+from ui.engine import asker
 from ui.engine.gate import Gate
 
 PATIENCE = float(patience.SECONDS)
@@ -17,9 +19,11 @@ class Run(threading.Thread):
         self.inside, self.wait, self.away, self.back, self.end = (
             threading.Event() for _ in range(5)
         )
+        self.told: list[int] = []
         self.start()
 
     def run(self) -> None:
+        asker.tell_by(self.told.append)
         with self.gate.inside():
             self.came.append(self.name)
             self.inside.set()
@@ -37,14 +41,18 @@ class Run(threading.Thread):
         assert not self.is_alive()
 
 
-def queued(gate: Gate, count: int) -> None:
-    """Wait until so many stand before the gate."""
+def until(holds: Callable[[], bool]) -> None:
     clock = threading.Event()
     for _ in range(int(PATIENCE * 100)):
-        if len(gate._waiting) == count:
+        if holds():
             return
         clock.wait(0.01)
     raise TimeoutError
+
+
+def queued(gate: Gate, count: int) -> None:
+    """Wait until so many stand before the gate."""
+    until(lambda: len(gate._waiting) == count)
 
 
 def test_a_few_at_a_time_in_the_order_of_arrival() -> None:
@@ -96,6 +104,24 @@ def test_a_run_that_hangs_keeps_nobody_out() -> None:
     assert second.inside.wait(PATIENCE)
     second.finish()
     stuck.finish()
+
+
+def test_who_waits_is_told_the_place_until_the_page_is_run() -> None:
+    gate, came = Gate(1, 0.01, lambda: 0.0), []  # nobody is ever overdue
+    first = Run(gate, came, "first")
+    assert first.inside.wait(PATIENCE)
+    second = Run(gate, came, "second")
+    queued(gate, 1)
+    third = Run(gate, came, "third")
+    until(lambda: 1 in second.told and 2 in third.told)
+    first.finish()
+    assert second.inside.wait(PATIENCE)
+    assert set(first.told) == {0}
+    assert second.told[-1] == 0
+    until(lambda: third.told[-1] == 1)
+    second.finish()
+    third.finish()
+    assert third.told[-1] == 0
 
 
 def test_without_the_gate_nobody_waits() -> None:

@@ -8,13 +8,14 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui import screen
 from ui.classroom import questions
-from ui.frame.rooms import PAGES
+from ui.frame.rooms import PAGES, ROOMS
 from ui.settings.rooms import SETTINGS
 
 Opened = Callable[..., AppTest]
 CODE = "7KQMW3XD"
-ASKING = {  # pages with a question that has answers, and what opens them with one
+ASKING = {  # pages with a question, and what opens them with one
     "overview": {},
+    "attention_maps": {"preset": "deepseek-v2-lite"},
     "rope": {},
     "absorption": {},
     "compression": {},
@@ -22,6 +23,7 @@ ASKING = {  # pages with a question that has answers, and what opens them with o
     "decode": {},
     "compute": {},
     "compare": {"vs_view": "flow"},
+    "quality": {},
     "quiz": {"quiz_number": "2"},
 }
 
@@ -44,8 +46,14 @@ def test_a_lone_visitor_has_a_button_and_nothing_else(
     at = opened()
     assert at.button(key="class_door").label == "Class"
     assert not {"classroom", "class_offer"} & set(components(at))
-    monkeypatch.setenv("MLA_ROOMS", "0")
-    assert "class_door" not in [button.key for button in opened().button]
+    for closed in ({"MLA_ROOMS": "0"}, {"MLA_PROCESSES": "2"}):  # which know of no common room
+        with monkeypatch.context() as patch:
+            for name, value in closed.items():
+                patch.setenv(name, value)
+            assert "class_door" not in [button.key for button in opened().button]
+    monkeypatch.setenv("MLA_PROCESSES", "2")
+    monkeypatch.setenv("MLA_REDIS_URL", "redis://localhost:1/0")
+    assert opened().button(key="class_door")
 
 
 def test_who_is_in_a_room_tells_where_they_are_without_what_is_their_own(opened: Opened) -> None:
@@ -110,6 +118,24 @@ def test_what_is_asked_is_what_the_page_asks_and_in_a_lecture_too(opened: Opened
     hall = led(opened("pages/decode.py", room=CODE, lecture="1"))
     assert "guess" not in components(hall)
     assert json.loads(screen.component(hall, "class_offer")["offer"]["text"]) == asked
+
+
+def test_every_page_that_asks_a_guess_can_ask_a_class() -> None:
+    asking = {file.parent.name for file in ROOMS.glob("*/guess.py")}
+    assert asking | {"quiz"} == set(ASKING)
+
+
+def test_what_is_drawn_is_put_as_choices_and_hides_the_chart(opened: Opened) -> None:
+    at = led(opened("pages/quality.py", room=CODE))
+    card = screen.component(at, "guess")
+    asked = json.loads(screen.component(at, "class_offer")["offer"]["text"])
+    assert card["drawing"]
+    assert not card["answers"]
+    assert "of_all" not in card or card["of_all"] is None  # what is right is told once
+    assert asked["guess"] == card["key"]
+    assert "Draw" not in asked["words"]["en"]["asks"]
+    assert asked["words"]["en"]["why"] == card["why"]
+    assert {"quality-cache", "lead", "quality_verdict"} <= set(asked["hides"])
 
 
 def test_a_page_without_a_question_says_so(opened: Opened) -> None:

@@ -46,12 +46,15 @@ class Question:
         right: the place of what is right among the answers; of an amount it may lie between two.
         scale: whether the answers are a scale, else choices.
         hides: keys of the page's elements that would give it away, as class names.
+        guess: the name of the page's own guess that it is, "" for none: once it is revealed to all,
+            nobody is asked it again.
     """
 
     words: dict[str, Words]
     right: float
     scale: bool = False
     hides: tuple[str, ...] = ()
+    guess: str = ""
 
 
 def leading() -> bool:
@@ -63,12 +66,16 @@ def _room() -> str:
     return state.settings()["room"]
 
 
-def offer(
-    say: Callable[[], Words], right: float, *, scale: bool = False, hides: tuple[str, ...] = ()
-) -> None:
-    """What the page has to ask, if a lecturer sees it; `say` says it in the present language."""
+def offer(say: Callable[[], Words], right: float, **form: object) -> None:
+    """What the page has to ask, if a lecturer sees it.
+
+    Args:
+        say: says it in the present language.
+        right: see `Question`.
+        form: what else a `Question` has.
+    """
     if leading():
-        visit().offered = json.dumps(asdict(Question(in_languages(say), right, scale, hides)))
+        visit().offered = json.dumps(asdict(Question(in_languages(say), right, **form)))
 
 
 def sealed(text: str) -> dict[str, str]:
@@ -106,7 +113,7 @@ def told(room: Room, *, leads: bool) -> dict[str, object] | None:
         return None
     question = json.loads(text)
     said = {"id": room.asks, "shown": room.shown}
-    said |= {name: question[name] for name in ("scale", "hides", "words")}
+    said |= {name: question[name] for name in ("scale", "hides", "guess", "words")}
     if room.shown:
         said["right"] = question["right"]
     else:

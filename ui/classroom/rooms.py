@@ -36,4 +36,4 @@ def take(code: str, key: str) -> None:
     Raises:
         ClassError: "rooms_full", "away".
     """
-    store().open(code, codes.lead_of(key), server().rooms)
+    store().open(code, codes.lead_of(key), server().classes)

@@ -3,12 +3,16 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 
+import streamlit as st
+from streamlit import runtime
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
     get_run_yield_check,
     get_script_run_ctx,
 )
 
+COOKIE = "mla_seat"  # of a browser that was let in
 _page = threading.local()
 
 
@@ -18,6 +22,15 @@ def visitor() -> object:
         return stands[0]
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context else threading.get_ident()
+
+
+def browser() -> str:
+    """Whose downloads count together, unreadable: a browser's by its cookie, else a session's."""
+    seat = None
+    if get_script_run_ctx(suppress_warning=True) and runtime.exists():
+        seat = st.context.cookies.get(COOKIE)
+    who = seat if seat and isinstance(seat, str) else visitor()
+    return sha256(f"{who}".encode()).hexdigest()[:16]
 
 
 def stop_if_asked() -> None:
@@ -40,8 +53,8 @@ def standing_for(visitor: object, check: Callable[[], None]) -> Iterator[None]:
         _page.stands = None
 
 
-def tell_by(say: Callable[[int], None]) -> None:
-    """How the page that this thread runs says which place in the line its reader has."""
+def tell_by(say: Callable[[int], None] | None) -> None:
+    """How the page that this thread runs says which place in the line its reader has, if it can."""
     _page.say = say
 
 

@@ -13,7 +13,10 @@ from time import monotonic
 
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 
+from ui.engine import asker
+
 MOST = 2  # one draws while another waits for its numbers
+POLL_SECONDS = 0.5  # between two looks at the place
 LIMIT_SECONDS = 0.5  # after which a run no longer counts: it waits for something else
 
 
@@ -55,9 +58,13 @@ class Gate:
         with self._lock:
             join(place)
             self._let_in()
-        while not place.wait(self._limit):
+        while not place.wait(min(self._limit, POLL_SECONDS)):
             with self._lock:
                 self._let_in()
+                ahead = self._waiting.index(place) if place in self._waiting else None
+            if ahead is not None:
+                asker.tell(ahead + 1)
+        asker.tell(0)
         self._mine.place = place
 
     def _leave(self) -> None:
@@ -82,15 +89,18 @@ _gate = Gate(MOST, LIMIT_SECONDS)
 aside = _gate.aside
 
 
-def install() -> None:
-    """Let every run of a page go through the gate."""
+def install(tells: Callable[[], Callable[[int], None] | None]) -> None:
+    """Let every run of a page go through the gate; `tells` makes what says the place before it."""
     if not hasattr(ScriptRunner._run_script, "__wrapped__"):
-        ScriptRunner._run_script = _gated(ScriptRunner._run_script)
+        ScriptRunner._run_script = _gated(ScriptRunner._run_script, tells)
 
 
-def _gated(run: Callable[..., None]) -> Callable[..., None]:
+def _gated(
+    run: Callable[..., None], tells: Callable[[], Callable[[int], None] | None]
+) -> Callable[..., None]:
     @wraps(run)
     def gated(*args: object) -> None:
+        asker.tell_by(tells())
         with _gate.inside():
             run(*args)
 

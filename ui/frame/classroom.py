@@ -28,7 +28,7 @@ EXAMPLE = "7KQM-W3XD"
 
 def button() -> None:
     """In the navigation: the way in."""
-    if not server().rooms or state.settings()["room"]:
+    if not server().classes or state.settings()["room"]:
         return
     if st.button(t("classroom.way"), icon=":material/groups:", key="class_door", width="stretch"):
         st.dialog(t("classroom.title"))(_door)()

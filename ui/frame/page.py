@@ -4,8 +4,18 @@ import streamlit as st
 
 from ui import ASSETS, asset
 from ui.engine import asker, model, queue
-from ui.frame import classroom, code, fault, lecture, menu, navigation, notes, story, uploads
-from ui.frame.waits import Waits
+from ui.frame import (
+    classroom,
+    code,
+    fault,
+    lecture,
+    menu,
+    navigation,
+    notes,
+    story,
+    uploads,
+    waits,
+)
 from ui.parts import linked, real_layer, sizes
 from ui.settings import state
 from ui.settings import visit as visits
@@ -30,7 +40,7 @@ def setup(page: Page) -> None:
         navigation.draw()
         _listen()
     visit.top = top
-    asker.tell_by(Waits())
+    asker.tell_by(waits.corner())
     with row:
         if page.sizes:
             sizes.chip()

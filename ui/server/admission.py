@@ -16,6 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui import asset
+from ui.engine.asker import COOKIE
 from ui.server.answer import answer
 from ui.server.seats import Seats
 from ui.settings.server import server
@@ -24,7 +25,6 @@ from ui.words.numbers import count
 from ui.words.text import catalogue
 
 TRY_LATER = 1013
-COOKIE = "mla_seat"
 HTML = "text/html; charset=utf-8"
 PLACE = "/_place"  # where the waiting page asks
 LONGEST = 64  # characters of a token; ours have 22

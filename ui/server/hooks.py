@@ -9,6 +9,7 @@ from starlette.middleware import Middleware
 from streamlit import config
 
 from ui.engine import gate
+from ui.frame import waits
 from ui.server.admission import Admission
 from ui.server.classes.endpoint import Classes
 from ui.server.closed import Closed
@@ -34,7 +35,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         as_json()
     if settings.metrics:
         watch()
-    gate.install()
+    gate.install(waits.before)
     config.set_option("runner.postScriptGC", False)  # `kept` collects for all runs together
     tasks = [asyncio.create_task(one) for one in (prove(), let_go())]
     yield

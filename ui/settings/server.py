@@ -92,6 +92,7 @@ class Server(BaseSettings):
         cache_budget_gib: that all kept layers and runs take together.
         cache_seconds: that they are kept after their last use.
         disk_quota_gib: of what is kept of the Hub, and of uploads.
+        downloads_gib: that are fetched of the Hub in an hour; one visitor may have a fourth.
         model_folders: the folders that visitors may read, with ":" between (";" on Windows).
         repositories: of the Hub, that visitors may read: "any", "none", or names with commas
             between.
@@ -106,7 +107,7 @@ class Server(BaseSettings):
         engine: what does the heavy work: this process, or a cluster of Ray (requirements-ray.txt).
         replicas: of the engine on Ray, at most; it starts with one.
         replica_gpus: that each of them has: 0.5 puts two on one.
-        redis_url: where processes share their classes; "" keeps them in this one.
+        redis_url: where processes share their classes; "" keeps them in this one, if it is alone.
         public_url: the address that the audience has (PUBLIC_URL); "" for the browser's own.
     """
 
@@ -116,6 +117,7 @@ class Server(BaseSettings):
     cache_budget_gib: Gibibytes = 1.0
     cache_seconds: Seconds = 600.0
     disk_quota_gib: Gibibytes = 4.0
+    downloads_gib: Gibibytes = 16.0
     model_folders: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_folders)] = (
         ROOT / "models",
     )
@@ -137,6 +139,11 @@ class Server(BaseSettings):
     public_url: Annotated[str, AfterValidator(web_address)] = Field(
         "", validation_alias="PUBLIC_URL"
     )
+
+    @property
+    def classes(self) -> int:
+        """How many classes may be held: none where processes do not know of each other's."""
+        return self.rooms if self.processes == 1 or self.redis_url else 0
 
     def share(self, joint: float) -> int:
         """What this process may take of what all processes of the machine have, at least 1."""
@@ -177,6 +184,7 @@ ACCEPTED = {
     "cache_budget_gib": "give a number of GiB above 0, for example 1 or 0.5",
     "cache_seconds": "give a number of seconds above 0, for example 600",
     "disk_quota_gib": "give a number of GiB above 0, for example 4 or 0.5",
+    "downloads_gib": "give a number of GiB above 0, for example 16 or 0.5",
     "model_folders": f"give folders with {os.pathsep!r} between",
     "repositories": "give any, none, or names of repositories (owner/name) with commas between",
     "token_repositories": "give names of repositories (owner/name) with commas between",

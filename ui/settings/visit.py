@@ -30,6 +30,7 @@ class Visit:
         menu: where the menu takes the page's data, once all of them are drawn.
         tables: what the page hands out, by keys: the name of a file, what makes its table.
         look: keys of the elements that a step of the story is about.
+        corner: the place where the reader is told who else waits, empty until it is drawn.
         busy: whether a button is drawn that runs the page again, as the queue was full.
         offered: what the page has to ask of a class, as JSON; None without a lecturer.
         explained: the terms of the glossary that have stood on the page.
@@ -46,6 +47,7 @@ class Visit:
     menu: DeltaGenerator | None = None
     tables: dict[str, tuple[str, Callable[[], "pd.DataFrame"]]] = field(default_factory=dict)
     look: tuple[str, ...] = ()
+    corner: tuple[int, ...] = ()
     busy: bool = False
     offered: str | None = None
     explained: set[str] = field(default_factory=set)

@@ -1,6 +1,7 @@
 """The quality page: all that is drawn and said, against arithmetic on rows that the test makes."""
 
 import html
+import json
 import re
 import statistics
 from pathlib import Path
@@ -14,6 +15,7 @@ from mla_engine.language_model.texts import THINGS
 from tests import study_rows as made
 from tests.ui.screen import Chart, charts, component, csv, lead, numbers, prose, statement, texts
 from tests.ui.test_snippets import assert_shown, printed_numbers
+from ui.classroom import questions
 from ui.pages.quality import run
 from ui.words.numbers import error_percent
 
@@ -171,26 +173,29 @@ def lossy(noise: float = 0.01, **means: float) -> made.Share:
 
 
 @pytest.mark.parametrize(
-    ("shares", "seeds", "found", "why"),
+    ("shares", "seeds", "found", "why", "loser"),
     [
         (lossy(mqa=0.5, mla=0.9), 3, "Every seed of MLA is above every seed of MQA.",
-         "MLA 32 answers more than MQA 32"),
+         "MLA 32 answers more than MQA 32", "MQA 32"),
         (lossy(mqa=0.9, mla=0.5), 3, "Every seed of MQA is above every seed of MLA.",
-         "MQA 32 answers more than MLA 32"),
+         "MQA 32 answers more than MLA 32", "MLA 32"),
         (lossy(mqa=0.7, mla=0.71), 3, "No clear difference between MQA and MLA.",
-         "their seeds overlap"),
+         "their seeds overlap", "neither: no clear difference"),
         (lossy(mqa=0.5, mla=0.9), 2, "Too few seeds yet to tell MQA from MLA.",
-         "it takes 3 seeds of each"),
+         "it takes 3 seeds of each", "neither: no clear difference"),
     ],
     ids=["MQA", "MLA", "overlap", "few seeds"],
 )  # fmt: skip
-def test_what_is_found_follows_from_the_rows(opened, folder, shares, seeds, found, why):
+def test_what_is_found_follows_from_the_rows(opened, folder, shares, seeds, found, why, loser):
     made.write(folder, made.rows(shares, seeds))
-    at = opened(PAGE)
+    at = opened(PAGE, room="7KQMW3XD")
     card = component(at, "guess")
     assert plain(statement(at)).endswith(found)
     assert why in card["why"]
     assert why in said(at)
+    at.session_state[questions.LEADS] = "7KQMW3XD"
+    asked = json.loads(component(at.run(), "class_offer")["offer"]["text"])
+    assert asked["words"]["en"]["answers"][asked["right"]] == loser
 
 
 def test_the_guess_is_drawn_over_the_points_of_the_chart(opened, trained):

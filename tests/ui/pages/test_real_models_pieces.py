@@ -13,7 +13,13 @@ from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS
-from mla_engine.checkpoints import build_demo, hidden_bytes, hidden_states, load_attention
+from mla_engine.checkpoints import (
+    build_demo,
+    disk,
+    hidden_bytes,
+    hidden_states,
+    load_attention,
+)
 from tests.ui.pages.test_real_models_input import (
     D_MODEL,
     HEADS,
@@ -143,16 +149,16 @@ def test_an_uploaded_file_is_used(opened, demo, models):
 
 
 def test_of_uploaded_files_the_oldest_make_room(models, monkeypatch):
-    for old in (models / "activations").glob("*"):
+    for old in (models / "activations").glob("[!.]*"):
         old.unlink()
-    monkeypatch.setattr(uploads, "quota_bytes", lambda: 2 * 100)
+    monkeypatch.setattr(uploads, "quota_bytes", lambda: 2 * disk.BLOCK_BYTES)
     kept = []
     for n in range(3):
         kept.append(models / uploads.keep(100 * bytes([n])))
         os.utime(kept[-1], (n, n))
     assert [file.exists() for file in kept] == [False, True, True]
     assert models / uploads.keep(100 * bytes([2])) == kept[2], "the same file is kept once"
-    assert sorted((models / "activations").iterdir()) == sorted(kept[1:])
+    assert sorted((models / "activations").glob("[!.]*")) == sorted(kept[1:]), "and nothing else"
 
 
 def test_a_server_that_cannot_keep_a_file_says_so(opened, demo, models, monkeypatch):

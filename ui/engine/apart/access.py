@@ -46,9 +46,10 @@ class Place:
         """What a worker opens; `root` is the folder that holds it, and that no answer names."""
         root = self.folder.parent if self.folder else own_cache()
         name, is_folder = str(self.folder or self.name), bool(self.folder)
-        quota = None if is_folder or self.as_owner else int(server().disk_quota_gib * GIB)
-        given = {"name": name, "revision": self.revision, "is_folder": is_folder}
-        return given | {"root": str(root), "quota_bytes": quota}
+        free, ours = is_folder or self.as_owner, server()
+        bounds = {"quota_bytes": ours.disk_quota_gib, "hourly_bytes": ours.downloads_gib}
+        given = {"name": name, "revision": self.revision, "is_folder": is_folder, "root": str(root)}
+        return given | {n: None if free else int(gib * GIB) for n, gib in bounds.items()}
 
     @property
     def environment(self) -> dict[str, str]:

@@ -5,6 +5,7 @@ import threading
 
 from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 
+from ui.engine import asker
 from ui.engine.apart.access import Place
 from ui.engine.apart.limits import Limits
 from ui.engine.apart.pool import Pool
@@ -31,4 +32,5 @@ def ask(
     run = get_script_run_ctx(suppress_warning=True)
     visitor = run.session_id if run else threading.get_ident()
     check = run.yield_check if run else _nothing
-    return POOL.call(Job.of(name, place, limits, **given), visitor, progress, check)
+    job = Job.of(name, place, limits, asker.browser(), **given)
+    return POOL.call(job, visitor, progress, check)

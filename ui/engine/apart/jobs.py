@@ -87,12 +87,18 @@ def _opened(where: Where) -> Checkpoint:
 
 
 def _read_anew(
-    name: str, revision: str, root: str, quota_bytes: int | None, *, is_folder: bool
+    name: str,
+    revision: str,
+    root: str,
+    quota_bytes: int | None,
+    hourly_bytes: int | None,
+    *,
+    is_folder: bool,
 ) -> Checkpoint:
-    """A folder; a repository as the owner reads it, or as anybody may, within a quota."""
+    """A folder; a repository as the owner reads it, or as anybody may, within bounds."""
     if is_folder:
         return checkpoints.open_checkpoint(Path(name), revision or None)
     if quota_bytes is None:
         return checkpoints.open_repository(name, revision or None)
-    place = {"token": False, "folder": root, "quota_bytes": quota_bytes}
-    return checkpoints.open_repository(name, revision or None, **place)
+    bounds = {"quota_bytes": quota_bytes, "hourly_bytes": hourly_bytes}
+    return checkpoints.open_repository(name, revision or None, token=False, folder=root, **bounds)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from time import monotonic
 from typing import Any
 
@@ -31,19 +31,20 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Job:
-    """One of `jobs.JOBS` with its arguments: on whose files, and within which limits."""
+    """One of `jobs.JOBS` with its arguments: on whose files, within which limits, and for whom."""
 
     name: str
     place: Place
     given: str  # JSON
     limits: Limits
     environment: tuple[tuple[str, str], ...]  # of the worker
+    asker: str = field(default="", compare=False)
 
     @classmethod
-    def of(cls, name: str, place: Place, limits: Limits, **given: object) -> "Job":
+    def of(cls, name: str, place: Place, limits: Limits, asker: str = "", **given: object) -> "Job":
         """The job of this name, by a worker that has what the place allows."""
         environment = tuple(sorted(place.environment.items()))
-        return cls(name, place, json.dumps(plain.encoded(given, [])), limits, environment)
+        return cls(name, place, json.dumps(plain.encoded(given, [])), limits, environment, asker)
 
     @property
     def name_read(self) -> str:
@@ -54,7 +55,7 @@ class Job:
     def asked(self) -> dict[str, Any]:
         """What the worker is sent."""
         asked = {"job": self.name, "where": self.place.where, "given": json.loads(self.given)}
-        return asked | {"limits": asdict(self.limits)}
+        return asked | {"limits": asdict(self.limits), "asker": self.asker}
 
     def took_long(self) -> CheckpointError:
         """The sentence on computing time that was passed."""

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from ui.pages.quality import names, words
 from ui.pages.quality.view import PAIR, View
-from ui.parts.guess.question import Dot, Guess, drawn
+from ui.parts.guess.question import Dot, Guess, choice, drawn
 from ui.words.numbers import count
 from ui.words.text import listed, t
 
+CHART = "quality:cache"
 LOWER = ("quality:load", "quality:distance", "quality:loss", "quality:staircase")
+HIDES = ("lead", "quality_verdict", *LOWER)
 GIVEN = "mha"
 CURVES = (GIVEN, "gqa", "mqa"), ("mla_64", "mla", "mla_16")
 
@@ -28,8 +30,23 @@ def question(view: View) -> Guess | None:
         true=listed(f"{names.variant(view, code)} {share}" for code, share in found.items()),
         told=t("quality.drew", **drew, **{f"{code}_found": found[code] for code in PAIR}),
         why=words.verdict(view),
-        over="quality:cache",
-        hides=("lead", "quality_verdict", *LOWER),
+        over=CHART,
+        of_all=_of_all(view),
+        hides=HIDES,
+    )
+
+
+def _of_all(view: View) -> Guess:
+    """Which of the two a class expects to lose more: whom the verdict names, or neither."""
+    said = {code: names.variant(view, code) for code in PAIR}
+    said[None] = t("quality.guess_neither")
+    return choice(
+        "quality",
+        t("quality.guess_which", cached=count(view.cached(PAIR[0])), where=words.where(view)),
+        list(said.values()),
+        list(said).index(view.loser()),
+        why=words.verdict(view),
+        hides=(CHART, *HIDES),
     )
 
 

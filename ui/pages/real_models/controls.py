@@ -4,9 +4,11 @@ from functools import partial
 
 import streamlit as st
 
+from mla_engine.checkpoints import CheckpointError
 from ui.engine import real_layer
 from ui.pages.real_models import uploads
 from ui.pages.real_models.settings import MATRICES
+from ui.parts import prose
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.text import safe, t
@@ -38,6 +40,8 @@ def _keep() -> None:
         return
     try:
         state.change(activations=uploads.keep(file.getvalue()))
+    except CheckpointError as refusal:
+        prose.refused(refusal)
     except OSError as error:
         st.error(t("real_models.not_kept", reason=safe(str(error.strerror))))
 

@@ -1,13 +1,18 @@
-"""Files of activations from the reader's own machine, kept below the first readable folder."""
+"""Files of activations from the reader's own machine, kept below the first readable folder.
+
+All processes of a machine keep them there, and tell each other what is about to come.
+"""
 
 import hashlib
 import os
-import tempfile
-from contextlib import suppress
+import threading
 from pathlib import Path
 
+from mla_engine.late import Late
 from ui.engine.folders import folders
 from ui.settings.server import server
+
+disk = Late("mla_engine.checkpoints.disk")
 
 MOST_MIB = 64
 PLACE = "activations"
@@ -19,11 +24,15 @@ def keep(data: bytes) -> str:
 
     Raises:
         OSError: this server cannot write it.
+        CheckpointError: there is no room for it.
     """
     folder = _folder()
     path = folder / f"{hashlib.sha256(data).hexdigest()[:32]}.safetensors"
-    _make_room(folder, path, len(data))
-    _write(path, data)
+    partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+    with disk.sharing(folder, [path, partial], quota_bytes()) as use:
+        if not path.exists():
+            use.reserve(len(data))
+            _write(path, partial, data)
     return f"{PLACE}/{path.name}"
 
 
@@ -35,30 +44,16 @@ def _folder() -> Path:
     return folder
 
 
-def _make_room(folder: Path, path: Path, coming: int) -> None:
-    """Remove the files that were used longest ago, until what comes fits the quota."""
-    held = {file: file.stat() for file in folder.iterdir() if file.is_file() and file != path}
-    total = coming + sum(stat.st_size for stat in held.values())
-    for file, stat in sorted(held.items(), key=lambda item: item[1].st_mtime):
-        if total <= quota_bytes():
-            return
-        file.unlink(missing_ok=True)
-        total -= stat.st_size
-
-
 def quota_bytes() -> int:
     """What all uploads may take together."""
     return int(server().disk_quota_gib * GIB / SHARE)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, partial: Path, data: bytes) -> None:
     """Whole, or not at all: nobody reads half a file."""
-    number, partial = tempfile.mkstemp(dir=path.parent)
     try:
-        with os.fdopen(number, "wb") as file:
-            file.write(data)
-        Path(partial).replace(path)
+        partial.write_bytes(data)
+        partial.replace(path)
     except OSError:
-        with suppress(OSError):
-            Path(partial).unlink()
+        partial.unlink(missing_ok=True)
         raise

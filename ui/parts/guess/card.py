@@ -1,7 +1,7 @@
 """The card above a picture: its question, a control, and after the answer the gap."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -29,16 +29,13 @@ def ask(make: Callable[[View], Guess | None], view: View) -> None:
     s, question = state.settings(), make(view)
     if question is None:
         return
-    if not question.drawing:
-        hides = tuple(map(css, question.hides))
-        say = partial(_words, make, view)
-        questions.offer(say, question.right, scale=question.scale, hides=hides)
+    _offer(question, partial(make, view))
     if s["stop"] or s["lecture"]:
         return
     linked = _by_link()
     if linked and question.drawing:  # over what is to be seen there is nothing to draw
         return
-    shown = asdict(question)
+    shown = asdict(replace(question, of_all=None))
     shown["hides"] = [] if linked else [f".st-key-{css(key)}" for key in question.hides]
     shown["none"] = t("guess.measured" if question.drawing else "guess.none", true=question.true)
     words = {name: t(f"guess.{name}") for name in WORDS}
@@ -54,10 +51,17 @@ def _by_link() -> bool:
     return visit().page.name in came
 
 
-def _words(make: Callable[[View], Guess | None], view: View) -> questions.Words:
-    """The question in the present language."""
-    made = make(view)
-    return questions.Words(made.asks, made.answers, made.true, made.why)
+def _offer(question: Guess, make: Callable[[], Guess]) -> None:
+    """Let a lecturer put it to a class, in a form whose answers can be counted."""
+    asked = question.of_all or question
+
+    def say() -> questions.Words:
+        made = make()
+        made = made.of_all or made
+        return questions.Words(made.asks, made.answers, made.true, made.why)
+
+    hides = tuple(map(css, asked.hides))
+    questions.offer(say, asked.right, guess=question.key, scale=asked.scale, hides=hides)
 
 
 def _component() -> Callable[..., Any]:

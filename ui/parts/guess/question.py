@@ -62,6 +62,7 @@ class Guess:
         hides: keys of the elements that would give it away.
         drawing: what is drawn in place of an answer; `told` is then one sentence, with {0}, {1} for
             the heights of the points that are not given, and `right` has what was measured of each.
+        of_all: what a class is asked instead of drawing, since its answers are counted.
     """
 
     key: str
@@ -74,6 +75,7 @@ class Guess:
     scale: bool = False
     hides: tuple[str, ...] = ()
     drawing: Drawing | None = None
+    of_all: "Guess | None" = None
 
 
 def choice(
@@ -103,12 +105,15 @@ def drawn(
     told: str,
     why: str,
     over: str,
+    of_all: Guess,
     hides: tuple[str, ...] = (),
 ) -> Guess:
-    """Curves to be drawn over the chart of the key `over`; of `told` see `Guess`."""
+    """Curves to be drawn over the chart of the key `over`; of `told`, `of_all` see `Guess`."""
     drawing = Drawing(f".st-key-{css(over)}", tuple(tuple(line) for line in lines))
     right = tuple(dot.true for line in lines for dot in line if not dot.given)
-    return Guess(key, asks, why, (), right, true, (told,), hides=hides, drawing=drawing)
+    return Guess(
+        key, asks, why, (), right, true, (told,), hides=hides, drawing=drawing, of_all=of_all
+    )
 
 
 def among(numbers: Sequence[float], right: float) -> tuple[list[float], int]:

@@ -20,6 +20,7 @@ from ui.classroom.store import ClassError, Room
 from ui.server.classes import messages
 from ui.server.classes.limits import Limit
 from ui.server.classes.watch import WAIT, Hub, Watch, call
+from ui.settings.server import server
 from ui.settings.shared import LANGUAGES
 
 PATH = re.compile(r"/_class/([^/]{1,40})(?:/(join|answer|lead))?$")
@@ -34,6 +35,7 @@ STATUS = {
     "room_full": 503,
     "rooms_full": 503,
 }  # and of what cannot be read 400
+WRONG_AT_ONCE, WRONG_A_SECOND = 60, 5  # codes, of an address at all processes of the machine
 MOST_WAITING = 3  # requests of one browser at a time: tabs
 
 
@@ -43,7 +45,8 @@ class Classes:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._hub = Hub()
-        self._wrong = Limit(burst=60, per_second=5)  # 30**8 codes: ages, at any address
+        share = server().share  # 30**8 codes: ages, at any address
+        self._wrong = Limit(burst=share(WRONG_AT_ONCE), per_second=share(WRONG_A_SECOND))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on."""

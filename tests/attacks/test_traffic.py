@@ -1,0 +1,131 @@
+"""What may be fetched in an hour, by one and by all, over the processes of a machine."""
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+
+from mla_engine.checkpoints import CheckpointError, disk, open_repository, traffic
+from ui.engine import asker, folders
+from ui.engine.apart.access import repository
+from ui.engine.asker import COOKIE
+
+NAMES = [f"layers.{i}.W" for i in range(6)]
+QUOTA = 2**20
+ANOTHER = """
+import sys
+from mla_engine.checkpoints import open_repository, traffic
+traffic.asker.set("elsewhere")
+traffic.spend.__defaults__ = (lambda: 0.0,)
+folder, quota, hourly, *names = sys.argv[1:]
+bounds = {"quota_bytes": int(quota), "hourly_bytes": int(hourly)}
+open_repository("who/model1", token=False, folder=folder, **bounds).fetch(names)
+"""
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return tmp_path / "kept"
+
+
+@pytest.fixture(autouse=True)
+def one_hour(monkeypatch):
+    """It does not end while a test looks."""
+    monkeypatch.setattr(traffic.spend, "__defaults__", (lambda: 0.0,))
+
+
+def fetch(kept, number, hourly, who):
+    """Fetch a repository that nobody has fetched yet, for a visitor; the bytes of its weights."""
+    traffic.asker.set(who)
+    bounds = {"quota_bytes": QUOTA, "hourly_bytes": hourly}
+    checkpoint = open_repository(f"who/model{number}", token=False, folder=kept, **bounds)
+    checkpoint.fetch(NAMES)
+    return checkpoint.bytes_of(NAMES)
+
+
+def test_one_may_fetch_a_fourth_and_all_together_no_more_than_all(hub, kept):
+    needed = fetch(kept, 0, QUOTA, "first")
+    hourly = traffic.OWN_SHARE * 2 * needed  # with what names and sizes take, one whole model
+    sent = hub.shard_bytes
+    with pytest.raises(CheckpointError, match="one visitor may have"):
+        fetch(kept, 1, hourly, "first")
+    assert hub.shard_bytes < sent + needed, "it is refused before the weights come"
+    for number, who in enumerate(("second", "third", "fourth", "fifth", "sixth", "seventh"), 2):
+        fetch(kept, number, hourly, who)
+    sent = hub.shard_bytes
+    with pytest.raises(CheckpointError, match="all visitors together may have"):
+        fetch(kept, 8, hourly, "eighth")
+    assert hub.shard_bytes < sent + needed
+
+
+def test_what_another_process_fetched_counts_too(hub, kept):
+    environment = os.environ | {"PYTHONPATH": str(folders.APP)}
+    given = str(kept), str(QUOTA), str(QUOTA), *NAMES
+    subprocess.run([sys.executable, "-c", ANOTHER, *given], env=environment, check=True)
+    needed = hub.shard_bytes
+    hourly = int(1.6 * needed) * traffic.OWN_SHARE  # of all six, and a bit
+    with pytest.raises(CheckpointError, match="one visitor may have"):
+        fetch(kept, 2, hourly, "elsewhere")
+    for number in range(2, 7):
+        fetch(kept, number, hourly, f"visitor {number}")
+    with pytest.raises(CheckpointError, match="all visitors together may have"):
+        fetch(kept, 7, hourly, "visitor 7")
+
+
+def test_what_did_not_come_is_not_counted(kept):
+    with disk.sharing(kept, [kept / "a"], QUOTA, 4000) as use:
+        use.reserve(900)
+        use.arrived(300)
+    with disk.sharing(kept, [kept / "b"], QUOTA, 4000) as use:
+        use.reserve(700)
+        with pytest.raises(CheckpointError, match="one visitor"):
+            use.reserve(1)
+
+
+def test_the_next_hour_begins_anew(tmp_path):
+    now, file = [0.0], tmp_path / "fetched"
+    traffic.spend(file, 250, 1000, lambda: now[0])
+    with pytest.raises(CheckpointError):
+        traffic.spend(file, 1, 1000, lambda: now[0])
+    now[0] = 3599.0
+    with pytest.raises(CheckpointError):
+        traffic.spend(file, 1, 1000, lambda: now[0])
+    now[0] = 3600.0
+    traffic.spend(file, 250, 1000, lambda: now[0])
+
+
+def test_a_damaged_file_of_counts_begins_anew(tmp_path):
+    file = tmp_path / "fetched"
+    for text in ("", "[]", '{"hour": 0}', "{", "null", '{"hour": 0, "had": 3}'):
+        file.write_text(text)
+        traffic.spend(file, 250, 1000, lambda: 0.0)
+
+
+def test_visitors_have_the_bounds_that_the_operator_sets(monkeypatch):
+    monkeypatch.setenv("MLA_DOWNLOADS_GIB", "0.5")
+    where = repository("who/model", "").where
+    assert where["hourly_bytes"] == 2**29
+    assert where["quota_bytes"] == 4 * 2**30
+    monkeypatch.setenv("MLA_TOKEN_REPOSITORIES", "who/model")
+    assert repository("who/model", "").where["hourly_bytes"] is None
+
+
+def test_tabs_of_a_browser_count_together_and_its_cookie_is_not_handed_on(monkeypatch):
+    session, cookies = SimpleNamespace(session_id="one"), {COOKIE: "a browser's seat"}
+    monkeypatch.setattr(asker, "get_script_run_ctx", lambda **_: session)
+    monkeypatch.setattr(asker.runtime, "exists", lambda: True)
+    monkeypatch.setattr(type(st.context), "cookies", property(lambda _: cookies))
+    first = asker.browser()
+    session.session_id = "another tab"
+    assert asker.browser() == first
+    assert "seat" not in first
+    cookies[COOKIE] = "of another browser"
+    other = asker.browser()
+    cookies.clear()
+    assert len({first, other, asker.browser()}) == 3
+    seen = asker.browser()
+    session.session_id = "a third tab"
+    assert asker.browser() != seen

@@ -1,0 +1,46 @@
+"""The steps of deploy/README.md, gone through as they stand there, in an empty folder."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from tests.attacks.client import Session
+from tests.attacks.server import ROOT, free_port, wait_until
+from tests.classroom import redis_server
+from tests.deploy.proxied import DEPLOY, Proxy, free_ports, run
+
+LEFT_OUT = ".git", ".venv", "build", "tests", "benchmarks", "__pycache__"
+PREPARED = "sudo apt-get install", "git clone", "make install"  # this machine, and the copy below
+STEPS = re.search(
+    r"## Without Docker.*?```\n(.*?)```", (DEPLOY / "README.md").read_text("utf-8"), re.DOTALL
+)[1].splitlines()
+
+
+def test_the_stated_steps_reach_a_running_system_with_a_class(tmp_path: Path) -> None:
+    assert [line.startswith(PREPARED) for line in STEPS[:3]] == [True] * 3
+    folder = tmp_path / "mla"
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    (folder / ".venv").symlink_to(sys.prefix)
+    with redis_server.running(tmp_path) as redis:
+        steps = "\n".join(STEPS[3:])
+        assert "redis://localhost:6379/0" in steps
+        steps = steps.replace("redis://localhost:6379/0", redis.url)
+        port, ports = free_port(), free_ports(3)
+        own = {"MLA_PORT": str(ports[0]), "MLA_PROXY_PORT": f"127.0.0.1:{port}"}
+        own |= {"MLA_PROXY_FOLDER": str(tmp_path / "proxy"), "HF_HOME": str(tmp_path / "hub")}
+        command = ["sh", "-e", "-c", f"cd {folder}\n{steps}"]
+        given = {"url": f"http://127.0.0.1:{port}", "folder": folder}
+        with run(command, own, Proxy, **given) as app:
+            wait_until(lambda: app.health() == 200 or not app.alive, "the app answers")
+            assert app.alive, app.log
+            assert app.get("/healthz")[0] == 404
+            with Session(app.url) as visitor:
+                assert visitor.open().widget("button", "Class")
+            for one in ports:
+                wait_until(lambda one=one: warm(one), f"the process on {one} is there")
+            assert "Traceback" not in app.log
+
+
+def warm(port: int) -> bool:
+    return Proxy(f"http://127.0.0.1:{port}", None, None, None).health() == 200
