@@ -11,6 +11,7 @@ from streamlit import config
 from ui.engine import gate
 from ui.frame import waits
 from ui.server.admission import Admission
+from ui.server.classes import together
 from ui.server.classes.endpoint import Classes
 from ui.server.closed import Closed
 from ui.server.compressed import Compressed
@@ -36,6 +37,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     if settings.metrics:
         watch()
     gate.install(waits.before)
+    together.install(asyncio.get_running_loop())
     config.set_option("runner.postScriptGC", False)  # `kept` collects for all runs together
     tasks = [asyncio.create_task(one) for one in (prove(), let_go())]
     yield
