@@ -169,8 +169,7 @@ class TopKeys(LanguageModel):
 
     def attended(self, layer: AttentionLayer, h: Tensor) -> Tensor:
         """u [b,t,d] of a layer, which reads h."""
-        mechanism = mechanisms.of(self.config.attention)
-        return self._chosen(layer, mechanism.forms[0].forward(layer, h)).u
+        return self._chosen(layer, self.mechanism.forms[0].forward(layer, h)).u
 
     def _traced(
         self, tokens: Tensor, attend: Callable[[AttentionLayer, Tensor], Trace]
@@ -180,7 +179,7 @@ class TopKeys(LanguageModel):
     def _chosen(self, layer: AttentionLayer, trace: Trace) -> Trace:
         left_out = ~_highest(trace.scores, self.keys)
         attention = softmax(trace.scores.masked_fill(left_out, -torch.inf))
-        return mechanisms.of(self.config.attention).form_of(trace).weighed(layer, trace, attention)
+        return self.mechanism.form_of(trace).weighed(layer, trace, attention)
 
 
 def _highest(scores: Tensor, keys: int) -> Tensor:

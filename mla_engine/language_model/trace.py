@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 import torch
 from torch import Tensor
 
+from mla_engine import tree
 from mla_engine.ops import softmax
 from mla_engine.trace import Trace
 
@@ -53,4 +54,10 @@ def _of_text(value: object, place: int) -> object:
         return value
     return replace(
         value, **{f.name: _of_text(getattr(value, f.name), place) for f in fields(value)}
+    )
+
+
+for kind in (BlockTrace, ModelTrace):
+    tree.register(
+        kind, lambda trace: (vars(trace), None), lambda parts, _, kind=kind: kind(**parts)
     )
