@@ -49,14 +49,16 @@ class Cache:
         tree.register(cls, cls._parts, cls._whole)
 
     def _parts(self) -> tuple[dict[str, object], tuple]:
-        kept = self.config, self.length, self.reserved, self.factors, self.storage.written
+        config, written = tree.said(self.config), self.storage.written
+        kept = config, self.length, self.reserved, self.factors, written
         return self.buffers | {"positions": self.positions}, kept
 
     @classmethod
     def _whole(cls, parts: dict[str, object], kept: tuple) -> Self:
         config, length, reserved, factors, written = kept
         positions = parts.pop("positions")
-        return cls(config, length, reserved, Storage(parts, written), positions, factors)
+        storage = Storage(parts, written)
+        return cls(tree.unsaid(config), length, reserved, storage, positions, factors)
 
     @classmethod
     def _reserve(

@@ -1,6 +1,7 @@
 """Traces and caches as trees of tensors: so a graph that torch exports takes and gives them."""
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 
 from torch.utils._pytree import MappingKey, register_pytree_node
 
@@ -31,3 +32,21 @@ def register(
         return whole(dict(zip(names, values, strict=True)), about)
 
     register_pytree_node(kind, flat, joined, flatten_with_keys_fn=with_keys)
+
+
+def said(value: object) -> object:
+    """A configuration as (its type, its values by name), all the way down; anything else as it is.
+
+    Of what stands beside tensors a graph that is traced can keep numbers, words and types alone.
+    """
+    if not is_dataclass(value):
+        return value
+    return type(value), tuple([(one.name, said(getattr(value, one.name))) for one in fields(value)])
+
+
+def unsaid(constant: object) -> object:
+    """What `said` was given."""
+    if not isinstance(constant, tuple) or not constant or not isinstance(constant[0], type):
+        return constant
+    kind, values = constant
+    return kind(**{name: unsaid(value) for name, value in values})

@@ -22,6 +22,7 @@ FORMS = {
 }  # fmt: skip
 forms = pytest.mark.parametrize(("config", "form"), FORMS.values(), ids=FORMS)
 ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+stricts = pytest.mark.parametrize("strict", [False, True], ids=["traced", "strict"])
 rooms = pytest.mark.parametrize("capacity", [None, 9], ids=["growing", "reserved"])
 
 
@@ -42,12 +43,13 @@ def in_one_graph(call):
 
 
 def assert_same(trace, wanted):
+    close = {"rtol": 1e-12, "atol": 1e-12, "equal_nan": True}
     assert type(trace) is type(wanted)
     for field in fields(wanted):
         one, other = getattr(trace, field.name), getattr(wanted, field.name)
         assert (one is None) == (other is None), field.name
         if other is not None:
-            torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12, msg=field.name)
+            torch.testing.assert_close(one, other, msg=field.name, **close)
 
 
 @pytest.fixture(autouse=True)
@@ -84,21 +86,37 @@ def test_a_step_is_one_graph(way, capacity):
 
 
 @forms
-def test_a_forward_call_is_exported(config, form):
+def test_gradients_of_one_graph_are_those_of_the_call(config, form):
+    layer = build(config).requires_grad_(True)
+    call, weights = getattr(layer, form), dict(layer.named_parameters())
+    h = hidden(2, 6, 10).requires_grad_(True)
+    for name, one, other in zip(
+        ("h", *weights),
+        torch.autograd.grad(in_one_graph(call)(h).u.square().sum(), (h, *weights.values())),
+        torch.autograd.grad(call(h).u.square().sum(), (h, *weights.values())),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10, msg=name)
+
+
+@stricts
+@forms
+def test_a_forward_call_is_exported(config, form, strict):
     layer, h = build(config), hidden(2, 6, 10)
     call = getattr(type(layer), form)
-    exported = torch.export.export(Call(layer, call), (h,))
+    exported = torch.export.export(Call(layer, call), (h,), strict=strict)
     other = hidden(2, 6, 10, seed=8)
     assert_same(exported.module()(other), call(layer, other))
 
 
+@stricts
 @rooms
 @ways
-def test_a_step_is_exported(way, capacity):
+def test_a_step_is_exported(way, capacity, strict):
     layer, h = way.layer(), hidden(2, 7, 10)
     _, cache = way.step(layer, h[:, :6], way.empty(capacity=capacity))
     call = Call(layer, way.step)
-    exported = torch.export.export(call, (h[:, 6:], cache))
+    exported = torch.export.export(call, (h[:, 6:], cache), strict=strict)
     trace, longer = exported.module()(h[:, 6:], cache)
     assert_same(trace, way.step(layer, h[:, 6:], cache)[0])
-    assert (type(longer), longer.length) == (way.cache, 7)
+    assert (type(longer), longer.length, longer.config) == (way.cache, 7, way.config)
