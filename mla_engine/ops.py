@@ -90,16 +90,25 @@ def attended(equation: str, attention: Tensor, values: Tensor, mask: Tensor) -> 
 
     Its attention is 0, and 0 times NaN or Inf is NaN, in every earlier row. Only where that has
     happened the finite values are weighed alone, for the rows that see no other. A graph that is
-    being compiled has no such branch.
+    compiled has both ways in it, and takes one when it runs; gradients flow through the first.
     """
+
+    def kept(summed: Tensor, *_: Tensor) -> Tensor:
+        return summed.clone()  # what a branch of a graph returns is its own
+
+    def mended(summed: Tensor, attention: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        whole = values.isfinite()
+        of_finite = einsum(equation, attention, values.where(whole, 0))
+        visible = mask.expand(attention.shape).to(values.dtype)
+        sees_another = einsum(equation, visible, (~whole).to(values.dtype)) > 0
+        return summed.where(sees_another, of_finite)
+
     summed = einsum(equation, attention, values)
-    if torch.compiler.is_compiling() or finite(summed):
-        return summed
-    whole = values.isfinite()
-    of_finite = einsum(equation, attention, values.where(whole, 0))
-    visible = mask.expand(attention.shape).to(values.dtype)
-    sees_another = einsum(equation, visible, (~whole).to(values.dtype)) > 0
-    return summed.where(sees_another, of_finite)
+    seen = summed, attention, values, mask
+    if torch.compiler.is_compiling():
+        whole, known = summed.isfinite(), [tensor.detach() for tensor in seen]
+        return summed.where(whole, torch.cond(whole.all(), kept, mended, known))
+    return summed if finite(summed) else mended(*seen)
 
 
 def output(o: Tensor, W_O: Tensor, b_O: Tensor | None, n_heads: int) -> Tensor:
