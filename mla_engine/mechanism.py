@@ -12,9 +12,12 @@ from torch import Tensor
 from mla_engine import checks
 from mla_engine.cache import Cache
 from mla_engine.config import AttentionConfig
+from mla_engine.late import Late
 from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import Phrase
 from mla_engine.trace import Trace
+
+registry = Late("mla_engine.mechanisms")  # which imports this module
 
 COMMON_SIZES = ("d_model", "n_heads", "d_head", "d_value")
 """The shared sizes that every configuration has."""
@@ -207,6 +210,9 @@ class Mechanism:
     kind: Callable[[AttentionConfig], str]
     suggested: Callable[[AttentionConfig], dict[str, int]]
     order: int = 100
+
+    def __reduce__(self) -> tuple[Callable, tuple[str]]:
+        return registry.named, (self.key,)  # there is one: it is copied and pickled by its name
 
     def form(self, name: str) -> Form:
         """The form of this name."""

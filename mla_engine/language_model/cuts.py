@@ -160,7 +160,7 @@ class TopKeys(LanguageModel):
     def __init__(self, model: LanguageModel, keys: int) -> None:
         super(LanguageModel, self).__init__()  # no weights of its own
         checks.whole("keys", keys)
-        self.config, self.keys = model.config, keys
+        self.config, self.mechanism, self.keys = model.config, model.mechanism, keys
         self.W_E, self.blocks, self.norm = model.W_E, model.blocks, model.norm
 
     def logits(self, tokens: Tensor) -> Tensor:
@@ -169,8 +169,7 @@ class TopKeys(LanguageModel):
 
     def attended(self, layer: AttentionLayer, h: Tensor) -> Tensor:
         """u [b,t,d] of a layer, which reads h."""
-        mechanism = mechanisms.of(self.config.attention)
-        return self._chosen(layer, mechanism.forms[0].forward(layer, h)).u
+        return self._chosen(layer, self.mechanism.forms[0].forward(layer, h)).u
 
     def _traced(
         self, tokens: Tensor, attend: Callable[[AttentionLayer, Tensor], Trace]
@@ -180,7 +179,7 @@ class TopKeys(LanguageModel):
     def _chosen(self, layer: AttentionLayer, trace: Trace) -> Trace:
         left_out = ~_highest(trace.scores, self.keys)
         attention = softmax(trace.scores.masked_fill(left_out, -torch.inf))
-        return mechanisms.of(self.config.attention).form_of(trace).weighed(layer, trace, attention)
+        return self.mechanism.form_of(trace).weighed(layer, trace, attention)
 
 
 def _highest(scores: Tensor, keys: int) -> Tensor:

@@ -73,7 +73,7 @@ class LanguageModel(nn.Module):
         device: torch.device | str = "cpu",
     ) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.mechanism = config, mechanisms.of(config.attention)
         weights = Weights(seed, dtype, device)
         self.W_E = weights.shared("W_E", len(config.words), config.d_model, fan_in=config.d_model)
         self.blocks = nn.ModuleList(Block(config, weights, i) for i in range(config.n_layers))
@@ -90,8 +90,7 @@ class LanguageModel(nn.Module):
             ValueError: tokens that are none of the vocabulary, a form that there is not.
             MemoryBudgetError: an attention would hold more than the memory budget.
         """
-        mechanism = mechanisms.of(self.config.attention)
-        run = mechanism.form(form or mechanism.forms[0].name).forward
+        run = self.mechanism.form(form or self.mechanism.forms[0].name).forward
         return self._traced(tokens, run)
 
     def decode(
@@ -115,8 +114,7 @@ class LanguageModel(nn.Module):
         self, kind: str | None = None, batch: int = 1, capacity: int | None = None
     ) -> tuple[Cache, ...]:
         """A cache a layer, of a kind that the mechanism can keep; by default its own."""
-        mechanism = mechanisms.of(self.config.attention)
-        cache = mechanism.cache(kind) if kind else mechanism.caches[0]
+        cache = self.mechanism.cache(kind) if kind else self.mechanism.caches[0]
         return tuple(b.attention.empty_cache(cache, batch, capacity) for b in self.blocks)
 
     def logits(self, tokens: Tensor) -> Tensor:
@@ -125,10 +123,9 @@ class LanguageModel(nn.Module):
         Args:
             tokens: int64 [b,t].
         """
-        fused = mechanisms.of(self.config.attention).fused
         x, positions = self.W_E[tokens], torch.arange(tokens.shape[1])
         for block in self.blocks:
-            x = x + fused(block.attention, block.before_attention(x), positions)
+            x = x + self.mechanism.fused(block.attention, block.before_attention(x), positions)
             x = block.mlp(x)["x_out"]
         return self._output(x)[1]
 
@@ -156,6 +153,8 @@ class LanguageModel(nn.Module):
         words = len(self.config.words)
         if tokens.ndim != 2 or tokens.dtype != torch.int64 or not tokens.numel():
             raise RefusedError("tokens_shape", shape=list(tokens.shape), dtype=tokens.dtype)
+        if torch.compiler.is_compiling():
+            return  # a graph that is compiled has shapes, and no words to look at
         if tokens.min() < 0 or tokens.max() >= words:
             worst = int(tokens.min()) if tokens.min() < 0 else int(tokens.max())
             raise RefusedError("no_token", token=worst, last=words - 1)

@@ -13,7 +13,7 @@ from statistics import fmean
 import torch
 from torch import Tensor, einsum
 
-from mla_engine import checks, mechanisms
+from mla_engine import checks
 from mla_engine.language_model.accuracy import batch, exercises
 from mla_engine.language_model.cuts import Change, TopKeys
 from mla_engine.language_model.heads import HeadScores, Places, places_in, scores_of
@@ -177,5 +177,4 @@ def _attending(model: LanguageModel) -> Callable[[AttentionLayer, Tensor], Tenso
     """What a layer of the model adds to the stream, without a trace where that can be."""
     if isinstance(model, TopKeys):
         return model.attended
-    fused = mechanisms.of(model.config.attention).fused
-    return lambda layer, h: fused(layer, h, torch.arange(h.shape[1]))
+    return lambda layer, h: model.mechanism.fused(layer, h, torch.arange(h.shape[1]))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from mla_engine import tree
 from mla_engine.ops import softmax
 from mla_engine.trace import Trace
 
@@ -37,3 +38,9 @@ class ModelTrace:
     def probabilities(self, temperature: float = 1.0) -> Tensor:
         """Of every word as the next one, softmax(logits / temperature) [b,t,n]."""
         return softmax(self.logits / temperature)
+
+
+for kind in (BlockTrace, ModelTrace):
+    tree.register(
+        kind, lambda trace: (vars(trace), None), lambda parts, _, kind=kind: kind(**parts)
+    )
