@@ -1,6 +1,7 @@
 """What all mechanisms share; norm and softmax run in max(float32, dtype)."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, einsum
@@ -30,6 +31,24 @@ def against_shared(q: Tensor, keys: Tensor) -> Tensor:
     if q.shape[1] > 1 or q.is_cuda:
         return einsum("bthc,bsc->bhts", q, keys)
     return torch.bmm(keys, q.squeeze(1).mT).mT.unsqueeze(2)
+
+
+def of_each(attention: Tensor, values: Tensor) -> Tensor:
+    """Sums of each head's own values."""
+    return einsum("bhts,bshv->bthv", attention, values)
+
+
+def of_shared(attention: Tensor, values: Tensor) -> Tensor:
+    """einsum("bhts,bsc->bthc", attention, values): sums of values that all heads share.
+
+    For one new token parts of the columns, which are views, are summed by all threads.
+    """
+    if attention.shape[2] > 1 or values.shape[0] > 1 or values.is_cuda:
+        return einsum("bhts,bsc->bthc", attention, values)
+    parts = math.gcd(values.shape[-1], PARTS)
+    columns = values.squeeze(0).unflatten(-1, (parts, -1)).transpose(0, 1)
+    summed = torch.bmm(attention.squeeze(2).expand(parts, -1, -1), columns)
+    return summed.transpose(0, 1).reshape(1, 1, -1, values.shape[-1])
 
 
 def hidden_(scores: Tensor, mask: Tensor) -> Tensor:
@@ -85,8 +104,10 @@ def causal_mask(
     return visible if window is None else visible & (key > query - window)
 
 
-def attended(equation: str, attention: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """einsum(equation, attention, values), in which a key that the mask hides brings nothing.
+def attended(
+    weigh: Callable[[Tensor, Tensor], Tensor], attention: Tensor, values: Tensor, mask: Tensor
+) -> Tensor:
+    """weigh(attention, values), linear in both, in which a key that the mask hides brings nothing.
 
     Its attention is 0, and 0 times NaN or Inf is NaN, in every earlier row. Only where that has
     happened the finite values are weighed alone, for the rows that see no other. A graph that is
@@ -98,12 +119,12 @@ def attended(equation: str, attention: Tensor, values: Tensor, mask: Tensor) -> 
 
     def mended(summed: Tensor, attention: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         whole = values.isfinite()
-        of_finite = einsum(equation, attention, values.where(whole, 0))
+        of_finite = weigh(attention, values.where(whole, 0))
         visible = mask.expand(attention.shape).to(values.dtype)
-        sees_another = einsum(equation, visible, (~whole).to(values.dtype)) > 0
+        sees_another = weigh(visible, (~whole).to(values.dtype)) > 0
         return summed.where(sees_another, of_finite)
 
-    summed = einsum(equation, attention, values)
+    summed = weigh(attention, values)
     seen = summed, attention, values, mask
     if torch.compiler.is_compiling():
         whole, known = summed.isfinite(), [tensor.detach() for tensor in seen]

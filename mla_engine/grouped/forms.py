@@ -15,7 +15,7 @@ from mla_engine.grouped.projections import (
 )
 from mla_engine.grouped.trace import GroupedTrace
 from mla_engine.layer import Places
-from mla_engine.ops import attended, causal_mask, fused_attention, hidden_, output, softmax
+from mla_engine.ops import attended, causal_mask, fused_attention, hidden_, of_each, output, softmax
 from mla_engine.rope import per_head
 
 
@@ -53,7 +53,7 @@ def attend(
     q_pre, q = q_pre_and_q
     scores = hidden_(logits(w, q, kv.k), mask)
     attention = softmax(scores)
-    o = attended("bhts,bshv->bthv", attention, kv.v[:, :, w.shared_by], mask)
+    o = attended(of_each, attention, kv.v[:, :, w.shared_by], mask)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return GroupedTrace(
         h=h,
@@ -96,6 +96,6 @@ def unmasked(gqa: GroupedProjections, trace: GroupedTrace) -> Tensor:
 def weighed(gqa: GroupedProjections, trace: GroupedTrace, attention: Tensor) -> GroupedTrace:
     """The trace with another attention [b,h,t,s]."""
     w = gqa.weights()
-    o = einsum("bhts,bshv->bthv", attention, trace.v[:, :, w.shared_by])
+    o = of_each(attention, trace.v[:, :, w.shared_by])
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return replace(trace, attention=attention, o=o, u=u)

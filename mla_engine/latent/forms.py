@@ -29,6 +29,8 @@ from mla_engine.ops import (
     attended,
     causal_mask,
     fused_attention,
+    of_each,
+    of_shared,
     output,
     softmax,
 )
@@ -63,10 +65,10 @@ def attend(
 ) -> LatentTrace:
     """The expanded form from keys and values on."""
     k_C, k_R, v_C = keys
-    scores_C = einsum("bthk,bshk->bhts", queries.q_C, k_C).mul_(w.config.scale)
+    scores_C = einsum("bthk,bshk->bhts", queries.q_C * w.config.scale, k_C)
     scores_R = position_scores(w, queries.q_R, k_R)
     attention = softmax(masked_sum(scores_C, scores_R, mask))
-    o = attended("bhts,bshv->bthv", attention, v_C, mask)
+    o = attended(of_each, attention, v_C, mask)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return LatentTrace(
         h=h,
@@ -88,10 +90,10 @@ def absorbed(
 ) -> AbsorbedTrace:
     """Attention over the latents themselves."""
     q_C_absorbed = einsum("bthk,hkc->bthc", queries.q_C, w.W_UK)
-    scores_C = against_shared(q_C_absorbed, latents.c_KV).mul_(w.config.scale)
+    scores_C = against_shared(q_C_absorbed * w.config.scale, latents.c_KV)
     scores_R = position_scores(w, queries.q_R, latents.k_R)
     attention = softmax(masked_sum(scores_C, scores_R, mask))
-    o_latent = attended("bhts,bsc->bthc", attention, latents.c_KV, mask)
+    o_latent = attended(of_shared, attention, latents.c_KV, mask)
     o = einsum("bthc,hvc->bthv", o_latent, w.W_UV)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return AbsorbedTrace(
@@ -113,9 +115,9 @@ def position_scores(w: LatentWeights, q_R: Tensor | None, k_R: Tensor | None) ->
     """scale q_R k_R: one key for all heads, or the copies of it that a KVCache holds."""
     if q_R is None:
         return None
+    q_R = q_R * w.config.scale
     shared = k_R.ndim == 3
-    scores_R = against_shared(q_R, k_R) if shared else einsum("bthr,bshr->bhts", q_R, k_R)
-    return scores_R.mul_(w.config.scale)
+    return against_shared(q_R, k_R) if shared else einsum("bthr,bshr->bhts", q_R, k_R)
 
 
 def prefill(
@@ -209,7 +211,7 @@ def unmasked(_mla: LatentProjections, trace: LatentTrace | AbsorbedTrace) -> Ten
 def weighed_values(mla: LatentProjections, trace: LatentTrace, attention: Tensor) -> LatentTrace:
     """The trace with another attention [b,h,t,s] to the values."""
     w = mla.weights()
-    o = einsum("bhts,bshv->bthv", attention, trace.v_C)
+    o = of_each(attention, trace.v_C)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return replace(trace, attention=attention, o=o, u=u)
 
@@ -219,7 +221,7 @@ def weighed_latents(
 ) -> AbsorbedTrace:
     """The trace with another attention [b,h,t,s] to the latents."""
     w = mla.weights()
-    o_latent = einsum("bhts,bsc->bthc", attention, trace.c_KV)
+    o_latent = of_shared(attention, trace.c_KV)
     o = einsum("bthc,hvc->bthv", o_latent, w.W_UV)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return replace(trace, attention=attention, o_latent=o_latent, o=o, u=u)
