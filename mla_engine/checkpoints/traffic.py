@@ -30,10 +30,11 @@ def spend(
     had, who = _had(file, hour), asker.get()
     own = had.get(who, 0) + n_bytes
     every = sum(had.values()) + n_bytes
-    bounds = ("fetched_own", own, hourly_bytes // OWN_SHARE), ("fetched_all", every, hourly_bytes)
-    for code, needed, most in bounds:
-        if n_bytes > 0 and needed > most:
-            raise CheckpointError(code, needed=n_bytes / GIB, most=most / GIB)
+    coming, each = n_bytes / GIB, hourly_bytes // OWN_SHARE
+    if n_bytes > 0 and own > each:
+        raise CheckpointError("fetched_own", needed=coming, most=each / GIB)
+    if n_bytes > 0 and every > hourly_bytes:
+        raise CheckpointError("fetched_all", needed=coming, most=hourly_bytes / GIB)
     partial = file.with_suffix(".new")
     partial.write_text(json.dumps({"hour": hour, "had": had | {who: max(0, own)}}), "utf-8")
     partial.replace(file)

@@ -160,7 +160,7 @@ class TopKeys(LanguageModel):
     def __init__(self, model: LanguageModel, keys: int) -> None:
         super(LanguageModel, self).__init__()  # no weights of its own
         checks.whole("keys", keys)
-        self.config, self.keys = model.config, keys
+        self.config, self.mechanism, self.keys = model.config, model.mechanism, keys
         self.W_E, self.blocks, self.norm = model.W_E, model.blocks, model.norm
 
     def logits(self, tokens: Tensor) -> Tensor:
