@@ -16,6 +16,7 @@ from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.text import t
 
+KEY = "section_"  # of what waits, before its name
 KEPT = 0.9  # of a section's height, which differs a little from one state to another
 Heights = tuple[int, int, int]  # pixels: on a wide screen, on one under 1,400 pixels, on a phone
 
@@ -74,7 +75,7 @@ def _section(
 def _wait(name: str, heights: Heights, title: str) -> None:
     if title:
         st.subheader(title, anchor=False)
-    key, reached = f"section_{name}", _reached()
+    key, reached = f"{KEY}{name}", _reached()
 
     def near() -> None:
         if st.session_state[key].get("near"):

@@ -10,6 +10,7 @@ from streamlit import config
 
 from ui.engine import gate
 from ui.server.admission import Admission
+from ui.server.classes import together
 from ui.server.classes.endpoint import Classes
 from ui.server.closed import Closed
 from ui.server.compressed import Compressed
@@ -35,6 +36,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     if settings.metrics:
         watch()
     gate.install()
+    together.install(asyncio.get_running_loop())
     config.set_option("runner.postScriptGC", False)  # `kept` collects for all runs together
     tasks = [asyncio.create_task(one) for one in (prove(), let_go())]
     yield

@@ -17,6 +17,7 @@ from ui.words.text import t
 
 View = TypeVar("View")
 
+NO_STATE = {"lang", "room"}  # of a link: what says nothing of its page
 WORDS = "label", "show", "show_me", "again", "yours", "truth", "stale"
 
 
@@ -49,7 +50,7 @@ def ask(make: Callable[[View], Guess | None], view: View) -> None:
 def _by_link() -> bool:
     """Whether a link with settings brought the reader to this page: that is to be seen at once."""
     came: set[str] = st.session_state.setdefault("guess_links", set())
-    if visit().asked - {"lang", "room"}:
+    if visit().asked - NO_STATE:
         came.add(visit().page.name)
     return visit().page.name in came
 

@@ -1,0 +1,78 @@
+"""Many messages to a browser that go through the server as one.
+
+On its way each would be taken from thread to thread, looked at, put into bytes and waited for: ten
+times what it takes to send it.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_cache import create_reference_msg
+from streamlit.runtime.runtime_util import serialize_forward_msg
+from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
+
+DRAWN = {"delta", "ref_hash"}
+MOST = 100  # together: a browser that has not been sent 500 is taken to be gone
+
+
+def is_drawn(message: ForwardMsg) -> bool:
+    """Whether it is part of the picture, which is dropped where a newer one comes."""
+    return message.WhichOneof("type") in DRAWN
+
+
+class _Bytes(bytes):
+    def SerializeToString(self) -> bytes:  # noqa: N802 - of protobuf
+        return self
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message in bytes; of a large one also its name, and the short one that says no more."""
+
+    whole: _Bytes
+    name: str = ""
+    short: _Bytes | None = None
+
+    @classmethod
+    def of(cls, message: ForwardMsg) -> "Sent":
+        """Of a message."""
+        whole = _Bytes(serialize_forward_msg(message))
+        if not message.metadata.cacheable:
+            return cls(whole)
+        short = create_reference_msg(message).SerializeToString()
+        return cls(whole, message.hash, _Bytes(short))
+
+
+class Bundle:
+    """Parts of a picture, for a browser that has kept some of them; to the server a message."""
+
+    delta = None  # for it belongs to no fragment
+
+    def __init__(self, messages: Iterable[Sent], kept: frozenset[str]) -> None:
+        self.parts = [one.short if one.name in kept else one.whole for one in messages]
+
+    def WhichOneof(self, _fields: str) -> str:  # noqa: N802 - of protobuf
+        """What a message of it is."""
+        return "delta"
+
+    def HasField(self, _name: str) -> bool:  # noqa: N802 - of protobuf
+        """Whether it can be put together with another, or is to outlive the picture."""
+        return False
+
+
+def install() -> None:
+    """Let browsers be sent such messages."""
+    write = StarletteSessionClient.write_forward_msg
+    StarletteSessionClient.write_forward_msg = _or_bundle(write)
+
+
+def _or_bundle(write: Callable[..., None]) -> Callable[..., None]:
+    @wraps(write)
+    def written(client: StarletteSessionClient, message: ForwardMsg | Bundle) -> None:
+        parts = message.parts if isinstance(message, Bundle) else [message]
+        for part in parts:
+            write(client, part)
+
+    return written

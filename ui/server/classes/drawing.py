@@ -1,0 +1,163 @@
+"""What a page sends to all who follow to one address: drawn once, for nobody.
+
+It is run for a session of its own, which knows that address and what a browser says of itself
+(language, theme, time zone, the app's own address). No upload, answer or edit of anybody is in it.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count, groupby
+from weakref import finalize
+
+from streamlit import runtime
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.session_manager import SessionClient
+from streamlit.runtime.state.session_state import SCRIPT_RUN_WITHOUT_ERRORS_KEY as WITHOUT_ERRORS
+
+from ui.engine.kept import keep
+from ui.parts import sections
+from ui.server.classes.bundle import MOST, Bundle, Sent, is_drawn
+
+BESIDE = {"new_session", "script_finished", "session_status_changed"}  # each session's own
+ALONE = {"auto_rerun", "page_not_found"}  # of a page that is not as it should be
+WAITS = f"-{sections.KEY}"
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """All that a drawing depends on.
+
+    Args:
+        state: a `ClientState` with an address and what a browser says of itself, as bytes.
+        page: by name.
+        reached: the sections of the page that the reader has come to.
+        linked: whether a link with settings has led to the page before.
+        moment: drawings of another one are out of date.
+    """
+
+    state: bytes
+    page: str
+    reached: frozenset[str]
+    linked: bool
+    moment: int
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """What came of it.
+
+    Args:
+        parts: what the page sent, in order; none where each is to have a run of their own.
+        files: those that it named, by their places.
+        waiting: the sections that wait to be reached, by their fragments.
+        linked: as of `Asked`, from now on.
+    """
+
+    parts: tuple[ForwardMsg | tuple[Sent, ...], ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    waiting: Mapping[str, str] = field(default_factory=dict)
+    linked: bool = False
+
+    def __post_init__(self) -> None:
+        name = f"drawing {next(_numbers)}"
+        hold(name, self.files)
+        later = asyncio.get_running_loop().call_soon_threadsafe  # whoever lets go may hold a lock
+        finalize(self, later, _manager().clear_session_refs, name).atexit = False
+
+    def messages(self, kept: frozenset[str]) -> Iterator[ForwardMsg | Bundle]:
+        """For a browser that has kept some messages, by their names."""
+        for part in self.parts:
+            yield Bundle(part, kept) if isinstance(part, tuple) else part
+
+
+class _Nobody(SessionClient):
+    """A visitor without a browser, who keeps what comes."""
+
+    headers, cookies, remote_ip = (("host", "nobody"),), {}, None  # somebody may scroll here
+
+    def __init__(self) -> None:
+        self.got, self.kinds = ForwardMsgQueue(), set()
+        self.finished, self.status = asyncio.Event(), None
+
+    @property
+    def client_context(self) -> "_Nobody":
+        """What came with the connection."""
+        return self
+
+    def write_forward_msg(self, msg: ForwardMsg) -> None:
+        """What Streamlit sends."""
+        kind = msg.WhichOneof("type")
+        self.kinds.add(kind)
+        if kind not in BESIDE:
+            self.got.enqueue(msg)
+        elif kind == "script_finished":
+            self.status = msg.script_finished
+            self.finished.set()
+
+
+@keep(by=lambda asked, _loop: asked)
+def drawing(asked: Asked, loop: asyncio.AbstractEventLoop) -> Drawing:
+    """The drawing of an address, by the server's `loop`; whoever asks meanwhile waits for it."""
+    return asyncio.run_coroutine_threadsafe(_draw(asked), loop).result()
+
+
+async def _draw(asked: Asked) -> Drawing:
+    nobody, server = _Nobody(), runtime.get_instance()
+    name = server.connect_session(nobody, {})
+    try:
+        session: AppSession = server._session_mgr.get_session_info(name).session
+        state = session.session_state
+        state.reset_state_value("reached", (asked.page, set(asked.reached)))
+        state.reset_state_value("guess_links", {asked.page} if asked.linked else set())
+        server.handle_backmsg(name, BackMsg(rerun_script=ClientState.FromString(asked.state)))
+        await nobody.finished.wait()
+        well = nobody.status == ForwardMsg.FINISHED_SUCCESSFULLY and state[WITHOUT_ERRORS]
+        if not well or nobody.kinds & ALONE:
+            return Drawing()
+        messages, linked = nobody.got.flush(), asked.page in state["guess_links"]
+        waiting = dict(_waiting(messages))
+        return Drawing(tuple(_parts(messages)), files_of(name), waiting, linked)
+    finally:
+        server.close_session(name)
+
+
+def _parts(messages: Iterable[ForwardMsg]) -> Iterator[ForwardMsg | tuple[Sent, ...]]:
+    for drawn, group in groupby(messages, is_drawn):
+        if drawn:
+            sent = tuple(map(Sent.of, group))
+            yield from (sent[at : at + MOST] for at in range(0, len(sent), MOST))
+        else:
+            yield from group
+
+
+def _waiting(messages: Iterable[ForwardMsg]) -> Iterator[tuple[str, str]]:
+    for message in messages:
+        _, waits, section = message.delta.new_element.bidi_component.id.partition(WAITS)
+        if waits:
+            yield message.delta.fragment_id, section
+
+
+def files_of(session: str) -> dict[str, str]:
+    """The files that a session's page names, by their places."""
+    manager = _manager()
+    with manager._lock:
+        return dict(manager._files_by_session_and_coord.get(session, {}))
+
+
+def hold(session: str, files: Mapping[str, str], *, anew: bool = False) -> None:
+    """Keep files while a session's page may ask for them; `anew`, these alone."""
+    manager = _manager()
+    if anew:
+        manager.clear_session_refs(session)
+    with manager._lock:
+        manager._files_by_session_and_coord[session].update(files)
+
+
+def _manager() -> runtime.media_file_manager.MediaFileManager:
+    return runtime.get_instance().media_file_mgr
