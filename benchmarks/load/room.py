@@ -9,8 +9,11 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
 import httpx2
@@ -18,8 +21,9 @@ import httpx2
 from benchmarks.beside import percentile
 from benchmarks.load.classes import TRACEBACK, WARM, Row
 from benchmarks.load.crowd import apart, until
-from benchmarks.load.fleet import Fleet, fleet, held, meter
+from benchmarks.load.fleet import Fleet, Taken, bare_fleet, fleet, held, meter
 from benchmarks.load.visitor import Visitor
+from tests.classroom import redis_server
 from ui.classroom import codes
 from ui.settings.page import HOME
 
@@ -55,27 +59,30 @@ class Class:
         self.told.append((time.monotonic(), json.dumps(here, sort_keys=True)))
         await self.lead(here=here)
 
-    async def join(self) -> dict[str, str]:
-        """What a follower shows from now on."""
-        return {"x-class-token": (await self._post("join", {}, {})).json()["token"]}
+    async def join(self, app: str = "") -> dict[str, str]:
+        """What a follower shows from now on, to a process of its own."""
+        joined = await self._post("join", {}, {}, app=app)
+        return {"x-class-token": joined.json()["token"]}
 
     async def answer(self, headers: dict[str, str], question: str, choice: int) -> int:
         """The status of an answer."""
         said = {"question": question, "choice": choice}
         return (await self._post("answer", said, headers, well=False)).status_code
 
-    async def news(self, headers: dict[str, str], tag: str) -> tuple[dict | None, str]:
+    async def news(
+        self, headers: dict[str, str], tag: str, app: str = ""
+    ) -> tuple[dict | None, str]:
         """What is new, once it is, and its tag."""
         asked = headers | {"if-none-match": tag}
-        found = await self.line.get(f"{self.app}/_class/{self.code}", headers=asked)
+        found = await self.line.get(f"{app or self.app}/_class/{self.code}", headers=asked)
         if found.status_code == httpx2.codes.NOT_MODIFIED:
             return None, tag
         return found.raise_for_status().json(), found.headers["etag"]
 
     async def _post(
-        self, act: str, said: dict, headers: dict[str, str], *, well: bool = True
+        self, act: str, said: dict, headers: dict[str, str], *, well: bool = True, app: str = ""
     ) -> httpx2.Response:
-        url = f"{self.app}/_class/{self.code}/{act}"
+        url = f"{app or self.app}/_class/{self.code}/{act}"
         done = await self.line.post(url, json=said, headers=headers)
         return done.raise_for_status() if well else done
 
@@ -87,9 +94,9 @@ async def follow(room: Class, url: str) -> None:
     visitor, tag = Visitor(url, room.patience), ""
     query = {"room": room.code}
     await visitor.come(HOME, urlencode(query))
-    headers = await room.join()
+    headers = await room.join(url)
     while not room.over:
-        news, tag = await room.news(headers, tag)
+        news, tag = await room.news(headers, tag, url)
         if news and (here := news["here"]):
             place = [there for _, there in room.told].index(json.dumps(here, sort_keys=True))
             await visitor.go(here["page"], urlencode(query | here["query"]))
@@ -98,17 +105,55 @@ async def follow(room: Class, url: str) -> None:
 
 
 def following(
-    visitors: int = 300, steps: int = 30, pause: float = 6.0, patience: float = 60.0
+    visitors: int = 300,
+    steps: int = 30,
+    pause: float = 6.0,
+    processes: int = 1,
+    patience: float = 60.0,
+    bare: int = 1,
 ) -> Iterator[Row]:
-    """A lecturer steps, and everybody's page follows."""
-    with fleet(1, WARM | SECRET) as apps:
-        taken = meter(apps)
+    """A lecturer steps, and everybody follows; beside it a bare page that all ask at once."""
+    with _joint(processes) as shared, fleet(processes, WARM | SECRET | shared) as apps:
         room = Class(apps[0].url, patience)
-        apart(_lecture(room, apps, visitors, steps, pause))
-        yield _followed(room, steps, pause) | taken().row() | held(apps)
+        taken = apart(_lecture(room, apps, visitors, steps, pause))
+        yield _followed(room, steps, pause) | taken.row() | held(apps)
+    if bare:
+        with bare_fleet() as (app,):
+            yield apart(_asked_at_once(app.url, visitors, patience))
 
 
-async def _lecture(room: Class, apps: Fleet, visitors: int, steps: int, pause: float) -> None:
+@contextmanager
+def _joint(processes: int) -> Iterator[dict[str, str]]:
+    """What several processes need to share a class."""
+    if processes == 1:
+        yield {}
+        return
+    with TemporaryDirectory() as folder, redis_server.running(Path(folder)) as redis:
+        yield {"MLA_REDIS_URL": redis.url}
+
+
+async def _asked_at_once(url: str, visitors: int, patience: float) -> Row:
+    """All who look at the bare page move its slider to one place in one moment."""
+    crowd = [Visitor(url, patience) for _ in range(visitors)]
+    for visitor in crowd:
+        await visitor.come(HOME)
+    waits = []
+    for place in (3, 4, 5):
+        began = time.monotonic()
+
+        async def moved(visitor: Visitor, place: int = place, began: float = began) -> None:
+            await visitor.move(visitor.slider(), place)
+            waits.append(time.monotonic() - began)
+
+        await asyncio.gather(*map(moved, crowd))
+    for visitor in crowd:
+        await visitor.close()
+    told = {"p50 s": percentile(waits, 0.5), "p95 s": percentile(waits, 0.95), "max s": max(waits)}
+    return {"followers": "bare page", "steps": len(waits) // visitors} | told
+
+
+async def _lecture(room: Class, apps: Fleet, visitors: int, steps: int, pause: float) -> Taken:
+    """What the steps took, once all are there."""
     await room.lead(here={"page": HOME, "query": {}})
     room.told.append((time.monotonic(), json.dumps({"page": HOME, "query": {}}, sort_keys=True)))
     async with asyncio.TaskGroup() as group:
@@ -116,14 +161,16 @@ async def _lecture(room: Class, apps: Fleet, visitors: int, steps: int, pause: f
             group.create_task(follow(room, apps[number % len(apps)].url))
             await asyncio.sleep(0.05)
         await asyncio.sleep(pause)
-        began = time.monotonic()
+        began, taken = time.monotonic(), meter(apps)
         for number in range(steps):
             await until(began + pause * number)
             await room.step(number)
         await asyncio.sleep(max(pause, LATE) + SOON)
+        used = taken()
         room.over = True
         await room.lead(ended=True)
     await room.line.aclose()
+    return used
 
 
 def _followed(room: Class, steps: int, pause: float) -> Row:

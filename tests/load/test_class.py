@@ -6,7 +6,7 @@ PATIENCE = 120.0  # with an answer, on a busy machine
 
 
 def test_a_class_follows_its_lecturer() -> None:
-    (row,) = room.following(visitors=6, steps=3, pause=2, patience=PATIENCE)
+    (row,) = room.following(visitors=6, steps=3, pause=2, patience=PATIENCE, bare=0)
     assert (row["followers"], row["out of step at the end"]) == (6, 0)
 
 
