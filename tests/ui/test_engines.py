@@ -14,6 +14,7 @@ from pkgutil import resolve_name
 from types import SimpleNamespace
 
 import pytest
+from ray.serve._private.router import SingletonThreadRouter
 from streamlit.runtime.scriptrunner import StopException, add_script_run_ctx
 
 from mla_engine import GroupedConfig, LatentConfig, RopeConfig
@@ -64,9 +65,20 @@ def cluster() -> Iterator[None]:
         yield
         started = descendants() - before
         on_ray.serve.shutdown()
+        end_routing()
         on_ray.ray.shutdown()
         until(lambda: not started & descendants())
     assert not on_ray.ray.is_initialized()
+
+
+def end_routing() -> None:
+    """Serve's thread would outlive the cluster, start one anew, or tell again and again of it.
+
+    A traceback parses Python, and two threads that do so at once are too much for Python 3.11.
+    """
+    loop, SingletonThreadRouter._asyncio_loop = SingletonThreadRouter._asyncio_loop, None
+    loop.call_soon_threadsafe(loop.stop)
+    until(lambda: not loop.is_running())
 
 
 @pytest.fixture(scope="module")
