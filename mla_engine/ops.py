@@ -59,6 +59,14 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     return (wide * (wide.square().mean(-1, keepdim=True) + eps).rsqrt() * weight).to(x.dtype)
 
 
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
+    """weight * (x - mean(x)) / sqrt(var(x) + eps) + bias over the last axis."""
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    centred = wide - wide.mean(-1, keepdim=True)
+    scaled = centred * (centred.square().mean(-1, keepdim=True) + eps).rsqrt()
+    return (scaled * weight + bias).to(x.dtype)
+
+
 def softmax(scores: Tensor) -> Tensor:
     """exp(scores) / sum exp(scores) over the keys, the last axis."""
     wide = torch.promote_types(scores.dtype, torch.float32)
@@ -118,7 +126,7 @@ def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float)
         q: [b,t,h,k].
         k: [b,s,h,k].
         v: [b,s,h,v].
-        mask: bool [t,s], True where the query sees the key.
+        mask: bool, broadcast to [b,h,t,s], True where the query sees the key.
         scale: of the scores.
     """
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))
