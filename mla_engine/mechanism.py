@@ -157,6 +157,8 @@ class Costs:
             from its cache.
         read: (config, cache, heads, sizes) -> numbers of a sequence that a call reads of what its
             cache held before; all of them where a mechanism does not say.
+        as_run: config -> one of which the products are those that a run of the layer makes, where
+            it makes more than a kernel has to.
         of_latents: parameters that a call does not use where `latents` are handed in.
         formulas: how calculators count its cache, the right way first.
         layouts: config -> numbers per token of every way to lay out the cache, by part.
@@ -169,6 +171,7 @@ class Costs:
     products: Callable[[AttentionConfig, str, str, Heads, Sizes], Shapes]
     made_anew: Callable[[AttentionConfig, str, str, Heads, Sizes], int] = lambda *_: 0
     read: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
+    as_run: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
     of_latents: tuple[str, ...] = ()
     formulas: tuple[Formula, ...] = ()
     layouts: Callable[[AttentionConfig], dict[str, dict[str, int]]] | None = None

@@ -11,6 +11,8 @@ from mla_engine.indexed.config import IndexedConfig
 from mla_engine.latent import costs as latent
 from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
 
+MOST = 2**20  # keys that a choice can have: all
+
 
 def weights(config: IndexedConfig, heads: Heads) -> dict[str, int]:
     """Elements of every parameter; what the configuration has not is absent."""
@@ -77,6 +79,15 @@ def made_anew(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes
     return each * _expanded(config, sizes) if form == "expanded" else 0
 
 
+def layouts(config: IndexedConfig) -> dict[str, dict[str, int]]:
+    """MLA's, each with the index key beside it; plain MHA has none."""
+    index = index_elements(config)
+    return {
+        layout: parts | {"key": parts["key"] + (index if layout != "mha" else 0)}
+        for layout, parts in latent.layouts(config).items()
+    }
+
+
 def _own_cache(config: IndexedConfig) -> int:
     return cache_elements(config, "indexed", ())
 
@@ -106,6 +117,8 @@ COSTS = Costs(
     products=products,
     made_anew=made_anew,
     read=read,
+    layouts=layouts,
+    as_run=lambda config: replace(config, index_topk=MOST),
     of_latents=(*latent.COSTS.of_latents, "W_IK", "k_I_norm", "b_IK"),
     formulas=FORMULAS,
 )
