@@ -30,8 +30,8 @@ class Family:
 
     @property
     def is_latent(self) -> bool:
-        """Whether it has Multi-head Latent Attention."""
-        return self.row["kind"] == "latent"
+        """Whether it has Multi-head Latent Attention, with an indexer or without."""
+        return "d_latent_kv" in self.row["fields"]
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -44,15 +44,25 @@ class Family:
         return self.row["attention"].format(layer=block, sublayer=sublayer)
 
 
+TABLES = ("fields", "only", "tensors")
+ANY = "any"  # instead of the values of a key that the engine models
+
+
 def _load() -> dict[str, Family]:
     text = resources.files("mla_engine").joinpath("data/families.toml").read_text("utf-8")
     table = tomllib.loads(text)
-    families = {}
-    for name, own in table["families"].items():
-        kind = table["kinds"][own["kind"]]
-        merged = {key: kind[key] | own.get(key, {}) for key in ("fields", "only")}
-        families[name] = Family(name, MappingProxyType(kind | own | merged))
-    return families
+    kinds = {}
+    for name, own in table["kinds"].items():  # one that extends another stands behind it
+        kinds[name] = _over(kinds[own["extends"]], own, *TABLES) if "extends" in own else own
+    return {
+        name: Family(name, MappingProxyType(_over(kinds[own["kind"]], own, "fields", "only")))
+        for name, own in table["families"].items()
+    }
+
+
+def _over(row: dict[str, Any], own: dict[str, Any], *tables: str) -> dict[str, Any]:
+    """A row with its own entries over another's; these tables key by key."""
+    return row | own | {key: row[key] | own.get(key, {}) for key in tables}
 
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(_load())
@@ -113,7 +123,7 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
     _check_only(family, config)
     values = {name: value_of(config, sources) for name, sources in family.row["fields"].items()}
     try:
-        values |= _window(family, config, layer)
+        values |= _window(family, config, layer) | _sharing(family, config, layer)
         values |= _rotation(family, config, values)
         return mechanisms.named(family.row["kind"]).config_type(**values)
     except CheckpointError:
@@ -125,7 +135,7 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
 def _check_only(family: Family, config: Mapping[str, Any]) -> None:
     for key, neutral in family.row["only"].items():
         value = config.get(key)
-        if value is not None and value not in neutral:
+        if value is not None and neutral != ANY and value not in neutral:
             wanted = either(*map(repr, neutral), Phrase("none"))
             raise CheckpointError(
                 "not_modelled", key=key, value=value, model_type=family.model_type, wanted=wanted
@@ -188,6 +198,20 @@ def _window(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, 
     else:
         raise CheckpointError("layer_types", types=types, layer=layer, known=", ".join(LAYER_TYPES))
     return {"sliding_window": value_of(config, ["sliding_window"])} if slides else {}
+
+
+INDEXER_TYPES = {"shared": True, "full": False}
+
+
+def _sharing(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, bool]:
+    """Whether this layer takes the choice of an earlier one, if its family has such layers."""
+    types = config.get("indexer_types") if family.row.get("shares_choice") else None
+    if types is None:
+        return {}
+    if isinstance(types, list) and len(types) > layer and types[layer] in INDEXER_TYPES:
+        return {"index_shared": INDEXER_TYPES[types[layer]]}
+    known = ", ".join(INDEXER_TYPES)
+    raise CheckpointError("indexer_types", types=types, layer=layer, known=known)
 
 
 def _rotation(
