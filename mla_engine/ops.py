@@ -93,6 +93,14 @@ def causal_mask(
     return visible if window is None else visible & (key > query - window)
 
 
+def highest(scores: Tensor, keys: int) -> Tensor:
+    """True at the `keys` highest scores of each row, the first of equal ones; bool [...,s]."""
+    least = scores.topk(min(keys, scores.shape[-1]), sorted=False).values.amin(-1, keepdim=True)
+    above, equal = scores > least, scores == least
+    room = keys - above.sum(-1, keepdim=True, dtype=torch.int32)
+    return above | (equal & (equal.cumsum(-1, dtype=torch.int32) <= room))
+
+
 def attended(equation: str, attention: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """einsum(equation, attention, values), in which a key that the mask hides brings nothing.
 

@@ -108,6 +108,7 @@ FORMULAS = (
         "sgl-project/sglang #11309",
         lambda c: c.d_latent_kv + c.d_rope,
     ),
+    *(replace(formula, right=_own_cache) for formula in latent.FORMULAS[1:]),
 )
 COSTS = Costs(
     weights=weights,

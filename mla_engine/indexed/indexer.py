@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, einsum
 
 from mla_engine.indexed.config import IndexedConfig
-from mla_engine.ops import layer_norm, product
+from mla_engine.ops import highest, layer_norm, product
 from mla_engine.rope import Turn, rotate
 
 EPS = 1e-6  # of the LayerNorm, in DeepSeek's code and in every module of transformers
@@ -109,6 +109,4 @@ def choice(index: Tensor, mask: Tensor, topk: int) -> Tensor:
     Returns:
         bool [b,t,s].
     """
-    ranked = index.masked_fill(~mask, -torch.inf).sort(dim=-1, descending=True, stable=True).indices
-    highest = torch.zeros_like(index, dtype=torch.bool).scatter_(-1, ranked[..., :topk], True)
-    return highest.logical_and_(mask)
+    return highest(index.masked_fill(~mask, -torch.inf), topk).logical_and_(mask)

@@ -1,6 +1,6 @@
 """DSA against loops written from its equations, against dense MLA, and against a sort by hand."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,13 +8,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mla_engine import IndexedLatentAttention, LatentConfig, MultiHeadLatentAttention, RopeConfig
+from mla_engine import IndexedLatentAttention, MultiHeadLatentAttention, RopeConfig
 from mla_engine.indexed.indexer import choice
 from mla_engine.indexed.mechanism import MECHANISM
 from mla_engine.ops import causal_mask
 from tests import reference
 from tests.engine.indexed_samples import DSA, FORMS, PLAIN, indexed_configs, layer_of
-from tests.engine.samples import YARN, arrays, assert_equals_oracle, hidden, randomized
+from tests.engine.samples import YARN, arrays, assert_equals_oracle, dense, hidden, randomized
 from tests.reference_indexer import highest, indexed
 
 ORACLES = dict(zip(FORMS, (reference.latent, reference.absorbed), strict=True))
@@ -35,8 +35,7 @@ CHOSEN = {
 
 def dense_of(layer: IndexedLatentAttention) -> MultiHeadLatentAttention:
     """MLA with the same weights and no indexer."""
-    own = {field.name: getattr(layer.config, field.name) for field in fields(LatentConfig)}
-    config = LatentConfig(**own)
+    config = dense(layer.config)
     plan = MultiHeadLatentAttention(config, device="meta")
     weights = {name: layer.get_parameter(name) for name, _ in plan.named_parameters()}
     return MultiHeadLatentAttention.of_weights(config, weights, dtype=layer.dtype)
@@ -71,9 +70,9 @@ def test_equals_the_oracle_for_any_configuration(form, config, tokens, start):
 def test_up_to_k_tokens_it_is_dense_mla_bit_for_bit(config, form, tokens, topk):
     layer = layer_of(replace(config, index_topk=topk))
     h = hidden(2, tokens, 10)
-    trace, dense = getattr(layer, form)(h), getattr(dense_of(layer), form)(h)
+    trace, whole = getattr(layer, form)(h), getattr(dense_of(layer), form)(h)
     for name in ("attention", "scores", "o", "u"):
-        assert torch.equal(getattr(trace, name), getattr(dense, name)), name
+        assert torch.equal(getattr(trace, name), getattr(whole, name)), name
     assert torch.equal(trace.chosen, causal_mask(tokens, tokens).expand(2, -1, -1))
     assert not trace.left_out.any()
 
@@ -81,19 +80,19 @@ def test_up_to_k_tokens_it_is_dense_mla_bit_for_bit(config, form, tokens, topk):
 @forms
 def test_beyond_k_tokens_it_is_another_attention_from_the_first_query_that_sees_more(form):
     layer, h = layer_of(DSA), hidden(2, 9, 10)
-    trace, dense = getattr(layer, form)(h), getattr(dense_of(layer), form)(h)
+    trace, whole = getattr(layer, form)(h), getattr(dense_of(layer), form)(h)
     seen = DSA.index_topk
-    torch.testing.assert_close(trace.u[:, :seen], dense.u[:, :seen], rtol=1e-12, atol=1e-12)
-    assert (trace.u - dense.u)[:, seen:].abs().amax(-1).min() > 1e-3
+    torch.testing.assert_close(trace.u[:, :seen], whole.u[:, :seen], rtol=1e-12, atol=1e-12)
+    assert (trace.u - whole.u)[:, seen:].abs().amax(-1).min() > 1e-3
 
 
 @forms
 def test_what_is_left_out_is_what_the_dense_run_gives_to_the_other_keys(form):
     layer, h = layer_of(DSA), hidden(2, 9, 10)
-    trace, dense = getattr(layer, form)(h), getattr(dense_of(layer), form)(h)
-    lost = dense.attention.masked_fill(trace.chosen[:, None], 0).sum(-1)
+    trace, whole = getattr(layer, form)(h), getattr(dense_of(layer), form)(h)
+    lost = whole.attention.masked_fill(trace.chosen[:, None], 0).sum(-1)
     torch.testing.assert_close(trace.left_out, lost, rtol=1e-12, atol=1e-12)
-    kept = dense.attention.masked_fill(~trace.chosen[:, None], 0)
+    kept = whole.attention.masked_fill(~trace.chosen[:, None], 0)
     again = kept / (1 - trace.left_out)[..., None]
     torch.testing.assert_close(trace.attention, again, rtol=1e-12, atol=1e-12)
     assert (trace.left_out[:, :, DSA.index_topk :] > 0).all()

@@ -18,6 +18,7 @@ from mla_engine import (
     PRESETS,
     GroupedConfig,
     GroupedQueryAttention,
+    IndexedConfig,
     LatentCache,
     LatentConfig,
     MultiHeadLatentAttention,
@@ -26,7 +27,7 @@ from mla_engine import (
     costs,
 )
 from mla_engine.cache import Cache
-from mla_engine.figures.looks import VARIANTS
+from mla_engine.figures.looks import look
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
@@ -44,6 +45,7 @@ SMALL = {
 COMMON = {"d_model": 48, "n_heads": 6, "d_head": 8, "d_value": 10, "rope": RopeConfig()}
 MHA, GQA, MQA = (GroupedConfig(**COMMON, n_kv_heads=n) for n in (6, 3, 1))
 LATENT = LatentConfig(**COMMON, d_latent_kv=20, d_latent_q=24, d_rope=4, latent_norm=True)
+INDEXED = IndexedConfig(**vars(LATENT), n_index_heads=3, d_index=8, index_topk=4)
 PROMPT, STEP, HEADS, SEED = 16, 3, 4, 5
 CONTEXT = PROMPT + STEP - 1  # tokens before the step
 LINK = SMALL | {"dec_prompt": "16", "dec_step": "3", "dec_heads": "4", "seed": "5"}
@@ -62,6 +64,8 @@ class Kept:
     @property
     def read_bytes(self) -> int:
         """Of a step: what is cached, and what is made from it, for every token that there is."""
+        if self.code == "dsa":  # every index key, and the latents of four tokens
+            return 4 * (CONTEXT * 8 + 4 * (20 + 4))
         made = (CONTEXT + 1) * 6 * (8 + 10) if self.code == "mla_each" else 0
         return 4 * (CONTEXT * self.numbers + made)
 
@@ -78,10 +82,11 @@ WAYS = {
     "MLA, absorbed": Kept("mla_absorbed", LATENT, 20 + 4, "absorbed", "latent"),
     "MLA, expanded each step": Kept("mla_each", LATENT, 20 + 4, cache="latent"),
     "MLA, full K and V": Kept("mla_kv", LATENT, 6 * (8 + 4 + 10)),
+    "DSA, absorbed": Kept("dsa", INDEXED, 20 + 4 + 8, "absorbed", "indexed"),
 }
-TAKEN = [2.5, 0.5, 0.25, 0.125, 4e-3, 3e-6]  # seconds of each way, in the order of the table
+TAKEN = [2.5, 0.5, 0.25, 0.125, 4e-3, 3e-6, 0.75]  # seconds of each way, in the order of the table
 SPEEDS = {"slow": 2.0, "normal": 1.0, "fast": 0.4}  # seconds a step
-OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7]  # distances
+OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7, 8e-8]  # distances
 
 
 @dataclass(frozen=True)
@@ -152,7 +157,7 @@ def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
     assert (picture["prompt"], picture["steps"], picture["most"]) == (16, 32, 48)
     assert picture["titles"] == ["prompt", "earlier token", "newest token"]
     drawn = [row["colour"] for row in picture["rows"]]
-    assert drawn == [VARIANTS[way.code].colour for way in WAYS.values()]
+    assert drawn == [look(way.code).colour for way in WAYS.values()]
     assert picture["axis"] == "held by a layer, float32"
     assert picture["tick"] == {"at": 2**14, "text": tied_size(2**14)}
     listed = "; ".join(f"{name}: {of[2]}" for name, of in zip(WAYS, held, strict=True))

@@ -11,6 +11,8 @@ CONTENT, ROTARY_QUERY, ROTARY, LATENT, KEY, VALUE = range(6)  # the lanes, from 
 INPUT, LATENTS, HEADS, MOVED, ATTENTION, POOLED, OUTPUT, LAST = range(8)  # the stages
 STAGES = LAST + 1
 
+PREPARING = ("_pre", "_normed")
+
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -31,9 +33,9 @@ class Tensor:
 
     @property
     def sheets(self) -> int:
-        """Its heads or KV heads; 1 if it has none."""
+        """Its heads, KV heads or index heads; 1 if it has none."""
         axes = SYMBOLS[self.code].axes.split()
-        return next((n for n, axis in zip(self.shape, axes, strict=True) if axis in "hg"), 1)
+        return next((n for n, axis in zip(self.shape, axes, strict=True) if axis in "hgj"), 1)
 
     @property
     def kept(self) -> float:
@@ -62,7 +64,7 @@ def tensors(form: str, shapes: Shapes) -> list[Tensor]:
 
 def shown(code: str) -> bool:
     """Whether it has a block of its own."""
-    return not code.endswith("_pre") and (SYMBOLS[code].role != "score" or code == "attention")
+    return not code.endswith(PREPARING) and (SYMBOLS[code].role != "score" or code == "attention")
 
 
 def _reads(code: str, form: str, shapes: Shapes) -> Iterable[str]:
