@@ -51,6 +51,8 @@ def draw(view: View, scene: Scene, side: str) -> None:
     prose.say(_baselines(scene))
     prose.say(t("kv_cache.layout_full"))
     prose.say(t("kv_cache.layout_copy"))
+    if "d_index" in vars(scene.preset.config):
+        prose.say(t("kv_cache.layout_index", index=count(scene.preset.config.d_index)))
     if scene.assumes("mla"):
         latent, rope = count(scene.ways["mla"].d_latent_kv), scene.ways["mla"].d_rope
         prose.say(t("kv_cache.layout_assumed", latent=latent, rope=rope))

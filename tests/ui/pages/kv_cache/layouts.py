@@ -95,6 +95,11 @@ def said(one: Side) -> list[str]:
         "This model has no MLA: these are the layouts of one in DeepSeek-V2's proportions, "
         f"$d_c$ = {count(one.mla.d_latent_kv)} and $d_R$ = {one.mla.d_rope}."
     )
+    if one.is_dsa:
+        said.append(
+            f"Beside every layout stands one index key, $d_I$ = {one.config.d_index} numbers, for "
+            "the indexer; it is counted with the keys."
+        )
     return said + [assumed] * (not one.is_mla)
 
 
