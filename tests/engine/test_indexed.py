@@ -8,13 +8,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mla_engine import IndexedLatentAttention, MultiHeadLatentAttention, RopeConfig
+from mla_engine import IndexedCache, IndexedLatentAttention, MultiHeadLatentAttention, RopeConfig
 from mla_engine.indexed.indexer import choice
 from mla_engine.indexed.mechanism import MECHANISM
 from mla_engine.ops import causal_mask
 from tests import reference
 from tests.engine.indexed_samples import DSA, FORMS, PLAIN, indexed_configs, layer_of
 from tests.engine.samples import YARN, arrays, assert_equals_oracle, dense, hidden, randomized
+from tests.engine.test_compiled import assert_same, in_one_graph
 from tests.reference_indexer import highest, indexed
 
 ORACLES = dict(zip(FORMS, (reference.latent, reference.absorbed), strict=True))
@@ -182,3 +183,19 @@ def test_an_index_key_has_a_norm_and_its_weights_are_drawn_by_their_names():
     for name in ("W_IQ", "W_IK", "W_IW", "k_I_norm", "b_IK"):
         assert torch.equal(one.get_parameter(name), other.get_parameter(name)), name
     assert torch.equal(one.W_UQ[[2]], other.W_UQ)
+
+
+@forms
+def test_as_one_compiled_graph_it_gives_the_same(form):
+    layer, h = layer_of(DSA), hidden(2, 9, 10)
+    compiled = in_one_graph(lambda x: getattr(layer, form)(x))
+    assert_same(compiled(h), getattr(layer, form)(h))
+
+
+def test_a_step_as_one_compiled_graph_gives_the_same():
+    layer, h = layer_of(DSA), hidden(2, 9, 10)
+    _, held = layer.decode(h[:, :8], IndexedCache.empty(DSA, 2, torch.float64))
+    trace, cache = in_one_graph(lambda x: layer.decode(x, held))(h[:, 8:])
+    wanted, _ = layer.decode(h[:, 8:], held)
+    assert_same(trace, wanted)
+    assert cache.length == 9
