@@ -143,7 +143,12 @@ def block_of_heads(
 
 def _elements(config: AttentionConfig, n_tokens: int, n_heads: int) -> int:
     weights = sum(weight_elements(config, range(n_heads)).values())
-    return weights + SCORES * n_heads * n_tokens**2
+    return weights + _maps(config, n_heads) * n_tokens**2
+
+
+def _maps(config: AttentionConfig, n_heads: int) -> int:
+    """Arrays [t,s] that are kept of a run of so many heads; an indexer has heads of its own."""
+    return SCORES * n_heads + getattr(config, "n_index_heads", 0)
 
 
 def run(
@@ -171,7 +176,7 @@ def _ran(one: Run) -> Result:
     with queue.turn(), torch.inference_mode():
         layer = one.layer
         h = layers.hidden(one.words, one.origin, one.config.d_model)
-        kept.room_for(SCORES * WIDTH * len(one.heads) * len(one.words) ** 2)
+        kept.room_for(WIDTH * _maps(one.config, len(one.heads)) * len(one.words) ** 2)
         trace = layers.run(layer, h, one.form)
         logits = layers.to_numpy(layers.form_of(one.config, one.form).unmasked(layer, trace)[0])
     arrays = {step: layers.to_numpy(getattr(trace, step)) for step in trace.steps}
