@@ -101,8 +101,8 @@ def test_its_sizes_make_other_mechanisms_and_come_back(toy):
 def test_what_does_not_go_together_is_refused_with_the_mechanisms_own_words(toy):
     assert "needs the latents, which a 'tied' cache" in toy["refused"]["absorbed"]
     assert "needs a LatentConfig: tied heads keep 'tied'" in toy["refused"]["latent cache"]
-    assert "needs a LatentConfig: tied heads have none" in toy["refused"]["latents"]
-    assert "must be a LatentConfig" in toy["refused"]["layouts"]
+    assert "an IndexedConfig or a LatentConfig: tied heads have none" in toy["refused"]["latents"]
+    assert "must be an IndexedConfig or a LatentConfig" in toy["refused"]["layouts"]
     assert "needs a TiedConfig: latent attention keep" in toy["refused"]["tied of MLA"]
 
 
