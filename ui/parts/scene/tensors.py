@@ -95,4 +95,6 @@ def _lane(code: str, stage: int) -> int:
         return ROTARY_QUERY if _of_query(code) else ROTARY
     if role == "latent" and stage == LATENTS and not _of_query(code):
         return LATENT
+    if "j" in SYMBOLS[code].axes.split():
+        return VALUE  # of the absorbed form, which has no values: beside the index key
     return {"key": KEY, "value": VALUE}.get(role, CONTENT)
