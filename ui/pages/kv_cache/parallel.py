@@ -86,7 +86,7 @@ def _sharings(view: View, scene: Scene) -> Iterator[Sharing]:
     yield Sharing(view, scene, "mla")
     yield Sharing(view, scene, scene.own, attention="data")
     if scene.own not in COMPARED:
-        yield Sharing(view, scene, "own")
+        yield Sharing(view, scene, scene.own)
 
 
 def lead(view: View) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from math import prod
 from mla_engine import SYMBOLS
 from mla_engine.symbols import sources
 
-CONTENT, ROTARY_QUERY, ROTARY, LATENT, KEY, VALUE = range(6)  # the lanes, from top to bottom
+CONTENT, ROTARY_QUERY, INDEX_QUERY, ROTARY, LATENT, KEY, VALUE = range(7)  # the lanes, from top to bottom
 INPUT, LATENTS, HEADS, MOVED, ATTENTION, POOLED, OUTPUT, LAST = range(8)  # the stages
 STAGES = LAST + 1
 
@@ -76,6 +76,11 @@ def _of_query(code: str) -> bool:
     return "q" in code.lower()
 
 
+def _has_heads(code: str, kinds: str) -> bool:
+    """Whether it has an axis of heads of these kinds, in einsum letters."""
+    return not set(kinds).isdisjoint(SYMBOLS[code].axes.split())
+
+
 def _stage(code: str, reads: list[Tensor]) -> int:
     role, last = SYMBOLS[code].role, max((tensor.stage for tensor in reads), default=-1)
     if last < INPUT:
@@ -84,7 +89,8 @@ def _stage(code: str, reads: list[Tensor]) -> int:
         return ATTENTION
     if last >= ATTENTION:
         return POOLED if role == "latent" else OUTPUT if last < OUTPUT else LAST
-    if role in ("key", "value") or (_of_query(code) and role != "latent"):
+    shared = role == "key" and not _has_heads(code, "hg")  # as a latent is, by all heads
+    if (role in ("key", "value") and not shared) or (_of_query(code) and role != "latent"):
         return MOVED if _of_query(code) and last == HEADS else HEADS
     return LATENTS
 
@@ -95,6 +101,6 @@ def _lane(code: str, stage: int) -> int:
         return ROTARY_QUERY if _of_query(code) else ROTARY
     if role == "latent" and stage == LATENTS and not _of_query(code):
         return LATENT
-    if "j" in SYMBOLS[code].axes.split():
-        return VALUE  # of the absorbed form, which has no values: beside the index key
+    if _has_heads(code, "j"):
+        return INDEX_QUERY
     return {"key": KEY, "value": VALUE}.get(role, CONTENT)
