@@ -61,7 +61,7 @@ def scenes(
         "gqa": "h q k v attention o u",
         "mla": "h c_Q q_C q_R c_KV k_C v_C k_R attention o u",
         "mla_absorbed": "h c_Q q_C q_C_absorbed q_R c_KV k_R attention o_latent o u",
-        "dsa": "h c_Q q_C q_C_absorbed q_R c_KV k_R q_I k_I attention o_latent o u",
+        "dsa": "h c_Q q_C q_C_absorbed q_R c_KV k_R k_I attention o_latent o u",
     }.items(),
 )
 def test_each_variant_shows_its_tensors_as_large_as_they_are(variant, codes):
@@ -70,7 +70,7 @@ def test_each_variant_shows_its_tensors_as_large_as_they_are(variant, codes):
     sizes = {"h": 64, "c_Q": 48, "q_C": 4 * 16, "q_C_absorbed": 4 * 32, "q_R": 4 * 8, "c_KV": 32}
     sizes |= {"k_C": 4 * 16, "v_C": 4 * 16, "k_R": 8, "attention": 4 * 8, "o_latent": 4 * 32}
     sizes |= {"o": 4 * 16, "u": 64, "q": 64}
-    sizes |= {"q_I": 2 * 16, "k_I": 16}
+    sizes |= {"k_I": 16}
     for code, tensor in shown.items():
         if code in sizes:
             assert tensor.numbers == 8 * sizes[code], code
@@ -89,7 +89,7 @@ def test_what_is_left_out_is_read_through():
     assert set(absorbed["o_latent"]) == {"attention", "c_KV"}
     chosen = {b.tensor.code: b.tensor.reads for b in scenes(SMALL_CONFIG)["dsa"]}
     of_mla = set(absorbed["attention"])
-    assert set(chosen["attention"]) == of_mla | {"q_I", "k_I", "h"}, "w_I reads h"
+    assert set(chosen["attention"]) == of_mla | {"k_I"}
 
 
 @every_base

@@ -7,7 +7,7 @@ from math import prod
 from mla_engine import SYMBOLS
 from mla_engine.symbols import sources
 
-CONTENT, ROTARY_QUERY, INDEX_QUERY, ROTARY, LATENT, KEY, VALUE = range(7)  # the lanes, from top to bottom
+CONTENT, ROTARY_QUERY, ROTARY, INDEX, LATENT, KEY, VALUE = range(7)  # the lanes, from top to bottom
 INPUT, LATENTS, HEADS, MOVED, ATTENTION, POOLED, OUTPUT, LAST = range(8)  # the stages
 STAGES = LAST + 1
 
@@ -33,9 +33,9 @@ class Tensor:
 
     @property
     def sheets(self) -> int:
-        """Its heads, KV heads or index heads; 1 if it has none."""
+        """Its heads or KV heads; 1 if it has none."""
         axes = SYMBOLS[self.code].axes.split()
-        return next((n for n, axis in zip(self.shape, axes, strict=True) if axis in "hgj"), 1)
+        return next((n for n, axis in zip(self.shape, axes, strict=True) if axis in "hg"), 1)
 
     @property
     def kept(self) -> float:
@@ -64,12 +64,19 @@ def tensors(form: str, shapes: Shapes) -> list[Tensor]:
 
 def shown(code: str) -> bool:
     """Whether it has a block of its own."""
-    return not code.endswith(PREPARING) and (SYMBOLS[code].role != "score" or code == "attention")
+    scored = SYMBOLS[code].role == "score" and code != "attention"
+    return not (code.endswith(PREPARING) or scored or _ranks(code))
 
 
 def _reads(code: str, form: str, shapes: Shapes) -> Iterable[str]:
     for name in sources(code, form, shapes):
-        yield from (name,) if shown(name) else _reads(name, form, shapes)
+        if not _ranks(name):
+            yield from (name,) if shown(name) else _reads(name, form, shapes)
+
+
+def _ranks(code: str) -> bool:
+    """Whether it is the query side of an indexer, which only ranks keys: its key stands for it."""
+    return SYMBOLS[code].role == "query" and _has_heads(code, "j")
 
 
 def _of_query(code: str) -> bool:
@@ -101,6 +108,6 @@ def _lane(code: str, stage: int) -> int:
         return ROTARY_QUERY if _of_query(code) else ROTARY
     if role == "latent" and stage == LATENTS and not _of_query(code):
         return LATENT
-    if _has_heads(code, "j"):
-        return INDEX_QUERY
+    if role == "key" and stage == LATENTS:
+        return INDEX
     return {"key": KEY, "value": VALUE}.get(role, CONTENT)
