@@ -4,7 +4,6 @@ The table is data/families.toml. What an entry of config.json means is written t
 family; what the engine cannot reproduce exactly is refused here, never approximated.
 """
 
-import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from mla_engine import checks, mechanisms
+from mla_engine.checkpoints.entries import value_of
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
-from mla_engine.refusals import Phrase, either, linked
+from mla_engine.refusals import Phrase, either
 
 MOST_LAYERS = 1024  # Llama-3.1-405B has 126
 
@@ -140,41 +140,6 @@ def _check_only(family: Family, config: Mapping[str, Any]) -> None:
             raise CheckpointError(
                 "not_modelled", key=key, value=value, model_type=family.model_type, wanted=wanted
             )
-
-
-def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
-    """The first of `sources` that config.json has; CheckpointError if it has none."""
-    asked = []
-    for source in sources:
-        match source:
-            case {"if": key, "then": then}:
-                if config.get(key):
-                    return value_of(config, [then])
-            case {"ratio": keys, **options}:
-                return _ratio(config, keys, options.get("power", 1))
-            case str():
-                key = source.removesuffix("?")
-                if config.get(key) is not None or (key in config and key != source):
-                    return config[key]
-                asked.append(key)
-            case _:
-                return source
-    raise CheckpointError("no_key", keys=linked("nor", *asked))
-
-
-def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
-    numbers = [value_of(config, [key]) for key in keys]
-    for key, number in zip(keys, numbers, strict=True):
-        try:
-            checks.positive(key, number)
-        except ValueError as error:
-            raise CheckpointError("at", where="config.json", reason=error) from error
-    over, under = numbers[0], math.prod(numbers[1:])
-    if power != 1:
-        return (over / under) ** power
-    if over % under:
-        raise CheckpointError("ratio", key=keys[0], over=over, of=keys[1:])
-    return over // under
 
 
 WINDOWS: Mapping[str, Callable[[Mapping[str, Any], int], bool]] = {
