@@ -123,7 +123,7 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
     _check_only(family, config)
     values = {name: value_of(config, sources) for name, sources in family.row["fields"].items()}
     try:
-        values |= _window(family, config, layer) | _sharing(family, config, layer)
+        values |= _window(family, config, layer) | _indexer(family, config, layer)
         values |= _rotation(family, config, values)
         return mechanisms.named(family.row["kind"]).config_type(**values)
     except CheckpointError:
@@ -168,13 +168,16 @@ def _window(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, 
 INDEXER_TYPES = {"shared": True, "full": False}
 
 
-def _sharing(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, bool]:
-    """Whether this layer takes the choice of an earlier one, if its family has such layers."""
+def _indexer(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, Any]:
+    """How this layer's indexer pairs, and whether it takes the choice of an earlier layer."""
+    if "index_pairing" not in family.row:
+        return {}
+    own = {"index_pairing": family.row["index_pairing"]}
     types = config.get("indexer_types") if family.row.get("shares_choice") else None
     if types is None:
-        return {}
+        return own
     if isinstance(types, list) and len(types) > layer and types[layer] in INDEXER_TYPES:
-        return {"index_shared": INDEXER_TYPES[types[layer]]}
+        return own | {"index_shared": INDEXER_TYPES[types[layer]]}
     known = ", ".join(INDEXER_TYPES)
     raise CheckpointError("indexer_types", types=types, layer=layer, known=known)
 
