@@ -15,7 +15,7 @@ from ui.words.numbers import count
 from ui.words.text import t
 
 CHOICES = ("all", "present", "cached")
-QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK")
+QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK", "W_IQ")
 NONE = "–"
 
 
