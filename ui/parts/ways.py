@@ -68,6 +68,6 @@ def of_model(model: Model) -> str:
 
 def assumed(model: Model, latent: LatentConfig) -> str:
     """Where the latent comes from when the preset has none."""
-    if mechanisms.of(model.base) is mechanisms.of(latent):
+    if "d_latent_kv" in vars(model.base):
         return ""
     return t("ways.assumed", latent=latent.d_latent_kv, rope=latent.d_rope)

@@ -244,7 +244,9 @@ def test_chinese_says_it_with_the_same_numbers(shown, opened):
     chinese = opened(PAGE, **LINK, lang="zh")
     table = chinese.main.table[0].value
     assert list(table.columns) == ["缓存", "读取", "乘加次数", "实测", "距离"]
-    assert list(table.index)[3:] == ["MLA，吸收", "MLA，每步展开", "MLA，完整 K、V"]
+    assert list(table.index)[3:] == [
+        "MLA，吸收", "MLA，每步展开", "MLA，完整 K、V", "DSA，吸收",
+    ]  # fmt: skip
     assert "个词元之后，MLA 每层缓存" in statement(chinese)
     assert "MLA 的三种形式输出相同" in prose(chinese)[3]
     picture = component(chinese, "growing")
@@ -438,8 +440,8 @@ def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
     named = f"{demo}, layer {REAL_LAYER} (random demonstration weights)"
     assert [html.unescape(m) for m in prose(at) if "With the weights" in m] == [
         f"With the weights of {named}: MLA, absorbed; MLA, expanded each step; MLA, full K and V. "
-        "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA. All of them read the same "
-        "real inputs of this layer, one token after another."
+        "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA; DSA, absorbed. All of them "
+        "read the same real inputs of this layer, one token after another."
     ]
     tokens = len(checkpoints.hidden_states(checkpoints.open_checkpoint(demo), REAL_TEXT, 1).tokens)
     assert component(at, "growing")["dials"][0]["count"] == tokens - 4

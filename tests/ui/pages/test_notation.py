@@ -24,7 +24,7 @@ HEADS = {
         "出现于",
     ],
 }  # fmt: skip
-QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK")
+QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK", "W_IQ")
 NONE = "–"
 
 
