@@ -491,6 +491,18 @@ def test_all_layers_are_those_that_have_a_cache(opened, preset, layers):
                        "$d_c$ = 512 and $d_R$ = 64."] * (preset == "llama-3-8b")  # fmt: skip
 
 
+def test_a_sparse_model_has_a_latent_of_its_own(opened):
+    link = {"preset": "deepseek-v3.2-exp", "cost_context": "32768", "cost_batch": "8"}
+    at = opened(PAGE, **link)
+    assert not [m.value for m in at.markdown if "no MLA" in m.value]
+    configs = (PRESETS[key].config for key in ("deepseek-v3.2-exp", "deepseek-v3"))
+    sparse, dense = (costs.decode(config, 32_768, batch=8) for config in configs)
+    assert sparse.total_flops < dense.total_flops
+    table = at.main.table[0].value
+    assert table.loc["DSA, absorbed"].iloc[2] == digits(sparse.flops_per_byte)
+    assert table.loc["MLA, absorbed"].iloc[2] == digits(dense.flops_per_byte)
+
+
 def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypatch):
     def refuse(*_: object) -> None:
         raise ValueError("d_rope (3) must be even: try *2* or 4")
