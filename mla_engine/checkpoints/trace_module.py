@@ -18,9 +18,7 @@ from mla_engine.trace import Trace
 TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids")  # of a tokenizer's answer
 
 
-def trace_module(
-    model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]
-) -> Trace:
+def trace_module(model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]) -> Trace:
     """Every intermediate of one attention of a model, from the model's own weights.
 
     Attention and output equal the model's own up to rounding: transformers makes its angles in
