@@ -1,4 +1,4 @@
-"""Run MHA, MQA, GQA and MLA, and look at every intermediate."""
+"""Run MHA, MQA, GQA, MLA and DSA, and look at every intermediate."""
 
 from mla_engine import checkpoints, costs, mechanisms
 from mla_engine.cache import KVCache
@@ -10,6 +10,7 @@ from mla_engine.config import (
     YarnConfig,
 )
 from mla_engine.grouped import GroupedConfig, GroupedQueryAttention
+from mla_engine.indexed import IndexedCache, IndexedConfig, IndexedLatentAttention
 from mla_engine.latent import LatentCache, LatentConfig, MultiHeadLatentAttention
 from mla_engine.presets import PRESETS
 from mla_engine.symbols import SYMBOLS
@@ -19,6 +20,9 @@ __all__ = [
     "SYMBOLS",
     "GroupedConfig",
     "GroupedQueryAttention",
+    "IndexedCache",
+    "IndexedConfig",
+    "IndexedLatentAttention",
     "KVCache",
     "LatentCache",
     "LatentConfig",

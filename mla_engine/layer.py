@@ -12,7 +12,7 @@ from mla_engine import budget, checks, estimate
 from mla_engine.arguments import Places, chosen_heads, places, position_numbers, query_rows
 from mla_engine.cache import DTYPES, Cache
 from mla_engine.config import AttentionConfig, LongRopeScaling
-from mla_engine.refusals import Phrase, RefusedError
+from mla_engine.refusals import Phrase, RefusedError, instance_of
 from mla_engine.trace import Trace
 from mla_engine.weights import Weights
 
@@ -43,7 +43,9 @@ class AttentionLayer(nn.Module, ABC):
             MemoryBudgetError: the weights are beyond the budget.
         """
         super().__init__()
-        checks.kind("config", config, self.config_type)
+        if type(config) is not self.config_type:  # one that extends it would lose what it adds
+            wanted = instance_of(self.config_type)
+            raise RefusedError("kind", name="config", value=config, wanted=wanted)
         checks.whole("seed", seed, least=0, most=2**63)
         checks.choice("dtype", dtype, DTYPES)
         self.config, self.seed = config, seed

@@ -4,7 +4,7 @@ Its package holds a module `mechanism` with its MECHANISM, which the registry `m
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
@@ -156,7 +156,12 @@ class Costs:
         cache_elements: (config, cache, heads) -> numbers kept per token.
         written: config -> how the numbers of its own cache come about, as arithmetic.
         products: (config, form, cache, heads, sizes) -> the matrix products of a call.
-        made_anew: (config, form, cache, heads) -> numbers per key that a call makes from its cache.
+        made_anew: (config, form, cache, heads, sizes) -> numbers of a sequence that a call makes
+            from its cache.
+        read: (config, cache, heads, sizes) -> numbers of a sequence that a call reads of what its
+            cache held before; all of them where a mechanism does not say.
+        as_run: config -> one of which the products are those that a run of the layer makes, where
+            it makes more than a kernel has to.
         of_latents: parameters that a call does not use where `latents` are handed in.
         formulas: how calculators count its cache, the right way first.
         layouts: config -> numbers per token of every way to lay out the cache, by part.
@@ -167,7 +172,9 @@ class Costs:
     cache_elements: Callable[[AttentionConfig, str, Heads], int]
     written: Callable[[AttentionConfig], str]
     products: Callable[[AttentionConfig, str, str, Heads, Sizes], Shapes]
-    made_anew: Callable[[AttentionConfig, str, str, Heads], int] = lambda *_: 0
+    made_anew: Callable[[AttentionConfig, str, str, Heads, Sizes], int] = lambda *_: 0
+    read: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
+    as_run: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
     of_latents: tuple[str, ...] = ()
     formulas: tuple[Formula, ...] = ()
     layouts: Callable[[AttentionConfig], dict[str, dict[str, int]]] | None = None
@@ -192,6 +199,7 @@ class Mechanism:
         of_preset: (fields of a row in presets.toml) -> its configuration.
         kind: config -> "MHA", "MLA", ...
         suggested: config of another mechanism -> the shared sizes that this one would have there.
+        letters: einsum letter -> the size in its configurations that no other mechanism has.
         order: its place among the mechanisms.
     """
 
@@ -209,6 +217,7 @@ class Mechanism:
     of_preset: Callable[[dict[str, Any]], AttentionConfig]
     kind: Callable[[AttentionConfig], str]
     suggested: Callable[[AttentionConfig], dict[str, int]]
+    letters: Mapping[str, str] = field(default_factory=dict)
     order: int = 100
 
     def __reduce__(self) -> tuple[Callable, tuple[str]]:

@@ -37,7 +37,7 @@ def of(config: AttentionConfig) -> Mechanism:
         ValueError: something that is no configuration.
     """
     for mechanism in all():
-        if isinstance(config, mechanism.config_type):
+        if type(config) is mechanism.config_type:  # of one mechanism's config another's may be made
             return mechanism
     raise RefusedError("kind", name="config", value=config, wanted=types_in_words())
 

@@ -3,7 +3,8 @@
 Equations are those of DeepSeek-V2 (arXiv 2405.04434): section 2.1.1 sets out MHA in (1) to (8),
 2.1.2 the compression in (9) to (13), 2.1.3 the decoupled rotation in (14) to (19); the norms of
 the latents stand in the text of 3.1.2, absorption in that of 2.1.2. Names in code are those of
-DeepSeek-V3's inference/model.py, which has no biases; names in transformers are `Symbol.alias`.
+DeepSeek-V3's inference/model.py, which has no biases, and of DeepSeek-V3.2-Exp's; names in
+transformers are `Symbol.alias`.
 """
 
 MHA, COMPRESSION, ROTATION, NORMS = "2.1.1", "2.1.2", "2.1.3", "3.1.2"
@@ -29,6 +30,8 @@ _OF_MLA = {code: place for place, codes in _EQUATIONS.items() for code in codes}
 _OF_FORM = {
     "expanded": _OF_MLA,
     "absorbed": _OF_MLA,
+    "indexed": _OF_MLA,
+    "indexed_absorbed": _OF_MLA,
     "grouped": _OF_MLA | {code: (MHA, equation) for code, equation in _OF_MHA.items()},
 }
 
@@ -62,8 +65,24 @@ DEEPSEEK = {
     "o_latent": "x",
     "o": "x",
     "u": "wo(x)",
+    "W_IQ": "indexer.wq_b",
+    "W_IK": "indexer.wk",
+    "W_IW": "indexer.weights_proj",
+    "k_I_norm": "indexer.k_norm.weight",
+    "b_IK": "indexer.k_norm.bias",
+    "q_I_pre": "q",
+    "q_I": "q",
+    "w_I": "weights",
+    "k_I_pre": "wk(x)",
+    "k_I_normed": "k",
+    "k_I": "k_cache",
+    "index": "index_score",
+    "chosen": "topk_indices",
 }
-"""Code -> name in DeepSeek-V3's inference/model.py; one name may stand for several tensors."""
+"""Code -> name in DeepSeek-V3's inference/model.py; one name may stand for several tensors.
+
+Those of the indexer are from DeepSeek-V3.2-Exp's.
+"""
 
 
 def citation(code: str, form: str) -> tuple[str, int | None] | None:
@@ -71,7 +90,7 @@ def citation(code: str, form: str) -> tuple[str, int | None] | None:
 
     Args:
         code: of the symbol.
-        form: "expanded", "absorbed" or "grouped"; MHA and MLA share some symbols. The paper has no
-            other.
+        form: "expanded", "absorbed" or "grouped"; MHA and MLA share some symbols. "indexed" and
+            "indexed_absorbed" have MLA's; the paper has no other.
     """
     return _OF_FORM.get(form, {}).get(code)

@@ -78,6 +78,14 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     return (wide * (wide.square().mean(-1, keepdim=True) + eps).rsqrt() * weight).to(x.dtype)
 
 
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
+    """weight * (x - mean(x)) / sqrt(var(x) + eps) + bias over the last axis."""
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    centred = wide - wide.mean(-1, keepdim=True)
+    scaled = centred * (centred.square().mean(-1, keepdim=True) + eps).rsqrt()
+    return (scaled * weight + bias).to(x.dtype)
+
+
 def softmax(scores: Tensor) -> Tensor:
     """exp(scores) / sum exp(scores) over the keys, the last axis."""
     wide = torch.promote_types(scores.dtype, torch.float32)
@@ -102,6 +110,14 @@ def causal_mask(
     query = key[n_keys - n_new :][queries].unsqueeze(-1)
     visible = key <= query
     return visible if window is None else visible & (key > query - window)
+
+
+def highest(scores: Tensor, keys: int) -> Tensor:
+    """True at the `keys` highest scores of each row, the first of equal ones; bool [...,s]."""
+    least = scores.topk(min(keys, scores.shape[-1]), sorted=False).values.amin(-1, keepdim=True)
+    above, equal = scores > least, scores == least
+    room = keys - above.sum(-1, keepdim=True, dtype=torch.int32)
+    return above | (equal & (equal.cumsum(-1, dtype=torch.int32) <= room))
 
 
 def attended(
@@ -148,7 +164,7 @@ def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float)
         q: [b,t,h,k].
         k: [b,s,h,k].
         v: [b,s,h,v].
-        mask: bool [t,s], True where the query sees the key.
+        mask: bool, broadcast to [b,h,t,s], True where the query sees the key.
         scale: of the scores.
     """
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))

@@ -30,7 +30,6 @@ NOT_MODELLED = (
     "linear attention layers",
     "no output bias",
     "query scale by position",
-    "sparse indexer",
 )
 
 

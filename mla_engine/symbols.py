@@ -24,7 +24,7 @@ SIZES = {
     "v": "d_value",
     "c": "d_latent_kv",
     "l": "d_latent_q",
-}
+} | {letter: name for one in mechanisms.all() for letter, name in one.letters.items()}
 """The size in a configuration that an axis letter stands for; b, t and s come from the call."""
 
 
@@ -96,7 +96,17 @@ def _load() -> dict[str, Symbol]:
                 raise RefusedError("symbol_twice", file=file, code=code)
             else:
                 found[code].steps.update(steps)
+    for form in (form for mechanism in mechanisms.all() for form in mechanism.forms):
+        if (other := form.trace.as_in) is not None:
+            _take_over(found.values(), form.symbols, other.form)
     return found
+
+
+def _take_over(symbols: Iterable[Symbol], form: str, other: str) -> None:
+    """What no row says of `form` is as in the other."""
+    for symbol in symbols:
+        if other in symbol.steps:
+            symbol.steps.setdefault(form, symbol.steps[other])
 
 
 SYMBOLS = MappingProxyType(_load())

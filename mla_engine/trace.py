@@ -7,6 +7,8 @@ s key, h head, g KV head, d model, k content, r rope, v value, c KV latent, l qu
 from dataclasses import fields
 from typing import Any
 
+from torch import Tensor
+
 from mla_engine import tree
 
 
@@ -14,10 +16,16 @@ class Trace:
     """What all traces share; a mechanism's are frozen dataclasses of tensors."""
 
     form: str  # which formulas of SYMBOLS hold: "expanded", "absorbed", "grouped", ...
+    as_in: "type[Trace] | None" = None  # whose formulas hold where SYMBOLS says none of this form
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         tree.register(cls, lambda trace: (vars(trace), None), lambda parts, _: cls(**parts))
+
+    @property
+    def visible(self) -> Tensor:
+        """Where a query attends to a key: bool, broadcast to the attention [b,h,t,s]."""
+        return self.mask
 
     @property
     def steps(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ The table is data/families.toml. What an entry of config.json means is written t
 family; what the engine cannot reproduce exactly is refused here, never approximated.
 """
 
-import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from mla_engine import checks, mechanisms
+from mla_engine.checkpoints.entries import value_of
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
-from mla_engine.refusals import Phrase, either, linked
+from mla_engine.refusals import Phrase, either
 
 MOST_LAYERS = 1024  # Llama-3.1-405B has 126
 
@@ -30,8 +30,8 @@ class Family:
 
     @property
     def is_latent(self) -> bool:
-        """Whether it has Multi-head Latent Attention."""
-        return self.row["kind"] == "latent"
+        """Whether it has Multi-head Latent Attention, with an indexer or without."""
+        return "d_latent_kv" in self.row["fields"]
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -44,15 +44,25 @@ class Family:
         return self.row["attention"].format(layer=block, sublayer=sublayer)
 
 
+TABLES = ("fields", "only", "tensors")
+ANY = "any"  # instead of the values of a key that the engine models
+
+
 def _load() -> dict[str, Family]:
     text = resources.files("mla_engine").joinpath("data/families.toml").read_text("utf-8")
     table = tomllib.loads(text)
-    families = {}
-    for name, own in table["families"].items():
-        kind = table["kinds"][own["kind"]]
-        merged = {key: kind[key] | own.get(key, {}) for key in ("fields", "only")}
-        families[name] = Family(name, MappingProxyType(kind | own | merged))
-    return families
+    kinds = {}
+    for name, own in table["kinds"].items():  # one that extends another stands behind it
+        kinds[name] = _over(kinds[own["extends"]], own, *TABLES) if "extends" in own else own
+    return {
+        name: Family(name, MappingProxyType(_over(kinds[own["kind"]], own, "fields", "only")))
+        for name, own in table["families"].items()
+    }
+
+
+def _over(row: dict[str, Any], own: dict[str, Any], *tables: str) -> dict[str, Any]:
+    """A row with its own entries over another's; these tables key by key."""
+    return row | own | {key: row[key] | own.get(key, {}) for key in tables}
 
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(_load())
@@ -113,7 +123,7 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
     _check_only(family, config)
     values = {name: value_of(config, sources) for name, sources in family.row["fields"].items()}
     try:
-        values |= _window(family, config, layer)
+        values |= _window(family, config, layer) | _indexer(family, config, layer)
         values |= _rotation(family, config, values)
         return mechanisms.named(family.row["kind"]).config_type(**values)
     except CheckpointError:
@@ -125,46 +135,11 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
 def _check_only(family: Family, config: Mapping[str, Any]) -> None:
     for key, neutral in family.row["only"].items():
         value = config.get(key)
-        if value is not None and value not in neutral:
+        if value is not None and neutral != ANY and value not in neutral:
             wanted = either(*map(repr, neutral), Phrase("none"))
             raise CheckpointError(
                 "not_modelled", key=key, value=value, model_type=family.model_type, wanted=wanted
             )
-
-
-def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
-    """The first of `sources` that config.json has; CheckpointError if it has none."""
-    asked = []
-    for source in sources:
-        match source:
-            case {"if": key, "then": then}:
-                if config.get(key):
-                    return value_of(config, [then])
-            case {"ratio": keys, **options}:
-                return _ratio(config, keys, options.get("power", 1))
-            case str():
-                key = source.removesuffix("?")
-                if config.get(key) is not None or (key in config and key != source):
-                    return config[key]
-                asked.append(key)
-            case _:
-                return source
-    raise CheckpointError("no_key", keys=linked("nor", *asked))
-
-
-def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
-    numbers = [value_of(config, [key]) for key in keys]
-    for key, number in zip(keys, numbers, strict=True):
-        try:
-            checks.positive(key, number)
-        except ValueError as error:
-            raise CheckpointError("at", where="config.json", reason=error) from error
-    over, under = numbers[0], math.prod(numbers[1:])
-    if power != 1:
-        return (over / under) ** power
-    if over % under:
-        raise CheckpointError("ratio", key=keys[0], over=over, of=keys[1:])
-    return over // under
 
 
 WINDOWS: Mapping[str, Callable[[Mapping[str, Any], int], bool]] = {
@@ -188,6 +163,23 @@ def _window(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, 
     else:
         raise CheckpointError("layer_types", types=types, layer=layer, known=", ".join(LAYER_TYPES))
     return {"sliding_window": value_of(config, ["sliding_window"])} if slides else {}
+
+
+INDEXER_TYPES = {"shared": True, "full": False}
+
+
+def _indexer(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, Any]:
+    """How this layer's indexer pairs, and whether it takes the choice of an earlier layer."""
+    if "index_pairing" not in family.row:
+        return {}
+    own = {"index_pairing": family.row["index_pairing"]}
+    types = config.get("indexer_types") if family.row.get("shares_choice") else None
+    if types is None:
+        return own
+    if isinstance(types, list) and len(types) > layer and types[layer] in INDEXER_TYPES:
+        return own | {"index_shared": INDEXER_TYPES[types[layer]]}
+    known = ", ".join(INDEXER_TYPES)
+    raise CheckpointError("indexer_types", types=types, layer=layer, known=known)
 
 
 def _rotation(

@@ -14,8 +14,9 @@ from torch.nn.functional import layer_norm
 
 from mla_engine import checks
 from mla_engine.checkpoints.convert import PREFIXES, check_finite
+from mla_engine.checkpoints.entries import value_of
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.families import Family, family_of, value_of
+from mla_engine.checkpoints.families import Family, family_of
 from mla_engine.checkpoints.load import FULL
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.source import Checkpoint, Progress

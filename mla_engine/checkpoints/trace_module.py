@@ -11,17 +11,14 @@ from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import attention_config, family_of
-from mla_engine.grouped import GroupedTrace
-from mla_engine.latent import LatentTrace
 from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import Phrase
+from mla_engine.trace import Trace
 
 TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids")  # of a tokenizer's answer
 
 
-def trace_module(
-    model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]
-) -> LatentTrace | GroupedTrace:
+def trace_module(model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]) -> Trace:
     """Every intermediate of one attention of a model, from the model's own weights.
 
     Attention and output equal the model's own up to rounding: transformers makes its angles in

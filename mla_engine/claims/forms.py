@@ -127,7 +127,8 @@ def sixteen_heads(
     """T4: the published numbers of heads."""
     heads = {PRESETS[key].name: PRESETS[key].config.n_heads for key in presets}
     sixteen = [count == 16 for count in heads.values()]
-    others = [p.name for p in PRESETS.values() if p.kind == "MLA" and p.config.n_heads == 16]
+    latent = [p for p in PRESETS.values() if isinstance(p.config, LatentConfig)]
+    others = [p.name for p in latent if p.config.n_heads == 16]
     figures = (
         Figure("heads", listed(f"{name}: {count}" for name, count in heads.items())),
         Figure("with_sixteen", listed(others)),

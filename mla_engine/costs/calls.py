@@ -26,11 +26,12 @@ class Cost:
     """What one call computes and moves.
 
     `step_flops` goes by the trace field that a product makes, in order of computation; of these
-    fields the products of `growing` grow with queries x keys. Of bytes
-    are counted: every weight used, once (`weight_bytes`); what the cache held before, read once;
-    new entries, written once; the h that is read and the u that is written (`activation_bytes`);
-    keys and values that are up-projected for this call alone, written and read once
-    (`up_projected_bytes`). Queries, scores and heads' outputs are taken to stay on the chip.
+    fields the products of `growing` grow with queries x keys. Of bytes are counted: every weight
+    used, once (`weight_bytes`); what the cache held before, read once, of a sparse mechanism what
+    it reads of that; new entries, written once; the h that is read and the u that is written
+    (`activation_bytes`); keys and values that are up-projected for this call alone, written and
+    read once (`up_projected_bytes`). Queries, scores and heads' outputs are taken to stay on the
+    chip.
     """
 
     step_flops: Mapping[str, int]
@@ -158,15 +159,17 @@ def call_cost(
     if not sizes.new:
         weights = {name: size for name, size in weights.items() if name not in closed.of_latents}
     row_bytes = sizes.batch * dtype_bytes
-    entry_bytes = row_bytes * cache_elements(config, cache, heads)
+    entry = cache_elements(config, cache, heads)
+    held = sizes.keys - sizes.new
+    read = closed.read(config, cache, heads, sizes) if closed.read else entry * held
     rows_in_and_out = max(sizes.new, sizes.queries) + sizes.queries
-    made_anew = sizes.keys * closed.made_anew(config, form, cache, heads)
+    made_anew = closed.made_anew(config, form, cache, heads, sizes)
     return Cost(
         step_flops={name: 2 * sizes.batch * math.prod(shape) for name, shape in shapes.items()},
         growing=computed.growing,
         weight_bytes=sum(weights.values()) * dtype_bytes,
-        cache_read_bytes=entry_bytes * (sizes.keys - sizes.new),
-        cache_written_bytes=entry_bytes * sizes.new,
+        cache_read_bytes=row_bytes * read,
+        cache_written_bytes=row_bytes * entry * sizes.new,
         activation_bytes=row_bytes * config.d_model * rows_in_and_out,
         up_projected_bytes=2 * row_bytes * made_anew,
     )

@@ -51,6 +51,7 @@ OTHERS: Sequence[Look] = (
     Look("#999900", "dashdot", "triangle-up", "--other-3"),
     Look("#666655", "longdash", "cross", "--other-1"),
     Look("#888899", "longdashdot", "x", "--other-2"),
+    Look("#3355DD", "9px,3px,2px,3px,2px,3px", "star", "--other-0"),  # of an unknown variant
 )
 TENSORS: Mapping[str, Look] = {
     role: Look(COLOURS[role], dash, mark, f"--{role}")
@@ -73,8 +74,8 @@ Role = str | int
 def look(role: Role) -> Look:
     """Of a tensor's role, of a variant by its code, or of anything else by a number from 0.
 
-    A variant that this table does not know yet looks like the first of all others.
+    A variant that this table does not know yet looks like the last of all others.
     """
     if isinstance(role, int):
         return OTHERS[role % len(OTHERS)]
-    return VARIANTS.get(role) or TENSORS.get(role) or OTHERS[0]
+    return VARIANTS.get(role) or TENSORS.get(role) or OTHERS[-1]

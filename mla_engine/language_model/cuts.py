@@ -20,7 +20,7 @@ from mla_engine.language_model.texts import Text, mixed
 from mla_engine.language_model.trace import ModelTrace
 from mla_engine.latent import LatentConfig
 from mla_engine.layer import AttentionLayer
-from mla_engine.ops import softmax
+from mla_engine.ops import highest, softmax
 from mla_engine.refusals import RefusedError
 from mla_engine.trace import Trace
 
@@ -177,19 +177,9 @@ class TopKeys(LanguageModel):
         return super()._traced(tokens, lambda layer, h: self._chosen(layer, attend(layer, h)))
 
     def _chosen(self, layer: AttentionLayer, trace: Trace) -> Trace:
-        left_out = ~_highest(trace.scores, self.keys)
+        left_out = ~highest(trace.scores, self.keys)
         attention = softmax(trace.scores.masked_fill(left_out, -torch.inf))
         return self.mechanism.form_of(trace).weighed(layer, trace, attention)
-
-
-def _highest(scores: Tensor, keys: int) -> Tensor:
-    """True at the `keys` highest scores of each query, the first of equal ones; bool [b,h,t,s]."""
-    if keys >= scores.shape[-1]:
-        return torch.ones_like(scores, dtype=torch.bool)
-    least = scores.topk(keys, sorted=False).values.amin(-1, keepdim=True)
-    above, equal = scores > least, scores == least
-    room = keys - above.sum(-1, keepdim=True, dtype=torch.int32)
-    return above | (equal & (equal.cumsum(-1, dtype=torch.int32) <= room))
 
 
 class Change(NamedTuple):

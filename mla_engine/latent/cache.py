@@ -49,6 +49,11 @@ class LatentCache(Cache):
         """The shared rotary keys held, after rotation [b,s,r]; None without rotary dimensions."""
         return self._rows("k_R") if self.config.d_rope else None
 
+    @property
+    def parts(self) -> tuple[Tensor | None, ...]:
+        """All that is held of each token."""
+        return self.c_KV, self.k_R
+
     def append(self, c_KV: Tensor, k_R: Tensor | None) -> Self:
         """A cache with these tokens [b,t,c], [b,t,r] after those held."""
         return self._append(c_KV=c_KV, k_R=c_KV[..., :0] if k_R is None else k_R)

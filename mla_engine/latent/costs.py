@@ -47,10 +47,10 @@ def written(config: LatentConfig) -> str:
     return f"{config.d_latent_kv:,} + {config.d_rope:,}"
 
 
-def made_anew(config: LatentConfig, form: str, cache: str, heads: Heads) -> int:
-    """Expanded over a latent cache, keys and values of every head."""
+def made_anew(config: LatentConfig, form: str, cache: str, heads: Heads, sizes: Sizes) -> int:
+    """Expanded over a latent cache, keys and values of every head and token."""
     again = form == "expanded" and cache == "latent"
-    return len(heads) * (config.d_head + config.d_value) if again else 0
+    return sizes.keys * len(heads) * (config.d_head + config.d_value) if again else 0
 
 
 def products(config: LatentConfig, form: str, cache: str, heads: Heads, sizes: Sizes) -> Shapes:

@@ -189,10 +189,14 @@ def with_rotary(k_C: Tensor, k_R: Tensor | None) -> Tensor:
 def fused(mla: LatentProjections, h: Tensor, positions: Tensor) -> Tensor:
     """u [b,t,d] alone, of the expanded form, by torch's own attention."""
     w, turn = mla.weights(), turn_of(mla.config, positions)
-    queries, latents = queries_of(w, h, per_head(turn)), latents_of(w, h, turn)
+    mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
+    return fused_over(w, queries_of(w, h, per_head(turn)), latents_of(w, h, turn), mask)
+
+
+def fused_over(w: LatentWeights, queries: Queries, latents: Latents, mask: Tensor) -> Tensor:
+    """u [b,t,d] over the keys that `mask` shows, [t,s] or [b,1,t,s]."""
     k_C, v_C = up_projected(w, latents.c_KV)
     q = queries.q_C if queries.q_R is None else torch.cat((queries.q_C, queries.q_R), dim=-1)
-    mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
     o = fused_attention(q, with_rotary(k_C, latents.k_R), v_C, mask, w.config.scale)
     return output(o, w.W_O, w.b_O, w.config.n_heads)
 

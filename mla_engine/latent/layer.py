@@ -26,6 +26,9 @@ from mla_engine.refusals import Phrase, RefusedError
 class MultiHeadLatentAttention(LatentProjections):
     """MLA with real weights; every call returns its whole trace and keeps nothing."""
 
+    _prefill, _compressed = staticmethod(forms.prefill), staticmethod(forms.compressed)
+    _unknown = (None, None)  # of `LatentCache.parts`, where no latents are handed in
+
     def forward(
         self,
         h: Tensor,
@@ -71,7 +74,7 @@ class MultiHeadLatentAttention(LatentProjections):
         """
         self._check_hidden(h)
         positions = self._positions(positions, h)
-        latents = self._run(forms.compressed, h, positions)
+        latents = self._run(self._compressed, h, positions)
         return replace(latents, factors=self._factors(latents, positions))
 
     def decode(
@@ -129,16 +132,18 @@ class MultiHeadLatentAttention(LatentProjections):
         heads: Iterable[int] | None,
         queries: slice | None,
         latents: LatentCache | None,
+        *more: object,
     ) -> LatentTrace | AbsorbedTrace:
         self._check_hidden(h)
         if latents is not None:
             positions = self._check_latents(latents, h, positions)
         rows = query_rows(queries, h.shape[1])
         positions = self._positions(positions, h)
-        known = (None, None) if latents is None else (latents.c_KV, latents.k_R)
+        known = self._unknown if latents is None else latents.parts
         if latents is not None:
             self._factors(latents, positions)
-        return self._run(forms.prefill, h, positions, self._local(heads), rows, *known, form)
+        chosen_heads = self._local(heads)
+        return self._run(self._prefill, h, positions, chosen_heads, rows, *known, *more, form)
 
     def _positions(
         self, positions: Tensor | Sequence[int] | None, h: Tensor, start: int = 0

@@ -1,7 +1,7 @@
 """What Multi-head Latent Attention declares."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields
 from functools import partial
 
 from mla_engine.cache import KVCache
@@ -25,12 +25,17 @@ def suggested(config: AttentionConfig) -> dict[str, int]:
     return {"d_latent_kv": 4 * config.d_head, "d_latent_q": 0, "d_rope": rope}
 
 
+def sizes_in(s: Mapping[str, int]) -> dict[str, int | None]:
+    """The shared sizes as a configuration has them."""
+    return {name: s[name] for name in SIZES} | {"d_latent_q": s["d_latent_q"] or None}
+
+
 def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> LatentConfig:
     """A configuration of these sizes, with what else `base` has."""
-    sizes = {name: s[name] for name in SIZES} | {"d_latent_q": s["d_latent_q"] or None}
-    if isinstance(base, LatentConfig):
-        return replace(base, **sizes)
-    return LatentConfig(**sizes, latent_norm=True, rope=without_scaling(base.rope))
+    if not isinstance(base, LatentConfig):
+        return LatentConfig(**sizes_in(s), latent_norm=True, rope=without_scaling(base.rope))
+    own = {field.name: getattr(base, field.name) for field in fields(LatentConfig)}
+    return LatentConfig(**own | sizes_in(s))  # also of a configuration that has more
 
 
 PROJECTED = (forms.prefill, queries_of, latents_of)

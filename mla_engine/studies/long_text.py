@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mla_engine import checks
-from mla_engine.cache import KVCache
+from mla_engine import checks, mechanisms
+from mla_engine.cache import Cache, KVCache
+from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import RefusedError
 
-__all__ = ["LongMap", "long_map", "rows"]
+__all__ = ["LongMap", "kept_in", "long_map", "rows"]
 
 CHUNK = 256  # queries at a time
 SIDE = 256  # blocks of the pooled map, at most
@@ -32,17 +33,23 @@ class LongMap:
     Args:
         largest: the largest share of each block of the map [t / block, s / block].
         block: tokens that one cell stands for, in either direction.
-        cache: the keys and values of all tokens, of this one head.
+        cache: of all tokens, of this one head.
     """
 
     largest: Tensor
     block: int
-    cache: KVCache
+    cache: Cache
 
     @property
     def tokens(self) -> int:
         """How many there are."""
         return self.cache.length
+
+
+def kept_in(config: AttentionConfig) -> type[Cache]:
+    """What a long text is kept in: keys and values in full, or the mechanism's own cache."""
+    caches = mechanisms.of(config).caches
+    return KVCache if KVCache in caches else caches[0]
 
 
 def long_map(
@@ -68,7 +75,7 @@ def long_map(
     checks.whole("tokens", tokens)
     block = -(-tokens // SIDE)
     chunk = max(CHUNK // block, 1) * block  # whole blocks
-    cache, strips = layer.empty_cache(KVCache, capacity=tokens), []
+    cache, strips = layer.empty_cache(kept_in(layer.config), capacity=tokens), []
     for first in range(0, tokens, chunk):
         last = min(first + chunk, tokens)
         trace, cache = layer.decode(hidden(first, last), cache)

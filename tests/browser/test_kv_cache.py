@@ -77,7 +77,7 @@ def test_a_phone_shows_everything_without_sideways_scrolling(
     settle(page)
     assert len(drawn(page)) == 2
     assert wider(page, "h1, p, table, .js-plotly-plot", 390) == []
-    expect(page.get_by_text("sparse indexer")).to_be_visible()
+    expect(page.get_by_text("512 + 64 + 128 = 704")).to_be_visible()
     expect(page.get_by_text("sink logit")).to_be_visible()
 
 

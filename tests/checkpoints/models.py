@@ -16,6 +16,7 @@ LATENT = SMALL | {"num_attention_heads": 4, "num_key_value_heads": 4, "kv_lora_r
 LATENT |= {"q_lora_rank": 24, "qk_nope_head_dim": 12, "qk_rope_head_dim": 8, "v_head_dim": 10}
 EXPERTS = {"n_routed_experts": 2, "n_shared_experts": 1, "num_experts_per_tok": 1}
 EXPERTS |= {"moe_intermediate_size": 8, "n_group": 1, "topk_group": 1}
+INDEXER = {"index_n_heads": 16, "index_head_dim": 12, "index_topk": 4}
 GROUPED = SMALL | {"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 8}
 FALCON = {k: v for k, v in SMALL.items() if k != "intermediate_size"} | {"num_attention_heads": 6}
 GPT2 = {"n_embd": 48, "n_head": 6, "n_layer": 2, "vocab_size": 64, "n_positions": 512}
@@ -110,6 +111,25 @@ MODELS = {
         KIMI_WORDS,
         published=INTERLEAVE,
         renamed="kimi_k2",
+    ),
+    "deepseek_v32": Model(
+        "deepseek_v32",
+        LATENT | EXPERTS | INDEXER,
+        RopeConfig(scaling=V3),
+        V3_WORDS,
+        layers=(0, 1),
+    ),
+    "glm_moe_dsa": Model(
+        "glm_moe_dsa",
+        LATENT | EXPERTS | INDEXER | {"attention_bias": True},
+        RopeConfig(theta=1e6),
+        layers=(0, 1),
+    ),
+    "glm_moe_dsa, shared": Model(
+        "glm_moe_dsa",
+        LATENT | EXPERTS | INDEXER | {"indexer_types": ["full", "shared"]},
+        RopeConfig(theta=8e6),
+        layers=(0,),
     ),
     "minicpm3": Model(
         "minicpm3",

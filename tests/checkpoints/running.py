@@ -18,7 +18,7 @@ def angles(model, positions):
     return (phase.cos() * stretch).float(), (phase.sin() * stretch).float()
 
 
-def run(name, layer, h, positions):
+def run(name, layer, h, positions, **more):
     """Output and attention of their module, with angles made in float64."""
     model, tokens, window = MODELS[name], len(positions), MODELS[name].windows[layer]
     seen = torch.ones(tokens, tokens, dtype=torch.bool).tril()
@@ -29,4 +29,4 @@ def run(name, layer, h, positions):
         given["position_embeddings"] = angles(model, positions)
     if model.model_type == "falcon":
         given |= {"alibi": None, "output_attentions": True}
-    return model.attention(built(name), layer)(**given)[:2]
+    return model.attention(built(name), layer)(**given, **more)[:2]

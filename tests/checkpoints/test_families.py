@@ -48,6 +48,36 @@ def test_equals_the_module(name, published, models_folder):
                 assert relative(trace.attention, attention) < 1e-5
 
 
+@FORMS
+@torch.no_grad()
+def test_a_layer_that_shares_a_choice_equals_the_module(published, models_folder):
+    """IndexShare: it has no indexer, and attends where the layer before it does."""
+    name = "glm_moe_dsa, shared"
+    checkpoint = open_checkpoint(saved(name, models_folder, published))
+    full, sharing = (load_attention(checkpoint, layer) for layer in (0, 1))
+    assert (full.config.index_shared, sharing.config.index_shared) == (False, True)
+    assert sharing.W_IQ is None
+    h, positions = hidden(2, 9, 48, dtype=torch.float32), torch.arange(150, 159)
+    chosen = full(h, positions=positions).chosen
+    assert not chosen[:, -1].all()
+    picked = chosen.float().topk(4, dim=-1).indices.to(torch.int32)
+    u, attention = run(name, 1, h, positions, prev_topk_indices=picked)
+    for form in (sharing.forward, sharing.forward_absorbed):
+        trace = form(h, positions=positions, chosen=chosen)
+        assert relative(trace.u, u) < 1e-5
+        assert relative(trace.attention, attention) < 1e-5
+
+
+def test_layers_that_share_a_choice_are_those_that_are_marked():
+    config = own_config("glm_moe_dsa, shared")
+    assert [attention_config(config, i).index_shared for i in (0, 1)] == [False, True]
+    other = config | {"indexer_types": ["full", "full"]}
+    assert not attention_config(other, 1).index_shared
+    for types in (["full"], ["full", "skipped"], "FS"):
+        with pytest.raises(CheckpointError, match=r"indexer_types = .* what layer 1 is"):
+            attention_config(config | {"indexer_types": types}, 1)
+
+
 V3 = {"model_type": "deepseek_v3", "hidden_size": 7168, "num_attention_heads": 128}
 V3 |= {"num_hidden_layers": 61, "q_lora_rank": 1536, "kv_lora_rank": 512, "v_head_dim": 128}
 V3 |= {"qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "rope_theta": 10000}
@@ -63,6 +93,12 @@ LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32}
 LLAMA |= {"num_attention_heads": 32, "num_key_value_heads": 8, "rope_theta": 500000.0}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, CONTEXT: 8192}
 LLAMA3 |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+V32 = {"model_type": "deepseek_v32", "index_n_heads": 64, "index_head_dim": 128}
+V32 |= {"index_topk": 2048}
+GLM = {"model_type": "glm_moe_dsa", "hidden_size": 6144, "num_attention_heads": 64}
+GLM |= {"num_hidden_layers": 78, "q_lora_rank": 2048, "qk_nope_head_dim": 192, "v_head_dim": 256}
+GLM |= {"index_n_heads": 32, "index_head_dim": 128, "index_topk": 2048, "rope_theta": 1000000}
+GLM |= {"indexer_rope_interleave": True}
 GEMMA = {"model_type": "gemma2", "hidden_size": 4608, "num_attention_heads": 32, "head_dim": 128}
 GEMMA |= {"num_hidden_layers": 46, "num_key_value_heads": 16, "query_pre_attn_scalar": 144}
 GEMMA |= {"attn_logit_softcapping": 50.0, "sliding_window": 4096}
@@ -74,6 +110,8 @@ PUBLISHED = {
     | LITE
     | {"rope_scaling": YARN | {"mscale": 0.707, "mscale_all_dim": 0.707}},
     "kimi-k2": V3 | K2 | {"rope_scaling": YARN | {"factor": 32.0, "beta_fast": 1.0}},
+    "deepseek-v3.2-exp": V3 | V32 | {"rope_scaling": YARN},
+    "glm-5": V3 | GLM,
     "longcat-flash-chat": V3 | LONGCAT,
     "llama-3-8b": LLAMA,
     "gemma-2-27b": GEMMA,
@@ -193,6 +231,9 @@ REFUSED_IN = {
     "deepseek_v2 in halves": ("deepseek_v2", {"rope_interleave": False}),
     "minicpm3 interleaved": ("minicpm3", {"rope_interleave": True}),
     "sparse attention": ("deepseek_v3", {"index_topk": 2048}),
+    "index keys in neighbouring pairs": ("deepseek_v32", {"indexer_rope_interleave": True}),
+    "index keys in halves": ("glm_moe_dsa", {"indexer_rope_interleave": False}),
+    "a schedule of choices": ("glm_moe_dsa", {"index_topk_freq": 4}),
     "unscaled latents": ("longcat_flash", {"mla_scale_kv_lora": False}),
     "another attention": ("longcat_flash", {"attention_method": "LSA"}),
     "scale by layer": ("gpt2", {"scale_attn_by_inverse_layer_idx": True}),

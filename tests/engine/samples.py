@@ -1,6 +1,7 @@
 """Layers with random norms and biases, hidden states, and drawn configurations."""
 
 import re
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -48,6 +49,13 @@ def assert_equals_oracle(trace, expected, names):
         np.testing.assert_allclose(
             getattr(trace, name).numpy(), expected[name], rtol=1e-12, atol=1e-12, err_msg=name
         )
+
+
+def dense(config):
+    """The MLA of a configuration that may have an indexer beside it."""
+    return LatentConfig(
+        **{field.name: getattr(config, field.name) for field in fields(LatentConfig)}
+    )
 
 
 def refused(*words):

@@ -48,7 +48,7 @@ def test_published_figures():
     assert costs.mha_cache_elements(v3) == 2 * 128 * 128 == 32_768
     glm = PRESETS["glm-5"].config  # keys of 192 and values of 256 numbers
     assert costs.mha_cache_elements(glm) == 64 * (192 + 256)
-    assert costs.equivalent_kv_heads(glm) == 576 / (192 + 256)
+    assert costs.equivalent_kv_heads(glm) == (576 + 128) / (192 + 256), "with its index key"
     assert 60 * costs.cache_elements(v2) == 34_560
     assert 27 * costs.cache_elements(PRESETS["deepseek-v2-lite"].config) == 15_552
     assert 61 * costs.cache_bytes_per_token(v3, 2) == 70_272

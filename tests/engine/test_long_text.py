@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mla_engine import GroupedConfig, LatentConfig, RopeConfig, mechanisms
+from mla_engine import GroupedConfig, IndexedConfig, LatentConfig, RopeConfig, mechanisms
 from mla_engine.budget import PeakBytes
 from mla_engine.studies import long_text
 
@@ -11,7 +11,11 @@ CONFIGS = (
     LatentConfig(d_model=24, n_heads=3, d_head=8, d_latent_kv=12, d_rope=4, d_latent_q=10),
     GroupedConfig(d_model=24, n_heads=4, n_kv_heads=2, d_head=8, sliding_window=100),
     GroupedConfig(d_model=24, n_heads=3, n_kv_heads=3, d_head=8, rope=RopeConfig(theta=500.0)),
-)
+    IndexedConfig(
+        d_model=24, n_heads=3, d_head=8, d_latent_kv=12, d_rope=4, d_latent_q=10,
+        n_index_heads=4, d_index=8, index_topk=50,
+    ),
+)  # fmt: skip
 
 
 def read(config, tokens, head=1):

@@ -11,16 +11,25 @@ from pathlib import Path
 import pytest
 import torch
 
-from mla_engine import PRESETS, SYMBOLS, GroupedConfig, LatentConfig, costs, mechanisms
+from mla_engine import (
+    PRESETS,
+    SYMBOLS,
+    GroupedConfig,
+    IndexedConfig,
+    LatentConfig,
+    costs,
+    mechanisms,
+)
 from tests.engine.samples import hidden
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests" / "toy_mechanism"
 MLA = LatentConfig(d_model=32, n_heads=4, d_head=8, d_latent_kv=12, d_rope=4, d_latent_q=10)
 GQA = GroupedConfig(d_model=32, n_heads=4, n_kv_heads=2, d_head=8, logit_softcap=5.0)
+DSA = IndexedConfig(**vars(MLA), n_index_heads=3, d_index=6, index_topk=2)
 DECODING = [
     (config, form, kind)
-    for config in (MLA, GQA)
+    for config in (MLA, GQA, DSA)
     for form in mechanisms.of(config).forms
     for kind in form.decode
 ]
@@ -92,8 +101,8 @@ def test_its_sizes_make_other_mechanisms_and_come_back(toy):
 def test_what_does_not_go_together_is_refused_with_the_mechanisms_own_words(toy):
     assert "needs the latents, which a 'tied' cache" in toy["refused"]["absorbed"]
     assert "needs a LatentConfig: tied heads keep 'tied'" in toy["refused"]["latent cache"]
-    assert "needs a LatentConfig: tied heads have none" in toy["refused"]["latents"]
-    assert "must be a LatentConfig" in toy["refused"]["layouts"]
+    assert "an IndexedConfig or a LatentConfig: tied heads have none" in toy["refused"]["latents"]
+    assert "must be an IndexedConfig or a LatentConfig" in toy["refused"]["layouts"]
     assert "needs a TiedConfig: latent attention keep" in toy["refused"]["tied of MLA"]
 
 
@@ -181,7 +190,7 @@ def test_the_scores_of_a_form_are_its_queries_times_its_keys(config, form, kind)
     layer, h = mechanisms.of(config).layer(config, dtype=torch.float64), hidden(1, 6, 32)
     trace = form.forward(layer, h)
     assert {code for pair in form.scores.values() for code in pair} <= set(trace.steps)
-    seen = trace.mask.expand_as(trace.scores)
+    seen = trace.visible.expand_as(trace.scores)
     torch.testing.assert_close(form.unmasked(layer, trace)[seen], trace.scores[seen])
     assert set(form.growing) <= {field.name for field in fields(trace)} <= set(SYMBOLS)
 

@@ -3,28 +3,32 @@
 import pytest
 import torch
 
-from mla_engine import GroupedQueryAttention, MultiHeadLatentAttention, costs
+from mla_engine import GroupedConfig, LatentConfig, costs, mechanisms
 from mla_engine.presets import PRESETS
 
+LATENT = [key for key, p in PRESETS.items() if isinstance(p.config, LatentConfig)]
+GROUPED = [key for key, p in PRESETS.items() if isinstance(p.config, GroupedConfig)]
 
-@pytest.mark.parametrize("key", [key for key, p in PRESETS.items() if p.kind == "MLA"])
+
+@pytest.mark.parametrize("key", LATENT)
 def test_latent_layer_runs_at_its_published_size(key: str):
     config = PRESETS[key].config
-    layer = MultiHeadLatentAttention(config, heads=[0, config.n_heads - 1])
+    layer = mechanisms.of(config).layer(config, heads=[0, config.n_heads - 1])
     h = torch.randn(1, 8, config.d_model, generator=torch.Generator().manual_seed(7))
     trace, absorbed = layer(h), layer.forward_absorbed(h)
     assert trace.attention.shape == (1, 2, 8, 8)
-    assert trace.c_KV.shape[-1] + trace.k_R.shape[-1] == costs.cache_elements(config)
+    held = [getattr(trace, name, None) for name in ("c_KV", "k_R", "k_I")]
+    assert sum(x.shape[-1] for x in held if x is not None) == costs.cache_elements(config)
     assert torch.allclose(trace.u, absorbed.u, rtol=1e-4, atol=1e-5)
     rows = trace.k_R.norm(dim=-1), trace.k_R_pre.norm(dim=-1)
     assert torch.allclose(*rows, rtol=1e-5)
     assert torch.equal(trace.k_R, trace.k_R_pre) == (config.rope is None)
 
 
-@pytest.mark.parametrize("key", [key for key, p in PRESETS.items() if p.kind != "MLA"])
+@pytest.mark.parametrize("key", GROUPED)
 def test_grouped_layer_runs_at_its_published_size(key: str):
     config = PRESETS[key].config
-    layer = GroupedQueryAttention(config, heads=[0, config.n_heads - 1])
+    layer = mechanisms.of(config).layer(config, heads=[0, config.n_heads - 1])
     h = torch.randn(1, 8, config.d_model, generator=torch.Generator().manual_seed(7))
     trace = layer(h)
     assert trace.attention.shape == (1, 2, 8, 8)

@@ -15,13 +15,13 @@ PUBLISHED = [
     ("deepseek-v2-lite", "MLA", 27, 576, "0.11472139"),
     ("deepseek-v3", "MLA", 61, 576, "0.13523378"),
     ("deepseek-v3.1", "MLA", 61, 576, "0.13523378"),
-    ("deepseek-v3.2-exp", "MLA", 61, 576, "0.13523378"),
+    ("deepseek-v3.2-exp", "DSA", 61, 704, "0.13523378"),
     ("kimi-k2", "MLA", 61, 576, "0.13086080"),
     ("kimi-k2-instruct-0905", "MLA", 61, 576, "0.14467963"),
     ("kimi-k3", "MLA", 93, 576, "0.07216878"),
     ("minicpm3-4b", "MLA", 62, 288, "0.10206207"),
     ("glm-4.7-flash", "MLA", 47, 576, "0.06250000"),
-    ("glm-5", "MLA", 78, 576, "0.06250000"),
+    ("glm-5", "DSA", 78, 704, "0.06250000"),
     ("longcat-flash-chat", "MLA", 28, 576, "0.07216878"),
     ("moonlight-16b-a3b", "MLA", 27, 576, "0.07216878"),
     ("a.x-k1", "MLA", 61, 576, "0.07216878"),
@@ -69,10 +69,13 @@ CONFIGURATIONS = {
 }
 
 
+LATENT = ("MLA", "DSA")
+
+
 def cached_numbers(preset: Preset) -> int:
     config = preset.config
-    if preset.kind == "MLA":
-        return config.d_latent_kv + config.d_rope
+    if preset.kind in LATENT:
+        return config.d_latent_kv + config.d_rope + getattr(config, "d_index", 0)
     return config.n_kv_heads * (config.d_head + config.d_value)
 
 
@@ -147,7 +150,7 @@ def test_pairing(key: str):
     if key in ("kimi-k3", "kimi-linear-48b-a3b", "gpt-2"):
         assert rope is None
     else:
-        half = PRESETS[key].kind != "MLA" or key == "minicpm3-4b"
+        half = PRESETS[key].kind not in LATENT or key == "minicpm3-4b"
         assert rope.pairing == ("half" if half else "interleaved")
 
 
@@ -202,7 +205,7 @@ def test_details_of_rotations():
 
 def test_details_of_grouped_layers():
     def having(name: str) -> dict[str, object]:
-        grouped = {key: p.config for key, p in PRESETS.items() if p.kind != "MLA"}
+        grouped = {key: p.config for key, p in PRESETS.items() if p.kind not in LATENT}
         return {key: getattr(config, name) for key, config in grouped.items()}
 
     biased = {"gpt-2", "qwen2.5-7b", "qwen2.5-72b", "gpt-oss-20b", "gpt-oss-120b"}
@@ -220,7 +223,6 @@ def test_details_of_grouped_layers():
 def test_what_is_not_modelled_is_named():
     gaps = {key: preset.not_modelled for key, preset in PRESETS.items() if preset.not_modelled}
     assert gaps["gpt-oss-20b"] == ("attention sinks", "alternating local and global layers")
-    assert gaps["deepseek-v3.2-exp"] == gaps["glm-5"] == ("sparse indexer",)
     assert gaps["gpt-2"] == ("learned positions",)
     assert gaps["mistral-small-4-119b"] == ("query scale by position",)
     assert {gap for row in gaps.values() for gap in row} == set(NOT_MODELLED)

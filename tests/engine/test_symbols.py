@@ -9,11 +9,14 @@ from mla_engine import (
     SYMBOLS,
     GroupedConfig,
     GroupedQueryAttention,
+    IndexedConfig,
+    IndexedLatentAttention,
     LatentConfig,
     MultiHeadLatentAttention,
     RopeConfig,
 )
 from mla_engine.grouped import GroupedTrace
+from mla_engine.indexed import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.latent import AbsorbedTrace, LatentTrace
 from mla_engine.symbols import SIZES, sources
 
@@ -21,6 +24,8 @@ BATCH, QUERIES, KEYS = 2, 3, 5
 SIZES_OF_LATENT = {"d_model": 14, "n_heads": 3, "d_head": 6, "d_value": 7, "d_latent_kv": 11}
 LATENT = LatentConfig(**SIZES_OF_LATENT, d_rope=4, d_latent_q=9, latent_norm=True)
 PLAIN = LatentConfig(**SIZES_OF_LATENT)
+OF_INDEX = {"n_index_heads": 4, "d_index": 8, "index_topk": 2}
+INDEXED = IndexedConfig(**vars(LATENT), **OF_INDEX)
 GROUPED = GroupedConfig(
     d_model=14, n_heads=6, n_kv_heads=2, d_head=8, d_value=7, rope=RopeConfig(), qk_norm=True
 )
@@ -30,8 +35,11 @@ def runs() -> list[tuple[torch.nn.Module, LatentTrace | AbsorbedTrace | GroupedT
     h = torch.randn(BATCH, KEYS, 14, dtype=torch.float64, generator=torch.manual_seed(0))
     rows = slice(1, 1 + QUERIES)
     pairs = []
-    for config in (LATENT, PLAIN):
-        layer = MultiHeadLatentAttention(config, dtype=torch.float64)
+    of_latents = MultiHeadLatentAttention, IndexedLatentAttention
+    configs = [(of_latents[0], LATENT), (of_latents[0], PLAIN), (of_latents[1], INDEXED)]
+    configs += [(of_latents[1], IndexedConfig(**vars(PLAIN), **OF_INDEX))]
+    for kind, config in configs:
+        layer = kind(config, dtype=torch.float64)
         pairs += [(layer, layer(h, queries=rows)), (layer, layer.forward_absorbed(h, queries=rows))]
     layer = GroupedQueryAttention(GROUPED, dtype=torch.float64)
     return [*pairs, (layer, layer(h, queries=rows))]
@@ -46,7 +54,9 @@ def axes(code: str, layer: torch.nn.Module) -> tuple[int, ...]:
     return tuple(width[letter] for letter in SYMBOLS[code].axes.split())
 
 
-@pytest.mark.parametrize("trace_type", [LatentTrace, AbsorbedTrace, GroupedTrace])
+@pytest.mark.parametrize(
+    "trace_type", [LatentTrace, AbsorbedTrace, GroupedTrace, IndexedTrace, IndexedAbsorbedTrace]
+)
 def test_every_field_has_a_symbol(trace_type: type) -> None:
     assert {field.name for field in fields(trace_type)} <= set(SYMBOLS)
 
@@ -79,7 +89,7 @@ def test_contractions_replay_the_run(layer: torch.nn.Module, trace: LatentTrace)
                 held = held[:, 1 : 1 + QUERIES] if "t" in letters else held
             operands.append(held)
         wanted = torch.einsum(step.einsum, *operands)
-        if code.startswith("scores"):
+        if code in ("scores_C", "scores_R", "scores"):
             wanted = wanted * layer.config.scale
         torch.testing.assert_close(getattr(trace, code), wanted, rtol=1e-12, atol=1e-13)
         replayed += 1
@@ -95,9 +105,9 @@ def test_sources_come_before_what_they_feed(layer: torch.nn.Module, trace: Laten
         assert bool(feeding) == (code != "h"), code
         seen.append(code)
     used = {source for code in seen for source in sources(code, trace.form, trace.steps)}
-    assert set(seen) - used == {"u"}, "everything but the output is used"
+    assert set(seen) - used - {"left_out"} == {"u"}, "everything but the output is used"
 
 
 def test_cached_symbols_are_what_the_caches_hold() -> None:
     cached = {code for code, symbol in SYMBOLS.items() if symbol.cached}
-    assert cached == {"c_KV", "k_R", "k", "v"}
+    assert cached == {"c_KV", "k_R", "k_I", "k", "v"}

@@ -29,7 +29,8 @@ def shapes(config: GroupedConfig | LatentConfig, form: str, tokens: int) -> Shap
     """Of every step of a run, by the engine itself."""
     layer = mechanisms.of(config).layer(config, device="meta")
     h = torch.empty(1, tokens, config.d_model, device="meta")
-    trace = layer.forward_absorbed(h) if form == "absorbed" else layer(h)
+    (one,) = (one for one in mechanisms.of(config).forms if one.symbols == form)
+    trace = one.forward(layer, h)
     return {step: tuple(getattr(trace, step).shape) for step in trace.steps}
 
 
@@ -60,6 +61,7 @@ def scenes(
         "gqa": "h q k v attention o u",
         "mla": "h c_Q q_C q_R c_KV k_C v_C k_R attention o u",
         "mla_absorbed": "h c_Q q_C q_C_absorbed q_R c_KV k_R attention o_latent o u",
+        "dsa": "h c_Q q_C q_C_absorbed q_R c_KV k_R k_I attention o_latent o u",
     }.items(),
 )
 def test_each_variant_shows_its_tensors_as_large_as_they_are(variant, codes):
@@ -68,6 +70,7 @@ def test_each_variant_shows_its_tensors_as_large_as_they_are(variant, codes):
     sizes = {"h": 64, "c_Q": 48, "q_C": 4 * 16, "q_C_absorbed": 4 * 32, "q_R": 4 * 8, "c_KV": 32}
     sizes |= {"k_C": 4 * 16, "v_C": 4 * 16, "k_R": 8, "attention": 4 * 8, "o_latent": 4 * 32}
     sizes |= {"o": 4 * 16, "u": 64, "q": 64}
+    sizes |= {"k_I": 16}
     for code, tensor in shown.items():
         if code in sizes:
             assert tensor.numbers == 8 * sizes[code], code
@@ -84,6 +87,9 @@ def test_what_is_left_out_is_read_through():
     absorbed = {b.tensor.code: b.tensor.reads for b in scenes(SMALL_CONFIG)["mla_absorbed"]}
     assert set(absorbed["attention"]) == {"q_C_absorbed", "c_KV", "q_R", "k_R"}
     assert set(absorbed["o_latent"]) == {"attention", "c_KV"}
+    chosen = {b.tensor.code: b.tensor.reads for b in scenes(SMALL_CONFIG)["dsa"]}
+    of_mla = set(absorbed["attention"])
+    assert set(chosen["attention"]) == of_mla | {"k_I"}
 
 
 @every_base

@@ -6,7 +6,7 @@ what is slower counts as many as take as long. So the bound is the same on every
 
 from collections.abc import Iterable
 
-from mla_engine import costs
+from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, RefusedError
 from ui.engine import layers
@@ -51,7 +51,12 @@ def running(config: AttentionConfig, form: str, tokens: int, heads: Iterable[int
     """Of these heads over a whole sequence, in the form that SYMBOLS knows by this name."""
     name = layers.form_of(config, form).name
     read = READ * sum(costs.weight_elements(config, heads).values())
-    return costs.prefill(config, tokens, name, heads=heads).total_flops + read
+    return costs.prefill(as_run(config), tokens, name, heads=heads).total_flops + read
+
+
+def as_run(config: AttentionConfig) -> AttentionConfig:
+    """Whose products are those that a run makes: the costs count what a kernel has to."""
+    return mechanisms.of(config).costs.as_run(config)
 
 
 def factoring(rows: int, columns: int) -> int:

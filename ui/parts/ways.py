@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mla_engine import LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
+from ui.engine import trained
 from ui.engine.model import Model, preset_name
 from ui.words.text import t
 
@@ -24,13 +25,19 @@ Ways = Mapping[str, Way]
 def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
     """Every way that the mechanisms have; in prefill those alone that differ without a cache.
 
+    Beside trained models those alone that are trained: another would stand there with noise.
+
     Raises:
         ValueError: sizes that no layer can have.
     """
+    every = mechanisms.variants()
+    kinds = {
+        every[code].kind for code in every if model.trained is None or code in trained.VARIANTS
+    }
     return {
         code: Way(model.config(way.variant), way.form, way.cache)
         for code, way in mechanisms.ways().items()
-        if decoding or way.prefill
+        if (decoding or way.prefill) and every[way.variant].kind in kinds
     }
 
 
@@ -61,6 +68,6 @@ def of_model(model: Model) -> str:
 
 def assumed(model: Model, latent: LatentConfig) -> str:
     """Where the latent comes from when the preset has none."""
-    if mechanisms.of(model.base) is mechanisms.of(latent):
+    if "d_latent_kv" in vars(model.base):
         return ""
     return t("ways.assumed", latent=latent.d_latent_kv, rope=latent.d_rope)

@@ -12,7 +12,7 @@ from tests.ui.screen import charts, numbers, statement, texts
 from ui.engine import kept
 from ui.words.text import catalogue
 
-VARIANTS = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed"]
+VARIANTS = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed"]
 
 
 def widget(at, name: str):

@@ -11,7 +11,15 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import PRESETS, GroupedConfig, LatentConfig, RopeConfig, costs, timing
+from mla_engine import (
+    PRESETS,
+    GroupedConfig,
+    IndexedConfig,
+    LatentConfig,
+    RopeConfig,
+    costs,
+    timing,
+)
 from mla_engine.costs import Cost, Device
 from tests.ui.conftest import noted_downloads, open_page
 from tests.ui.screen import Chart, charts, csv, numbers, own, prose, statement, texts
@@ -26,6 +34,7 @@ LINK = {
 }  # fmt: skip
 COMMON = {"d_model": 5120, "n_heads": 64, "d_head": 96, "d_value": 160}
 LATENT = LatentConfig(**COMMON, d_latent_kv=384, d_latent_q=1024, d_rope=32, latent_norm=True)
+INDEXED = IndexedConfig(**vars(LATENT), n_index_heads=32, d_index=64, index_topk=2048)
 MHA, GQA, MQA = (GroupedConfig(**COMMON, n_kv_heads=n) for n in (64, 4, 1))
 LAYERS = 61  # of DeepSeek-V3
 DECODING = {
@@ -35,6 +44,7 @@ DECODING = {
     "MLA, absorbed": partial(costs.decode, LATENT, form="absorbed", cache="latent"),
     "MLA, expanded each step": partial(costs.decode, LATENT, form="expanded", cache="latent"),
     "MLA, full K and V": partial(costs.decode, LATENT, form="expanded", cache="kv"),
+    "DSA, absorbed": partial(costs.decode, INDEXED, form="absorbed", cache="indexed"),
 }
 FILLING = {
     "MHA": partial(costs.prefill, MHA),
@@ -42,11 +52,12 @@ FILLING = {
     "MQA": partial(costs.prefill, MQA),
     "MLA, absorbed": partial(costs.prefill, LATENT, form="absorbed"),
     "MLA, expanded": partial(costs.prefill, LATENT, form="expanded"),
+    "DSA, absorbed": partial(costs.prefill, INDEXED, form="absorbed"),
 }
 CODES = {
     "MHA": "mha", "GQA, g = 4": "gqa", "MQA": "mqa", "MLA, full K and V": "mla_kv",
     "MLA, expanded each step": "mla_each", "MLA, expanded": "mla_each",
-    "MLA, absorbed": "mla_absorbed",
+    "MLA, absorbed": "mla_absorbed", "DSA, absorbed": "dsa",
 }  # fmt: skip
 DOUBLINGS = [2**n for n in range(13)]
 C_KV = (
@@ -480,6 +491,18 @@ def test_all_layers_are_those_that_have_a_cache(opened, preset, layers):
                        "$d_c$ = 512 and $d_R$ = 64."] * (preset == "llama-3-8b")  # fmt: skip
 
 
+def test_a_sparse_model_has_a_latent_of_its_own(opened):
+    link = {"preset": "deepseek-v3.2-exp", "cost_context": "32768", "cost_batch": "8"}
+    at = opened(PAGE, **link)
+    assert not [m.value for m in at.markdown if "no MLA" in m.value]
+    configs = (PRESETS[key].config for key in ("deepseek-v3.2-exp", "deepseek-v3"))
+    sparse, dense = (costs.decode(config, 32_768, batch=8) for config in configs)
+    assert sparse.total_flops < dense.total_flops
+    table = at.main.table[0].value
+    assert table.loc["DSA, absorbed"].iloc[2] == digits(sparse.flops_per_byte)
+    assert table.loc["MLA, absorbed"].iloc[2] == digits(dense.flops_per_byte)
+
+
 def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypatch):
     def refuse(*_: object) -> None:
         raise ValueError("d_rope (3) must be even: try *2* or 4")
@@ -498,7 +521,7 @@ def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypa
 # This machine
 
 PEAK, SPEED = 3e11, 2e10
-TAKEN = [0.5, 0.25, 0.125, 4.0, 2.0, 1.0]  # seconds of each way, in the order of the table
+TAKEN = [0.5, 0.25, 0.125, 4.0, 2.0, 1.0, 0.03]  # seconds of each way, in the order of the table
 
 
 @pytest.fixture
@@ -538,6 +561,8 @@ SMALL = {
 }  # fmt: skip
 TINY = {"d_model": 48, "n_heads": 6, "d_head": 8, "d_value": 10, "rope": RopeConfig()}
 TINY_LATENT = LatentConfig(**TINY, d_latent_kv=20, d_latent_q=24, d_rope=4, latent_norm=True)
+TINY_INDEXED = IndexedConfig(**vars(TINY_LATENT), n_index_heads=3, d_index=8, index_topk=4)
+HELD = {"kv": "KVCache", "latent": "LatentCache", "indexed": "IndexedCache"}
 TIMED = {  # code: layer, form, kind of cache
     "mha": (GroupedConfig(**TINY, n_kv_heads=6), "expanded", "kv"),
     "gqa": (GroupedConfig(**TINY, n_kv_heads=3), "expanded", "kv"),
@@ -545,6 +570,7 @@ TIMED = {  # code: layer, form, kind of cache
     "mla_absorbed": (TINY_LATENT, "absorbed", "latent"),
     "mla_each": (TINY_LATENT, "expanded", "latent"),
     "mla_kv": (TINY_LATENT, "expanded", "kv"),
+    "dsa": (TINY_INDEXED, "absorbed", "indexed"),
 }
 
 
@@ -581,7 +607,7 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
     ):
         assert layer.config == config
         assert (form, cache.length, tuple(h.shape)) == (its_form, 128, (1, 2, 48))
-        assert type(cache).__name__ == {"kv": "KVCache", "latent": "LatentCache"}[kind]
+        assert type(cache).__name__ == HELD[kind]
         assert len(layer.heads) == run.MOST_HEADS
 
     heads = range(4)
@@ -633,7 +659,9 @@ def test_measuring_prefill_times_both_forms_of_mla(opened, timed, rates, downloa
     at = opened(PAGE, **SMALL, cost_phase="prefill", cost_context="256")
     button(at, "cost_measure").click().run()
     forms = [(form, tuple(h.shape)) for _, h, form in timed]
-    assert forms == [(form, (1, 256, 48)) for form in (*["expanded"] * 3, "absorbed", "expanded")]
+    assert forms == [
+        (form, (1, 256, 48)) for form in (*["expanded"] * 3, "absorbed", "expanded", "absorbed")
+    ]
     assert said(at, "Taken on").endswith(
         "One layer of 4 heads, one sequence of 256 tokens: as much of the sizes above as runs in "
         "a moment."
@@ -650,11 +678,11 @@ def test_measuring_again_takes_the_times_anew(opened, timed):
     at = opened(PAGE, **SMALL, cost_context="128")
     button(at, "cost_measure").click().run()
     at.run()
-    assert len(timed) == 6, "what was measured is kept"
+    assert len(timed) == 7, "what was measured is kept"
     TAKEN.extend(TAKEN)
     button(at, "cost_again").click().run()
-    assert len(timed) == 12
-    del TAKEN[6:]
+    assert len(timed) == 14
+    del TAKEN[7:]
 
 
 def test_a_full_line_is_said_where_the_result_would_be(opened, rates, monkeypatch):

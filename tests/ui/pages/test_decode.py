@@ -18,6 +18,8 @@ from mla_engine import (
     PRESETS,
     GroupedConfig,
     GroupedQueryAttention,
+    IndexedConfig,
+    IndexedLatentAttention,
     LatentCache,
     LatentConfig,
     MultiHeadLatentAttention,
@@ -26,7 +28,7 @@ from mla_engine import (
     costs,
 )
 from mla_engine.cache import Cache
-from mla_engine.figures.looks import VARIANTS
+from mla_engine.figures.looks import look
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
@@ -44,6 +46,7 @@ SMALL = {
 COMMON = {"d_model": 48, "n_heads": 6, "d_head": 8, "d_value": 10, "rope": RopeConfig()}
 MHA, GQA, MQA = (GroupedConfig(**COMMON, n_kv_heads=n) for n in (6, 3, 1))
 LATENT = LatentConfig(**COMMON, d_latent_kv=20, d_latent_q=24, d_rope=4, latent_norm=True)
+INDEXED = IndexedConfig(**vars(LATENT), n_index_heads=3, d_index=8, index_topk=4)
 PROMPT, STEP, HEADS, SEED = 16, 3, 4, 5
 CONTEXT = PROMPT + STEP - 1  # tokens before the step
 LINK = SMALL | {"dec_prompt": "16", "dec_step": "3", "dec_heads": "4", "seed": "5"}
@@ -62,6 +65,8 @@ class Kept:
     @property
     def read_bytes(self) -> int:
         """Of a step: what is cached, and what is made from it, for every token that there is."""
+        if self.code == "dsa":  # every index key, and the latents of four tokens
+            return 4 * (CONTEXT * 8 + 4 * (20 + 4))
         made = (CONTEXT + 1) * 6 * (8 + 10) if self.code == "mla_each" else 0
         return 4 * (CONTEXT * self.numbers + made)
 
@@ -78,10 +83,16 @@ WAYS = {
     "MLA, absorbed": Kept("mla_absorbed", LATENT, 20 + 4, "absorbed", "latent"),
     "MLA, expanded each step": Kept("mla_each", LATENT, 20 + 4, cache="latent"),
     "MLA, full K and V": Kept("mla_kv", LATENT, 6 * (8 + 4 + 10)),
+    "DSA, absorbed": Kept("dsa", INDEXED, 20 + 4 + 8, "absorbed", "indexed"),
 }
-TAKEN = [2.5, 0.5, 0.25, 0.125, 4e-3, 3e-6]  # seconds of each way, in the order of the table
+LAYERS = {
+    GroupedConfig: GroupedQueryAttention,
+    LatentConfig: MultiHeadLatentAttention,
+    IndexedConfig: IndexedLatentAttention,
+}
+TAKEN = [2.5, 0.5, 0.25, 0.125, 4e-3, 3e-6, 0.75]  # seconds of each way, in the order of the table
 SPEEDS = {"slow": 2.0, "normal": 1.0, "fast": 0.4}  # seconds a step
-OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7]  # distances
+OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7, 8e-8]  # distances
 
 
 @dataclass(frozen=True)
@@ -152,7 +163,7 @@ def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
     assert (picture["prompt"], picture["steps"], picture["most"]) == (16, 32, 48)
     assert picture["titles"] == ["prompt", "earlier token", "newest token"]
     drawn = [row["colour"] for row in picture["rows"]]
-    assert drawn == [VARIANTS[way.code].colour for way in WAYS.values()]
+    assert drawn == [look(way.code).colour for way in WAYS.values()]
     assert picture["axis"] == "held by a layer, float32"
     assert picture["tick"] == {"at": 2**14, "text": tied_size(2**14)}
     listed = "; ".join(f"{name}: {of[2]}" for name, of in zip(WAYS, held, strict=True))
@@ -183,17 +194,16 @@ def test_the_table_and_its_file_hold_what_is_counted_and_measured(shown):
             "measured_seconds": TAKEN[row],
             "difference_from_whole_sequence": OFF[row],
         }  # fmt: skip
-    assert len(file) == 6
+    assert len(file) == len(WAYS)
 
 
 def test_what_is_timed_and_compared_are_these_layers_in_their_forms(shown):
     words = tuple(str(n) for n in range(PROMPT + 32))
     h = torch.from_numpy(hidden_states(words, SEED, 48))[None, : CONTEXT + 1]
-    assert len(shown.compared) == 6
+    assert len(shown.compared) == len(WAYS)
     assert shown.stepped == [(way.form, way.cache, CONTEXT) for way in WAYS.values()]
     for way, (step, whole) in zip(WAYS.values(), shown.compared, strict=True):
-        latent = isinstance(way.config, LatentConfig)
-        kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
+        kind = LAYERS[type(way.config)]
         with torch.inference_mode():
             u = kind(way.config, seed=SEED, heads=range(HEADS))(h).u[:, -1:].numpy()
         np.testing.assert_allclose(step, u, rtol=1e-4, atol=1e-6)
@@ -216,7 +226,7 @@ def test_the_sentences_say_what_is_counted_and_that_all_forms_agree(shown):
         assert f">{symbol}</span>" in look
     assert agreement == (
         "All three forms of MLA give the same output: none is further than **5e-07** from the "
-        "whole sequence computed at once. MHA, GQA and MQA stay within **6e-07** of theirs."
+        "whole sequence computed at once. The other ways stay within **6e-07** of theirs."
     )
     wins = costs.expanding_wins(LATENT, CONTEXT)
     assert f"only from **{wins}** new tokens a step on with {CONTEXT} in the cache" in expand
@@ -234,7 +244,9 @@ def test_chinese_says_it_with_the_same_numbers(shown, opened):
     chinese = opened(PAGE, **LINK, lang="zh")
     table = chinese.main.table[0].value
     assert list(table.columns) == ["缓存", "读取", "乘加次数", "实测", "距离"]
-    assert list(table.index)[3:] == ["MLA，吸收", "MLA，每步展开", "MLA，完整 K、V"]
+    assert list(table.index)[3:] == [
+        "MLA，吸收", "MLA，每步展开", "MLA，完整 K、V", "DSA，吸收",
+    ]  # fmt: skip
     assert "个词元之后，MLA 每层缓存" in statement(chinese)
     assert "MLA 的三种形式输出相同" in prose(chinese)[3]
     picture = component(chinese, "growing")
@@ -428,8 +440,8 @@ def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
     named = f"{demo}, layer {REAL_LAYER} (random demonstration weights)"
     assert [html.unescape(m) for m in prose(at) if "With the weights" in m] == [
         f"With the weights of {named}: MLA, absorbed; MLA, expanded each step; MLA, full K and V. "
-        "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA. All of them read the same "
-        "real inputs of this layer, one token after another."
+        "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA; DSA, absorbed. All of them "
+        "read the same real inputs of this layer, one token after another."
     ]
     tokens = len(checkpoints.hidden_states(checkpoints.open_checkpoint(demo), REAL_TEXT, 1).tokens)
     assert component(at, "growing")["dials"][0]["count"] == tokens - 4

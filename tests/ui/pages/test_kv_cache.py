@@ -43,6 +43,10 @@ LINEAR = {
 }  # fmt: skip
 
 
+# A model that keeps an index key beside its latent, and one more that chooses.
+SPARSE = {"kv_left": "deepseek-v3.2-exp", "kv_right": "glm-5", "kv_context": "65536"}
+
+
 def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -> None:
     """Everything that a topic has to say and draw of both models of a link."""
     told, both = TOPICS[topic], sides(link)
@@ -92,7 +96,7 @@ def captions(topic: str, one: Side) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-@pytest.mark.parametrize("link", [MIXED, LINEAR], ids=["mixed", "linear"])
+@pytest.mark.parametrize("link", [MIXED, LINEAR, SPARSE], ids=["mixed", "linear", "sparse"])
 def test_a_topic_shows_what_the_engine_counts_of_both_models(
     opened: Opened, downloads: Downloads, topic: str, link: dict[str, str]
 ) -> None:

@@ -24,7 +24,7 @@ HEADS = {
         "出现于",
     ],
 }  # fmt: skip
-QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK")
+QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK", "W_IQ")
 NONE = "–"
 
 
@@ -92,7 +92,7 @@ def test_every_cell_of_every_row(opened, downloads, variant, lang):
             formula = formula.replace(SYMBOLS["c_Q"].latex, SYMBOLS["h"].latex)
         if code in QUERY_WEIGHTS and not compressed:
             transformers = transformers.replace("q_b_proj", "q_proj")
-            deepseek = deepseek and deepseek.replace("wq_b", "wq")
+            deepseek = deepseek and re.sub("^wq_b", "wq", deepseek)  # not that of an indexer
         cached = {"en": "cached", "zh": "缓存"}[lang]
         kept = f'<br><span class="kept">{cached}</span>' * symbol.cached
         name = f'<span class="tensor {symbol.role}">${symbol.latex}$</span><br>`{code}`{kept}'

@@ -15,6 +15,8 @@ from mla_engine import (
     SYMBOLS,
     GroupedConfig,
     GroupedQueryAttention,
+    IndexedCache,
+    IndexedConfig,
     KVCache,
     LatentCache,
     LatentConfig,
@@ -60,7 +62,7 @@ def layer_of(config: Config) -> torch.nn.Module:
 
 def held(config: Config) -> int:
     """Numbers that a real cache has of one token."""
-    kind = LatentCache if isinstance(config, LatentConfig) else KVCache
+    kind = {LatentConfig: LatentCache, IndexedConfig: IndexedCache}.get(type(config), KVCache)
     return kind.empty(config, capacity=1, dtype=torch.float32).reserved_nbytes // 4
 
 
@@ -306,7 +308,7 @@ def test_the_variants_can_be_chosen(opened: Opened) -> None:
     (control,) = (group for group in at.main.button_group if group.key == "variant:en")
     assert control.label == "Attention"
     assert list(control.options) == [
-        "MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed",
+        "MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed",
     ]  # fmt: skip
     control.set_value("gqa").run()
     assert statement(at).startswith(f"GQA remembers {held(LAYERS['gqa'][0])} ")

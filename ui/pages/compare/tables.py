@@ -20,12 +20,16 @@ def _mark(left: object, right: object) -> str:
     return DIFFERS if left != right else ""
 
 
+INDEX = ("n_index_heads", "d_index", "index_topk")  # told where one of the two has an indexer
+
+
 def sizes(view: View) -> "pd.DataFrame":
     """The sizes and conventions of both, those that differ marked."""
     left, right = (_sizes(side) for side in view.sides)
     rows = {
         t(f"compare.size_{name}"): (left[name], right[name], _mark(left[name], right[name]))
         for name in left
+        if name not in INDEX or {left[name], right[name]} != {t("compare.none")}
     }
     return pd.DataFrame.from_dict(rows, orient="index", columns=["A", "B", DIFFERS])
 
@@ -42,6 +46,7 @@ def _sizes(side: Side) -> dict[str, str]:
         "d_value": count(config.d_value),
         "d_latent_kv": _count(own.get("d_latent_kv")),
         "d_latent_q": _count(own.get("d_latent_q")),
+        **{name: _count(own.get(name)) for name in INDEX},
         **_rotation(side),
         "scale": digits(config.scale, 4),
         "layers": _count(_n_layers(side)),

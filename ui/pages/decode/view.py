@@ -97,9 +97,10 @@ class View:
         drawn = sum(work.drawing(config, heads, origin(config)) for config in configs)
         given = {"new_tokens": self.tokens, "heads": heads}
         steps = (
-            costs.decode(way.config, 0, way.form, cache=way.cache, **given).total_flops
-            + costs.prefill(way.config, self.tokens, heads=heads).total_flops  # to compare with
+            costs.decode(config, 0, way.form, cache=way.cache, **given).total_flops
+            + costs.prefill(config, self.tokens, heads=heads).total_flops  # to compare with
             for way in self.ways.values()
+            for config in (work.as_run(way.config),)
         )
         return drawn + sum(steps)
 

@@ -106,7 +106,7 @@ def _baseline(scene: Scene) -> str:
     """What the ratios are measured against, and where the MLA of the chart comes from."""
     mla = scene.ways["mla"]
     groups = mixed(costs.equivalent_kv_heads(mla))
-    if scene.own != "mla":
+    if scene.assumes("mla"):
         latent = count(mla.d_latent_kv)
         return t("kv_cache.assumed", latent=latent, rope=mla.d_rope, groups=groups)
     full = costs.cache_elements(mla, "kv")

@@ -23,7 +23,7 @@ ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
 
 def _totals(scene: Scene) -> dict[str, int]:
     """Numbers per token and layer of each layout of the model's MLA, or of the assumed one."""
-    kept = costs.layouts(scene.ways["mla"])
+    kept = costs.layouts(scene.ways[scene.latents])
     return {layout: sum(parts.values()) for layout, parts in kept.items()}
 
 
@@ -51,7 +51,9 @@ def draw(view: View, scene: Scene, side: str) -> None:
     prose.say(_baselines(scene))
     prose.say(t("kv_cache.layout_full"))
     prose.say(t("kv_cache.layout_copy"))
-    if scene.own != "mla":
+    if "d_index" in vars(scene.preset.config):
+        prose.say(t("kv_cache.layout_index", index=count(scene.preset.config.d_index)))
+    if scene.assumes("mla"):
         latent, rope = count(scene.ways["mla"].d_latent_kv), scene.ways["mla"].d_rope
         prose.say(t("kv_cache.layout_assumed", latent=latent, rope=rope))
     for sentence in limitations(view, scene):
@@ -59,7 +61,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
 
 
 def _bars(scene: Scene, layouts: tuple[str, ...], key: str, *, height: int) -> None:
-    kept, totals = costs.layouts(scene.ways["mla"]), _totals(scene)
+    kept, totals = costs.layouts(scene.ways[scene.latents]), _totals(scene)
     figure = partial(
         bars,
         [_short(layout) for layout in layouts],
@@ -115,7 +117,7 @@ def data(view: View) -> "pd.DataFrame":
     rows = [
         {
             "model": scene.preset.name,
-            "mla": "own" if scene.own == "mla" else "assumed",
+            "mla": "assumed" if scene.assumes("mla") else "own",
             "layout": layout,
             **{f"{role}_numbers": parts[role] for role in ROLES},
             "numbers_per_token_and_layer": sum(parts.values()),
@@ -123,6 +125,6 @@ def data(view: View) -> "pd.DataFrame":
             "bytes": scene.bytes_of(sum(parts.values()), view.context),
         }
         for scene in view.scenes
-        for layout, parts in costs.layouts(scene.ways["mla"]).items()
+        for layout, parts in costs.layouts(scene.ways[scene.latents]).items()
     ]
     return pd.DataFrame(rows)

@@ -18,6 +18,8 @@ from ui.words.text import t
 
 pd = Late("pandas")
 
+COMPARED = ("mha", "gqa", "mqa", "mla")  # of which no further line is needed
+
 
 @dataclass(frozen=True)
 class Sharing:
@@ -83,8 +85,8 @@ def _sharings(view: View, scene: Scene) -> Iterator[Sharing]:
     yield Sharing(view, scene, "mla", cache="kv")
     yield Sharing(view, scene, "mla")
     yield Sharing(view, scene, scene.own, attention="data")
-    if scene.own == "own":
-        yield Sharing(view, scene, "own")
+    if scene.own not in COMPARED:
+        yield Sharing(view, scene, scene.own)
 
 
 def lead(view: View) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from ui.words.text import t
 
 WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
 HELD = {"fp32": torch.float32, "bf16": torch.bfloat16}  # what a cache of the engine can hold
+ASSUMED = ("d_latent_kv", "d_index")  # sizes that only some kinds of attention have
 MEASURED = (64, 256, 1024)
 
 
@@ -75,12 +76,22 @@ class Scene:
         first = sorted(of_kind.values(), key=lambda one: one.order)
         return {one.code: one.config(sizes, config) for one in first} | {self.own: config}
 
+    @property
+    def latents(self) -> str:
+        """The way of the model's own latents; MLA, which is assumed for it, where it has none."""
+        return "mla" if self.assumes("mla") else self.own
+
+    def assumes(self, way: str) -> bool:
+        """Whether a way has a size that the model itself has not."""
+        own, other = vars(self.preset.config), vars(self.ways[way])
+        return any(size in other and size not in own for size in ASSUMED)
+
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""
         if way in ("gqa", "own"):
             name = t("kv_cache.gqa", n=self.ways[way].n_kv_heads)
-        elif way == "mla" and self.own != "mla":
-            name = t("kv_cache.mla_assumed")
+        elif self.assumes(way):
+            name = t("kv_cache.kind_assumed", kind=mechanisms.variants()[way].kind)
         else:
             name = mechanisms.variants()[way].kind
         return f"{name} ★" if way == self.own else name

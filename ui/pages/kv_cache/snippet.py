@@ -33,4 +33,4 @@ def _counted(view: View) -> GroupedConfig | LatentConfig:
     scene = view.scenes[0]
     if view.topic == "formula":
         return scene.preset.config
-    return scene.ways["mla" if view.topic == "layouts" else scene.own]
+    return scene.ways[scene.latents if view.topic == "layouts" else scene.own]

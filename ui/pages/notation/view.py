@@ -15,7 +15,8 @@ from ui.words.numbers import count
 from ui.words.text import t
 
 CHOICES = ("all", "present", "cached")
-QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK")
+INDEXER = "indexer."  # no published one reads h: its names are those beside a query latent
+QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK", "W_IQ")
 NONE = "–"
 
 
@@ -115,7 +116,7 @@ def _codes(config: Config, form: str) -> frozenset[str]:
 def _entry(code: str, config: Config, form: str) -> Entry:
     symbol = SYMBOLS[code]
     names = symbol.alias or NONE, DEEPSEEK.get(code, NONE)
-    if _reads_h(code, config):
+    if _reads_h(code, config) and not names[0].startswith(INDEXER):
         names = tuple(name.replace("q_b_proj", "q_proj").replace("wq_b", "wq") for name in names)
     return Entry(
         code,

@@ -54,7 +54,7 @@ class Run:
 
     @property
     def mask(self) -> np.ndarray:
-        """Bool [t,s]."""
+        """Bool [t,s], True where a query attends to a key."""
         return _ran(self).mask
 
     @property
@@ -73,8 +73,13 @@ class Run:
         return layers.layer(self.config, self.origin, self.heads)
 
     def matrix(self, code: str, head: int) -> np.ndarray:
-        """A trace field or a parameter as rows and columns: its one batch, this head or KV head."""
+        """A trace field or a parameter as rows and columns: its one batch, this head or KV head.
+
+        Of index heads, which are others than those, the one of the same number or else the last.
+        """
         places = {"b": 0, "h": self.heads.index(head), "g": self.kv_place(head)}
+        if "j" not in self.axes(code):
+            places["j"] = min(head, getattr(self.config, "n_index_heads", 1) - 1)
         index = tuple(places.get(axis, slice(None)) for axis in SYMBOLS[code].axes.split())
         if code in self.tensors:
             return np.atleast_2d(self.tensors[code][index])
@@ -83,6 +88,8 @@ class Run:
     def axes(self, code: str) -> tuple[str, str]:
         """The letters of `matrix`; a vector is one row."""
         letters = [axis for axis in SYMBOLS[code].axes.split() if axis not in "bhg"]
+        if len(letters) > 2:
+            letters.remove("j")
         if getattr(self.config, "d_latent_q", None) is None:
             letters = ["d" if axis == "l" else axis for axis in letters]
         return (letters[0], letters[1]) if len(letters) == 2 else ("", letters[0])
@@ -136,7 +143,12 @@ def block_of_heads(
 
 def _elements(config: AttentionConfig, n_tokens: int, n_heads: int) -> int:
     weights = sum(weight_elements(config, range(n_heads)).values())
-    return weights + SCORES * n_heads * n_tokens**2
+    return weights + _maps(config, n_heads) * n_tokens**2
+
+
+def _maps(config: AttentionConfig, n_heads: int) -> int:
+    """Arrays [t,s] that are kept of a run of so many heads; an indexer has heads of its own."""
+    return SCORES * n_heads + getattr(config, "n_index_heads", 0)
 
 
 def run(
@@ -164,14 +176,15 @@ def _ran(one: Run) -> Result:
     with queue.turn(), torch.inference_mode():
         layer = one.layer
         h = layers.hidden(one.words, one.origin, one.config.d_model)
-        kept.room_for(SCORES * WIDTH * len(one.heads) * len(one.words) ** 2)
+        kept.room_for(WIDTH * _maps(one.config, len(one.heads)) * len(one.words) ** 2)
         trace = layers.run(layer, h, one.form)
         logits = layers.to_numpy(layers.form_of(one.config, one.form).unmasked(layer, trace)[0])
     arrays = {step: layers.to_numpy(getattr(trace, step)) for step in trace.steps}
     for array in (*arrays.values(), logits):
         array.flags.writeable = False
     parameters = tuple(name for name, _ in layer.named_parameters())
-    return Result(arrays, logits, trace.mask.cpu().numpy(), layer.kv_heads, parameters)
+    seen = trace.visible.expand(trace.attention.shape)[0, 0]  # by each head alike
+    return Result(arrays, logits, seen.cpu().numpy(), layer.kv_heads, parameters)
 
 
 @kept.keep

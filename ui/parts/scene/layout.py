@@ -47,7 +47,7 @@ class Frame:
 
 
 WIDE = Frame(False, 150, 452, (124, 58), 36, 36, 34, 72, 88)
-TALL = Frame(True, 74, 440, (46, 44), 33, 82, 26, 44, 51)
+TALL = Frame(True, 74, 463, (46, 44), 33, 87, 26, 44, 51)
 ROUNDING = 1e-3  # of a number
 LEAST = 5  # side of the smallest square on the shelf, so that it can be seen
 

@@ -7,9 +7,11 @@ from math import prod
 from mla_engine import SYMBOLS
 from mla_engine.symbols import sources
 
-CONTENT, ROTARY_QUERY, ROTARY, LATENT, KEY, VALUE = range(6)  # the lanes, from top to bottom
+CONTENT, ROTARY_QUERY, ROTARY, INDEX, LATENT, KEY, VALUE = range(7)  # the lanes, from top to bottom
 INPUT, LATENTS, HEADS, MOVED, ATTENTION, POOLED, OUTPUT, LAST = range(8)  # the stages
 STAGES = LAST + 1
+
+PREPARING = ("_pre", "_normed")
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -62,16 +64,28 @@ def tensors(form: str, shapes: Shapes) -> list[Tensor]:
 
 def shown(code: str) -> bool:
     """Whether it has a block of its own."""
-    return not code.endswith("_pre") and (SYMBOLS[code].role != "score" or code == "attention")
+    scored = SYMBOLS[code].role == "score" and code != "attention"
+    return not (code.endswith(PREPARING) or scored or _ranks(code))
 
 
 def _reads(code: str, form: str, shapes: Shapes) -> Iterable[str]:
     for name in sources(code, form, shapes):
-        yield from (name,) if shown(name) else _reads(name, form, shapes)
+        if not _ranks(name):
+            yield from (name,) if shown(name) else _reads(name, form, shapes)
+
+
+def _ranks(code: str) -> bool:
+    """Whether it is the query side of an indexer, which only ranks keys: its key stands for it."""
+    return SYMBOLS[code].role == "query" and _has_heads(code, "j")
 
 
 def _of_query(code: str) -> bool:
     return "q" in code.lower()
+
+
+def _has_heads(code: str, kinds: str) -> bool:
+    """Whether it has an axis of heads of these kinds, in einsum letters."""
+    return not set(kinds).isdisjoint(SYMBOLS[code].axes.split())
 
 
 def _stage(code: str, reads: list[Tensor]) -> int:
@@ -82,7 +96,8 @@ def _stage(code: str, reads: list[Tensor]) -> int:
         return ATTENTION
     if last >= ATTENTION:
         return POOLED if role == "latent" else OUTPUT if last < OUTPUT else LAST
-    if role in ("key", "value") or (_of_query(code) and role != "latent"):
+    shared = role == "key" and not _has_heads(code, "hg")  # as a latent is, by all heads
+    if (role in ("key", "value") and not shared) or (_of_query(code) and role != "latent"):
         return MOVED if _of_query(code) and last == HEADS else HEADS
     return LATENTS
 
@@ -93,4 +108,6 @@ def _lane(code: str, stage: int) -> int:
         return ROTARY_QUERY if _of_query(code) else ROTARY
     if role == "latent" and stage == LATENTS and not _of_query(code):
         return LATENT
+    if role == "key" and stage == LATENTS:
+        return INDEX
     return {"key": KEY, "value": VALUE}.get(role, CONTENT)

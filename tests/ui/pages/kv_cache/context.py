@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mla_engine import LatentConfig, costs
+from mla_engine import IndexedConfig, LatentConfig, costs
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
 from tests.ui.screen import Chart
@@ -66,7 +66,8 @@ def look(one: Side) -> str:
 def _sum(config: object) -> str:
     total = count(costs.cache_elements(config))
     if isinstance(config, LatentConfig):
-        return f"{count(config.d_latent_kv)} + {config.d_rope} = {total}"
+        index = f" + {config.d_index}" if isinstance(config, IndexedConfig) else ""
+        return f"{count(config.d_latent_kv)} + {config.d_rope}{index} = {total}"
     keys, values, g = config.d_head, config.d_value, config.n_kv_heads
     return (
         f"2 × {g} × {keys} = {total}" if keys == values else f"{g} × ({keys} + {values}) = {total}"
@@ -114,6 +115,7 @@ def said(one: Side) -> list[str]:
 
 def data(one: Side) -> list[dict]:
     codes = {"MHA": "mha", "MQA": "mqa", "MLA": "mla", "MLA, assumed": "mla"}
+    codes |= {"DSA": "dsa", "DSA, assumed": "dsa"}
     return [
         {
             "model": one.name,

@@ -34,6 +34,13 @@ WHY = {
 }
 
 
+OF_SPARSE = {
+    "d_c + d_R + d_I": "what the layer keeps (deepseek-ai/DeepSeek-V3.2-Exp inference/model.py)",
+    "d_c + d_R": "leaves out the indexer's own key, which is cached beside them "
+    "(sgl-project/sglang #11309)",
+}
+
+
 def drawn(charts: Sequence[Chart], one: Side, other: Side) -> str:
     (chart,) = charts
     held = [
@@ -83,7 +90,8 @@ def table(one: Side) -> pd.DataFrame:
 
 def said(one: Side) -> list[str]:
     held = one.held(one.config, one.context)
-    why = [f"- ${f.written}$: {WHY[f.written]}" for f in costs.formulas(one.config)]
+    known = WHY | (OF_SPARSE if one.is_dsa else {})
+    why = [f"- ${f.written}$: {known[f.written]}" for f in costs.formulas(one.config)]
     return [
         "\n".join(why),
         f"The unit matters, too: the same bytes read {size(held)} or {size(held, binary=False)}. "

@@ -20,7 +20,7 @@ PARTS = {"key": "keys", "rope": "rotary keys", "latent": "latent", "value": "val
 
 
 def drawn(charts: Sequence[Chart], one: Side, _: Side) -> str:
-    kept = costs.layouts(one.mla)
+    kept = costs.layouts(one.latents)
     for chart, drawn in zip(charts, (list(LAYOUTS), ["copy", "latent"]), strict=True):
         names = [LAYOUTS[layout] for layout in drawn]
         *bars, totals = chart.traces
@@ -48,7 +48,7 @@ def drawn(charts: Sequence[Chart], one: Side, _: Side) -> str:
 
 
 def title(one: Side) -> str:
-    kept = {layout: sum(parts.values()) for layout, parts in costs.layouts(one.mla).items()}
+    kept = {layout: sum(parts.values()) for layout, parts in costs.layouts(one.latents).items()}
     return (
         f"{one.name} keeps {count(kept['latent'])} numbers per token and layer as a latent, "
         f"{count(kept['copy'])} with a copy, {count(kept['full'])} as full heads "
@@ -64,7 +64,7 @@ def look(_: Side) -> str:
 
 
 def table(one: Side) -> pd.DataFrame:
-    kept = {layout: sum(parts.values()) for layout, parts in costs.layouts(one.mla).items()}
+    kept = {layout: sum(parts.values()) for layout, parts in costs.layouts(one.latents).items()}
     tokens = f"{count(one.context)} tokens"
     rows = {}
     for layout, numbers in kept.items():
@@ -76,7 +76,7 @@ def table(one: Side) -> pd.DataFrame:
 
 
 def said(one: Side) -> list[str]:
-    kept = {layout: sum(parts.values()) for layout, parts in costs.layouts(one.mla).items()}
+    kept = {layout: sum(parts.values()) for layout, parts in costs.layouts(one.latents).items()}
     said = [
         f"Two baselines give two ratios: **{times(kept['full'] / kept['latent'])}** against its "
         f"own heads in full ({count(kept['full'])} numbers), "
@@ -95,6 +95,11 @@ def said(one: Side) -> list[str]:
         "This model has no MLA: these are the layouts of one in DeepSeek-V2's proportions, "
         f"$d_c$ = {count(one.mla.d_latent_kv)} and $d_R$ = {one.mla.d_rope}."
     )
+    if one.is_dsa:
+        said.append(
+            f"Beside every layout stands one index key, $d_I$ = {one.config.d_index} numbers, for "
+            "the indexer; it is counted with the keys."
+        )
     return said + [assumed] * (not one.is_mla)
 
 
@@ -109,5 +114,5 @@ def data(one: Side) -> list[dict]:
             "context_tokens": one.context,
             "bytes": one.bytes_of(sum(parts.values()), one.context),
         }
-        for layout, parts in costs.layouts(one.mla).items()
+        for layout, parts in costs.layouts(one.latents).items()
     ]

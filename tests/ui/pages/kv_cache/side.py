@@ -5,9 +5,19 @@ from dataclasses import dataclass
 
 import torch
 
-from mla_engine import PRESETS, GroupedConfig, KVCache, LatentCache, LatentConfig, costs
+from mla_engine import (
+    PRESETS,
+    GroupedConfig,
+    IndexedCache,
+    IndexedConfig,
+    KVCache,
+    LatentCache,
+    LatentConfig,
+    costs,
+)
 from mla_engine.costs import GPUS, Serving
 from mla_engine.presets import Preset
+from tests.engine.samples import dense
 from ui.words.numbers import count, tied_size
 
 Config = GroupedConfig | LatentConfig
@@ -73,14 +83,34 @@ class Side:
 
     @property
     def mla(self) -> LatentConfig:
-        """The model's own, or one in the proportions of DeepSeek-V2."""
+        """The model's own without its indexer, or one in the proportions of DeepSeek-V2."""
         c = self.config
         if self.is_mla:
-            return c
+            return dense(c)
         return LatentConfig(
             d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value,
             d_latent_kv=4 * c.d_head, d_rope=c.d_head // 2,
         )  # fmt: skip
+
+    @property
+    def latents(self) -> LatentConfig:
+        """Whose layouts are drawn."""
+        return self.config if self.is_mla else self.mla
+
+    @property
+    def is_dsa(self) -> bool:
+        return isinstance(self.config, IndexedConfig)
+
+    @property
+    def dsa(self) -> IndexedConfig:
+        """The model's own, or one in the proportions of DeepSeek-V3.2."""
+        if self.is_dsa:
+            return self.config
+        c = self.mla
+        width = 2 * c.d_rope or c.d_head
+        return IndexedConfig(
+            **vars(c), n_index_heads=max(1, c.n_heads // 2), d_index=width, index_topk=2048
+        )
 
     @property
     def ways(self) -> dict[str, Config]:
@@ -91,6 +121,7 @@ class Side:
             gqa: self.grouped(self.drawn_groups),
             "MQA": self.grouped(1),
             "MLA" if self.is_mla else "MLA, assumed": self.mla,
+            "DSA" if self.is_dsa else "DSA, assumed": self.dsa,
         }
         own = gqa if kind == "GQA" else kind
         if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
@@ -115,7 +146,8 @@ class Side:
 
     def reserved(self, config: Config) -> list[int]:
         """Bytes that real caches of the engine have, at the lengths that are measured."""
-        kind = LatentCache if isinstance(config, LatentConfig) else KVCache
+        kinds = {LatentConfig: LatentCache, IndexedConfig: IndexedCache}
+        kind = kinds.get(type(config), KVCache)
         return [
             kind.empty(config, dtype=DTYPES[self.type], capacity=n).reserved_nbytes
             * self.caches
@@ -153,8 +185,8 @@ class Side:
         """English label -> code, what is cached, as what, and shared by heads or sequences."""
         ways = self.ways
         mha, gqa, _, mla = list(ways)[:4]
-        own = {"MLA": "mla", "MHA": "mha", "MQA": "mqa"}.get(self.preset.kind)
-        own = own or ("own" if len(ways) > 4 else "gqa")
+        own = {"MLA": "mla", "DSA": "dsa", "MHA": "mha", "MQA": "mqa"}.get(self.preset.kind)
+        own = own or ("own" if len(ways) > 5 else "gqa")
         shares = {
             mha: ("mha_tensor", ways[mha], None, "tensor"),
             gqa: ("gqa_tensor", ways[gqa], None, "tensor"),
@@ -162,8 +194,8 @@ class Side:
             mla: ("mla_tensor", ways[mla], None, "tensor"),
             f"{self.own} by seq.": (f"{own}_data", ways[self.own], None, "data"),
         }
-        extra = {self.own: ("own_tensor", ways[self.own], None, "tensor")}
-        return shares | (extra if own == "own" else {})
+        extra = {self.own: (f"{own}_tensor", ways[self.own], None, "tensor")}
+        return shares | (extra if own in ("own", "dsa") else {})
 
     def each(self, config: Config, cache: str | None, attention: str, ranks: int) -> float:
         """Bytes on the fullest of so many GPUs, layers all and sequences all."""
@@ -227,7 +259,6 @@ GAPS = {
     "no output bias": "Not modelled: the output has no bias; the cache is the same.",
     "query scale by position": "Not modelled: queries scaled by their position; the cache is the "
     "same.",
-    "sparse indexer": "Not modelled: its sparse indexer, whose own keys need a further cache.",
 }
 
 

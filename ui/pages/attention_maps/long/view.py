@@ -7,7 +7,6 @@ import numpy as np
 import torch
 
 from mla_engine import costs, mechanisms
-from mla_engine.cache import KVCache
 from mla_engine.config import AttentionConfig
 from mla_engine.mechanism import Form
 from mla_engine.studies import long_text
@@ -58,7 +57,7 @@ class LongView:
     @property
     def step(self) -> Callable:
         """The formulas by which a chunk of queries reads the cached keys and values."""
-        return _form(self.text.config).decode[KVCache.kind]
+        return _form(self.text.config).decode[long_text.kept_in(self.text.config).kind]
 
     @property
     def block(self) -> int:
@@ -128,7 +127,7 @@ def chosen(told: Told) -> LongView:
     config = model.config()
     text = Text(config, model.seed, s["map_head"], s["map_generated"])
     form = _form(config).name
-    products = costs.prefill(config, text.tokens, form, heads=[text.head]).total_flops
+    products = costs.prefill(work.as_run(config), text.tokens, form, heads=[text.head]).total_flops
     operations = work.drawing(config, [text.head], model.seed) + products
     work.require(operations, work.FEWER_WORDS, work.MOST_IN_CHUNKS)
     _read(text, told)
@@ -136,9 +135,9 @@ def chosen(told: Told) -> LongView:
 
 
 def _form(config: AttentionConfig) -> Form:
-    """How a layer decodes with keys and values in full."""
+    """How a layer reads a long text."""
     mechanism = mechanisms.of(config)
-    return mechanism.form(mechanism.decoded_by[KVCache.kind])
+    return mechanism.form(mechanism.decoded_by[long_text.kept_in(config).kind])
 
 
 def mend() -> list[Note]:

@@ -1,0 +1,44 @@
+"""What config.json has under the keys that the table of families names."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from mla_engine import checks
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.refusals import linked
+
+
+def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
+    """The first of `sources` that config.json has; CheckpointError if it has none."""
+    asked = []
+    for source in sources:
+        match source:
+            case {"if": key, "then": then}:
+                if config.get(key):
+                    return value_of(config, [then])
+            case {"ratio": keys, **options}:
+                return _ratio(config, keys, options.get("power", 1))
+            case str():
+                key = source.removesuffix("?")
+                if config.get(key) is not None or (key in config and key != source):
+                    return config[key]
+                asked.append(key)
+            case _:
+                return source
+    raise CheckpointError("no_key", keys=linked("nor", *asked))
+
+
+def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
+    numbers = [value_of(config, [key]) for key in keys]
+    for key, number in zip(keys, numbers, strict=True):
+        try:
+            checks.positive(key, number)
+        except ValueError as error:
+            raise CheckpointError("at", where="config.json", reason=error) from error
+    over, under = numbers[0], math.prod(numbers[1:])
+    if power != 1:
+        return (over / under) ** power
+    if over % under:
+        raise CheckpointError("ratio", key=keys[0], over=over, of=keys[1:])
+    return over // under

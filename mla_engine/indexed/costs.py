@@ -1,0 +1,125 @@
+"""Closed forms of MLA with a lightning indexer.
+
+Counted is what a kernel needs that reads the chosen keys alone, min(index_topk, s) for each query;
+each of several queries is taken to choose keys of its own. The indexer reads the index keys of all.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from mla_engine.indexed.config import IndexedConfig
+from mla_engine.latent import costs as latent
+from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
+
+MOST = 2**20  # keys that a choice can have: all
+
+
+def weights(config: IndexedConfig, heads: Heads) -> dict[str, int]:
+    """Elements of every parameter; what the configuration has not is absent."""
+    if config.index_shared:
+        return latent.weights(config, heads)
+    d, j, x = config.d_model, config.n_index_heads, config.d_index
+    of_index = {"W_IQ": j * x * (config.d_latent_q or d), "W_IK": x * d, "W_IW": j * d}
+    return latent.weights(config, heads) | of_index | {"k_I_norm": x, "b_IK": x}
+
+
+def index_elements(config: IndexedConfig) -> int:
+    """x, one index key for all index heads; none where the choice is shared."""
+    return 0 if config.index_shared else config.d_index
+
+
+def cache_elements(config: IndexedConfig, _cache: str, heads: Heads) -> int:
+    """c + r + x, whatever the heads."""
+    return latent.cache_elements(config, "latent", heads) + index_elements(config)
+
+
+def written(config: IndexedConfig) -> str:
+    """The cache as arithmetic."""
+    index = index_elements(config)
+    return latent.written(config) + (f" + {index:,}" if index else "")
+
+
+def read(config: IndexedConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
+    """Of a cache of `sizes.keys - sizes.new` tokens: all index keys, and the chosen latents."""
+    held = sizes.keys - sizes.new
+    latents = min(held, sizes.queries * config.index_topk)
+    return index_elements(config) * held + latent.cache_elements(config, "latent", heads) * latents
+
+
+def products(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
+    """By the trace field that each makes, their sizes: MLA's over its choice, and the indexer's."""
+    of_choice = replace(sizes, keys=min(sizes.keys, config.index_topk))
+    shapes = latent.products(config, form, "latent", heads, of_choice)
+    for name in ("k_C", "v_C"):
+        if name in shapes:
+            shapes[name] = (_expanded(config, sizes), *shapes[name][1:])
+    return shapes | ({} if config.index_shared else _indexer(config, sizes))
+
+
+def _expanded(config: IndexedConfig, sizes: Sizes) -> int:
+    """Tokens whose keys and values some query attends to."""
+    return min(sizes.keys, sizes.queries * config.index_topk)
+
+
+def _indexer(config: IndexedConfig, sizes: Sizes) -> Shapes:
+    t, s, new, d = sizes.queries, sizes.keys, sizes.new, config.d_model
+    j, x = config.n_index_heads, config.d_index
+    return {
+        "q_I_pre": (t, j, x, config.d_latent_q or d),
+        "w_I": (t, j, d),
+        "k_I_pre": (new, x, d),
+        "scores_I": (j, t, s, x),
+        "index": (t, s, j),
+    }
+
+
+def made_anew(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
+    """Expanded, keys and values of every head of the tokens that are attended to."""
+    each = len(heads) * (config.d_head + config.d_value)
+    return each * _expanded(config, sizes) if form == "expanded" else 0
+
+
+def layouts(config: IndexedConfig) -> dict[str, dict[str, int]]:
+    """MLA's, each with the index key beside it; plain MHA has none."""
+    index = index_elements(config)
+    return {
+        layout: parts | {"key": parts["key"] + (index if layout != "mha" else 0)}
+        for layout, parts in latent.layouts(config).items()
+    }
+
+
+def _own_cache(config: IndexedConfig) -> int:
+    return cache_elements(config, "indexed", ())
+
+
+_formula = partial(Formula, right=_own_cache)
+FORMULAS = (
+    _formula(
+        "right",
+        "d_c + d_R + d_I",
+        "d<sub>c</sub>+d<sub>R</sub>+d<sub>I</sub>",
+        "deepseek-ai/DeepSeek-V3.2-Exp inference/model.py",
+        _own_cache,
+    ),
+    _formula(
+        "no_index",
+        "d_c + d_R",
+        "d<sub>c</sub>+d<sub>R</sub>",
+        "sgl-project/sglang #11309",
+        lambda c: c.d_latent_kv + c.d_rope,
+    ),
+    *(replace(formula, right=_own_cache) for formula in latent.FORMULAS[1:]),
+)
+COSTS = Costs(
+    weights=weights,
+    kv_heads=latent.kv_heads,
+    cache_elements=cache_elements,
+    written=written,
+    products=products,
+    made_anew=made_anew,
+    read=read,
+    layouts=layouts,
+    as_run=lambda config: replace(config, index_topk=MOST),
+    of_latents=(*latent.COSTS.of_latents, "W_IK", "k_I_norm", "b_IK"),
+    formulas=FORMULAS,
+)

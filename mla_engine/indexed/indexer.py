@@ -1,0 +1,112 @@
+"""The lightning indexer (report of DeepSeek-V3.2-Exp, equation 1) in formulas over weights.
+
+I[t,s] = sum over j of w_I[t,j] ReLU(q_I[t,j] . k_I[s]): the index scores of all keys for a query,
+which attends to the highest. q_I k_I is scaled by d_index^-1/2 and w_I by n_index_heads^-1/2
+(DeepSeek-V3.2-Exp, inference/model.py, class Indexer). The published kernel first rotates q_I and
+k_I by one Hadamard matrix, which leaves their products as they are, and then rounds them to FP8.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, einsum
+
+from mla_engine.indexed.config import IndexedConfig
+from mla_engine.ops import highest, layer_norm, product
+from mla_engine.rope import Turn, rotate
+
+EPS = 1e-6  # of the LayerNorm, in DeepSeek's code and in every module of transformers
+
+
+class IndexerWeights(NamedTuple):
+    """The weights of the indexer, which no attention head owns."""
+
+    config: IndexedConfig
+    W_IQ: Tensor  # [j,x,l]
+    W_IK: Tensor  # [x,d]
+    W_IW: Tensor  # [j,d]
+    k_I_norm: Tensor  # [x]
+    b_IK: Tensor  # [x]
+
+
+class IndexQueries(NamedTuple):
+    """The query side of the indexer."""
+
+    q_I_pre: Tensor
+    q_I: Tensor
+    w_I: Tensor
+
+
+class IndexKeys(NamedTuple):
+    """The key side of the indexer: k_I is what a cache keeps."""
+
+    k_I_pre: Tensor | None
+    k_I_normed: Tensor | None
+    k_I: Tensor
+
+
+class Index(NamedTuple):
+    """The indexer in a trace; of a shared layer the choice alone."""
+
+    chosen: Tensor
+    q_I_pre: Tensor | None = None
+    q_I: Tensor | None = None
+    w_I: Tensor | None = None
+    k_I_pre: Tensor | None = None
+    k_I_normed: Tensor | None = None
+    k_I: Tensor | None = None
+    scores_I: Tensor | None = None
+    index: Tensor | None = None
+
+
+def index_queries(
+    w: IndexerWeights, h: Tensor, c_Q: Tensor | None, turn: Turn | None
+) -> IndexQueries:
+    """From h [b,t,d] and the query latent [b,t,l] to q_I [b,t,j,x] and w_I [b,t,j]."""
+    source = h if c_Q is None else c_Q
+    q_I_pre = product("btl,jxl->btjx", source, w.W_IQ)
+    q_I = first_rotated(w.config, q_I_pre, turn)
+    w_I = product("btd,jd->btj", h, w.W_IW) * w.config.n_index_heads**-0.5
+    return IndexQueries(q_I_pre, q_I, w_I)
+
+
+def index_keys(w: IndexerWeights, h: Tensor, turn: Turn | None) -> IndexKeys:
+    """From h [b,s,d] to k_I [b,s,x], one for all index heads."""
+    k_I_pre = product("bsd,xd->bsx", h, w.W_IK)
+    k_I_normed = layer_norm(k_I_pre, w.k_I_norm, w.b_IK, EPS)
+    k_I = first_rotated(w.config, k_I_normed, turn)
+    return IndexKeys(k_I_pre, k_I_normed, k_I)
+
+
+def first_rotated(config: IndexedConfig, x: Tensor, turn: Turn | None) -> Tensor:
+    """The first d_rope of each vector turned, the rest as it is."""
+    if turn is None:
+        return x
+    first, rest = x.tensor_split((config.d_rope,), dim=-1)
+    return torch.cat((rotate(first, *turn, config.index_pairing), rest), dim=-1)
+
+
+def indexed(w: IndexerWeights, queries: IndexQueries, keys: IndexKeys, mask: Tensor) -> Index:
+    """Index scores in max(float32, dtype), and the keys that they choose."""
+    wide = torch.promote_types(queries.q_I.dtype, torch.float32)
+    q_I, k_I, w_I = (x.to(wide) for x in (queries.q_I, keys.k_I, queries.w_I))
+    scores_I = einsum("btjx,bsx->bjts", q_I, k_I).mul_(w.config.d_index**-0.5).relu_()
+    index = einsum("btj,bjts->bts", w_I, scores_I)
+    chosen = choice(index, mask, w.config.index_topk)
+    return Index(chosen, *queries, *keys, scores_I, index)
+
+
+def choice(index: Tensor, mask: Tensor, topk: int) -> Tensor:
+    """The `topk` keys of the highest index that each query sees, of equal ones the earliest.
+
+    Where no index head finds a key the index is exactly 0: equal ones are common.
+
+    Args:
+        index: [b,t,s].
+        mask: bool [t,s], True where the query sees the key.
+        topk: how many; a query that sees no more chooses all.
+
+    Returns:
+        bool [b,t,s].
+    """
+    return highest(index.masked_fill(~mask, -torch.inf), topk).logical_and_(mask)

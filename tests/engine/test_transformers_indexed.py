@@ -1,0 +1,302 @@
+"""DSA against DeepseekV32Attention and GlmMoeDsaAttention of transformers, with our weights.
+
+Their index scores are float32 in every dtype, and no order is promised among equal ones: every run
+here is checked to leave a gap between the last key that is chosen and the first that is not.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+import torch
+from torch import nn
+from transformers import DynamicCache
+from transformers.models.deepseek_v32 import modeling_deepseek_v32 as deepseek
+from transformers.models.glm_moe_dsa import modeling_glm_moe_dsa as glm
+
+from mla_engine import PRESETS, IndexedCache, IndexedConfig, RopeConfig
+from tests import reference_rope
+from tests.engine.families import rope_parameters, yarn
+from tests.engine.indexed_samples import layer_of
+from tests.engine.samples import hidden, relative
+
+SIZES = {"d_model": 48, "n_heads": 4, "d_head": 12, "d_rope": 8, "d_value": 10, "latent_norm": True}
+SIZES |= {"d_latent_kv": 16, "d_latent_q": 24, "n_index_heads": 5, "d_index": 12, "index_topk": 4}
+
+
+@dataclass(frozen=True)
+class Family:
+    """A module of transformers and the configuration of ours that should equal it."""
+
+    module: type
+    config: type
+    ours: IndexedConfig
+    theirs: dict = field(default_factory=dict)
+
+
+FAMILIES = {
+    "DeepSeek-V3.2": Family(
+        deepseek.DeepseekV32Attention,
+        deepseek.DeepseekV32Config,
+        IndexedConfig(**SIZES, index_pairing="half", rope=RopeConfig(scaling=yarn(40.0, 64, 1.0))),
+    ),
+    "DeepSeek-V3.2 with biases": Family(
+        deepseek.DeepseekV32Attention,
+        deepseek.DeepseekV32Config,
+        IndexedConfig(**SIZES, index_pairing="half", bias=True),
+    ),
+    "GLM-5": Family(
+        glm.GlmMoeDsaAttention,
+        glm.GlmMoeDsaConfig,
+        IndexedConfig(**SIZES, index_pairing="interleaved", rope=RopeConfig(theta=1e6)),
+    ),
+}
+families = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+starts = pytest.mark.parametrize("start", [0, 3, 150], ids=["start", "offset", "beyond 64"])
+
+
+def their_config(family, attention="eager"):
+    c = family.ours
+    config = family.config(
+        hidden_size=c.d_model,
+        num_hidden_layers=2,
+        num_attention_heads=c.n_heads,
+        num_key_value_heads=c.n_heads,
+        q_lora_rank=c.d_latent_q,
+        kv_lora_rank=c.d_latent_kv,
+        qk_nope_head_dim=c.d_head,
+        qk_rope_head_dim=c.d_rope,
+        v_head_dim=c.d_value,
+        attention_bias=c.bias,
+        index_n_heads=c.n_index_heads,
+        index_head_dim=c.d_index,
+        index_topk=c.index_topk,
+        max_position_embeddings=256,
+        rope_parameters={
+            k: v for k, v in rope_parameters(c.rope).items() if k != "llama_4_scaling_beta"
+        },
+        **family.theirs,
+    )
+    config._attn_implementation = attention
+    return config
+
+
+def state_of(layer):
+    """Our weights under their names: per head [nope, rope] and [key, value], [latent, rope]."""
+    state = {
+        "q_a_proj.weight": layer.W_DQ,
+        "q_a_layernorm.weight": layer.c_Q_norm,
+        "q_b_proj.weight": torch.cat((layer.W_UQ, layer.W_QR), dim=1).flatten(0, 1),
+        "kv_a_proj_with_mqa.weight": torch.cat((layer.W_DKV, layer.W_KR)),
+        "kv_a_layernorm.weight": layer.c_KV_norm,
+        "kv_b_proj.weight": torch.cat((layer.W_UK, layer.W_UV), dim=1).flatten(0, 1),
+        "o_proj.weight": layer.W_O.flatten(1),
+    }
+    if layer.config.bias:
+        state |= {"q_a_proj.bias": layer.b_DQ, "o_proj.bias": layer.b_O}
+        state |= {"kv_a_proj_with_mqa.bias": torch.cat((layer.b_DKV, layer.b_KR))}
+    if layer.W_IQ is not None:
+        state |= {
+            "indexer.wq_b.weight": layer.W_IQ.flatten(0, 1),
+            "indexer.wk.weight": layer.W_IK,
+            "indexer.k_norm.weight": layer.k_I_norm,
+            "indexer.k_norm.bias": layer.b_IK,
+            "indexer.weights_proj.weight": layer.W_IW,
+        }
+    return state
+
+
+def their_module(family, layer, attention="eager"):
+    number = int(layer.config.index_shared)
+    module = family.module(their_config(family, attention), layer_idx=number).to(layer.dtype)
+    module.load_state_dict(state_of(layer))
+    return module.eval()
+
+
+def in_float64(module):
+    """Their module without its casts to float32: torch's own RMSNorm, torch's own attention."""
+    for name in ("q_a_layernorm", "kv_a_layernorm"):
+        own = getattr(module, name)
+        norm = nn.RMSNorm(len(own.weight), eps=own.variance_epsilon, dtype=torch.float64)
+        norm.load_state_dict(own.state_dict())
+        setattr(module, name, norm)
+    return module
+
+
+def angles(config, positions, dtype):
+    """cos and sin as the modules take them, made pair by pair in float64 and cast."""
+    pairs = range(config.d_rope // 2)
+    turns = [reference_rope.frequency(config.rope, config.d_rope, i) for i in pairs]
+    phase = positions[None, :, None] * torch.tensor(turns + turns, dtype=torch.float64)
+    stretch = reference_rope.stretch(config.rope)
+    return (phase.cos() * stretch).to(dtype), (phase.sin() * stretch).to(dtype)
+
+
+def run_theirs(module, config, h, positions, cache=None, **more):
+    """Their (u, attention, ...); new tokens stand behind what the cache holds."""
+    new, held = h.shape[1], cache.get_seq_length() if cache is not None else 0
+    mask = torch.full((new, held + new), -torch.inf, dtype=h.dtype).triu(held + 1)
+    return module(
+        hidden_states=h,
+        position_embeddings=angles(config, positions, h.dtype),
+        attention_mask=mask[None, None].expand(len(h), -1, -1, -1),
+        past_key_values=cache,
+        position_ids=positions[None],
+        **more,
+    )
+
+
+def assert_gap(trace, least=1e-3):
+    """No index score that was not chosen comes near one that was."""
+    seen = trace.mask.expand_as(trace.chosen)
+    last = trace.index.masked_fill(~trace.chosen, torch.inf).amin(-1)
+    first = trace.index.masked_fill(trace.chosen | ~seen, -torch.inf).amax(-1)
+    assert (last - first).min() > least
+    assert (trace.chosen != seen).any(), "something was left out"
+
+
+def seeded(family, start, dtype, tokens=10):
+    """Layer, hidden states and positions of the first seed whose choices are clear."""
+    positions = torch.arange(start, start + tokens)
+    for seed in range(200):
+        layer, h = layer_of(family.ours, seed, dtype), hidden(2, tokens, 48, seed, dtype)
+        try:
+            assert_gap(layer(h, positions=positions))
+        except AssertionError:
+            continue
+        return layer, h, positions
+    raise AssertionError("no seed has clear choices")
+
+
+@families
+@starts
+@torch.no_grad()
+def test_equals_the_module(family, start):
+    layer, h, positions = seeded(family, start, torch.float32)
+    u, attention, *_ = run_theirs(their_module(family, layer), family.ours, h, positions)
+    for trace in (layer(h, positions=positions), layer.forward_absorbed(h, positions=positions)):
+        assert relative(trace.u, u) < 1e-5
+        assert relative(trace.attention, attention) < 1e-5
+        assert torch.equal(trace.attention > 0, attention > 0)
+
+
+@families
+@starts
+@torch.no_grad()
+def test_equals_the_module_in_float64(family, start):
+    layer, h, positions = seeded(family, start, torch.float64)
+    module = in_float64(their_module(family, layer, "sdpa"))
+    u = run_theirs(module, family.ours, h, positions)[0]
+    for trace in (layer(h, positions=positions), layer.forward_absorbed(h, positions=positions)):
+        assert relative(trace.u, u) < 1e-12
+
+
+@families
+@starts
+@torch.no_grad()
+def test_chooses_what_the_indexer_chooses(family, start):
+    layer, h, positions = seeded(family, start, torch.float32)
+    module, trace = their_module(family, layer), layer(h, positions=positions)
+    mask = torch.full((10, 10), -torch.inf).triu(1).expand(2, -1, -1)
+    embeddings = angles(family.ours, positions, h.dtype)
+    picked = module.indexer(h, trace.c_Q, embeddings, mask, positions[None])
+    for b in range(2):
+        for t in range(10):
+            wanted = sorted(s for s in picked[b, t].tolist() if s <= t)
+            assert trace.chosen[b, t].nonzero().flatten().tolist() == wanted
+
+
+@families
+@torch.no_grad()
+def test_the_other_pairing_chooses_other_keys(family):
+    layer, h, positions = seeded(family, 150, torch.float64)
+    u = run_theirs(in_float64(their_module(family, layer, "sdpa")), family.ours, h, positions)[0]
+    other = {"half": "interleaved", "interleaved": "half"}[family.ours.index_pairing]
+    wrong = replace(family.ours, index_pairing=other)
+    weights = dict(layer.named_parameters())
+    layer = type(layer).of_weights(wrong, weights, dtype=torch.float64)
+    assert relative(layer(h, positions=positions).u, u) > 1e-3
+
+
+@families
+@pytest.mark.parametrize("cuts", [(1,) * 10, (4, 1, 5), (9, 1), (2, 8)], ids=str)
+@torch.no_grad()
+def test_caches_and_decodes_as_the_module_does(family, cuts):
+    layer, h, positions = seeded(family, 20, torch.float32)
+    module, cache = their_module(family, layer), DynamicCache(config=their_config(family))
+    held = IndexedCache.empty(family.ours, batch=2)
+    for tokens, place in zip(h.split(cuts, 1), positions.split(cuts), strict=True):
+        u = run_theirs(module, family.ours, tokens, place, cache)[0]
+        trace, held = layer.decode(tokens, held, positions=place)
+        assert relative(trace.u, u) < 1e-5
+    theirs = cache.layers[0]
+    assert relative(held.c_KV, theirs.keys[:, 0]) < 1e-6
+    assert held.c_KV.shape[1] == held.k_I.shape[1] == 10
+    (index_keys,) = (
+        value
+        for value in vars(theirs).values()
+        if isinstance(value, torch.Tensor) and value.shape[-1] == family.ours.d_index
+    )
+    assert relative(regrouped(held.k_I, family.ours), index_keys.reshape(2, 10, -1)) < 1e-6
+
+
+def regrouped(k_I, config):
+    """As their interleaved rotation leaves a key: its first part as two halves."""
+    if config.index_pairing == "half":
+        return k_I
+    r = config.d_rope
+    return torch.cat((k_I[..., 0:r:2], k_I[..., 1:r:2], k_I[..., r:]), dim=-1)
+
+
+@torch.no_grad()
+def test_a_layer_that_shares_a_choice_equals_the_module():
+    """IndexShare of GLM-5.2: the second layer has no indexer and attends where the first does."""
+    family = replace(FAMILIES["GLM-5"], theirs={"indexer_types": ["full", "shared"]})
+    layer, h, positions = seeded(family, 150, torch.float32)
+    first = their_module(family, layer)
+    sharing = layer_of(replace(family.ours, index_shared=True), 77, torch.float32)
+    second = their_module(family, sharing)
+    assert second.indexer is None
+    *_, picked = run_theirs(first, family.ours, h, positions)
+    u, attention, _ = run_theirs(second, family.ours, h, positions, prev_topk_indices=picked)
+    chosen = layer(h, positions=positions).chosen
+    for form in (sharing.forward, sharing.forward_absorbed):
+        trace = form(h, positions=positions, chosen=chosen)
+        assert relative(trace.u, u) < 1e-5
+        assert relative(trace.attention, attention) < 1e-5
+
+
+REAL = {"deepseek-v3.2-exp": "DeepSeek-V3.2", "glm-5": "GLM-5"}
+
+
+@pytest.mark.parametrize(("preset", "family"), REAL.items())
+@torch.no_grad()
+def test_two_heads_of_a_published_model_equal_the_module(preset, family):
+    """Real widths and the preset's own rotation around position 5,000; a smaller choice."""
+    config = replace(PRESETS[preset].config, n_heads=2, index_topk=5)
+    family = replace(FAMILIES[family], ours=config)
+    layer = layer_of(config, 1, torch.float32)
+    h, positions = hidden(1, 12, config.d_model, dtype=torch.float32), torch.arange(5000, 5012)
+    trace = layer(h, positions=positions)
+    assert_gap(trace, least=1e-4)
+    module = their_module(family, layer)
+    u, attention, *_ = run_theirs(module, config, h, positions)
+    assert config.scale == pytest.approx(module.scaling, rel=1e-12)
+    assert relative(trace.u, u) < 1e-5
+    assert relative(trace.attention, attention) < 1e-5
+
+
+@pytest.mark.parametrize(("preset", "family"), REAL.items())
+def test_the_sizes_of_a_preset_are_the_library_s_own_defaults(preset, family):
+    ours, theirs = PRESETS[preset], FAMILIES[family].config()
+    assert ours.n_layers == theirs.num_hidden_layers
+    assert ours.max_context == theirs.max_position_embeddings
+    assert ours.config.d_model == theirs.hidden_size
+    assert ours.config.n_heads == theirs.num_attention_heads
+    assert ours.config.d_latent_q == theirs.q_lora_rank
+    assert ours.config.d_latent_kv == theirs.kv_lora_rank
+    assert ours.config.d_head == theirs.qk_nope_head_dim
+    assert ours.config.d_rope == theirs.qk_rope_head_dim
+    assert ours.config.d_value == theirs.v_head_dim
+    assert ours.config.n_index_heads == theirs.index_n_heads
+    assert ours.config.d_index == theirs.index_head_dim
+    assert ours.config.index_topk == theirs.index_topk
