@@ -18,7 +18,7 @@ SMALL = (
     "preset=small&d_model=64&n_heads=4&n_kv_heads=2&d_head=16&d_value=16&d_latent_kv=32"
     "&d_latent_q=48&d_rope=8"
 )
-PER_TOKEN = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 40, 40, 4 * 40)]
+PER_TOKEN = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 40, 40, 4 * 40, 40 + 16)]
 WAYS = """ways => ways.map(way => [...way.querySelectorAll("rect")]
     .map(block => Number(block.getAttribute("width"))).filter(Boolean))"""
 HELD = "() => [...document.querySelectorAll('td:nth-of-type(1)')].map(cell => cell.textContent)"
