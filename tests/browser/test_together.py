@@ -56,6 +56,6 @@ def test_a_follower_sees_what_a_reader_sees_and_goes_on_alone(
             expect(page).to_have_url(re.compile("[?&]rope_key="))
             settle(page)
         assert shown(first) == shown(reader) != seen
-        expect(over(first)).to_contain_text("You look around on your own")
+        expect(over(first)).to_contain_text("On your own")
         expect(second).not_to_have_url(re.compile("rope_key="))
         context.close()
