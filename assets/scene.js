@@ -56,10 +56,12 @@ class Scene {
   resize() { // the other picture where there is room for it, and letters that can be read
     if (!this.data) return;
     if (this.picture !== this.data.pictures[this.kind]) {
+      const held = this.frame.getRootNode().activeElement?.dataset.code;
       this.draw();
       this.places.clear();
       this.move(0);
       this.light(this.told ?? []);
+      this.blocks.find(({ code }) => code === held)?.parts.node.focus();
     }
     const { width, height, tall } = this.picture;
     const { width: wide, height: high } = this.svg.getBoundingClientRect();

@@ -9,7 +9,7 @@ const EMPTY = "[data-testid=stPlotlyChart]:not(:has(.main-svg))";
 
 class Waiting {
   constructor() {
-    this.sends = new Map(); // place -> what asks for its section
+    this.sends = new Map(); // place -> what asks for its section, and on which page
     this.wanted = new Set(); // places whose sections were asked for by a button, or for paper
     this.sentAt = 0;
     const root = document.querySelector("[data-testid=stMain]");
@@ -19,7 +19,7 @@ class Waiting {
   }
 
   add(place, send) {
-    this.sends.set(place, send);
+    this.sends.set(place, { send, page: location.pathname });
     this.watch?.observe(place);
   }
 
@@ -49,12 +49,13 @@ class Waiting {
       const beyond = NEAR * window.innerHeight;
       return this.wanted.has(place) || (bottom > -beyond && top < window.innerHeight + beyond);
     };
-    const places = [...this.sends.keys()];
+    const here = (place) => this.sends.get(place).page === location.pathname; // not being left
+    const places = [...this.sends.keys()].filter(here);
     const order = (a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1);
     const last = places.sort(order).findLastIndex(near);
     if (last < 0) return;
     this.sentAt = Date.now();
-    this.sends.get(places[0])();
+    this.sends.get(places[0]).send();
     this.timer = setTimeout(() => this.look(), AGAIN);
   }
 }

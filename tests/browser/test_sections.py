@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.waiting import everything, settle
+from tests.browser.waiting import everything, frames, settle
 
 pytestmark = pytest.mark.browser
 PLOTS = ".js-plotly-plot"
@@ -26,6 +26,23 @@ def test_a_section_is_there_when_it_is_reached(app_url: str, browser_page: Page)
     expect(places).to_have_count(0)
     assert plots.count() > drawn + waiting
     assert page.locator(".stHeading h3").all_inner_texts() == headings
+
+
+def test_no_section_asks_on_a_page_that_is_being_left(app_url: str, browser_page: Page) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{app_url}/absorption?lecture=1")
+    settle(page)
+    waiting, asked = page.locator(PLACES).count(), page.evaluate("window.asked")
+    assert waiting
+    page.evaluate("history.replaceState({}, '', '/kv_cache')")
+    page.locator(PLACES).last.scroll_into_view_if_needed()
+    frames(page, 60)
+    assert (page.locator(PLACES).count(), page.evaluate("window.asked")) == (waiting, asked)
+    page.evaluate("history.replaceState({}, '', '/absorption?lecture=1')")
+    page.locator("h1").scroll_into_view_if_needed()
+    page.locator(PLACES).last.scroll_into_view_if_needed()
+    expect(page.locator(PLACES)).to_have_count(0)
 
 
 def test_its_button_and_paper_ask_for_a_section(app_url: str, browser_page: Page) -> None:
