@@ -51,7 +51,7 @@ def over_choice(
 def left_out(run: LatentTrace | AbsorbedTrace, chosen: Tensor, mask: Tensor) -> Tensor:
     """The attention that dense MLA gives to the keys that are not chosen [b,h,t]."""
     dense = softmax(masked_sum(run.scores_C, run.scores_R, mask))
-    return dense.masked_fill_(chosen.unsqueeze(1), 0).sum(-1)
+    return dense.masked_fill(chosen.unsqueeze(1), 0).sum(-1)
 
 
 def keys_of(

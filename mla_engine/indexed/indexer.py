@@ -109,4 +109,4 @@ def choice(index: Tensor, mask: Tensor, topk: int) -> Tensor:
     Returns:
         bool [b,t,s].
     """
-    return highest(index.masked_fill(~mask, -torch.inf), topk).logical_and_(mask)
+    return highest(index.masked_fill(~mask, -torch.inf), topk) & mask

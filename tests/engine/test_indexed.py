@@ -185,13 +185,6 @@ def test_an_index_key_has_a_norm_and_its_weights_are_drawn_by_their_names():
     assert torch.equal(one.W_UQ[[2]], other.W_UQ)
 
 
-@forms
-def test_as_one_compiled_graph_it_gives_the_same(form):
-    layer, h = layer_of(DSA), hidden(2, 9, 10)
-    compiled = in_one_graph(lambda x: getattr(layer, form)(x))
-    assert_same(compiled(h), getattr(layer, form)(h))
-
-
 def test_a_step_as_one_compiled_graph_gives_the_same():
     layer, h = layer_of(DSA), hidden(2, 9, 10)
     _, held = layer.decode(h[:, :8], IndexedCache.empty(DSA, 2, torch.float64))

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.engine.indexed_samples import DSA
 from tests.engine.samples import hidden
 from tests.engine.test_compiled import Call, assert_same, in_one_graph
 from tests.engine.test_decode import GQA, MLA, PLAIN_MLA, WAYS, WINDOW, Way
@@ -21,6 +22,8 @@ FORMS = {
     "grouped": (GQA, "forward"),
     "MQA": (replace(GQA, n_kv_heads=1), "forward"),
     "window": (WINDOW, "forward"),
+    "indexed": (DSA, "forward"),
+    "indexed, absorbed": (DSA, "forward_absorbed"),
 }
 forms = pytest.mark.parametrize(("config", "form"), FORMS.values(), ids=FORMS)
 

@@ -7,11 +7,11 @@ import torch
 
 from mla_engine import (
     GroupedConfig,
-    GroupedQueryAttention,
     LatentCache,
     LatentConfig,
     MultiHeadLatentAttention,
     RopeConfig,
+    mechanisms,
 )
 from mla_engine.config import LongRopeScaling
 from tests.engine.samples import hidden, randomized
@@ -56,9 +56,8 @@ PER_QUERY = (
 
 
 def build(config, seed=11, heads=None, dtype=torch.float64):
-    latent = isinstance(config, LatentConfig)
-    kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
-    return kind(config, seed=seed, heads=heads, dtype=dtype)
+    layer_type = mechanisms.of(config).layer
+    return layer_type(config, seed=seed, heads=heads, dtype=dtype)
 
 
 def kv_heads_of(config, heads):
