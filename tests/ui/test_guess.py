@@ -97,6 +97,10 @@ def test_as_many_cells_hold_attention_as_the_map_draws(opened):
     assert chosen(question(at)) == str(shown)
     everything = opened(file("attention_maps"), **SEEDED, map_causal="0")
     assert chosen(question(everything)) == "121"
+    small = {"preset": "small", "map_generated": "16"}
+    few = question(opened(file("attention_maps"), **small, variant="dsa"))
+    assert chosen(few) == str(1 + 2 + 3 + 13 * 4)
+    assert "its indexer chooses" in few["why"]
 
 
 def test_the_keys_are_off_by_what_the_chart_draws(opened):

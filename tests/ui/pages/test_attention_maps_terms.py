@@ -19,6 +19,7 @@ from tests.ui.pages.test_attention_maps import (
     markdown,
     trace_of,
 )
+from tests.ui.screen import clicked
 
 CLOSE = 6e-4  # of four digits
 
@@ -116,3 +117,17 @@ def test_a_hidden_cell_says_which_mask_hides_it(opened):
     outside = f"“{key}” lies outside the sliding window of 128 tokens that ends at “{query}”"
     assert any(line.startswith(outside) for line in markdown(app))
     assert any("gives 0 % to" in line for line in markdown(app))
+
+
+def test_a_key_that_was_not_chosen_is_said_not_to_be(opened):
+    link = {"preset": "small", "variant": "dsa", "map_generated": "16", "map_query": "8"}
+    shown = opened(PAGE, **link)
+    drawn = clicked(shown, "attention").values(0, "z")[8]
+    left_out = next(place for place in range(8) if np.isnan(drawn[place]))
+    assert np.isfinite(drawn).sum() == 4
+    app = opened(PAGE, **link, map_key=str(left_out))
+    query, key = (isolated(generated_words(16)[place]) for place in (8, left_out))
+    said = f"“{key}” is not among the 4 keys that the indexer chose for “{query}”"
+    assert any(line.startswith(said) for line in markdown(app))
+    later = opened(PAGE, **link, map_key="12")
+    assert any("comes after" in line for line in markdown(later))

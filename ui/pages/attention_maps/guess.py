@@ -58,7 +58,9 @@ def _cells(view: View) -> Guess | None:
     numbers, right = among([cell for cell in cells if cell], int(mask.sum()))
     if len(numbers) < len(cells):
         return None
-    why = "all" if mask.all() else "causal" if numbers[right] == cells[2] else "window"
+    choosing = hasattr(view.maps.run.config, "index_topk")
+    fewer = "choice" if choosing else "window"
+    why = "all" if mask.all() else "causal" if numbers[right] == cells[2] else fewer
     return choice(
         "attention_maps",
         t("attention_maps.guess", n=count(n), all=count(n * n)),

@@ -48,6 +48,7 @@ class Terms:
     logit: float
     visible: bool
     window: int | None  # of the sliding window that hides it, if one does
+    topk: int | None  # keys that an indexer chose in its place, if one did
     peak: float  # the largest logit that the query sees
     total: float  # the sum of exponentials over the keys that it sees
     n_visible: int
@@ -70,13 +71,15 @@ def terms(maps: Maps) -> Terms:
     config, seen = maps.run.config, maps.mask[maps.query]
     logits = maps.run.logits[maps.place, maps.query].astype(np.float64)
     peak = float(logits[seen].max())
+    before = {} if maps.key > maps.query else vars(config)  # what may hide an earlier key
     return Terms(
         parts=_parts(maps.run, maps.head, maps.query, maps.key),
         scale=config.scale,
         cap=getattr(config, "logit_softcap", None),
         logit=float(logits[maps.key]),
         visible=bool(seen[maps.key]),
-        window=None if maps.key > maps.query else getattr(config, "sliding_window", None),
+        window=before.get("sliding_window"),
+        topk=before.get("index_topk"),
         peak=peak,
         total=float(np.exp((logits[seen] - peak) / maps.temperature).sum()),
         n_visible=int(seen.sum()),

@@ -124,6 +124,8 @@ def steps(found: Terms, query: str, key: str) -> list[str]:
     words = {"query": safe(short(query)), "target": safe(short(key))}
     if found.window:
         return [*lines, t("attention_maps.hidden_window", window=count(found.window), **words)]
+    if found.topk:
+        return [*lines, t("attention_maps.hidden_choice", k=count(found.topk), **words)]
     return [*lines, t("attention_maps.hidden", **words)]
 
 
