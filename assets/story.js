@@ -16,7 +16,7 @@ class Stage {
     this.curtain = document.createElement("div");
     Object.assign(this.curtain.style, { position: "fixed", inset: 0, background: "#000", zIndex: 1e7 });
     window.addEventListener("keydown", (event) => this.pressed(event), true);
-    ["wheel", "touchmove", "pointerdown"].forEach((name) => {
+    ["wheel", "touchmove", "pointerdown", "keydown"].forEach((name) => {
       window.addEventListener(name, () => { this.free = true; }, { capture: true, passive: true });
     });
   }
@@ -35,11 +35,20 @@ class Stage {
 
   watch() { // charts come later than what is written: look again until the reader scrolls
     const main = document.querySelector("[data-testid=stMain]");
-    this.watched?.disconnect();
-    this.watched = new ResizeObserver(() => this.look(main));
-    this.watched.observe(main.querySelector(".stMainBlockContainer"));
+    const page = main.querySelector(".stMainBlockContainer"); // which the next page may replace
+    const again = () => { if (page?.isConnected) this.look(main); else this.watch(); };
+    this.unwatch();
+    const resized = new ResizeObserver(again);
+    resized.observe(page ?? main);
+    main.addEventListener("scrollend", again); // Streamlit begins a page at its top, also late
+    this.unwatch = () => {
+      resized.disconnect();
+      main.removeEventListener("scrollend", again);
+    };
     this.look(main);
   }
+
+  unwatch() {} // until something is watched
 
   look(main) {
     const found = this.data.look.map((name) => main.querySelector(`.st-key-${name}`)).filter(Boolean);
@@ -103,7 +112,7 @@ class Stage {
 
   leave(go) { // perhaps for the next page only
     if (this.go !== go) return;
-    this.watched?.disconnect();
+    this.unwatch();
     this.go = null;
     this.black(false);
     this.leaving = setTimeout(() => {

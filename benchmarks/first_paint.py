@@ -40,6 +40,7 @@ CASES = (
     # name, tokens, heads to run, the preset
     ("DeepSeek-V3, 1 head of 128, 64 tokens", 64, 1, "DeepSeek-V3 "),
     ("DeepSeek-V2-Lite, 16 heads, 256 tokens", 256, 16, "DeepSeek-V2-Lite"),
+    ("DeepSeek-V3.2, 1 head of 128 and its indexer, 256 tokens", 256, 1, "DeepSeek-V3.2"),
 )
 
 

@@ -1,23 +1,60 @@
-"""Run MHA, MQA, GQA, MLA and DSA, and look at every intermediate."""
+"""Run MHA, MQA, GQA, MLA, DSA, KDA, CSA and HCA, and look at every intermediate.
 
-from mla_engine import checkpoints, costs, mechanisms
-from mla_engine.cache import KVCache
-from mla_engine.config import (
-    LinearScaling,
-    Llama3Scaling,
-    LongRopeScaling,
-    RopeConfig,
-    YarnConfig,
-)
-from mla_engine.grouped import GroupedConfig, GroupedQueryAttention
-from mla_engine.indexed import IndexedCache, IndexedConfig, IndexedLatentAttention
-from mla_engine.latent import LatentCache, LatentConfig, MultiHeadLatentAttention
-from mla_engine.presets import PRESETS
-from mla_engine.symbols import SYMBOLS
+Names are imported on first use, so that what needs no torch is there without it.
+"""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mla_engine import checkpoints, costs, mechanisms
+    from mla_engine.cache import KVCache
+    from mla_engine.config import (
+        LinearScaling,
+        Llama3Scaling,
+        LongRopeScaling,
+        RopeConfig,
+        YarnConfig,
+    )
+    from mla_engine.delta import DeltaAttention, DeltaCache, DeltaConfig
+    from mla_engine.grouped import GroupedConfig, GroupedQueryAttention
+    from mla_engine.indexed import IndexedCache, IndexedConfig, IndexedLatentAttention
+    from mla_engine.latent import LatentCache, LatentConfig, MultiHeadLatentAttention
+    from mla_engine.pooled import PooledAttention, PooledCache, PooledConfig
+    from mla_engine.presets import PRESETS
+    from mla_engine.symbols import SYMBOLS
+
+_HOME = {
+    "PRESETS": "presets",
+    "SYMBOLS": "symbols",
+    "DeltaAttention": "delta",
+    "DeltaCache": "delta",
+    "DeltaConfig": "delta",
+    "GroupedConfig": "grouped",
+    "GroupedQueryAttention": "grouped",
+    "IndexedCache": "indexed",
+    "IndexedConfig": "indexed",
+    "IndexedLatentAttention": "indexed",
+    "KVCache": "cache",
+    "LatentCache": "latent",
+    "LatentConfig": "latent",
+    "LinearScaling": "config",
+    "Llama3Scaling": "config",
+    "LongRopeScaling": "config",
+    "MultiHeadLatentAttention": "latent",
+    "PooledAttention": "pooled",
+    "PooledCache": "pooled",
+    "PooledConfig": "pooled",
+    "RopeConfig": "config",
+    "YarnConfig": "config",
+}
+_PACKAGES = ("checkpoints", "costs", "mechanisms")
 __all__ = [
     "PRESETS",
     "SYMBOLS",
+    "DeltaAttention",
+    "DeltaCache",
+    "DeltaConfig",
     "GroupedConfig",
     "GroupedQueryAttention",
     "IndexedCache",
@@ -30,9 +67,26 @@ __all__ = [
     "Llama3Scaling",
     "LongRopeScaling",
     "MultiHeadLatentAttention",
+    "PooledAttention",
+    "PooledCache",
+    "PooledConfig",
     "RopeConfig",
     "YarnConfig",
     "checkpoints",
     "costs",
     "mechanisms",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module when it is first asked for."""
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, imported or not."""
+    return __all__

@@ -31,11 +31,14 @@ class Cache:
 
     A mechanism's own cache has a `kind`, the word for it in settings and tables, an `empty` that
     reserves its rows, and an `append` that takes them by name. Where each KV head keeps rows of
-    its own, `per_head`, their axes begin with the KV head and `empty` takes `n_kv_heads`.
+    its own, `per_head`, their axes begin with the KV head and `empty` takes `n_kv_heads`. One that
+    is `fixed` has buffers of their own shapes, as large for any number of tokens.
     """
 
     kind: ClassVar[str]
     per_head: ClassVar[bool] = False
+    fixed: ClassVar[bool] = False
+    grows_evenly: ClassVar[bool] = True  # by the same rows of every buffer with each token
 
     config: AttentionConfig
     length: int

@@ -25,15 +25,17 @@ def peak_bytes(layer: nn.Module, formulas: Callable, args: Sequence[object]) -> 
     cache = next((one for one in args if isinstance(one, Cache)), None)
     positions = sum(p.nbytes for p in args if isinstance(p, Tensor) and p.dtype == torch.int64)
     if cache is None or not _grows_evenly(cache, new=args[0].shape[1]):
-        return positions + _peak(call, cache and cache.length)
+        return positions + _peak(call, None if cache is None or cache.fixed else cache.length)
     return positions + max(fixed + each * cache.length for fixed, each in _moments(call))
 
 
 def _grows_evenly(cache: Cache, new: int) -> bool:
     """Whether the lines hold: not where an axis has size 1, nor where a reserve is just filled."""
+    if not cache.grows_evenly:
+        return False
     room = _room(cache)
     most = torch.inf if room is None else room
-    return cache.length >= SHORT and max(cache.length, LONGER) + new < most
+    return not cache.fixed and cache.length >= SHORT and max(cache.length, LONGER) + new < most
 
 
 def _room(cache: Cache) -> int | None:
@@ -45,6 +47,11 @@ def _room(cache: Cache) -> int | None:
 def _recipe(value: object) -> object:
     if isinstance(value, Tensor):
         return _blank, value.shape, value.stride(), value.dtype
+    if isinstance(value, Cache) and value.fixed:
+        rows = tuple((n, b.shape, b.dtype) for n, b in value.buffers.items())
+        return _fixed, type(value), value.config, rows
+    if isinstance(value, Cache) and not value.grows_evenly:
+        return _zeros, type(value), value.config, value.batch, value.dtype, value.length
     if isinstance(value, Cache):
         rows = tuple((n, b.shape[0], b.shape[2:], b.dtype) for n, b in value.buffers.items())
         return _held, type(value), value.config, value.reserved, value.copies, _room(value), rows
@@ -67,6 +74,14 @@ def _blank(shape: torch.Size, stride: tuple[int, ...], dtype: torch.dtype) -> Te
     return torch.empty_strided(shape, stride, dtype=dtype, device="meta")
 
 
+def _fixed(
+    kind: type[Cache], config: object, rows: tuple[tuple[str, torch.Size, torch.dtype], ...]
+) -> Cache:
+    """A cache without its data, as large for any number of tokens."""
+    made = {name: torch.empty(shape, dtype=dtype, device="meta") for name, shape, dtype in rows}
+    return kind(config, 0, False, Storage(made))
+
+
 def _held(
     kind: type[Cache],
     config: object,
@@ -82,6 +97,11 @@ def _held(
         for name, batch, row, dtype in rows
     }
     return kind(config, length, reserved, Storage(buffers, -1 if copies else length))
+
+
+def _zeros(kind: type[Cache], config: object, batch: int, dtype: torch.dtype, length: int) -> Cache:
+    """A cache of so many tokens without its data, which knows itself what it keeps of them."""
+    return kind.empty(config, batch, dtype, "meta").with_zeros(length)
 
 
 @lru_cache(maxsize=32)

@@ -11,11 +11,25 @@ from torch import Tensor
 
 from mla_engine import checks
 from mla_engine.cache import Cache
+from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.config import AttentionConfig
 from mla_engine.late import Late
 from mla_engine.layer import AttentionLayer
-from mla_engine.refusals import Phrase
+from mla_engine.refusals import Phrase, RefusedError
 from mla_engine.trace import Trace
+
+__all__ = [
+    "COMMON_SIZES",
+    "Costs",
+    "Form",
+    "Formula",
+    "Heads",
+    "Mechanism",
+    "Shapes",
+    "Sizes",
+    "Variant",
+    "Way",
+]
 
 registry = Late("mla_engine.mechanisms")  # which imports this module
 
@@ -23,10 +37,6 @@ COMMON_SIZES = ("d_model", "n_heads", "d_head", "d_value")
 """The shared sizes that every configuration has."""
 
 IN_FULL = Phrase("keys_and_values")
-
-Heads = tuple[int, ...]
-Shapes = dict[str, tuple[int, ...]]
-"""Trace field -> sizes of the product that makes it, contracted ones included."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +49,7 @@ class Form:
         forward: the layer's public call on a whole sequence.
         prefill: its formulas alone: (layer, h, positions) -> trace.
         decode: kind of cache -> formulas of a step: (layer, h, cache, positions) -> trace, cache.
-        unmasked: (layer, trace of all its heads) -> logits before the mask [b,h,t,s].
+        unmasked: (layer, trace of all its heads) -> logits before the mask [b,h,t,s], if any.
         weighed: (layer, trace of all its heads, another attention [b,h,t,s]) -> the trace with that
             attention, and with the o and the u that follow from it.
         scores: code of each part of the logits -> codes of the query and key that make it.
@@ -53,10 +63,10 @@ class Form:
     forward: Callable[..., Trace]
     prefill: Callable[[AttentionLayer, Tensor, Tensor], Trace]
     decode: Mapping[str, Callable[..., tuple[Trace, Cache]]]
-    unmasked: Callable[[AttentionLayer, Trace], Tensor]
-    weighed: Callable[[AttentionLayer, Trace, Tensor], Trace]
-    scores: Mapping[str, tuple[str, str]]
-    growing: tuple[str, ...]
+    unmasked: Callable[[AttentionLayer, Trace], Tensor] | None = None
+    weighed: Callable[[AttentionLayer, Trace, Tensor], Trace] | None = None
+    scores: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    growing: tuple[str, ...] = ()
     needs: str | Phrase = IN_FULL
     formulas: tuple[Callable, ...] = ()
 
@@ -112,75 +122,6 @@ class Way:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sizes:
-    """Sequences; tokens of each that are queries, that enter the cache, that are keys."""
-
-    batch: int
-    queries: int
-    new: int
-    keys: int
-
-
-@dataclass(frozen=True)
-class Formula:
-    """One way of counting the numbers that are cached per token and layer.
-
-    Attributes:
-        code: what names it.
-        written: LaTeX, in the paper's letters; d is the width of the model, g its KV heads.
-        short: the same in Plotly's text.
-        source: who used or replaced it.
-        numbers: the count for a configuration.
-        right: the right count.
-    """
-
-    code: str
-    written: str
-    short: str
-    source: str
-    numbers: Callable[[AttentionConfig], float]
-    right: Callable[[AttentionConfig], float]
-
-    def off(self, config: AttentionConfig) -> float:
-        """Its count over the right one: 1 is right, below 1 too little."""
-        return self.numbers(config) / self.right(config)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Costs:
-    """The closed forms of a mechanism; heads are global numbers, caches go by their kind.
-
-    Attributes:
-        weights: (config, heads) -> elements of each parameter.
-        kv_heads: (config, heads) -> the KV heads that these use.
-        cache_elements: (config, cache, heads) -> numbers kept per token.
-        written: config -> how the numbers of its own cache come about, as arithmetic.
-        products: (config, form, cache, heads, sizes) -> the matrix products of a call.
-        made_anew: (config, form, cache, heads, sizes) -> numbers of a sequence that a call makes
-            from its cache.
-        read: (config, cache, heads, sizes) -> numbers of a sequence that a call reads of what its
-            cache held before; all of them where a mechanism does not say.
-        as_run: config -> one of which the products are those that a run of the layer makes, where
-            it makes more than a kernel has to.
-        of_latents: parameters that a call does not use where `latents` are handed in.
-        formulas: how calculators count its cache, the right way first.
-        layouts: config -> numbers per token of every way to lay out the cache, by part.
-    """
-
-    weights: Callable[[AttentionConfig, Heads], dict[str, int]]
-    kv_heads: Callable[[AttentionConfig, Heads], Heads]
-    cache_elements: Callable[[AttentionConfig, str, Heads], int]
-    written: Callable[[AttentionConfig], str]
-    products: Callable[[AttentionConfig, str, str, Heads, Sizes], Shapes]
-    made_anew: Callable[[AttentionConfig, str, str, Heads, Sizes], int] = lambda *_: 0
-    read: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
-    as_run: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
-    of_latents: tuple[str, ...] = ()
-    formulas: tuple[Formula, ...] = ()
-    layouts: Callable[[AttentionConfig], dict[str, dict[str, int]]] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Mechanism:
     """What a mechanism declares.
 
@@ -192,7 +133,7 @@ class Mechanism:
         forms: the first is what a whole sequence is computed in unless another is asked for.
         caches: the classes of cache that it can keep; the first is its own.
         decoded_by: kind of cache -> the form that decodes with it unless another is asked for.
-        variants: as the app offers them.
+        variants: as the app offers them; none where no page shows it yet.
         ways: as costs and decoding compare them.
         costs: its closed forms.
         fused: (layer, h, positions) -> u [b,t,d] alone, as fast as torch has it: for training.
@@ -236,7 +177,9 @@ class Mechanism:
         return _found(kind, {cache.kind: cache for cache in self.caches})
 
     def variant(self, config: AttentionConfig) -> Variant:
-        """The first variant that a configuration is of."""
+        """The first variant that a configuration is of; ValueError where no page shows it."""
+        if not self.variants:
+            raise RefusedError("no_page", called=self.called)
         return next(one for one in self.variants if one.kind == self.kind(config))
 
 

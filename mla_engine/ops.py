@@ -92,6 +92,11 @@ def softmax(scores: Tensor) -> Tensor:
     return torch.softmax(scores, dim=-1, dtype=wide).to(scores.dtype)
 
 
+def sigmoid(x: Tensor) -> Tensor:
+    """1 / (1 + exp(-x))."""
+    return x.to(torch.promote_types(x.dtype, torch.float32)).sigmoid().to(x.dtype)
+
+
 def causal_mask(
     n_keys: int,
     n_new: int,

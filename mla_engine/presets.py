@@ -1,7 +1,8 @@
 """Published models: the sizes of one attention layer, with their source and what is uncertain.
 
 The rows are in data/presets.toml and beside a mechanism that brings its own. A preset's `config`
-holds what the engine computes; `not_modelled` names what the model does beside that.
+holds what the engine computes; `not_modelled` names what the model does beside that. Rows that
+have no layer of the engine, only the keys of their config.json, are in `model_caches.MODELS`.
 """
 
 import tomllib
@@ -127,6 +128,8 @@ def _load() -> dict[str, Preset]:
         if key in presets:
             raise RefusedError("preset_twice", file=file, key=key)
         if not any(one.key in row for one in mechanisms.all()):
+            if "config" in row:
+                continue  # the reference of caches alone reads it
             keys = ", ".join(one.key for one in mechanisms.all())
             raise RefusedError("preset_sizes", file=file, key=key, known=keys)
         presets[key] = _preset(key, row)

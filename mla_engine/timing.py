@@ -14,7 +14,7 @@ from torch import Tensor
 from mla_engine import budget, mechanisms
 from mla_engine.cache import Cache
 from mla_engine.config import AttentionConfig
-from mla_engine.costs.roofline import Device
+from mla_engine.devices import Device
 from mla_engine.layer import CONSTRUCTION_TIP, AttentionLayer
 from mla_engine.refusals import Phrase
 from mla_engine.trace import Trace

@@ -66,3 +66,7 @@ class Weights:
     def ones(self, size: int) -> nn.Parameter:
         """The weight of an RMSNorm, [size], as models start it."""
         return self._parameter(torch.ones(size, dtype=self.dtype, device=self.device))
+
+    def zeros(self, size: int) -> nn.Parameter:
+        """Logits that models start at 0, [size]."""
+        return self._parameter(torch.zeros(size, dtype=self.dtype, device=self.device))

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.compression import PAGE, broken, charts, controls, guess, words
+from ui.pages.compression import PAGE, as_mla, broken, charts, controls, guess, words
 from ui.pages.compression import view as compression
 from ui.parts import prose, sections
 from ui.parts.guess import card
@@ -33,6 +33,8 @@ try:
             sections.later("inside", partial(charts.inside, view), heights, holds=lit)
         st.subheader(t("compression.section_separate"), anchor=False)
         sections.later("separately", partial(charts.separately, view), (480, 480, 900))
+        st.subheader(t("compression.section_mla"), anchor=False)
+        sections.later("as_mla", partial(as_mla.section, view), (480, 480, 900))
 except ValueError as refusal:
     refused = refusal
     prose.refused(refusal)

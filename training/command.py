@@ -1,4 +1,7 @@
-"""Trains every run that the study has no row of yet, some at once, each in a process of its own."""
+"""Trains every run that the study has no row of yet, some at once, each in a process of its own.
+
+Then the model of MLA gets its indexers, in this process.
+"""
 
 import argparse
 import time
@@ -10,8 +13,10 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from training.plan import Run, runs
-from training.report import Folders, keep, keep_plan, line
+from mla_engine.language_model import load_model
+from training import indexer
+from training.plan import DENSE, INDEXED, Run, runs
+from training.report import Folders, keep, keep_indexed, keep_plan, line
 from training.run import STEPS, Progress, train
 
 
@@ -29,6 +34,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         going = [pool.submit(one, run, folders, chosen.steps, until) for run in left]
         for done in as_completed(going):
             print(done.result())
+    if not chosen.only or INDEXED in chosen.only:
+        print(indexed(folders))
+
+
+def indexed(folders: Folders, steps: int = indexer.STEPS) -> str:
+    """Give the trained MLA model its indexers unless it has them; what came of it in a line."""
+    if folders.weights(INDEXED).exists():
+        return f"{INDEXED} is done"
+    if not folders.weights(DENSE).exists():
+        return f"{INDEXED}: not begun, {DENSE} comes first"
+    begun, bar = time.time(), tqdm(total=steps, desc=f"{INDEXED:14}", leave=False)
+    dense, _ = load_model(folders.weights(DENSE))
+
+    def tell(step: int, loss: float) -> None:
+        bar.update(step - bar.n)
+        bar.set_postfix_str(f"loss {loss:.3f}")
+
+    model = indexer.warmed_up(dense, steps, tell)
+    keep_indexed(model, steps, folders, time.time() - begun)
+    bar.close()
+    return f"{INDEXED}: {steps} steps"
 
 
 def one(run: Run, folders: Folders, steps: int, until: float) -> str:
@@ -50,7 +76,7 @@ def one(run: Run, folders: Folders, steps: int, until: float) -> str:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make train", description=__doc__)
-    parser.add_argument("--only", nargs="*", help="names of runs, as mla-0; all by default")
+    parser.add_argument("--only", nargs="*", help="names of runs, as mla-0, or dsa; all by default")
     parser.add_argument("--steps", type=int, default=STEPS, help="at most")
     parser.add_argument("--minutes", type=float, default=90, help="after which none is begun")
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread each")

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from mla_engine import GroupedConfig, LatentConfig, RopeConfig, costs
 from mla_engine.config import AttentionConfig
+from mla_engine.indexed import IndexedConfig
 from mla_engine.language_model import ModelConfig
 from mla_engine.language_model.texts import LENGTH, WORDS
 
@@ -13,6 +14,9 @@ MHA = GroupedConfig(d_model=64, n_heads=4, n_kv_heads=4, d_head=16, rope=ROPE)
 MLA = LatentConfig(
     d_model=64, n_heads=4, d_head=16, d_latent_kv=24, d_rope=8, latent_norm=True, rope=ROPE
 )
+DENSE, INDEXED = "mla", "dsa"
+"""The model that gets an indexer, and what it is then called."""
+DSA = IndexedConfig(**vars(MLA), n_index_heads=2, d_index=16, index_topk=4)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ from typing import Any
 
 import torch
 
+from mla_engine import costs
 from mla_engine.language_model import LanguageModel, save_model
 from mla_engine.language_model.accuracy import accuracies, answers, exercises
 from mla_engine.language_model.texts import TASKS
-from training.plan import CACHES, STAIRCASE, VARIANTS, Run
+from training.indexer import of_indexer
+from training.plan import CACHES, DENSE, INDEXED, STAIRCASE, VARIANTS, Run
 from training.run import Progress, finished, snapshot
 
 COMMAND = "make train"
@@ -37,6 +39,10 @@ class Folders:
         """Where the row of a run stands: if it is there, the run is done."""
         return self.assets / "study" / f"{run.name}.json"
 
+    def weights(self, code: str) -> Path:
+        """Where the weights of a variant stand that the app shows."""
+        return self.assets / f"{code}.safetensors"
+
 
 def keep_plan(folders: Folders) -> None:
     """Write what is to be run, so that the app can tell what was not."""
@@ -53,14 +59,40 @@ def keep(
     run: Run, model: LanguageModel, progress: Progress, folders: Folders, seconds: float
 ) -> None:
     """Write the row of a finished run, and its weights where the app shows the model."""
-    card = {
-        "variant": run.variant.code,
-        "seed": run.seed,
-        "cached": run.variant.cached,
+    card = _card(run.variant.code, run.seed, model, progress.step, seconds)
+    card |= {"attempts": progress.attempt + 1, "finished": finished(progress)}
+    first = run.seed == 0
+    if run.variant.shipped and first:
+        ship(model, card, folders)
+    if run.variant.watched and first:
+        _snapshots(run, progress, folders)
+    row = card | {"curve": progress.curve, "by_distance": by_distance(model)}
+    file = folders.row(run)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(row) + "\n", "utf-8")
+
+
+def keep_indexed(model: LanguageModel, steps: int, folders: Folders, seconds: float) -> None:
+    """Write the model that got indexers; it is no run of the study."""
+    learned = sum(weight.numel() for name, weight in model.named_parameters() if of_indexer(name))
+    card = _card(INDEXED, 0, model, steps, seconds)
+    ship(model, card | {"before": DENSE, "learned": learned}, folders)
+
+
+def ship(model: LanguageModel, card: dict[str, Any], folders: Folders) -> None:
+    """Write the weights of a model that the app shows."""
+    folders.assets.mkdir(parents=True, exist_ok=True)
+    save_model(model, folders.weights(card["variant"]), card, SHIPPED)
+
+
+def _card(code: str, seed: int, model: LanguageModel, steps: int, seconds: float) -> dict[str, Any]:
+    """What is known of a model: what it is, what it answers, and how it was made."""
+    return {
+        "variant": code,
+        "seed": seed,
+        "cached": costs.cache_elements(model.config.attention),
         "parameters": sum(weight.numel() for weight in model.parameters()),
-        "steps": progress.step,
-        "attempts": progress.attempt + 1,
-        "finished": finished(progress),
+        "steps": steps,
         "accuracy": accuracies(model, TEXTS, SEED),
         "texts": TEXTS,
         "command": COMMAND,
@@ -70,16 +102,6 @@ def keep(
         "python": platform.python_version(),
         "date": date.today().isoformat(),
     }
-    first = run.seed == 0
-    if run.variant.shipped and first:
-        folders.assets.mkdir(parents=True, exist_ok=True)
-        save_model(model, folders.assets / f"{run.variant.code}.safetensors", card, SHIPPED)
-    if run.variant.watched and first:
-        _snapshots(run, progress, folders)
-    row = card | {"curve": progress.curve, "by_distance": by_distance(model)}
-    file = folders.row(run)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(row) + "\n", "utf-8")
 
 
 def by_distance(model: LanguageModel, texts: int = TEXTS, width: int = 8) -> list[list[float]]:

@@ -17,7 +17,7 @@ from mla_engine.checkpoints.families import Family
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import Phrase
-from mla_engine.symbols import SIZES
+from mla_engine.symbols import SIZES, SYMBOLS
 
 LETTERS = SIZES | {"n": "group_size"}
 PART = 2**20
@@ -39,7 +39,8 @@ def sizes_of(config: AttentionConfig) -> dict[str, int]:
 class Cut:
     """How one tensor is cut: its rows are `per` x `parts`, in this order.
 
-    `parts` are the engine's parameters with their axes in einsum letters.
+    `parts` are the engine's parameters with their axes in einsum letters; with `ones` the tensor
+    may have axes of size 1 beside its own; `also` is another name that it may have.
     """
 
     name: str
@@ -48,6 +49,8 @@ class Cut:
     columns: str = ""
     transposed: bool = False
     unless: str = ""
+    ones: bool = False
+    also: str = ""
 
     def widths(self, sizes: Mapping[str, int]) -> list[int]:
         """Rows of each part, within one of `per`."""
@@ -56,31 +59,41 @@ class Cut:
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape of the tensor in the checkpoint."""
         rows = sizes.get(self.per, 1) * sum(self.widths(sizes))
-        shape = (rows, sizes[self.columns]) if self.columns else (rows,)
+        shape = (rows, prod(sizes[letter] for letter in self.columns.split()))
+        shape = shape if self.columns else (rows,)
         return shape[::-1] if self.transposed else shape
 
     def apply(self, tensor: Tensor, layer: AttentionLayer) -> dict[str, Tensor]:
         """The parameters of the layer's heads, each a tensor of its own size."""
         sizes = sizes_of(layer.config)
+        tensor = tensor.reshape(self.shape(sizes)) if self.ones else tensor
         rows = (tensor.T if self.transposed else tensor).unflatten(0, (sizes.get(self.per, 1), -1))
         pieces = rows.split(self.widths(sizes), dim=1)
         return {
-            name: _parameter(name, piece, f"{self.per} {axes}".split(), layer)
+            name: _parameter(name, piece, f"{self.per} {axes} {self.columns}".split(), layer)
             for (name, axes), piece in zip(self.parts.items(), pieces, strict=True)
         }
 
 
 def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer) -> Tensor:
-    """Rows [1 or per, width, ...] as [*axes, ...], of the layer's heads and in its dtype."""
-    sizes = sizes_of(layer.config)
-    piece = piece.reshape(*[sizes[letter] for letter in axes], *piece.shape[2:])
-    if axes[:2] == ["g", "n"]:  # query heads, stored with their KV head
-        piece, axes = piece.flatten(0, 1), ["h", *axes[2:]]
-    chosen = {"h": layer.heads, "g": getattr(layer, "kv_heads", ())}.get(axes[0], ())
-    if chosen and chosen != tuple(range(len(piece))):
-        piece = piece[torch.tensor(chosen, device=piece.device)]
-    if name == "W_O":
-        piece = piece.permute(2, 0, 1)
+    """Rows and columns [1 or per, width, ...] as the parameter has them.
+
+    Of the layer's heads, in its dtype, and in the order of the parameter's axes.
+    """
+    sizes, wanted = sizes_of(layer.config), SYMBOLS[name].axes.split()
+    piece = piece.reshape([sizes[letter] for letter in axes])
+    if "n" in axes:  # heads, stored with their KV head or output group
+        group, n = ("g" if "g" in axes else "y"), axes.index("n")
+        piece = piece.movedim(n, axes.index(group) + 1)
+        piece = piece.flatten(axes.index(group), axes.index(group) + 1)
+        axes = ["h" if letter == group else letter for letter in axes if letter != "n"]
+    if set(axes) == set(wanted):  # without query compression d stands for l
+        piece = piece.permute([axes.index(letter) for letter in wanted])
+        axes = wanted
+    for letter, chosen in (("h", layer.heads), ("g", getattr(layer, "kv_heads", ()))):
+        if letter in axes and chosen != tuple(range(sizes[letter])):
+            places = torch.tensor(chosen, device=piece.device)
+            piece = piece.index_select(axes.index(letter), places)
     return piece.to(layer.dtype).contiguous()
 
 
@@ -95,7 +108,7 @@ def cuts_of(family: Family, config: AttentionConfig) -> list[Cut]:
         for cut in cuts
         if parameters.intersection(cut.parts)
         and cut.unless not in sizes
-        and (not cut.columns or cut.columns in sizes)
+        and set(cut.columns.split()) <= set(sizes)
     ]
 
 
@@ -111,8 +124,13 @@ def check_nothing_else(family: Family, path: str, rest: Iterable[str]) -> None:
 def check_shape(name: str, shape: tuple[int, ...], cut: Cut, config: AttentionConfig) -> None:
     """Raise CheckpointError unless a tensor has the shape that config.json asks for."""
     wanted = cut.shape(sizes_of(config))
-    if tuple(shape) != wanted:
+    same = _without_ones(shape) == _without_ones(wanted) if cut.ones else tuple(shape) == wanted
+    if not same:
         raise CheckpointError("tensor_shape", name=name, shape=list(shape), wanted=list(wanted))
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size != 1)
 
 
 def check_finite(name: str, *cut: Tensor) -> None:

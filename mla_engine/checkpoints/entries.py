@@ -14,19 +14,36 @@ def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
     asked = []
     for source in sources:
         match source:
-            case {"if": key, "then": then}:
-                if config.get(key):
+            case {"if": key, "then": then, **other}:
+                if entry(config, key):
                     return value_of(config, [then])
+                if "else" in other and entry(config, key) is not None:
+                    return value_of(config, [other["else"]])
+                asked += [key] * ("else" in other)
+            case {"value": value}:
+                return value
+            case {"unset": _}:
+                return None
             case {"ratio": keys, **options}:
                 return _ratio(config, keys, options.get("power", 1))
             case str():
                 key = source.removesuffix("?")
-                if config.get(key) is not None or (key in config and key != source):
-                    return config[key]
+                found = entry(config, key)
+                if found is not None or (key in config and key != source):
+                    return found
                 asked.append(key)
             case _:
                 return source
     raise CheckpointError("no_key", keys=linked("nor", *asked))
+
+
+def entry(config: Mapping[str, Any], key: str) -> Any:
+    """What stands under a key, or under "table.key" in a table of config.json; None without it."""
+    name, _, inner = key.partition(".")
+    found = config.get(name)
+    if not inner:
+        return found
+    return found.get(inner) if isinstance(found, Mapping) else None
 
 
 def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:

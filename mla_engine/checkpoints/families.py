@@ -5,15 +5,17 @@ family; what the engine cannot reproduce exactly is refused here, never approxim
 """
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
 from mla_engine import checks, mechanisms
-from mla_engine.checkpoints.entries import value_of
+from mla_engine.checkpoints import pooled_layers
+from mla_engine.checkpoints.entries import entry, value_of
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.layer_kinds import indexer, is_linear, window
 from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, either
@@ -38,6 +40,25 @@ class Family:
         """Its model_type, and what else repositories write for it."""
         return (self.model_type, *self.row.get("also", ()))
 
+    def at(self, config: Mapping[str, Any], layer: int) -> "Family":
+        """The family as this attention has it: a hybrid's layers of linear attention have a row.
+
+        Raises:
+            CheckpointError: a hybrid whose config.json does not say what the layer is.
+        """
+        linear = self.row.get("linear")
+        return Family(self.model_type, linear) if linear and is_linear(config, layer) else self
+
+    @property
+    def live(self) -> "Family":
+        """The family under the names that its modules have at work, where files have others."""
+        tensors: dict[str, dict[str, Any]] = {}
+        for name, cut in self.row["tensors"].items():
+            same = tensors.setdefault(self.row["live"].get(name, name), cut | {"parts": {}})
+            same["parts"] |= cut["parts"]
+        path = self.row.get("live_attention", self.row["attention"])
+        return Family(self.model_type, {**self.row, "tensors": tensors, "attention": path})
+
     def attention(self, layer: int) -> str:
         """The path of attention number `layer`, with a dot behind."""
         block, sublayer = divmod(layer, self.row["sublayers"])
@@ -45,6 +66,8 @@ class Family:
 
 
 TABLES = ("fields", "only", "tensors")
+ADDED = ("fields", "only", "live")
+OF_SOFTMAX = ("rope", "unrotated", "interleaved", "theta", "index_pairing", "window")
 ANY = "any"  # instead of the values of a key that the engine models
 
 
@@ -55,14 +78,24 @@ def _load() -> dict[str, Family]:
     for name, own in table["kinds"].items():  # one that extends another stands behind it
         kinds[name] = _over(kinds[own["extends"]], own, *TABLES) if "extends" in own else own
     return {
-        name: Family(name, MappingProxyType(_over(kinds[own["kind"]], own, "fields", "only")))
+        name: Family(name, MappingProxyType(_row(kinds, own)))
         for name, own in table["families"].items()
     }
 
 
+def _row(kinds: Mapping[str, dict[str, Any]], own: dict[str, Any]) -> dict[str, Any]:
+    """A family's row; that of its linear attention has what the family names for all layers."""
+    linear, own = own.get("linear"), {key: own[key] for key in own if key != "linear"}
+    row = _over(kinds[own["kind"]], own, *ADDED)
+    if linear is None:
+        return row
+    shared = {key: own[key] for key in own if key not in (*TABLES, *OF_SOFTMAX, "kind", "live")}
+    return row | {"linear": _row(kinds, shared | linear)}
+
+
 def _over(row: dict[str, Any], own: dict[str, Any], *tables: str) -> dict[str, Any]:
     """A row with its own entries over another's; these tables key by key."""
-    return row | own | {key: row[key] | own.get(key, {}) for key in tables}
+    return row | own | {key: row.get(key, {}) | own.get(key, {}) for key in tables}
 
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(_load())
@@ -88,6 +121,12 @@ def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
         architectures=config.get("architectures"),
         known=", ".join(FAMILIES),
     )
+
+
+def family_at(config: Mapping[str, Any], layer: int) -> Family:
+    """The family as attention number `layer` has it; errors as `family_of` and `Family.at`."""
+    family, config = family_of(config)
+    return family.at(config, layer)
 
 
 def n_attentions(config: Mapping[str, Any]) -> int:
@@ -120,10 +159,14 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
     if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer < n_layers:
         raise CheckpointError("layer_range", layer=layer, last=n_layers - 1, n_layers=n_layers)
     family, config = family_of(config)
+    family = family.at(config, layer)
     _check_only(family, config)
     values = {name: value_of(config, sources) for name, sources in family.row["fields"].items()}
     try:
-        values |= _window(family, config, layer) | _indexer(family, config, layer)
+        values |= window(family.row, config, layer) | indexer(family.row, config, layer)
+        if family.row.get("pools"):
+            values |= pooled_layers.pooling(config, layer)
+            config = pooled_layers.with_own_rotation(config, layer)
         values |= _rotation(family, config, values)
         return mechanisms.named(family.row["kind"]).config_type(**values)
     except CheckpointError:
@@ -134,7 +177,7 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
 
 def _check_only(family: Family, config: Mapping[str, Any]) -> None:
     for key, neutral in family.row["only"].items():
-        value = config.get(key)
+        value = entry(config, key)
         if value is not None and neutral != ANY and value not in neutral:
             wanted = either(*map(repr, neutral), Phrase("none"))
             raise CheckpointError(
@@ -142,57 +185,21 @@ def _check_only(family: Family, config: Mapping[str, Any]) -> None:
             )
 
 
-WINDOWS: Mapping[str, Callable[[Mapping[str, Any], int], bool]] = {
-    "even": lambda config, layer: layer % 2 == 0,
-    "late": lambda config, layer: (
-        bool(config.get("use_sliding_window")) and layer >= value_of(config, ["max_window_layers"])
-    ),
-}
-LAYER_TYPES = {"sliding_attention": True, "full_attention": False}
-
-
-def _window(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, int]:
-    """The sliding window of this layer, if its family has such layers."""
-    rule, types = family.row.get("window"), config.get("layer_types")
-    if rule is None:
-        return {}
-    if types is None:
-        slides = WINDOWS[rule](config, layer)
-    elif isinstance(types, list) and len(types) > layer and types[layer] in LAYER_TYPES:
-        slides = LAYER_TYPES[types[layer]]
-    else:
-        raise CheckpointError("layer_types", types=types, layer=layer, known=", ".join(LAYER_TYPES))
-    return {"sliding_window": value_of(config, ["sliding_window"])} if slides else {}
-
-
-INDEXER_TYPES = {"shared": True, "full": False}
-
-
-def _indexer(family: Family, config: Mapping[str, Any], layer: int) -> dict[str, Any]:
-    """How this layer's indexer pairs, and whether it takes the choice of an earlier layer."""
-    if "index_pairing" not in family.row:
-        return {}
-    own = {"index_pairing": family.row["index_pairing"]}
-    types = config.get("indexer_types") if family.row.get("shares_choice") else None
-    if types is None:
-        return own
-    if isinstance(types, list) and len(types) > layer and types[layer] in INDEXER_TYPES:
-        return own | {"index_shared": INDEXER_TYPES[types[layer]]}
-    known = ", ".join(INDEXER_TYPES)
-    raise CheckpointError("indexer_types", types=types, layer=layer, known=known)
-
-
 def _rotation(
     family: Family, config: Mapping[str, Any], values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The fields `rope` and, for Mistral 4, `position_limit`."""
     row = family.row
+    if "rope" not in row:
+        return {}
     if not row["rope"]:
+        if row.get("unrotated"):
+            return {"rope": None}
         if entries := rope_entries(config):
             raise CheckpointError("no_rotation", entries=entries, model_type=family.model_type)
         return {"rope": None}
     extra, config = _without(config, row.get("rope_extra", ()))
-    width = values["d_rope" if family.is_latent else "d_head"]
+    width = values.get("d_rope", values.get("d_head"))
     whole = sum(value_of(config, [key]) for key in row.get("rotary_of", ())) or width
     checks.whole("width", whole, least=0)  # before anything is multiplied by it
     rope = rope_config(

@@ -1,10 +1,11 @@
-"""DeepSeek-V3's 8-bit weights: e4m3 numbers, and a factor for every block of 128 x 128.
+"""DeepSeek's 8-bit weights: e4m3 numbers, and a factor for every block of 128 x 128.
 
 A matrix W [o,i] has beside it W_scale_inv [ceil(o/128), ceil(i/128)], and the weight is their
-product; blocks at the edge are cut off, 576 rows are 4.5 of them.
+product; blocks at the edge are cut off, 576 rows are 4.5 of them. DeepSeek-V4 has its factors
+under another name, and stores powers of two.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -14,6 +15,8 @@ from mla_engine.checkpoints.errors import CheckpointError
 
 BLOCK = 128
 SUFFIX = "_scale_inv"  # added to the name of the weight
+OF_V4 = ".scale"  # in the place of .weight
+POWERS = "F8_E8M0"  # how V4 stores its factors
 
 
 def check_quantization(config: Mapping[str, Any]) -> None:
@@ -27,6 +30,12 @@ def check_quantization(config: Mapping[str, Any]) -> None:
         method, form = said.get("quant_method"), said.get("fmt") or "e4m3"
         if (method, form, said.get("weight_block_size")) != ("fp8", "e4m3", [BLOCK, BLOCK]):
             raise CheckpointError("quantization", found=found, block=BLOCK)
+
+
+def scale_name(weight: str, has: Callable[[str], bool]) -> str:
+    """What the factors of a weight are called, in a file that has some tensors."""
+    other = weight.removesuffix(".weight") + OF_V4
+    return other if has(other) else weight + SUFFIX
 
 
 def scale_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

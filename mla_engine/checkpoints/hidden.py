@@ -58,6 +58,7 @@ def hidden_bytes(
 ) -> HiddenBytes:
     """How much `hidden_states` of this text reads and holds; arguments and errors as there."""
     inputs = _inputs(source, revision, layer)
+    _check_one_stream(inputs)
     return _needed(inputs, tokenize(inputs.checkpoint, text), layer)
 
 
@@ -81,8 +82,9 @@ def hidden_states(
         progress: called with bytes read and bytes in all; may raise to stop.
 
     Raises:
-        CheckpointError: an unknown family, a layer out of range, no tokenizer.json, a text that is
-            empty or too long, tensors that are missing or hold NaN or Inf, a file of another model.
+        CheckpointError: an unknown family or one whose inputs are not computed here, a layer out of
+            range, no tokenizer.json, a text that is empty or too long, tensors that are missing or
+            hold NaN or Inf, a file of another model.
         MemoryBudgetError: the layers before this one are beyond the memory budget.
     """
     if activations is not None:
@@ -111,6 +113,7 @@ def hidden_states_of_layers(
     checkpoint = open_checkpoint(source, revision)
     for layer in layers:
         inputs = _inputs(checkpoint, None, layer)
+    _check_one_stream(inputs)
     tokens, deepest = tokenize(checkpoint, text), max(layers)
     needed = _needed(inputs, tokens, deepest).memory_bytes
     budget.require(needed, Phrase("input_of_layer", layer=deepest), TIP)
@@ -141,6 +144,11 @@ def _inputs(source: str | Path | Checkpoint, revision: str | None, layer: int) -
     )  # a layer that there is, of a family that is modelled
     fp8.check_quantization(checkpoint.config)
     return Inputs.of(checkpoint)
+
+
+def _check_one_stream(inputs: Inputs) -> None:
+    if inputs.family.row.get("streams"):
+        raise CheckpointError("streams", model_type=inputs.family.model_type)
 
 
 def _needed(inputs: Inputs, tokens: Tokens, layer: int) -> HiddenBytes:

@@ -8,14 +8,35 @@ import json
 import re
 from collections import Counter
 from itertools import accumulate
-from typing import Any
+from typing import Any, Protocol
 
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.names import CONFIG, MOST_CONFIG_BYTES
 
 MOST_VALUES = 4_000_000  # ten a tensor, of the most tensors that a checkpoint may have
 MOST_DEPTH = 32
 STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 STEPS = {"{": 1, "[": 1, "}": -1, "]": -1}
+
+
+class SmallFiles(Protocol):
+    """Files of a folder or a repository that are read whole."""
+
+    name: str
+
+    def small_file(self, name: str, most_bytes: int) -> bytes | None:
+        """All of a file; None if there is none."""
+
+
+def config_of(files: SmallFiles) -> dict[str, Any]:
+    """The config.json of a folder or a repository.
+
+    Raises:
+        CheckpointError: there is none, or as `parse_json`.
+    """
+    if (text := files.small_file(CONFIG, MOST_CONFIG_BYTES)) is None:
+        raise CheckpointError("no_config", name=files.name, file=CONFIG)
+    return parse_json(text, CONFIG)
 
 
 def parse_json(data: bytes, file: str) -> dict[str, Any]:

@@ -20,9 +20,10 @@ from huggingface_hub.utils import silent_tqdm
 
 from mla_engine.checkpoints.disk import Use, sharing
 from mla_engine.checkpoints.errors import usable
+from mla_engine.checkpoints.names import CONFIG
 
 LIBRARY = "mla-explorer"
-CONFIG, LISTING = "config.json", "files.json"
+LISTING = "files.json"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 Sizes = dict[str, int | None]
 

@@ -3,7 +3,7 @@
 Everything is looked up in config.json and the headers first, so a refusal costs no download.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -11,12 +11,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from mla_engine import budget, checks
+from mla_engine import budget, checks, mechanisms
 from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert, fp8
 from mla_engine.checkpoints.convert import Cut
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.families import Family, attention_config, family_of, n_attentions
+from mla_engine.checkpoints.families import Family, attention_config, family_at, n_attentions
 from mla_engine.checkpoints.opening import open_checkpoint
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.source import Checkpoint, Progress
@@ -35,7 +35,8 @@ class Plan:
 
     `layer` counts attentions, of which there are `n_layers`; `tensors` are the names in the
     checkpoint and `n_bytes` their size on disk; `dtypes` the stored types. `is_random` says that
-    the checkpoint itself calls its weights random. `notes` are words of NOTES.
+    the checkpoint itself calls its weights random. `notes` are words of NOTES. `mechanisms` has the
+    key of each attention's, "" of one that the engine does not model.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Plan:
     dtypes: tuple[str, ...]
     is_random: bool
     notes: tuple[str, ...]
+    mechanisms: tuple[str, ...]
 
 
 NOTES = (
@@ -74,7 +76,7 @@ def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | Non
             missing, doubled, of another shape or dtype, or that config.json does not ask for.
     """
     checkpoint = open_checkpoint(source, revision)
-    family, config = family_of(checkpoint.config)[0], attention_config(checkpoint.config, layer)
+    config, family = attention_config(checkpoint.config, layer), family_at(checkpoint.config, layer)
     fp8.check_quantization(checkpoint.config)
     entries = _entries(checkpoint, family, config, layer)
     dtypes = tuple(dict.fromkeys(entry.dtype for entry in entries.values()))
@@ -90,7 +92,16 @@ def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | Non
         dtypes=dtypes,
         is_random=checkpoint.is_random,
         notes=_notes(family, config, checkpoint.config, dtypes),
+        mechanisms=tuple(_mechanisms(checkpoint.config)),
     )
+
+
+def _mechanisms(config: Mapping[str, object]) -> Iterator[str]:
+    for layer in range(n_attentions(config)):
+        try:
+            yield mechanisms.of(attention_config(config, layer)).key
+        except CheckpointError:
+            yield ""
 
 
 def load_attention(
@@ -127,9 +138,10 @@ def load_attention(
     entries = checkpoint.entries(plan.tensors)
     what = Phrase("layer_of_model", layer=layer, name=plan.name)
     budget.require(_needed_bytes(bare, plan, entries), what, TIP)
-    family = family_of(checkpoint.config)[0]
+    family = family_at(checkpoint.config, layer)
     before, path, _ = plan.tensors[0].partition(family.attention(layer))
-    take = _taker(checkpoint.read(plan.tensors, progress), path, dtype)
+    also = {cut.also: cut.name for cut in convert.cuts_of(family, plan.config) if cut.also}
+    take = _taker(checkpoint.read(plan.tensors, progress), path, dtype, also)
     return convert.build(family, plan.config, take, heads, (dtype, device), before + path)
 
 
@@ -139,9 +151,10 @@ def _entries(
     """The tensors to read by their full names, all checked against config.json."""
     cuts = convert.cuts_of(family, config)
     path = _prefix(checkpoint, family.attention(layer), cuts) + family.attention(layer)
-    entries = checkpoint.entries(path + cut.name for cut in cuts)
-    for cut in cuts:
-        entry = entries[path + cut.name]
+    names = [path + _spelled(checkpoint, path, cut) for cut in cuts]
+    entries = checkpoint.entries(names)
+    for name, cut in zip(names, cuts, strict=True):
+        entry = entries[name]
         convert.check_shape(entry.name, entry.shape, cut, config)
         if entry.dtype not in FULL and (entry.dtype, len(entry.shape)) != (QUANTIZED, 2):
             raise CheckpointError(
@@ -156,6 +169,11 @@ def _entries(
     return entries
 
 
+def _spelled(checkpoint: Checkpoint, path: str, cut: Cut) -> str:
+    """The name of a cut's tensor below the path: repositories and transformers may differ."""
+    return cut.also if cut.also and checkpoint.has(path + cut.also) else cut.name
+
+
 def _prefix(checkpoint: Checkpoint, path: str, cuts: list[Cut]) -> str:
     """What stands before the path: files of a bare model and of a larger one differ in it."""
     for prefix in convert.PREFIXES:
@@ -166,10 +184,12 @@ def _prefix(checkpoint: Checkpoint, path: str, cuts: list[Cut]) -> str:
 
 def _scales(checkpoint: Checkpoint, entries: Mapping[str, TensorEntry]) -> dict[str, TensorEntry]:
     """The block factors of what is stored in 8 bits."""
-    wanted = {n + fp8.SUFFIX: e for n, e in entries.items() if e.dtype == QUANTIZED}
+    quantized = {name: entry for name, entry in entries.items() if entry.dtype == QUANTIZED}
+    wanted = {fp8.scale_name(name, checkpoint.has): entry for name, entry in quantized.items()}
     scales = checkpoint.entries(wanted)
     for name, scale in scales.items():
-        if scale.shape != fp8.scale_shape(wanted[name].shape) or scale.dtype not in FULL:
+        known = scale.dtype in (*FULL, fp8.POWERS)
+        if scale.shape != fp8.scale_shape(wanted[name].shape) or not known:
             raise CheckpointError(
                 "scale_shape",
                 name=name,
@@ -189,13 +209,20 @@ def _needed_bytes(bare: AttentionLayer, plan: Plan, entries: Mapping[str, Tensor
     return layer + plan.n_bytes + largest * bare.dtype.itemsize
 
 
-def _taker(stored: dict[str, Tensor], path: str, dtype: torch.dtype) -> Callable[[str], Tensor]:
-    """Takes a stored tensor out by its short name, once; 8 bits come in the layer's dtype."""
-    names = {name.partition(path)[2]: name for name in stored}
+def _taker(
+    stored: dict[str, Tensor], path: str, dtype: torch.dtype, also: Mapping[str, str]
+) -> Callable[[str], Tensor]:
+    """Takes a stored tensor out by its short name, once; 8 bits come in the layer's dtype.
+
+    `also` has other short names with those by which they are asked for.
+    """
+    shorts = {name: name.partition(path)[2] for name in stored}
+    names = {also.get(short, short): name for name, short in shorts.items()}
 
     def take(short: str) -> Tensor:
         name = names[short]
-        tensor, scale = stored.pop(name), stored.pop(name + fp8.SUFFIX, None)
+        tensor = stored.pop(name)
+        scale = stored.pop(fp8.scale_name(name, stored.__contains__), None)
         return tensor if scale is None else fp8.dequantized(tensor, scale, dtype)
 
     return take
@@ -206,7 +233,7 @@ def _notes(
 ) -> tuple[str, ...]:
     true = {
         "dequantised from fp8": QUANTIZED in dtypes,
-        "learned positions": not family.row["rope"],
+        "learned positions": "position_embedding" in family.row,
         "no output bias": bool(family.row.get("zero")),
         "part of a larger model": found.get("model_type") not in family.spellings,
         "positions end": getattr(config, "position_limit", None) is not None,

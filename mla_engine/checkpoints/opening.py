@@ -1,14 +1,13 @@
 """From what a caller names to an open checkpoint: a folder on this machine, or a Hub repository."""
 
-import re
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.local import LocalFiles
-from mla_engine.checkpoints.source import Checkpoint
-
-REPOSITORY = re.compile(r"[\w-][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)
+from mla_engine.checkpoints.names import REPOSITORY
+from mla_engine.checkpoints.source import ByteSource, Checkpoint
 
 
 def open_checkpoint(
@@ -60,12 +59,16 @@ def open_repository(
     Arguments and errors as `open_checkpoint`; `hourly_bytes` is what a folder with a quota may
     fetch in an hour, and one visitor a fourth of it.
     """
+    place = {"folder": folder, "quota_bytes": quota_bytes, "hourly_bytes": hourly_bytes}
+    return Checkpoint(repository_files(name, revision, token=token, **place))
+
+
+def repository_files(name: str, revision: str | None = None, **access: Any) -> ByteSource:
+    """The files of a Hub repository; arguments and errors as `open_repository`."""
     if not isinstance(name, str) or not REPOSITORY.fullmatch(name):
         raise CheckpointError("no_repository_name", name=name)
     hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
-    place = {"folder": folder, "quota_bytes": quota_bytes, "hourly_bytes": hourly_bytes}
-    access = hub.Access(token=token, **place)
-    return Checkpoint(hub.HubFiles(name, revision or None, access))
+    return hub.HubFiles(name, revision or None, hub.Access(**access))
 
 
 def _folder(source: str | Path) -> Path | None:

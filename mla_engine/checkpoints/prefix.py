@@ -121,7 +121,7 @@ class Prefix:
     def _tables(self, x: Tensor) -> dict[str, Tensor]:
         """What the run does not use: embeddings, since x holds their rows, and a last norm."""
         row, (tokens, d_model) = self.inputs.family.row, x.shape
-        tables = {row["embedding"]: torch.zeros(1, d_model)}
+        tables = {row.get("live_embedding", row["embedding"]): torch.zeros(1, d_model)}
         if "position_embedding" in row:
             tables[row["position_embedding"]] = torch.zeros(tokens, d_model)
         if self.unused:

@@ -20,6 +20,8 @@ from mla_engine.checkpoints.safetensors_file import TensorEntry
 FLOAT32_BYTES, INT64_BYTES = 4, 8
 # what a matrix makes of a token is held so often at once: gate and up, their product, copies
 COPIES = 8
+# linear attention takes the tokens of a chunk in pairs, a few numbers a channel for each
+CHUNK, PAIRS = 64, 4
 SPARE = 2**22  # numbers that may be asked for in vain: then their tensors' names are told
 MOST_BUFFERS = 2**26  # numbers that are made from config.json alone: masks and frequencies
 COUNTS = ("expert", "layer", "topk", "top_k")  # in keys whose numbers are counted up to
@@ -43,8 +45,10 @@ def weight_bytes(entries: Iterable[TensorEntry], blocks: str) -> int:
 
 def run_bytes(entries: Iterable[TensorEntry], config: Mapping[str, Any], n_tokens: int) -> int:
     """What the widest matrices make of the tokens; of experts, for all that a token is sent to."""
-    widest, of_expert = 0, 0
+    widest, of_expert, channels = 0, 0, 0
     for entry in entries:
+        if "conv1d" in entry.name:
+            channels = max(channels, entry.shape[0])
         width = max(entry.shape[-2:]) if len(entry.shape) > 1 else 0
         if ".experts." in entry.name:
             of_expert = max(of_expert, width)
@@ -54,7 +58,8 @@ def run_bytes(entries: Iterable[TensorEntry], config: Mapping[str, Any], n_token
     n_experts = max(_numbers(config, "experts"), default=0)
     chosen = INT64_BYTES * 2 * n_chosen * (n_experts + 1)
     wide = FLOAT32_BYTES * COPIES * (widest + n_chosen * of_expert + n_experts)
-    return n_tokens * (wide + (chosen if of_expert else 0))
+    paired = FLOAT32_BYTES * PAIRS * CHUNK * channels * (n_tokens + CHUNK)
+    return n_tokens * (wide + (chosen if of_expert else 0)) + paired
 
 
 def check_counts(config: Mapping[str, Any], entries: Iterable[TensorEntry]) -> None:

@@ -8,13 +8,12 @@ import torch
 
 from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.json_object import parse_json
+from mla_engine.checkpoints.json_object import config_of, parse_json
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.spans import Span
 from mla_engine.refusals import Phrase, linked
 
-CONFIG, INDEX, SINGLE = "config.json", "model.safetensors.index.json", "model.safetensors"
-MOST_CONFIG_BYTES = 2_000_000  # published ones have some thousand
+INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 MOST_INDEX_BYTES = 40_000_000  # DeepSeek-V3's has 9 million, Kimi-K2-Thinking's 24
 MOST_FILE_BYTES = 64_000_000  # Gemma's tokenizer.json has 34 million
 MOST_SHARDS = 4_000
@@ -59,7 +58,7 @@ class Checkpoint:
         self._in_order: list[str] | None = None
         self._doubled: dict[str, set[str]] = {}  # tensor -> its files, where there are two or more
         self.name, self.revision, self.is_local = source.name, source.revision, source.is_local
-        self.config = self._config()
+        self.config = config_of(source)
         self._files = self._file_of_each_tensor()
 
     @property
@@ -154,12 +153,6 @@ class Checkpoint:
 
     def _read(self, spans: list[Span], progress: Progress | None) -> list[bytearray]:
         return self._source.read(spans, _counting(spans, progress))
-
-    def _config(self) -> dict[str, Any]:
-        text = self._source.small_file(CONFIG, MOST_CONFIG_BYTES)
-        if text is None:
-            raise CheckpointError("no_config", name=self.name, file=CONFIG)
-        return parse_json(text, CONFIG)
 
     def _file_of_each_tensor(self) -> dict[str, str]:
         """From the only file or else the index: transformers looks in this order, too."""

@@ -4,8 +4,6 @@ from mla_engine.costs.calls import Cost, decode, prefill
 from mla_engine.costs.formulas import formulas
 from mla_engine.costs.memory import ATTENTION, Serving, layouts, rank_cache_elements
 from mla_engine.costs.roofline import (
-    GPUS,
-    Device,
     attention_intensity,
     attention_turns,
     expanding_wins,
@@ -17,10 +15,13 @@ from mla_engine.costs.sizes import (
     cache_bytes_per_token,
     cache_elements,
     equivalent_kv_heads,
+    fixed_bytes,
+    held_bytes,
     mha_cache_elements,
     parameters,
     weight_elements,
 )
+from mla_engine.devices import GPUS, Device
 from mla_engine.latent.costs import crossover_queries
 from mla_engine.mechanism import Formula
 
@@ -41,7 +42,9 @@ __all__ = [
     "equivalent_kv_heads",
     "expanding_wins",
     "first_whole",
+    "fixed_bytes",
     "formulas",
+    "held_bytes",
     "layouts",
     "mha_cache_elements",
     "parameters",

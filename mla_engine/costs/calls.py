@@ -159,20 +159,34 @@ def call_cost(
     if not sizes.new:
         weights = {name: size for name, size in weights.items() if name not in closed.of_latents}
     row_bytes = sizes.batch * dtype_bytes
-    entry = cache_elements(config, cache, heads)
-    held = sizes.keys - sizes.new
-    read = closed.read(config, cache, heads, sizes) if closed.read else entry * held
+    read, written = _moved_bytes(config, cache, heads, sizes, dtype_bytes)
     rows_in_and_out = max(sizes.new, sizes.queries) + sizes.queries
     made_anew = closed.made_anew(config, form, cache, heads, sizes)
     return Cost(
         step_flops={name: 2 * sizes.batch * math.prod(shape) for name, shape in shapes.items()},
         growing=computed.growing,
         weight_bytes=sum(weights.values()) * dtype_bytes,
-        cache_read_bytes=row_bytes * read,
-        cache_written_bytes=row_bytes * entry * sizes.new,
+        cache_read_bytes=sizes.batch * read,
+        cache_written_bytes=sizes.batch * written,
         activation_bytes=row_bytes * config.d_model * rows_in_and_out,
         up_projected_bytes=2 * row_bytes * made_anew,
     )
+
+
+def _moved_bytes(
+    config: AttentionConfig, cache: str, heads: tuple[int, ...], sizes: Sizes, dtype_bytes: float
+) -> tuple[float, float]:
+    """What a call reads of one sequence's cache, and what it writes into it."""
+    closed, held = mechanisms.of(config).costs, sizes.keys - sizes.new
+    entry = cache_elements(config, cache, heads) * dtype_bytes
+    fixed = closed.fixed_bytes(config, cache, heads, dtype_bytes)
+    read = entry * held + (fixed if held else 0)
+    written = entry * sizes.new + (fixed if sizes.new else 0)
+    if closed.read:
+        read = closed.read(config, cache, heads, sizes) * dtype_bytes
+    if closed.stored:
+        written = closed.stored(config, cache, heads, sizes) * dtype_bytes
+    return read, written
 
 
 def form_with(config: AttentionConfig, form: str, cache: str) -> Form:

@@ -11,6 +11,7 @@ from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import (
     cache_elements,
+    fixed_bytes,
     heads_held,
     kind_of_cache,
     parameters,
@@ -118,6 +119,13 @@ class Serving:
             elements = rank_cache_elements(self.config, self.ranks, self.cache)
         return elements * self.caches * self.cache_bytes
 
+    @property
+    def sequence_bytes(self) -> float:
+        """Of one sequence, whatever its length, on each GPU that keeps it, over all layers."""
+        heads = self.config.n_heads
+        share = 1 if self.attention == "data" else -(-heads // self.ranks) / heads
+        return share * self.caches * fixed_bytes(self.config, self.cache_bytes, self.cache)
+
     def rank_sequences(self, batch: int) -> int:
         """Sequences of `batch` that the fullest GPU keeps, wholly or in part."""
         checks.whole("batch", batch, most=MOST)
@@ -126,15 +134,19 @@ class Serving:
     def held_bytes(self, context: int, batch: int = 1) -> float:
         """Cache on the fullest GPU: `batch` sequences of `context` tokens."""
         checks.whole("context", context, least=0, most=MOST)
-        return self.token_bytes * context * self.rank_sequences(batch)
+        kept = self.token_bytes * context + self.sequence_bytes
+        return kept * self.rank_sequences(batch)
 
     def longest_context(self, batch: int = 1) -> int:
-        """Tokens to which each of `batch` sequences can grow; 0 if the weights leave no room."""
-        room = max(0, self.free_bytes)
-        return int(room // (self.token_bytes * self.rank_sequences(batch)))
+        """Tokens to which each of `batch` sequences can grow, at most MOST; 0 without room."""
+        room = max(0, self.free_bytes) - self.sequence_bytes * self.rank_sequences(batch)
+        if not self.token_bytes:
+            return MOST if room >= 0 < self.free_bytes else 0
+        return int(max(0, room) // (self.token_bytes * self.rank_sequences(batch)))
 
     def largest_batch(self, context: int) -> int:
         """Sequences of `context` tokens that fit; 0 if not one does."""
         checks.whole("context", context, most=MOST)
-        sequences = int(max(0, self.free_bytes) // (self.token_bytes * context))
+        kept = self.token_bytes * context + self.sequence_bytes
+        sequences = int(max(0, self.free_bytes) // kept)
         return sequences if self.attention == "tensor" else sequences * self.ranks

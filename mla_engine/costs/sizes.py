@@ -101,6 +101,45 @@ def cache_bytes_per_token(
     return cache_elements(config, cache) * dtype_bytes
 
 
+def fixed_bytes(
+    config: AttentionConfig,
+    dtype_bytes: float,
+    cache: str | None = None,
+    heads: Iterable[int] | None = None,
+) -> float:
+    """Bytes that a layer keeps of one sequence whatever its length; 0 where all of it grows.
+
+    Raises:
+        ValueError: a width of 0 or less, a cache or a head that the layer cannot have.
+    """
+    checks.positive("dtype_bytes", dtype_bytes)
+    kind, chosen = kind_of_cache(config, cache), chosen_heads(config, heads)
+    return mechanisms.of(config).costs.fixed_bytes(config, kind, chosen, dtype_bytes)
+
+
+def held_bytes(
+    config: AttentionConfig,
+    tokens: int,
+    dtype_bytes: float,
+    cache: str | None = None,
+    heads: Iterable[int] | None = None,
+) -> float:
+    """Bytes that a layer keeps of one sequence of so many tokens, also what does not grow.
+
+    Raises:
+        ValueError: a number of tokens below 0, a width of 0 or less, a cache or a head that the
+            layer cannot have.
+    """
+    checks.whole("tokens", tokens, least=0, most=2**50)
+    checks.positive("dtype_bytes", dtype_bytes)
+    kind, chosen = kind_of_cache(config, cache), chosen_heads(config, heads)
+    closed = mechanisms.of(config).costs
+    if closed.held is not None:
+        return closed.held(config, kind, chosen, tokens) * dtype_bytes
+    growing = tokens * cache_elements(config, kind, chosen) * dtype_bytes
+    return growing + closed.fixed_bytes(config, kind, chosen, dtype_bytes)
+
+
 def mha_cache_elements(config: AttentionConfig) -> int:
     """Numbers per token and layer that plain MHA of the same heads keeps: n_h (d_h + d_v).
 

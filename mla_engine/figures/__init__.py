@@ -4,8 +4,9 @@ Installed with the extra `[figures]`. Colours, sizes and labels come from `theme
 """
 
 from mla_engine.figures.bands import Band, band_bars, band_lines, band_marks
-from mla_engine.figures.bars import bars
+from mla_engine.figures.bars import bars, ratio_bars
 from mla_engine.figures.cells import cell_at
+from mla_engine.figures.chosen import chosen_keys
 from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
 from mla_engine.figures.ends import resized
@@ -40,6 +41,7 @@ __all__ = [
     "bars",
     "cache_growth",
     "cell_at",
+    "chosen_keys",
     "crossing",
     "curves",
     "data_flow",
@@ -48,6 +50,7 @@ __all__ = [
     "look",
     "over_rank",
     "pixels",
+    "ratio_bars",
     "resized",
     "right_answers",
     "roofline",

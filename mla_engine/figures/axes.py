@@ -68,6 +68,11 @@ NO_TRACE = {
 Cells = tuple[Spans, Sequence[str] | None, str]  # spans, words, title
 
 
+def wide(labels: Sequence[str], pixels: int) -> bool:
+    """Whether labels side by side, a space between, need more than `pixels`."""
+    return sum(len(label) + 1 for label in labels) * CHARACTER_PIXELS > pixels
+
+
 def name_cells(
     *, x: Cells, y: Cells, height: int, width: int = PHONE_PIXELS, square: bool = False
 ) -> dict:
@@ -94,7 +99,7 @@ def name_cells(
         axes[f"{side}axis2"] = fixed | _every(*cells[:2]) | hidden
     if square:
         _square(axes)
-    if _wide(axes["x"]["ticktext"], width):  # upright, lest neighbours read as one word
+    if wide(axes["x"]["ticktext"], width):  # upright, lest neighbours read as one word
         axes["x"]["tickangle"] = axes["xaxis2"]["tickangle"] = 90
     return axes
 
@@ -117,11 +122,6 @@ def _square(axes: dict[str, dict]) -> None:
     for x, y, anchor in (("x", "y", "x"), ("xaxis2", "yaxis2", "x2")):
         axes[x]["constrain"] = "domain"
         axes[y] |= {"constrain": "domain", "constraintoward": "top", "scaleanchor": anchor}
-
-
-def _wide(labels: Sequence[str], pixels: int) -> bool:
-    """Whether labels side by side, a space between, need more than `pixels`."""
-    return sum(len(label) + 1 for label in labels) * CHARACTER_PIXELS > pixels
 
 
 def _printed(spans: Spans, words: Sequence[str] | None, title: str, pixels: int) -> dict:

@@ -27,6 +27,7 @@ def bars(
     roles: Sequence[Role] = ROLES,
     totals: Sequence[str] | None = None,
     limits: tuple[float, float] | None = None,
+    ticks: str = "",
     legend: bool | None = None,
     entries: int | None = None,
     height: int = HEIGHT,
@@ -37,25 +38,66 @@ def bars(
         names: what the rows are called, in Plotly's text.
         parts: name of a part -> its amount in each row; on a log axis above 0.
         axis: title of the axis of amounts.
-        stacked: parts end to end; otherwise beside one another.
-        log: logarithmic axis; refused with stacked parts, whose lengths would mean nothing.
+        stacked: parts end to end, on a linear axis alone; otherwise beside one another.
+        log: logarithmic axis.
         chosen: the row to stress; the others fade.
         roles: what picks the colour of each part.
         totals: a text at the end of each row; longer bars leave room for it.
         limits: ends of the axis, for charts to be compared.
+        ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
         legend: whether it is shown, by default where there are several parts.
         entries: pixels of each of its entries, which then stand in columns.
         height: pixels.
     """
-    if stacked and log:
-        raise RefusedError("stacked_log")
+    around = _around(parts, legend, entries, stacked=stacked, log=log)
     amounts = np.asarray(list(parts.values()), dtype=np.float64)
     ends = _room(amounts.sum(0) if stacked else amounts, limits, log=log, wide=bool(totals))
-    axes = {"x": _amount_axis(axis, ends, log=log), "y": named_rows(names), "bargap": 0.3}
-    traces = _traces(names, parts, roles, chosen, axis)
+    axes = {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
+    traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
     traces += [totals_at_ends(amounts.sum(0), totals)] if totals else []
-    layout = legend_above(shown=len(parts) > 1 if legend is None else legend, entry_width=entries)
-    return figure(traces, height=height, barmode="stack" if stacked else "group", **axes, **layout)
+    return figure(traces, height=height, **axes, **around)
+
+
+def ratio_bars(
+    part: str,
+    ratios: Mapping[str, float],
+    totals: Sequence[str],
+    *,
+    axis: str = "",
+    height: int = HEIGHT,
+) -> Figure:
+    """Lying bars from 1 to either side of a log axis: how many times too little, or too much.
+
+    Args:
+        part: what the ratios are.
+        ratios: name of a row -> above 0.
+        totals: a text to the right of each bar.
+        axis: title of the ratios.
+        height: pixels.
+    """
+    names, found = list(ratios), np.array(list(ratios.values()), dtype=np.float64)
+    (bar,) = _traces(names, {part: found - 1}, ROLES[:1], None, "")
+    traces = [bar | {"base": 1}, totals_at_ends(np.maximum(found, 1), totals)]
+    ends = np.log10((found.min() / 1.5, found.max() * 20)).tolist()
+    decades = _amount_axis(axis, ends, "~g", log=True)
+    axes = {"x": decades, "y": named_rows(names)}
+    return figure(traces, height=height, bargap=0.3, **axes, **legend_above(shown=False))
+
+
+def _around(
+    parts: Mapping[str, Sequence[float]],
+    legend: bool | None,
+    entries: int | None,
+    *,
+    stacked: bool,
+    log: bool,
+) -> dict:
+    """How the bars stand, and their legend."""
+    if stacked and log:  # their lengths would mean nothing
+        raise RefusedError("stacked_log")
+    shown = len(parts) > 1 if legend is None else legend
+    stand = {"barmode": "stack" if stacked else "group", "bargap": 0.3}
+    return stand | legend_above(shown=shown, entry_width=entries)
 
 
 def _traces(
@@ -64,13 +106,16 @@ def _traces(
     roles: Sequence[Role],
     chosen: int | None,
     axis: str,
+    base: float = 0,
 ) -> list[dict]:
+    """A series a part; each bar from `base`, as on a log axis it would begin far left of it."""
     opacity = [1.0 if chosen in (None, row) else FADED for row in range(len(names))]
     return [
         {
             "type": "bar",
             "y": list(range(len(names))),
-            "x": np.asarray(amounts, dtype=np.float64),
+            "x": np.asarray(amounts, dtype=np.float64) - base,
+            "base": base,
             "name": part,
             "orientation": "h",
             "marker": {
@@ -85,13 +130,14 @@ def _traces(
     ]
 
 
-def _amount_axis(axis: str, ends: Sequence[float] | None, *, log: bool) -> dict:
+def _amount_axis(axis: str, ends: Sequence[float] | None, ticks: str, *, log: bool) -> dict:
     return titled(axis) | {
         "type": "log" if log else "linear",
         "range": ends,
         "fixedrange": True,
         "nticks": 6,
-        "tickformat": ".0e" if log else "~s",
+        "tickformat": ticks or (".0e" if log else "~s"),
+        "dtick": 1 if log and ticks else None,  # decades alone
         "gridcolor": MASKED,
     }
 

@@ -11,6 +11,7 @@ from mla_engine.figures.theme import FONT, line, upright
 
 HEIGHT = 420
 INK = "#7F858D"
+SHORT = 1e-3, 1e4  # amounts between these are written out
 
 
 def crossing(
@@ -49,10 +50,11 @@ def _axes(titles: tuple[str, str], x: np.ndarray, drawn: np.ndarray) -> tuple[di
     axis = {"type": "log", "fixedrange": True, "dtick": 1}
     ends = np.log10((x[0] / 1.15, x[-1])), np.log10((drawn.min() / 1.6, drawn.max() * 1.6))
     across, up = ({"range": end.tolist()} for end in ends)
-    thousands = {"tickformat": ",~g", "exponentformat": "none"}
+    plain = {"tickformat": ",~g", "exponentformat": "none"}
+    short = drawn.min() > SHORT[0] and drawn.max() < SHORT[1]
     return (
-        titled(titles[0]) | axis | across | thousands,
-        titled(titles[1]) | axis | up | {"exponentformat": "power"},
+        titled(titles[0]) | axis | across | plain,
+        titled(titles[1]) | axis | up | (plain if short else {"exponentformat": "power"}),
     )
 
 

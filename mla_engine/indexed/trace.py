@@ -53,6 +53,8 @@ class IndexedTrace(_Chosen, Trace):
     left_out: Tensor  # [b,h,t], of dense attention
     attention: Tensor  # [b,h,t,s], 0 where a key is not chosen
     o: Tensor  # [b,t,h,v]
+    gate: Tensor | None  # [b,t,h,v], from 0 to 1
+    o_gated: Tensor | None  # [b,t,h,v]
     u: Tensor  # [b,t,d]
 
     form = "indexed"
@@ -90,6 +92,8 @@ class IndexedAbsorbedTrace(_Chosen, Trace):
     attention: Tensor  # [b,h,t,s], 0 where a key is not chosen
     o_latent: Tensor  # [b,t,h,c]
     o: Tensor  # [b,t,h,v]
+    gate: Tensor | None  # [b,t,h,v], from 0 to 1
+    o_gated: Tensor | None  # [b,t,h,v]
     u: Tensor  # [b,t,d]
 
     form = "indexed_absorbed"

@@ -154,12 +154,14 @@ class TopKeys(LanguageModel):
     traces scores and mask are as they are before the choice; attention, o and u come after it.
 
     Raises:
-        ValueError: no key at all.
+        ValueError: no key at all; an attention that reads more than keys.
     """
 
     def __init__(self, model: LanguageModel, keys: int) -> None:
         super(LanguageModel, self).__init__()  # no weights of its own
         checks.whole("keys", keys)
+        if model.mechanism.forms[0].weighed is None:
+            raise RefusedError("cut_needs_keys", called=model.mechanism.called)
         self.config, self.mechanism, self.keys = model.config, model.mechanism, keys
         self.W_E, self.blocks, self.norm = model.W_E, model.blocks, model.norm
 

@@ -21,7 +21,7 @@ from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import RefusedError
 from mla_engine.studies.compression import joint
 
-__all__ = ["Retrofit"]
+__all__ = ["Retrofit", "grouped_layers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Retrofit:
         Raises:
             ValueError: a model that has a latent already.
         """
-        factors = [joint(*_weights(layer)).factors for layer in _layers(model)]
+        factors = [joint(*_weights(layer)).factors for layer in grouped_layers(model)]
         return cls(model, tuple((f.basis.double(), f.coordinates.double()) for f in factors))
 
     @classmethod
@@ -54,7 +54,7 @@ class Retrofit:
         Raises:
             ValueError: a model that has a latent already.
         """
-        layers = _layers(model)
+        layers = grouped_layers(model)
         length = torch.tensor([len(text) for text in texts])
         words = torch.arange(length.max()) < length[:, None]
         blocks = model(batch(texts, model.config.words).tokens).blocks
@@ -81,7 +81,7 @@ class Retrofit:
         """
         checks.whole("rank", rank, least=0, most=self.most)
         made = deepcopy(self.model)
-        for layer, (basis, coordinates) in zip(_layers(made), self.parts, strict=True):
+        for layer, (basis, coordinates) in zip(grouped_layers(made), self.parts, strict=True):
             weights = _weights(layer)
             stacked = basis[:, :rank] @ coordinates[:rank]
             parts = stacked.split([weight.shape[0] * weight.shape[1] for weight in weights])
@@ -90,7 +90,12 @@ class Retrofit:
         return made
 
 
-def _layers(model: LanguageModel) -> list[AttentionLayer]:
+def grouped_layers(model: LanguageModel) -> list[AttentionLayer]:
+    """The attention of every layer.
+
+    Raises:
+        ValueError: a model that has a latent already.
+    """
     attention = model.config.attention
     if not isinstance(attention, GroupedConfig):
         raise RefusedError("retrofit_latents", called=mechanisms.of(attention).called)

@@ -10,6 +10,9 @@ from typing import Self
 import torch
 from torch import Tensor, einsum
 
+from mla_engine.latent.config import LatentConfig
+from mla_engine.refusals import RefusedError
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AbsorbedMatrices:
@@ -63,6 +66,12 @@ class AbsorbedMatrices:
     def _rank(self, values: Tensor, matrix: Tensor) -> Tensor:
         tolerance = max(matrix.shape[1:]) * torch.finfo(matrix.dtype).eps  # as numpy, Matlab do
         return (values > tolerance * values[:, :1]).sum(-1)
+
+
+def require_no_gate(config: LatentConfig) -> None:
+    """Raise ValueError for an output gate: W_O and W_UV, which it parts, cannot be merged."""
+    if config.output_gate is not None:
+        raise RefusedError("gated_merge", output_gate=config.output_gate)
 
 
 def singular_values_of_product(left: Tensor, right: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from mla_engine import checks
 from mla_engine.config import KeysInFull, RopeConfig, check_common, effective_scale
 
 PLAIN_ROPE = RopeConfig()
+OUTPUT_GATES = (None, "channel", "head")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +19,8 @@ class LatentConfig(KeysInFull):
     and before caching (LongCat). With d_rope = 0 `rope` is ignored; with rope None and d_rope > 0
     the shared part exists and is not rotated (Kimi-Linear). Positions from `position_limit` on are
     refused: there the model does what this layer does not (Mistral 4 raises its softmax scale).
+    With `output_gate` each "channel" (Kimi-K3) or each "head" (Ling-3.0) of the heads' outputs is
+    multiplied by a sigmoid of h before W_O.
 
     Raises:
         ValueError: a size, a number or a combination that no layer can have, with the fix.
@@ -38,6 +41,7 @@ class LatentConfig(KeysInFull):
     kv_latent_scale: float = 1.0
     bias: bool = False
     position_limit: int | None = None
+    output_gate: str | None = None
 
     def __post_init__(self) -> None:
         if self.d_value is None:
@@ -49,6 +53,7 @@ class LatentConfig(KeysInFull):
         if self.position_limit is not None:
             checks.whole("position_limit", self.position_limit, most=2**40)
         checks.flag("latent_norm", self.latent_norm)
+        checks.choice("output_gate", self.output_gate, OUTPUT_GATES)
         for name in ("q_latent_scale", "kv_latent_scale"):
             checks.positive(name, getattr(self, name))
         if self.rotation is not None:

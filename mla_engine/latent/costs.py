@@ -22,6 +22,8 @@ def weights(config: LatentConfig, heads: Heads) -> dict[str, int]:
         "W_UK": h * k * c,
         "W_UV": h * v * c,
         "W_O": d * h * v,
+        "W_OG": h * v * d * (config.output_gate == "channel"),
+        "w_OG": h * d * (config.output_gate == "head"),
     }
     if config.latent_norm:
         sizes |= {"c_Q_norm": q_latent, "c_KV_norm": c}
@@ -72,6 +74,7 @@ def _shared(config: LatentConfig, h: int, sizes: Sizes) -> Shapes:
         "q_R_pre": (t, h, config.d_rope, source),
         "c_KV_pre": (new, config.d_latent_kv, d),
         "k_R_pre": (new, config.d_rope, d),
+        "gate": (t, h, {"channel": config.d_value, "head": 1}.get(config.output_gate, 0), d),
     }
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, einsum
 
 from mla_engine.cache import KVCache
-from mla_engine.latent.absorption import AbsorbedMatrices
+from mla_engine.latent.absorption import AbsorbedMatrices, require_no_gate
 from mla_engine.latent.cache import LatentCache
 from mla_engine.latent.projections import (
     LatentProjections,
@@ -69,7 +69,7 @@ def attend(
     scores_R = position_scores(w, queries.q_R, k_R)
     attention = softmax(masked_sum(scores_C, scores_R, mask))
     o = attended(of_each, attention, v_C, mask)
-    u = output(o, w.W_O, w.b_O, w.config.n_heads)
+    o_gated, u = gated_output(w, o, queries.gate)
     return LatentTrace(
         h=h,
         **queries._asdict(),
@@ -81,6 +81,7 @@ def attend(
         mask=mask,
         attention=attention,
         o=o,
+        o_gated=o_gated,
         u=u,
     )
 
@@ -95,7 +96,7 @@ def absorbed(
     attention = softmax(masked_sum(scores_C, scores_R, mask))
     o_latent = attended(of_shared, attention, latents.c_KV, mask)
     o = einsum("bthc,hvc->bthv", o_latent, w.W_UV)
-    u = output(o, w.W_O, w.b_O, w.config.n_heads)
+    o_gated, u = gated_output(w, o, queries.gate)
     return AbsorbedTrace(
         h=h,
         **queries._asdict(),
@@ -107,8 +108,15 @@ def absorbed(
         attention=attention,
         o_latent=o_latent,
         o=o,
+        o_gated=o_gated,
         u=u,
     )
+
+
+def gated_output(w: LatentWeights, o: Tensor, gate: Tensor | None) -> tuple[Tensor | None, Tensor]:
+    """o behind its gate [b,t,h,v], where there is one, and u [b,t,d]."""
+    o_gated = None if gate is None else o * gate
+    return o_gated, output(o if gate is None else o_gated, w.W_O, w.b_O, w.config.n_heads)
 
 
 def position_scores(w: LatentWeights, q_R: Tensor | None, k_R: Tensor | None) -> Tensor | None:
@@ -198,11 +206,16 @@ def fused_over(w: LatentWeights, queries: Queries, latents: Latents, mask: Tenso
     k_C, v_C = up_projected(w, latents.c_KV)
     q = queries.q_C if queries.q_R is None else torch.cat((queries.q_C, queries.q_R), dim=-1)
     o = fused_attention(q, with_rotary(k_C, latents.k_R), v_C, mask, w.config.scale)
-    return output(o, w.W_O, w.b_O, w.config.n_heads)
+    return gated_output(w, o, queries.gate)[1]
 
 
 def merged(mla: LatentProjections, heads: Places) -> AbsorbedMatrices:
-    """Queries with keys, values with the output: one pair of matrices a head."""
+    """Queries with keys, values with the output: one pair of matrices a head.
+
+    Raises:
+        ValueError: an output gate, which stands between the two that would be merged.
+    """
+    require_no_gate(mla.config)
     w = mla.weights(heads)
     return AbsorbedMatrices.of(w.W_UQ, w.W_UK, w.W_UV, w.W_O)
 
@@ -216,8 +229,8 @@ def weighed_values(mla: LatentProjections, trace: LatentTrace, attention: Tensor
     """The trace with another attention [b,h,t,s] to the values."""
     w = mla.weights()
     o = of_each(attention, trace.v_C)
-    u = output(o, w.W_O, w.b_O, w.config.n_heads)
-    return replace(trace, attention=attention, o=o, u=u)
+    o_gated, u = gated_output(w, o, trace.gate)
+    return replace(trace, attention=attention, o=o, o_gated=o_gated, u=u)
 
 
 def weighed_latents(
@@ -227,5 +240,5 @@ def weighed_latents(
     w = mla.weights()
     o_latent = of_shared(attention, trace.c_KV)
     o = einsum("bthc,hvc->bthv", o_latent, w.W_UV)
-    u = output(o, w.W_O, w.b_O, w.config.n_heads)
-    return replace(trace, attention=attention, o_latent=o_latent, o=o, u=u)
+    o_gated, u = gated_output(w, o, trace.gate)
+    return replace(trace, attention=attention, o_latent=o_latent, o=o, o_gated=o_gated, u=u)

@@ -119,7 +119,7 @@ class MultiHeadLatentAttention(LatentProjections):
         """W_QK = W_UQ^T W_UK [h,l,c] and W_VO = W_O W_UV [h,d,c] of each head, merged.
 
         Raises:
-            ValueError: an unknown head.
+            ValueError: an unknown head, or an output gate between W_O and W_UV.
             MemoryBudgetError: the merged matrices are beyond the memory budget.
         """
         return self._run(forms.merged, self._local(heads))

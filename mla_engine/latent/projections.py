@@ -6,7 +6,7 @@ from torch import Tensor
 
 from mla_engine.latent.config import LatentConfig
 from mla_engine.layer import AttentionLayer, Places
-from mla_engine.ops import product, rms_norm
+from mla_engine.ops import product, rms_norm, sigmoid
 from mla_engine.rope import Turn, rotate, rotation
 from mla_engine.weights import Weights
 
@@ -19,6 +19,7 @@ class Queries(NamedTuple):
     q_C: Tensor
     q_R_pre: Tensor | None
     q_R: Tensor | None
+    gate: Tensor | None
 
 
 class Latents(NamedTuple):
@@ -48,10 +49,12 @@ class LatentWeights(NamedTuple):
     b_DKV: Tensor | None
     b_KR: Tensor | None
     b_O: Tensor | None
+    W_OG: Tensor | None
+    w_OG: Tensor | None
 
 
 def queries_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Queries:
-    """From h [b,t,d] to q_C and, rotated, q_R."""
+    """From h [b,t,d] to q_C, q_R, rotated, and the gate of what these queries find."""
     scale = w.config.q_latent_scale
     c_Q_pre = c_Q = q_R_pre = q_R = None
     if w.W_DQ is not None:
@@ -62,7 +65,17 @@ def queries_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Queries:
     if w.W_QR is not None:
         q_R_pre = _times(product("btl,hrl->bthr", source, w.W_QR), scale)
         q_R = rotated(w.config, q_R_pre, turn)
-    return Queries(c_Q_pre, c_Q, q_C, q_R_pre, q_R)
+    return Queries(c_Q_pre, c_Q, q_C, q_R_pre, q_R, gate_of(w, h))
+
+
+def gate_of(w: LatentWeights, h: Tensor) -> Tensor | None:
+    """The gate of each channel [b,t,h,v]; one number a head stands for all of its channels."""
+    if w.W_OG is not None:
+        return sigmoid(product("btd,hvd->bthv", h, w.W_OG))
+    if w.w_OG is not None:
+        gate = sigmoid(product("btd,hd->bth", h, w.w_OG))
+        return gate.unsqueeze(-1).expand(-1, -1, -1, w.config.d_value)
+    return None
 
 
 def latents_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Latents:
@@ -105,9 +118,9 @@ class LatentProjections(AttentionLayer):
 
     Parameters, as the paper writes them, [out, in], per head [h, out, in]: W_DKV [c,d],
     W_KR [r,d], W_UK [h,k,c], W_UV [h,v,c], W_DQ [l,d], W_UQ [h,k,l], W_QR [h,r,l], W_O [d,h,v],
-    norms c_KV_norm [c], c_Q_norm [l], biases b_DQ [l], b_DKV [c], b_KR [r], b_O [d]. Without query
-    compression there is no W_DQ, and W_UQ is [h,k,d], W_QR [h,r,d]. What a configuration has not
-    is None.
+    norms c_KV_norm [c], c_Q_norm [l], biases b_DQ [l], b_DKV [c], b_KR [r], b_O [d], and of an
+    output gate W_OG [h,v,d] or w_OG [h,d]. Without query compression there is no W_DQ, and W_UQ is
+    [h,k,d], W_QR [h,r,d]. What a configuration has not is None.
     """
 
     config_type = LatentConfig
@@ -133,6 +146,11 @@ class LatentProjections(AttentionLayer):
         if c.latent_norm:
             self.c_KV_norm = weights.ones(c.d_latent_kv)
             self.c_Q_norm = weights.ones(c.d_latent_q) if c.d_latent_q else None
+        self.W_OG = self.w_OG = None
+        if c.output_gate == "channel":
+            self.W_OG = per_head("W_OG", heads, c.d_value, c.d_model, fan_in=c.d_model)
+        elif c.output_gate == "head":
+            self.w_OG = per_head("w_OG", heads, c.d_model, fan_in=c.d_model)
         if c.bias:
             self.b_DKV = shared("b_DKV", c.d_latent_kv, fan_in=c.d_model)
             self.b_O = shared("b_O", c.d_model, fan_in=d_out)
@@ -157,4 +175,6 @@ class LatentProjections(AttentionLayer):
             b_DKV=self.b_DKV,
             b_KR=self.b_KR,
             b_O=self.b_O,
+            W_OG=None if self.W_OG is None else self.W_OG[heads],
+            w_OG=None if self.w_OG is None else self.w_OG[heads],
         )

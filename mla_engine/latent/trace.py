@@ -44,6 +44,8 @@ class LatentTrace(_TwoScores, Trace):
     mask: Tensor  # bool [t,s], True where the query sees the key
     attention: Tensor  # [b,h,t,s]
     o: Tensor  # [b,t,h,v]
+    gate: Tensor | None  # [b,t,h,v], from 0 to 1
+    o_gated: Tensor | None  # [b,t,h,v]
     u: Tensor  # [b,t,d]
 
     form = "expanded"
@@ -70,6 +72,8 @@ class AbsorbedTrace(_TwoScores, Trace):
     attention: Tensor  # [b,h,t,s]
     o_latent: Tensor  # [b,t,h,c]
     o: Tensor  # [b,t,h,v]
+    gate: Tensor | None  # [b,t,h,v], from 0 to 1
+    o_gated: Tensor | None  # [b,t,h,v]
     u: Tensor  # [b,t,d]
 
     form = "absorbed"

@@ -8,24 +8,29 @@ from random import Random
 import torch
 
 from mla_engine import checks
-from mla_engine.quiz import caches, forms, maps, work
+from mla_engine.quiz import caches, forms, maps, successors, work
 from mla_engine.quiz.question import Choice, Generator, Question
 
 __all__ = ["KINDS", "Choice", "Question", "order", "question"]
 
-KINDS: dict[str, Generator] = {
+FIRST: dict[str, Generator] = {
     ask.__name__: ask for module in (caches, work, forms, maps) for ask in module.KINDS
 }
+LATER: dict[str, Generator] = {ask.__name__: ask for ask in successors.KINDS}
+KINDS: dict[str, Generator] = FIRST | LATER
 
 
 def order(seed: int) -> tuple[str, ...]:
     """All kinds, in the order in which the set of this seed asks them.
 
+    Those that were added come last, so that a set still begins as it did.
+
     Raises:
         ValueError: the seed is no whole number from 0.
     """
     checks.whole("seed", seed, least=0)
-    return tuple(Random(f"{seed}").sample(tuple(KINDS), len(KINDS)))
+    rng = Random(f"{seed}")
+    return (*rng.sample(tuple(FIRST), len(FIRST)), *rng.sample(tuple(LATER), len(LATER)))
 
 
 def question(seed: int, kind: str) -> Question:

@@ -9,7 +9,9 @@ from mla_engine.studies import (
     merging,
     relative,
     spectra,
+    split_latents,
     training,
+    transmla,
     words,
 )
 from mla_engine.studies.words import generated_words, hidden_states, words_of
@@ -25,7 +27,9 @@ __all__ = [
     "merging",
     "relative",
     "spectra",
+    "split_latents",
     "training",
+    "transmla",
     "words",
     "words_of",
 ]

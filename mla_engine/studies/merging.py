@@ -11,6 +11,7 @@ from torch import Tensor, einsum
 from mla_engine import checks
 from mla_engine.grouped import GroupedConfig, GroupedQueryAttention
 from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
+from mla_engine.latent.absorption import require_no_gate
 from mla_engine.studies.agreement import relative_error
 
 __all__ = [
@@ -56,9 +57,10 @@ def heads_in_one(mla: MultiHeadLatentAttention, h: Tensor) -> HeadsInOne:
         h: hidden states [b,t,d].
 
     Raises:
-        ValueError, MemoryBudgetError: as the layer's call.
+        ValueError, MemoryBudgetError: as the layer's call; an output gate between W_O and W_UV.
     """
     checks.kind("mla", mla, MultiHeadLatentAttention)
+    require_no_gate(mla.config)
     trace, config = mla(h), mla.config
     source = h if trace.c_Q is None else trace.c_Q
     for_scores = mla.W_UQ.flatten(0, 1).T @ mla.W_UK.flatten(0, 1)
@@ -136,10 +138,11 @@ def content_config(config: LatentConfig) -> GroupedConfig:
 
 
 def content_attention(mla: MultiHeadLatentAttention) -> GroupedQueryAttention:
-    """The MHA whose keys and values a layer's latents stand for, norms and rotary part left out.
+    """The MHA whose keys and values a layer's latents stand for, without what is not of those.
 
     W_K is W_UK W_DKV and W_V is W_UV W_DKV, so that both have rank d_latent_kv together; what is
-    constant is merged as in `past_the_norm`. It has the heads that the layer was built with.
+    constant is merged as in `past_the_norm`. Norms, rotary part and output gate are left out. It
+    has the heads that the layer was built with.
 
     Raises:
         ValueError: not an MLA.

@@ -46,6 +46,11 @@ WRONG = """([keys, bar, spoken, least]) => {
 }"""
 TITLE = """() => Math.round(document.querySelector("h1").getBoundingClientRect().top
   + document.querySelector("[data-testid=stMain]").scrollTop)"""
+SCROLLED = """main => new Promise((told) => {
+  const rested = () => requestAnimationFrame(() => told(main.scrollTop));
+  main.addEventListener("scrollend", rested, { once: true });
+  main.scrollTo(0, 5);
+})"""
 OPACITY = "part => getComputedStyle(part).opacity"
 
 
@@ -104,6 +109,23 @@ def test_and_back_on_a_phone(app_url: str, browser_page: Page) -> None:
         page.keyboard.press("PageUp")
     assert {where: what for where, what in found.items() if what} == {}
     assert "stop=1" in page.url
+
+
+def test_what_is_lit_comes_back_into_view_until_the_reader_scrolls(
+    app_url: str, browser_page: Page
+) -> None:
+    page, number = browser_page, first("kv_cache")
+    page.set_viewport_size(PHONE)
+    page.goto(link(app_url, number))
+    listening(page)
+    bars = ".st-key-story_bar", ".st-key-story_bar > :last-child p"
+    assert not wrong(page, number, *bars, least=0)
+    main = page.get_by_test_id("stMain")
+    main.evaluate("main => main.scrollTo(0, 0)")  # as Streamlit does when a page begins
+    assert not wrong(page, number, *bars, least=0)
+    page.emulate_media(reduced_motion="reduce")  # what scrolls does so at once
+    page.keyboard.press("Home")
+    assert main.evaluate(SCROLLED) == 5
 
 
 def test_it_begins_with_one_press_and_gives_back_what_was(app_url: str, browser_page: Page) -> None:

@@ -85,6 +85,12 @@ QWEN2 = {k: v for k, v in GROUPED.items() if k != "head_dim"}
 QWEN2 |= {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}
 GEMMA = {"query_pre_attn_scalar": 10, "attn_logit_softcapping": 1.5, "sliding_window": 3}
 HEADS = {"published": ("head_dim",)}
+LINEAR = {"linear_num_heads": 3, "linear_head_dim": 12, "num_experts": 2}
+LINEAR |= {"layer_types": ["linear_attention", "full_attention"]}
+LING = {"head_dim": 12, "layer_group_size": 2, "num_experts": 2}
+HYBRID = {
+    k: v for k, v in (LATENT | EXPERTS).items() if k not in ("n_routed_experts", "q_lora_rank")
+}
 H_SELF = "transformer.h.{0}.self_attention"
 
 MODELS = {
@@ -130,6 +136,22 @@ MODELS = {
         LATENT | EXPERTS | INDEXER | {"indexer_types": ["full", "shared"]},
         RopeConfig(theta=8e6),
         layers=(0,),
+    ),
+    "kimi_linear": Model(
+        "kimi_linear", HYBRID | LINEAR, None, {}, layers=(0, 1), published=("layer_types",)
+    ),
+    "kimi_linear, latent queries": Model(
+        "kimi_linear",
+        HYBRID | LINEAR | {"q_lora_rank": 24, "rms_norm_eps": 1e-3},
+        None,
+        {},
+    ),
+    "bailing_hybrid": Model(
+        "bailing_hybrid",
+        HYBRID | LING,
+        RopeConfig(theta=6e6),
+        layers=(0, 1),
+        published=("layer_types",),
     ),
     "minicpm3": Model(
         "minicpm3",
@@ -263,9 +285,25 @@ def own_config(name):
 def as_published(config, left_out):
     """rope_scaling with type, rope_theta beside it, and without the entries named."""
     table = dict(config.pop("rope_parameters", None) or {})
+    if "linear_num_heads" in config and config["model_type"] == "kimi_linear":
+        config = with_linear_table(config) | {"rope_theta": 10000.0, "mla_use_nope": True}
     kind, theta = table.pop("rope_type", "default"), table.pop("rope_theta", None)
     if table or theta:
         config |= {"rope_theta": theta, "rope_scaling": None}
     if kind != "default":
         config["rope_scaling"] = table | {"type": kind}
     return {key: value for key, value in config.items() if key not in left_out}
+
+
+def with_linear_table(config):
+    """What Kimi-Linear's file has in a table, which counts its layers from 1."""
+    numbers = {"kda_layers": "linear_attention", "full_attn_layers": "full_attention"}
+    table = {
+        key: [i + 1 for i, kind in enumerate(config["layer_types"]) if kind == name]
+        for key, name in numbers.items()
+    }
+    names = {"num_heads": "linear_num_heads", "head_dim": "linear_head_dim"}
+    names["short_conv_kernel_size"] = "linear_conv_kernel_dim"
+    table |= {key: config[name] for key, name in names.items()}
+    rest = {key: value for key, value in config.items() if key not in names.values()}
+    return rest | {"linear_attn_config": table}

@@ -9,7 +9,7 @@ from transformers import CONFIG_MAPPING
 from transformers.models.deepseek_v3 import modeling_deepseek_v3 as deepseek_v3
 from transformers.models.llama import modeling_llama as llama
 
-from mla_engine import PRESETS, LatentConfig
+from mla_engine import PRESETS, DeltaConfig, LatentConfig
 from mla_engine.checkpoints import (
     CheckpointError,
     attention_config,
@@ -37,15 +37,18 @@ def test_equals_the_module(name, published, models_folder):
     checkpoint = open_checkpoint(saved(name, models_folder, published))
     for layer in MODELS[name].layers:
         ours = load_attention(checkpoint, layer)
-        assert ours.config.rope == MODELS[name].rope
-        forms = [ours, ours.forward_absorbed] if isinstance(ours.config, LatentConfig) else [ours]
+        linear = isinstance(ours.config, DeltaConfig)
+        assert ours.config.rope == (None if linear else MODELS[name].rope)
+        names = {LatentConfig: "forward_absorbed", DeltaConfig: "forward_recurrent"}
+        other = [name for kind, name in names.items() if isinstance(ours.config, kind)]
+        forms = [ours, *(getattr(ours, name) for name in other)]
         for start in (0, 3, 150):
             h, positions = hidden(2, 9, 48, dtype=torch.float32), torch.arange(start, start + 9)
             u, attention = run(name, layer, h, positions)
             for form in forms:
                 trace = form(h, positions=positions)
                 assert relative(trace.u, u) < 1e-5
-                assert relative(trace.attention, attention) < 1e-5
+                assert linear or relative(trace.attention, attention) < 1e-5
 
 
 @FORMS

@@ -10,9 +10,13 @@ from mla_engine import (
     KVCache,
     LatentCache,
     MultiHeadLatentAttention,
+    PooledAttention,
+    PooledCache,
+    PooledConfig,
     RopeConfig,
 )
 from mla_engine.budget import PeakBytes
+from tests.engine.pooled_samples import KINDS
 
 pytestmark = pytest.mark.gpu
 LITE = PRESETS["deepseek-v2-lite"].config
@@ -44,6 +48,19 @@ def test_grouped_decoding_equals_prefill() -> None:
         trace, cache = layer.decode(new, cache)
         parts.append(trace.u)
     torch.testing.assert_close(torch.cat(parts, 1), layer(h).u, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
+def test_pooled_steps_equal_the_run_of_the_cpu(config: PooledConfig) -> None:
+    h = hidden(config.d_model)
+    whole = PooledAttention(config, dtype=torch.float64)(h)
+    layer = PooledAttention(config, dtype=torch.float64, device="cuda")
+    cache, parts = PooledCache.empty(config, 2, torch.float64, "cuda"), []
+    for new in h.cuda().split(7, dim=1):
+        trace, cache = layer.decode(new, cache)
+        parts.append(trace.u.cpu())
+    torch.testing.assert_close(torch.cat(parts, 1), whole.u, rtol=1e-10, atol=1e-11)
+    assert cache.device.type == "cuda"
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])

@@ -17,9 +17,11 @@ from mla_engine import (
     GroupedConfig,
     IndexedConfig,
     LatentConfig,
+    PooledConfig,
     costs,
     mechanisms,
 )
+from mla_engine.refusals import RefusedError
 from tests.engine.samples import hidden
 
 ROOT = Path(__file__).parents[2]
@@ -27,9 +29,13 @@ TOY = ROOT / "tests" / "toy_mechanism"
 MLA = LatentConfig(d_model=32, n_heads=4, d_head=8, d_latent_kv=12, d_rope=4, d_latent_q=10)
 GQA = GroupedConfig(d_model=32, n_heads=4, n_kv_heads=2, d_head=8, logit_softcap=5.0)
 DSA = IndexedConfig(**vars(MLA), n_index_heads=3, d_index=6, index_topk=2)
+CSA = PooledConfig(
+    d_model=32, n_heads=4, d_head=8, d_latent_q=10, d_latent_o=5, n_output_groups=2, window=3,
+    d_rope=4, pooling=2, overlap=True, index_topk=1, n_index_heads=3, d_index=6,
+)  # fmt: skip
 DECODING = [
     (config, form, kind)
-    for config in (MLA, GQA, DSA)
+    for config in (MLA, GQA, DSA, CSA)
     for form in mechanisms.of(config).forms
     for kind in form.decode
 ]
@@ -125,7 +131,7 @@ for folder in sys.argv[1:]:
     for name in [name for name in sys.modules if name.partition(".")[0] == "mla_engine"]:
         del sys.modules[name]
     try:
-        import mla_engine
+        from mla_engine import PRESETS, SYMBOLS, mechanisms
     except ValueError as error:
         said[folder] = str(error)
 sys.stdout.write(json.dumps(said))
@@ -182,7 +188,7 @@ def test_each_form_decodes_with_its_caches_as_it_prefills(config, form, kind):
     _, held = layer.decode(h[:, :4], empty)
     trace, cache = form.decode[kind](layer, h[:, 4:], held, positions[4:])
     torch.testing.assert_close(trace.u, whole.u[:, 4:], rtol=1e-12, atol=1e-12)
-    assert cache.nbytes == 6 * 8 * costs.cache_elements(config, kind)
+    assert cache.nbytes == costs.held_bytes(config, 6, 8, kind)
 
 
 @decoding
@@ -211,3 +217,8 @@ def test_a_cache_of_zeros_holds_them():
     assert (cache.length, cache.batch) == (5, 2)
     assert cache.nbytes == 2 * 5 * 8 * costs.cache_elements(MLA)
     assert not cache.c_KV.any()
+
+
+def test_a_mechanism_that_no_page_shows_says_so():
+    with pytest.raises(RefusedError, match="no page shows attention to pooled entries: choose"):
+        mechanisms.of(CSA).variant(CSA)

@@ -93,7 +93,7 @@ def test_every_gpu_says_its_memory():
     sizes = {key: gpu.memory_bytes / 1e9 for key, gpu in GPUS.items()}
     assert sizes == {
         "t4": 16, "l4": 24, "a10g": 24, "a100-40": 40, "a100-80": 80, "h100": 80, "h200": 141,
-        "b200": 180, "mi300x": 192, "rtx-4090": 24,
+        "h800": 80, "h20": 96, "b200": 180, "mi300x": 192, "rtx-4090": 24,
     }  # fmt: skip
 
 

@@ -31,6 +31,8 @@ def by_hand(question):
         return 2 * fact("groups") * fact("d_head")
     if question.kind == "example_ratio":
         return (2 * 2 * 2) / (2 + 1)
+    if question.kind == "pooled":
+        return (512 + 128) / 4
     h, k, c, r, preset = sizes(question)
     q = preset.config.d_latent_q or 0
     v = preset.config.d_value
@@ -48,6 +50,9 @@ def by_hand(question):
         "merged": lambda: h * q * c / (h * k * q + h * k * c),
         "absorbed_width": lambda: c + r,
         "scale": lambda: math.sqrt(k + r),
+        "index_keys": lambda: c + r + 128,
+        "chosen_keys": lambda: min(fact("context"), 2048),
+        "hybrid": lambda: {"kimi-k3": 24, "kimi-linear-48b-a3b": 7}[question.preset] * 2 * (c + r),
     }[question.kind]()
 
 
@@ -67,6 +72,10 @@ NUMBERS = (
     "absorbed_width",
     "scale",
     "example_ratio",
+    "index_keys",
+    "chosen_keys",
+    "hybrid",
+    "pooled",
 )
 FIXED = {
     "query_latent": "the_same",
@@ -82,7 +91,7 @@ FIXED = {
 
 
 def test_there_are_enough_kinds_and_each_has_a_test():
-    assert len(quiz.KINDS) == 31
+    assert len(quiz.KINDS) == 35
     others = {"norm_between", "head_of_group", "statement"}
     maps = {"unrotated", "window", "wrong_scale", "not_causal"}
     assert {*NUMBERS, *FIXED, *others, *maps} == set(quiz.KINDS)

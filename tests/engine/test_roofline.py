@@ -11,10 +11,11 @@ from tests.engine.samples import dense
 
 V3 = PRESETS["deepseek-v3"].config
 H200 = GPUS["h200"]
-# dense 16-bit TFLOP/s and GB/s as the makers print them
+# dense 16-bit TFLOP/s and GB/s as the makers print them, those of H800 and H20 as others do
 PRINTED = {
     "t4": (65, 320), "l4": (121, 300), "a10g": (70, 600), "a100-40": (312, 1555),
-    "a100-80": (312, 2039), "h100": (989.5, 3350), "h200": (989.5, 4800), "b200": (2250, 8000),
+    "a100-80": (312, 2039), "h100": (989.5, 3350), "h200": (989.5, 4800), "h800": (989.5, 3350),
+    "h20": (148, 4000), "b200": (2250, 8000),
     "mi300x": (1307.4, 5300), "rtx-4090": (165.2, 1008),
 }  # fmt: skip
 

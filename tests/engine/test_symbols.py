@@ -13,11 +13,14 @@ from mla_engine import (
     IndexedLatentAttention,
     LatentConfig,
     MultiHeadLatentAttention,
+    PooledAttention,
+    PooledConfig,
     RopeConfig,
 )
 from mla_engine.grouped import GroupedTrace
 from mla_engine.indexed import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.latent import AbsorbedTrace, LatentTrace
+from mla_engine.pooled import PooledTrace
 from mla_engine.symbols import SIZES, sources
 
 BATCH, QUERIES, KEYS = 2, 3, 5
@@ -29,6 +32,11 @@ INDEXED = IndexedConfig(**vars(LATENT), **OF_INDEX)
 GROUPED = GroupedConfig(
     d_model=14, n_heads=6, n_kv_heads=2, d_head=8, d_value=7, rope=RopeConfig(), qk_norm=True
 )
+SIZES_OF_POOLED = {"d_model": 14, "n_heads": 6, "d_head": 8, "d_latent_q": 9, "d_latent_o": 11}
+SIZES_OF_POOLED |= {"n_output_groups": 2, "window": 3, "d_rope": 4}
+HCA = PooledConfig(**SIZES_OF_POOLED, pooling=2)
+CSA = PooledConfig(**SIZES_OF_POOLED, pooling=2, overlap=True, **(OF_INDEX | {"d_index": 7}))
+ENTRIES = KEYS // 2
 
 
 def runs() -> list[tuple[torch.nn.Module, LatentTrace | AbsorbedTrace | GroupedTrace]]:
@@ -41,21 +49,23 @@ def runs() -> list[tuple[torch.nn.Module, LatentTrace | AbsorbedTrace | GroupedT
     for kind, config in configs:
         layer = kind(config, dtype=torch.float64)
         pairs += [(layer, layer(h, queries=rows)), (layer, layer.forward_absorbed(h, queries=rows))]
-    layer = GroupedQueryAttention(GROUPED, dtype=torch.float64)
-    return [*pairs, (layer, layer(h, queries=rows))]
+    others = [GroupedQueryAttention(GROUPED, dtype=torch.float64)]
+    others += [PooledAttention(config, dtype=torch.float64) for config in (CSA, HCA)]
+    return pairs + [(layer, layer(h, queries=rows)) for layer in others]
 
 
 def axes(code: str, layer: torch.nn.Module) -> tuple[int, ...]:
     config = layer.config
     width = {letter: getattr(config, name, None) for letter, name in SIZES.items()}
-    width |= {"b": BATCH, "t": QUERIES, "s": KEYS}
+    width |= {"b": BATCH, "t": QUERIES, "s": KEYS, "i": ENTRIES}
     if isinstance(config, LatentConfig) and not config.d_latent_q:
         width["l"] = config.d_model  # the queries come straight from h
     return tuple(width[letter] for letter in SYMBOLS[code].axes.split())
 
 
 @pytest.mark.parametrize(
-    "trace_type", [LatentTrace, AbsorbedTrace, GroupedTrace, IndexedTrace, IndexedAbsorbedTrace]
+    "trace_type",
+    [LatentTrace, AbsorbedTrace, GroupedTrace, IndexedTrace, IndexedAbsorbedTrace, PooledTrace],
 )
 def test_every_field_has_a_symbol(trace_type: type) -> None:
     assert {field.name for field in fields(trace_type)} <= set(SYMBOLS)
@@ -89,7 +99,7 @@ def test_contractions_replay_the_run(layer: torch.nn.Module, trace: LatentTrace)
                 held = held[:, 1 : 1 + QUERIES] if "t" in letters else held
             operands.append(held)
         wanted = torch.einsum(step.einsum, *operands)
-        if code in ("scores_C", "scores_R", "scores"):
+        if code in ("scores_C", "scores_R", "scores", "scores_T", "scores_E"):
             wanted = wanted * layer.config.scale
         torch.testing.assert_close(getattr(trace, code), wanted, rtol=1e-12, atol=1e-13)
         replayed += 1
@@ -105,9 +115,11 @@ def test_sources_come_before_what_they_feed(layer: torch.nn.Module, trace: Laten
         assert bool(feeding) == (code != "h"), code
         seen.append(code)
     used = {source for code in seen for source in sources(code, trace.form, trace.steps)}
-    assert set(seen) - used - {"left_out"} == {"u"}, "everything but the output is used"
+    assert set(seen) - used - {"left_out", "sink_mass"} == {"u"}, "everything but these is used"
 
 
 def test_cached_symbols_are_what_the_caches_hold() -> None:
     cached = {code for code, symbol in SYMBOLS.items() if symbol.cached}
-    assert cached == {"c_KV", "k_R", "k_I", "k", "v"}
+    of_states = {"S", "q_D_pre", "k_D_pre", "v_D_pre"}
+    of_entries = {"kv_T", "kv_E", "c_E", "z_E", "k_E", "c_IE", "z_IE"}
+    assert cached == {"c_KV", "k_R", "k_I", "k", "v"} | of_states | of_entries

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mla_engine.figures import bars, spectrum
+from mla_engine.figures import bars, ratio_bars, spectrum
 
 PARTS = {"bracket": (2.0, 5.0), "then": (1.0, 8.0)}
 
@@ -52,3 +52,13 @@ def test_rounding_far_below_is_cut_off_and_zeros_do_no_harm():
     fig = spectrum({"W": np.array([1.0, 1e-40, 0.0])}, decades=12)
     assert fig.layout.yaxis.range[0] > -12
     assert spectrum({"W": np.zeros(3)}).layout.yaxis.range[0] < 0
+
+
+def test_ratios_to_either_side_of_one():
+    fig = ratio_bars("ratio", {"less": 0.5, "more": 4.0}, ["half", "four times"])
+    assert fig.data[0].base == 1
+    assert fig.data[0].x.tolist() == [-0.5, 3.0]
+    assert list(fig.data[1].x) == [1.0, 4.0]
+    assert fig.layout.xaxis.type == "log"
+    assert fig.layout.xaxis.range == pytest.approx(np.log10([0.5 / 1.5, 80]))
+    assert fig.layout.xaxis.dtick == 1

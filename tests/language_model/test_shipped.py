@@ -10,13 +10,16 @@ from mla_engine import costs
 from mla_engine.language_model import load_model
 from mla_engine.language_model.accuracy import answers, batch, exercises
 from mla_engine.language_model.heads import head_scores
-from mla_engine.language_model.texts import TASKS, mixed
+from mla_engine.language_model.questions import Questions
+from mla_engine.language_model.sparse import RULES, Sparse, answered
+from mla_engine.language_model.texts import LENGTH, TASKS, mixed
 
 FOLDER = Path(__file__).parents[2] / "assets" / "trained"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.safetensors"))
-ROTATED = [code for code in SHIPPED if "nope" not in code]
+INDEXED = "dsa"  # no model of the study: one of its own that got indexers
+ROTATED = [code for code in SHIPPED if "nope" not in code and code != INDEXED]
 FRESH, TEXTS = 31, 60
-MOST_BYTES, MOST_BYTES_OF_ALL = 1_000_000, 8_000_000
+MOST_BYTES, MOST_BYTES_OF_STUDY, MOST_BYTES_OF_ALL = 1_000_000, 8_000_000, 8_200_000
 
 
 @pytest.mark.parametrize("code", SHIPPED)
@@ -40,7 +43,7 @@ def test_a_model_with_rotation_answers_what_is_light(code, task):
     assert card["accuracy"][task][str(TASKS[task].loads[0])] >= 0.95
 
 
-@pytest.mark.parametrize("code", ROTATED)
+@pytest.mark.parametrize("code", [*ROTATED, INDEXED])
 def test_a_model_with_rotation_has_heads_of_previous_words_and_of_induction(code):
     model, _ = load_model(FOLDER / f"{code}.safetensors")
     found = head_scores(model, FRESH, FRESH, ("previous", "induction"))
@@ -62,6 +65,32 @@ def test_over_all_words_of_mixed_texts_the_heads_of_previous_words_have_little(c
 
 def test_they_are_small():
     assert {"mha", "gqa", "mqa", "mla"} <= set(SHIPPED)
-    sizes = [path.stat().st_size for path in FOLDER.rglob("*.safetensors")]
-    assert max(sizes) <= MOST_BYTES
-    assert sum(sizes) <= MOST_BYTES_OF_ALL
+    sizes = {path: path.stat().st_size for path in FOLDER.rglob("*.safetensors")}
+    assert max(sizes.values()) <= MOST_BYTES
+    assert sum(sizes.values()) - sizes[FOLDER / f"{INDEXED}.safetensors"] <= MOST_BYTES_OF_STUDY
+    assert sum(sizes.values()) <= MOST_BYTES_OF_ALL
+
+
+def test_the_model_with_indexers_is_mla_and_no_other_weight_has_changed():
+    (dense, _), (indexed, card) = (
+        load_model(FOLDER / f"{code}.safetensors") for code in ("mla", INDEXED)
+    )
+    before, after = dense.state_dict(), indexed.state_dict()
+    assert set(before) < set(after)
+    for name, weight in before.items():
+        assert torch.equal(after[name], weight), name
+    learned = sum(after[name].numel() for name in set(after) - set(before))
+    assert learned == card["learned"] == card["parameters"] - sum(map(torch.numel, before.values()))
+    assert learned < 0.08 * card["parameters"]
+
+
+@pytest.mark.parametrize(("keys", "least"), [(4, 0.75), (8, 0.93), (16, 0.99)])
+def test_the_indexer_finds_nearly_what_the_heads_would_choose_and_others_do_not(keys, least):
+    model, _ = load_model(FOLDER / f"{INDEXED}.safetensors")
+    asked = Questions.drawn(model.config.words, 3, FRESH)
+    right = {rule: answered(Sparse(model, keys, rule), asked).right for rule in RULES}
+    whole = answered(Sparse(model, LENGTH), asked).right
+    assert whole > 0.99
+    assert least < right["indexer"] <= whole
+    assert right["heads"] - 0.06 < right["indexer"]
+    assert max(right["latest"], right["chance"]) < right["indexer"] - 0.1

@@ -5,14 +5,15 @@ import re
 import pytest
 
 from mla_engine import budget, claims, quiz
-from tests.quiz import truth, truth_of_runs, truth_of_work
+from tests.quiz import truth, truth_of_runs, truth_of_successors, truth_of_work
 from ui.pages.quiz import words as quiz_words
 from ui.settings import state
 from ui.settings.shared import LANGUAGES
 from ui.words.text import catalogue
 
 SEEDS = range(200)
-TRUTHS = {f.__name__: f for module in (truth, truth_of_work, truth_of_runs) for f in module.KINDS}
+MODULES = truth, truth_of_work, truth_of_runs, truth_of_successors
+TRUTHS = {f.__name__: f for module in MODULES for f in module.KINDS}
 UNITS = {"": 1, "M": 1, "B": 1} | {f"{p}iB": 1024**n for n, p in enumerate("KMGT", start=1)}
 NUMBER = re.compile(
     r"(?<![\w−])(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:×10(−?)(\d+))?(?: (B|[KMGT]iB)\b)?"

@@ -18,6 +18,7 @@ from ui.parts import charts
 # Of each page that draws charts a control, and what it is set to.
 CHANGED = {
     "absorption": {"ab_head": 1},
+    "after_mla": {"am_kv": "fp8"},
     "attention_maps": {"map_key": 2},
     "compare": {"vs_right_as": "gqa"},
     "compression": {"cmp_size": 16},
@@ -26,6 +27,7 @@ CHANGED = {
     "language_model": {"lm_model": "mha"},
     "quality": {"quality_load": 4},
     "rope": {"rope_query": 8},
+    "sparse": {"sp_keys": 4},
     "trained_heads": {"th_variant": "gqa"},
 }
 OTHERS = sorted(set(PAGES) - set(CHANGED))

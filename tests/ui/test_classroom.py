@@ -19,6 +19,7 @@ ASKING = {  # pages with a question, and what opens them with one
     "rope": {},
     "absorption": {},
     "compression": {},
+    "sparse": {},
     "kv_cache": {},
     "decode": {},
     "compute": {},

@@ -48,6 +48,8 @@ SOURCE_STATES = [
     ("absorption", SMALL),
     ("compression", {}),
     ("compression", SMALL | {"cmp_weights": "spectrum"}),
+    ("after_mla", {}),
+    ("sparse", {}),
     *[
         ("kv_cache", {"kv_view": v})
         for v in ("context", "memory", "layouts", "parallel", "formula")

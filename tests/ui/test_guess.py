@@ -10,7 +10,7 @@ from tests.ui.screen import charts, component, lead
 
 LITE, V3 = PRESETS["deepseek-v2-lite"].config, PRESETS["deepseek-v3"].config
 PAGES = (
-    *("overview", "rope", "absorption", "attention_maps", "compression"),
+    *("overview", "rope", "absorption", "attention_maps", "compression", "sparse"),
     *("kv_cache", "decode", "compute", "compare"),
 )
 UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
@@ -180,11 +180,22 @@ def test_no_lecturer_and_no_link_is_kept_waiting(opened):
         assert not [c for c in at.get("bidi_component") if c.proto.component_name == "guess"]
 
 
+def test_the_answers_that_few_keys_leave_right_are_those_of_the_curve(opened):
+    at = opened(file("sparse"), sp_keys="6")
+    curve = charts(at)[1]
+    keys = curve.values("indexer", "x").tolist()
+    drawn = curve.values("indexer", "y")[keys.index(6)]
+    asked = question(at)
+    assert position(asked) == pytest.approx(drawn)
+    assert amount(asked["true"]) == round(drawn)
+    assert "read 6 of them" in asked["asks"]
+
+
 def test_only_what_gives_the_answer_away_is_hidden(opened):
     pages = [page for page in PAGES if page != "compare"]  # which asks beside the data flow
     asked = {page: question(opened(file(page), lang="zh")) for page in pages}
     hiding = [page for page, one in asked.items() if one["hides"]]
-    assert hiding == ["absorption", "attention_maps", "compression", "kv_cache", "decode"]
+    assert hiding == ["absorption", "attention_maps", "compression", "sparse", "kv_cache", "decode"]
     assert ".st-key-absorption-adds" in asked["absorption"]["hides"]
     assert asked["attention_maps"]["hides"] == [".st-key-lead", ".st-key-framed"]
     assert all(re.search("[一-鿿]", one["asks"] + one["why"]) for one in asked.values())

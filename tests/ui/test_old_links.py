@@ -11,10 +11,10 @@ The pages of values begin with a trained model, so here their links name the mod
 A text may have more made-up words than the most of then, so a link to more has that many here.
 No context goes beyond the length that a model was published for. Where a title says more or
 something else (maps: what the heads look at; decode: that its numbers are float32), its numbers are
-the new ones. DeepSeek-V3.2 opens as the sparse model that it is, and notation counts the indexer's
-symbols. Beside each stands what that app made of it: the settings that differ from the
-defaults, the parameters in the URL, the numbers of the title. Nothing here imports a module of the
-app, so that the app can be rearranged while this file stays.
+the new ones. DeepSeek-V3.2 opens as the sparse model that it is, A.X-K1 with its whole context, and
+notation counts the symbols of what came after MLA. Beside each stands what that app made of it: the
+settings that differ from the defaults, the parameters in the URL, the numbers of the title. Nothing
+here imports a module of the app, so that the app can be rearranged while this file stays.
 """
 
 import html

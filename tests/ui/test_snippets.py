@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import mla_engine
 from mla_engine import PRESETS, costs
 from mla_engine.studies.words import words_of
 from tests.checkpoints.texts import TEXT, folder_of
@@ -71,6 +72,10 @@ STATES = [
     ("compression", {"cmp_weights": "random", "cmp_size": "8"}),
     ("compression", SMALL | {"cmp_rank": "20", "lang": "zh"}),
     ("compression", SMALL | {"cmp_weights": "spectrum", "cmp_decay": "1.5", "cmp_rank": "9"}),
+    ("after_mla", {}),
+    ("after_mla", {"am_model": "kimi-k3", "am_kv": "fp8", "lang": "zh"}),
+    ("sparse", {}),
+    ("sparse", {"sp_keys": "3", "lang": "zh"}),
     ("kv_cache", {}),
     ("kv_cache", {"kv_left": "llama-3-8b", "kv_unit": "GB", "kv_layers": "3", "lang": "zh"}),
     ("kv_cache", {"kv_view": "memory"}),
@@ -253,13 +258,13 @@ def test_values_enter_as_what_they_are(text):
 
 @pytest.mark.parametrize("key", PRESETS)
 def test_a_configuration_is_written_as_it_is(key):
-    engine = __import__("mla_engine")
+    names = {name: getattr(mla_engine, name) for name in mla_engine.__all__}
     config = PRESETS[key].config
-    assert eval(snippet.config(config, key), vars(engine)) == config
+    assert eval(snippet.config(config, key), names) == config
     assert snippet.config(config, key) == f'PRESETS["{key}"].config'
     other = snippet.config(type(config)(**vars(config) | {"d_model": config.d_model + 2}))
-    assert eval(other, vars(engine)).d_model == config.d_model + 2
-    assert eval(other, vars(engine)).scale == config.scale
+    assert eval(other, names).d_model == config.d_model + 2
+    assert eval(other, names).scale == config.scale
     assert max(map(len, other.splitlines())) <= 100
 
 

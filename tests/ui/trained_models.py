@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mla_engine import GroupedConfig, LatentConfig, RopeConfig
+from mla_engine.indexed import IndexedConfig
 from mla_engine.language_model import LanguageModel, ModelConfig, save_model
 from mla_engine.language_model.texts import WORDS
 
@@ -15,12 +16,13 @@ MLA = LatentConfig(
 VARIANTS = {
     "mha": MHA,
     "gqa": replace(MHA, n_kv_heads=2),
+    "dsa": IndexedConfig(**vars(MLA), n_index_heads=2, d_index=8, index_topk=4),
     "mqa": replace(MHA, n_kv_heads=1),
     "mla": MLA,
     "mla_nope": replace(MLA, d_latent_kv=13, d_rope=0),
 }
-CACHED = {"mha": 48, "gqa": 24, "mqa": 12, "mla": 13, "mla_nope": 13}
-"""2 n_g d_h numbers a token and layer, or d_c + d_R."""
+CACHED = {"mha": 48, "gqa": 24, "dsa": 21, "mqa": 12, "mla": 13, "mla_nope": 13}
+"""2 n_g d_h numbers a token and layer, or d_c + d_R, and d_I beside them."""
 LAYERS, TRAINED_ON = 2, 12
 
 

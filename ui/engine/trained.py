@@ -31,7 +31,7 @@ FOLDER = ROOT / NAMED
 COMMAND = "make train"
 OWN = "anna lamp ben cup cleo drum dan boat anna"  # the first sentence: what belongs to anna?
 Key = tuple[str, Path, int]
-VARIANTS = ("mha", "gqa", "mqa", "mla", "mla_nope")  # from the largest cache to the smallest
+VARIANTS = ("mha", "gqa", "dsa", "mqa", "mla", "mla_nope")  # from the largest cache on
 
 
 @dataclass(frozen=True, eq=False)

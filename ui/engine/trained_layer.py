@@ -1,7 +1,8 @@
 """A layer of our trained models in the place of seeded weights: it reads the reader's sentence.
 
-Each variant was trained by itself, so another variant is another model. Pages whose pictures are of
-values begin with them; whoever chooses sizes, a seed or a text of any words has seeded weights.
+Each variant was trained by itself, so another variant is another model; but DSA is MLA with an
+indexer. Pages whose pictures are of values begin with them; whoever chooses sizes, a seed or a text
+of any words has seeded weights.
 """
 
 from collections.abc import Sequence

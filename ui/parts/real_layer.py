@@ -22,8 +22,16 @@ def failure() -> None:
         told = t("real_layer.failed", model=named, reason=reason)
         seeded = t("real_layer.seeded") if visit().page.sizes else ""
         st.error(f"{told} {seeded}", icon=":material/block:")
-        if _too_deep(failed):
-            st.button(t("real_layer.first_layer"), on_click=state.change, kwargs={"layer": 0})
+        if (other := _other(failed)) is not None:
+            told = t("real_layer.other_layer", layer=count(other))
+            st.button(told, on_click=state.change, kwargs={"layer": other})
+
+
+def _other(failed: ValueError) -> int | None:
+    """The layer to choose instead, where one can be told."""
+    if getattr(failed, "code", "") == "no_page_of_layer":
+        return failed.values["other"]
+    return 0 if _too_deep(failed) else None
 
 
 def _too_deep(failed: ValueError) -> bool:

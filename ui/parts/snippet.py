@@ -33,8 +33,12 @@ ENGINE = {  # where what a snippet may use is to be imported from
         "without_rotary_key",
     },
     "mla_engine.language_model.heads": {"head_scores"},
+    "mla_engine.language_model.questions": {"Questions"},
     "mla_engine.language_model.retrofit": {"Retrofit"},
+    "mla_engine.language_model.sparse": {"RULES", "Sparse", "answered"},
     "mla_engine.language_model.study": {"Spread", "differ"},
+    "mla_engine.model_caches": {"MODELS", "Storage"},
+    "mla_engine.model_caches.levers": {"levers"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.studies": {

@@ -66,11 +66,12 @@ def layer_beside() -> None:
     )
 
 
-def sentence(then: Callable[[], object] = lambda: None) -> None:
+def sentence(then: Callable[[], object] = lambda: None, own: str = trained.OWN) -> None:
     """The text that the models read; one that they cannot read stays in the box alone.
 
     Args:
         then: runs after a text that they can.
+        own: what they read where the box is empty.
     """
     config = trained.load(trained_layer.FIRST).config
     kept = state.settings()["sentence"]
@@ -87,7 +88,7 @@ def sentence(then: Callable[[], object] = lambda: None) -> None:
         t("trained_layer.text", words=count(MOST_WORDS), all=count(len(config.words))),
         "sentence",
         shown,
-        placeholder=trained.OWN,
+        placeholder=own,
         height=80,
         max_chars=MOST_CHARACTERS,
         help=t("trained_layer.vocabulary", words=safe(" ".join(config.words))),

@@ -197,6 +197,21 @@ def test_a_word_that_cannot_be_seen_and_one_that_sees_itself_alone(opened):
     assert lead(unmasked)[0] == share(float(row[3]))
 
 
+def test_a_word_that_was_not_chosen_is_not_said_to_come_later(opened):
+    query = 8
+    chosen = attention(OWN, "dsa").chosen[0, query]
+    (left_out, *_) = [place for place in range(query) if not chosen[place]]
+    link = {"variant": "dsa", "map_query": str(query)}
+    earlier = opened(PAGE, **link, map_key=str(left_out))
+    said = f"no head looks at {nth(OWN, left_out)}: the indexer did not choose that key. Next,"
+    assert statement(earlier).startswith(f"From {nth(OWN, query)}, {said}")
+    assert lead(earlier)[0] == "0 %"
+    drawn = clicked(earlier, "attention").values(0, "z")[query]
+    np.testing.assert_array_equal(np.isfinite(drawn), chosen.numpy())
+    later = opened(PAGE, variant="dsa", map_query="1", map_key="3")
+    assert "that comes later, and the causal mask hides it" in statement(later)
+
+
 def sum_of(trace) -> torch.Tensor:
     return trace.scores_C + trace.scores_R
 

@@ -23,6 +23,7 @@ from mla_engine import (
 from mla_engine.checkpoints import hidden_states as hidden_states_of
 from mla_engine.checkpoints import load_attention
 from mla_engine.grouped import forms
+from mla_engine.studies import transmla
 from mla_engine.studies.compression import joint, loss, separate, with_spectrum
 from mla_engine.studies.merging import content_config
 from mla_engine.studies.training import query_memory
@@ -43,7 +44,7 @@ LINK |= {name: str(size) for name, size in (SIZES | LATENTS).items()}
 RANDOM = {"cmp_weights": "random"}
 FALLING = {"cmp_weights": "spectrum", "cmp_decay": str(DECAY)}
 WORDS = ("the", "cat", "sat", "on", "the", "mat", "because", "the", "cat", "was", "tired")
-DRAWN = ("errors", "cache", "spectrum", "separate", "queries")
+DRAWN = ("errors", "cache", "spectrum", "separate", "as_mla", "queries")
 ERRORS = {"k": "keys k", "v": "values v", "scores": "scores", "u": "output u"}
 WAYS = {"joint": "joint: one latent", "separate": "separate: two latents"}
 V3 = {"preset": "deepseek-v3", "d_model": "7168", "n_heads": "128", "d_latent_q": "1536"}
@@ -209,6 +210,49 @@ def test_joint_and_separate_at_equal_cache(opened, downloads, error):
         assert_allclose(table[way], lost[way], rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.parametrize("rank", [9, 5])
+def test_as_an_mla_that_can_be_absorbed(opened, downloads, rank):
+    engine = Engine()
+    found = transmla.converted(engine.layer)
+    at = opened(PAGE, **LINK | FALLING | {"cmp_rank": str(rank)})
+    chart = drawn(at)["as_mla"]
+    ranks = chart.values(0, "x").tolist()
+    assert ranks == drawn(at)["errors"].values(0, "x").tolist()
+    sizes = [size for size in ranks if size > 8] + [FULL + 8]  # the rotary key has 8 numbers
+    lost = transmla.losses(found, engine.h, [min(size - 8, found.most) for size in sizes])
+    wanted = [np.nan] * (len(ranks) + 1 - len(sizes)) + [100 * loss.u for loss in lost[:-1]]
+    names = ["as MLA: can be absorbed", "rotated after rebuilding: cannot"]
+    assert chart.names == names
+    assert_allclose(chart.values(names[0], "y"), wanted, rtol=1e-3)
+    joint = engine.lost("joint", ranks)["u"]
+    assert_allclose(chart.values(names[1], "y"), 100 * joint, rtol=1e-3, atol=1e-4)
+    axes = "numbers cached per token and layer", "relative RMS error of the output, %"
+    assert (chart.axis("x"), chart.axis("y")) == axes
+    assert [shape["x0"] for shape in chart.layout["shapes"]] == [rank]
+    floor = error_percent(lost[-1].u)
+    assert plain(floor) in plain(chart.alt)
+    (sentence,) = [text for text in said(at) if text.startswith("One shared rotary key")]
+    assert f"**{count(100 * found.share)} %** of what 2 rotated keys" in sentence
+    assert plain(f"the output is off by **{floor}**.") in sentence
+    here = f"With {rank} numbers, 8 of them for kR, it is off by **{error_percent(lost[0].u)}**."
+    none = "With 5 numbers there is no room for a latent beside the 8 of kR."
+    assert sentence.endswith(plain(here if rank == 9 else none))
+    table = csv(downloads["mla_compression_as_mla.csv"])
+    assert table["cached"].tolist()[:-1] == sizes[:-1]
+    assert_allclose(table["u"], [loss.u for loss in lost], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("link", "begins"),
+    [({"cmp_heads": "1"}, "There is one key for all heads"), ({}, "One shared rotary key")],
+)
+def test_one_key_loses_nothing_of_its_rotation(opened, link, begins):
+    at = opened(PAGE, **LINK | FALLING | {"cmp_rank": "20"} | link)
+    last = drawn(at)["as_mla"].values(0, "y")[-1]
+    assert (last < 1e-3) == bool(link)
+    assert any(text.startswith(begins) for text in said(at))
+
+
 @pytest.mark.parametrize(
     ("link", "width", "begins"),
     [
@@ -259,7 +303,12 @@ def test_what_training_keeps_of_the_queries(opened, downloads, link, width, begi
 
 def test_a_logarithmic_axis_is_that_of_the_errors_alone(opened):
     at = opened(PAGE, **LINK | {"cmp_log": "1", "cmp_rank": "40"})
-    for name, axis in (("errors", "log"), ("separate", "log"), ("cache", "linear")):
+    for name, axis in (
+        ("errors", "log"),
+        ("separate", "log"),
+        ("as_mla", "log"),
+        ("cache", "linear"),
+    ):
         assert drawn(at)[name].layout["yaxis"]["type"] == axis
     assert metrics(at) == dict.fromkeys(ERRORS.values(), "0.0\xa0%")
     assert drawn(at)["spectrum"].layout.get("shapes", []) == [], "40 are more than there are"
@@ -306,6 +355,7 @@ def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
         "cache": (over, "字节/词元"),
         "spectrum": ("奇异值序号", "奇异值"),
         "separate": (over, "相对均方根误差，%"),
+        "as_mla": ("每个词元每层缓存的数", "输出的相对均方根误差，%"),
         "queries": ("每个词元每层保留的数", ""),
     }
     assert statement(other).startswith("用 9 个数代替 40 个：键的误差为")

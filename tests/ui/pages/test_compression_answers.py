@@ -15,13 +15,15 @@ from mla_engine.heads import with_heads
 from mla_engine.language_model import LanguageModel, load_model
 from mla_engine.language_model.accuracy import accuracies, batch
 from mla_engine.language_model.cuts import measured, without_minor_directions
+from mla_engine.language_model.into_mla import IntoMLA
 from mla_engine.language_model.retrofit import Retrofit
 from mla_engine.language_model.texts import TASKS
 from mla_engine.studies.compression import joint, loss
 from mla_engine.studies.words import hidden_states
 from tests.ui import trained_models
+from tests.ui.conftest import SHIPPED
 from tests.ui.pages.test_compression import ERRORS, WORDS, control, metrics, plain, said
-from tests.ui.screen import Chart, charts, component, csv, lead, statement
+from tests.ui.screen import Chart, charts, component, csv, lead, prose, statement
 from ui.pages.compression import answers
 from ui.words.numbers import error_percent
 
@@ -33,7 +35,7 @@ LINES = {
     "texts": "MHA, cut by real texts",
     "mla": "MLA, its latent cut",
 }
-DRAWN = ("answers", "tasks", "errors", "spectrum", "separate", "queries")
+DRAWN = ("answers", "tasks", "errors", "spectrum", "separate", "as_mla", "queries")
 CHINESE = "[\u4e00-\u9fff]"
 
 
@@ -225,6 +227,16 @@ def test_queries_are_those_of_a_published_model(opened):
     assert "in DeepSeek-V3" in sentence
     assert "has 1,536 numbers" in sentence
     assert "24,576 query numbers per token" in sentence
+
+
+def test_how_many_answers_are_left_when_every_layer_becomes_mla(opened, monkeypatch):
+    monkeypatch.setattr("ui.engine.trained.FOLDER", SHIPPED)
+    model, _ = load_model(SHIPPED / "mha.safetensors")
+    found = IntoMLA.by_texts(model, measured(answers.MEASURED, answers.SEED))
+    right, whole = (percent(one) for one in (found.cut(found.most), model))
+    assert right != whole
+    told = f"still gives **{right}** of the answers instead of {whole}."
+    assert any(told in plain(text) for text in prose(opened(PAGE)))
 
 
 def test_the_reader_is_asked_for_the_share_of_right_answers(opened, models):

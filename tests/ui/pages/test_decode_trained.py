@@ -26,6 +26,7 @@ WAYS = {
     "MLA, absorbed": ("mla", CACHED["mla"]),
     "MLA, expanded each step": ("mla", CACHED["mla"]),
     "MLA, full K and V": ("mla", FULL),
+    "DSA, absorbed": ("dsa", CACHED["dsa"]),
 }
 
 
@@ -47,7 +48,7 @@ def box(at: AppTest):
     return next(area for area in at.text_area if area.key.startswith("sentence:"))
 
 
-@pytest.mark.parametrize("code", ["mha", "gqa", "mqa", "mla"])
+@pytest.mark.parametrize("code", ["mha", "gqa", "mqa", "mla", "dsa"])
 def test_the_words_are_those_that_the_chosen_model_writes(opened, code):
     at = opened(PAGE, variant=code, sentence=TEXT)
     picture, wanted = component(at, "growing"), written(code, TEXT)
@@ -70,7 +71,10 @@ def test_the_models_write_different_words():
 def test_another_writer_can_be_chosen(opened):
     at = opened(PAGE, sentence=TEXT, variant="mla_absorbed")
     writer = next(b for b in at.button_group if b.key == "variant:en")
-    assert (writer.label, writer.options) == ("Words written by", ["MHA", "GQA", "MQA", "MLA"])
+    assert (writer.label, writer.options) == (
+        "Words written by",
+        ["MHA", "GQA", "MQA", "MLA", "DSA"],
+    )
     assert component(at, "growing")["text"]["written"] == written("mla", TEXT)
     writer.set_value("mqa").run()
     assert component(at, "growing")["text"]["written"] == written("mqa", TEXT)
@@ -175,11 +179,12 @@ def test_a_full_sentence_is_refused_and_can_be_mended(opened):
 def test_where_a_model_is_missing_its_weights_are_drawn_and_called_so(
     opened, tmp_path, monkeypatch
 ):
-    write(tmp_path, "mla", "mqa", "gqa")
+    write(tmp_path, "mla", "mqa", "gqa", "dsa")
     monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
     kept.clear()
     at = opened(PAGE, sentence=TEXT, variant="mha")
     assert "for want of a trained model: MHA." in captions(at)
+    assert "DSA is that MLA with an indexer" in captions(at)
     assert "The **GQA** model writes" in captions(at)
     assert component(at, "growing")["text"]["written"] == written("gqa", TEXT)
     kept.clear()

@@ -230,6 +230,24 @@ def test_a_variant_of_no_other_page_leads_to_its_heads_alone(opened):
     assert [[page for page, _ in block] for block in ways] == [["trained_heads"]] * 2
 
 
+def test_the_model_with_indexers_opens_its_maps_and_what_it_chose(opened):
+    at = opened(PAGE, sentence=TEXT, lm_model="dsa", lm_back="1")
+    for number, one in enumerate(model("dsa")(tokens(TEXT)).blocks):
+        (_, maps), (_, kept), (_, run), (last, choice) = insides(at)[number]
+        assert [page for page, _ in insides(at)[number]][2:] == ["decode", "sparse"]
+        shown = opened("pages/attention_maps.py", **maps)
+        seen = np.isfinite(clicked(shown, "attention").values(0, "z"))
+        np.testing.assert_array_equal(seen, one.attention.chosen[0])
+        shown = opened("pages/attention_maps.py", **kept)
+        assert shown.selectbox(key="map_tensor:en").value == "c_KV"
+        assert not opened("pages/decode.py", **run).warning
+        shown = opened(f"pages/{last}.py", **choice)
+        assert not shown.warning
+        words = charts(shown)[0].layout["xaxis"]["ticktext"]
+        bold = [place for place, word in enumerate(words) if "<b>" in word]
+        assert bold == one.attention.chosen[0, -2].nonzero().flatten().tolist()
+
+
 def insides(at) -> list[list[tuple[str, dict[str, str]]]]:
     """The ways out of each attention of the picture: page and parameters."""
     blocks = picture(at).split('<section class="block attention_')[1:]

@@ -13,11 +13,13 @@ from mla_engine.language_model.heads import head_scores
 from mla_engine.language_model.texts import TASKS
 from tests.ui.screen import prose
 from ui.pages.trained_heads import run, trained_models
+from ui.pages.trained_heads.settings import VARIANTS
 
 PAGE = "pages/trained_heads.py"
 SHIPPED = {
     path.stem: path
     for path in sorted((Path(__file__).parents[3] / "assets" / "trained").glob("*.safetensors"))
+    if path.stem in VARIANTS
 }
 TASK_OF = {"previous": "recall", "induction": "recall", "copying": "copy"}
 

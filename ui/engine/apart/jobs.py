@@ -13,7 +13,11 @@ from cachetools import TTLCache
 from mla_engine import budget, checkpoints
 from mla_engine.checkpoints import Checkpoint, HiddenBytes, HiddenStates, Plan
 from mla_engine.checkpoints.inputs import Inputs
+from mla_engine.checkpoints.json_object import config_of
+from mla_engine.checkpoints.local import LocalFiles
+from mla_engine.checkpoints.opening import repository_files
 from mla_engine.checkpoints.prefix import Prefix
+from mla_engine.checkpoints.source import ByteSource
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase
 
@@ -76,7 +80,14 @@ def attention(
     return layer.config, dict(layer.named_parameters())
 
 
-JOBS = {job.__name__: job for job in (plan, needed, fetch, inputs, inputs_of_layers, attention)}
+def config(where: Where, progress: Progress) -> dict[str, Any]:
+    """The config.json alone, of a checkpoint of any kind."""
+    return config_of(_files(**where))
+
+
+JOBS = {
+    job.__name__: job for job in (plan, needed, fetch, inputs, inputs_of_layers, attention, config)
+}
 
 
 def _opened(where: Where) -> Checkpoint:
@@ -98,7 +109,28 @@ def _read_anew(
     """A folder; a repository as the owner reads it, or as anybody may, within bounds."""
     if is_folder:
         return checkpoints.open_checkpoint(Path(name), revision or None)
+    bounds = _bounds(root, quota_bytes, hourly_bytes)
+    return checkpoints.open_repository(name, revision or None, **bounds)
+
+
+def _files(
+    name: str,
+    revision: str,
+    root: str,
+    quota_bytes: int | None,
+    hourly_bytes: int | None,
+    *,
+    is_folder: bool,
+) -> ByteSource:
+    """The files alone, where it is no matter what else lies beside config.json."""
+    if is_folder:
+        return LocalFiles(Path(name))
+    return repository_files(name, revision or None, **_bounds(root, quota_bytes, hourly_bytes))
+
+
+def _bounds(root: str, quota_bytes: int | None, hourly_bytes: int | None) -> dict[str, Any]:
+    """Nothing for what the owner reads."""
     if quota_bytes is None:
-        return checkpoints.open_repository(name, revision or None)
+        return {}
     bounds = {"quota_bytes": quota_bytes, "hourly_bytes": hourly_bytes}
-    return checkpoints.open_repository(name, revision or None, token=False, folder=root, **bounds)
+    return {"token": False, "folder": root, **bounds}

@@ -24,7 +24,8 @@ def _looks(maps: Maps, look: Look) -> str:
     if look.seen == 1:
         return t("attention_maps.look_alone", **values)
     if look.kind == "hidden":
-        return t("attention_maps.look_hidden", **values)
+        why = "hidden" if maps.key > maps.query else "not_chosen"
+        return t(f"attention_maps.look_{why}", **values)
     if look.best == maps.key:
         return t("attention_maps.look_most", **values)
     best = t("attention_maps.itself") if look.best == maps.query else named(words, look.best)

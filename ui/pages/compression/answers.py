@@ -10,6 +10,7 @@ import torch
 from mla_engine.language_model import LanguageModel
 from mla_engine.language_model.accuracy import batch, by_task
 from mla_engine.language_model.cuts import measured, without_minor_directions
+from mla_engine.language_model.into_mla import IntoMLA
 from mla_engine.language_model.retrofit import Retrofit
 from mla_engine.language_model.texts import TASKS
 from mla_engine.late import Late
@@ -115,6 +116,22 @@ def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
 def texts() -> int:
     """How many texts are asked."""
     return ASKED * sum(len(task.loads) for task in TASKS.values())
+
+
+def as_mla() -> float:
+    """The share of right answers of the trained MHA as an MLA with the largest latent.
+
+    Raises:
+        ValueError, FullError: as `right`.
+    """
+    return fmean(_as_mla(_model(WHOLE).written).values())
+
+
+@kept.keep(anywhere=True)
+def _as_mla(_written: int) -> dict[str, float]:
+    with queue.turn(), torch.inference_mode():
+        found = IntoMLA.by_texts(trained.load(MHA).model, measured(MEASURED, SEED))
+        return by_task(found.cut(found.most), ASKED, SEED)
 
 
 @kept.keep

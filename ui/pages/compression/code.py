@@ -3,7 +3,7 @@
 from mla_engine.language_model.accuracy import by_task
 from mla_engine.language_model.cuts import without_minor_directions
 from mla_engine.language_model.retrofit import Retrofit
-from mla_engine.studies import compression, merging, training
+from mla_engine.studies import compression, merging, training, transmla
 from ui.pages.compression.view import View
 from ui.settings.page import Functions
 
@@ -14,6 +14,7 @@ ASKED = (
     without_minor_directions,
     by_task,
     compression.loss,
+    transmla.converted,
 )
 
 
@@ -30,5 +31,6 @@ def ran(view: View) -> Functions:
         compression.separate,
         compression.Separate.ranks,
         compression.loss,
+        transmla.converted,
         training.query_memory,
     )

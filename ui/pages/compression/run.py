@@ -163,12 +163,12 @@ def losing(source: Source, tokens: int) -> int:
 def _lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...]) -> list[Loss]:
     ready = prepared(source)
     factors = ready.ways[way]
-    h = _inputs(source, words)
+    h = entering(source, words)
     with queue.turn(), torch.inference_mode():
         return loss(ready.layer, h, factors, [min(rank, factors.most) for rank in ranks])
 
 
-def _inputs(source: Source, words: tuple[str, ...]) -> torch.Tensor:
+def entering(source: Source, words: tuple[str, ...]) -> torch.Tensor:
     """What enters the layer, h [b,t,d]: of a trained one fresh texts, else these words."""
     if isinstance(source.origin, TrainedLayer):
         return answers.entering(source.origin)

@@ -15,6 +15,7 @@ from ui.words.text import safe, sentences, t
 LATENT = ("mla_kv", "mla_each", "mla_absorbed")
 LARGE = "deepseek-v3"  # where the choice between the same two caches is told in real units
 BF16_BYTES = 2
+INDEXED = "dsa"  # a trained model that shares its weights with another
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -72,6 +73,8 @@ def written(view: View) -> str:
     if not view.writer:
         return ""
     said = [t("decode.written_by", writer=view.writer.upper())]
+    if INDEXED in trained.readable():
+        said.append(t("decode.indexed"))
     if seeded := _by_weights(view)[1]:
         said.append(t("decode.untrained", ways=seeded))
     most = trained.load(view.writer).config.max_context

@@ -7,7 +7,7 @@ from mla_engine import PRESETS, mechanisms
 from mla_engine.costs import ATTENTION, GPUS
 from mla_engine.mechanism import Mechanism
 from mla_engine.presets import Preset
-from ui.settings.parsers import Setting, flag, one_of, power_of_two, published, whole
+from ui.settings.parsers import Setting, flag, one_of, power_of_two, published, whole, words
 from ui.settings.sizes import longest
 
 LEFT, RIGHT, CONTEXT = "deepseek-v3", "llama-3.1-405b", 2**17
@@ -52,5 +52,6 @@ SETTINGS = {
     "kv_ranks": Setting(8, power_of_two(1, 128)),  # GPUs that share the model
     "kv_attention": Setting("tensor", one_of(*ATTENTION)),
     "kv_weights": Setting("fp8", one_of("fp32", "bf16", "fp8", "int4")),
+    "kv_own": Setting("", words(200)),  # a model of the reader's own, by name
     "kv_sequences": Setting(4, power_of_two(1, 1024)),
 }

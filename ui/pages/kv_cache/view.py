@@ -30,6 +30,7 @@ class View:
         attention: by what they share it, "tensor" (heads) or "data" (sequences).
         weights: the type in which they keep the weights.
         sequences: how many are dealt out to GPUs.
+        own: the name of a model of the reader's own, "" for none.
         language: the reader's.
     """
 
@@ -43,6 +44,7 @@ class View:
     attention: str
     weights: str
     sequences: int
+    own: str
     language: str
 
     @property
@@ -80,6 +82,7 @@ def view() -> View:
         attention=s["kv_attention"],
         weights=s["kv_weights"],
         sequences=s["kv_sequences"],
+        own=s["kv_own"],
         language=s["lang"],
     )
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from mla_engine import mechanisms
+from mla_engine import LatentConfig, mechanisms
 from ui.pages.language_model.view import View
 from ui.settings.shared import VARIANTS
 from ui.words.text import t
 
-PAGES = "attention_maps", "absorption", "decode", "trained_heads"
+PAGES = "attention_maps", "absorption", "decode", "trained_heads", "sparse"
 
 
 @dataclass(frozen=True)
@@ -36,22 +36,26 @@ def ways(view: View, layer: int, head: int, key: int) -> list[Way]:
         key: that place.
     """
     code, config = view.trained.code, view.trained.config.attention
-    without = _way(
-        view, "trained_heads", {"th_variant": code, "th_head": f"{layer}.{head}"}, "without"
-    )
-    if code not in VARIANTS:  # the other pages have no such variant
-        return [without]
-    latent = mechanisms.of(config).key == "latent"
+    kind, latent = mechanisms.of(config).key, isinstance(config, LatentConfig)
     run = {"sentence": view.text, "variant": code, "trained_layer": layer}
+    if kind == "indexed":  # whose heads attend to what it chose
+        back = len(view.words) - 1 - view.path
+        choice = {"sentence": view.text, "sp_layer": layer, "sp_back": back}
+        last = _way(view, "sparse", choice | {"sp_keys": config.index_topk}, "chosen")
+    else:
+        cut = {"th_variant": code, "th_head": f"{layer}.{head}"}
+        last = _way(view, "trained_heads", cut, "without")
+    if code not in VARIANTS:  # the other pages have no such variant
+        return [last]
     cell = {"map_head": head, "map_query": view.path, "map_key": key}
     kept = {"map_tensor": "c_KV" if latent else "k"}
     return [
         _way(view, "attention_maps", run | cell, "maps"),
         _way(view, "attention_maps", run | cell | kept, "latents" if latent else "keys"),
         _way(view, "absorption", run | {"ab_head": head}, "absorbed")
-        if latent
+        if kind == "latent"
         else _way(view, "decode", run, "decoded"),
-        without,
+        last,
     ]
 
 

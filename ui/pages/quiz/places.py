@@ -14,6 +14,8 @@ PAGE_OF = {  # of the others the overview
     "longest": "kv_cache",
     "per_gpu": "kv_cache",
     "query_latent": "kv_cache",
+    "index_keys": "kv_cache",
+    "hybrid": "kv_cache",
     "bytes_read": "compute",
     "flops_of_a_step": "compute",
     "prefill_form": "compute",
@@ -33,6 +35,8 @@ PAGE_OF = {  # of the others the overview
 FIXED = {
     "head_of_group": of_preset("attention_maps", SMALL, "gqa"),
     "example_ratio": example("mla", "cache_ratio"),
+    "chosen_keys": Link("sparse"),
+    "pooled": Link("after_mla", {"am_model": "deepseek-v4-flash"}),
 }
 
 

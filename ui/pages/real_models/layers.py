@@ -9,7 +9,7 @@ from mla_engine.studies.logit_shares import LogitShares
 from ui.engine import real_layer
 from ui.engine.real_layer import RealLayer
 from ui.pages.real_models import charts, controls
-from ui.pages.real_models.run import Reach, measured, reach
+from ui.pages.real_models.run import Reach, all_latent, measured, reach
 from ui.pages.real_models.view import View, with_bar
 from ui.parts import prose
 from ui.words.numbers import count, size
@@ -21,6 +21,9 @@ def section(view: View) -> None:
     if real_layer.plan(view.loaded).n_layers < 2:
         return
     st.subheader(t("real_models.layers_title"), anchor=False)
+    if not all_latent(view.loaded):
+        prose.note(t("real_models.layers_mixed"))
+        return
     first, limit = replace(view.loaded, layer=0, activations=""), budget.limit_bytes()
     try:
         found = reach(first, limit)

@@ -13,6 +13,7 @@ from mla_engine.studies.spectra import Spectrum, spectra
 from ui.engine import kept, layers, queue, real_layer
 from ui.engine.real_layer import RealLayer
 from ui.parts.maps.run import block_of_heads
+from ui.settings.page import LATENT_LAYER
 
 FEWEST_HEADS = 16  # of a block: each reads the layer anew
 Block = tuple[LogitShares, dict[str, Spectrum]]
@@ -98,6 +99,11 @@ def reach(loaded: RealLayer, limit: int) -> Reach:
             return Reach(layer, found.read_bytes, deeper.memory_bytes)
         found = deeper
     return Reach(last, found.read_bytes, None)
+
+
+def all_latent(loaded: RealLayer) -> bool:
+    """Whether every layer of the model has latents, as hybrids' have not."""
+    return set(real_layer.plan(loaded).mechanisms) == {LATENT_LAYER}
 
 
 def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, LogitShares], float]]:

@@ -1,0 +1,88 @@
+"""The closed forms that a mechanism declares: what it stores, computes, reads and writes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mla_engine.config import AttentionConfig
+
+Heads = tuple[int, ...]
+Shapes = dict[str, tuple[int, ...]]
+"""Trace field -> sizes of the product that makes it, contracted ones included."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """Sequences; tokens of each that are queries, that enter the cache, that are keys."""
+
+    batch: int
+    queries: int
+    new: int
+    keys: int
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One way of counting the numbers that are cached per token and layer.
+
+    Attributes:
+        code: what names it.
+        written: LaTeX, in the paper's letters; d is the width of the model, g its KV heads.
+        short: the same in Plotly's text.
+        source: who used or replaced it.
+        numbers: the count for a configuration.
+        right: the right count.
+    """
+
+    code: str
+    written: str
+    short: str
+    source: str
+    numbers: Callable[[AttentionConfig], float]
+    right: Callable[[AttentionConfig], float]
+
+    def off(self, config: AttentionConfig) -> float:
+        """Its count over the right one: 1 is right, below 1 too little."""
+        return self.numbers(config) / self.right(config)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """The closed forms of a mechanism; heads are global numbers, caches go by their kind.
+
+    Attributes:
+        weights: (config, heads) -> elements of each parameter.
+        kv_heads: (config, heads) -> the KV heads that these use.
+        cache_elements: (config, cache, heads) -> numbers kept per token.
+        fixed_bytes: (config, cache, heads, bytes of a number) -> of a sequence of any length; where
+            some of that comes and goes, the most that it is.
+        written: config -> how the numbers of its own cache come about, as arithmetic.
+        products: (config, form, cache, heads, sizes) -> the matrix products of a call.
+        made_anew: (config, form, cache, heads, sizes) -> numbers of a sequence that a call makes
+            from its cache.
+        read: (config, cache, heads, sizes) -> numbers of a sequence that a call reads of what its
+            cache held before; all of them where a mechanism does not say.
+        stored: as `read`, what it writes of its cache; that of its new tokens where a mechanism
+            does not say.
+        held: (config, cache, heads, tokens) -> numbers that a sequence of so many tokens keeps,
+            where they do not grow by the same with each token.
+        as_run: config -> one of which the products are those that a run of the layer makes, where
+            it makes more than a kernel has to.
+        of_latents: parameters that a call does not use where `latents` are handed in.
+        formulas: how calculators count its cache, the right way first.
+        layouts: config -> numbers per token of every way to lay out the cache, by part.
+    """
+
+    weights: Callable[[AttentionConfig, Heads], dict[str, int]]
+    kv_heads: Callable[[AttentionConfig, Heads], Heads]
+    cache_elements: Callable[[AttentionConfig, str, Heads], int]
+    written: Callable[[AttentionConfig], str]
+    products: Callable[[AttentionConfig, str, str, Heads, Sizes], Shapes]
+    made_anew: Callable[[AttentionConfig, str, str, Heads, Sizes], int] = lambda *_: 0
+    read: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
+    fixed_bytes: Callable[[AttentionConfig, str, Heads, float], float] = lambda *_: 0
+    stored: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
+    held: Callable[[AttentionConfig, str, Heads, int], int] | None = None
+    as_run: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
+    of_latents: tuple[str, ...] = ()
+    formulas: tuple[Formula, ...] = ()
+    layouts: Callable[[AttentionConfig], dict[str, dict[str, int]]] | None = None

@@ -1,0 +1,137 @@
+"""The command `mla`, which needs no torch.
+
+`mla cache` counts the cache of any published model, `mla plan` says what GPUs can serve at best.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from mla_engine import checks
+from mla_engine.devices import GPUS
+from mla_engine.model_caches import plan_report, report, sources
+from mla_engine.model_caches.errors import UncountedError
+from mla_engine.model_caches.planner import OVERHEAD, Plan
+from mla_engine.model_caches.storage import TYPES, storage
+from mla_engine.refusals import RefusedError
+
+GIB = 2**30
+REFUSED = 2  # the status with which a refusal ends
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the status is 0, or 2 with one sentence where something is refused."""
+    asked = _parser().parse_args(arguments)
+    try:
+        said = asked.run(asked)
+    except RefusedError as error:
+        sys.stderr.write(f"mla {asked.command}: {error}\n")
+        return REFUSED
+    sys.stdout.write(f"{said}\n")
+    return 0
+
+
+def _cache(asked: argparse.Namespace) -> str:
+    found = sources.find(asked.source, asked.revision)
+    checks.whole("context", asked.context, least=0, most=2**40)
+    checks.choice("gpu", asked.gpu, GPUS)
+    checks.choice("weights", asked.weights, TYPES)
+    parameters = asked.parameters if asked.parameters is not None else found.parameters
+    checks.non_negative("parameters", parameters or 0)
+    figures = report.figures(
+        found.name,
+        found.model,
+        report.Asked(
+            storage=storage(asked.kv, found.storage),
+            kv=asked.kv,
+            context=asked.context,
+            batch=asked.batch,
+            gpus=asked.gpus,
+            gpu=asked.gpu,
+            parameters=parameters,
+            weight_bytes=TYPES[asked.weights].bits / 8,
+        ),
+    )
+    return asked.form(figures)
+
+
+def _plan(asked: argparse.Namespace) -> str:
+    found = sources.find(asked.source, asked.revision)
+    checks.choice("weights", asked.weights, TYPES)
+    checks.non_negative("overhead_gib", asked.overhead_gib)
+    parameters = asked.parameters if asked.parameters is not None else found.parameters
+    if parameters is None:
+        raise UncountedError("no_parameters", name=found.name)
+    plan = Plan(
+        model=found.model,
+        storage=storage(asked.kv, found.storage),
+        parameters=parameters,
+        active=asked.active,
+        gpu=asked.gpu,
+        gpus=asked.gpus,
+        data=asked.data,
+        context=asked.context,
+        prompt=asked.prompt,
+        weight_bytes=TYPES[asked.weights].bits / 8,
+        overhead_bytes=asked.overhead_gib * GIB,
+    )
+    return asked.form(plan_report.figures(found.name, plan, asked.kv))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mla", description=__doc__)
+    commands = parser.add_subparsers(required=True, dest="command", metavar="cache | plan")
+    _add_cache(commands)
+    _add_plan(commands)
+    return parser
+
+
+def _add_cache(commands: "argparse._SubParsersAction") -> None:
+    cache = _add(commands, "cache", _cache, "bytes that a model's cache takes, by its config.json")
+    cache.add_argument("--batch", type=int, default=1, help="sequences")
+    _add_forms(cache, {"--json": report.as_json, "--csv": report.as_csv}, report.as_text)
+
+
+def _add_plan(commands: "argparse._SubParsersAction") -> None:
+    plan = _add(commands, "plan", _plan, "batch and speed that GPUs can reach at most")
+    plan.add_argument("--data", type=int, default=1, help="groups with sequences of their own")
+    plan.add_argument("--prompt", type=int, help="tokens before the first new one: the context")
+    plan.add_argument("--active", type=float, help="parameters that a token uses, such as 37e9")
+    plan.add_argument(
+        "--overhead-gib", type=float, default=OVERHEAD / GIB, help="on each GPU, for the runtime"
+    )
+    forms = {"--json": plan_report.as_json, "--markdown": plan_report.as_markdown}
+    _add_forms(plan, forms, plan_report.as_markdown)
+
+
+def _add(
+    commands: "argparse._SubParsersAction", name: str, run: Callable, words: str
+) -> argparse.ArgumentParser:
+    """A command with the arguments that all have."""
+    one = commands.add_parser(
+        name, help=words, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    one.add_argument(
+        "source", help="owner/name on the Hub, a folder, a config.json, - or a stored model's name"
+    )
+    one.add_argument("--revision", help="of a repository")
+    one.add_argument("--context", type=int, default=131_072, help="tokens of a sequence")
+    kv = f"a type ({', '.join(TYPES)}), parts of a cache (latent=fp8,rope=bf16), or 'published'"
+    one.add_argument("--kv", default="bf16", help=kv)
+    one.add_argument("--gpus", type=int, default=1, help="GPUs that share the model")
+    one.add_argument("--gpu", default="h200", help=", ".join(GPUS))
+    one.add_argument("--parameters", type=float, help="of the whole model, such as 671e9")
+    one.add_argument("--weights", default="bf16", help="the type of a parameter")
+    one.set_defaults(run=run)
+    return one
+
+
+def _add_forms(
+    one: argparse.ArgumentParser, forms: Mapping[str, Callable], usual: Callable
+) -> None:
+    choices = one.add_mutually_exclusive_group()
+    for name, form in forms.items():
+        choices.add_argument(
+            name, dest="form", action="store_const", const=form, help="the form of the answer"
+        )
+    one.set_defaults(form=usual)

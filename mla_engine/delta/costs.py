@@ -1,0 +1,97 @@
+"""Closed forms of Kimi Delta Attention: what it computes grows with the tokens, never their square.
+
+Of the chunked form every product of a chunk is counted whole, without the half that a causal kernel
+may leave out; the triangular matrix of 64 tokens is solved for, and its inverse not counted.
+"""
+
+from mla_engine.delta.config import DeltaConfig
+from mla_engine.delta.forms import CHUNK
+from mla_engine.mechanism import Costs, Heads, Shapes, Sizes
+from mla_engine.refusals import RefusedError
+
+STATE_BYTES = 4  # of a number of the state, at least: it is kept in float32
+
+
+def weights(config: DeltaConfig, heads: Heads) -> dict[str, int]:
+    """Elements of every parameter; what the configuration has not is absent."""
+    h, d, k, v, w = len(heads), config.d_model, config.d_head, config.d_value, config.conv_width
+    f, e = config.d_decay, config.d_gate
+    sizes = {
+        "W_Q": h * k * d,
+        "W_K": h * k * d,
+        "W_V": h * v * d,
+        "conv_Q": h * k * w,
+        "conv_K": h * k * w,
+        "conv_V": h * v * w,
+        "W_DA": (f or 0) * d,
+        "W_UA": h * k * (f or d),
+        "A_log": h,
+        "b_A": h * k,
+        "W_B": h * d,
+        "W_DG": (e or 0) * d,
+        "W_UG": h * v * (e or d),
+        "o_norm": v,
+        "W_O": d * h * v,
+    }
+    return {name: size for name, size in sizes.items() if size}
+
+
+def fixed_bytes(config: DeltaConfig, _cache: str, heads: Heads, dtype_bytes: float) -> float:
+    """The states, in float32 or wider, and w - 1 tokens' queries, keys and values."""
+    k, v = config.d_head, config.d_value
+    tails = (config.conv_width - 1) * (2 * k + v) * dtype_bytes
+    return len(heads) * (k * v * max(STATE_BYTES, dtype_bytes) + tails)
+
+
+def written(config: DeltaConfig) -> str:
+    """The state as arithmetic; of each token nothing is kept."""
+    return f"0; {config.n_heads:,} x {config.d_head:,} x {config.d_value:,}"
+
+
+def pairs(tokens: int) -> int:
+    """Pairs of tokens that stand in one chunk."""
+    whole, rest = divmod(tokens, CHUNK)
+    return whole * CHUNK**2 + rest**2
+
+
+def products(config: DeltaConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
+    """By the trace field that each makes, their sizes."""
+    if sizes.queries != sizes.new:
+        raise RefusedError("every_query", queries=sizes.queries, new=sizes.new)
+    h, t, d, w = len(heads), sizes.new, config.d_model, config.conv_width
+    k, v, f, e = config.d_head, config.d_value, config.d_decay, config.d_gate
+    through = {"S": (t, h, k, v)}
+    if form == "recurrent":
+        through |= {"erased": (t, h, k, v), "o": (t, h, k, v)}
+    else:
+        through |= {
+            "k_WY": (pairs(t), h, 2 * k),  # which tokens meet, and what of their keys remains
+            "v_WY": (pairs(t), h, v),
+            "written": (t, h, k, v),
+            "o_past": (t, h, k, v),
+            "o_near": (pairs(t), h, k + v),
+        }
+    return through | {
+        "q_D_pre": (t, h, k, d),
+        "q_D_conv": (t, h, k, w),
+        "k_D_pre": (t, h, k, d),
+        "k_D_conv": (t, h, k, w),
+        "v_D_pre": (t, h, v, d),
+        "v_D": (t, h, v, w),
+        "c_A": (t, f or 0, d),
+        "a_pre": (t, h, k, f or d),
+        "b": (t, h, d),
+        "c_G": (t, e or 0, d),
+        "gate": (t, h, v, e or d),
+        "u": (t, d, h, v),
+    }
+
+
+COSTS = Costs(
+    weights=weights,
+    kv_heads=lambda _config, heads: tuple(heads),
+    cache_elements=lambda *_: 0,
+    fixed_bytes=fixed_bytes,
+    written=written,
+    products=products,
+)

@@ -1,0 +1,118 @@
+"""Which keys are read: over each key what was found of it, below what it would have been given."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mla_engine.figures.axes import MAX_LABEL_LENGTH, PHONE_PIXELS, safe, wide
+from mla_engine.figures.bars import FADED
+from mla_engine.figures.figure import Figure, figure, titled
+from mla_engine.figures.looks import Role, look
+from mla_engine.figures.theme import FONT, MASKED, legend_above
+
+HEIGHT = 380
+ROLES = (0, 3)
+TICKS = 2  # of each half of the axis, beside 0
+ENDS = 20, 40, 60, 80, 100  # per cent
+HATCH = "/"  # of what is not read: colour alone would say too little
+
+
+def chosen_keys(
+    keys: Sequence[str],
+    halves: Mapping[str, np.ndarray],
+    chosen: np.ndarray,
+    *,
+    titles: tuple[str, str],
+    said: tuple[str, str],
+    roles: tuple[Role, Role] = ROLES,
+    height: int = HEIGHT,
+) -> Figure:
+    """Upright bars [keys] of two names, the first upwards and the second downwards.
+
+    Args:
+        keys: the words, in Plotly's text once they are shortened here.
+        halves: name -> per cent [keys], two of them; both halves have one scale.
+        chosen: bool [keys], where a key is read: its word is bold and its column shaded; the bars
+            of all others fade and are hatched.
+        titles: of the axes.
+        said: what the hover says of a key that is read, and of one that is not.
+        roles: what picks the colour of each half.
+        height: pixels.
+    """
+    words = [safe(key, MAX_LABEL_LENGTH) for key in keys]
+    told = [(word, said[not read], bool(read)) for word, read in zip(words, chosen, strict=True)]
+    colours = {name: look(role).colour for name, role in zip(halves, roles, strict=True)}
+    traces = [
+        _half(name, sign * np.asarray(shares, dtype=np.float64), colours[name], told)
+        for (name, shares), sign in zip(halves.items(), (1, -1), strict=True)
+    ]
+    return figure(
+        [*traces, *(_entry(name, colour) for name, colour in colours.items())],
+        height=height,
+        x=titled(titles[0]) | _names(told),
+        y=titled(titles[1]) | _both_ways(max(np.max(shares) for shares in halves.values())),
+        shapes=[_column(place) for place, (*_, read) in enumerate(told) if read],
+        barmode="overlay",
+        bargap=0.25,
+        **legend_above(shown=True),
+    )
+
+
+def _half(
+    name: str, heights: np.ndarray, colour: str, told: Sequence[tuple[str, str, bool]]
+) -> dict:
+    """The bars of one half; `told` has of each key its word, what is said of it, and if it is read.
+
+    The hover has the length of a bar that points downwards without its sign.
+    """
+    lengths = np.abs(heights).tolist()
+    return {
+        "type": "bar",
+        "name": name,
+        "showlegend": False,
+        "x": list(range(len(told))),
+        "y": heights,
+        "customdata": [(*key[:2], length) for key, length in zip(told, lengths, strict=True)],
+        "marker": {
+            "color": colour,
+            "opacity": [1.0 if read else FADED for *_, read in told],
+            "pattern": {
+                "shape": ["" if read else HATCH for *_, read in told],
+                "solidity": 0.25,
+                "fillmode": "overlay",
+            },
+        },
+        "hovertemplate": f"%{{customdata[0]}}<br>%{{customdata[1]}}<br>{name} "
+        "%{customdata[2]:.3g} %<extra></extra>",
+    }
+
+
+def _entry(name: str, colour: str) -> dict:
+    """In the legend: one of a half would look like its first bar, read or not."""
+    return {"type": "bar", "name": name, "x": [None], "y": [None], "marker": {"color": colour}}
+
+
+def _names(told: Sequence[tuple[str, str, bool]]) -> dict:
+    """The axis of the words, those that are read in bold."""
+    texts = [f"<b>{word}</b>" if read else word for word, _, read in told]
+    upright = wide([word for word, *_ in told], PHONE_PIXELS)
+    ticks = {"tickvals": list(range(len(told))), "ticktext": texts}
+    ticks["tickangle"] = 90 if upright else 0
+    fixed = {"range": [-0.6, len(told) - 0.4], "fixedrange": True, "automargin": True}
+    return ticks | fixed | {"showgrid": False, "tickfont": FONT}
+
+
+def _column(place: int) -> dict:
+    """Behind the bars of a key that is read."""
+    ends = {"x0": place - 0.5, "x1": place + 0.5, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
+    look = {"fillcolor": MASKED, "opacity": 0.2, "line": {"width": 0}, "layer": "below"}
+    return {"type": "rect"} | ends | look
+
+
+def _both_ways(most: float) -> dict:
+    """An axis that counts up and down from 0, to one of a few ends, so that it seldom changes."""
+    top = next((end for end in ENDS if most <= end), ENDS[-1])
+    places = [top * part / TICKS for part in range(-TICKS, TICKS + 1)]
+    ticks = {"tickvals": places, "ticktext": [f"{abs(place):g}" for place in places]}
+    line = {"zeroline": True, "zerolinecolor": MASKED, "zerolinewidth": 2}
+    return {"range": [-top, top], "fixedrange": True} | ticks | line

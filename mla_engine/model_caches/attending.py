@@ -1,0 +1,65 @@
+"""FLOPs of attention itself: what queries compute with the rows that a cache has for them.
+
+Counted are the scores and the sums of values, 2 for each multiply-add, of the rows that a token
+reads, its own among them. Products with weights are not, nor softmax, states and convolutions.
+"""
+
+from mla_engine.model_caches.parts import Layer, Model, Part
+
+TWICE = 2  # a row that is read as key and as value
+
+
+def step_flops(model: Model, context: int) -> int:
+    """Of the token after `context` others: 2 x products of a row x rows; MLA is absorbed."""
+    return 2 * sum(
+        n * _products(model, layer, part) * part.rows_read(context + 1)
+        for layer, n in model.groups.items()
+        for part in layer.parts
+    )
+
+
+def prompt_flops(model: Model, tokens: int) -> int:
+    """Of all tokens of a prompt, each with those up to it; MLA in the form that computes less.
+
+    Expanded, a head's key and value have k + v numbers instead of twice the latent's c.
+    """
+    return 2 * sum(
+        n * _products(model, layer, part, expands=True) * rows_of_prompt(part, tokens)
+        for layer, n in model.groups.items()
+        for part in layer.parts
+    )
+
+
+def _products(model: Model, layer: Layer, part: Part, *, expands: bool = False) -> int:
+    """Multiply-adds of one token's queries with one row of a part."""
+    if part.name in ("key", "value"):
+        return model.n_heads * (part.numbers // part.heads)
+    if part.name == "index":
+        return model.n_index_heads * part.numbers
+    if part.name == "latent":
+        absorbed = model.n_heads * TWICE * part.numbers
+        return min(absorbed, model.as_mha) if expands else absorbed
+    if part.name == "entry":
+        return model.n_heads * TWICE * part.numbers
+    if part.name == "rope":
+        pooled = any(other.name == "entry" for other in layer.parts)
+        return model.n_heads * (TWICE if pooled else 1) * part.numbers
+    return 0
+
+
+def rows_of_prompt(part: Part, tokens: int) -> int:
+    """Rows that the tokens of a prompt read of a part, over them all: rows_read(1) + ... ."""
+    most = part.read_rows
+    if part.growth == "grows":
+        return _sum_of_groups(tokens, part.length, most)
+    if part.growth == "window":
+        return _sum_of_groups(tokens, 1, part.length if most is None else min(part.length, most))
+    return 0  # buffers wait, states are no rows of attention
+
+
+def _sum_of_groups(tokens: int, length: int, most: int | None) -> int:
+    """The sum of min(n // length, most) over n from 1 to `tokens`."""
+    growing = tokens if most is None else min(tokens, most * length)
+    groups, rest = divmod(growing, length)
+    complete = length * (groups * (groups - 1) // 2) + groups * (rest + 1)
+    return complete + (tokens - growing) * (most or 0)

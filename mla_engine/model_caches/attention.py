@@ -1,0 +1,155 @@
+"""What layers of attention keep: keys and values, latents, index keys, pooled entries."""
+
+from dataclasses import replace
+
+from mla_engine import checks
+from mla_engine.model_caches.errors import UncountedError
+from mla_engine.model_caches.keys import Keys
+from mla_engine.model_caches.parts import Layer, Part
+
+
+def head_width(keys: Keys) -> int:
+    """Numbers of a key: `head_dim`, or an even share of the model's width."""
+    if keys.get("head_dim") is not None:
+        return keys.whole("head_dim")
+    d_model, n_heads = keys.whole("hidden_size"), keys.whole("num_attention_heads")
+    checks.multiple(keys.name("hidden_size"), d_model, keys.name("num_attention_heads"), n_heads)
+    return d_model // n_heads
+
+
+def as_mha(keys: Keys) -> int:
+    """Numbers of a key and a value for every query head, n_h (d_h + d_v); 0 without heads.
+
+    Of MLA the key is counted without its rotary part, as `costs.mha_cache_elements` does.
+    """
+    if not (n_heads := keys.whole_or("num_attention_heads", 0, least=0)):
+        return 0
+    latent_key = keys.get("qk_nope_head_dim") is not None
+    d_key = keys.whole("qk_nope_head_dim") if latent_key else head_width(keys)
+    return n_heads * (d_key + keys.whole_or("v_head_dim", d_key))
+
+
+def pair(n_kv_heads: int, d_key: int, d_value: int, **rows: object) -> tuple[Part, Part]:
+    """Keys and values of all KV heads."""
+    of_heads = {"heads": n_kv_heads, **rows}
+    return (
+        Part(name="key", numbers=n_kv_heads * d_key, **of_heads),
+        Part(name="value", numbers=n_kv_heads * d_value, **of_heads),
+    )
+
+
+def grouped(keys: Keys, _layer: int, **rows: object) -> Layer:
+    """Keys and values of `num_key_value_heads` heads."""
+    n_heads = keys.whole("num_attention_heads")
+    n_kv_heads = keys.whole("num_key_value_heads")
+    checks.multiple(
+        keys.name("num_attention_heads"), n_heads, keys.name("num_key_value_heads"), n_kv_heads
+    )
+    d_key = head_width(keys)
+    kind = "mha" if n_kv_heads == n_heads else "mqa" if n_kv_heads == 1 else "gqa"
+    return Layer(kind, pair(n_kv_heads, d_key, keys.whole_or("v_head_dim", d_key), **rows))
+
+
+def windowed(keys: Keys, layer: int) -> Layer:
+    """The same of the last `sliding_window` tokens."""
+    return _bounded(keys, layer, "sliding_window", "window")
+
+
+def chunked(keys: Keys, layer: int) -> Layer:
+    """The same of a chunk of `attention_chunk_size` tokens."""
+    return _bounded(keys, layer, "attention_chunk_size", "chunk")
+
+
+def _bounded(keys: Keys, layer: int, length: str, kind: str) -> Layer:
+    bound = {"growth": "window", "length": keys.whole(length)}
+    return Layer(kind, grouped(keys, layer, **bound).parts)
+
+
+def own_window(keys: Keys, layer: int) -> Layer:
+    """A window with KV heads and widths of its own, `swa_...` (MiMo-V2)."""
+    names = {name: f"swa_{name}" for name in ("num_key_value_heads", "head_dim", "v_head_dim")}
+    own = {n: found for n, key in names.items() if (found := keys.get(key)) is not None}
+    return windowed(keys.having(**own), layer)
+
+
+def wide(keys: Keys, layer: int) -> Layer:
+    """A global layer with KV heads and a width of its own, `global_...` (Gemma 4)."""
+    own = {"head_dim": keys.whole("global_head_dim")}
+    if keys.flag("attention_k_eq_v", True) and keys.get("num_global_key_value_heads") is not None:
+        own["num_key_value_heads"] = keys.whole("num_global_key_value_heads")
+    return grouped(keys.having(**own), layer)
+
+
+def every_head(keys: Keys, _layer: int) -> Layer:
+    """Keys and values as wide as the model, for every head."""
+    n_heads, d_model = keys.whole("num_attention_heads"), keys.whole("hidden_size")
+    checks.multiple(keys.name("hidden_size"), d_model, keys.name("num_attention_heads"), n_heads)
+    return Layer("mha", pair(n_heads, d_model // n_heads, d_model // n_heads))
+
+
+def falcon(keys: Keys, layer: int) -> Layer:
+    """One KV head in the first generation, `num_kv_heads` in the second, else every head."""
+    if keys.flag("new_decoder_architecture", False):
+        own = {"num_key_value_heads": keys.whole("num_kv_heads")}
+    elif keys.flag("multi_query", True):
+        own = {"num_key_value_heads": 1}
+    else:
+        return every_head(keys, layer)
+    return grouped(keys.having(**own), layer)
+
+
+def blocks(keys: Keys, layer: int) -> Layer:
+    """Block-sparse GQA: an index key beside keys and values, of which some blocks are read."""
+    sizes = ("index_topk_blocks", "index_block_size", "index_head_dim")
+    own = ("sparse_topk_blocks", "sparse_block_size", "sparse_index_dim")
+    topk, block, d_index = (
+        keys.whole(name if keys.get(name) is not None else f"sparse_attention_config.{old}")
+        for name, old in zip(sizes, own, strict=True)
+    )
+    index = Part(name="index", numbers=d_index)
+    return Layer("blocks", (*grouped(keys, layer, read_rows=topk * block).parts, index))
+
+
+def latent(keys: Keys, _layer: int) -> Layer:
+    """MLA: the latent c_KV and the rotary key k_R, read once as key and as value."""
+    parts = [Part(name="latent", numbers=keys.whole("kv_lora_rank"))]
+    if d_rope := keys.whole("qk_rope_head_dim", least=0):
+        parts.append(Part(name="rope", numbers=d_rope))
+    return Layer("latent", tuple(parts))
+
+
+def two_latents(keys: Keys, layer: int) -> Layer:
+    """A layer with two attentions (LongCat-Flash)."""
+    return Layer("latent", latent(keys, layer).parts * 2)
+
+
+def indexed(keys: Keys, layer: int) -> Layer:
+    """DSA: MLA that reads the top k tokens, chosen by index keys or as the layer before chose."""
+    topk = keys.whole("index_topk")
+    chosen = tuple(replace(part, read_rows=topk) for part in latent(keys, layer).parts)
+    if not _chooses(keys, layer):
+        return Layer("shared_choice", chosen)
+    return Layer("indexed", (*chosen, *_index(keys)))
+
+
+def _index(keys: Keys) -> tuple[Part, ...]:
+    """The index keys, each of `index_kpool` tokens where they are pooled."""
+    d_index, pool = keys.whole("index_head_dim"), keys.whole_or("index_kpool", 1)
+    if pool == 1:
+        return (Part(name="index", numbers=d_index),)
+    waiting = Part(name="buffer", numbers=2 * d_index, growth="buffer", length=pool, read_rows=0)
+    return Part(name="index", numbers=d_index, length=pool), waiting
+
+
+def _chooses(keys: Keys, layer: int) -> bool:
+    """Whether a layer has an indexer of its own: IndexShare lets others reuse its choice."""
+    if keys.get("indexer_types") is not None or keys.get("index_topk_pattern") is not None:
+        name = "index_topk_pattern" if keys.get("indexer_types") is None else "indexer_types"
+        listed = keys.list(name)
+        if len(listed) < keys.n_layers:
+            raise UncountedError("list_length", key=name, given=len(listed), wanted=keys.n_layers)
+        checks.choice(name, mode := listed[layer], ("full", "shared", "F", "S"))
+        return mode in ("full", "F")
+    frequency = keys.whole_or("index_topk_freq", 1)
+    offset = keys.whole_or("index_skip_topk_offset", 2, least=0)
+    return max(layer - offset + 1, 0) % frequency == 0

@@ -1,0 +1,128 @@
+"""The keys of a config.json that decide the cache, checked as they are asked for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mla_engine import checks
+from mla_engine.model_caches.errors import UncountedError
+
+TEXT = ("text_config", "llm_config", "language_config", "thinker_config")  # inside multimodal ones
+MOST = 2**24  # of any width or window
+MOST_LAYERS = 2**12
+MOST_SAID = 2**63  # a number that a message can quote
+MOST_LISTED = 12  # keys in a message
+
+
+def language_model(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a config.json that describes the language model, with a model_type.
+
+    Raises:
+        UncountedError: no model_type anywhere.
+    """
+    inner = next((config[key] for key in TEXT if isinstance(config.get(key), Mapping)), None)
+    if inner is not None:
+        return language_model({"model_type": config.get("model_type")} | _set(inner))
+    if not isinstance(config.get("model_type"), str) or not config["model_type"]:
+        raise UncountedError("no_model_type", keys=some(config))
+    return config
+
+
+def _set(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in config.items() if value is not None}
+
+
+def some(names: Mapping[str, Any]) -> str:
+    """The first names, for a message."""
+    listed = sorted(map(str, names))
+    more = f", ... ({len(listed)})" if len(listed) > MOST_LISTED else ""
+    return ", ".join(name[:40] for name in listed[:MOST_LISTED]) + more
+
+
+class Keys:
+    """A config.json by key; `a.b` is key b of the object under a.
+
+    Args:
+        config: of the language model.
+        names: what this model_type calls a key, where it has a name of its own.
+        defaults: values that published files of this model_type leave out.
+        own: values that a layer has instead.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        names: Mapping[str, str] | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        own: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.config, self._names = config, dict(names or {})
+        self._defaults, self._own = dict(defaults or {}), dict(own or {})
+        self.model_type: str = config["model_type"]
+
+    def having(self, **own: Any) -> "Keys":
+        """The same with other values of some keys."""
+        return Keys(self.config, self._names, self._defaults, self._own | own)
+
+    def renamed(self, **names: str) -> "Keys":
+        """The same with other names for some keys."""
+        return Keys(self.config, {**self._names, **names}, self._defaults, self._own)
+
+    def get(self, name: str) -> Any:
+        """The value of a key, None where there is none or null."""
+        if name in self._own:
+            return self._own[name]
+        found: Any = self.config
+        for step in self.name(name).split("."):
+            found = found.get(step) if isinstance(found, Mapping) else None
+        return self._defaults.get(name) if found is None else found
+
+    def name(self, name: str) -> str:
+        """The key under which this model_type has it."""
+        return self._names.get(name, name)
+
+    def need(self, name: str) -> Any:
+        """The value of a key; UncountedError where it is missing."""
+        if (value := self.get(name)) is None:
+            raise UncountedError("no_key", key=self.name(name), model_type=self.model_type)
+        return value
+
+    def whole(self, name: str, *, least: int = 1, most: int = MOST) -> int:
+        """A whole number that must be there."""
+        value = self.need(name)
+        if isinstance(value, int) and abs(value) > MOST_SAID:
+            raise UncountedError("huge_number", key=self.name(name), most=most)
+        checks.whole(self.name(name), value, least=least, most=most)
+        return value
+
+    def whole_or(self, name: str, otherwise: int, *, least: int = 1) -> int:
+        """A whole number, or another one where the key is missing."""
+        return otherwise if self.get(name) is None else self.whole(name, least=least)
+
+    def flag(self, name: str, otherwise: bool) -> bool:
+        """A bool, or another one where the key is missing."""
+        value = otherwise if self.get(name) is None else self.get(name)
+        checks.flag(self.name(name), value)
+        return value
+
+    def list(self, name: str) -> list[Any]:
+        """A list or a text that must be there, as a list of no more than some thousand entries."""
+        value = self.need(name)
+        checks.kind(self.name(name), value, (list, str))
+        if len(value) > 2 * MOST_LAYERS:
+            given = {"given": len(value), "most": 2 * MOST_LAYERS}
+            raise UncountedError("long_list", key=self.name(name), **given)
+        return value if isinstance(value, list) else list(value)
+
+    @property
+    def n_layers(self) -> int:
+        """How many layers there are."""
+        return self.whole("num_hidden_layers", most=MOST_LAYERS)
+
+    @property
+    def max_context(self) -> int | None:
+        """Tokens that the model was made for, None where that is not said."""
+        names = ("max_position_embeddings", "model_max_length", "n_positions", "max_seq_len")
+        found = next((value for name in names if (value := self.get(name)) is not None), None)
+        if found is not None:
+            checks.whole("max_position_embeddings", found, most=2**40)
+        return found

@@ -1,0 +1,218 @@
+"""Wrong formulas of KV-cache size as they were published, each computed at a published model.
+
+`mistakes.toml` says what each forgets and where it was read; PRINTED computes it from the sizes
+that its source reads, and `Mistake.right` is what this package counts.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from importlib.resources import files
+from types import MappingProxyType
+
+from mla_engine.model_caches.counting import bytes_per_token, held_bytes, read_bytes
+from mla_engine.model_caches.models import Published, models
+from mla_engine.model_caches.storage import Storage
+
+__all__ = ["Mistake", "Sizes", "mistakes"]
+
+WIDE = 2  # bytes of a number in bf16
+FULL = ("mha", "gqa", "mqa")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """What calculators read of a model: config.json's keys by their letters.
+
+    Args:
+        layers: L; width: d; heads: h; kv_heads: g, of MLA as many as config.json says; head: d_h.
+        latent: d_c; rope: d_R; index: d_I; wide_head: d_h of Gemma 4's full layers.
+        full: layers that attend to everything; attending: these and those that read their caches.
+        parameters: of the whole model.
+    """
+
+    layers: int
+    width: int = 0
+    heads: int = 1
+    kv_heads: int = 1
+    head: int = 0
+    latent: int = 0
+    rope: int = 0
+    index: int = 0
+    wide_head: int = 0
+    full: int = 0
+    attending: int = 0
+    parameters: int = 0
+
+    @property
+    def even(self) -> int:
+        """An even share of the model's width, d / h."""
+        return self.width // self.heads
+
+    def pair(self, layers: int, heads: int, width: int) -> int:
+        """Bytes of a key and a value a head, 2 L g d_h x 2."""
+        return 2 * layers * heads * width * WIDE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """A wrong formula at a model.
+
+    Args:
+        key: of PRINTED; short: a name of it; forgets: a sentence; both by language.
+        formula: as arithmetic; source: where it was read.
+        model: at which it is shown, a key of `models()`.
+        context: tokens, None to compare what one token adds; measure: "stored" or "read".
+        kv: type of the cache; ranks: GPUs that split the heads.
+    """
+
+    key: str
+    short: Mapping[str, str]
+    forgets: Mapping[str, str]
+    formula: str
+    source: str
+    model: str
+    context: int | None = None
+    measure: str = "stored"
+    kv: str = "bf16"
+    ranks: int = 1
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """What the source reads of the model."""
+        return _sizes(self.published)
+
+    @property
+    def published(self) -> Published:
+        """The model at which it is shown."""
+        return models()[self.model]
+
+    @cached_property
+    def right(self) -> Fraction:
+        """Bytes as this package counts them."""
+        storage, layers = Storage(self.kv), self.published.model().layers
+        if self.context is None:
+            return sum((bytes_per_token(one, storage, self.ranks) for one in layers), Fraction(0))
+        count = read_bytes if self.measure == "read" else held_bytes
+        return sum((count(one, storage, self.context, self.ranks) for one in layers), Fraction(0))
+
+    @cached_property
+    def printed(self) -> Fraction:
+        """Bytes as the source computes them."""
+        tokens = 1 if self.measure == "read" else self.context or 1
+        return Fraction(PRINTED[self.key](self)) * tokens
+
+    @property
+    def ratio(self) -> float:
+        """How many times the right number it is."""
+        return float(self.printed / self.right)
+
+
+def _sizes(published: Published) -> Sizes:
+    row, kinds = published.row, [layer.kind for layer in published.model().layers]
+    more = {
+        "layers": len(kinds),
+        "full": sum(kind in FULL for kind in kinds),
+        "parameters": published.parameters or 0,
+    }
+    more["attending"] = more["full"] + sum(
+        layer.kind == "shared" and layer.parts[0].growth == "grows"
+        for layer in published.model().layers
+    )
+    if "config" in row:
+        return Sizes(**_of(row["config"], OF_CONFIG), **more)
+    found = row.get("grouped") or row.get("latent") or row["indexed"]
+    return Sizes(**{"kv_heads": found["n_heads"]} | _of(found, OF_ROW), **more)
+
+
+def _of(values: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
+    return {letter: values[name] for name, letter in names.items() if name in values}
+
+
+OF_CONFIG = {
+    "hidden_size": "width",
+    "num_attention_heads": "heads",
+    "num_key_value_heads": "kv_heads",
+    "head_dim": "head",
+    "kv_lora_rank": "latent",
+    "qk_rope_head_dim": "rope",
+    "index_head_dim": "index",
+    "global_head_dim": "wide_head",
+}
+OF_ROW = {
+    "d_model": "width",
+    "n_heads": "heads",
+    "n_kv_heads": "kv_heads",
+    "d_head": "head",
+    "d_latent_kv": "latent",
+    "d_rope": "rope",
+    "d_index": "index",
+}
+
+
+def _latents(s: Sizes, numbers: int) -> int:
+    return s.layers * numbers * WIDE
+
+
+def _every_layer(found: Mistake) -> int:
+    return found.sizes.pair(found.sizes.layers, found.sizes.kv_heads, found.sizes.head)
+
+
+def _even_head(found: Mistake) -> int:
+    return found.sizes.pair(found.sizes.layers, found.sizes.kv_heads, found.sizes.even)
+
+
+def _by_parameters(found: Mistake) -> Fraction:
+    most = min(max(found.sizes.parameters * Fraction("0.12"), 35 * 10**7), 35 * 10**8)
+    return Fraction(most) / 2**15
+
+
+def _each_head(found: Mistake) -> int:
+    parts = (part for layer in found.published.model().layers for part in layer.parts)
+    entries = sum(part.rows_read(found.context) for part in parts if part.name == "entry")
+    return entries * found.sizes.heads * found.sizes.head * WIDE
+
+
+PRINTED: dict[str, Callable[[Mistake], int | Fraction]] = {
+    "mla_as_mha": _even_head,
+    "one_kv_head": lambda m: m.sizes.pair(m.sizes.layers, 1, m.sizes.even),
+    "latent_only": lambda m: _latents(m.sizes, m.sizes.latent),
+    "latent_twice": lambda m: _latents(m.sizes, 2 * m.sizes.latent),
+    "rope_each_head": lambda m: _latents(m.sizes, m.sizes.latent + m.sizes.heads * m.sizes.rope),
+    "no_index": lambda m: m.sizes.layers * (m.sizes.latent + 4 * 4 + m.sizes.rope * WIDE),
+    "index_every_layer": lambda m: _latents(m.sizes, m.sizes.latent + m.sizes.rope + m.sizes.index),
+    "latent_split": lambda m: Fraction(_latents(m.sizes, m.sizes.latent + m.sizes.rope), m.ranks),
+    "latent_all_layers": lambda m: _latents(m.sizes, m.sizes.latent + m.sizes.rope),
+    "width_over_heads": _even_head,
+    "all_query_heads": lambda m: m.sizes.pair(m.sizes.layers, m.sizes.heads, m.sizes.head),
+    "model_width": lambda m: m.sizes.pair(m.sizes.layers, 1, m.sizes.width),
+    "heads_times_width": lambda m: 2 * m.sizes.layers * m.sizes.heads * m.sizes.width * 4 // 8,
+    "no_factor_two": lambda m: m.sizes.layers * m.sizes.width * WIDE,
+    "one_of_the_heads": lambda m: m.sizes.pair(m.sizes.layers, 1, m.sizes.head),
+    "weights_type_in_bits": lambda m: 2 * m.sizes.layers * m.sizes.width * 8,
+    "by_parameters": _by_parameters,
+    "delta_counted": _every_layer,
+    "delta_and_width": _even_head,
+    "mamba_counted": _every_layer,
+    "windows_as_full": _every_layer,
+    "most_windows_as_full": _every_layer,
+    "windows_and_width": _even_head,
+    "windows_left_out": lambda m: m.sizes.pair(m.sizes.full, m.sizes.kv_heads, m.sizes.head),
+    "heads_of_windows": lambda m: m.sizes.pair(m.sizes.full, m.sizes.kv_heads, m.sizes.wide_head),
+    "shared_counted": lambda m: m.sizes.pair(m.sizes.attending, m.sizes.kv_heads, m.sizes.head),
+    "pooled_as_gqa": _every_layer,
+    "pooled_each_head": _each_head,
+    "gib_as_gb": lambda m: Fraction(
+        _latents(m.sizes, m.sizes.latent + m.sizes.rope) * 10**9, 2**30
+    ),
+}
+
+
+@cache
+def mistakes() -> Mapping[str, Mistake]:
+    """All of them by key, in the order of the file."""
+    file = files("mla_engine") / "model_caches" / "mistakes.toml"
+    rows = tomllib.loads(file.read_text("utf-8"))
+    return MappingProxyType({key: Mistake(key=key, **row) for key, row in rows.items()})

@@ -1,0 +1,95 @@
+"""What a layer keeps, part by part: one statement of how many rows, and of how many numbers."""
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+GROWTHS = {
+    "grows": lambda context, length: context // length,  # one row for every `length` tokens
+    "window": lambda context, length: min(context, length),  # the last `length` tokens
+    "buffer": lambda context, length: context % length,  # tokens that wait to be pooled
+    "once": lambda context, length: int(context >= length),  # from token `length` on
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Rows of one kind that a layer keeps of a sequence.
+
+    Args:
+        name: what a row is, which its type of storage goes by: "key", "value", "latent", "rope",
+            "index", "entry", "state", "conv" or "buffer".
+        numbers: of one row, over all heads.
+        growth: when there is a row, a key of GROWTHS, with its `length` in tokens.
+        heads: into how many pieces tensor parallelism can cut a row; 1 is copied to every GPU.
+        read_rows: rows that one new token reads at most, None for all.
+        stored: False where another layer keeps the rows, and this one reads them.
+    """
+
+    name: str
+    numbers: int
+    growth: str = "grows"
+    length: int = 1
+    heads: int = 1
+    read_rows: int | None = None
+    stored: bool = True
+
+    def rows(self, context: int) -> int:
+        """Rows of a sequence of `context` tokens, kept here or elsewhere."""
+        return GROWTHS[self.growth](context, self.length)
+
+    def most_rows(self, context: int) -> int:
+        """Rows that no sequence of up to `context` tokens exceeds."""
+        if self.growth == "buffer":
+            return min(context, self.length - 1)
+        return self.rows(context)
+
+    def rows_read(self, context: int) -> int:
+        """Rows that the token after `context` others reads."""
+        rows = self.rows(context)
+        return rows if self.read_rows is None else min(rows, self.read_rows)
+
+    @property
+    def rows_per_token(self) -> Fraction:
+        """Rows that each further token adds for good; 0 where they are bounded."""
+        return Fraction(1, self.length) if self.growth == "grows" else Fraction(0)
+
+    def rank_numbers(self, ranks: int) -> int:
+        """Numbers of a row on the fullest of `ranks` GPUs that split the heads."""
+        return -(-self.heads // ranks) * (self.numbers // self.heads)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer by its kind, a key of `words.KINDS`, and the parts that it keeps or reads."""
+
+    kind: str
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """What config.json says of a model's cache.
+
+    Args:
+        model_type: as config.json has it, of the language model.
+        layers: in their order; layers that predict further tokens (MTP) are not among them.
+        max_context: tokens that it was made for, None where config.json does not say.
+        as_mha: numbers that a layer would keep of a token with a key and a value for each of its
+            query heads, 0 where it has none.
+        n_heads: query heads of a layer, 0 where it has none.
+        n_index_heads: query heads of an indexer, 0 where there is none or it is not said.
+    """
+
+    model_type: str
+    layers: tuple[Layer, ...]
+    max_context: int | None
+    as_mha: int = 0
+    n_heads: int = 0
+    n_index_heads: int = 0
+
+    @cached_property
+    def groups(self) -> Counter[Layer]:
+        """The layers that keep the same, and how many they are, in the order of the first."""
+        return Counter(self.layers)

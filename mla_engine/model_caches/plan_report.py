@@ -1,0 +1,208 @@
+"""What is said of a plan: one object of figures, and it as Markdown and as JSON."""
+
+import json
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from mla_engine.model_caches.expanding import endless_crossing, expanding_from, latent_widths
+from mla_engine.model_caches.planner import Plan, Step
+from mla_engine.model_caches.report import number, size
+
+ALWAYS = (
+    "Times are at least, rates at most: data-sheet peaks, work spread evenly over all GPUs, no"
+    " traffic between them; memory holds weights, cache and the overhead, nothing else.",
+    "Weights cost 2 FLOPs for each active parameter and token, embeddings included, at the 16-bit"
+    " peak; products in fewer bits can be faster.",
+    "Of attention only scores and sums of values count, with an indexer's scores where its heads"
+    " are known: no softmax, no states, no convolutions.",
+)
+ALL_ACTIVE = "No number of active parameters was given: each token is taken to use all of them."
+ROUTING = (
+    "Routing decides which weights a batch touches: the least is that all sequences use the same"
+    " ones, the most that none shares any."
+)
+
+
+def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
+    """Every figure by name, numbers as numbers, `_each` for one GPU.
+
+    Args:
+        name: of the model.
+        plan: what is counted.
+        kv: the storage of its cache as it was asked for.
+    """
+    return {
+        "model": name,
+        "layers": len(plan.model.layers),
+        "parameters": number(Fraction(plan.parameters)),
+        "active_parameters": number(plan.active_parameters),
+        "bytes_per_parameter": plan.weight_bytes,
+        "kv": kv,
+        **_machine(plan),
+        "context": plan.context,
+        "max_context": plan.model.max_context,
+        "weight_bytes_each": number(plan.rank_weight_bytes),
+        "room_bytes_each": number(plan.room_bytes),
+        "sequence_bytes_each": number(plan.sequence_bytes),
+        "largest_batch": plan.largest_batch,
+        "missing_bytes_each": number(plan.missing_bytes),
+        "steps": [_step(step, routing) for step, routing in _steps(plan)],
+        "first_token": _first_token(plan) if plan.largest_batch else None,
+        "expanding": _expanding(plan),
+        "assumptions": list(_assumptions(plan)),
+    }
+
+
+def _machine(plan: Plan) -> dict[str, Any]:
+    device = plan.device
+    return {
+        "gpu": device.name,
+        "gpus": plan.gpus,
+        "data": plan.data,
+        "tensor": plan.gpus // plan.data,
+        "memory_bytes_each": number(Fraction(device.memory_bytes)),
+        "bytes_per_second_each": number(Fraction(device.bytes_per_second)),
+        "flops_per_second_each": number(Fraction(device.flops_per_second)),
+        "overhead_bytes_each": number(Fraction(plan.overhead_bytes)),
+    }
+
+
+def _steps(plan: Plan) -> Iterator[tuple[Step, str]]:
+    """One sequence a group, then all that fit; with experts, by the least and the most weights."""
+    most = plan.largest_batch
+    for batch in sorted({min(plan.data, most), most} - {0}):
+        yield plan.step(batch), "same weights"
+        if batch > 1 and plan.active_parameters < plan.parameters:
+            yield plan.step(batch, spread=True), "own weights"
+
+
+def _step(step: Step, routing: str) -> dict[str, Any]:
+    return {
+        "batch": step.batch,
+        "routing": routing,
+        "read_bytes_each": number(step.read_bytes),
+        "flops": number(step.flops),
+        "seconds_at_least": float(step.seconds),
+        "tokens_per_second_at_most": float(step.tokens_per_second),
+        "sequence_tokens_per_second_at_most": float(step.sequence_tokens_per_second),
+    }
+
+
+def _first_token(plan: Plan) -> dict[str, Any]:
+    return {
+        "prompt": plan.prompt_tokens,
+        "flops": number(plan.prompt_flops),
+        "seconds_at_least": float(plan.first_token_seconds),
+    }
+
+
+def _expanding(plan: Plan) -> dict[str, Any] | None:
+    """Query tokens from which on expanding computes less, of a model with MLA."""
+    if (widths := latent_widths(plan.model)) is None:
+        return None
+    endless = endless_crossing(*widths)
+    return {
+        "queries_over_endless_context": None if endless is None else float(endless),
+        "queries_from": expanding_from(*widths, plan.context),
+    }
+
+
+def _assumptions(plan: Plan) -> Iterator[str]:
+    yield from ALWAYS
+    yield ALL_ACTIVE if plan.active is None else ROUTING
+
+
+def as_json(found: Mapping[str, Any]) -> str:
+    """The figures as one object."""
+    return json.dumps(found, indent=2)
+
+
+def as_markdown(found: Mapping[str, Any]) -> str:
+    """The figures as a report: tables, and what they assume."""
+    parts = [
+        [f"# Plan: {found['model']}"],
+        _table(("what", "value"), _asked(found)),
+        ["## What fits"],
+        _table(("each GPU", "bytes"), _fitting(found)),
+        [_largest(found)],
+        *_speed(found),
+        ["## Taken as given"],
+        [f"- {line}" for line in found["assumptions"]],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    lines = [head, ("---",) * len(head), *rows]
+    return [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines]
+
+
+def _asked(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    of_active = f"{found['active_parameters']:,.0f} active"
+    layout = f"{found['tensor']} tensor x {found['data']} data parallel"
+    return [
+        ("parameters", f"{found['parameters']:,.0f}, {of_active}"),
+        ("bytes of a parameter", f"{found['bytes_per_parameter']:g}"),
+        ("cache", found["kv"]),
+        ("GPUs", f"{found['gpus']} x {found['gpu']}, {layout}"),
+        (
+            "of each",
+            f"{size(found['bytes_per_second_each'])}/s,"
+            f" {found['flops_per_second_each'] / 1e12:g} TFLOP/s",
+        ),
+        ("context", f"{found['context']:,} tokens"),
+    ]
+
+
+def _fitting(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    names = {"memory": "memory", "weight": "weights", "overhead": "overhead"}
+    rows = [(words, size(found[f"{key}_bytes_each"])) for key, words in names.items()]
+    return [*rows, ("cache of one sequence", size(found["sequence_bytes_each"]))]
+
+
+def _largest(found: Mapping[str, Any]) -> str:
+    if not found["largest_batch"]:
+        return f"Largest batch: 0, each GPU lacks {size(found['missing_bytes_each'])}."
+    sentence = f"Largest batch: {found['largest_batch']:,} sequences of {found['context']:,} tokens"
+    longest = found["max_context"]
+    if longest and found["context"] > longest:
+        return f"{sentence}; the model was made for {longest:,}."
+    return f"{sentence}."
+
+
+def _speed(found: Mapping[str, Any]) -> Iterator[list[str]]:
+    if found["steps"]:
+        head = ("batch", "routing", "read by a GPU", "TFLOP", "ms, at least")
+        yield ["## A decode step"]
+        rates = ("tokens/s, at most", "of a sequence")
+        yield _table((*head, *rates), [_step_row(step) for step in found["steps"]])
+    if first := found["first_token"]:
+        yield [
+            f"First token of a prompt of {first['prompt']:,} tokens: at least"
+            f" {first['seconds_at_least']:.4g} s ({first['flops'] / 1e12:,.4g} TFLOP)."
+        ]
+    if found["expanding"]:
+        yield [_crossing(found["expanding"], found["context"])]
+
+
+def _step_row(step: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        f"{step['batch']:,}",
+        step["routing"],
+        size(step["read_bytes_each"]),
+        f"{step['flops'] / 1e12:,.4g}",
+        f"{step['seconds_at_least'] * 1e3:.4g}",
+        f"{step['tokens_per_second_at_most']:,.4g}",
+        f"{step['sequence_tokens_per_second_at_most']:,.4g}",
+    )
+
+
+def _crossing(expanding: Mapping[str, Any], context: int) -> str:
+    if expanding["queries_from"] is None:
+        return "MLA: absorbing never computes more than expanding."
+    return (
+        f"MLA: expanding computes less than absorbing from {expanding['queries_from']:,} query"
+        f" tokens on after {context:,} others; over an endless context beyond"
+        f" {expanding['queries_over_endless_context']:,.4g}."
+    )

@@ -1,0 +1,60 @@
+"""What DeepSeek-V4's layers keep: a window, and entries that stand for several tokens each.
+
+A token's vector is key and value at once; of its `head_dim` numbers the last `qk_rope_head_dim`
+are rotated. Until a group of tokens is complete, its vectors and gates wait in a buffer; CSA's
+groups overlap, so it projects each token twice and also keeps the last group's first half.
+Sizes as in transformers 5.23, models/deepseek_v4.
+"""
+
+from mla_engine import checks
+from mla_engine.model_caches.keys import Keys
+from mla_engine.model_caches.parts import Layer, Part
+
+RATES = {"csa": ("compressed_sparse_attention", 4), "hca": ("heavily_compressed_attention", 128)}
+
+
+def window(keys: Keys, _layer: int) -> Layer:
+    """The last `sliding_window` tokens, a vector each."""
+    return Layer("window", _vectors(keys, growth="window", length=keys.whole("sliding_window")))
+
+
+def csa(keys: Keys, layer: int) -> Layer:
+    """A window, entries of 4 overlapping tokens, and an index key each that chooses the top k."""
+    rate, topk = _rate(keys, "csa"), keys.whole("index_topk")
+    width, d_index = keys.whole("head_dim"), keys.whole("index_head_dim")
+    parts = (
+        *window(keys, layer).parts,
+        *_vectors(keys, length=rate, read_rows=topk),
+        Part(name="index", numbers=d_index, length=rate),
+        _waiting(2 * (width + d_index), growth="buffer", length=rate),
+        _waiting(rate * (width + d_index), growth="once", length=rate),
+    )
+    return Layer("csa", parts)
+
+
+def hca(keys: Keys, layer: int) -> Layer:
+    """A window, and entries of 128 tokens, all of which are read."""
+    rate = _rate(keys, "hca")
+    waiting = _waiting(keys.whole("head_dim"), growth="buffer", length=rate)
+    return Layer("hca", (*window(keys, layer).parts, *_vectors(keys, length=rate), waiting))
+
+
+def _vectors(keys: Keys, **rows: object) -> tuple[Part, ...]:
+    """The part that is not rotated, and the one that is."""
+    width, d_rope = keys.whole("head_dim"), keys.whole("qk_rope_head_dim", least=0)
+    checks.whole("qk_rope_head_dim", d_rope, least=0, most=width - 1)
+    entry = Part(name="entry", numbers=width - d_rope, **rows)
+    return (entry, Part(name="rope", numbers=d_rope, **rows)) if d_rope else (entry,)
+
+
+def _waiting(numbers: int, **rows: object) -> Part:
+    """What a group that is not complete needs, read once it is: vectors, and as many gates."""
+    return Part(name="buffer", numbers=2 * numbers, read_rows=0, **rows)
+
+
+def _rate(keys: Keys, kind: str) -> int:
+    """Tokens of an entry."""
+    name, usual = RATES[kind]
+    if keys.get(f"compress_rate_{kind}") is not None:
+        return keys.whole(f"compress_rate_{kind}", least=2)
+    return keys.whole_or(f"compress_rates.{name}", usual, least=2)

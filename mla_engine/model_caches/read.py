@@ -1,0 +1,110 @@
+"""From a config.json to what every layer keeps."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from mla_engine import checks
+from mla_engine.model_caches import attention, pooled, resembles, schedule, states
+from mla_engine.model_caches.errors import UncountedError
+from mla_engine.model_caches.keys import Keys, language_model
+from mla_engine.model_caches.parts import Layer, Model
+
+BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
+    "full": attention.grouped,
+    "grouped": attention.grouped,
+    "window": attention.windowed,
+    "own_window": attention.own_window,
+    "chunk": attention.chunked,
+    "wide": attention.wide,
+    "every_head": attention.every_head,
+    "falcon": attention.falcon,
+    "blocks": attention.blocks,
+    "latent": attention.latent,
+    "two_latents": attention.two_latents,
+    "indexed": attention.indexed,
+    "pooled_window": pooled.window,
+    "csa": pooled.csa,
+    "hca": pooled.hca,
+    "kda": states.kda,
+    "bailing": states.bailing,
+    "delta": states.delta,
+    "lightning": states.lightning,
+    "mamba": states.mamba,
+    "mamba2": states.mamba2,
+    "conv": states.conv,
+    "none": states.nothing,
+}
+
+
+@cache
+def architectures() -> dict[str, dict[str, Any]]:
+    """The row of architectures.toml for each model_type."""
+    file = files("mla_engine") / "model_caches" / "architectures.toml"
+    rows = tomllib.loads(file.read_text("utf-8")).values()
+    return {model_type: row for row in rows for model_type in row["types"]}
+
+
+def read(config: Mapping[str, Any]) -> Model:
+    """What the layers of a model keep, by its config.json.
+
+    Raises:
+        UncountedError, RefusedError: no object, an unknown model_type, a key that is missing or has
+            a value that it cannot have.
+    """
+    checks.kind("config", config, Mapping)
+    found = language_model(config)
+    row = architectures().get(found["model_type"])
+    if row is None:
+        raise resembles.unknown(found)
+    keys = Keys(found, row.get("names"), _defaults(found, row))
+    for name in row.get("needs", ()):
+        keys.need(name)
+    kinds = schedule.kinds(keys, row)
+    layers = tuple(_layer(keys, row, kind, number) for number, kind in enumerate(kinds))
+    layers = _sharing(keys, row, kinds, layers)
+    return Model(
+        model_type=keys.model_type,
+        layers=layers,
+        max_context=keys.max_context,
+        as_mha=attention.as_mha(keys),
+        n_heads=keys.whole_or("num_attention_heads", 0, least=0),
+        n_index_heads=keys.whole_or("index_n_heads", 0, least=0),
+    )
+
+
+def _defaults(config: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of keys that may be missing; a list says how many layers it has entries for."""
+    same = {name: config.get(other) for name, other in row.get("defaults_of", {}).items()}
+    lists = (config.get(name) for name in row.get("counted_by", ()))
+    n_layers = next((len(one) for one in lists if isinstance(one, list | str)), None)
+    return row.get("defaults", {}) | same | {"num_hidden_layers": n_layers}
+
+
+def _layer(keys: Keys, row: Mapping[str, Any], kind: str, number: int) -> Layer:
+    """One layer of a kind: what its builders make, together."""
+    names = row.get("builds", {}).get(kind, [kind])
+    if unknown := [name for name in names if name not in BUILDERS]:
+        raise UncountedError("no_such_layer", kind=unknown[0], model_type=keys.model_type)
+    built = [BUILDERS[name](keys, number) for name in names]
+    parts = tuple(part for layer in built for part in layer.parts)
+    return Layer("+".join(layer.kind for layer in built), parts)
+
+
+def _sharing(
+    keys: Keys, row: Mapping[str, Any], kinds: list[str], layers: tuple[Layer, ...]
+) -> tuple[Layer, ...]:
+    """The last layers read what the last one of their kind before them keeps."""
+    if "shared" not in row or not (n_shared := keys.whole_or(row["shared"], 0, least=0)):
+        return layers
+    own = len(layers) - n_shared
+    if own < 1 or set(kinds) - set(kinds[:own]):
+        raise UncountedError("nothing_to_share", key=row["shared"], given=n_shared)
+    read_only = (
+        Layer("shared", tuple(replace(part, stored=False) for part in layer.parts))
+        for layer in layers[own:]
+    )
+    return (*layers[:own], *read_only)

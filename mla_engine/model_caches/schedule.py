@@ -1,0 +1,117 @@
+"""Which kind each layer of a model has: one rule a model_type, out of architectures.toml."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mla_engine import checks
+from mla_engine.model_caches.errors import UncountedError
+from mla_engine.model_caches.keys import MOST_LAYERS, Keys
+
+LAYER_TYPES = {  # of transformers' layer_types
+    "full_attention": "full",
+    "attention": "full",
+    "indexed_attention": "full",
+    "deepseek_sparse_attention": "full",
+    "sliding_attention": "window",
+    "chunked_attention": "chunk",
+    "linear_attention": "linear",
+    "mamba": "linear",
+    "conv": "conv",
+    "hybrid": "hybrid",
+    "compressed_sparse_attention": "csa",
+    "heavily_compressed_attention": "hca",
+    "minimax_m3_sparse": "blocks",
+    "moe": "none",
+    "mlp": "none",
+}
+Rule = Callable[[Keys, Any], list[str] | None]
+
+
+def kinds(keys: Keys, row: Mapping[str, Any]) -> list[str]:
+    """The kind of each layer by its code: "full", "window", "linear" and so on.
+
+    Raises:
+        UncountedError, RefusedError: a list of another length, or with an unknown entry.
+    """
+    for name in ("layer_types", "layers_block_type"):
+        if keys.get(name) is not None:
+            return _means(keys, name, LAYER_TYPES)
+    for name, rule in RULES.items():
+        if name in row and (found := rule(keys, row[name])) is not None:
+            return found
+    if "all" in row and ("unless" not in row or _bounds(keys, row["unless"])):
+        return [row["all"]] * keys.n_layers
+    if "listed" in row:
+        keys.need(row["listed"]["key"])
+    return ["full"] * keys.n_layers
+
+
+def _bounds(keys: Keys, name: str) -> bool:
+    """Whether there is a window, and a shorter one than the context (Phi-4-mini's is longer)."""
+    if keys.get(name) in (None, False):
+        return False
+    return keys.max_context is None or keys.whole(name) < keys.max_context
+
+
+def _means(keys: Keys, name: str, means: Mapping[str, str], *, repeated: bool = False) -> list[str]:
+    """What a list with an entry a layer says; entries beyond the last layer are of MTP."""
+    listed, n_layers = keys.list(name), keys.n_layers
+    if repeated and listed:
+        listed = [listed[layer % len(listed)] for layer in range(n_layers)]
+    most = n_layers + keys.whole_or("num_nextn_predict_layers", 0, least=0)
+    if not n_layers <= len(listed) <= most:
+        raise UncountedError("list_length", key=name, given=len(listed), wanted=n_layers)
+    for entry in listed[:n_layers]:
+        checks.choice(f"an entry of {name}", _said(entry), means)
+    return [means[_said(entry)] for entry in listed[:n_layers]]
+
+
+def _said(entry: object) -> object:
+    """A number of a list as the table has it; a bool or a list is no entry."""
+    return str(entry) if isinstance(entry, int) and not isinstance(entry, bool) else entry
+
+
+def _listed(keys: Keys, rule: Mapping[str, Any]) -> list[str] | None:
+    if keys.get(rule["key"]) is None:
+        return None
+    return _means(keys, rule["key"], rule["means"], repeated=rule.get("repeated", False))
+
+
+def _every(keys: Keys, rule: Mapping[str, Any]) -> list[str]:
+    step = keys.whole_or(rule.get("key", ""), rule["number"])
+    return _split(keys, lambda layer: (layer + 1) % step == 0, rule["other"])
+
+
+def _numbered(keys: Keys, rule: Mapping[str, Any]) -> list[str]:
+    first, n_layers = rule["first"], keys.n_layers
+    for number in keys.list(rule["key"]):
+        name = f"a layer of {rule['key']}"
+        checks.whole(name, number, least=first, most=n_layers - 1 + first)
+    numbers = set(keys.list(rule["key"]))
+    return _split(keys, lambda layer: layer + first in numbers, rule["other"])
+
+
+def _stepped(keys: Keys, rule: Mapping[str, Any]) -> list[str]:
+    period = keys.whole(rule["period"])
+    offset = keys.whole(rule["offset"], least=0)
+    return _split(keys, lambda layer: layer % period == offset, rule["other"])
+
+
+def _late(keys: Keys, name: str) -> list[str]:
+    if not keys.flag("use_sliding_window", False):
+        return ["full"] * keys.n_layers
+    first = keys.whole(name, least=0, most=MOST_LAYERS)
+    return _split(keys, lambda layer: layer < first, "window")
+
+
+def _split(keys: Keys, full: Callable[[int], bool], other: str) -> list[str]:
+    return ["full" if full(layer) else other for layer in range(keys.n_layers)]
+
+
+RULES: dict[str, Rule] = {
+    "listed": _listed,
+    "every": _every,
+    "numbered": _numbered,
+    "stepped": _stepped,
+    "late": _late,
+}

@@ -1,0 +1,93 @@
+"""Where a config.json comes from: a stored model, a file, a folder, standard input, or the Hub."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mla_engine.checkpoints.json_object import config_of, parse_json
+from mla_engine.checkpoints.local import LocalFiles, at_most
+from mla_engine.checkpoints.names import CONFIG, MOST_CONFIG_BYTES, REPOSITORY
+from mla_engine.model_caches.errors import UncountedError
+from mla_engine.model_caches.models import Published, named
+from mla_engine.model_caches.parts import Model
+from mla_engine.model_caches.read import read
+
+
+@dataclass(frozen=True)
+class Found:
+    """A model that is counted.
+
+    Args:
+        name: as it was asked for, or as it is published.
+        model: what its layers keep.
+        parameters: of the whole model, None where that is not known.
+        storage: part -> type, where its publisher stores it otherwise than in bf16.
+    """
+
+    name: str
+    model: Model
+    parameters: int | None = None
+    storage: Mapping[str, str] = field(default_factory=dict)
+
+
+def find(source: str, revision: str | None = None) -> Found:
+    """The model that `source` names: the first of "-", a file, a folder, a stored name, the Hub.
+
+    Raises:
+        RefusedError: nothing of that name, no config.json, one that is not understood.
+    """
+    if source == "-":
+        return of_text(sys.stdin.buffer.read(MOST_CONFIG_BYTES + 1))
+    if (path := _path(source)) is not None:
+        return Found(source, read(_local(path)))
+    if (known := named(source)) is not None:
+        return of_published(known)
+    return Found(source, read(_of_hub(source, revision)))
+
+
+def of_text(data: bytes) -> Found:
+    """The model of a config.json.
+
+    Raises:
+        RefusedError: no JSON object, more of it than any has, or one that is not understood.
+    """
+    if len(data) > MOST_CONFIG_BYTES:
+        raise UncountedError("long_config", most=MOST_CONFIG_BYTES)
+    model = read(parse_json(data, CONFIG))
+    return Found(model.model_type, model)
+
+
+def of_published(known: Published) -> Found:
+    """A stored model.
+
+    Raises:
+        UncountedError: the number of its caches was not read.
+    """
+    if not known.counted:
+        raise UncountedError("caches_unknown", name=known.name)
+    return Found(known.name, known.model(), known.parameters, known.storage)
+
+
+def _path(source: str) -> Path | None:
+    """A file or folder of this name, None where there is none."""
+    try:
+        path = Path(source).expanduser()
+        return path if source and path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long, a zero byte, no such user
+        return None
+
+
+def _local(path: Path) -> dict[str, Any]:
+    if path.is_dir():
+        return config_of(LocalFiles(path))
+    return parse_json(at_most(path, path.name, MOST_CONFIG_BYTES), path.name)
+
+
+def _of_hub(name: str, revision: str | None) -> dict[str, Any]:
+    if not REPOSITORY.fullmatch(name):
+        raise UncountedError("no_source", source=name)
+    hub = import_module("mla_engine.checkpoints.hub")  # the rest does without its packages
+    return config_of(hub.HubFiles(name, revision, hub.Access()))

@@ -1,0 +1,109 @@
+"""How the numbers of a cache are stored: bytes of a row, with the scales that go with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from mla_engine import checks
+from mla_engine.model_caches.parts import Part
+
+
+@dataclass(frozen=True)
+class StoredType:
+    """How numbers are stored.
+
+    Args:
+        bits: of a number.
+        block: numbers that share a scale, 0 where no scale is in the cache.
+        scale_bytes: of a scale; the scales of a row fill a multiple of `padded` bytes.
+    """
+
+    bits: int
+    block: int = 0
+    scale_bytes: int = 0
+    padded: int = 1
+
+    def row_bytes(self, numbers: int) -> Fraction:
+        """Bytes of a row with its scales."""
+        scales = -(-numbers // self.block) * self.scale_bytes if self.block else 0
+        return Fraction(numbers * self.bits, 8) + -(-scales // self.padded) * self.padded
+
+
+TYPES: Mapping[str, StoredType] = {
+    "fp32": StoredType(32),
+    "bf16": StoredType(16),
+    "fp16": StoredType(16),
+    "fp8": StoredType(8),
+    "int8": StoredType(8),
+    "fp4": StoredType(4),
+    "int4": StoredType(4),
+    "fp8_128": StoredType(8, 128, 4),  # a float32 scale for 128 numbers
+    "fp8_64": StoredType(8, 64, 1, padded=8),  # a power of two for 64 numbers
+    "mxfp4": StoredType(4, 32, 1),
+    "nvfp4": StoredType(4, 16, 1),
+}
+PARTS = ("key", "value", "latent", "rope", "index", "entry", "buffer", "conv", "state")
+CONSTANT = {"state": "fp32", "conv": "bf16", "buffer": "bf16"}  # whatever the cache is stored in
+# What "fp8" means where attention reads chosen rows. DeepSeek-V3.2, 656 bytes: 512 of fp8, 4
+# float32 scales, 64 rotated numbers in bf16 (FlashMLA); index keys of 128 have a scale.
+# DeepSeek-V4, 584: 448 of fp8, 7 scales of a byte, one of padding, 64 in bf16 (vllm #56893).
+OF_FP8 = {
+    ("indexed", "latent"): "fp8_128",
+    ("indexed", "rope"): "bf16",
+    ("indexed", "index"): "fp8_128",
+    ("shared_choice", "latent"): "fp8_128",
+    ("shared_choice", "rope"): "bf16",
+    **{(kind, "entry"): "fp8_64" for kind in ("csa", "hca", "window")},
+    **{(kind, "rope"): "bf16" for kind in ("csa", "hca", "window")},
+    ("csa", "index"): "fp8_128",
+}
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The type of each part of a cache.
+
+    Args:
+        usual: of all parts that grow or have a window.
+        of_part: name of a part -> its type, where it has another.
+
+    Raises:
+        RefusedError: a type that no cache has, or a part that there is not.
+    """
+
+    usual: str = "bf16"
+    of_part: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.of_part:
+            checks.choice("kv", name, PARTS)
+        for name in (self.usual, *self.of_part.values()):
+            checks.choice("kv", name, TYPES)
+
+    def name(self, kind: str, part: Part) -> str:
+        """What a part of a layer of this kind is stored in."""
+        own = self.of_part.get(part.name) or CONSTANT.get(part.name)
+        return own or (OF_FP8.get((kind, part.name)) if self.usual == "fp8" else None) or self.usual
+
+    def row_bytes(self, kind: str, part: Part, ranks: int = 1) -> Fraction:
+        """Bytes of a row, on the fullest of `ranks` GPUs that split the heads."""
+        return TYPES[self.name(kind, part)].row_bytes(part.rank_numbers(ranks))
+
+
+def storage(text: str, of_part: Mapping[str, str] | None = None) -> Storage:
+    """What `--kv` says: one type ("fp8"), or some parts' ("latent=fp8,rope=bf16"), or both.
+
+    Args:
+        text: of the command or a page.
+        of_part: what a model's publisher stores otherwise, where `text` is "published".
+
+    Raises:
+        RefusedError: as Storage.
+    """
+    if text == "published":
+        return Storage(of_part=of_part or {})
+    given = [word.strip() for word in text.split(",")]
+    usual = [word for word in given if "=" not in word]
+    own = dict(word.split("=", 1) for word in given if "=" in word)
+    checks.choice("kv", text, (text,) if len(usual) < 2 else TYPES)
+    return Storage(*usual, of_part=own)

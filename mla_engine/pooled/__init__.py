@@ -1,0 +1,8 @@
+"""Attention over a short window and pooled entries: CSA and HCA of DeepSeek-V4."""
+
+from mla_engine.pooled.cache import PooledCache
+from mla_engine.pooled.config import PooledConfig
+from mla_engine.pooled.layer import PooledAttention
+from mla_engine.pooled.trace import PooledTrace
+
+__all__ = ["PooledAttention", "PooledCache", "PooledConfig", "PooledTrace"]

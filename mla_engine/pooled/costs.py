@@ -1,0 +1,178 @@
+"""Closed forms of attention over a window and pooled entries.
+
+Counted is what a kernel needs that reads the window and the chosen entries alone: of each query
+min(window, s) tokens and min(index_topk, s / pooling) entries. The indexer reads all index keys.
+"""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
+from mla_engine.pooled.cache import held_rows
+from mla_engine.pooled.config import PooledConfig
+
+MOST = 2**20  # tokens in a window and entries in a choice: all
+
+
+def weights(config: PooledConfig, heads: Heads) -> dict[str, int]:
+    """Elements of every parameter; what the configuration has not is absent."""
+    c, h, d = config, len(heads), config.d_model
+    sizes = {
+        "W_DQ": c.d_latent_q * d,
+        "c_Q_norm": c.d_latent_q,
+        "W_UQ": h * c.d_head * c.d_latent_q,
+        "W_T": c.d_head * d,
+        "kv_T_norm": c.d_head,
+        "sink": h,
+        "W_DO": h * c.d_latent_o * c.d_head,
+        "W_UO": d * c.n_output_groups * c.d_latent_o,
+    }
+    if c.pooling:
+        made, bias = c.n_series * c.d_head * d, c.n_slots * c.d_head
+        sizes |= {"W_E": made, "W_Z": made, "b_Z": bias, "kv_E_norm": c.d_head}
+    if c.chooses:
+        j, x = c.n_index_heads, c.d_index
+        made, bias = c.n_series * x * d, c.n_slots * x
+        sizes |= {"W_IE": made, "W_IZ": made, "b_IZ": bias, "k_E_norm": x}
+        sizes |= {"W_IQ": j * x * c.d_latent_q, "W_IW": j * d}
+    return sizes
+
+
+def kv_heads(_config: PooledConfig, heads: Heads) -> Heads:
+    """Each head has its own copy of none: one vector serves all."""
+    return tuple(heads)
+
+
+def entry_elements(config: PooledConfig) -> int:
+    """Numbers of an entry: key and value in one, and its index key."""
+    return config.d_head + (config.d_index or 0)
+
+
+def cache_elements(config: PooledConfig, _cache: str, _heads: Heads) -> float:
+    """What grows with each token: an entry for every `pooling` of them; nothing of a window."""
+    if not config.pooling:
+        return 0
+    whole, rest = divmod(entry_elements(config), config.pooling)
+    return whole + rest / config.pooling if rest else whole
+
+
+def held(config: PooledConfig, tokens: int) -> int:
+    """Numbers that a sequence of so many tokens keeps: window, entries and what waits."""
+    return sum(math.prod(row) for row in held_rows(config, tokens).values())
+
+
+def fixed_bytes(config: PooledConfig, _cache: str, _heads: Heads, dtype_bytes: float) -> float:
+    """What is held beyond what grows, where it is most: before the last token of a block."""
+    block = max(config.pooling, 1)
+    tokens = block * config.window + block - 1
+    return (held(config, tokens) - tokens * cache_elements(config, "pooled", ())) * dtype_bytes
+
+
+def written(config: PooledConfig) -> str:
+    """What grows of its cache, as arithmetic."""
+    if not config.pooling:
+        return "0"
+    index = f" + {config.d_index:,}" if config.chooses else ""
+    numbers = f"({config.d_head:,}{index})" if index else f"{config.d_head:,}"
+    return f"{numbers} / {config.pooling:,}"
+
+
+def entries(config: PooledConfig, tokens: int) -> int:
+    """How many entries so many tokens make."""
+    return tokens // config.pooling if config.pooling else 0
+
+
+def read(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
+    """Of a cache of `sizes.keys - sizes.new` tokens: the window, all index keys, chosen entries.
+
+    A call that fills a block reads what waited for that, too.
+    """
+    before = sizes.keys - sizes.new
+    rows = {name: math.prod(row) for name, row in held_rows(config, before).items()}
+    kept = entries(config, before)
+    chosen = min(kept, sizes.queries * (config.index_topk or kept))
+    of_entries = rows.pop("k_E", 0) + chosen * config.d_head
+    rows.pop("kv_E", None)
+    window = rows.pop("kv_T")
+    fills = entries(config, sizes.keys) > kept
+    return window + of_entries + (sum(rows.values()) if fills else 0)
+
+
+def stored(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
+    """What a call writes: its tokens into the window, new entries, and what waits anew."""
+    before, full = sizes.keys - sizes.new, entries(config, sizes.keys)
+    filled = full - entries(config, before)
+    window = min(sizes.new, config.window - 1) * config.d_head
+    if not config.pooling:
+        return window
+    waiting = min(sizes.new, sizes.keys - full * config.pooling)
+    width = entry_elements(config)
+    ahead = 2 * config.pooling * width if config.overlap and filled else 0
+    return window + filled * width + 2 * waiting * config.n_series * width + ahead
+
+
+def products(config: PooledConfig, _form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
+    """By the trace field that each makes, their sizes."""
+    c, t, d, h = config, sizes.queries, config.d_model, len(heads)
+    window, every = min(sizes.keys, c.window), entries(c, sizes.keys)
+    chosen = min(every, c.index_topk or every)
+    groups = len({head // c.group_size for head in heads})
+    made = (sizes.new, c.n_series, c.d_head, d) if c.pooling else (0,)
+    return {
+        "c_Q_pre": (t, c.d_latent_q, d),
+        "q_pre": (t, h, c.d_head, c.d_latent_q),
+        "kv_T_pre": (sizes.new, c.d_head, d),
+        "c_E": made,
+        "z_E": made,
+        **(_indexer(c, sizes, every) if c.chooses else {}),
+        "scores_T": (h, t, window, c.d_head),
+        "scores_E": (h, t, chosen, c.d_head),
+        "o_turned": (h, t, window + chosen, c.d_head),
+        "c_O": (t, h, c.d_latent_o, c.d_head),
+        "u": (t, d, groups, c.d_latent_o),
+    }
+
+
+def _indexer(config: PooledConfig, sizes: Sizes, every: int) -> Shapes:
+    t, new, d = sizes.queries, sizes.new, config.d_model
+    j, x = config.n_index_heads, config.d_index
+    made = (new, config.n_series, x, d)
+    return {
+        "q_I_pre": (t, j, x, config.d_latent_q),
+        "w_I": (t, j, d),
+        "c_IE": made,
+        "z_IE": made,
+        "scores_IE": (j, t, every, x),
+        "index_E": (t, every, j),
+    }
+
+
+def as_run(config: PooledConfig) -> PooledConfig:
+    """A run of a whole text makes the logits of all its tokens and entries, and masks them."""
+    return replace(config, window=MOST, index_topk=config.index_topk and MOST)
+
+
+_formula = partial(Formula, right=lambda config: cache_elements(config, "pooled", ()))
+FORMULAS = (
+    _formula(
+        "right",
+        r"(d_h + d_I) / m",
+        "(d<sub>h</sub>+d<sub>I</sub>)/m",
+        "DeepSeek-V4, section 2.3",
+        lambda config: cache_elements(config, "pooled", ()),
+    ),
+)
+COSTS = Costs(
+    weights=weights,
+    kv_heads=kv_heads,
+    cache_elements=cache_elements,
+    written=written,
+    products=products,
+    read=read,
+    fixed_bytes=fixed_bytes,
+    stored=stored,
+    held=lambda config, _cache, _heads, tokens: held(config, tokens),
+    as_run=as_run,
+    formulas=FORMULAS,
+)

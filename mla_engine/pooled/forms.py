@@ -1,0 +1,136 @@
+"""Attention over a window and pooled entries, in formulas over weights; arguments fit.
+
+A run makes the logits of all its keys and entries and masks those that a query does not see or
+choose. What a kernel needs, which reads the window and the chosen entries alone, the costs count.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, einsum
+
+from mla_engine.layer import Places
+from mla_engine.ops import against_shared, attended, causal_mask, hidden_, of_shared, softmax
+from mla_engine.pooled.cache import PooledCache
+from mla_engine.pooled.entries import entries_of, index_entries_of, visible_entries
+from mla_engine.pooled.indexer import Index, choice, index_of
+from mla_engine.pooled.projections import (
+    PooledProjections,
+    PooledWeights,
+    queries_of,
+    tokens_of,
+    turn_of,
+    turned_back,
+)
+from mla_engine.pooled.trace import PooledTrace
+from mla_engine.rope import Turn, per_head
+
+
+class Attended(NamedTuple):
+    """From logits to the output, in a trace."""
+
+    scores_T: Tensor
+    scores_E: Tensor | None
+    attention: Tensor
+    attention_E: Tensor | None
+    sink_mass: Tensor
+    o_turned: Tensor
+    o: Tensor
+    c_O: Tensor
+    u: Tensor
+
+
+def after(
+    layer: PooledProjections,
+    h: Tensor,
+    cache: PooledCache,
+    positions: Tensor,
+    heads: Places = slice(None),
+    rows: slice = slice(None),
+) -> tuple[PooledTrace, PooledCache]:
+    """The chosen rows of h as queries, what a cache holds and all of h as keys."""
+    config, w, turn = layer.config, layer.weights(heads), turn_of(layer.config, positions)
+    of_rows, new = per_head(turn, rows), h.shape[1]
+    queries = queries_of(w, h[:, rows], of_rows)
+    tokens = tokens_of(w, h, turn)
+    tokens = tokens._replace(kv_T=torch.cat((cache.kv_T, tokens.kv_T), dim=1))
+    entries, waiting = entries_of(layer, h, cache, positions)
+    keys, index_waiting = index_entries_of(layer, h, cache, positions)
+    index = index_of(layer, h[:, rows], queries.c_Q, keys.k_E, of_rows)
+    chosen = chosen_of(layer, index, len(h), cache.length, new, rows)
+    mask = causal_mask(tokens.kv_T.shape[1], new, rows, config.window, h.device)
+    done = attend(w, queries.q, tokens.kv_T, entries.kv_E, mask, chosen, of_rows)
+    parts = (queries, tokens, entries, index, keys, done)
+    fields = {name: x for part in parts for name, x in part._asdict().items()}
+    window = tokens.kv_T[:, max(0, tokens.kv_T.shape[1] - config.window + 1) :]
+    longer = cache.longer(new, kv_T=window, **waiting, **index_waiting)
+    return PooledTrace(h=h, mask=mask, chosen_E=chosen, **fields), longer
+
+
+def prefill(
+    layer: PooledProjections,
+    h: Tensor,
+    positions: Tensor,
+    heads: Places = slice(None),
+    rows: slice = slice(None),
+) -> PooledTrace:
+    """The chosen rows of h as queries, all of h as keys."""
+    empty = PooledCache.empty(layer.config, len(h), layer.dtype, h.device)
+    return after(layer, h, empty, positions, heads, rows)[0]
+
+
+def chosen_of(
+    layer: PooledProjections, index: Index, batch: int, held: int, new: int, rows: slice
+) -> Tensor | None:
+    """The entries that each query attends to, bool [b,t,i]; None where nothing is pooled."""
+    config = layer.config
+    if not config.pooling:
+        return None
+    visible = visible_entries(config.pooling, held, new, rows, layer.device)
+    if config.chooses:
+        return choice(index.index_E, visible, config.index_topk)
+    return visible.expand(batch, -1, -1)
+
+
+def attend(
+    w: PooledWeights,
+    q: Tensor,
+    kv_T: Tensor,
+    kv_E: Tensor | None,
+    mask: Tensor,
+    chosen: Tensor | None,
+    turn: Turn | None,
+) -> Attended:
+    """One softmax over the window, the chosen entries and the sink, and what it weighs."""
+    scores_T = against_shared(q * w.config.scale, kv_T)
+    logits, scores_E = [hidden_(scores_T.clone(), mask)], None
+    if kv_E is not None:
+        scores_E, chosen = against_shared(q * w.config.scale, kv_E), chosen.unsqueeze(1)
+        logits.append(hidden_(scores_E.clone(), chosen))
+    logits.append(w.sink[:, None, None].expand(*scores_T.shape[:3], 1))
+    parts = softmax(torch.cat(logits, dim=-1)).split([part.shape[-1] for part in logits], dim=-1)
+    attention, attention_E, sink_mass = parts[0], None, parts[-1].squeeze(-1)
+    o_turned = attended(of_shared, attention, kv_T, mask)
+    if kv_E is not None:
+        attention_E = parts[1]
+        o_turned = o_turned + attended(of_shared, attention_E, kv_E, chosen)
+    o = turned_back(w.config, o_turned, turn)
+    shares = attention, attention_E, sink_mass
+    return Attended(scores_T, scores_E, *shares, o_turned, o, *grouped_output(w, o))
+
+
+def grouped_output(w: PooledWeights, o: Tensor) -> tuple[Tensor, Tensor]:
+    """From o [b,t,h,v] to a latent of each group of heads [b,t,y,z], and to u [b,t,d]."""
+    c_O = [einsum("bthv,hzv->btz", o[:, :, heads], w.W_DO[heads]) for heads in w.groups]
+    c_O = torch.stack(c_O, dim=2)
+    return c_O, einsum("btyz,dyz->btd", c_O, w.W_UO)
+
+
+def fused(layer: PooledProjections, h: Tensor, positions: Tensor) -> Tensor:
+    """u [b,t,d] alone; torch has no kernel with a sink, so that it is the run's."""
+    return prefill(layer, h, positions).u
+
+
+def unmasked(_layer: PooledProjections, trace: PooledTrace) -> Tensor:
+    """The logits of the keys in a trace before the mask [b,h,t,s]."""
+    return trace.scores_T

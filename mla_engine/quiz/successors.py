@@ -1,0 +1,83 @@
+"""Questions on what came after MLA: an indexer, layers with a state, pooled entries."""
+
+from random import Random
+
+from mla_engine import costs
+from mla_engine.claims.claim import Figure
+from mla_engine.model_caches import MODELS, numbers_per_token
+from mla_engine.presets import PRESETS
+from mla_engine.quiz.caches import BF16_BYTES, sizes
+from mla_engine.quiz.question import Generator, Question, amounts
+
+INDEXED = ("deepseek-v3.2-exp", "glm-5")
+HYBRID = ("kimi-k3", "kimi-linear-48b-a3b")
+POOLED = "deepseek-v4-flash"
+CONTEXTS = (1024, 4096, 32_768, 131_072)
+
+
+def index_keys(rng: Random) -> Question:
+    """Numbers per token and layer of MLA with an indexer."""
+    preset = rng.choice(INDEXED)
+    config = PRESETS[preset].config
+    right, latent = costs.cache_elements(config), config.d_latent_kv + config.d_rope
+    wrong = {
+        "without_index": latent,
+        "index_per_head": latent + config.n_index_heads * config.d_index,
+        "key_and_value": 2 * right,
+    }
+    facts = (*sizes(preset), Figure("n_index_heads", config.n_index_heads))
+    facts += (Figure("d_index", config.d_index),)
+    mixed = amounts(rng, right, "latent_and_index", wrong)
+    return Question("index_keys", facts=facts, unit="elements", preset=preset, **mixed)
+
+
+def chosen_keys(rng: Random) -> Question:
+    """Tokens whose latents attention reads, at a context."""
+    preset, context = rng.choice(INDEXED), rng.choice(CONTEXTS)
+    topk = PRESETS[preset].config.index_topk
+    short = context <= topk
+    wrong = {"topk": topk, "half_of_them": context // 2} if short else {
+        "all_of_them": context, "half_of_them": context // 2, "those_left_out": context - topk,
+    }  # fmt: skip
+    mixed = amounts(rng, min(context, topk), "all_there_are" if short else "chosen_ones", wrong)
+    facts = (*sizes(preset), Figure("context", context), Figure("topk", topk))
+    case = "short" if short else "long"
+    return Question("chosen_keys", facts=facts, unit="tokens", preset=preset, case=case, **mixed)
+
+
+def hybrid(rng: Random) -> Question:
+    """Bytes that a further token adds where most layers keep a state."""
+    preset = rng.choice(HYBRID)
+    model = PRESETS[preset]
+    per_layer = costs.cache_bytes_per_token(model.config, BF16_BYTES)
+    right = per_layer * model.n_caches
+    wrong = {
+        "every_layer": per_layer * model.n_layers,
+        "one_layer": per_layer,
+        "one_byte": right / 2,
+        "key_and_value": 2 * right,
+    }
+    facts = (*sizes(preset), Figure("layers", model.n_layers), Figure("caches", model.n_caches))
+    mixed = amounts(rng, right, "layers_with_latents", wrong)
+    return Question("hybrid", facts=facts, unit="bytes", preset=preset, **mixed)
+
+
+def pooled(rng: Random) -> Question:
+    """Numbers that a token adds to a layer of pooled entries with index keys."""
+    layer = next(one for one in MODELS[POOLED].model().layers if one.kind == "csa")
+    rows = {
+        part.name: part for part in layer.parts if part.growth == "grows"
+    }  # an entry in two parts, as some of it is rotated
+    entry, index = rows["entry"].numbers + rows["rope"].numbers, rows["index"].numbers
+    wrong = {
+        "not_pooled": entry + index,
+        "entries_alone": entry / rows["entry"].length,
+        "key_and_value": 2 * float(numbers_per_token(layer)),
+    }
+    facts = (Figure("model", MODELS[POOLED].name), Figure("pooling", rows["entry"].length))
+    facts += (Figure("entry", entry), Figure("index", index))
+    mixed = amounts(rng, float(numbers_per_token(layer)), "share_of_an_entry", wrong)
+    return Question("pooled", facts=facts, unit="elements", **mixed)
+
+
+KINDS: tuple[Generator, ...] = (index_keys, chosen_keys, hybrid, pooled)

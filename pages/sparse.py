@@ -1,0 +1,44 @@
+"""Sparse attention: a small indexer scores every key, and few are read."""
+
+from functools import partial
+
+import streamlit as st
+
+from ui.frame import page
+from ui.pages.sparse import PAGE, charts, controls, guess, words
+from ui.pages.sparse.view import view
+from ui.parts import prose, sections
+from ui.parts.guess import card
+from ui.words.text import t
+
+page.setup(PAGE)
+prose.title(t("sparse.title"))
+shown = None
+try:
+    with st.spinner(t("sparse.running")):
+        shown = view()
+        lead = words.lead(shown)
+except ValueError as refusal:
+    shown = None
+    prose.refused(refusal)
+else:
+    prose.lead(*lead, t("sparse.look"))
+    card.ask(guess.question, shown)
+    few, asking = st.columns([6, 5], gap="medium")
+    with few:
+        controls.keys()
+    with asking:
+        controls.query(shown)
+    picture, curves = st.columns([6, 5], gap="medium")
+    with picture:
+        charts.keys(shown)
+    with curves:
+        charts.answers(shown)
+    text, layer = st.columns([6, 1], gap="medium")
+    with layer:
+        controls.layer(shown)
+    with text:
+        controls.text()
+    st.subheader(t("sparse.section_published"), anchor=False)
+    sections.later("published", partial(charts.published, shown), (560, 560, 700))
+page.footer(shown)

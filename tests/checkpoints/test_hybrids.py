@@ -1,0 +1,187 @@
+"""Hybrids of linear and softmax attention: whole small models, layer by layer, and their tables."""
+
+import json
+
+import pytest
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    BailingHybridConfig,
+    Glm5NextTextConfig,
+    KimiLinearConfig,
+)
+from transformers.models.glm5_next.modeling_glm5_next import Glm5NextTextModel
+
+from mla_engine import PRESETS, DeltaConfig, LatentConfig, checkpoints
+from mla_engine.checkpoints import CheckpointError, attention_config
+from tests.checkpoints.models import HYBRID, LATENT, LINEAR, LING, SMALL
+from tests.checkpoints.texts import TEXT, add_tokenizer, inputs_of
+from tests.engine.samples import hidden, relative
+from tests.engine.test_budget import LiveBytes
+
+FIVE = {"num_hidden_layers": 5, "vocab_size": 64}
+KINDS = ["linear_attention"] * 3 + ["full_attention", "linear_attention"]
+HYBRIDS = {
+    "kimi_linear": KimiLinearConfig(**HYBRID | LINEAR | FIVE | {"layer_types": KINDS}),
+    "bailing_hybrid": BailingHybridConfig(**HYBRID | LING | FIVE | {"layer_group_size": 4}),
+}
+DELTA, MLA = DeltaConfig, LatentConfig
+
+
+@pytest.fixture(scope="module", params=HYBRIDS)
+def saved(request, tmp_path_factory):
+    """A whole model, and its folder as transformers saves it."""
+    torch.manual_seed(3)
+    config = HYBRIDS[request.param]
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
+    for name, parameter in model.requires_grad_(False).named_parameters():
+        parameter.normal_(1.0 if "norm" in name else 0.0, 0.3)
+    folder = tmp_path_factory.mktemp(request.param)
+    model.save_pretrained(folder, max_shard_size="50KB")
+    return model, add_tokenizer(folder)
+
+
+def outputs_of(model):
+    """What each attention gives for the text, by its number."""
+    found = []
+
+    def keep(_, __, result):
+        found.append(result[0] if isinstance(result, tuple) else result)
+
+    hooks = [one.self_attn.register_forward_hook(keep) for one in model.model.layers]
+    inputs = inputs_of(model, [one.self_attn for one in model.model.layers])
+    for hook in hooks:
+        hook.remove()
+    return inputs, found
+
+
+@torch.no_grad()
+def test_every_layer_gives_what_it_gives_in_the_model(saved):
+    model, folder = saved
+    inputs, outputs = outputs_of(model)
+    kinds = []
+    for layer, (h, u) in enumerate(zip(inputs, outputs, strict=True)):
+        ours = checkpoints.load_attention(folder, layer)
+        kinds.append(type(ours.config))
+        assert relative(ours(h).u, u) < 1e-5
+        read = checkpoints.hidden_states(folder, TEXT, layer).h
+        assert relative(read, h) < 1e-5
+        assert relative(ours(read).u, u) < 1e-5
+    assert kinds == [DELTA, DELTA, DELTA, MLA, DELTA]
+
+
+def test_says_what_each_layer_is_before_it_reads(saved):
+    _, folder = saved
+    plans = [checkpoints.describe(folder, layer) for layer in range(5)]
+    assert [type(plan.config) for plan in plans] == [DELTA, DELTA, DELTA, MLA, DELTA]
+    assert {plan.notes for plan in plans} == {()}
+    assert {plan.mechanisms for plan in plans} == {("delta",) * 3 + ("latent", "delta")}
+    for plan in plans:
+        wanted = sum(p.numel() for p in checkpoints.load_attention(folder, plan.layer).parameters())
+        assert plan.n_bytes == 4 * wanted
+
+
+def test_some_heads_keep_their_numbers(saved):
+    _, folder = saved
+    whole, some = (checkpoints.load_attention(folder, 0, heads=heads) for heads in (None, [2, 0]))
+    h = hidden(1, 6, 48, dtype=torch.float32)
+    assert relative(some(h).u, whole(h, heads=[2, 0]).u) < 1e-6
+
+
+def test_a_long_text_takes_no_more_than_was_said(saved):
+    """Chunks of linear attention in transformers hold a number for each channel and pair."""
+    _, folder = saved
+    text = " ".join([TEXT] * 40)
+    needed = checkpoints.hidden_bytes(folder, text, 3).memory_bytes
+    with LiveBytes() as real:
+        checkpoints.hidden_states(folder, text, 3)
+    assert real.peak < needed < 20 * real.peak
+
+
+@torch.no_grad()
+def test_of_glm_5_3_the_linear_layers_load_and_the_others_are_refused(tmp_path):
+    settings = SMALL | {k: v for k, v in LATENT.items() if "rope" not in k} | FIVE
+    settings |= {"linear_head_dim": 12, "linear_num_heads": 3, "n_routed_experts": 2}
+    settings |= {"num_experts_per_tok": 1, "moe_intermediate_size": 8, "index_topk": 16}
+    config = Glm5NextTextConfig(**settings)
+    torch.manual_seed(3)
+    model = Glm5NextTextModel(config).eval().requires_grad_(False)
+    for name, parameter in model.named_parameters():
+        if "self_attn" in name:
+            parameter.normal_(1.0 if "norm" in name else 0.0, 0.3)
+    model.save_pretrained(tmp_path)
+    h = hidden(2, 70, 48, dtype=torch.float32)
+    for number in (0, 1, 2, 4):
+        ours = checkpoints.load_attention(tmp_path, number)
+        assert ours.config.decay_floor == -5.0
+        assert relative(ours(h).u, model.layers[number].self_attn(h)) < 1e-5
+    kinds = checkpoints.describe(tmp_path, 0).mechanisms
+    assert kinds == ("delta", "delta", "delta", "", "delta"), "its softmax layer is not modelled"
+    with pytest.raises(CheckpointError, match="index_kpool = 16"):
+        checkpoints.describe(tmp_path, 3)
+    add_tokenizer(tmp_path)
+    with pytest.raises(CheckpointError, match="a mix of several residual streams"):
+        checkpoints.hidden_states(tmp_path, TEXT, 0)
+
+
+PUBLISHED = {
+    "model_type": "kimi_linear", "hidden_size": 2304, "num_attention_heads": 32,
+    "num_hidden_layers": 27, "kv_lora_rank": 512, "q_lora_rank": None, "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64, "v_head_dim": 128, "rms_norm_eps": 1e-05, "mla_use_nope": True,
+    "rope_theta": 10000.0, "rope_scaling": None, "hidden_act": "silu",
+    "linear_attn_config": {
+        "full_attn_layers": [4, 8, 12, 16, 20, 24, 27], "head_dim": 128, "num_heads": 32,
+        "kda_layers": [n for n in range(1, 27) if n % 4], "short_conv_kernel_size": 4,
+    },
+}  # fmt: skip
+
+
+def test_the_published_table_of_kimi_linear_counts_from_1():
+    found = [attention_config(PUBLISHED, layer) for layer in range(27)]
+    latent = [layer + 1 for layer, config in enumerate(found) if isinstance(config, MLA)]
+    assert latent == [4, 8, 12, 16, 20, 24, 27]
+    assert found[3] == PRESETS["kimi-linear-48b-a3b"].config
+    theirs = KimiLinearConfig(**PUBLISHED)
+    assert [kind == "full_attention" for kind in theirs.layer_types] == [
+        isinstance(config, MLA) for config in found
+    ]
+    assert found[0] == DeltaConfig(d_model=2304, n_heads=32, d_head=128, d_decay=128, d_gate=128)
+
+
+def test_the_groups_of_ling_end_with_their_softmax_layer():
+    config = json.loads(BailingHybridConfig().to_json_string())
+    theirs = config.pop("layer_types")
+    found = [attention_config(config, layer) for layer in range(42)]
+    assert [isinstance(one, DELTA) for one in found] == [k == "linear_attention" for k in theirs]
+    assert (found[0].d_decay, found[0].decay_floor, found[5].output_gate) == (None, -5.0, "head")
+    without = attention_config(config | {"kda_safe_gate": False}, 0)
+    assert without.decay_floor is None
+
+
+REFUSED = {
+    "no kinds": ({"linear_attn_config": {}}, 0, "layer_types = None, in which layer 0 is none"),
+    "another kind": ({"layer_types": ["mamba"] * 27}, 1, "layer_types = .*layer 1 is none of"),
+    "too few kinds": ({"layer_types": []}, 1, "layer_types = .*layer 1 is none of"),
+    "odd kinds": ({"layer_types": [[]] * 27}, 1, "layer_types = .*layer 1 is none of"),
+    "Kimi-K3": ({"attn_res_block_size": 12}, 0, "attn_res_block_size = 12"),
+    "Kimi-K3's MLA": ({"attn_res_block_size": 12}, 3, "attn_res_block_size = 12"),
+    "a gate of K3": ({"mla_use_output_gate": True}, 3, "mla_use_output_gate = True"),
+    "another activation": ({"hidden_act": "gelu"}, 0, "hidden_act = 'gelu'"),
+    "rotated": ({"mla_use_nope": False}, 3, "mla_use_nope = False"),
+}
+
+
+@pytest.mark.parametrize(("changes", "layer", "said"), REFUSED.values(), ids=REFUSED)
+def test_refuses_what_the_engine_does_not_model(changes, layer, said):
+    with pytest.raises(CheckpointError, match=said):
+        attention_config(PUBLISHED | changes, layer)
+
+
+def test_names_what_a_table_lacks():
+    table = {"linear_attn_config": {"kda_layers": [1], "num_heads": 32}}
+    with pytest.raises(CheckpointError, match=r"no linear_attn_config.head_dim and no linear_head"):
+        attention_config(PUBLISHED | table, 0)
+    ling = json.loads(BailingHybridConfig().to_json_string())
+    del ling["kda_safe_gate"]
+    with pytest.raises(CheckpointError, match=r"config.json has no kda_safe_gate"):
+        attention_config(ling, 0)

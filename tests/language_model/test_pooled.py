@@ -1,0 +1,32 @@
+"""A language model over a window and pooled entries: from prompt to next word, and what is cut."""
+
+import pytest
+import torch
+
+from mla_engine.language_model import LanguageModel, ModelConfig
+from mla_engine.language_model.cuts import TopKeys
+from tests.engine.pooled_samples import KINDS
+from tests.engine.samples import refused
+
+
+def model_of(config):
+    words = tuple("abcd")
+    return LanguageModel(
+        ModelConfig(words=words, attention=config, n_layers=2, d_mlp=8, max_context=32)
+    )
+
+
+@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
+def test_it_writes_word_by_word_what_it_says_at_once(config):
+    model, tokens = model_of(config), torch.arange(13).remainder(4)[None]
+    whole, caches, parts = model(tokens).logits, model.empty_caches(capacity=13), []
+    for piece in tokens.split([5, 1, 1, 6], dim=1):
+        trace, caches = model.decode(piece, caches)
+        parts.append(trace.logits)
+    torch.testing.assert_close(torch.cat(parts, dim=1), whole, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(model.logits(tokens), whole)
+
+
+def test_its_top_keys_are_not_cut_out():
+    with refused("reads keys alone", "attention to pooled entries", "cut a head"):
+        TopKeys(model_of(KINDS["CSA"]), 2)

@@ -1,0 +1,257 @@
+"""The command `mla cache`: its answers, its refusals, and that it needs no torch."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mla_engine.checkpoints.names import MOST_CONFIG_BYTES
+from mla_engine.command import REFUSED, main
+from mla_engine.model_caches import MODELS, read
+from tests.checkpoints.conftest import empty_cache  # noqa: F401 - a fixture
+from tests.checkpoints.serving import serving
+from tests.model_caches.published import GLM_5_2, KIMI_K3, LLAMA_3_70B, V3, V3_2, V4_FLASH
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("torch", "numpy", "transformers", "huggingface_hub")
+TORCH_FREE = """
+import sys
+from mla_engine.command import main
+main({arguments!r})
+print([name for name in {heavy} if name in sys.modules])
+"""
+
+
+@pytest.fixture
+def ran(capsys, tmp_path):
+    """What the command says of a config.json: its status, what it prints, and what it refuses."""
+
+    def run(config, *arguments):
+        source = config
+        if not isinstance(config, str):
+            file = tmp_path / "config.json"
+            file.write_text(json.dumps(config), "utf-8")
+            source = str(file)
+        status = main(["cache", source, *arguments])
+        out, error = capsys.readouterr()
+        return status, out, error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [(V3, 70_272), (V3_2, 85_888), (KIMI_K3, 27_648), (V4_FLASH, 6_880), (LLAMA_3_70B, 327_680)],
+)
+def test_json_has_the_bytes_that_each_token_adds(ran, config, expected):
+    status, out, error = ran(config, "--json")
+    found = json.loads(out)
+    assert (status, error) == (0, "")
+    assert found["stored_bytes_per_token"] == expected
+    assert sum(one["stored_bytes_per_token"] for one in found["kinds"]) == expected
+    assert sum(one["layers"] for one in found["kinds"]) == found["layers"]
+
+
+def test_json_has_what_each_gpu_holds(ran):
+    _, out, _ = ran(
+        V3, "--json", "--gpus", "8", "--batch", "16", "--context", "1000", "--gpu", "h20"
+    )
+    found = json.loads(out)
+    assert found["stored_bytes"] == 16 * 1000 * 70_272
+    on = found["gpus"]
+    assert on["tensor"]["stored_bytes_each"] == 16 * 1000 * 70_272
+    assert on["data"]["stored_bytes_each"] == 2 * 1000 * 70_272
+    assert on["data"]["longest_context"] == 96 * 10**9 // (2 * 70_272)
+    assert on["weight_bytes_each"] is None
+
+
+def test_weights_and_types_count(ran):
+    _, out, _ = ran(
+        V3_2, "--json", "--kv", "fp8", "--gpus", "8", "--parameters", "671e9", "--weights", "fp8"
+    )
+    found = json.loads(out)
+    assert found["stored_bytes_per_token"] == 61 * (656 + 132)
+    assert found["gpus"]["weight_bytes_each"] == 671e9 / 8
+    free = 141 * 10**9 - 671 * 10**9 / 8
+    assert found["gpus"]["tensor"]["longest_context"] == free // (61 * (656 + 132))
+
+
+def test_csv_has_a_row_for_each_kind_and_one_for_all(ran):
+    _, out, _ = ran(KIMI_K3, "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["kind"], row["layers"]) for row in rows] == [
+        ("kda", "69"), ("latent", "24"), ("all", "93"),
+    ]  # fmt: skip
+    assert rows[-1]["stored_bytes_per_token"] == "27648"
+
+
+def test_text_says_the_figures(ran):
+    _, out, _ = ran(KIMI_K3)
+    assert "27,648 bytes (13,824 numbers)" in out
+    assert "MLA, a latent and a rotary key" in out
+    assert "1 x H200 SXM, 141 GB each" in out
+
+
+def test_a_folder_and_standard_input_say_the_same(ran, tmp_path, monkeypatch):
+    _, of_file, _ = ran(V3, "--json")
+    _, of_folder, _ = ran(str(tmp_path), "--json")
+    data = io.BytesIO((tmp_path / "config.json").read_bytes())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
+    _, of_input, _ = ran("-", "--json")
+    found = [json.loads(text) for text in (of_file, of_folder, of_input)]
+    assert len({one.pop("model") for one in found}) == 3
+    assert found[0] == found[1] == found[2]
+
+
+def test_of_a_repository_config_json_alone_is_read(ran, tmp_path, monkeypatch, empty_cache):  # noqa: F811
+    (tmp_path / "config.json").write_text(json.dumps(V3_2), "utf-8")
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    with serving(tmp_path) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        status, out, _ = ran("who/model", "--json")
+        missing, _, error = ran("who/missing")
+    assert (status, json.loads(out)["stored_bytes_per_token"]) == (0, 85_888)
+    assert (missing, "no such repository" in error) == (REFUSED, True)
+    assert {path.rpartition("/")[2] for _, path, _ in hub.asked} == {"main", "config.json"}
+
+
+@pytest.mark.parametrize("key", MODELS)
+def test_every_stored_model_is_counted_or_says_why_not(ran, key):
+    status, out, error = ran(key, "--json", "--gpus", "8", "--kv", "published")
+    if not MODELS[key].counted:
+        assert status == REFUSED
+        assert "was not read" in error
+        return
+    found = json.loads(out)
+    assert status == 0
+    assert found["stored_bytes_per_token"] + found["window_bytes"] + found["state_bytes"] > 0
+    kinds = [layer.kind for layer in MODELS[key].model().layers]
+    assert found["layers"] == len(kinds) >= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kv_lora_rank": None}, "config.json has no kv_lora_rank"),
+        ({"num_hidden_layers": None}, "config.json has no num_hidden_layers"),
+        ({"num_hidden_layers": "61"}, "num_hidden_layers ('61') must be a whole number"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers (1000000000) must be at least"),
+        ({"model_type": None}, "names no model_type"),
+        ({"model_type": "deepseek_v9"}, "'deepseek_v9' is not known, so nothing is counted"),
+    ],
+)
+def test_what_is_missing_or_unknown_is_named_without_a_number(ran, change, said):
+    status, out, error = ran(V3 | change)
+    assert (status, out) == (REFUSED, "")
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "like"),
+    [
+        (V3, "latents (MLA"),
+        (V3_2, "latents with an indexer (DSA"),
+        (KIMI_K3["text_config"], "latents beside linear attention"),
+        (V4_FLASH, "pooled entries"),
+        (LLAMA_3_70B, "whose heads share keys and values (GQA)"),
+        (LLAMA_3_70B | {"num_key_value_heads": 64}, "a key and a value for every head (MHA)"),
+        (LLAMA_3_70B | {"sliding_window": 9}, "a sliding window"),
+        ({}, "no mechanism that is known here"),
+    ],
+)
+def test_an_unknown_architecture_is_told_what_it_resembles(ran, config, like):
+    status, _, error = ran(config | {"model_type": "new"})
+    assert status == REFUSED
+    assert like in error
+    assert all(key in error for key in config if key in ("kv_lora_rank", "num_attention_heads"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--kv", "int3"), ("--kv", "latent=bool"), ("--weights", "int3"), ("--gpu", "abacus"),
+        ("--gpus", "0"), ("--batch", "0"), ("--context", "-1"), ("--parameters", "-1"),
+        ("--parameters", "nan"),
+    ],
+)  # fmt: skip
+def test_an_option_that_cannot_be_is_refused(ran, arguments):
+    status, out, error = ran(V3, *arguments)
+    assert (status, out) == (REFUSED, "")
+    assert error.startswith("mla cache: ")
+
+
+@pytest.mark.parametrize("source", ["", "no-such-model", "a/b/c", "\0", "~nobody/x", "x" * 5000])
+def test_a_source_that_is_none_is_refused(ran, source):
+    status, out, error = ran(source)
+    assert (status, out) == (REFUSED, "")
+    assert "is no file, no folder" in error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b'{"a": 1, "a": 2}', b"\xff", b"[" * 10**5, b" " * (MOST_CONFIG_BYTES + 1)],
+)
+def test_a_file_that_is_no_config_is_refused(ran, tmp_path, text):
+    file = tmp_path / "x.json"
+    file.write_bytes(text)
+    status, out, error = ran(str(file))
+    assert (status, out) == (REFUSED, "")
+    assert len(error) < 400
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (GLM_5_2 | {"indexer_types": ["full"] * 200_000}, "indexer_types has 200,000 entries"),
+        (V4_FLASH | {"compress_ratios": [0] * 200_000}, "compress_ratios has 200,000 entries"),
+        (V3 | {"num_hidden_layers": 10**4000}, "num_hidden_layers is far beyond"),
+        (V3 | {"model_type": "x" * 10**6}, "is not known"),
+        (V3 | {"model_type": "new", **{f"head{n}": 1 for n in range(10**4)}}, "..."),
+    ],
+)
+def test_what_is_far_too_large_is_refused_in_a_short_sentence(ran, config, said):
+    status, out, error = ran(config)
+    assert (status, out) == (REFUSED, "")
+    assert said in error
+    assert len(error) < 1000
+
+
+def test_the_most_layers_are_grouped_before_they_are_placed(ran):
+    listed = [0, 4, 128, 4] * 1024
+    _, out, _ = ran(V4_FLASH | {"num_hidden_layers": 4096, "compress_ratios": listed}, "--json")
+    kinds = [(one["kind"], one["layers"]) for one in json.loads(out)["kinds"]]
+    assert kinds == [("window", 1024), ("csa", 2048), ("hca", 1024)]
+
+
+def test_a_folder_without_one_is_refused(ran, tmp_path):
+    status, _, error = ran(str(tmp_path))
+    assert (status, "no config.json" in error) == (REFUSED, True)
+
+
+def test_a_local_file_is_counted_without_torch(tmp_path):
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(V3), "utf-8")
+    code = TORCH_FREE.format(heavy=HEAVY, arguments=["cache", str(file), "--json"])
+    out = subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT)
+    *figures, imported = out.splitlines()
+    assert json.loads("".join(figures))["stored_bytes_per_token"] == 70_272
+    assert imported == "[]"
+
+
+def test_the_reference_is_imported_without_torch():
+    code = "import sys, mla_engine.model_caches; print('torch' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT) == "False\n"
+
+
+def test_the_module_is_the_command():
+    said = subprocess.run(
+        [sys.executable, "-m", "mla_engine", "cache", "nothing"],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert (said.returncode, said.stdout) == (REFUSED, "")
+    assert read(V3).model_type == "deepseek_v3"

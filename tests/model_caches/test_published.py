@@ -1,0 +1,111 @@
+"""Counted bytes of a token against what others published of the same models, within 1 %.
+
+Bytes are those of bf16 that grow with the context, over the whole model; windows and states are
+apart. Where a source was not read itself, the row says so.
+"""
+
+from fractions import Fraction
+
+import pytest
+
+from mla_engine.model_caches import MODELS, Model, bytes_per_token, held_bytes, storage
+
+BF16 = storage("bf16")
+GIB, MIB, KIB = 2**30, 2**20, 2**10
+WINDOWS = 0.001  # of a sequence of a million tokens
+
+# DeepSeek-V2, arXiv 2405.04434, table 9, "KV Cache per Token (# Element)"; the report was read. Its
+# MLA models have the layers and latents of DeepSeek-V2-Lite and of DeepSeek-V2.
+V2_REPORT = {"deepseek-v2-lite": 15.6e3 * 2, "deepseek-v2": 34.6e3 * 2}
+# Insights into DeepSeek-V3, arXiv 2505.09343, table 1, KB of 1,000 bytes. Not read: the figures are
+# quoted from it.
+V3_HARDWARE = {"deepseek-v3": 70.272e3, "qwen2.5-72b": 327.680e3, "llama-3.1-405b": 516.096e3}
+# vLLM's article on DeepSeek-V4, 2026-04-24 (vllm-project/vllm-project.github.io@c3a01c4
+# _posts/2026-04-24-deepseek-v4.md), read: GiB of a bf16 sequence of 1,048,576 tokens.
+V4_ARTICLE = {"deepseek-v4-pro": 9.62 * GIB / 2**20, "deepseek-v3.2": 83.9 * GIB / 2**20}
+# Logs of serving engines: bytes given and tokens that they hold.
+# vLLM: vllm-project/recipes@8959cf64 moonshotai/Kimi-K2-Think.md, read.
+# llama.cpp: a fine-tuned Qwen3-8B (1152 MiB for 8,192 tokens), and Gemma-4-E4B's global layers (512
+# MiB for 32,768), both as public tests quote the log; the logs themselves were not read.
+LOGS = {
+    "kimi-k2-thinking": 46.80 * GIB / 715_072,
+    "qwen3-8b": 1152 * MIB / 8192,
+    "gemma-4-e4b": 512 * MIB / 32_768,
+}
+# Calculators for serving, read: alibaba/InferSim@f2293da README.md (96 KiB), and
+# Eco-Sphere/kv-cache-calculator@86ca779 tests/kv_cache_expected.json.
+CALCULATORS = {"qwen3-30b-a3b": 96 * KIB, "glm-5.1": 109_824, "minimax-m2.7": 253_952}
+# LLM Architecture Gallery, "KV cache / token (bf16)" in KiB, by the formula of its page
+# kv-cache-calculations; qundao/backup-llm-architecture-gallery@882ba695 llm-list.tsv, read. Left
+# out: what it counts windows in, or index keys out (V3.2, V4, GLM-5), of which rows above say more.
+GALLERY = {
+    "gpt-2-xl": 300, "llama-3-8b": 128, "llama-3.2-1b": 32, "llama-3.2-3b": 112, "olmo-2-7b": 512,
+    "phi-4": 200, "deepseek-v3": 68.6, "mistral-small-3.1-24b": 160, "qwen3-0.6b": 112,
+    "qwen3-235b-a22b": 188, "qwen3-30b-a3b": 96, "qwen3-32b": 256, "qwen3-4b": 144,
+    "qwen3-8b": 144, "smollm3-3b": 72, "kimi-k2": 68.6, "glm-4.5": 368, "glm-4.5-air": 184,
+    "qwen3-next-80b-a3b": 24, "minimax-m2": 248, "kimi-linear-48b-a3b": 7.9,
+    "mistral-large-3": 68.6, "nemotron-3-nano-30b-a3b": 6, "glm-4.7": 368, "kimi-k2.5": 68.6,
+    "minimax-m2.5": 248, "ling-2.5-1t": 11.2, "qwen3.5-397b-a17b": 30,
+    "nemotron-3-super-120b-a12b": 8, "mistral-small-4-119b": 22.5, "qwen3.6-35b-a3b": 20,
+    "qwen3.6-27b": 64, "hy3-preview": 320,
+}  # fmt: skip
+FIGURES = [
+    *V2_REPORT.items(),
+    *V3_HARDWARE.items(),
+    *V4_ARTICLE.items(),
+    *LOGS.items(),
+    *CALCULATORS.items(),
+    *((key, kib * KIB) for key, kib in GALLERY.items()),
+]
+
+
+def per_token(model: Model) -> Fraction:
+    return sum((bytes_per_token(layer, BF16) for layer in model.layers), Fraction(0))
+
+
+@pytest.mark.parametrize(("key", "published"), FIGURES)
+def test_a_token_has_the_bytes_that_were_published(key: str, published: float):
+    assert float(per_token(MODELS[key].model())) == pytest.approx(published, rel=0.01)
+
+
+def test_at_least_twelve_models_have_a_figure_of_a_paper_an_engine_or_a_calculator():
+    known = {**V2_REPORT, **V3_HARDWARE, **V4_ARTICLE, **LOGS, **CALCULATORS}
+    assert len(known) >= 12
+
+
+@pytest.mark.parametrize(("key", "published"), V4_ARTICLE.items())
+def test_a_sequence_of_a_million_tokens(key: str, published: float):
+    """The windows and buffers, which the article leaves out, hardly weigh there."""
+    layers = MODELS[key].model().layers
+    held = float(sum(held_bytes(layer, BF16, 2**20) for layer in layers))
+    assert held == pytest.approx(published * 2**20, rel=0.01 + WINDOWS)
+
+
+@pytest.mark.parametrize(
+    ("key", "numbers"),
+    [
+        ("deepseek-v3.2", 61 * (576 + 128)),
+        ("deepseek-v3.2-exp", 61 * (576 + 128)),
+        ("kimi-k3", 24 * 576),
+        ("kimi-linear-48b-a3b", 7 * 576),
+        ("deepseek-v4-flash", Fraction(21 * (512 + 128), 4) + Fraction(20 * 512, 128)),
+        ("deepseek-v4-pro", Fraction(30 * (512 + 128), 4) + Fraction(31 * 512, 128)),
+        ("glm-5.2", 78 * 576 + 21 * 128),
+        ("glm-5.3-flash", 11 * (512 + 32)),
+        ("longcat-flash-chat", 56 * 576),
+        ("minimax-m3", 60 * 2 * 4 * 128 + 57 * 128),
+        ("llama-4-scout", 12 * 2 * 8 * 128),
+        ("gemma-3-27b", 10 * 2 * 16 * 128),
+        ("gpt-oss-120b", 18 * 2 * 8 * 64),
+    ],
+)
+def test_numbers_counted_by_hand(key: str, numbers: Fraction | int):
+    assert per_token(MODELS[key].model()) == 2 * numbers
+
+
+def test_states_of_kimi_k3_do_not_grow():
+    """69 KDA layers of 96 heads with 128 x 128 numbers each."""
+    parts = [part for layer in MODELS["kimi-k3"].model().layers for part in layer.parts]
+    states = [part for part in parts if part.name == "state"]
+    assert len(states) == 69
+    assert {(part.numbers, part.growth) for part in states} == {(96 * 128 * 128, "once")}

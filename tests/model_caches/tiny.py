@@ -1,0 +1,138 @@
+"""A tiny config.json of many a model_type, with sizes that are told apart, and its real cache."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModel
+
+PLAIN = {
+    "vocab_size": 32, "hidden_size": 24, "intermediate_size": 16, "num_hidden_layers": 3,
+    "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 0,
+    "max_position_embeddings": 512, "bos_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+MOE = {
+    "num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 8, "n_shared_experts": 1, "n_group": 1, "topk_group": 1,
+    "first_k_dense_replace": 1, "shared_expert_intermediate_size": 8,
+}  # fmt: skip
+WINDOW = PLAIN | {"sliding_window": 9}
+LATENT = {key: value for key, value in (PLAIN | MOE).items() if key != "head_dim"} | {
+    "num_key_value_heads": 6, "kv_lora_rank": 10, "q_lora_rank": 12, "qk_nope_head_dim": 6,
+    "qk_rope_head_dim": 4, "v_head_dim": 5,
+}  # fmt: skip
+INDEXED = LATENT | {"index_head_dim": 14, "index_n_heads": 2, "index_topk": 8}
+DELTA = PLAIN | MOE | {
+    "num_hidden_layers": 4, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 6,
+    "linear_value_head_dim": 5, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+}  # fmt: skip
+KDA = {
+    "full_attn_layers": [3], "kda_layers": [1, 2], "head_dim": 6, "num_heads": 3,
+    "short_conv_kernel_size": 4,
+}  # fmt: skip
+MAMBA = PLAIN | {
+    "mamba_d_state": 5, "mamba_d_conv": 4, "mamba_expand": 2, "mamba_n_heads": 4,
+    "mamba_n_groups": 2, "mamba_chunk_size": 8,
+}  # fmt: skip
+LOCAL = ["sliding_attention", "sliding_attention", "full_attention"]
+TINY: dict[str, dict[str, Any]] = {
+    "llama": PLAIN,
+    "qwen3_moe": PLAIN | MOE,
+    "gpt2": {"vocab_size": 32, "n_embd": 24, "n_layer": 3, "n_head": 6, "n_positions": 512},
+    "gpt_neox": PLAIN,
+    "falcon": {k: v for k, v in PLAIN.items() if k != "head_dim"} | {"multi_query": True},
+    "mistral": WINDOW,
+    "mixtral": PLAIN | MOE | {"sliding_window": None},
+    "qwen2": WINDOW | {"use_sliding_window": True, "max_window_layers": 1},
+    "gemma2": WINDOW,
+    "gemma3_text": WINDOW | {"sliding_window_pattern": 2},
+    "gemma3n_text": WINDOW | {
+        "num_hidden_layers": 5, "num_kv_shared_layers": 2, "hidden_size_per_layer_input": 4,
+        "vocab_size_per_layer_input": 32, "laurel_rank": 4, "layer_types": [*LOCAL, *LOCAL[1:]],
+        "activation_sparsity_pattern": [0.0] * 5,
+    },
+    "gemma4_text": WINDOW | {
+        "global_head_dim": 12, "num_global_key_value_heads": 1, "hidden_size_per_layer_input": 4,
+        "vocab_size_per_layer_input": 32, "attention_k_eq_v": True, "layer_types": LOCAL,
+    },
+    "gpt_oss": WINDOW | MOE,
+    "cohere2": WINDOW | {"sliding_window_pattern": 3},
+    "llama4_text": PLAIN | MOE | {
+        "intermediate_size_mlp": 16, "attention_chunk_size": 9, "num_hidden_layers": 4},
+    "deepseek_v2": LATENT,
+    "deepseek_v3": LATENT,
+    "minicpm3": LATENT,
+    "glm4_moe_lite": LATENT,
+    "deepseek_v32": INDEXED,
+    "glm_moe_dsa": INDEXED | {"num_hidden_layers": 5, "index_topk_pattern": "FSSFS"},
+    "glm5_next_text": INDEXED | {
+        "num_hidden_layers": 4, "qk_rope_head_dim": 0, "linear_attn_config": KDA,
+        "layer_types": ["linear_attention"] * 2 + ["indexed_attention"] * 2,
+        "indexer_types": ["shared", "shared", "full", "shared"], "index_kpool": 4,
+    },
+    "deepseek_v4": PLAIN | MOE | {
+        "num_hidden_layers": 4, "num_key_value_heads": 1, "head_dim": 16, "q_lora_rank": 12,
+        "qk_rope_head_dim": 4, "sliding_window": 9, "compress_ratios": [0, 4, 128, 4],
+        "index_head_dim": 6, "index_n_heads": 2, "index_topk": 3, "o_groups": 2, "o_lora_rank": 8,
+        "hc_mult": 2, "num_hash_layers": 1,
+    },
+    "kimi_linear": LATENT | {"q_lora_rank": None, "linear_attn_config": KDA},
+    "bailing_hybrid": LATENT | {
+        "head_dim": 7, "layer_group_size": 3, "short_conv_kernel_size": 4},
+    "qwen3_next": DELTA | {"full_attention_interval": 4},
+    "qwen3_5_text": DELTA,
+    "minimax": PLAIN | MOE | {
+        "layer_types": ["linear_attention", "linear_attention", "full_attention"], "block_size": 8},
+    "minimax_m2": PLAIN | MOE,
+    "minimax_m3_vl_text": PLAIN | MOE | {
+        "index_n_heads": 2, "index_head_dim": 8, "index_block_size": 4, "index_topk_blocks": 2,
+        "layer_types": ["full_attention", "minimax_m3_sparse", "minimax_m3_sparse"],
+        "shared_intermediate_size": 8, "dense_intermediate_size": 8,
+    },
+    "nemotron_h": PLAIN | MOE | {
+        "hybrid_override_pattern": "M*E-M", "num_hidden_layers": 5, "mamba_num_heads": 4,
+        "mamba_head_dim": 6, "n_groups": 2, "ssm_state_size": 5, "conv_kernel": 4, "expand": 1,
+        "moe_shared_expert_intermediate_size": 8, "chunk_size": 8,
+    },
+    "jamba": MAMBA | MOE | {
+        "attn_layer_period": 3, "attn_layer_offset": 1, "use_mamba_kernels": False},
+    "falcon_h1": MAMBA | {"mamba_d_ssm": 24, "mamba_d_head": 6},
+    "bamba": MAMBA | {"attn_layer_indices": [1], "mamba_d_head": 12},
+    "lfm2": PLAIN | {
+        "conv_L_cache": 3, "layer_types": ["conv", "full_attention", "conv"],
+        "block_auto_adjust_ff_dim": False,
+    },
+    "mamba2": {
+        "vocab_size": 32, "hidden_size": 24, "state_size": 5, "num_hidden_layers": 2, "expand": 2,
+        "conv_kernel": 4, "num_heads": 4, "head_dim": 12, "n_groups": 2, "chunk_size": 8,
+    },
+}  # fmt: skip
+
+
+def config_of(model_type: str) -> dict[str, Any]:
+    """The config.json of a tiny model."""
+    return {"model_type": model_type} | TINY[model_type]
+
+
+def real_cache(model_type: str, length: int, dtype: torch.dtype = torch.float32) -> Any:
+    """What transformers keeps of so many tokens."""
+    config = AutoConfig.for_model(model_type, **TINY[model_type])
+    torch.manual_seed(0)
+    model = AutoModel.from_config(config, dtype=dtype).eval()
+    with torch.no_grad():
+        out = model(torch.arange(length)[None] % 29 + 3, use_cache=True)
+    return getattr(out, "past_key_values", None) or out.cache_params
+
+
+def tensors(found: object, path: str = "") -> Iterator[tuple[str, torch.Tensor]]:
+    """Every tensor that a cache holds, with its place."""
+    if isinstance(found, torch.Tensor):
+        yield path, found
+    elif isinstance(found, dict):
+        for key, value in found.items():
+            yield from tensors(value, f"{path}.{key}")
+    elif isinstance(found, list | tuple):
+        for number, value in enumerate(found):
+            yield from tensors(value, f"{path}.{number}")
+    elif type(found).__module__.startswith("transformers"):
+        yield from tensors(vars(found), path)

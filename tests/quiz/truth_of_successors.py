@@ -1,0 +1,68 @@
+"""What the quiz must say of what came after MLA, by plain arithmetic of published widths."""
+
+from tests.quiz.truth import Truth, widths
+
+INDEX = {"deepseek-v3.2-exp": (64, 128), "glm-5": (32, 128)}  # heads and width of the indexer
+LAYERS = {"kimi-k3": (93, 24), "kimi-linear-48b-a3b": (27, 7)}  # all, and those with a cache
+
+
+def index_keys(q):
+    _, _, _, c, r, _ = widths(q)
+    heads, x = INDEX[q.preset]
+    return Truth(
+        (c, r, x, c + r + x, heads),
+        {
+            "latent, rotary key and one index key": c + r + x,
+            "leaves out the index key": c + r,
+            "an index key for each index head": c + r + heads * x,
+            "counts everything twice, as key and as value": 2 * (c + r + x),
+        },
+    )
+
+
+def chosen_keys(q):
+    context, most = q.fact("context"), 2048
+    read = min(context, most)
+    return Truth(
+        (most, read) if context <= most else (read, context),
+        {
+            "all that there are": context,
+            "the chosen tokens": most,
+            "as many as could be chosen": most,
+            "half of the tokens": context / 2,
+            "all tokens, as MLA reads": context,
+            "those that are left out": context - most,
+        },
+    )
+
+
+def hybrid(q):
+    _, _, _, c, r, _ = widths(q)
+    layers, caches = LAYERS[q.preset]
+    row = 2 * (c + r)
+    return Truth(
+        (c, r, 2, caches, row * caches, layers),
+        {
+            "the layers that keep latents": row * caches,
+            "takes every layer for MLA": row * layers,
+            "forgets the number of layers": row,
+            "takes one byte a number": row * caches / 2,
+            "counts everything twice, as key and as value": 2 * row * caches,
+        },
+        {"too much|偏大": layers > caches},
+    )
+
+
+def pooled(_):
+    return Truth(
+        (512, 128, 4, (512 + 128) / 4, 4),
+        {
+            "entry and index key, over the tokens they stand for": 160,
+            "an entry for each token": 640,
+            "the entry without its index key": 128,
+            "counts everything twice, as key and as value": 320,
+        },
+    )
+
+
+KINDS = (index_keys, chosen_keys, hybrid, pooled)

@@ -1,0 +1,199 @@
+"""The page after_mla: every number against the counted caches, each chart as it is drawn."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from streamlit.testing.v1 import AppTest
+
+from mla_engine.model_caches import MODELS, Placing, Storage, read_bytes
+from mla_engine.model_caches.mistakes import mistakes
+from tests.ui.screen import Chart, charts, csv, lead, prose, statement
+
+PAGE = "pages/after_mla.py"
+CHINESE = "[\u4e00-\u9fff]"
+GIB = 2**30
+
+
+def plain(text: str) -> str:
+    return html.unescape(re.sub("<[^>]*>", "", text)).replace("\xa0", " ")
+
+
+def drawn(at: AppTest) -> tuple[Chart, Chart]:
+    steps, read, _ = charts(at)
+    return steps, read
+
+
+def ended(chart: Chart, name: str) -> np.ndarray:
+    """Where the bars of a series end, which begin at the left end of the axis."""
+    begin = chart.trace(name)["base"]
+    assert np.log10(begin) == pytest.approx(chart.layout["xaxis"]["range"][0])
+    return begin + chart.values(name, "x")
+
+
+def said(at: AppTest) -> str:
+    return "\n".join(plain(text) for text in prose(at))
+
+
+def test_v4_flash_by_hand(opened, downloads):
+    at = opened(PAGE)
+    bytes_per_token = 2 * (21 * 640 / 4 + 20 * 512 / 128)
+    mha = 43 * 64 * 1024 * 2
+    width = mha / 65536 * (21 * 640 + 20 * 512) / 41
+    length = bytes_per_token * 43 / 41
+    assert lead(at)[0] == "6.88 kB"
+    assert plain(statement(at)) == (
+        "for each token: DeepSeek-V4-Flash keeps 819 times less than its heads would with MHA "
+        "(5.64 MB)"
+    )
+    steps, _ = drawn(at)
+    wanted = [mha, width, length, bytes_per_token, bytes_per_token]
+    assert_allclose(ended(steps, "bytes per token"), wanted)
+    assert steps.layout["yaxis"]["ticktext"] == ["MHA, bf16", "width", "length", "depth", "bits"]
+    assert (steps.layout["xaxis"]["type"], steps.axis("x")) == (
+        "log",
+        "bytes per token (logarithmic)",
+    )
+    ends = [plain(text).strip() for text in steps.traces[1]["text"]]
+    assert ends == ["5.64 MB", "49.7 kB (÷ 113)", "7.22 kB (÷ 6.88)", "6.88 kB (÷ 1.05)", "6.88 kB"]
+    for end in ends:
+        assert end in plain(steps.alt)
+    assert "Width 578 × length 0.145 × depth 41 × 16 bits = **6.88 kB**" in said(at)
+    assert "**Depth**: 41 of 43 layers keep rows that grow" in said(at)
+    assert "**Bits**: unchanged, 16 a number." in said(at)
+    table = csv(downloads["mla_after_levers.csv"])
+    assert table["lever"].tolist() == ["mha", "width", "length", "depth", "bits"]
+    assert_allclose(table["bytes_per_token"], wanted)
+
+
+@pytest.mark.parametrize(
+    ("link", "number", "line", "sentence"),
+    [
+        ({"am_model": "deepseek-v3"}, "70.3 kB", "57 times less", "**Length**: unchanged"),
+        ({"am_model": "kimi-k3"}, "27.6 kB", "165 times less", "**Depth**: 24 of 93 layers"),
+        (
+            {"am_model": "llama-3.1-70b", "am_kv": "fp8"},
+            "164 kB",
+            "16 times less",
+            "**Bits**: 8 bits",
+        ),
+        (
+            {"am_model": "gpt-2"},
+            "36.9 kB",
+            "keeps a key and a value for every head",
+            "**Width**: unchanged",
+        ),
+    ],
+)
+def test_other_models_and_types(opened, link, number, line, sentence):
+    at = opened(PAGE, **link)
+    assert lead(at)[0] == number
+    assert line in plain(statement(at))
+    assert sentence in said(at)
+
+
+@pytest.mark.parametrize(("kv", "context"), [("bf16", 2**17), ("fp8", 2**11)])
+def test_stored_and_read_side_by_side(opened, downloads, kv, context):
+    at = opened(PAGE, am_model="gpt-oss-120b", am_kv=kv, am_context=str(context))
+    _, chart = drawn(at)
+    names = chart.layout["yaxis"]["ticktext"]
+    by_name = {one.name: one for one in MODELS.values()}
+    assert names[-1] == MODELS["gpt-oss-120b"].name
+    assert len(names) == 7
+    models, storage = [by_name[name].model() for name in names], Storage(kv)
+    stored = [float(Placing(model=one, storage=storage).held_bytes(context)) for one in models]
+    read = [
+        float(sum(read_bytes(layer, storage, context) for layer in one.layers)) for one in models
+    ]
+    assert_allclose(ended(chart, "stored"), [n / GIB for n in stored])
+    assert_allclose(ended(chart, "read by the next token"), [n / GIB for n in read])
+    table = csv(downloads["mla_after_stored_read.csv"])
+    assert table["model"].tolist() == names
+    assert_allclose(table["stored_bytes"], stored)
+    assert_allclose(table["read_bytes"], read)
+    assert set(table["context"]) == {context}
+
+
+def test_what_a_choice_of_keys_reads_of_v3_2(opened):
+    text = said(opened(PAGE, am_model="deepseek-v3.2-exp"))
+    stored = 61 * (512 + 64 + 128) * 2 * 2**17 / GIB
+    read = 61 * (2048 * (512 + 64) + 2**17 * 128) * 2 / GIB
+    assert f"stores **{stored:.1f} GiB**" in text
+    assert f"reads **{read:.2f} GiB** of it, {stored / read:.2f} times less" in text
+    assert "all of it" in said(opened(PAGE, am_model="deepseek-v3"))
+
+
+def test_every_counted_model_has_a_row_with_its_source(opened, downloads):
+    at = opened(PAGE)
+    table = at.dataframe[1].value
+    counted = [one for one in MODELS.values() if one.counted]
+    assert set(table["model"]) == {one.name for one in counted}
+    assert len(table) == len(counted)
+    v3 = table[table["model"] == MODELS["deepseek-v3"].name].iloc[0]
+    assert v3["bytes per token"] == 61 * 576 * 2
+    assert (v3["layers"], v3["source"]) == ("61 MLA", MODELS["deepseek-v3"].source)
+    assert table["bytes per token"].is_monotonic_increasing
+    assert len(csv(downloads["mla_caches_of_models.csv"])) == len(table)
+
+
+def test_what_calculators_print(opened, downloads):
+    at = opened(PAGE)
+    found = sorted(mistakes().values(), key=lambda one: float(one.printed / one.right))
+    ratios = [float(one.printed / one.right) for one in found]
+    _, _, chart = charts(at)
+    assert chart.traces[0]["base"] == 1
+    assert_allclose(chart.values("printed / true", "x"), [ratio - 1 for ratio in ratios])
+    assert chart.layout["yaxis"]["ticktext"] == [one.short["en"] for one in found]
+    ends = [plain(text).strip() for text in chart.traces[1]["text"]]
+    assert ends[found.index(mistakes()["latent_all_layers"])] == "3.88×"
+    for one, end in zip(found, ends, strict=True):
+        assert f"{one.short['en']}: {end}" in plain(chart.alt)
+    assert f"{len(found)} formulas" in said(at)
+    assert f"from {ends[0]} to {ends[-1]}" in said(at)
+    shown = at.dataframe[0].value
+    assert shown["source"].tolist() == [one.source for one in found]
+    assert shown["what it forgets"].tolist() == [one.forgets["en"] for one in found]
+    k3 = shown[shown["mistake"] == "KDA counted"].iloc[0]
+    assert (k3["model"], k3["printed"], k3["true"]) == (
+        MODELS["kimi-k3"].name,
+        "107 kB",
+        "27.6 kB",
+    )
+    assert (k3["tokens"], k3["printed / true"]) == ("", "3.88×")
+    table = csv(downloads["mla_printed_formulas.csv"])
+    assert table["mistake"].tolist() == [one.key for one in found]
+    assert_allclose(table["printed_bytes"], [float(one.printed) for one in found])
+    assert_allclose(table["true_bytes"], [float(one.right) for one in found])
+    assert_allclose(table["printed_over_true"], ratios)
+
+
+def test_mistakes_in_chinese(opened):
+    at = opened(PAGE, lang="zh")
+    _, _, chart = charts(at)
+    assert "把 KDA 算入" in chart.layout["yaxis"]["ticktext"]
+    assert "3.88" in chart.alt
+    assert all(re.search(CHINESE, text) for text in at.dataframe[0].value["漏掉了什么"])
+
+
+def test_a_cache_that_does_not_grow_is_refused_and_the_choice_stays(opened):
+    at = opened(PAGE, am_model="mistral-7b-v0.1")
+    assert any(
+        "grows with the context" in plain(text)
+        for text in (*prose(at), *(one.value for one in at.info), *(one.value for one in at.error))
+    )
+    box = next(one for one in at.selectbox if one.key.startswith("am_model"))
+    box.set_value("deepseek-v3").run()
+    assert lead(at)[0] == "70.3 kB"
+
+
+def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
+    one, other = (opened(PAGE, lang=lang) for lang in ("en", "zh"))
+    for ours, theirs in zip(drawn(one), drawn(other), strict=True):
+        assert_allclose(ours.values(0, "x"), theirs.values(0, "x"))
+        assert re.search(CHINESE, theirs.alt)
+    numbers = [
+        sorted(re.findall(r"[\d.]+", lead(at)[0] + plain(statement(at)))) for at in (one, other)
+    ]
+    assert numbers[0] == numbers[1]

@@ -1,0 +1,166 @@
+"""The cache page's section of the reader's own model: by name, and by a pasted config.json."""
+
+import html
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
+from tests.checkpoints.serving import serving
+from tests.model_caches.published import GLM_5_2, KIMI_K3, V3, V4_FLASH
+from ui.pages.kv_cache.own import PASTED
+
+WINDOW = {"a sliding window"}
+PAGE = "pages/kv_cache.py"
+Opened = Callable[..., AppTest]
+
+
+def pasted(at: AppTest, text: str) -> AppTest:
+    at.text_area(PASTED).input(text).run()
+    assert not at.exception
+    return at
+
+
+def said(at: AppTest) -> str:
+    """The sentence about the model, "" where there is none."""
+    found = [m.value for m in at.main.markdown if "** stores **" in m.value]
+    return found[0] if found else ""
+
+
+def test_nothing_is_said_before_a_model_is_given(opened: Opened):
+    at = opened(PAGE)
+    assert said(at) == ""
+    assert (len(at.table), len(at.error)) == (2, 0)
+
+
+def test_a_stored_model_by_its_name(opened: Opened, downloads: dict[str, object]):
+    at = opened(PAGE, kv_own="deepseek-v3", kv_context="1024", kv_batch="4", kv_ranks="8")
+    assert "stores **70,272 B** for each token (35,136 numbers, bf16)" in said(at)
+    assert "274 MiB for 4 × 1,024 tokens" in said(at).replace("\N{NO-BREAK SPACE}", " ")
+    kinds, gpus = (at.table[n].value for n in (2, 3))
+    assert list(kinds.index) == ["a latent (MLA)"]
+    assert list(kinds["Layers"]) == ["61"]
+    assert list(kinds.columns) == ["Layers", "Stored a token", "Read at the next token"]
+    assert list(gpus["Stored a token on each"]) == ["281,088 B", "70,272 B"]
+    found = json.loads(downloads["model_cache.json"]())
+    assert found["stored_bytes_per_token"] == 70_272
+    each = 141e9 - 671e9 / 8  # weights are fp8 at first
+    assert found["gpus"]["tensor"]["longest_context"] == each // (4 * 70_272)
+    assert found["gpus"]["data"]["longest_context"] == each // 70_272
+
+
+@pytest.mark.parametrize(
+    ("config", "token", "kinds"),
+    [
+        (V3, "70,272 B", {"a latent (MLA)": "61"}),
+        (KIMI_K3, "27,648 B", {"a state (KDA)": "69", "a latent (MLA)": "24"}),
+        (
+            V4_FLASH,
+            "6,880 B",
+            {
+                "a sliding window": "2",
+                "pooled entries that an indexer chooses (CSA)": "21",
+                "pooled entries (HCA)": "20",
+            },
+        ),
+        (
+            GLM_5_2,
+            "95,232 B",
+            {
+                "a latent and an index key (DSA)": "21",
+                "a latent, chosen from by an earlier layer (DSA)": "57",
+            },
+        ),
+    ],
+)
+def test_a_pasted_configuration(opened: Opened, config: dict, token: str, kinds: dict[str, str]):
+    at = pasted(opened(PAGE), json.dumps(config))
+    assert f"stores **{token}** for each token" in said(at)
+    found = at.table[2].value
+    assert found["Layers"].to_dict() == kinds
+    states = {kind for kind in kinds if kind.startswith("a state")}
+    assert set(found.index[found["Stored a token"] == "–"]) == states | WINDOW & set(kinds)
+
+
+def test_what_is_pasted_comes_before_the_name_and_is_kept(opened: Opened):
+    at = pasted(opened(PAGE, kv_own="deepseek-v3"), json.dumps(KIMI_K3))
+    assert "27,648 B" in said(at)
+    at.main.select_slider(key="kv_context:en").set_value(2048).run()
+    assert "27,648 B" in said(at)
+    assert "× 2,048 tokens" in said(at)
+    assert "70,272 B" in said(pasted(at, ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "not readable JSON"),
+        ("[1]", "not an object"),
+        ('{"model_type": "new", "kv_lora_rank": 1}', "resembles latents"),
+        (json.dumps(V3 | {"kv_lora_rank": None}), "has no kv_lora_rank"),
+        (json.dumps(V3 | {"num_hidden_layers": 10**9}), "num_hidden_layers"),
+        ('{"model_type": "\u202e<b>"}', "U+202E"),
+    ],
+)
+def test_a_refusal_is_one_sentence_and_the_page_goes_on(opened: Opened, text: str, reason: str):
+    at = opened(PAGE, kv_view="layouts", kv_left="minicpm3-4b")
+    before = [m.value for m in at.main.markdown]
+    pasted(at, text)
+    assert len(at.error) == 1
+    assert reason in html.unescape(at.error[0].value)
+    assert "<b>" not in at.error[0].value
+    assert [m.value for m in at.main.markdown] == before
+    assert at.text_area(PASTED).value == text
+    assert "70,272 B" in said(pasted(at, json.dumps(V3)))
+    assert not at.error
+
+
+def test_a_name_that_is_none_is_refused(opened: Opened):
+    at = opened(PAGE, kv_own="no such model")
+    assert "is no file, no folder, no stored model" in at.error[0].value
+    assert len(at.table) == 2
+
+
+def test_a_folder_is_read_by_a_worker(opened: Opened, demo: str):
+    at = opened(PAGE, kv_own=demo)
+    assert "a latent (MLA)" in at.table[2].value.index
+
+
+def test_of_a_repository_config_json_alone_is_read(
+    opened: Opened,
+    demo: str,
+    empty_cache: object,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    with serving(Path(demo)) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        at = opened(PAGE, kv_own="who/model")
+        assert "a latent (MLA)" in at.table[2].value.index
+        files = {path.rpartition("/")[2] for _, path, _ in hub.asked}
+        assert files == {"main", "config.json"}
+        asked = len(hub.asked)
+        at.main.select_slider(key="kv_context:en").set_value(2048).run()
+        assert len(hub.asked) == asked  # kept
+        at.text_input(key="kv_own:en").input("who/gated").run()
+        assert "only public repositories are read here" in html.unescape(at.error[0].value)
+        assert len(at.table) == 2
+
+
+def test_repositories_that_the_server_does_not_read_are_refused(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MLA_REPOSITORIES", "none")
+    at = opened(PAGE, kv_own="who/model")
+    assert "who/model" in html.unescape(at.error[0].value)
+    assert len(at.table) == 2
+
+
+def test_in_chinese(opened: Opened):
+    at = pasted(opened(PAGE, lang="zh"), json.dumps(KIMI_K3))
+    assert any("每个词元存 **27,648 B**" in m.value for m in at.main.markdown)
+    assert list(at.table[2].value.index) == ["状态（KDA）", "潜在向量（MLA）"]
+    pasted(at, '{"model_type": "new"}')
+    assert "未知架构" in at.error[0].value

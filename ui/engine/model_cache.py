@@ -1,0 +1,29 @@
+"""What a model of the reader's keeps: one stored here, or by the config.json of a repository."""
+
+from mla_engine.checkpoints.names import REPOSITORY
+from mla_engine.model_caches import UncountedError, read
+from mla_engine.model_caches.models import named
+from mla_engine.model_caches.sources import Found, of_published
+from ui.engine import folders, kept, real_layer
+from ui.engine.apart import limits
+from ui.engine.apart.access import Place
+from ui.engine.apart.ask import ask
+from ui.engine.real_layer import RealLayer
+
+
+@kept.keep(by=lambda name, _: name)
+def _config(name: str, _place: Place) -> dict:
+    return ask("config", _place, limits.of_looking())
+
+
+def found(name: str) -> Found:
+    """The model of this name: a stored one, a repository, or a folder that may be read.
+
+    Raises:
+        RefusedError: nothing of that name, or what is not counted, with the reason.
+    """
+    if known := named(name):
+        return of_published(known)
+    if not (REPOSITORY.fullmatch(name) or folders.is_folder(name)):
+        raise UncountedError("no_source", source=name)
+    return Found(name, read(_config(name, real_layer.place(RealLayer(name, "", 0)))))

@@ -1,0 +1,98 @@
+"""The pictures of the page after_mla: levers, stored beside read, and wrong formulas."""
+
+from functools import partial
+
+import streamlit as st
+
+from mla_engine import figures
+from mla_engine.late import Late
+from ui.pages.after_mla import tables, words
+from ui.pages.after_mla.view import View
+from ui.parts import charts, prose
+from ui.words.numbers import times
+from ui.words.text import t, translated
+
+pd = Late("pandas")
+
+STEPS, READ, ROW = 320, 90, 58  # pixels; a row of the second picture has two bars
+PRINTED, LINE = 90, 22  # of the picture of formulas
+LINES = 74  # of a row of their table; in lower ones text does not wrap
+ROOM = 30.0  # times the longest bar, for the text at its end
+LOOKS = (0,)
+PAIR = (0, 3)
+
+
+def steps(view: View) -> None:
+    """Bytes of a token as MHA, and after each lever; equal distances are equal factors."""
+    amounts = [float(step) for step in view.shown.levers.steps.values()]
+    fig = partial(
+        figures.bars,
+        words.steps(view),
+        {t("after_mla.bytes"): amounts},
+        axis=t("after_mla.axis_bytes"),
+        stacked=False,
+        log=True,
+        roles=LOOKS,
+        totals=words.ends(view),
+        limits=(min(amounts) / 3, max(amounts) * ROOM),
+        ticks="~s",
+        legend=False,
+        height=STEPS,
+    )
+    data, file = partial(tables.steps, view), "mla_after_levers.csv"
+    charts.show(fig, "after_mla:steps", alt=words.alt_steps(view), data=data, file=file)
+
+
+def stored_and_read(view: View) -> None:
+    """What a sequence takes, and what its next token reads of it."""
+    names = [one.published.name for one in view.milestones]
+    parts = {
+        t("after_mla.stored"): [one.stored / 2**30 for one in view.milestones],
+        t("after_mla.read"): [one.read / 2**30 for one in view.milestones],
+    }
+    least = min(map(min, parts.values()))
+    fig = partial(
+        figures.bars,
+        names,
+        parts,
+        axis=t("after_mla.axis_gib"),
+        stacked=False,
+        log=True,
+        roles=PAIR,
+        limits=(least / 2, 1.5 * max(map(max, parts.values()))),
+        ticks="~g",
+        height=READ + ROW * len(names),
+    )
+    data, file = partial(tables.milestones, view), "mla_after_stored_read.csv"
+    charts.show(fig, "after_mla:read", alt=words.alt_read(view), data=data, file=file)
+
+
+def printed() -> None:
+    """What wrong formulas give over what is right, from the least to the most, with a table."""
+    found = tables.by_ratio()
+    ratios = {translated(one.short): one.ratio for one in found}
+    prose.say(words.formulas())
+    fig = partial(
+        figures.ratio_bars,
+        t("after_mla.printed_ratio"),
+        ratios,
+        [times(ratio) for ratio in ratios.values()],
+        axis=t("after_mla.axis_printed"),
+        height=PRINTED + LINE * len(found),
+    )
+    data, file = tables.printed_data, "mla_printed_formulas.csv"
+    charts.show(fig, "after_mla:printed", alt=words.alt_printed(), data=data, file=file)
+    widths = {"forgets": "large", "context": "small", "ratio": "small"}
+    columns = {
+        t(f"after_mla.column_{name}"): st.column_config.TextColumn(width=width)
+        for name, width in widths.items()
+    }
+    st.dataframe(tables.printed(), hide_index=True, row_height=LINES, column_config=columns)
+    prose.say(t("after_mla.printed_note"))
+
+
+def every(view: View) -> None:
+    """All published models that are counted, as a table to be sorted and searched."""
+    table = tables.every(view)
+    st.dataframe(table, hide_index=True)
+    charts.download(lambda: table, "mla_caches_of_models.csv", "after_mla:every")

@@ -1,0 +1,153 @@
+"""The cache page's section of the reader's own model: by name, or by a pasted config.json."""
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from mla_engine.costs import GPUS
+from mla_engine.late import Late
+from mla_engine.model_caches import storage
+from mla_engine.model_caches.report import Asked, as_json, figures
+from mla_engine.model_caches.sources import Found, of_text
+from ui.engine import model_cache
+from ui.pages.kv_cache import controls
+from ui.pages.kv_cache.scene import WIDTHS
+from ui.pages.kv_cache.view import View
+from ui.pages.kv_cache.words import shown, type_label
+from ui.parts import files, prose
+from ui.words.numbers import count, digits
+from ui.words.text import safe, t
+
+pd = Late("pandas")
+
+PASTED, MOST_LETTERS = "kv_config", 200_000
+NONE = "–"
+BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_bytes_per_step"}
+
+
+def section(view: View) -> None:
+    """Ask for a model, and show what it keeps with the page's lengths, types and GPUs."""
+    with st.expander(t("kv_cache.own_title"), expanded=bool(view.own)):
+        controls.own()
+        label = t("kv_cache.own_config")
+        most = {"max_chars": MOST_LETTERS, "height": 100}
+        pasted = st.text_area(label, key=PASTED, placeholder='{"model_type": ...}', **most)
+        try:
+            if found := _found(view.own, pasted):
+                _draw(view, found)
+        except ValueError as error:
+            prose.refused(error)
+
+
+def _found(name: str, pasted: str) -> Found | None:
+    """The pasted model before the named one; None where neither is given."""
+    if pasted.strip():
+        return of_text(pasted.encode(errors="replace"))
+    return model_cache.found(name) if name else None
+
+
+def _asked(view: View, found: Found) -> Asked:
+    """What the page's settings ask of it."""
+    scene = view.scenes[0]
+    return Asked(
+        storage=storage(scene.dtype),
+        kv=scene.dtype,
+        context=view.context,
+        batch=scene.batch,
+        gpus=view.ranks,
+        gpu=view.gpu,
+        parameters=found.parameters,
+        weight_bytes=WIDTHS[view.weights],
+    )
+
+
+def _draw(view: View, found: Found) -> None:
+    told = figures(found.name, found.model, _asked(view, found))
+    prose.say(_line(view, told))
+    st.table(_kinds(view, told))
+    prose.say(_weights(view, told))
+    st.table(_gpus(view, told))
+    label, made = t("kv_cache.own_json"), partial(_file, told)
+    files.button(label, made, "model_cache.json", "application/json", "kv_own:json")
+
+
+def _file(told: dict[str, Any]) -> bytes:
+    return as_json(told).encode()
+
+
+def _line(view: View, told: dict[str, Any]) -> str:
+    """What is stored and what is read."""
+    return t(
+        "kv_cache.own_line",
+        model=safe(told["model"]),
+        token=_bytes(told["stored_bytes_per_token"]),
+        numbers=_number(told["stored_numbers_per_token"]),
+        type=type_label(told["kv"]),
+        held=shown(view, told["stored_bytes"]),
+        batch=count(told["batch"]),
+        tokens=count(told["context"]),
+        read=shown(view, told["read_bytes_per_step"]),
+    )
+
+
+def _kinds(view: View, told: dict[str, Any]) -> "pd.DataFrame":
+    """A row a kind of layer, as text; windows and states only where some layer has them."""
+    columns = {
+        "kind": [_kind(one["kind"]) for one in told["kinds"]],
+        "layers": [count(one["layers"]) for one in told["kinds"]],
+        "token": [_bytes(one["stored_bytes_per_token"]) for one in told["kinds"]],
+    } | {
+        name: [_shown(view, one[key]) for one in told["kinds"]]
+        for name, key in BOUNDED.items()
+        if any(one[key] for one in told["kinds"])
+    }
+    found = pd.DataFrame({t(f"kv_cache.own_column_{name}"): of for name, of in columns.items()})
+    return found.set_index(found.columns[0])
+
+
+def _kind(kind: str) -> str:
+    """What layers of a kind keep; some have two mixers."""
+    return " + ".join(t(f"kv_cache.layer_{part}") for part in kind.split("+"))
+
+
+def _shown(view: View, n_bytes: float) -> str:
+    return shown(view, n_bytes) if n_bytes else NONE
+
+
+def _gpus(view: View, told: dict[str, Any]) -> "pd.DataFrame":
+    """A row a way of sharing the cache, as text."""
+    rows = {
+        t(f"kv_cache.own_{way}"): (
+            _bytes(told["gpus"][way]["stored_bytes_per_token_each"]),
+            shown(view, told["gpus"][way]["stored_bytes_each"]),
+            _longest(told["gpus"][way]["longest_context"]),
+        )
+        for way in ("tensor", "data")
+    }
+    names = ("each_token", "each", "longest")
+    columns = [t(f"kv_cache.own_column_{name}") for name in names]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _weights(view: View, told: dict[str, Any]) -> str:
+    """On which GPUs, and what their weights take of them."""
+    on = told["gpus"]
+    said = {"gpus": count(on["count"]), "gpu": GPUS[on["gpu"]].name}
+    if on["weight_bytes_each"] is None:
+        return t("kv_cache.own_no_weights", **said)
+    each = shown(view, on["weight_bytes_each"])
+    return t("kv_cache.own_weights", each=each, type=type_label(view.weights), **said)
+
+
+def _longest(tokens: int | None) -> str:
+    return t("kv_cache.own_unbounded") if tokens is None else count(tokens)
+
+
+def _bytes(n_bytes: float) -> str:
+    """Bytes in full where they are whole, as calculators give them."""
+    return f"{_number(n_bytes)} B" if n_bytes else NONE
+
+
+def _number(value: float) -> str:
+    return count(value) if isinstance(value, int) else digits(value)

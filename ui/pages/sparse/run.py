@@ -1,0 +1,109 @@
+"""What the page has the engine compute: a text with few keys, and what is then still answered."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+import torch
+
+from mla_engine.language_model.questions import Questions
+from mla_engine.language_model.sparse import RULES, Answered, Sparse, answered, looks
+from mla_engine.late import Late
+from ui.engine import kept, queue, trained
+from ui.engine.layers import to_numpy
+from ui.pages.sparse.settings import KEYS
+from ui.settings.parsers import MOST_WORDS
+from ui.words.text import t
+
+pd = Late("pandas")
+
+CODE = "dsa"
+ASKED, SEED = 4, 2 * 10**6  # texts of each task and load, which no training has seen
+ALL = MOST_WORDS  # keys: no text has more
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A text that the model read with few keys, every layer of it.
+
+    Args:
+        index: what the indexer finds, as shares [layer,t,s].
+        heads: where the heads would look among all keys, as shares [layer,t,s].
+        chosen: which keys are read, bool [layer,t,s].
+        left_out: of the heads' attention, the mean over the heads [layer,t].
+        likeliest: the next word after each word, by its number [t].
+        probability: of that word [t].
+    """
+
+    index: np.ndarray
+    heads: np.ndarray
+    chosen: np.ndarray
+    left_out: np.ndarray
+    likeliest: np.ndarray
+    probability: np.ndarray
+
+
+def reading(tokens: tuple[int, ...], keys: int) -> Reading:
+    """The text read with so many keys.
+
+    Raises:
+        ValueError, MemoryBudgetError, FullError: in the engine's words.
+    """
+    return _reading(trained.load(CODE).written, tokens, keys)
+
+
+@kept.keep(anywhere=True)
+def _reading(_written: int, tokens: tuple[int, ...], keys: int) -> Reading:
+    model = trained.load(CODE).model
+    with queue.turn(), torch.inference_mode():
+        trace = Sparse(model, keys)(torch.tensor([tokens]))
+        layers = [block.attention for block in trace.blocks]
+        seen = [looks(layer) for layer in layers]
+        best = trace.probabilities()[0].max(-1)
+    return Reading(
+        index=to_numpy(torch.cat([one.index for one in seen])),
+        heads=to_numpy(torch.cat([one.heads for one in seen])),
+        chosen=torch.cat([layer.chosen for layer in layers]).numpy(),
+        left_out=to_numpy(torch.cat([layer.left_out.mean(1) for layer in layers])),
+        likeliest=best.indices.numpy(),
+        probability=to_numpy(best.values),
+    )
+
+
+@kept.keep
+def questions(words: tuple[str, ...]) -> Questions:
+    """The fresh texts that every rule is asked."""
+    return Questions.drawn(words, ASKED, SEED)
+
+
+def asked(keys: int, rule: str = "indexer") -> Answered:
+    """What the model answers with so many keys, chosen by a rule.
+
+    Raises:
+        ValueError, MemoryBudgetError, FullError: in the engine's words.
+    """
+    return _asked(trained.load(CODE).written, keys, rule)
+
+
+@kept.keep(anywhere=True)
+def _asked(_written: int, keys: int, rule: str) -> Answered:
+    model = trained.load(CODE).model
+    texts = questions(model.config.words)
+    with queue.turn(), torch.inference_mode():
+        return answered(Sparse(model, keys, rule), texts)
+
+
+def by_keys() -> "pd.DataFrame":
+    """Every rule at every number of keys, one after the other, with a bar."""
+    written = trained.load(CODE).written
+    wanted = [(rule, keys) for rule in RULES for keys in KEYS]
+    place, rows = st.empty(), []
+    try:
+        for done, (rule, keys) in enumerate(wanted):
+            if _asked.at_hand(written, keys, rule) is None:
+                place.progress(done / len(wanted), t("sparse.asking"))
+            found = asked(keys, rule)
+            rows.append({"rule": rule, "keys": keys, "right": found.right} | found.by_task)
+    finally:
+        place.empty()
+    return pd.DataFrame(rows)
