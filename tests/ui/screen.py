@@ -52,12 +52,10 @@ class Chart:
         return found[0]
 
     def values(self, of: dict[str, Any] | int | str, part: str) -> np.ndarray:
-        """What a series has as x, y, z, text or customdata; masked cells are NaN, bars reach x."""
+        """What a series has as x, y, z, text or customdata; masked cells are NaN."""
         if isinstance(of, str):
             of = self.trace(of)
-        series = self.traces[of] if isinstance(of, int) else of
-        found, base = array(series[part]), series.get("base") if part == "x" else None
-        return found + base if base else found
+        return array((self.traces[of] if isinstance(of, int) else of)[part])
 
     @property
     def words(self) -> list[str]:

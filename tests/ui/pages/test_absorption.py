@@ -292,7 +292,8 @@ def test_both_forms_and_their_rounding(opened, downloads, name):
     chart = drawn(at)["rounding"]
     assert chart.names == parts
     for part, amounts in zip(parts, zip(*rows.values(), strict=True), strict=True):
-        assert_allclose(chart.values(part, "x"), [amount or np.nan for amount in amounts])
+        reached = chart.values(part, "x") + chart.trace(part)["base"]
+        assert_allclose(reached, [amount or np.nan for amount in amounts])
         assert chart.trace(part)["customdata"] == list(rows)
         assert chart.trace(part)["hovertemplate"].startswith(f"%{{customdata}}<br>{part}<br>")
     assert chart.axis("x") == "relative RMS difference"
