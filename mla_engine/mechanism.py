@@ -178,9 +178,11 @@ class Mechanism:
 
     def variant(self, config: AttentionConfig) -> Variant:
         """The first variant that a configuration is of; ValueError where no page shows it."""
-        if not self.variants:
-            raise RefusedError("no_page", called=self.called)
-        return next(one for one in self.variants if one.kind == self.kind(config))
+        kind = self.kind(config)
+        for one in self.variants:
+            if one.kind == kind:
+                return one
+        raise RefusedError("no_page", called=self.called)
 
 
 def _found(name: str, among: Mapping[str, Any]) -> Any:

@@ -7,6 +7,7 @@ from mla_engine import LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
 from ui.engine import trained
 from ui.engine.model import Model, preset_name
+from ui.settings.visit import visit
 from ui.words.text import t
 
 
@@ -30,14 +31,14 @@ def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
     Raises:
         ValueError: sizes that no layer can have.
     """
-    every = mechanisms.variants()
+    every, here = mechanisms.variants(), visit().page.variants
     kinds = {
         every[code].kind for code in every if model.trained is None or code in trained.VARIANTS
     }
     return {
         code: Way(model.config(way.variant), way.form, way.cache)
         for code, way in mechanisms.ways().items()
-        if (decoding or way.prefill) and every[way.variant].kind in kinds
+        if (decoding or way.prefill) and every[way.variant].kind in kinds and way.variant in here
     }
 
 
