@@ -27,11 +27,10 @@ def lead(view: View) -> tuple[str, str]:
     """A statement with live numbers: what MHA and MLA hold, or what an indexer lets a step read."""
     if view.model.variant == INDEXED:
         return _lead_indexed(view)
-    loaded = view.model.layer
     mha, mla = view.held_bytes("mha"), view.held_bytes("mla_absorbed")
     line = t(
         "decode.line_words" if view.writer else "decode.line",
-        model=real_layer.title(loaded) if loaded else of_model(view.model),
+        model=_model(view),
         tokens=count(view.tokens),
         mha=tied_size(mha),
         mla=tied_size(mla),
@@ -40,13 +39,19 @@ def lead(view: View) -> tuple[str, str]:
     return tied_size(mla), line
 
 
+def _model(view: View) -> str:
+    """A real layer by its title, or the chosen sizes by name."""
+    loaded = view.model.layer
+    return real_layer.title(loaded) if loaded else of_model(view.model)
+
+
 def _lead_indexed(view: View) -> tuple[str, str]:
     """What a step with an indexer reads and would read without, and from when on that is less."""
-    loaded, topk = view.model.layer, view.ways[INDEXED].config.index_topk
+    topk = view.ways[INDEXED].config.index_topk
     dsa, mla = view.read_bytes(INDEXED), view.read_bytes("mla_absorbed")
     line = t(
         "decode.line_words_indexed" if view.writer else "decode.line_indexed",
-        model=real_layer.title(loaded) if loaded else of_model(view.model),
+        model=_model(view),
         tokens=count(view.context),
         read=t(f"decode.reads_{'all' if view.context <= topk else 'chosen'}", topk=count(topk)),
         dsa=tied_size(dsa),
