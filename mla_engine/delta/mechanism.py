@@ -1,16 +1,28 @@
-"""What Kimi Delta Attention declares. No page shows it yet: it has no variants and no ways."""
+"""What Kimi Delta Attention declares."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
-from mla_engine.delta import forms
+from mla_engine.config import AttentionConfig
+from mla_engine.delta import forms, reading
 from mla_engine.delta.cache import DeltaCache
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.costs import COSTS
 from mla_engine.delta.layer import DeltaAttention
 from mla_engine.delta.projections import entering, leaving
 from mla_engine.delta.trace import ChunkedTrace, RecurrentTrace
-from mla_engine.mechanism import Form, Mechanism
+from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
 from mla_engine.refusals import Phrase
+
+
+def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> DeltaConfig:
+    """A configuration of these sizes, with what else `base` has; else ranks as in Kimi-Linear."""
+    sizes = {name: s[name] for name in COMMON_SIZES}
+    if isinstance(base, DeltaConfig):
+        return replace(base, **sizes)
+    return DeltaConfig(**sizes, d_decay=s["d_head"], d_gate=s["d_head"])
+
 
 CHUNKED = Form(
     name="chunked",
@@ -18,6 +30,7 @@ CHUNKED = Form(
     forward=DeltaAttention.forward,
     prefill=partial(forms.prefill, form=forms.chunked),
     decode={"delta": partial(forms.decode, form=forms.chunked)},
+    read=reading.weights,
     needs=Phrase("the_state"),
     formulas=(forms.prefill, entering, forms.chunked, forms.chunk, leaving),
 )
@@ -27,6 +40,7 @@ RECURRENT = Form(
     forward=DeltaAttention.forward_recurrent,
     prefill=partial(forms.prefill, form=forms.recurrent),
     decode={"delta": partial(forms.decode, form=forms.recurrent)},
+    read=reading.weights,
     needs=Phrase("the_state"),
     formulas=(forms.prefill, entering, forms.recurrent, forms.added, leaving),
 )
@@ -38,8 +52,21 @@ MECHANISM = Mechanism(
     forms=(CHUNKED, RECURRENT),
     caches=(DeltaCache,),
     decoded_by={"delta": "recurrent"},
-    variants=(),
-    ways=(),
+    variants=(
+        Variant(
+            code="kda", kind="KDA", form="recurrent", sizes=COMMON_SIZES, config=of_sizes, order=9
+        ),
+    ),
+    ways=(
+        Way(
+            code="kda",
+            variant="kda",
+            form="recurrent",
+            cache="delta",
+            order=10,
+            formulas=(forms.decode, entering, forms.recurrent, forms.added, leaving),
+        ),
+    ),
     costs=COSTS,
     fused=forms.fused,
     of_preset=lambda fields: DeltaConfig(**{n: x for n, x in fields.items() if n != "rope"}),

@@ -86,6 +86,11 @@ class PooledConfig(AttentionConfig):
         return self.d_head
 
     @property
+    def d_latent_kv(self) -> int:
+        """What is kept of a token is as wide as a head."""
+        return self.d_head
+
+    @property
     def n_series(self) -> int:
         """Into how many entries a token goes: its own, and with overlap the next one."""
         return 1 + self.overlap

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -219,6 +219,8 @@ def test_a_cache_of_zeros_holds_them():
     assert not cache.c_KV.any()
 
 
-def test_a_mechanism_that_no_page_shows_says_so():
+def test_a_layer_that_no_page_shows_says_so():
+    alone = {"pooling": 0, "overlap": False, "index_topk": None}
+    window = replace(CSA, **alone, n_index_heads=None, d_index=None)
     with pytest.raises(RefusedError, match="no page shows attention to pooled entries: choose"):
-        mechanisms.of(CSA).variant(CSA)
+        mechanisms.of(window).variant(window)

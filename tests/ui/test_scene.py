@@ -12,6 +12,7 @@ from ui.engine.model import SMALL_CONFIG
 from ui.parts.scene import layout
 from ui.parts.scene.layout import TALL, WIDE, Block, Frame, Layout
 from ui.parts.scene.tensors import Shapes, Tensor, tensors
+from ui.settings.rooms import PAGES
 
 # One of each shape: with and without a query latent, few heads and many, wide and narrow.
 SHAPES = (
@@ -38,7 +39,9 @@ def shapes(config: GroupedConfig | LatentConfig, form: str, tokens: int) -> Shap
 def variants(base: GroupedConfig | LatentConfig, tokens: int = 8) -> dict[str, list[Tensor]]:
     """The tensors of every variant of a model's sizes."""
     sizes, found = mechanisms.sizes_of(base), {}
-    for code, variant in mechanisms.variants().items():
+    every = mechanisms.variants()
+    for code in PAGES["overview"].variants:
+        variant = every[code]
         form = mechanisms.form_of(code).symbols
         config = variant.config(sizes, base)
         found[code] = tensors(form, shapes(config, form, tokens))

@@ -15,8 +15,8 @@ from ui.settings.once import once
 from ui.settings.page import Note
 from ui.settings.parsers import SMALL, TRAINED
 from ui.settings.rooms import SETTINGS
-from ui.settings.shared import SIZES, VARIANTS
-from ui.settings.sizes import divisors, published, sizes_of, variant_of
+from ui.settings.shared import SIZES
+from ui.settings.sizes import SMALL_VARIANT, divisors, published, sizes_of, variant_of
 from ui.settings.visit import visit
 from ui.words.text import t
 
@@ -68,17 +68,20 @@ class Model:
     def variants(self) -> tuple[str, ...]:
         """What can be shown: all, those that were trained, or what a real layer is made for."""
         if self.trained is not None:
-            return tuple(v for v in VARIANTS if not isinstance(self.origin(self.config(v)), int))
+            every = visit().page.variants
+            return tuple(v for v in every if not isinstance(self.origin(self.config(v)), int))
         if not self.layer:
-            return VARIANTS
+            return visit().page.variants
         mechanism = mechanisms.of(self.base)
         kind = mechanism.kind(self.base)
         return tuple(variant.code for variant in mechanism.variants if variant.kind == kind)
 
     @property
     def variant(self) -> str:
-        """The variant in force: the one that is set, or the first that there is."""
-        return self.wanted if self.wanted in self.variants else self.variants[0]
+        """The variant in force: the one that is set, MLA where the page has not that one."""
+        if self.wanted in self.variants:
+            return self.wanted
+        return SMALL_VARIANT if SMALL_VARIANT in self.variants else self.variants[0]
 
     @property
     def form(self) -> str:

@@ -167,9 +167,10 @@ def _check_shown(loaded: RealLayer) -> None:
     """Raise RefusedError for a layer that no page shows, with the first one that some page does."""
     found = plan(loaded)
     mechanism = mechanisms.of(found.config)
-    if mechanism.variants:
+    here = visit().page.mechanisms
+    if mechanism.key in here:
         return
-    shown = [key for key in found.mechanisms if key and mechanisms.named(key).variants]
+    shown = [key for key in found.mechanisms if key in here]
     if not shown:
         raise RefusedError("no_page", called=mechanism.called)
     other = found.mechanisms.index(shown[0])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mla_engine import mechanisms
 from ui.settings.parsers import Setting
 
 ANY_LAYER, LATENT_LAYER = "any", "latent"  # of a real model: any, or those of one mechanism
@@ -37,6 +38,11 @@ def nothing(_view: object) -> Functions:
     return ()
 
 
+def _shown() -> tuple[str, ...]:
+    """Keys of the mechanisms that a page shows unless it says otherwise."""
+    return tuple(one.key for one in mechanisms.all() if one.key not in ("pooled", "delta"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Page:
     """A page of the app.
@@ -46,6 +52,7 @@ class Page:
         group: of GROUPS, where it stands in the navigation.
         order: its place there, in lecture order.
         settings: what it adds to the settings of a link.
+        mechanisms: keys of those whose variants and ways it shows.
         sizes: whether the chip above it has the preset picker and the sliders of the sizes.
         real_layers: "any", or the key of a mechanism, where a real layer can stand in for them.
         trained: whether the trained models read the shared sentence there; where it has sizes, one
@@ -64,6 +71,7 @@ class Page:
     group: str
     order: int
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    mechanisms: tuple[str, ...] = field(default_factory=_shown)
     sizes: bool = True
     real_layers: str = ""
     trained: bool = False
@@ -75,6 +83,12 @@ class Page:
     snippet: Callable[[Any], Recipe] | None = None
     links: tuple[Link, ...] = ()
     uploads: bool = False
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Codes of the variants that it shows, in the order in which they are offered."""
+        every = mechanisms.variants()
+        return tuple(code for code in every if mechanisms.of_variant(code).key in self.mechanisms)
 
     @property
     def file(self) -> str:

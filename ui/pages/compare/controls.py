@@ -14,7 +14,7 @@ from ui.parts.growth import LENGTHS
 from ui.parts.maps.controls import text_controls
 from ui.settings import state
 from ui.settings.parsers import SMALL
-from ui.settings.shared import VARIANTS
+from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -57,7 +57,8 @@ def _models() -> dict[str, str]:
 
 def _variants() -> dict[str, str]:
     """What a side can be shown as, with their names."""
-    return {OWN: t("compare.own")} | {code: t(f"common.{code}") for code in VARIANTS}
+    variants = visit().page.variants
+    return {OWN: t("compare.own")} | {code: t(f"common.{code}") for code in variants}
 
 
 def topic(view: View) -> None:

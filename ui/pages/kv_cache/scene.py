@@ -14,6 +14,7 @@ from mla_engine import PRESETS, costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.presets import Preset
 from ui.engine import kept, queue
+from ui.settings.rooms import PAGES
 from ui.settings.sizes import divisors
 from ui.words.text import t
 
@@ -72,7 +73,8 @@ class Scene:
         """Code of a way of caching -> its configuration, in the order of the legend."""
         config = self.preset.config
         sizes = mechanisms.sizes_of(config) | {"n_kv_heads": self.gqa_heads}
-        of_kind = {one.kind: one for one in reversed(mechanisms.variants().values())}
+        every = mechanisms.variants()
+        of_kind = {every[code].kind: every[code] for code in reversed(PAGES["kv_cache"].variants)}
         first = sorted(of_kind.values(), key=lambda one: one.order)
         return {one.code: one.config(sizes, config) for one in first} | {self.own: config}
 
