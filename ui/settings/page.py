@@ -38,6 +38,11 @@ def nothing(_view: object) -> Functions:
     return ()
 
 
+def _shown() -> tuple[str, ...]:
+    """Keys of the mechanisms that a page shows unless it says otherwise."""
+    return tuple(one.key for one in mechanisms.all() if one.key not in ("pooled", "delta"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Page:
     """A page of the app.
@@ -66,7 +71,7 @@ class Page:
     group: str
     order: int
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    mechanisms: tuple[str, ...] = ("grouped", "latent", "indexed")
+    mechanisms: tuple[str, ...] = field(default_factory=_shown)
     sizes: bool = True
     real_layers: str = ""
     trained: bool = False
