@@ -100,4 +100,4 @@ def test_every_page_says_where_it_runs(lang, said, monkeypatch):
     monkeypatch.setattr(measure, "here", lambda: "an H200")
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=patience.SECONDS)
     at.query_params["lang"] = lang
-    assert said.format("an H200") in [caption.value for caption in at.run().caption]
+    assert said.format("an H200") in [text.value for text in at.run().text]

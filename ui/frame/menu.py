@@ -23,7 +23,7 @@ def draw(page: Page) -> None:
         share.button(width="stretch")
         visit().menu = st.container()
         code.choice()
-        st.caption(t("menu.runs_on", machine=measure.here()))
+        st.text(t("menu.runs_on", machine=measure.here()))
 
 
 def data(page: Page) -> None:
