@@ -37,8 +37,9 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.language_model.retrofit": {"Retrofit"},
     "mla_engine.language_model.sparse": {"RULES", "Sparse", "answered"},
     "mla_engine.language_model.study": {"Spread", "differ"},
-    "mla_engine.model_caches": {"MODELS", "Storage"},
+    "mla_engine.model_caches": {"MODELS", "Plan", "Storage", "storage"},
     "mla_engine.model_caches.levers": {"levers"},
+    "mla_engine.model_caches.sources": {"find"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.studies": {
