@@ -7,10 +7,9 @@ from ui.pages.decode import PAGE, charts, controls, guess, running, words
 from ui.pages.decode.view import view
 from ui.parts import prose, ways
 from ui.parts.guess import card
-from ui.words.text import t
 
 page.setup(PAGE)
-prose.title(t("decode.title"))
+prose.title(words.title())
 try:
     shown, error = view(), None
 except ValueError as refusal:

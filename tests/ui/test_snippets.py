@@ -88,9 +88,13 @@ STATES = [
     ("kv_cache", {"kv_view": "formula", "kv_left": "llama-3.1-405b", "lang": "zh"}),
     ("decode", {"dec_step": "9"}),
     ("decode", SMALL | {"dec_prompt": "64", "lang": "zh"}),
+    ("decode", {"preset": "deepseek-v3.2-exp", "dec_heads": "1"}),
+    ("decode", SMALL | {"variant": "dsa", "dec_prompt": "64", "lang": "zh"}),
     ("compute", {"cost_gpu": "mi300x", "cost_scope": "layer"}),
     ("compute", V3 | {"cost_phase": "prefill", "lang": "zh"}),
     ("compute", {"cost_gpu": "this"}),
+    ("compute", {"preset": "deepseek-v3.2-exp"}),
+    ("compute", {"preset": "glm-5", "cost_phase": "prefill", "lang": "zh"}),
     ("compare", {}),
     ("compare", {"vs_left_as": "gqa", "vs_view": "maps", "sentence": "fig plum"}),
     ("compare", {"vs_left": "deepseek-v3", "vs_right": "llama-3-8b", "lang": "zh"}),
@@ -103,12 +107,14 @@ STATES = [
     ("notation", {"variant": "gqa", "preset": "llama-3-8b"}),
     ("notation", V3 | {"lang": "zh"}),
 ]
-SCALES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+SI = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+SCALES = {"ms": 1e-3, "µs": 1e-6, "ns": 1e-9} | {p: SI[p] for p in "kMGT"}
+SCALES |= {f"{prefix}FLOP": SI[prefix] for prefix in SI}
 SCALES |= {f"{prefix}B": 1000 ** (n + 1) for n, prefix in enumerate("kMGTP")}
 SCALES |= {f"{prefix}iB": 1024 ** (n + 1) for n, prefix in enumerate("KMGTP")}
 NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.,-])(-?\d[\d,]*(?:\.(\d+))?)(?:e([+-]\d+))?"
-    r"[ \xa0]?([KMGTP]iB|[kMGTP]B|[mµn]s|[kMGT](?![A-Za-z])|)"
+    r"[ \xa0]?([KMGTP]iB|[kMGTP]B|[kMGTP]FLOP|[mµn]s|[kMGT](?![A-Za-z])|)"
 )
 Opened = Callable[..., AppTest]
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from mla_engine import LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
 from ui.engine import trained
-from ui.engine.model import Model, preset_name
+from ui.engine.model import Model, present, preset_name
 from ui.settings.visit import visit
 from ui.words.text import t
+
+INDEXED = "dsa"  # the variant, and the way, that reads chosen keys
+MOST = 2**20  # tokens up to which it is asked when that takes less
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,14 @@ def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
         for code, way in mechanisms.ways().items()
         if (decoding or way.prefill) and every[way.variant].kind in kinds and way.variant in here
     }
+
+
+def indexed() -> bool:
+    """Whether the reader chose the variant with an indexer; not where no layer can be shown."""
+    try:
+        return present().variant == INDEXED
+    except ValueError:  # which the page tells
+        return False
 
 
 def label(ways: Ways, code: str) -> str:

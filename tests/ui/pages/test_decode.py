@@ -32,7 +32,7 @@ from mla_engine.figures.looks import look
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
-from tests.ui.screen import component, csv, numbers, own, prose, statement, texts
+from tests.ui.screen import component, csv, lead, numbers, own, prose, statement, texts
 from ui.engine.queue import Queue
 from ui.pages.decode import run
 from ui.parts.ways import Way
@@ -152,6 +152,44 @@ def test_the_title_sets_what_mha_holds_against_mla(shown):
         f"Small sizes of our own, sizes changed: after 19 tokens MLA holds {tied_size(mla)} per "
         f"layer in float32, MHA with the same heads {tied_size(mha)}, {times(mha / mla)} as much"
     )
+
+
+def test_with_an_indexer_the_title_tells_what_a_step_reads(opened):
+    read, every = 4 * (CONTEXT * 8 + 4 * (20 + 4)), 4 * CONTEXT * (20 + 4)
+    at = opened(PAGE, **LINK, variant="dsa")
+    assert at.title[0].value == "Each new token reads chosen latents, all index keys"
+    assert lead(at)[0] == tied_size(read) == at.main.table[0].value.loc["DSA, absorbed", "Read"]
+    assert statement(at) == (
+        f"Small sizes of our own, sizes changed: after {CONTEXT} tokens a step reads 4 chosen "
+        f"latents and all index keys, {tied_size(read)} per layer in float32, MLA "
+        f"{tied_size(every)}; {times(every / read)} as much"
+    )
+
+
+@pytest.mark.parametrize(
+    ("preset", "tokens", "layers"), [("deepseek-v3.2-exp", 163_840, 61), ("glm-5", 202_752, 78)]
+)
+def test_below_the_choice_a_step_reads_all_and_its_full_length_is_told(
+    opened, preset, tokens, layers
+):
+    at = opened(PAGE, preset=preset, dec_heads="1")
+    context = 8 + 4 - 1
+    turn = next(n for n in range(1, 10**4) if 128 * n + 576 * min(n, 2048) < 576 * n)
+    said = statement(at)
+    assert f"after {context} tokens a step reads every latent (k = 2,048 is not reached)" in said
+    assert f"{tied_size(4 * context * 704)} per layer in float32" in said
+    dense = tied_size(4 * context * 576)
+    assert said.endswith(f"MLA {dense}; it reads less from {turn:,} tokens on")
+    read, every = (2 * layers * n for n in (128 * tokens + 576 * 2048, 576 * tokens))
+    length = next(one for one in prose(at) if "At the full length" in one)
+    assert f"({tokens:,} tokens, {layers} layers, bf16)" in length
+    assert f"reads **{tied_size(read)}**: 2,048 latents and {tokens:,} index keys" in length
+    assert f"read **{tied_size(every)}**, {times(every / read)} as much" in length
+
+
+def test_an_index_key_wider_than_the_latent_never_saves_reading(opened):
+    at = opened(PAGE, **LINK | {"d_latent_kv": "2", "d_rope": "4"}, variant="dsa")
+    assert statement(at).endswith("with these sizes it never reads less")
 
 
 def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):

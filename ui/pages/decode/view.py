@@ -2,6 +2,8 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 
 from mla_engine import LatentConfig, costs
 from mla_engine.config import AttentionConfig
@@ -10,7 +12,7 @@ from ui.engine import kept, work
 from ui.engine.model import Model, present
 from ui.pages.decode import text
 from ui.pages.decode.run import WIDTH, Words, n_bytes
-from ui.parts.ways import Ways, ways
+from ui.parts.ways import INDEXED, MOST, Ways, ways
 from ui.settings.page import Note
 from ui.settings.state import at_most, settings
 
@@ -88,6 +90,14 @@ class View:
         """Of the cache, and of keys and values that the step made from it."""
         cost = self.cost(code)
         return cost.cache_read_bytes + cost.up_projected_bytes / 2
+
+    def reads_less(self) -> int | None:
+        """Tokens in the cache from which on a step with an indexer reads less than without one."""
+        chosen, every = (
+            partial(costs.decode, config) for config in (self.ways[INDEXED].config, self.latent)
+        )
+        read = attrgetter("cache_read_bytes")
+        return costs.first_whole(lambda tokens: read(chosen(tokens)) < read(every(tokens)), MOST)
 
     @property
     def operations(self) -> int:
