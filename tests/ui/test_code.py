@@ -60,6 +60,7 @@ SOURCE_STATES = [
     ("decode", SMALL),
     ("compute", {"cost_phase": "prefill"}),
     ("compare", SMALL | {"vs_view": "maps"}),
+    ("compare", SMALL | {"vs_view": "maps", "vs_left_as": "csa", "vs_right_as": "kda"}),
     ("compare", {"vs_view": "costs"}),
     ("quality", {}),
     ("claims", {"claims_text": "P4"}),

@@ -98,6 +98,7 @@ STATES = [
     ("compare", {}),
     ("compare", {"vs_left_as": "gqa", "vs_view": "maps", "sentence": "fig plum"}),
     ("compare", {"vs_left": "deepseek-v3", "vs_right": "llama-3-8b", "lang": "zh"}),
+    ("compare", SMALL | {"vs_left_as": "csa", "vs_right_as": "kda"}),
     ("quality", {}),
     ("claims", {}),
     ("claims", {"claims_text": "C9", "lang": "zh"}),
