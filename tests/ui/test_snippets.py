@@ -93,6 +93,8 @@ STATES = [
     ("decode", SMALL | {"dec_prompt": "64", "lang": "zh"}),
     ("decode", {"preset": "deepseek-v3.2-exp", "dec_heads": "1"}),
     ("decode", SMALL | {"variant": "dsa", "dec_prompt": "64", "lang": "zh"}),
+    ("decode", SMALL | {"variant": "csa", "dec_prompt": "4", "lang": "zh"}),
+    ("decode", V3 | {"variant": "kda", "dec_heads": "1"}),
     ("compute", {"cost_gpu": "mi300x", "cost_scope": "layer"}),
     ("compute", V3 | {"cost_phase": "prefill", "lang": "zh"}),
     ("compute", {"cost_gpu": "this"}),
