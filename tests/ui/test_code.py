@@ -42,6 +42,8 @@ SOURCE_STATES = [
     ("worked_example", {"we_variant": "mha", "we_completed": "1"}),
     ("attention_maps", SMALL),
     ("attention_maps", SMALL | {"variant": "mla_absorbed", "d_rope": "0"}),
+    ("attention_maps", SMALL | {"variant": "csa"}),
+    ("attention_maps", SMALL | {"variant": "kda"}),
     *[("rope", SMALL | {"rope_topic": topic}) for topic in ("turning", "merged", "scale")],
     ("rope", {"rope_topic": "yarn"}),
     ("rope", SMALL | {"rope_topic": "pairing", "rope_pairing": "layout"}),
