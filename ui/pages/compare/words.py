@@ -1,12 +1,13 @@
 """The words of the comparison: titles, what to look at, what differs and whose weights are run."""
 
-from mla_engine import PRESETS, costs
+from mla_engine import costs
 from ui.engine import model, real_layer
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare import trained
 from ui.pages.compare.view import View
 from ui.parts.maps import reading
 from ui.parts.maps.view import short
+from ui.settings.parsers import preset_of
 from ui.words.numbers import count, heads, signed, times
 from ui.words.text import safe, t, tensor
 
@@ -80,4 +81,4 @@ def apart(view: View, cell: tuple[int, int], a: float, b: float) -> str:
 def limitations(view: View) -> list[str]:
     """What the engine does not compute of the models, a sentence each."""
     keys = dict.fromkeys(side.preset for side in view.sides if side.preset)
-    return [model.not_modelled(key) for key in keys if PRESETS[key].not_modelled]
+    return [model.not_modelled(key) for key in keys if preset_of(key).not_modelled]

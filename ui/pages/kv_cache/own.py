@@ -15,13 +15,13 @@ from ui.pages.kv_cache import controls
 from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import shown, type_label
-from ui.parts import files, prose
+from ui.parts import files, own_model, prose
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
 
 pd = Late("pandas")
 
-PASTED, MOST_LETTERS = "kv_config", 200_000
+PASTED, FILE, MOST_LETTERS = "kv_config", "kv_config:file", 200_000
 NONE = "–"
 BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_bytes_per_step"}
 
@@ -33,17 +33,20 @@ def section(view: View) -> None:
         label = t("kv_cache.own_config")
         most = {"max_chars": MOST_LETTERS, "height": 100}
         pasted = st.text_area(label, key=PASTED, placeholder='{"model_type": ...}', **most)
+        dropped = own_model.upload(t("own_model.file"), FILE)
         try:
-            if found := _found(view.own, pasted):
+            data = dropped or pasted.strip().encode(errors="replace")
+            if found := _found(view.own, data):
                 _draw(view, found)
+                own_model.button(view.own, data)
         except ValueError as error:
             prose.refused(error)
 
 
-def _found(name: str, pasted: str) -> Found | None:
-    """The pasted model before the named one; None where neither is given."""
-    if pasted.strip():
-        return of_text(pasted.encode(errors="replace"))
+def _found(name: str, data: bytes) -> Found | None:
+    """The model that is dropped or pasted before the named one; None where none is given."""
+    if data:
+        return of_text(data)
     return model_cache.found(name) if name else None
 
 
