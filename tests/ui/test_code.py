@@ -51,6 +51,8 @@ SOURCE_STATES = [
     ("compression", {}),
     ("compression", SMALL | {"cmp_weights": "spectrum"}),
     ("after_mla", {}),
+    ("planner", {}),
+    ("planner", {"plan_gpu": "l4"}),
     ("sparse", {}),
     *[
         ("kv_cache", {"kv_view": v})
@@ -60,6 +62,7 @@ SOURCE_STATES = [
     ("decode", SMALL),
     ("compute", {"cost_phase": "prefill"}),
     ("compare", SMALL | {"vs_view": "maps"}),
+    ("compare", SMALL | {"vs_view": "maps", "vs_left_as": "csa", "vs_right_as": "kda"}),
     ("compare", {"vs_view": "costs"}),
     ("quality", {}),
     ("claims", {"claims_text": "P4"}),

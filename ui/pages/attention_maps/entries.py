@@ -90,7 +90,9 @@ def _index(maps: Maps) -> None:
         marked=marked if max(found.shape) <= MOST_MARKED else None,
     )
     of_query = [names[place] for place in np.flatnonzero(chosen[maps.query])]
-    facts = pooled_words.facts(maps) | {"chosen": listed(of_query) or t("attention_maps.index_none")}
+    facts = pooled_words.facts(maps) | {
+        "chosen": listed(of_query) or t("attention_maps.index_none")
+    }
     alt = t("attention_maps.alt_index", **facts)
     charts.show(fig, "entries:index", alt=alt, data=partial(named, found, words, names))
 

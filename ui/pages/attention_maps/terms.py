@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mla_engine.config import AttentionConfig
+from ui.parts.maps.columns import reasons
 from ui.parts.maps.run import Run
 from ui.parts.maps.view import Maps
 
@@ -72,7 +73,7 @@ def terms(maps: Maps) -> Terms:
     config, seen, cell = maps.run.config, maps.mask[maps.query], (maps.query, maps.key)
     logits = maps.run.logits[maps.place, maps.query].astype(np.float64)
     peak = float(logits[seen].max())
-    why = next((why for why, cells in maps.left_out.items() if cells[cell]), "")
+    why = next((why for why, cells in reasons(maps.run, maps.mask).items() if cells[cell]), "")
     return Terms(
         parts=_parts(maps.run, maps.head, maps.query, maps.key),
         scale=config.scale,

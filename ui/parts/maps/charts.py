@@ -11,6 +11,7 @@ from mla_engine.figures import symbol_html
 from mla_engine.late import Late
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
+from ui.parts.maps.columns import breaks, left_out
 from ui.parts.maps.view import Maps
 from ui.parts.maps.words import facts
 from ui.parts.tables import named
@@ -86,17 +87,12 @@ def _attention(maps: Maps, chart: str, **options: object) -> None:
         name=t("maps.share"),
         cell=(maps.query, maps.key),
         words=map_words(),
-        left_out=_left_out(maps),
-        breaks=maps.breaks,
+        left_out=left_out(maps.run, maps.mask),
+        breaks=breaks(maps.run),
         **options,
     )
     alt = t(f"maps.alt_{'pooled' if maps.run.sinks else 'attention'}", **facts(maps))
     _show(fig, chart, alt, partial(_of_head, maps, "attention"))
-
-
-def _left_out(maps: Maps) -> dict[str, np.ndarray]:
-    """Hidden cells that are not masked, by what is said of them."""
-    return {t(f"maps.{why}"): cells for why, cells in maps.left_out.items()}
 
 
 def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
@@ -111,8 +107,8 @@ def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
         cell=(maps.query, maps.key),
         height=PANEL,
         words=map_words(),
-        left_out=_left_out(maps),
-        breaks=maps.breaks,
+        left_out=left_out(maps.run, maps.mask),
+        breaks=breaks(maps.run),
         **PANEL_OPTIONS,
     )
     alt = t("maps.alt_scores", name=t(f"symbols.{code}"), **facts(maps))

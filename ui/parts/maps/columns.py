@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mla_engine.config import AttentionConfig
 from ui.parts.maps.run import Run
 from ui.words.text import t
@@ -32,6 +34,38 @@ def entry(run: Run, place: int) -> str:
     ahead = [run.words[token] for token in members[:-own] if token >= 0]
     block = _short([run.words[token] for token in members[-own:]])
     return f"{_short(ahead)}{AHEAD}{block}" if ahead else block
+
+
+def breaks(run: Run) -> tuple[int, ...]:
+    """The columns before which the words end, and the entries."""
+    words = len(run.words)
+    return tuple(dict.fromkeys((words, words + run.entries))) if run.sinks else ()
+
+
+def left_out(run: Run, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """What is said of cells in which nothing is to come and that are hidden -> those, bool [t,s].
+
+    An indexer did not choose them, or they are outside of a window.
+
+    Args:
+        run: of the map.
+        mask: bool [t,s], where it is shown.
+    """
+    return {t(f"maps.{why}"): cells for why, cells in reasons(run, mask).items()}
+
+
+def reasons(run: Run, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """As `left_out`, by the codes "not_chosen" and "outside"."""
+    tokens, n = np.arange(len(run.words)), mask.shape[1]
+    ends = np.full(n, -1)  # the last word of each column; the sink has none
+    ends[: len(tokens)] = tokens
+    if run.entries:
+        ends[len(tokens) : n - 1] = run.tensors["members"][:, -1]
+    hidden, entry = (ends <= tokens[:, None]) & ~mask, np.arange(n) >= len(tokens)
+    if not run.sinks and hasattr(run.config, "index_topk"):
+        entry = np.ones(n, dtype=bool)  # every key is chosen or not
+    kinds = {"outside": hidden & ~entry, "not_chosen": hidden & entry}
+    return {why: cells for why, cells in kinds.items() if cells.any()}
 
 
 def _short(words: Sequence[str]) -> str:

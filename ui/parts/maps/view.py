@@ -54,32 +54,6 @@ class Maps:
         return columns(self.run)
 
     @property
-    def breaks(self) -> tuple[int, ...]:
-        """The columns before which the words end, and the entries."""
-        if not self.run.sinks:
-            return ()
-        words, entries = len(self.run.words), self.run.entries
-        return tuple(dict.fromkeys((words, words + entries)))
-
-    @property
-    def left_out(self) -> dict[str, np.ndarray]:
-        """Why cells are hidden in which nothing is to come -> those cells, bool [t,s].
-
-        "not_chosen" by an indexer, or "outside" of a window.
-        """
-        tokens, n = np.arange(len(self.run.words)), self.mask.shape[1]
-        ends = np.full(n, -1)  # the last word of each column; the sink has none
-        ends[: len(tokens)] = tokens
-        if self.run.entries:
-            ends[len(tokens) : n - 1] = self.run.tensors["members"][:, -1]
-        hidden = (ends <= tokens[:, None]) & ~self.mask
-        entry = np.arange(n) >= len(tokens)
-        chooses = not self.run.sinks and hasattr(self.run.config, "index_topk")
-        kinds = {"outside": hidden & ~entry, "not_chosen": hidden & entry}
-        kinds = {"not_chosen": hidden} if chooses else kinds
-        return {why: cells for why, cells in kinds.items() if cells.any()}
-
-    @property
     def parts(self) -> tuple[str, ...]:
         """The codes of the logits' parts, where there is more than one that add up."""
         found = () if self.run.sinks else tuple(self.run.scores)
