@@ -75,6 +75,7 @@ def test_v4_flash_by_hand(opened, downloads):
     ("link", "number", "line", "sentence"),
     [
         ({"am_model": "deepseek-v3"}, "70.3 kB", "57 times less", "**Length**: unchanged"),
+        ({"am_model": "deepseek-v3"}, "70.3 kB", "57 times less", "**Depth**: unchanged"),
         ({"am_model": "kimi-k3"}, "27.6 kB", "165 times less", "**Depth**: 24 of 93 layers"),
         (
             {"am_model": "llama-3.1-70b", "am_kv": "fp8"},
