@@ -51,6 +51,8 @@ SOURCE_STATES = [
     ("compression", {}),
     ("compression", SMALL | {"cmp_weights": "spectrum"}),
     ("after_mla", {}),
+    ("planner", {}),
+    ("planner", {"plan_gpu": "l4"}),
     ("sparse", {}),
     *[
         ("kv_cache", {"kv_view": v})
