@@ -36,28 +36,26 @@ def bars(
     """Lying bars, one row a name, read from the top.
 
     Args:
-        names: what the rows are called, in Plotly's text.
+        names: of the rows, in Plotly's text.
         parts: name of a part -> its amount in each row; on a log axis above 0.
-        axis: title of the axis of amounts.
+        axis: title of the axis of amounts; it is logarithmic where `log`.
         stacked: parts end to end, on a linear axis alone; otherwise beside one another.
-        log: logarithmic axis.
         chosen: the row to stress; the others fade.
         roles: what picks the colour of each part.
         totals: a text at the end of each row; longer bars leave room for it.
         limits: ends of the axis, for charts to be compared.
         ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
-        legend: whether it is shown, by default where there are several parts.
-        entries: pixels of each of its entries, which then stand in columns.
+        legend: shown, by default of several parts; its `entries`, so wide, stand in columns.
         at: an amount to mark by an upright line.
         height: pixels.
     """
-    around = _around(parts, legend, entries, stacked=stacked, log=log)
     amounts = np.asarray(list(parts.values()), dtype=np.float64)
     ends = _room(amounts.sum(0) if stacked else amounts, limits, log=log, wide=bool(totals))
-    axes = {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
+    around = _around(parts, legend, entries, at, stacked=stacked, log=log)
+    around |= {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
     traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
     traces += [totals_at_ends(amounts.sum(0), totals)] if totals else []
-    return figure(traces, height=height, shapes=upright(at, layer="above"), **axes, **around)
+    return figure(traces, height=height, **around)
 
 
 def ratio_bars(
@@ -90,15 +88,17 @@ def _around(
     parts: Mapping[str, Sequence[float]],
     legend: bool | None,
     entries: int | None,
+    at: float | None,
     *,
     stacked: bool,
     log: bool,
 ) -> dict:
-    """How the bars stand, and their legend."""
+    """How the bars stand, their legend, and the amount that is marked."""
     if stacked and log:  # their lengths would mean nothing
         raise RefusedError("stacked_log")
     shown = len(parts) > 1 if legend is None else legend
     stand = {"barmode": "stack" if stacked else "group", "bargap": 0.3}
+    stand["shapes"] = upright(at, layer="above")
     return stand | legend_above(shown=shown, entry_width=entries)
 
 
