@@ -9,11 +9,10 @@ from ui.pages.compute import PAGE, below, charts, controls, guess, measuring, ta
 from ui.pages.compute.view import view
 from ui.parts import prose, sections, ways
 from ui.parts.guess import card
-from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
-prose.title(t(f"compute.title_{state.settings()['cost_phase']}"))
+prose.title(words.title())
 try:
     shown, error = view(), None
 except ValueError as refusal:
@@ -41,6 +40,8 @@ if shown:
     sections.later("bytes", partial(below.bytes_moved, shown), (500, 500, 560))
     turns = partial(below.turns, shown)
     sections.later("turns", turns, (680, 680, 1400), title=t("compute.expand_title"))
+    choosing = partial(below.choosing, shown)
+    sections.later("choosing", choosing, (620, 620, 780), title=t("compute.choosing_title"))
 
     st.subheader(t("compute.measure_title"), anchor=False)
     prose.say(t("compute.measure_look"))

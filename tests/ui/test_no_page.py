@@ -3,7 +3,10 @@
 import html
 
 import pytest
+from transformers import Glm5NextTextConfig
+from transformers.models.glm5_next.modeling_glm5_next import Glm5NextTextModel
 
+from tests.checkpoints.models import GLM_5_3
 from tests.checkpoints.pooled_model import saved
 from tests.checkpoints.texts import TEXT, add_tokenizer
 from ui.engine.apart.ask import ask
@@ -22,6 +25,15 @@ def test_says_so_and_shows_what_it_shows_without_one(opened, v4, page):
         assert "no page shows attention to pooled entries: choose another model" in told
         assert app.title
         assert not app.exception
+
+
+def test_a_layer_with_pooled_index_keys_is_not_shown_as_one_whose_keys_are_not(opened, models):
+    folder = models / "glm5_next"
+    Glm5NextTextModel(Glm5NextTextConfig(**GLM_5_3)).save_pretrained(folder)
+    app = opened("pages/real_models.py", source=str(add_tokenizer(folder)), layer="2", text=TEXT)
+    [told] = [html.unescape(error.value) for error in app.error]
+    assert "no page shows attention with an indexer over pooled keys" in told
+    assert not app.exception
 
 
 def test_nothing_of_it_is_fetched(opened, v4, monkeypatch):

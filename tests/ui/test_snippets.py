@@ -57,6 +57,9 @@ STATES = [
     ("attention_maps", {"preset": "gemma-2-9b", "variant": "gqa", "map_causal": "0"}),
     ("attention_maps", SMALL | {"variant": "mqa", "map_generated": "64", "map_query": "40"}),
     ("attention_maps", SMALL | {"map_generated": "2048", "map_query": "1999", "map_key": "3"}),
+    ("attention_maps", SMALL | {"variant": "csa", "map_head": "1", "map_temperature": "0.5"}),
+    ("attention_maps", SMALL | {"variant": "hca", "map_query": "9", "map_key": "13"}),
+    ("attention_maps", SMALL | {"variant": "kda", "map_head": "2", "map_key": "7", "lang": "zh"}),
     ("rope", {"rope_head": "3", "rope_query": "2", "rope_key": "11", "lang": "zh"}),
     ("rope", V3 | {"rope_topic": "merged", "rope_distance": "9"}),
     ("rope", {"rope_topic": "pairing", "rope_pairing": "keys", "rope_start": "900"}),
@@ -88,12 +91,19 @@ STATES = [
     ("kv_cache", {"kv_view": "formula", "kv_left": "llama-3.1-405b", "lang": "zh"}),
     ("decode", {"dec_step": "9"}),
     ("decode", SMALL | {"dec_prompt": "64", "lang": "zh"}),
+    ("decode", {"preset": "deepseek-v3.2-exp", "dec_heads": "1"}),
+    ("decode", SMALL | {"variant": "dsa", "dec_prompt": "64", "lang": "zh"}),
+    ("decode", SMALL | {"variant": "csa", "dec_prompt": "4", "lang": "zh"}),
+    ("decode", V3 | {"variant": "kda", "dec_heads": "1"}),
     ("compute", {"cost_gpu": "mi300x", "cost_scope": "layer"}),
     ("compute", V3 | {"cost_phase": "prefill", "lang": "zh"}),
     ("compute", {"cost_gpu": "this"}),
+    ("compute", {"preset": "deepseek-v3.2-exp"}),
+    ("compute", {"preset": "glm-5", "cost_phase": "prefill", "lang": "zh"}),
     ("compare", {}),
     ("compare", {"vs_left_as": "gqa", "vs_view": "maps", "sentence": "fig plum"}),
     ("compare", {"vs_left": "deepseek-v3", "vs_right": "llama-3-8b", "lang": "zh"}),
+    ("compare", SMALL | {"vs_left_as": "csa", "vs_right_as": "kda"}),
     ("quality", {}),
     ("claims", {}),
     ("claims", {"claims_text": "C9", "lang": "zh"}),
@@ -103,12 +113,14 @@ STATES = [
     ("notation", {"variant": "gqa", "preset": "llama-3-8b"}),
     ("notation", V3 | {"lang": "zh"}),
 ]
-SCALES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+SI = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+SCALES = {"ms": 1e-3, "µs": 1e-6, "ns": 1e-9} | {p: SI[p] for p in "kMGT"}
+SCALES |= {f"{prefix}FLOP": SI[prefix] for prefix in SI}
 SCALES |= {f"{prefix}B": 1000 ** (n + 1) for n, prefix in enumerate("kMGTP")}
 SCALES |= {f"{prefix}iB": 1024 ** (n + 1) for n, prefix in enumerate("KMGTP")}
 NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.,-])(-?\d[\d,]*(?:\.(\d+))?)(?:e([+-]\d+))?"
-    r"[ \xa0]?([KMGTP]iB|[kMGTP]B|[mµn]s|[kMGT](?![A-Za-z])|)"
+    r"[ \xa0]?([KMGTP]iB|[kMGTP]B|[kMGTP]FLOP|[mµn]s|[kMGT](?![A-Za-z])|)"
 )
 Opened = Callable[..., AppTest]
 

@@ -21,8 +21,9 @@ from mla_engine import (
     timing,
 )
 from mla_engine.costs import Cost, Device
+from tests.engine.samples import dense
 from tests.ui.conftest import noted_downloads, open_page
-from tests.ui.screen import Chart, charts, csv, numbers, own, prose, statement, texts
+from tests.ui.screen import Chart, charts, csv, lead, numbers, own, prose, statement, texts
 from ui.engine.queue import Queue
 from ui.pages.compute import run
 from ui.words.numbers import clock, count, digits, flop, giga, tied_size, times
@@ -316,7 +317,8 @@ def test_the_title_of_decoding_sets_intensities_against_the_ridge(decoding):
     ]
     assert of_page(decoding.at, "subheader") == [
         "Bytes that have to move", "When expanding beats absorbing",
-        "When decoding turns compute-bound", "Measured against modelled, on this machine",
+        "When decoding turns compute-bound", "When choosing keys beats reading all",
+        "Measured against modelled, on this machine",
     ]  # fmt: skip
     looks = prose(decoding.at)
     assert looks[0].startswith("See where each mark stands under the roof")
@@ -390,7 +392,7 @@ def test_files_hold_the_costs_as_numbers(shown):
 
 
 def test_files_of_the_crossings_hold_their_lines(shown):
-    _, _, expansion, turning = shown.charts
+    _, _, expansion, turning, choosing = shown.charts
     table = shown.file("compute_expansion.csv")
     assert list(table.columns) == ["query_tokens", "absorbed_flop", "expanded_flop"]
     context = shown.given["context"]
@@ -406,6 +408,11 @@ def test_files_of_the_crossings_hold_their_lines(shown):
         at_n = costs.attention_intensity(LATENT, context, n, shown.device)
         assert (intensity, ridge) == near((at_n, shown.device.ridge))
     assert list(table["heads_x_query_tokens"]) == list(turning.values(0, "x"))
+    table = shown.file("compute_choosing.csv")
+    assert list(table.columns) == ["tokens", "all_keys_flop", "chosen_keys_flop"]
+    assert list(table["tokens"]) == list(choosing.values(0, "x")) == [2**n for n in range(8, 18)]
+    for line, column in enumerate(table.columns[1:]):
+        assert list(table[column]) == near(list(choosing.values(line, "y")))
 
 
 # Languages, controls, refusals
@@ -503,6 +510,71 @@ def test_a_sparse_model_has_a_latent_of_its_own(opened):
     assert table.loc["MLA, absorbed"].iloc[2] == digits(dense.flops_per_byte)
 
 
+def by_hand(c: IndexedConfig, queries: int, tokens: int, *, indexer: bool) -> int:
+    """FLOP of absorbed MLA over what a query attends to, with an indexer or without."""
+    held, h, x, r, d = tokens + queries, c.n_heads, c.d_latent_kv, c.d_rope, c.d_model
+    over = min(held, c.index_topk) if indexer else held
+    into = d * (x + r) + d * c.d_latent_q + c.d_latent_q * h * (c.d_head + r) + c.d_head * h * x
+    out = h * x * c.d_value + h * c.d_value * d
+    index = c.n_index_heads * (c.d_latent_q * c.d_index + d + held * (c.d_index + 1))
+    index += d * c.d_index
+    each = into + out + h * over * (2 * x + r) + (index if indexer else 0)
+    return 2 * queries * each
+
+
+@pytest.mark.parametrize("queries", [1, 4])
+def test_the_indexer_pays_from_where_it_saves_more_than_it_costs(opened, queries):
+    link = {"preset": "deepseek-v3.2-exp", "cost_scope": "layer", "cost_batch": "1"}
+    at = opened(PAGE, **link, cost_queries=str(queries), cost_context="65536")
+    chosen, every = (
+        partial(by_hand, PRESETS["deepseek-v3.2-exp"].config, queries, indexer=which)
+        for which in (True, False)
+    )
+    wins = next(n for n in range(1, 10_000) if chosen(n) < every(n))
+    index = 2 * queries * (64 * (1536 * 128 + 7168 + (65_536 + queries) * 129) + 7168 * 128)
+    assert at.title[0].value == "From when on does choosing keys pay?"
+    number, line = lead(at)
+    assert number == f"{wins:,} tokens"
+    assert line == (
+        f"DeepSeek-V3.2-Exp: from {wins:,} cached tokens on the indexer saves more FLOP than it "
+        f"costs; with 65,536 a step takes {flop(chosen(65_536))}, without an indexer "
+        f"{flop(every(65_536))}"
+    )
+    sentence = said(at, "An indexer scores every key")
+    assert f"Below **{wins:,}** tokens" in sentence
+    assert "no more than 2,048 of them" in sentence
+    assert f"{flop(chosen(65_536))}, of which the indexer {flop(index)}" in sentence
+    assert "assumed" not in sentence
+    chart = charts(at)[4]
+    contexts = [2**n for n in range(8, 18)]
+    assert chart.names[:2] == ["MLA, absorbed", "DSA, absorbed"]
+    assert list(chart.values(0, "y")) == near([every(n) for n in contexts])
+    assert list(chart.values(1, "y")) == near([chosen(n) for n in contexts])
+    assert ring(chart) == (wins, chosen(wins), f"<b>{wins:,}</b>")
+
+
+def test_a_prompt_is_set_against_expanding_all_keys(opened):
+    link = {"preset": "glm-5", "cost_phase": "prefill", "cost_context": "4096"}
+    at = opened(PAGE, **link)
+    configs = PRESETS["glm-5"].config, dense(PRESETS["glm-5"].config)
+
+    def flops(tokens: int) -> list[int]:
+        forms = zip(configs, ("absorbed", "expanded"), strict=True)
+        return [costs.prefill(c, tokens, form).total_flops for c, form in forms]
+
+    wins = int(lead(at)[0].removesuffix(" tokens").replace(",", ""))
+    (few, every), (fewer, more) = flops(wins), flops(wins - 1)
+    assert few < every
+    assert fewer >= more
+    assert "of which the indexer" in said(at, f"Below **{wins:,}** tokens")
+    assert "“MLA, expanded”" in said(at, "An indexer scores every key")
+
+
+def test_a_model_without_an_indexer_has_an_assumed_one(opened):
+    sentence = said(opened(PAGE, preset="deepseek-v3"), "An indexer scores every key")
+    assert "one is assumed in the proportions of DeepSeek-V3.2's" in sentence
+
+
 def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypatch):
     def refuse(*_: object) -> None:
         raise ValueError("d_rope (3) must be even: try *2* or 4")
@@ -547,7 +619,7 @@ def test_this_machine_has_a_roof_of_its_own(opened, rates):
         "matrix product and of a copy in memory."
     )
     assert "4 bytes a number" in counted
-    roof, _, _, turning = charts(at)
+    roof, _, _, turning, _ = charts(at)
     assert roof.values("MLA, absorbed", "x") == near([cost.flops_per_byte])
     assert turning.names[1] == "ridge of this machine's CPU"
     row = at.main.table[0].value.loc["MLA, absorbed"]
@@ -619,7 +691,7 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
     table = at.main.table[1].value
     assert list(table.columns) == ["At least, by the model", "Measured", "Measured / least"]
     assert list(table.index) == names
-    chart = charts(at)[4]
+    chart = charts(at)[5]
     assert chart.names == ["", *(n for name in names for n in (name, f"{name}, Measured"))]
     rows = csv(downloads["compute_measured.csv"])
     assert list(rows["way"]) == list(every)

@@ -14,6 +14,13 @@ def bytes_moved(view: View) -> None:
     charts.byte_bars(view)
 
 
+def choosing(view: View) -> None:
+    """From how many tokens on the indexer saves more than it costs."""
+    st.subheader(t("compute.choosing_title"), anchor=False)
+    prose.say(words.choosing(view))
+    charts.choosing(view)
+
+
 def turns(view: View) -> None:
     """When to expand, and when memory is no more the limit."""
     expanding, turning = st.columns(2, gap="large")

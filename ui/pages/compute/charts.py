@@ -7,10 +7,10 @@ from mla_engine import figures
 from mla_engine.costs import Device
 from ui.pages.compute import tables, words
 from ui.pages.compute.run import Timed
-from ui.pages.compute.view import DOUBLINGS, View
+from ui.pages.compute.view import CONTEXTS, DOUBLINGS, View
 from ui.parts.charts import Drawing, show
 from ui.parts.measure import device_name, machine
-from ui.parts.ways import Ways, label
+from ui.parts.ways import INDEXED, Ways, label
 from ui.words.numbers import count, digits, unit_of
 from ui.words.text import t
 
@@ -92,6 +92,29 @@ def expansion(view: View) -> None:
         alt=words.plain(words.expansion(view)),
         data=partial(tables.expansion_numbers, view),
         file="compute_expansion.csv",
+    )
+
+
+def choosing(view: View) -> None:
+    """FLOP over the context, with all keys and with chosen ones, and their crossing."""
+    every, chosen = view.choosing_flops()
+    wins = view.choosing_wins()
+    fig = partial(
+        figures.crossing,
+        CONTEXTS,
+        {label(view.ways, view.dense): every, label(view.ways, INDEXED): chosen},
+        titles=(t("compute.axis_context"), t("compute.axis_flop")),
+        cross=wins and (wins, view.cost(INDEXED, tokens=wins).total_flops),
+        label=count(wins) if wins else "",
+        here=view.context,
+        roles=(view.dense, INDEXED),
+    )
+    show(
+        fig,
+        "choosing",
+        alt=words.plain(words.choosing(view)),
+        data=partial(tables.choosing_numbers, view),
+        file="compute_choosing.csv",
     )
 
 

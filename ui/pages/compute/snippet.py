@@ -2,11 +2,14 @@
 
 from ui.pages.compute.view import THIS, View
 from ui.parts.snippet import Code, call, config, literal
+from ui.parts.ways import INDEXED, MOST
 from ui.settings.page import Recipe
 
 
 def recipe(view: View) -> Recipe:
     """A template and the values that make the title's numbers."""
+    if view.model.variant == INDEXED:
+        return "indexed", _indexed(view)
     named = call(view.device) if view.gpu == THIS else f"GPUS[{literal(view.gpu)}]"
     return "decode" if view.decoding else "prefill", {
         "config": config(view.latent, view.model.preset),
@@ -15,5 +18,22 @@ def recipe(view: View) -> Recipe:
         "context": view.context,
         "queries": view.queries,
         "batch": view.batch,
+        "layers": view.layers,
+    }
+
+
+def _indexed(view: View) -> dict[str, object]:
+    """The values of the template that sets chosen keys against all of them."""
+    call = {"batch": view.batch} | ({"new_tokens": view.queries} if view.decoding else {})
+    given = ", ".join(f"{name}={literal(value)}" for name, value in call.items())
+    return {
+        "config": config(view.ways[INDEXED].config, view.model.preset),
+        "mla": config(view.ways[view.dense].config, view.model.preset),
+        "phase": Code("decode" if view.decoding else "prefill"),
+        "chosen": view.ways[INDEXED].form,
+        "every": view.ways[view.dense].form,
+        "call": Code(given),
+        "most": Code(f"2**{MOST.bit_length() - 1}"),
+        "context": view.context,
         "layers": view.layers,
     }

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mla_engine import costs
 from mla_engine.late import Late
 from ui.pages.compute.run import Timed
-from ui.pages.compute.view import DOUBLINGS, View
+from ui.pages.compute.view import CONTEXTS, DOUBLINGS, View
 from ui.parts.measure import machine
 from ui.parts.ways import label
 from ui.words.numbers import clock, digits, flop, tied_size, times
@@ -90,6 +90,12 @@ def expansion_numbers(view: View) -> "pd.DataFrame":
     absorbed, expanded = view.expansion_flops()
     columns = {"query_tokens": DOUBLINGS, "absorbed_flop": absorbed, "expanded_flop": expanded}
     return pd.DataFrame(columns)
+
+
+def choosing_numbers(view: View) -> "pd.DataFrame":
+    """The two lines of the choice of keys."""
+    every, chosen = view.choosing_flops()
+    return pd.DataFrame({"tokens": CONTEXTS, "all_keys_flop": every, "chosen_keys_flop": chosen})
 
 
 def intensity_numbers(view: View) -> "pd.DataFrame":

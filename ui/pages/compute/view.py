@@ -1,7 +1,8 @@
 """What the compute page compares: every variant and form, its cost, and where bounds change."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -10,14 +11,16 @@ from mla_engine.costs import GPUS, Cost, Device
 from ui.engine import kept
 from ui.engine.model import Model, present
 from ui.parts import measure
-from ui.parts.ways import Way, ways
+from ui.parts.ways import INDEXED, MOST, Way, ways
 from ui.settings.page import Note
 from ui.settings.parsers import SMALL
 from ui.settings.sizes import longest
 from ui.settings.state import at_most, settings
 
+FLOPS = attrgetter("total_flops")
 THIS = "this"  # the machine that the app runs on
 DOUBLINGS = tuple(2**n for n in range(13))
+CONTEXTS = tuple(2**n for n in range(8, 18))  # over which choosing keys is set against all
 
 # Each is a search or a curve over many calls: found once for all visitors.
 attention_intensity = kept.keep(costs.attention_intensity)
@@ -44,14 +47,14 @@ class View:
         """MLA at the present sizes."""
         return self.ways["mla_absorbed"].config
 
-    def cost(self, code: str, *, batch: int | None = None) -> Cost:
-        """Cost of one layer in this way."""
-        way = self.ways[code]
+    def cost(self, code: str, *, batch: int | None = None, tokens: int | None = None) -> Cost:
+        """Cost of one layer in this way, with the present batch and context unless told others."""
+        way, tokens = self.ways[code], tokens or self.context
         given = {"batch": batch or self.batch, "dtype_bytes": self.device.dtype_bytes}
         if not self.decoding:
-            return costs.prefill(way.config, self.context, way.form, **given)
+            return costs.prefill(way.config, tokens, way.form, **given)
         given |= {"cache": way.cache, "new_tokens": self.queries}
-        return costs.decode(way.config, self.context, way.form, **given)
+        return costs.decode(way.config, tokens, way.form, **given)
 
     def places(self) -> dict[str, tuple[float, float]]:
         """Code -> FLOP per byte, and the FLOP/s that the device can reach there."""
@@ -108,6 +111,33 @@ class View:
 
     def _step_flops(self, form: str, queries: int) -> int:
         return costs.decode(self.latent, self.context, form, new_tokens=queries).total_flops
+
+    @property
+    def dense(self) -> str:
+        """The way that reads all keys where DSA reads chosen ones."""
+        return "mla_absorbed" if self.decoding else "mla_each"
+
+    def choosing_flops(self) -> tuple[np.ndarray, np.ndarray]:
+        """FLOP of one layer, reading all keys and chosen ones, over CONTEXTS tokens."""
+        return tuple(
+            np.array([self.cost(code, tokens=n).total_flops for n in CONTEXTS])
+            for code in (self.dense, INDEXED)
+        )
+
+    def indexer_flops(self) -> int:
+        """FLOP of the indexer in one layer: what MLA does not do."""
+        of_mla = self.cost("mla_absorbed").step_flops
+        steps = self.cost(INDEXED).step_flops.items()
+        return sum(flops for name, flops in steps if name not in of_mla)
+
+    def choosing_wins(self, work: Callable[[Cost], float] = FLOPS) -> int | None:
+        """Tokens from which on choosing keys takes less work than reading all."""
+
+        def wins(tokens: int) -> bool:
+            chosen, every = (self.cost(code, tokens=tokens) for code in (INDEXED, self.dense))
+            return work(chosen) < work(every)
+
+        return costs.first_whole(wins, MOST)
 
     def intensities(self) -> np.ndarray:
         """FLOP per byte of absorbed attention alone over DOUBLINGS heads x query tokens."""
