@@ -171,4 +171,4 @@ def _layers(preset: str) -> int:
     """Attention layers of a published model, 1 for our own sizes."""
     if preset == SMALL:
         return 1
-    return PRESETS[preset].n_caches or PRESETS[preset].n_layers
+    return PRESETS[preset].n_caches
