@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mla_engine import checks
 from mla_engine.cache import Cache
-from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
+from mla_engine.closed_forms import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.config import AttentionConfig
 from mla_engine.late import Late
 from mla_engine.layer import AttentionLayer
@@ -24,6 +24,7 @@ __all__ = [
     "Form",
     "Formula",
     "Heads",
+    "KeptPart",
     "Mechanism",
     "Shapes",
     "Sizes",

@@ -31,6 +31,7 @@ if shown:
         prose.say(words.product(shown))
         for sentence in words.how(shown):
             prose.say(sentence)
+        prose.say(words.sharing(shown))
     with picture:
         charts.steps(shown)
     st.subheader(t("after_mla.section_read"), anchor=False)

@@ -30,7 +30,7 @@ CHUNKED = Form(
     forward=DeltaAttention.forward,
     prefill=partial(forms.prefill, form=forms.chunked),
     decode={"delta": partial(forms.decode, form=forms.chunked)},
-    read=reading.weights,
+    read=reading.value_weights,
     needs=Phrase("the_state"),
     formulas=(forms.prefill, entering, forms.chunked, forms.chunk, leaving),
 )
@@ -40,7 +40,7 @@ RECURRENT = Form(
     forward=DeltaAttention.forward_recurrent,
     prefill=partial(forms.prefill, form=forms.recurrent),
     decode={"delta": partial(forms.decode, form=forms.recurrent)},
-    read=reading.weights,
+    read=reading.value_weights,
     needs=Phrase("the_state"),
     formulas=(forms.prefill, entering, forms.recurrent, forms.added, leaving),
 )

@@ -2,20 +2,22 @@
 
 S_t is linear in the values: S_t = sum over s <= t of P(t,s) b_s k_s v_s^T, where P(t,s) is the
 product of (I - b_u k_u k_u^T) Diag(a_u) over u = s+1 ... t, the latest on the left. So
-o_t = S_t^T q_t / sqrt(d_head) = sum over s of weights[t,s] v_s, with
-weights[t,s] = b_s k_s^T P(t,s)^T q_t / sqrt(d_head). They may be below 0 and add up to anything.
+o_t = S_t^T q_t / sqrt(d_head) = sum over s of value_weights[t,s] v_s, with
+value_weights[t,s] = b_s k_s^T P(t,s)^T q_t / sqrt(d_head). They may be below 0, and add up to
+anything.
 """
 
-import torch
 from torch import Tensor, einsum
 
 from mla_engine.delta.layer import DeltaAttention
 from mla_engine.delta.trace import ChunkedTrace, RecurrentTrace
 
+__all__ = ["value_weights"]
+
 DeltaTrace = RecurrentTrace | ChunkedTrace
 
 
-def weights(layer: DeltaAttention, trace: DeltaTrace) -> Tensor:
+def value_weights(layer: DeltaAttention, trace: DeltaTrace) -> Tensor:
     """How much of v_D of token s is in o of token t [b,h,t,s]; 0 of later tokens.
 
     Args:
@@ -30,15 +32,3 @@ def weights(layer: DeltaAttention, trace: DeltaTrace) -> Tensor:
         found[:, s:, :, s] = along
         q[:, s:] = a[:, s].unsqueeze(1) * (read - along.unsqueeze(-1) * k[:, s].unsqueeze(1))
     return found.transpose(1, 2)
-
-
-def amounts(trace: DeltaTrace) -> tuple[Tensor, Tensor]:
-    """Of each token the lengths of what it puts into the state, b v_D, and of what it erases.
-
-    Both lie along k_D, so that their lengths compare.
-
-    Returns:
-        [b,t,h] each.
-    """
-    put = trace.written + trace.erased
-    return torch.linalg.vector_norm(put, dim=-1), torch.linalg.vector_norm(trace.erased, dim=-1)

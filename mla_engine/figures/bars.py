@@ -6,7 +6,7 @@ import numpy as np
 
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Role, look
-from mla_engine.figures.theme import FONT, MASKED, legend_above
+from mla_engine.figures.theme import FONT, MASKED, legend_above, upright
 from mla_engine.refusals import RefusedError
 
 # Colour is never the only sign: each part has a pattern of its own.
@@ -30,6 +30,7 @@ def bars(
     ticks: str = "",
     legend: bool | None = None,
     entries: int | None = None,
+    at: float | None = None,
     height: int = HEIGHT,
 ) -> Figure:
     """Lying bars, one row a name, read from the top.
@@ -47,6 +48,7 @@ def bars(
         ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
         legend: whether it is shown, by default where there are several parts.
         entries: pixels of each of its entries, which then stand in columns.
+        at: an amount to mark by an upright line.
         height: pixels.
     """
     around = _around(parts, legend, entries, stacked=stacked, log=log)
@@ -55,7 +57,7 @@ def bars(
     axes = {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
     traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
     traces += [totals_at_ends(amounts.sum(0), totals)] if totals else []
-    return figure(traces, height=height, **axes, **around)
+    return figure(traces, height=height, shapes=upright(at, layer="above"), **axes, **around)
 
 
 def ratio_bars(
@@ -115,7 +117,6 @@ def _traces(
             "type": "bar",
             "y": list(range(len(names))),
             "x": np.asarray(amounts, dtype=np.float64) - base,
-            "base": base,
             "name": part,
             "orientation": "h",
             "marker": {
@@ -126,6 +127,7 @@ def _traces(
             "customdata": list(names),
             "hovertemplate": f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>",
         }
+        | ({"base": base} if base else {})  # with a base of its own a bar is not stacked
         for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
     ]
 

@@ -24,12 +24,14 @@ class Found:
         name: as it was asked for, or as it is published.
         model: what its layers keep.
         parameters: of the whole model, None where that is not known.
+        active: of them, those that a token is multiplied with, None likewise.
         storage: part -> type, where its publisher stores it otherwise than in bf16.
     """
 
     name: str
     model: Model
     parameters: int | None = None
+    active: int | None = None
     storage: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -68,7 +70,7 @@ def of_published(known: Published) -> Found:
     """
     if not known.counted:
         raise UncountedError("caches_unknown", name=known.name)
-    return Found(known.name, known.model(), known.parameters, known.storage)
+    return Found(known.name, known.model(), known.parameters, known.active, known.storage)
 
 
 def _path(source: str) -> Path | None:

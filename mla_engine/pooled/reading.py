@@ -9,6 +9,8 @@ from torch import Tensor
 from mla_engine.pooled.layer import PooledAttention
 from mla_engine.pooled.trace import PooledTrace
 
+__all__ = ["columns", "pooled_from"]
+
 
 def columns(layer: PooledAttention, trace: PooledTrace) -> tuple[Tensor, Tensor]:
     """Of keys, entries and the sink, in this order: logits [b,h,t,n], and what is seen [b,t,n].
@@ -29,14 +31,16 @@ def columns(layer: PooledAttention, trace: PooledTrace) -> tuple[Tensor, Tensor]
     return torch.cat(logits, -1), torch.cat([x for x in seen if x is not None], -1)
 
 
-def pooled_from(trace: PooledTrace) -> Tensor:
+def pooled_from(gates: Tensor, members: Tensor, tokens: int) -> Tensor:
     """How much of each entry is of which token [b,i,s]: its gate, the mean over the channels.
 
     Each row adds up to 1, and is 0 at a token that the entry does not pool.
 
     Args:
-        trace: of a whole text.
+        gates: [b,i,p,k], of a whole text.
+        members: int64 [i,p].
+        tokens: of the text.
     """
-    gates, members = trace.gates.mean(-1), trace.members.clamp(min=0)  # the gate of no token is 0
-    of_tokens = gates.new_zeros(*gates.shape[:2], trace.kv_T.shape[1])
-    return of_tokens.scatter_add_(2, members.expand_as(gates), gates)
+    shares = gates.mean(-1)  # 0 where there is no token
+    of_tokens = shares.new_zeros(*shares.shape[:2], tokens)
+    return of_tokens.scatter_add_(2, members.clamp(min=0).expand_as(shares), shares)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from mla_engine.delta.reading import amounts, weights
+from mla_engine.delta.reading import value_weights
 from mla_engine.pooled.reading import columns, pooled_from
 from tests.engine import delta_samples, pooled_samples
 from tests.engine.delta_samples import CONFIGS, KDA
@@ -30,7 +30,7 @@ def by_products(x, place, scale):
 def test_the_weights_of_a_state_are_the_products_and_weigh_the_values_to_what_is_read(config):
     layer, h = delta_samples.layer_of(config), hidden(2, 7, config.d_model)
     x = delta(config, arrays(layer), h.numpy())
-    found = weights(layer, layer.forward_recurrent(h)).numpy()
+    found = value_weights(layer, layer.forward_recurrent(h)).numpy()
     assert found.shape == (2, 3, 7, 7)
     for b, i, t, s in np.ndindex(*found.shape):
         wanted = by_products(x, (b, t, i, s), config.d_head**-0.5) if s <= t else 0.0
@@ -44,24 +44,10 @@ def test_they_are_those_of_the_chunked_form_and_of_some_heads_alone():
     layer, h = delta_samples.layer_of(KDA), hidden(1, 70, KDA.d_model)
     trace = layer.forward_recurrent(h)
     q_D = trace.q_D.clone()
-    every = weights(layer, trace)
+    every = value_weights(layer, trace)
     assert torch.equal(trace.q_D, q_D), "the trace stays as it is"
-    torch.testing.assert_close(weights(layer, layer(h)), every, **CLOSE)
-    torch.testing.assert_close(weights(layer, layer(h, heads=[2])), every[:, [2]], **CLOSE)
-
-
-def test_what_a_token_puts_and_erases_add_up_to_the_change_of_the_decayed_state():
-    layer, h = delta_samples.layer_of(KDA), hidden(1, 6, KDA.d_model)
-    x = delta(KDA, arrays(layer), h.numpy())
-    put, erased = amounts(layer.forward_recurrent(h))
-    for t, i in np.ndindex(6, 3):
-        strength = float(x["b"][0, t, i])
-        wanted = strength * np.sqrt(np.square(x["v_D"][0, t, i]).sum())
-        assert float(put[0, t, i]) == pytest.approx(wanted, rel=1e-12)
-        before = x["states"][0, t - 1, i] if t else np.zeros((4, 6))
-        held = (x["a"][0, t, i][:, None] * before).T @ x["k_D"][0, t, i]
-        gone = strength * np.sqrt(np.square(held).sum())
-        assert float(erased[0, t, i]) == pytest.approx(gone, rel=1e-11, abs=1e-14)
+    torch.testing.assert_close(value_weights(layer, layer(h)), every, **CLOSE)
+    torch.testing.assert_close(value_weights(layer, layer(h, heads=[2])), every[:, [2]], **CLOSE)
 
 
 @pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
@@ -81,7 +67,8 @@ def test_one_softmax_over_the_columns_is_the_runs_attention_entries_and_sink(con
 def test_an_entry_is_of_the_tokens_that_it_pools_by_the_mean_of_their_gates():
     layer, h = pooled_samples.layer_of(CSA), hidden(2, 10, CSA.d_model)
     x = pooled(CSA, arrays(layer), h.numpy(), range(10))
-    found = pooled_from(layer(h))
+    trace = layer(h)
+    found = pooled_from(trace.gates, trace.members, 10)
     assert found.shape == (2, 3, 10)
     wanted = np.zeros(found.shape)
     for b, e in np.ndindex(2, 3):

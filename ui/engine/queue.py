@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.refusals import RefusedError
-from ui.engine import asker, gate
+from ui.engine import asker, device, gate
 
 MOST_WAITING = 64
 MOST_OF_ONE = 4  # of these, of one visitor
@@ -107,6 +107,7 @@ class Queue:
             with nullcontext() if whole else _Pausing(partial(self._pause, ticket)):
                 yield
         finally:
+            device.settle()
             with self._moved:
                 self._end(ticket)
 
@@ -160,6 +161,7 @@ class Queue:
         """Let others go first, if the piece is over; one that was overdue waits its turn again."""
         if ticket.began is not None and self._clock() - ticket.began < self._piece:
             return
+        device.settle()
         with self._moved:
             self._end(ticket)
             self._enter(ticket)
@@ -225,8 +227,9 @@ def turn(*, whole: bool = False) -> Iterator[None]:
 
     Raises:
         FullError: the line is full.
+        RefusedError: the device has no memory left.
     """
-    with gate.aside(), _queue().turn(whole=whole):
+    with gate.aside(), _queue().turn(whole=whole), device.within_memory():
         yield
 
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from mla_engine.checkpoints.names import CONFIG
 from mla_engine.model_caches.sources import Found, of_text
 from ui.engine import model_cache
 from ui.settings import state
@@ -33,3 +34,8 @@ def found(name: str, pasted: str) -> Found | None:
     if text := st.session_state.get(pasted, "").strip():
         return of_text(text.encode(errors="replace"))
     return model_cache.found(name) if name else None
+
+
+def given(name: str, pasted: str) -> str:
+    """How it was given, as the engine's `find` takes it: a file, a name, "" for neither."""
+    return CONFIG if st.session_state.get(pasted, "").strip() else name

@@ -11,6 +11,7 @@ from ui.settings.visit import visit
 from ui.words.text import t
 
 INDEXED = "dsa"  # the variant, and the way, that reads chosen keys
+SUCCESSORS = ("indexed", "pooled", "delta")  # mechanisms that came after MLA, each told by itself
 MOST = 2**20  # tokens up to which it is asked when that takes less
 
 
@@ -45,12 +46,16 @@ def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
     }
 
 
-def indexed() -> bool:
-    """Whether the reader chose the variant with an indexer; not where no layer can be shown."""
+def successor() -> str:
+    """Key of the mechanism of the chosen variant, if it came after MLA; else empty.
+
+    Empty, too, where no layer can be shown.
+    """
     try:
-        return present().variant == INDEXED
+        key = mechanisms.of_variant(present().variant).key
     except ValueError:  # which the page tells
-        return False
+        return ""
+    return key if key in SUCCESSORS else ""
 
 
 def label(ways: Ways, code: str) -> str:

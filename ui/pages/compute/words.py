@@ -8,7 +8,7 @@ from ui.pages.compute.run import Timed, Trial
 from ui.pages.compute.view import THIS, View
 from ui.parts import measure
 from ui.parts.measure import device_name, here, machine
-from ui.parts.ways import INDEXED, indexed, label, listed, of_model
+from ui.parts.ways import INDEXED, label, listed, of_model, successor
 from ui.settings.state import settings
 from ui.words.numbers import clock, count, digits, flop, giga, shortest, tied_size
 from ui.words.text import sentences, t
@@ -21,7 +21,7 @@ def plain(text: str) -> str:
 
 def title() -> str:
     """The page's point: of the phase, or of choosing keys."""
-    return t("compute.title_indexed" if indexed() else f"compute.title_{settings()['cost_phase']}")
+    return t(f"compute.title_{successor() or settings()['cost_phase']}")
 
 
 def lead(view: View) -> tuple[str, str]:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 from mla_engine import PRESETS, costs, mechanisms
 from ui.engine import real_layer, trained
+from ui.pages.decode import uneven
 from ui.pages.decode.run import Step
 from ui.pages.decode.view import View
 from ui.parts import measure
-from ui.parts.ways import INDEXED, indexed, joined, label, listed, of_model
+from ui.parts.ways import INDEXED, joined, label, listed, of_model, successor
 from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count, digits, tied_size, times
 from ui.words.text import safe, sentences, t
@@ -20,13 +21,16 @@ LARGE_INDEXED = "deepseek-v3.2-exp"  # where the published lengths of a choice a
 
 def title() -> str:
     """The page's point: what every step reads."""
-    return t("decode.title_indexed" if indexed() else "decode.title")
+    chosen = successor()
+    return t(f"decode.title_{chosen}" if chosen else "decode.title")
 
 
 def lead(view: View) -> tuple[str, str]:
-    """A statement with live numbers: what MHA and MLA hold, or what an indexer lets a step read."""
+    """A statement with live numbers: what MHA and MLA hold, or of what came after MLA its point."""
     if view.model.variant == INDEXED:
         return _lead_indexed(view)
+    if view.uneven:
+        return uneven.lead(view, _model(view))
     mha, mla = view.held_bytes("mha"), view.held_bytes("mla_absorbed")
     line = t(
         "decode.line_words" if view.writer else "decode.line",
@@ -77,6 +81,8 @@ def counted(view: View) -> str:
 
 def look(view: View) -> str:
     """What to watch."""
+    if view.uneven:
+        return t(f"decode.look_{successor()}")
     return t("decode.look_words" if view.writer else "decode.look")
 
 
@@ -98,7 +104,7 @@ def whose(view: View) -> str:
 def _by_weights(view: View) -> tuple[str, str]:
     """The ways with trained or real weights, and those with seeded ones."""
     own, seeded = [], []
-    for code, way in view.ways.items():
+    for code, way in view.ran.items():
         named = seeded if isinstance(view.model.origin(way.config), int) else own
         named.append(label(view.ways, code))
     return joined(own), joined(seeded)
@@ -186,6 +192,8 @@ def alt(view: View, step: int) -> str:
     held = {code: tied_size(view.held_bytes(code, step)) for code in view.ways}
     tokens = view.prompt + step
     values = {"tokens": count(tokens), "held": listed(view.ways, held)}
+    if view.uneven:
+        return sentences((t("decode.alt", **values), uneven.alt(view, step)))
     if view.writer:
         return t("decode.alt_words", text=" ".join(view.words[:tokens]), **values)
     return t("decode.alt", **values)
