@@ -45,6 +45,8 @@ STATES = [
     ("overview", V3 | {"variant": "mla_absorbed", "lang": "zh"}),
     ("overview", {"variant": "mha", "n_heads": "8"}),
     ("overview", {"preset": "minicpm3-4b", "d_model": "1024"}),
+    ("overview", {"variant": "csa"}),
+    ("overview", SMALL | {"variant": "kda", "lang": "zh"}),
     ("worked_example", {}),
     ("worked_example", {"we_variant": "mha", "we_h": "1 1/2 -3 4", "lang": "zh"}),
     ("worked_example", {"we_completed": "1", "we_step": "12", "we_row": "2"}),

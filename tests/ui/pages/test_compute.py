@@ -28,7 +28,7 @@ from tests.ui.conftest import noted_downloads, open_page
 from tests.ui.screen import Chart, charts, csv, lead, numbers, own, prose, statement, texts
 from ui.engine.queue import Queue
 from ui.pages.compute import run
-from ui.words.numbers import clock, count, digits, flop, giga, tied_size, times
+from ui.words.numbers import clock, count, digits, flop, giga, share, tied_size, times
 
 PAGE = "pages/compute.py"
 LINK = {
@@ -833,6 +833,32 @@ def test_measuring_again_takes_the_times_anew(opened, timed):
     button(at, "cost_again").click().run()
     assert len(timed) == 20
     del TAKEN[10:]
+
+
+def test_the_kernel_is_measured_alone_where_there_is_a_gpu(opened, timed, rates, monkeypatch):
+    asked = []
+
+    def kernel_step(config, heads, context, queries, *_):
+        asked.append((config, heads, context, queries))
+        return lambda: None
+
+    monkeypatch.setattr(timing, "kernel_step", kernel_step)
+    at = opened(PAGE, **SMALL, cost_context="128", cost_queries="2")
+    button(at, "cost_measure").click().run()
+    assert not asked, "no kernel on a CPU"
+    monkeypatch.setattr(run, "DEVICE", "meta")  # any that is not the CPU
+    monkeypatch.setattr(timing, "seconds", lambda *_: 1e-6)
+    run.kernel_seconds.clear()
+    at.run()
+    run.kernel_seconds.clear()
+    assert not at.exception
+    assert asked == [(TINY_LATENT, 4, 130, 2)]
+    cost = costs.decode(TINY_LATENT, 128, heads=range(4), new_tokens=2, dtype_bytes=4)
+    rate, speed = cost.attention_flops / 1e-6, cost.cache_read_bytes / 1e-6
+    assert said(at, "The kernel alone").endswith(
+        f": {clock(1e-6)}, {giga(rate, 'FLOP/s')} and {giga(speed, 'B/s')}, {share(speed / SPEED)} "
+        "of what a copy moves here."
+    )
 
 
 def test_a_full_line_is_said_where_the_result_would_be(opened, rates, monkeypatch):

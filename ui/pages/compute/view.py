@@ -7,14 +7,13 @@ from operator import attrgetter
 
 import numpy as np
 
-from mla_engine import PRESETS, LatentConfig, costs, mechanisms
+from mla_engine import LatentConfig, costs, mechanisms
 from mla_engine.costs import GPUS, Cost, Device
 from ui.engine import kept
 from ui.engine.model import Model, present
 from ui.parts import measure
 from ui.parts.ways import INDEXED, MOST, SUCCESSORS, Way, ways
 from ui.settings.page import Note
-from ui.settings.parsers import SMALL
 from ui.settings.sizes import longest
 from ui.settings.state import at_most, settings
 
@@ -213,12 +212,5 @@ def view() -> View:
     every = ways(model, decoding=decoding)
     device = measure.machine() if s["cost_gpu"] == THIS else GPUS[s["cost_gpu"]]
     sizes = (s["cost_context"], s["cost_queries"], s["cost_batch"])
-    layers = _layers(model.preset) if s["cost_scope"] == "model" else 1
+    layers = s["cost_layers"] if s["cost_scope"] == "model" else 1
     return View(model, every, s["cost_gpu"], device, decoding, *sizes, layers)
-
-
-def _layers(preset: str) -> int:
-    """Attention layers of a published model, 1 for our own sizes."""
-    if preset == SMALL:
-        return 1
-    return PRESETS[preset].n_caches or PRESETS[preset].n_layers

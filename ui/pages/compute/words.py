@@ -11,7 +11,7 @@ from ui.parts import measure
 from ui.parts.measure import device_name, here, machine
 from ui.parts.ways import INDEXED, label, listed, of_model, successor
 from ui.settings.state import settings
-from ui.words.numbers import clock, count, digits, flop, giga, shortest, tied_size
+from ui.words.numbers import clock, count, digits, flop, giga, share, shortest, tied_size
 from ui.words.text import sentences, t
 
 
@@ -174,6 +174,19 @@ def compared(taken: Mapping[str, Timed]) -> str:
     """Why absorbed MLA may take longer than MHA here."""
     mla, mha = taken["mla_absorbed"].trial, taken["mha"].trial
     return measure.compared(mla.cost(), mha.cost(), mla.heads, mla.context)
+
+
+def kernel(trial: Trial, seconds: float) -> str:
+    """How fast the kernel alone is, and how near it comes to this machine's memory."""
+    cost = trial.cost()
+    speed = cost.cache_read_bytes / seconds
+    return t(
+        "compute.kernel",
+        time=clock(seconds),
+        rate=giga(cost.attention_flops / seconds, "FLOP/s"),
+        speed=giga(speed, "B/s"),
+        share=share(speed / machine().bytes_per_second),
+    )
 
 
 def timed_alt(view: View, taken: Mapping[str, Timed]) -> str:
