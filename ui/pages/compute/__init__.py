@@ -3,14 +3,14 @@
 from ui.pages.compute import code, snippet
 from ui.pages.compute.settings import SETTINGS
 from ui.pages.compute.view import mend
-from ui.settings.page import Page
+from ui.settings.page import Page, every
 
 PAGE = Page(
     name="compute",
     group="size",
     order=3,
     settings=SETTINGS,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
+    mechanisms=every(),
     lecture=("cost_phase", "cost_queries"),
     mend=mend,
     code=code.ran,
