@@ -100,6 +100,8 @@ STATES = [
     ("compute", {"cost_gpu": "mi300x", "cost_scope": "layer"}),
     ("compute", V3 | {"cost_phase": "prefill", "lang": "zh"}),
     ("compute", {"cost_gpu": "this"}),
+    ("compute", {"variant": "kda", "cost_phase": "prefill"}),
+    ("compute", V3 | {"variant": "csa", "lang": "zh"}),
     ("compute", {"preset": "deepseek-v3.2-exp"}),
     ("compute", {"preset": "glm-5", "cost_phase": "prefill", "lang": "zh"}),
     ("compare", {}),

@@ -16,4 +16,5 @@ PAGE = Page(
     mend=mend,
     code=code.ran,
     snippet=snippet.recipe,
+    uploads=True,
 )

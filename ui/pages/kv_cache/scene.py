@@ -10,10 +10,11 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from mla_engine import PRESETS, costs, mechanisms
+from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.presets import Preset
 from ui.engine import kept, queue
+from ui.settings.parsers import preset_of
 from ui.settings.rooms import PAGES
 from ui.settings.sizes import divisors
 from ui.words.text import t
@@ -41,13 +42,13 @@ class Scene:
 
     @property
     def preset(self) -> Preset:
-        """The published model."""
-        return PRESETS[self.key]
+        """The model."""
+        return preset_of(self.key)
 
     @property
     def all_caches(self) -> int:
-        """Caches of the whole model: one a layer where a hybrid's are unknown."""
-        return self.preset.n_caches or self.preset.n_layers
+        """Caches of the whole model."""
+        return self.preset.n_caches
 
     @property
     def n_caches(self) -> int:
