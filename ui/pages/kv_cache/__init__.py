@@ -3,14 +3,14 @@
 from ui.pages.kv_cache import code, snippet
 from ui.pages.kv_cache.settings import SETTINGS
 from ui.pages.kv_cache.view import mend
-from ui.settings.page import Page
+from ui.settings.page import Page, every
 
 PAGE = Page(
     name="kv_cache",
     group="size",
     order=1,
     settings=SETTINGS,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
+    mechanisms=every(),
     sizes=False,
     lecture=("kv_view", "kv_context"),
     mend=mend,

@@ -3,14 +3,14 @@
 from ui.pages.notation import code, snippet
 from ui.pages.notation.places import EVERY
 from ui.pages.notation.settings import SETTINGS
-from ui.settings.page import Page
+from ui.settings.page import Page, every
 
 PAGE = Page(
     name="notation",
     group="check",
     order=3,
     settings=SETTINGS,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
+    mechanisms=every(),
     lecture=("notation_search", "notation_of"),
     code=code.ran,
     snippet=snippet.recipe,

@@ -1,13 +1,13 @@
 """Overview: what MLA is for, what flows through it, and what it saves at the chosen sizes."""
 
 from ui.pages.overview import code, snippet
-from ui.settings.page import Page
+from ui.settings.page import Page, every
 
 PAGE = Page(
     name="overview",
     group="understand",
     order=1,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
+    mechanisms=every(),
     lecture=("variant", "preset"),
     code=code.ran,
     snippet=snippet.recipe,
