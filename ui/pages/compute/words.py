@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from mla_engine import costs
+from ui.pages.compute import after
 from ui.pages.compute.run import Timed, Trial
 from ui.pages.compute.view import THIS, View
 from ui.parts import measure
@@ -28,6 +29,8 @@ def lead(view: View) -> tuple[str, str]:
     """A statement with live numbers: intensities, two least times, or when choosing keys pays."""
     if view.model.variant == INDEXED:
         return _lead_indexed(view)
+    if view.shown in view.later:
+        return after.lead(view)
     values = {"model": of_model(view.model), "gpu": device_name(view.device)}
     if not view.decoding:
         seconds = {code: clock(view.seconds(code)) for code in ("mla_each", "mla_absorbed")}
