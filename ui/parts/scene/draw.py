@@ -91,7 +91,10 @@ def _block(scene: Scene, one: Tensor, made: Run | None) -> dict[str, Any]:
 
 def _shelf(scene: Scene) -> dict[str, Any]:
     cached = [one.code for one in scene.tensors if SYMBOLS[one.code].cached]
-    said = {"said": t("scene.shelf_said", numbers=amount(scene.kept)), "html": t("scene.shelf_name")}
+    said = {
+        "said": t("scene.shelf_said", numbers=amount(scene.kept)),
+        "html": t("scene.shelf_name"),
+    }
     named = {"code": card.SHELF, "role": "input", "reads": cached}
     return named | said | card.told_of_shelf(scene)
 
