@@ -64,7 +64,7 @@ class Page:
         code: functions of the engine that ran for a view, shown as the code behind the page.
         snippet: template and values of the snippet that makes the numbers of a view.
         links: other pages that it leads to.
-        uploads: whether it takes files of its visitors.
+        uploads: whether it takes files of its visitors; one of sizes takes a config.json anyway.
     """
 
     name: str

@@ -10,7 +10,7 @@ from mla_engine.model_caches import MODELS, Plan, UncountedError, storage
 from mla_engine.model_caches.expanding import latent_widths
 from mla_engine.model_caches.sources import Found, of_published
 from ui.pages.planner.settings import GIB, NONE, WEIGHTS
-from ui.parts import own_model
+from ui.parts import counted_model
 from ui.settings.state import settings
 
 PASTED = "plan_config"
@@ -23,11 +23,13 @@ class Served:
 
     Args:
         found: the model.
-        own: how it was given: "" for a published one, a name, or "config.json" for a text.
+        key: of a published one, "" for one of the reader's own.
+        own: how that was given: a name, or "config.json" for a text; else "".
         plan: on the chosen GPUs.
     """
 
     found: Found
+    key: str
     own: str
     plan: Plan
 
@@ -103,13 +105,13 @@ def view() -> View:
         RefusedError: a model that is not understood, or whose parameters nobody says.
     """
     s = settings()
-    own = own_model.found(s["plan_own"], PASTED)
+    own = counted_model.found(s["plan_own"], PASTED)
     found = own or of_published(MODELS[s["plan_model"]])
     total, active = (BILLION * s[f"plan_{name}"] for name in ("parameters", "active"))
     if not total:
         total, active = found.parameters, active or found.active
-    by = own_model.given(s["plan_own"], PASTED)
-    served = Served(found, by, _plan(found, total, active or None))
+    by = counted_model.given(s["plan_own"], PASTED)
+    served = Served(found, "" if own else s["plan_model"], by, _plan(found, total, active or None))
     return View(served, _beside(found), s["plan_kv"])
 
 
@@ -119,7 +121,7 @@ def _beside(found: Found) -> Served | None:
     if key == NONE or MODELS[key].name == found.name:
         return None
     other = of_published(MODELS[key])
-    return Served(other, "", _plan(other, other.parameters, other.active))
+    return Served(other, key, "", _plan(other, other.parameters, other.active))
 
 
 def _plan(found: Found, parameters: float | None, active: float | None) -> Plan:
