@@ -82,6 +82,7 @@ class Costs:
             where they do not grow by the same with each token.
         parts: (config, tokens, bytes of a number) -> what a sequence of so many tokens keeps, where
             a token does not just add its own.
+        steady: config -> tokens from which on the work changes by as much with each so many more.
         as_run: config -> one of which the products are those that a run of the layer makes, where
             it makes more than a kernel has to.
         of_latents: parameters that a call does not use where `latents` are handed in.
@@ -100,6 +101,7 @@ class Costs:
     stored: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
     held: Callable[[AttentionConfig, str, Heads, int], int] | None = None
     parts: Callable[[AttentionConfig, int, float], tuple[KeptPart, ...]] | None = None
+    steady: Callable[[AttentionConfig], tuple[int, int]] = lambda _config: (1, 1)
     as_run: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
     of_latents: tuple[str, ...] = ()
     formulas: tuple[Formula, ...] = ()

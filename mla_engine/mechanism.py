@@ -114,6 +114,7 @@ class Way:
         variant: code of the variant that makes its configuration.
         form: the name of the form.
         cache: kind of cache.
+        whole: the name of the form of a whole sequence, where that is another.
         prefill: whether it differs from the other ways without a cache, too.
         order: its place among all ways.
         formulas: the functions of a step, to show to who asks what ran.
@@ -123,6 +124,7 @@ class Way:
     variant: str
     form: str
     cache: str
+    whole: str = ""
     prefill: bool = True
     order: int = 100
     formulas: tuple[Callable, ...] = ()

@@ -42,6 +42,10 @@ if shown:
     sections.later("turns", turns, (680, 680, 1400), title=t("compute.expand_title"))
     choosing = partial(below.choosing, shown)
     sections.later("choosing", choosing, (620, 620, 780), title=t("compute.choosing_title"))
+    st.subheader(t("compute.products_title"), anchor=False)
+    sections.later("products", partial(below.products, shown), (640, 640, 640))
+    st.subheader(t("compute.over_title"), anchor=False)
+    sections.later("over", partial(below.over_contexts, shown), (1040, 1040, 1100))
 
     st.subheader(t("compute.measure_title"), anchor=False)
     prose.say(t("compute.measure_look"))

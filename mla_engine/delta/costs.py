@@ -106,5 +106,6 @@ COSTS = Costs(
     fixed_bytes=fixed_bytes,
     written=written,
     parts=parts,
+    steady=lambda _config: (CHUNK, CHUNK),
     products=products,
 )

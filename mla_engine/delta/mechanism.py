@@ -63,6 +63,7 @@ MECHANISM = Mechanism(
             variant="kda",
             form="recurrent",
             cache="delta",
+            whole="chunked",
             order=10,
             formulas=(forms.decode, entering, forms.recurrent, forms.added, leaving),
         ),

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 import torch
@@ -52,8 +53,8 @@ def absorbed_attention(
     if why := why_not(q_C_absorbed, q_R, keys):
         _say(why)
         return by_torch.attend(q_C_absorbed, q_R, keys, scale)
-    tile, slots = _tile(q_C_absorbed, keys)
-    cut = keys_a_part or _cut(q_C_absorbed, keys, lengths, tile, slots)
+    tile, _ = _tile(q_C_absorbed, keys)
+    cut = keys_a_part or cut_of(q_C_absorbed, keys, lengths)
     most = max(lengths) if lengths else keys.room
     q_C, q_R = (None if q is None else q.contiguous() for q in (q_C_absorbed, q_R))
     return launch.attend(q_C, q_R, keys.packed(), scale, tile, cut, most)
@@ -105,9 +106,18 @@ def _tile(q: Tensor, keys: Keys) -> tuple[plan.Tile, int]:
     return tile, has.multi_processor_count * tile.resident
 
 
-def _cut(q: Tensor, keys: Keys, lengths: list[int], tile: plan.Tile, slots: int) -> int:
-    """How many keys a program sees at most; a query with keys of its own is a sequence itself."""
+def cut_of(q: Tensor, keys: Keys, lengths: Sequence[int]) -> int:
+    """How many keys a program sees at most, chosen by batch, lengths and multiprocessors.
+
+    What `absorbed_attention` takes by itself; given to it, it need not read the lengths.
+
+    Args:
+        q: queries [b,t,h,c] that the kernel can take.
+        keys: the cache; a query with keys of its own is as a sequence.
+        lengths: of each sequence, on the host.
+    """
     b, t, h, _ = q.shape
+    tile, slots = _tile(q, keys)
     if keys.chosen is None:
         return plan.keys_a_part(lengths, -(-t * h // tile.rows), slots, tile.keys)
     blocks = b * t * -(-h // tile.rows)

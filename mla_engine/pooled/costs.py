@@ -167,6 +167,12 @@ def parts(config: PooledConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPa
     return tuple(KeptPart(code, spans, sizes[code]) for code, spans in kept.items())
 
 
+def steady(config: PooledConfig) -> tuple[int, int]:
+    """Once the window is full and the choice reached, every block of tokens adds the same."""
+    chosen = config.pooling * (config.index_topk or 0)
+    return max(config.window, chosen, 1), max(config.pooling, 1)
+
+
 def as_run(config: PooledConfig) -> PooledConfig:
     """A run of a whole text makes the logits of all its tokens and entries, and masks them."""
     return replace(config, window=MOST, index_topk=config.index_topk and MOST)
@@ -193,6 +199,7 @@ COSTS = Costs(
     stored=stored,
     held=lambda config, _cache, _heads, tokens: held(config, tokens),
     parts=parts,
+    steady=steady,
     as_run=as_run,
     formulas=FORMULAS,
 )

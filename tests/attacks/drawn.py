@@ -13,7 +13,7 @@ import ui.frame.rooms  # noqa: F401 - finds the pages
 from mla_engine import PRESETS
 from ui.pages.compare.settings import comparable
 from ui.settings.page import HOME
-from ui.settings.parsers import flag, preset, published
+from ui.settings.parsers import Whole, flag, preset, published
 from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import SHARED
 
@@ -132,6 +132,8 @@ def enclosed(parse):
         return {"options": ("1", "0")}
     if parse in (preset, published, comparable):
         return {"options": tuple(PRESETS)}
+    if isinstance(parse, Whole):
+        return vars(parse)
     found = dict(inspect.getclosurevars(parse).nonlocals)
     inner = found.get("within", found.get("parse"))  # of a parser around another
     return enclosed(inner) if callable(inner) else found

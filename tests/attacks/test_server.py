@@ -61,18 +61,18 @@ def upload(app, session, content, name="a"):
 
 def test_files_are_taken_only_where_a_page_asks_for_them(app):
     with Session(app.url) as visitor:
-        session = visitor.open("rope").session_id
+        session = visitor.open("quiz").session_id
         assert upload(app, session, b"x") == 403
         session = visitor.open("real_models").session_id
         assert upload(app, session, b"x") == 204
-        visitor.open("rope")
+        visitor.open("quiz")
         assert upload(app, session, b"x") == 403
     assert upload(app, "nobody", b"x") == 403
 
 
 def test_a_refused_file_is_not_read(app):
     with Session(app.url) as visitor:
-        session = visitor.open("rope").session_id
+        session = visitor.open("quiz").session_id
         assert put(app, session, length=50 * MIB) == 403  # answered before anything was sent
         session = visitor.open("real_models").session_id
         assert put(app, session, length=2**40) == 413
@@ -156,7 +156,7 @@ def test_what_is_asked_for_in_vain_is_one_line_of_the_log(app):
 def test_a_whole_number_is_read_as_the_browser_sends_it(app):
     before = app.log.count("passed over a message")
     with Session(app.url) as visitor:
-        head = visitor.open("rope", "rope_head=3").widget("number_input", "Head")
+        head = visitor.open("rope", "rope_head=3").widget("number_input", "Head,")
         seen = visitor.touch(head, int_value=4)
     assert seen.query == "rope_head=4"
     assert app.log.count("passed over a message") == before
@@ -164,7 +164,7 @@ def test_a_whole_number_is_read_as_the_browser_sends_it(app):
 
 def test_what_a_reader_did_is_kept_beside_an_older_address(app):
     with Session(app.url) as visitor:
-        head = visitor.open("rope", "rope_head=3").widget("number_input", "Head")
+        head = visitor.open("rope", "rope_head=3").widget("number_input", "Head,")
         visitor.touch(head, int_value=4)
         visitor.state.query_string = "rope_head=3"  # as of a browser that has not heard of 4 yet
         slider = visitor.seen.widget("slider", "n_h")
@@ -172,7 +172,7 @@ def test_what_a_reader_did_is_kept_beside_an_older_address(app):
         assert "rope_head=4" in seen.query
         assert "n_heads=8" in seen.query
         seen = visitor.open("rope", "rope_head=3")  # goes back
-        assert seen.widget("number_input", "Head").value == 3
+        assert seen.widget("number_input", "Head,").value == 3
 
 
 ODD = {

@@ -36,7 +36,7 @@ def test_visitors_and_runs_are_counted(two):
     visitors = samples(app)["mla_visitors",]
     with Session(app.url) as one, Session(app.url) as other:
         seen = one.open("rope", "rope_head=3")
-        one.touch(seen.widget("number_input", "Head"), double_value=4)
+        one.touch(seen.widget("number_input", "Head,"), double_value=4)
         other.open("")
         now = samples(app)
         assert now["mla_visitors",] == visitors + 2

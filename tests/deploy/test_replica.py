@@ -16,7 +16,7 @@ SETTINGS = "rope_head=3&lang=en"
 
 
 def head(seen):
-    return seen.widget("number_input", "Head").value
+    return seen.widget("number_input", "Head,").value
 
 
 def test_visitors_of_a_killed_process_go_on_with_another_and_stay_there(front, two):
@@ -31,7 +31,7 @@ def test_visitors_of_a_killed_process_go_on_with_another_and_stay_there(front, t
         os.kill(killed, signal.SIGKILL)
         with pytest.raises(StuckError):  # the connection ends, and the browser makes a new one
             lost.finished()
-        seen = other.touch(other.seen.widget("number_input", "Head"), double_value=1)
+        seen = other.touch(other.seen.widget("number_input", "Head,"), double_value=1)
         assert head(seen) == 1  # who was elsewhere notices nothing
         with Session(front.url, headers=as_visitor_of(first)) as back:
             assert front.given(back.connection.response.headers) == second

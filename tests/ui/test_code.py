@@ -38,6 +38,8 @@ def called_by(run: Callable[[], object]) -> set[tuple[str, int]]:
 
 SOURCE_STATES = [
     ("overview", {"variant": "gqa"}),
+    ("overview", SMALL | {"variant": "csa"}),
+    ("overview", SMALL | {"variant": "kda"}),
     ("worked_example", {}),
     ("worked_example", {"we_variant": "mha", "we_completed": "1"}),
     ("attention_maps", SMALL),

@@ -158,10 +158,10 @@ def test_what_is_kept_of_a_token_can_be_seen(base, frame):
     seen = []
     for shown in variants(base).values():
         kept = sum(one.kept for one in shown)
-        if kept * 1000 > costs.mha_cache_elements(base):
+        if kept * 100 > costs.mha_cache_elements(base):
             assert kept * together.scale >= SEEN**2
             seen.append(kept)
-    assert len(seen) >= 7, "all but HCA of many heads, and a state"
+    assert len(seen) >= 5, "all but few numbers beside many heads', and a state"
 
 
 @every_base

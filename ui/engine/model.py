@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mla_engine import PRESETS, LatentConfig, mechanisms
+from mla_engine import LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.studies.words import words_of
 from ui.engine import real_layer, trained_layer
@@ -13,7 +13,7 @@ from ui.engine.real_layer import RealLayer
 from ui.settings import state
 from ui.settings.once import once
 from ui.settings.page import Note
-from ui.settings.parsers import SMALL, TRAINED
+from ui.settings.parsers import SMALL, TRAINED, preset_of
 from ui.settings.rooms import SETTINGS
 from ui.settings.shared import SIZES
 from ui.settings.sizes import SMALL_VARIANT, divisors, published, sizes_of, variant_of
@@ -160,7 +160,7 @@ def _present(_page: str, *_settings: tuple[str, object]) -> Model:
         base, sizes = trained_layer.config(), trained_layer.sizes()
         return Model(None, TRAINED, base, sizes, *chosen, trained)
     preset = published(s["preset"])
-    own = SMALL_CONFIG if preset == SMALL else PRESETS[preset].config
+    own = SMALL_CONFIG if preset == SMALL else preset_of(preset).config
     base = real_layer.plan(layer).config if layer else own
     sizes = mechanisms.sizes_of(base) if layer else {name: s[name] for name in SIZES}
     return Model(layer, preset, base, sizes, *chosen)
@@ -192,12 +192,12 @@ def preset_name(key: str) -> str:
     """A preset's name, or the translated name of our small sizes."""
     if key in (SMALL, TRAINED):
         return t(f"common.{key}_sizes")
-    return PRESETS[key].name
+    return preset_of(key).name
 
 
 def not_modelled(key: str) -> str:
     """One sentence on what a published model has beside what the engine computes."""
-    gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in PRESETS[key].not_modelled]
+    gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in preset_of(key).not_modelled]
     return t("common.not_modelled", name=preset_name(key), gaps="; ".join(gaps))
 
 
@@ -211,6 +211,13 @@ def mend() -> list[Note]:
     return state.nearest(
         **{name: min(ladder(name), key=lambda n, near=s[name]: abs(n - near)) for name in names}
     )
+
+
+def check(name: str, size: int) -> None:
+    """Raise ValueError where the present model cannot have this size beside its others."""
+    shown = present()
+    if name != "n_heads":  # what depends on the heads is brought to them
+        built(shown.base, {**shown.sizes, name: size}, shown.variant)
 
 
 def _rotary_widths() -> tuple[int, ...]:

@@ -24,6 +24,15 @@ def found(name: str) -> Found:
     """
     if known := named(name):
         return of_published(known)
+    return Found(name, read(config_of(name)))
+
+
+def config_of(name: str) -> dict:
+    """The config.json of a repository, or of a folder that may be read.
+
+    Raises:
+        RefusedError: nothing of that name, or no config.json.
+    """
     if not (REPOSITORY.fullmatch(name) or folders.is_folder(name)):
         raise UncountedError("no_source", source=name)
-    return Found(name, read(_config(name, real_layer.place(RealLayer(name, "", 0)))))
+    return _config(name, real_layer.place(RealLayer(name, "", 0)))

@@ -38,8 +38,7 @@ class _Ticket:
     """One place in the line.
 
     Args:
-        thread: whose place it is.
-        visitor: whose work it is.
+        thread, visitor: whose place and work it is.
         open: whether a piece of its turn was done, so that it holds memory.
         began: when its present piece did, None while it waits.
     """
@@ -171,9 +170,9 @@ class Queue:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Without the turn that this thread holds, if it does: for those that it waits for."""
-        thread = threading.get_ident()
+        me = threading.get_ident()
         with self._moved:
-            held = next((t for t in self._line if t.thread == thread and t.began is not None), None)
+            held = next((t for t in self._line if t.thread == me and t.began is not None), None)
             if held:
                 self._end(held)
         yield
@@ -226,8 +225,7 @@ def turn(*, whole: bool = False) -> Iterator[None]:
     """A turn in the line that all sessions share; of `whole` see `Queue.turn`.
 
     Raises:
-        FullError: the line is full.
-        RefusedError: the device has no memory left.
+        FullError, RefusedError: the line, or the memory of the device, is full.
     """
     with gate.aside(), _queue().turn(whole=whole), device.within_memory():
         yield

@@ -11,7 +11,7 @@ _showing: set[str] = set()
 def note(page: Page) -> None:
     """Whether this session may upload files from now on: while it shows a page that takes them."""
     session = get_script_run_ctx().session_id
-    if page.uploads:
+    if page.uploads or page.sizes:  # a config.json goes behind the model's chip
         _showing.intersection_update(filter(_active, tuple(_showing)))  # what has left is dropped
         _showing.add(session)
     else:

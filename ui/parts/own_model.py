@@ -1,41 +1,70 @@
-"""A model of the reader's own: by its name, or by a pasted config.json."""
+"""A model of the reader's own: a repository's name, or a config.json that is dropped or pasted."""
 
 import streamlit as st
 
-from mla_engine.checkpoints.names import CONFIG
-from mla_engine.model_caches.sources import Found, of_text
-from ui.engine import model_cache
-from ui.settings import state
-from ui.words.text import t
+from mla_engine import PRESETS
+from ui.engine import model, own_model
+from ui.parts import prose
+from ui.settings.parsers import is_own, preset_of
+from ui.words.numbers import count
+from ui.words.text import safe, t
 
-MOST_LETTERS = 200_000
-EXAMPLE = "deepseek-ai/DeepSeek-V3.2"
-
-
-def ask(name: str, pasted: str) -> None:
-    """The box for a name, which a link keeps, and the box for a text, which no link has room for.
-
-    Args:
-        name: the setting that holds the name.
-        pasted: the key of the text in the session.
-    """
-    label, hint = t("own_model.name"), t("own_model.hint")
-    state.control(st.text_input, label, name, placeholder=EXAMPLE, help=hint)
-    most = {"max_chars": MOST_LETTERS, "height": 100}
-    st.text_area(t("own_model.config"), key=pasted, placeholder='{"model_type": ...}', **most)
+EXAMPLE, PASTED = "moonshotai/Kimi-K2-Instruct", '{"model_type": ...}'
+MOST_MIB, MOST_LETTERS = 2, 200_000
+HEIGHT = 100  # pixels
 
 
-def found(name: str, pasted: str) -> Found | None:
-    """The pasted model before the named one; None where neither is given.
-
-    Raises:
-        RefusedError: nothing of that name, or what is not counted, with the reason.
-    """
-    if text := st.session_state.get(pasted, "").strip():
-        return of_text(text.encode(errors="replace"))
-    return model_cache.found(name) if name else None
+def draw(preset: str) -> None:
+    """Which layer is shown, and the way to give another model."""
+    if is_own(preset):
+        st.caption(_shown(preset))
+    with st.expander(t("own_model.title")):
+        _form()
 
 
-def given(name: str, pasted: str) -> str:
-    """How it was given, as the engine's `find` takes it: a file, a name, "" for neither."""
-    return CONFIG if st.session_state.get(pasted, "").strip() else name
+def _shown(preset: str) -> str:
+    """Which layer of the model stands for it, and whose its weights are."""
+    found = preset_of(preset)
+    numbers = {"layer": count(found.layer), "layers": count(found.n_layers)}
+    return t("own_model.shown", name=safe(found.name), **numbers)
+
+
+def _form() -> None:
+    """The three ways; the file goes before the text, and both before the name."""
+    with st.form("own_model", border=False):
+        name = st.text_input(t("own_model.name"), key="own_model:name", placeholder=EXAMPLE)
+        file = upload(t("own_model.file"), "own_model:file")
+        most = {"max_chars": MOST_LETTERS, "height": HEIGHT}
+        text = st.text_area(t("own_model.text"), key="own_model:text", placeholder=PASTED, **most)
+        st.caption(t("own_model.what"))
+        if st.form_submit_button(t("own_model.take")):
+            _take(name.strip(), file or text.strip().encode(errors="replace"))
+
+
+def upload(label: str, key: str) -> bytes:
+    """A box for a config.json; empty until there is one."""
+    file = st.file_uploader(label, type="json", key=key, max_upload_size=MOST_MIB)
+    return file.getvalue() if file else b""
+
+
+def button(name: str, data: bytes) -> None:
+    """The way to show on every page a model that is counted here, where its sizes are known."""
+    if (data or "/" in name or name in PRESETS) and st.button(
+        t("own_model.everywhere"), icon=":material/tune:"
+    ):
+        _take(name, data)
+
+
+def _take(name: str, data: bytes) -> None:
+    """Show the model on every page; one that cannot be shown changes nothing."""
+    if not (name or data):
+        st.error(t("own_model.nothing"))
+        return
+    try:
+        with st.spinner(t("own_model.reading")):
+            key = own_model.key_of(name, data)
+    except ValueError as error:
+        prose.refused(error)
+        return
+    model.take(key)
+    st.rerun()

@@ -6,11 +6,11 @@ from mla_engine import PRESETS, mechanisms
 from ui.engine import model
 from ui.engine.model import Model
 from ui.engine.real_layer import chosen
-from ui.parts import real_layer, trained_layer
+from ui.parts import own_model, real_layer, trained_layer, typed
 from ui.parts.choice import choice
 from ui.parts.ways import of_model
 from ui.settings import state
-from ui.settings.parsers import SMALL, TRAINED
+from ui.settings.parsers import SMALL, TRAINED, has_preset, is_own, preset_of
 from ui.settings.visit import visit
 from ui.words.numbers import count, heads
 from ui.words.text import safe, t
@@ -63,12 +63,13 @@ def _preset(shown: Model) -> None:
         t("common.preset"),
         "preset",
         shown.preset,
-        [*trained, SMALL, *PRESETS],
+        [*trained, SMALL, *PRESETS, *[shown.preset] * is_own(shown.preset)],
         format_func=model.preset_name,
         keep=model.take,
     )
-    if shown.preset in PRESETS and PRESETS[shown.preset].not_modelled:
+    if has_preset(shown.preset) and preset_of(shown.preset).not_modelled:
         st.caption(model.not_modelled(shown.preset))
+    own_model.draw(shown.preset)
 
 
 def _sliders() -> None:
@@ -77,4 +78,4 @@ def _sliders() -> None:
         options = model.ladder(name)
         if len(options) > 1:
             values = sorted({*options, s[name]})
-            state.control(st.select_slider, t(f"common.{name}"), name, values, then=model.mend)
+            typed.slider(t(f"common.{name}"), name, values, then=model.mend, check=model.check)

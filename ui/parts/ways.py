@@ -40,7 +40,11 @@ def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
         every[code].kind for code in every if model.trained is None or code in trained.VARIANTS
     }
     return {
-        code: Way(model.config(way.variant), way.form, way.cache)
+        code: Way(
+            model.config(way.variant),
+            way.form if decoding else way.whole or way.form,
+            way.cache,
+        )
         for code, way in mechanisms.ways().items()
         if (decoding or way.prefill) and every[way.variant].kind in kinds and way.variant in here
     }

@@ -8,8 +8,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mla_engine import PRESETS
+from mla_engine import PRESETS, checks, mechanisms
+from mla_engine.given_preset import MARK, read_given
 from mla_engine.language_model.texts import WORDS
+from mla_engine.presets import Preset
+from mla_engine.refusals import RefusedError
 from mla_engine.studies.words import words_of
 
 SMALL = "small"  # our own sizes, whose numbers can be read
@@ -55,16 +58,37 @@ class Setting:
             return False
 
 
-def whole(least: int, most: int, multiple_of: int = 1) -> Parser:
+@dataclass(frozen=True)
+class Whole:
     """Whole numbers, brought into the range and down to a multiple."""
 
-    def parse(text: str) -> int:
+    least: int
+    most: int
+    multiple_of: int = 1
+
+    def __call__(self, text: str) -> int:
+        """The nearest valid number."""
         if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
             raise ValueError(text)
-        value = min(most, max(least, int(text)))
-        return max(least, value - value % multiple_of)
+        value = min(self.most, max(self.least, int(text)))
+        return max(self.least, value - value % self.multiple_of)
 
-    return parse
+
+def whole(least: int, most: int, multiple_of: int = 1) -> Whole:
+    """Whole numbers, brought into the range and down to a multiple."""
+    return Whole(least, most, multiple_of)
+
+
+SIZES = {
+    "d_model": whole(2, 16384),
+    "n_heads": whole(1, 128),
+    "n_kv_heads": whole(1, 128),
+    "d_head": whole(2, 512, multiple_of=2),
+    "d_value": whole(1, 512),
+    "d_latent_kv": whole(1, 2048),
+    "d_latent_q": whole(0, 4096),
+    "d_rope": whole(0, 256, multiple_of=2),
+}
 
 
 def number(least: float, most: float) -> Parser:
@@ -111,13 +135,46 @@ def flag(text: str) -> bool:
 
 
 def preset(text: str) -> str:
-    """The key of a published model, our trained models, or our own small sizes."""
-    return one_of(TRAINED, SMALL, *PRESETS)(text)
+    """The key of a model, our trained models, or our own small sizes."""
+    return text if text in (TRAINED, SMALL) else published(text)
 
 
 def published(text: str) -> str:
-    """The key of a published model."""
+    """The key of a published model, or of the reader's own with sizes that the pages show."""
+    if is_own(text):
+        check_shown(read_given(text))
+        return text
     return one_of(*PRESETS)(text)
+
+
+def is_own(key: object) -> bool:
+    """Whether this is the key of a model of the reader's own, all of which stands in the key."""
+    return isinstance(key, str) and key.startswith(MARK)
+
+
+def has_preset(key: str) -> bool:
+    """Whether a key is that of a published model or of the reader's own."""
+    return key in PRESETS or is_own(key)
+
+
+def preset_of(key: str) -> Preset:
+    """The published model of this key, or the reader's own."""
+    return read_given(key) if is_own(key) else PRESETS[key]
+
+
+def check_shown(preset: Preset) -> None:
+    """Raise RefusedError for a size that no page shows, by its name."""
+    for name, value in mechanisms.sizes_of(preset.config).items():
+        if name in SIZES:
+            check_whole(name, value, SIZES[name])
+
+
+def check_whole(name: str, value: int, bounds: Whole) -> None:
+    """Raise RefusedError for a number that a setting cannot have, with what it can be."""
+    checks.whole(name, value, least=bounds.least, most=bounds.most)
+    if (near := bounds(str(value))) != value:
+        values = {"name": name, "value": value, "of": bounds.multiple_of, "near": near}
+        raise RefusedError("no_multiple", **values)
 
 
 def power_of_two(least: int, most: int) -> Parser:

@@ -1,6 +1,7 @@
 """The settings that hold on every page, and the languages of the app."""
 
 from mla_engine import mechanisms
+from ui.settings import parsers
 from ui.settings.parsers import TRAINED, Setting, flag, known, one_of, preset, room, whole, words
 
 LANGUAGES = {"en": "English", "zh": "中文"}
@@ -12,14 +13,14 @@ SHARED = {
     "lang": Setting("en", one_of(*LANGUAGES)),
     "preset": Setting(TRAINED, preset),  # on a page of sizes alone: those below
     "variant": Setting("mla", one_of(*VARIANTS)),
-    "d_model": Setting(2048, whole(2, 16384)),
-    "n_heads": Setting(16, whole(1, 128)),
-    "n_kv_heads": Setting(8, whole(1, 128)),
-    "d_head": Setting(128, whole(2, 512, multiple_of=2)),
-    "d_value": Setting(128, whole(1, 512)),
-    "d_latent_kv": Setting(512, whole(1, 2048)),
-    "d_latent_q": Setting(0, whole(0, 4096)),
-    "d_rope": Setting(64, whole(0, 256, multiple_of=2)),
+    "d_model": Setting(2048, parsers.SIZES["d_model"]),
+    "n_heads": Setting(16, parsers.SIZES["n_heads"]),
+    "n_kv_heads": Setting(8, parsers.SIZES["n_kv_heads"]),
+    "d_head": Setting(128, parsers.SIZES["d_head"]),
+    "d_value": Setting(128, parsers.SIZES["d_value"]),
+    "d_latent_kv": Setting(512, parsers.SIZES["d_latent_kv"]),
+    "d_latent_q": Setting(0, parsers.SIZES["d_latent_q"]),
+    "d_rope": Setting(64, parsers.SIZES["d_rope"]),
     "seed": Setting(0, whole(0, 9999)),
     "stop": Setting(0, whole(0, 99)),  # a step of the story; 0 is none
     "lecture": Setting(False, flag, personal=True),
@@ -35,7 +36,7 @@ SHARED = {
     "activations": Setting("", words(200)),
     "code": Setting("none", one_of("none", "source", "snippet")),  # shown at the page's foot
 }
-SIZES = tuple(n for n in SHARED if n.startswith(("d_", "n_")))
+SIZES = tuple(parsers.SIZES)
 CARRIED = "lecture", "room"  # what is the reader's own goes along wherever a way leads
 TRAINED_LAYER = ("sentence", "trained_layer")
 REAL_LAYER = ("source", "revision", "layer", "text", "activations")

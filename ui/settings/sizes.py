@@ -1,10 +1,10 @@
 """The sizes that a preset stands for: they are the defaults of the size settings beside it."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
-from mla_engine import PRESETS, mechanisms
-from ui.settings.parsers import SMALL, TRAINED
+from mla_engine import mechanisms
+from ui.settings.parsers import SMALL, TRAINED, has_preset, preset_of
 from ui.settings.shared import PUBLISHED
 
 SMALL_SIZES = {
@@ -29,13 +29,13 @@ def published(preset: str) -> str:
 def sizes_of(preset: str) -> dict[str, int]:
     """The shared sizes that a preset stands for, those of other mechanisms as they suggest them."""
     key = published(preset)
-    return SMALL_SIZES if key == SMALL else mechanisms.sizes_of(PRESETS[key].config)
+    return SMALL_SIZES if key == SMALL else mechanisms.sizes_of(preset_of(key).config)
 
 
 def longest(*presets: str, most: int = MOST_TOKENS) -> int:
     """The greatest power of two up to `most` that one of the models was published for."""
     keys = map(published, presets)
-    known = [PRESETS[key].max_context or most for key in keys if key in PRESETS]
+    known = [preset_of(key).max_context or most for key in keys if has_preset(key)]
     return 1 << min(most, max(known, default=most)).bit_length() - 1
 
 
@@ -44,16 +44,16 @@ def divisors(n: int) -> list[int]:
     return [g for g in range(1, n + 1) if n % g == 0]
 
 
-@cache
+@lru_cache(maxsize=512)
 def variant_of(preset: str) -> str:
     """The first variant that shows a preset."""
     if preset == SMALL:
         return SMALL_VARIANT
-    config = PRESETS[published(preset)].config
+    config = preset_of(published(preset)).config
     return mechanisms.of(config).variant(config).code
 
 
-@cache
+@lru_cache(maxsize=512)
 def implied(preset: str) -> Mapping[str, object]:
     """What a link that names a preset and nothing else means: its sizes and its variant."""
     return sizes_of(preset) | {"variant": variant_of(preset)}

@@ -13,7 +13,7 @@ from ui.parts.choice import choice
 from ui.parts.growth import LENGTHS
 from ui.parts.maps.controls import text_controls
 from ui.settings import state
-from ui.settings.parsers import SMALL
+from ui.settings.parsers import SMALL, is_own
 from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
@@ -52,7 +52,8 @@ def _models() -> dict[str, str]:
     loaded, trained = real_layer.chosen(), model.present().trained is not None
     ours = t("compare.shared_trained" if trained else "compare.shared")
     shared = real_layer.own_name(loaded) if loaded else ours
-    return {SHARED_SIZES: shared} | {key: model.preset_name(key) for key in (SMALL, *PRESETS)}
+    every = dict.fromkeys((SMALL, *PRESETS, *filter(is_own, state.settings().values())))
+    return {SHARED_SIZES: shared} | {key: model.preset_name(key) for key in every}
 
 
 def _variants() -> dict[str, str]:

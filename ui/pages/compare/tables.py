@@ -1,12 +1,13 @@
 """The tables of the comparison: sizes, steps and costs of both layers, what differs marked."""
 
-from mla_engine import PRESETS, costs
+from mla_engine import costs
 from mla_engine.late import Late
 from ui.engine import real_layer, trained
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare.side import BF16_BYTES, Side
 from ui.pages.compare.view import View
 from ui.parts import rotation
+from ui.settings.parsers import preset_of
 from ui.words.numbers import (
     amount,
     count,
@@ -90,7 +91,7 @@ def _n_layers(side: Side) -> int | None:
         return trained.load(side.origin.code).config.n_layers
     if side.loaded:
         return real_layer.plan(side.loaded).n_layers
-    return PRESETS[side.preset].n_layers if side.preset else None
+    return preset_of(side.preset).n_layers if side.preset else None
 
 
 def differing(view: View) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mla_engine import PRESETS, mechanisms
+from mla_engine import mechanisms
 from ui.engine import model as models
 from ui.engine.model import Model, present
 from ui.engine.trained_layer import TrainedLayer
@@ -11,6 +11,7 @@ from ui.pages.compare.side import Side
 from ui.parts.maps.view import WHOLE, words
 from ui.settings import state
 from ui.settings.page import Note
+from ui.settings.parsers import has_preset, preset_of
 from ui.settings.sizes import longest, sizes_of, variant_of
 from ui.words.text import t
 
@@ -103,7 +104,7 @@ def _side(letter: str, model: Model) -> Side:
     key, wanted = s[SIDES[letter]], s[f"{SIDES[letter]}_as"]
     if key == SHARED_SIZES:
         return _shared(letter, model, served(model.variant) if wanted == OWN else wanted)
-    own = PRESETS[key].config if key in PRESETS else models.SMALL_CONFIG
+    own = preset_of(key).config if has_preset(key) else models.SMALL_CONFIG
     return Side(
         letter=letter,
         model=models.preset_name(key),
@@ -139,7 +140,7 @@ def _shared(letter: str, model: Model, variant: str) -> Side:
 
 
 def _published(key: str) -> str | None:
-    return key if key in PRESETS else None
+    return key if has_preset(key) else None
 
 
 def most_tokens() -> int:

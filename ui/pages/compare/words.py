@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mla_engine import PRESETS, costs
+from mla_engine import costs
 from ui.engine import model, real_layer
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare import trained
@@ -10,6 +10,7 @@ from ui.pages.compare.side import BF16_BYTES, Side
 from ui.pages.compare.view import View
 from ui.parts.maps import reading
 from ui.parts.maps.view import short
+from ui.settings.parsers import preset_of
 from ui.words.numbers import amount, count, heads, signed, size, times
 from ui.words.text import safe, t, tensor
 
@@ -98,4 +99,4 @@ def apart(view: View, cell: tuple[int, int] | None, a: np.ndarray, b: np.ndarray
 def limitations(view: View) -> list[str]:
     """What the engine does not compute of the models, a sentence each."""
     keys = dict.fromkeys(side.preset for side in view.sides if side.preset)
-    return [model.not_modelled(key) for key in keys if PRESETS[key].not_modelled]
+    return [model.not_modelled(key) for key in keys if preset_of(key).not_modelled]

@@ -4,6 +4,7 @@ import streamlit as st
 
 from mla_engine.costs import GPUS
 from ui.pages.compute.view import THIS
+from ui.parts import typed
 from ui.settings import state
 from ui.settings.sizes import longest
 from ui.words.numbers import count
@@ -37,6 +38,8 @@ def draw() -> None:
             format_func=lambda code: t(f"compute.scope_{code}"),
             required=True,
         )
+    whole = state.settings()["cost_scope"] == "model"
+    typed.number(t("compute.layers"), "cost_layers", disabled=not whole)
     state.control(
         st.selectbox,
         t("compute.gpu"),
@@ -44,6 +47,11 @@ def draw() -> None:
         [*GPUS, THIS],
         format_func=lambda key: t("compute.this_machine") if key == THIS else GPUS[key].name,
     )
+    _of_the_call()
+
+
+def _of_the_call() -> None:
+    """How long the context is, how many queries and sequences come together."""
     most = longest(state.settings()["preset"])
     decoding = state.settings()["cost_phase"] == "decode"
     for name, steps in SLIDERS.items():

@@ -10,6 +10,8 @@ def recipe(view: View) -> Recipe:
     """A template and the values that make the title's numbers."""
     if view.model.variant == INDEXED:
         return "indexed", _indexed(view)
+    if view.shown in view.later:
+        return "after", _indexed(view, view.shown)
     named = call(view.device) if view.gpu == THIS else f"GPUS[{literal(view.gpu)}]"
     return "decode" if view.decoding else "prefill", {
         "config": config(view.latent, view.model.preset),
@@ -22,15 +24,15 @@ def recipe(view: View) -> Recipe:
     }
 
 
-def _indexed(view: View) -> dict[str, object]:
-    """The values of the template that sets chosen keys against all of them."""
+def _indexed(view: View, code: str = INDEXED) -> dict[str, object]:
+    """The values of the templates that set a way after MLA against reading all keys."""
     call = {"batch": view.batch} | ({"new_tokens": view.queries} if view.decoding else {})
     given = ", ".join(f"{name}={literal(value)}" for name, value in call.items())
     return {
-        "config": config(view.ways[INDEXED].config, view.model.preset),
+        "config": config(view.ways[code].config, view.model.preset),
         "mla": config(view.ways[view.dense].config, view.model.preset),
         "phase": Code("decode" if view.decoding else "prefill"),
-        "chosen": view.ways[INDEXED].form,
+        "chosen": view.ways[code].form,
         "every": view.ways[view.dense].form,
         "call": Code(given),
         "most": Code(f"2**{MOST.bit_length() - 1}"),

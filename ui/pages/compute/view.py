@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 
 import numpy as np
 
-from mla_engine import PRESETS, LatentConfig, costs
+from mla_engine import LatentConfig, costs, mechanisms
 from mla_engine.costs import GPUS, Cost, Device
 from ui.engine import kept
 from ui.engine.model import Model, present
 from ui.parts import measure
-from ui.parts.ways import INDEXED, MOST, Way, ways
+from ui.parts.ways import INDEXED, MOST, SUCCESSORS, Way, ways
 from ui.settings.page import Note
-from ui.settings.parsers import SMALL
 from ui.settings.sizes import longest
 from ui.settings.state import at_most, settings
 
@@ -55,6 +55,10 @@ class View:
             return costs.prefill(way.config, tokens, way.form, **given)
         given |= {"cache": way.cache, "new_tokens": self.queries}
         return costs.decode(way.config, tokens, way.form, **given)
+
+    def call(self, code: str) -> tuple:
+        """On what the work of one layer in this way depends, apart from the context."""
+        return self.ways[code], self.decoding, self.queries, self.batch
 
     def places(self) -> dict[str, tuple[float, float]]:
         """Code -> FLOP per byte, and the FLOP/s that the device can reach there."""
@@ -139,12 +143,57 @@ class View:
 
         return costs.first_whole(wins, MOST)
 
+    @property
+    def later(self) -> tuple[str, ...]:
+        """The ways that came after MLA."""
+        every = mechanisms.ways()
+        key = {code: mechanisms.of_variant(every[code].variant).key for code in self.ways}
+        return tuple(code for code in self.ways if key[code] in SUCCESSORS)
+
+    @property
+    def shown(self) -> str:
+        """The way of the chosen variant, of expanded MLA that of the phase."""
+        return self.model.variant if self.model.variant in self.ways else self.dense
+
+    def over_contexts(self, work: Callable[[Cost], float]) -> dict[str, np.ndarray]:
+        """Of one layer in MLA and in each way after it, over CONTEXTS tokens."""
+        return {
+            code: np.array([work(self.cost(code, tokens=n)) for n in CONTEXTS])
+            for code in (self.dense, *self.later)
+        }
+
+    def entry_bytes(self, code: str) -> float:
+        """What each token adds to a way's cache in one layer, on average."""
+        way = self.ways[code]
+        return costs.cache_bytes_per_token(way.config, self.device.dtype_bytes, way.cache)
+
+    def lighter_from(self, code: str) -> int | None:
+        """Tokens from which on a way takes fewer FLOP than MLA that reads every key."""
+        return lighter(self, code, self.dense)
+
     def intensities(self) -> np.ndarray:
         """FLOP per byte of absorbed attention alone over DOUBLINGS heads x query tokens."""
         at = [
             attention_intensity(self.latent, self.context, rows, self.device) for rows in DOUBLINGS
         ]
         return np.array(at)
+
+
+@kept.keep(by=lambda view, one, other: (*map(view.call, (one, other)), one, other))
+def lighter(view: View, one: str, other: str) -> int | None:
+    """Tokens from which on one way takes fewer FLOP than another, found once for all visitors."""
+    costs_of = [partial(_at, view, code) for code in (one, other)]
+    configs = [view.ways[code].config for code in (one, other)]
+    return costs.lighter_from(*costs_of, configs, FLOPS, MOST)
+
+
+def _at(view: View, code: str, tokens: int) -> Cost:
+    return view.cost(code, tokens=tokens)
+
+
+def cache_bytes(cost: Cost) -> float:
+    """What a call reads of caches, and what it writes into them."""
+    return cost.cache_read_bytes + cost.cache_written_bytes
 
 
 def mend() -> list[Note]:
@@ -163,12 +212,5 @@ def view() -> View:
     every = ways(model, decoding=decoding)
     device = measure.machine() if s["cost_gpu"] == THIS else GPUS[s["cost_gpu"]]
     sizes = (s["cost_context"], s["cost_queries"], s["cost_batch"])
-    layers = _layers(model.preset) if s["cost_scope"] == "model" else 1
+    layers = s["cost_layers"] if s["cost_scope"] == "model" else 1
     return View(model, every, s["cost_gpu"], device, decoding, *sizes, layers)
-
-
-def _layers(preset: str) -> int:
-    """Attention layers of a published model, 1 for our own sizes."""
-    if preset == SMALL:
-        return 1
-    return PRESETS[preset].n_caches

@@ -4,13 +4,14 @@ import re
 from collections.abc import Mapping
 
 from mla_engine import costs
+from ui.pages.compute import after
 from ui.pages.compute.run import Timed, Trial
 from ui.pages.compute.view import THIS, View
 from ui.parts import measure
 from ui.parts.measure import device_name, here, machine
 from ui.parts.ways import INDEXED, label, listed, of_model, successor
 from ui.settings.state import settings
-from ui.words.numbers import clock, count, digits, flop, giga, shortest, tied_size
+from ui.words.numbers import clock, count, digits, flop, giga, share, shortest, tied_size
 from ui.words.text import sentences, t
 
 
@@ -28,6 +29,8 @@ def lead(view: View) -> tuple[str, str]:
     """A statement with live numbers: intensities, two least times, or when choosing keys pays."""
     if view.model.variant == INDEXED:
         return _lead_indexed(view)
+    if view.shown in view.later:
+        return after.lead(view)
     values = {"model": of_model(view.model), "gpu": device_name(view.device)}
     if not view.decoding:
         seconds = {code: clock(view.seconds(code)) for code in ("mla_each", "mla_absorbed")}
@@ -171,6 +174,19 @@ def compared(taken: Mapping[str, Timed]) -> str:
     """Why absorbed MLA may take longer than MHA here."""
     mla, mha = taken["mla_absorbed"].trial, taken["mha"].trial
     return measure.compared(mla.cost(), mha.cost(), mla.heads, mla.context)
+
+
+def kernel(trial: Trial, seconds: float) -> str:
+    """How fast the kernel alone is, and how near it comes to this machine's memory."""
+    cost = trial.cost()
+    speed = cost.cache_read_bytes / seconds
+    return t(
+        "compute.kernel",
+        time=clock(seconds),
+        rate=giga(cost.attention_flops / seconds, "FLOP/s"),
+        speed=giga(speed, "B/s"),
+        share=share(speed / machine().bytes_per_second),
+    )
 
 
 def timed_alt(view: View, taken: Mapping[str, Timed]) -> str:

@@ -10,9 +10,11 @@ PAGE = Page(
     group="size",
     order=1,
     settings=SETTINGS,
+    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
     sizes=False,
     lecture=("kv_view", "kv_context"),
     mend=mend,
     code=code.ran,
     snippet=snippet.recipe,
+    uploads=True,
 )

@@ -8,9 +8,10 @@ from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.topics import TOPICS
 from ui.pages.kv_cache.view import RANKS, View, kv_heads, most_caches
 from ui.pages.kv_cache.words import type_label
-from ui.parts import prose
+from ui.parts import prose, typed
 from ui.parts.growth import LENGTHS
 from ui.settings import state
+from ui.settings.parsers import preset_of
 from ui.settings.sizes import longest
 from ui.words.numbers import count
 from ui.words.text import t
@@ -42,8 +43,8 @@ def right() -> None:
 
 
 def _model(label: str, name: str) -> None:
-    keys = list(PRESETS)
-    state.control(st.selectbox, label, name, keys, format_func=lambda key: PRESETS[key].name)
+    keys = dict.fromkeys((*PRESETS, state.default(name), state.settings()[name]))
+    state.control(st.selectbox, label, name, keys, format_func=lambda key: preset_of(key).name)
 
 
 def draw(view: View) -> None:
@@ -63,8 +64,7 @@ def _groups(view: View) -> None:
 
 
 def _layers(view: View) -> None:
-    state.control(
-        st.select_slider,
+    typed.slider(
         t("kv_cache.layers"),
         "kv_layers",
         range(most_caches(view.scenes) + 1),

@@ -1,4 +1,4 @@
-"""The cache page's section of the reader's own model: by name, or by a pasted config.json."""
+"""The cache page's section of the reader's own model: by name, or by its config.json."""
 
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from mla_engine.model_caches.sources import Found
 from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import shown, type_label
-from ui.parts import files, own_model, prose
+from ui.parts import counted_model, files, own_model, prose
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
 
@@ -27,10 +27,11 @@ BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_byt
 def section(view: View) -> None:
     """Ask for a model, and show what it keeps with the page's lengths, types and GPUs."""
     with st.expander(t("kv_cache.own_title"), expanded=bool(view.own)):
-        own_model.ask("kv_own", PASTED)
+        counted_model.ask("kv_own", PASTED)
         try:
-            if found := own_model.found(view.own, PASTED):
+            if found := counted_model.found(view.own, PASTED):
                 _draw(view, found)
+                own_model.button(view.own, counted_model.data(PASTED))
         except ValueError as error:
             prose.refused(error)
 

@@ -7,7 +7,17 @@ from mla_engine import PRESETS, mechanisms
 from mla_engine.costs import ATTENTION, GPUS
 from mla_engine.mechanism import Mechanism
 from mla_engine.presets import Preset
-from ui.settings.parsers import Setting, flag, one_of, power_of_two, published, whole, words
+from ui.settings.parsers import (
+    Setting,
+    flag,
+    has_preset,
+    one_of,
+    power_of_two,
+    preset_of,
+    published,
+    whole,
+    words,
+)
 from ui.settings.sizes import longest
 
 LEFT, RIGHT, CONTEXT = "deepseek-v3", "llama-3.1-405b", 2**17
@@ -15,12 +25,12 @@ LEFT, RIGHT, CONTEXT = "deepseek-v3", "llama-3.1-405b", 2**17
 
 def left(preset: str) -> str:
     """The model that was chosen for all pages."""
-    return preset if preset in PRESETS else LEFT
+    return preset if has_preset(preset) else LEFT
 
 
 def contrast(preset: str) -> str:
     """To set beside it: of those with the other kind of cache the one nearest in size."""
-    ours = PRESETS[left(preset)]
+    ours = preset_of(left(preset))
     others = [key for key, one in PRESETS.items() if _plain(one) and _kind(one) is not _kind(ours)]
     size = ours.parameters or PRESETS[LEFT].parameters
     return min(others, key=lambda key: abs(log(PRESETS[key].parameters / size)))
@@ -39,7 +49,7 @@ SETTINGS = {
     "kv_left": Setting(LEFT, published, follows=left),
     "kv_right": Setting(RIGHT, published, follows=contrast),
     "kv_groups": Setting(8, whole(1, 128)),
-    "kv_layers": Setting(0, whole(0, 126)),  # 0 is all
+    "kv_layers": Setting(0, whole(0, 1024)),  # 0 is all
     "kv_batch": Setting(1, power_of_two(1, 1024)),
     "kv_type": Setting("bf16", one_of("fp32", "bf16", "fp8", "int4")),
     "kv_context": Setting(

@@ -13,4 +13,5 @@ PAGE = Page(
     lecture=("plan_data", "plan_context"),
     code=code.ran,
     snippet=snippet.recipe,
+    uploads=True,
 )

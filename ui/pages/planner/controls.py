@@ -16,7 +16,7 @@ from ui.pages.planner.settings import (
     WEIGHTS,
 )
 from ui.pages.planner.view import PASTED
-from ui.parts import own_model
+from ui.parts import counted_model
 from ui.parts.growth import LENGTHS
 from ui.settings import state
 from ui.words.numbers import count
@@ -42,7 +42,7 @@ def more(*, opened: bool) -> None:
     """What some choose: another model, a model of their own, what is not in its config.json."""
     with st.expander(t("planner.more"), expanded=opened):
         _box("beside", [NONE, *SIZED], _name)
-        own_model.ask("plan_own", PASTED)
+        counted_model.ask("plan_own", PASTED)
         total, active, overhead = st.columns(3)
         with total:
             _number("parameters", MOST_BILLIONS)

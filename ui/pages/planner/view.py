@@ -10,7 +10,7 @@ from mla_engine.model_caches import MODELS, Plan, UncountedError, storage
 from mla_engine.model_caches.expanding import latent_widths
 from mla_engine.model_caches.sources import Found, of_published
 from ui.pages.planner.settings import GIB, NONE, WEIGHTS
-from ui.parts import own_model
+from ui.parts import counted_model
 from ui.settings.state import settings
 
 PASTED = "plan_config"
@@ -105,12 +105,12 @@ def view() -> View:
         RefusedError: a model that is not understood, or whose parameters nobody says.
     """
     s = settings()
-    own = own_model.found(s["plan_own"], PASTED)
+    own = counted_model.found(s["plan_own"], PASTED)
     found = own or of_published(MODELS[s["plan_model"]])
     total, active = (BILLION * s[f"plan_{name}"] for name in ("parameters", "active"))
     if not total:
         total, active = found.parameters, active or found.active
-    by = own_model.given(s["plan_own"], PASTED)
+    by = counted_model.given(s["plan_own"], PASTED)
     served = Served(found, "" if own else s["plan_model"], by, _plan(found, total, active or None))
     return View(served, _beside(found), s["plan_kv"])
 

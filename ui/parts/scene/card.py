@@ -171,14 +171,17 @@ def _without(text: str, summand: str) -> str:
 def cells(made: Run, code: str) -> dict[str, Any]:
     """The first of its numbers of one head: a row a number, a column a token or an entry."""
     whole = _rows(made, code)
-    found = whole[:ROWS]
+    if not whole.size:
+        return {"cut": t("scene.no_entry")}
+    found = whole[:ROWS, :ROWS] if code == "S" else whole[:ROWS]
     real = isinstance(made.origin, RealLayer)
     values = {"shown": len(found), "all": len(whole)} | ({} if real else {"seed": made.origin})
+    values |= {"columns": found.shape[1], "of": whole.shape[1]}
     return {
         "cells": [[float(f"{value:.3g}") for value in row] for row in found],
-        "most": float(np.abs(found).max(initial=0)) or 1.0,
+        "most": float(np.abs(found).max()) or 1.0,
         "signed": [NEGATIVE, POSITIVE],
-        "cut": t(_cut(code, whole, real), **values),
+        "cut": t(_cut(code, real), **values),
     }
 
 
@@ -198,9 +201,7 @@ def _of_head(made: Run, code: str) -> np.ndarray:
     return found.reshape(len(found), -1).T if len(found) else found.T
 
 
-def _cut(code: str, whole: np.ndarray, real: bool) -> str:
+def _cut(code: str, real: bool) -> str:
     """The text that says what the cells are."""
-    if not whole.size:
-        return "scene.no_entry"
     kind = "state" if code == "S" else "entries" if "i" in SYMBOLS[code].axes.split()[1] else ""
     return "scene.cut" + ("_" + kind if kind else "") + ("_real" if real else "")

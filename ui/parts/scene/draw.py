@@ -63,12 +63,18 @@ def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
     return {
         "alt": alt,
         "words": list(scene.words),
-        "first": next(one.code for one in scene.tensors if SYMBOLS[one.code].cached),
+        "first": _first(scene),
         "blocks": [{"place": place[one.code]} | _block(scene, one, made) for one in scene.tensors],
         "shelf": _shelf(scene),
         "told": list(visit().blocks),
         "hall": state.settings()["lecture"],
     }
+
+
+def _first(scene: Scene) -> str:
+    """What the card tells at first: what grows in the cache, or all that is in it."""
+    cached = [one for one in scene.tensors if SYMBOLS[one.code].cached]
+    return max(cached, key=lambda one: bool(one.kept)).code
 
 
 def _block(scene: Scene, one: Tensor, made: Run | None) -> dict[str, Any]:
@@ -91,7 +97,8 @@ def _block(scene: Scene, one: Tensor, made: Run | None) -> dict[str, Any]:
 
 def _shelf(scene: Scene) -> dict[str, Any]:
     cached = [one.code for one in scene.tensors if SYMBOLS[one.code].cached]
-    said = {"said": t("scene.shelf_said", numbers=amount(scene.kept)), "html": t("scene.shelf_name")}
+    numbers = amount(scene.kept)
+    said = {"said": t("scene.shelf_said", numbers=numbers), "html": t("scene.shelf_name")}
     named = {"code": card.SHELF, "role": "input", "reads": cached}
     return named | said | card.told_of_shelf(scene)
 

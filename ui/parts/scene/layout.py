@@ -51,7 +51,7 @@ TALL = Frame(True, 74, 463, (46, 44), 33, 87, 26, 44, 51)
 ROUNDING = 1e-3  # of a number
 LEAST = 6  # side of the smallest square on the shelf, so that it can be seen
 DOT = 1.5  # side of one that is too small for that beside MHA's, which is no longer to scale
-CROWD = 1000  # times as many numbers that MHA keeps then
+CROWD = 100  # times as many numbers that MHA keeps then
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Layout:
 
     What all heads share fits into the largest block, and so does what MHA keeps of a token into
     the largest square, unless the least that a variant keeps could then not be seen. What keeps
-    less than a thousandth of MHA's numbers, or a state alone, sets no scale.
+    less than 1 in CROWD of MHA's numbers, or a state alone, sets no scale.
 
     Args:
         variants: the tensors of each.

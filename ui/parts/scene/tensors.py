@@ -12,7 +12,7 @@ INPUT, LATENTS, HEADS, MOVED, ATTENTION, LAST = 0, 1, 2, 3, 4, 7  # the stages
 STAGES = LAST + 1
 
 PREPARING = ("_pre", "_normed", "_conv", "_turned")
-# What also only prepares another tensor: what goes into entries and gates, what a write consists of.
+# What also only prepares another tensor: what goes into entries and gates, parts of a write.
 MAKING = {"c_E", "c_IE", "c_A", "c_G", "erased", "written"}
 SCORES = {"attention", "a", "b"}  # that have a block; all others are within one
 ASIDE = {"members", "gate"}  # are not read through: a table of places, and a factor that is written

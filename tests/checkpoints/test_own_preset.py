@@ -1,0 +1,192 @@
+"""A config.json as a preset, and as the text of a link."""
+
+import base64
+import json
+import zlib
+
+import pytest
+
+from mla_engine import PRESETS
+from mla_engine.checkpoints import attention_config
+from mla_engine.checkpoints.own_preset import preset_of_config
+from mla_engine.given_preset import MARK, MOST_LETTERS, given_preset, plain, read_given
+from mla_engine.refusals import RefusedError
+from tests.checkpoints.models import built, own_config
+
+OWN = {
+    "model_type": "deepseek_v3", "hidden_size": 6656, "num_attention_heads": 52,
+    "num_hidden_layers": 31, "kv_lora_rank": 384, "q_lora_rank": 1024, "qk_nope_head_dim": 96,
+    "qk_rope_head_dim": 32, "v_head_dim": 80, "rope_theta": 50000.0, "rms_norm_eps": 1e-6,
+    "max_position_embeddings": 65_536, "attention_bias": False,
+}  # fmt: skip
+KIMI = OWN | {
+    "model_type": "kimi_linear", "q_lora_rank": None, "num_hidden_layers": 8,
+    "linear_attn_config": {
+        "full_attn_layers": [4, 8], "kda_layers": [1, 2, 3, 5, 6, 7], "head_dim": 128,
+        "num_heads": 52, "short_conv_kernel_size": 4,
+    },
+}  # fmt: skip
+WINDOWS = {
+    "model_type": "qwen2", "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "num_hidden_layers": 4, "use_sliding_window": True, "sliding_window": 16, "rms_norm_eps": 1e-6,
+    "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
+}  # fmt: skip
+SHOWN = ("grouped", "latent", "indexed")
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_a_preset_comes_back_from_its_text(key: str):
+    one = PRESETS[key]
+    given = given_preset(
+        one.config, name=one.name, layer=3, n_layers=one.n_layers, not_modelled=one.not_modelled
+    )
+    again = read_given(given.key)
+    assert again == given
+    assert again.config == one.config
+    assert (again.layer, again.n_layers) == (3, one.n_layers)
+    assert len(given.key) < 600  # of the 2,000 letters that a link has
+
+
+@pytest.mark.parametrize("name", ["deepseek_v3", "deepseek_v2, lite", "deepseek_v32", "llama"])
+def test_sizes_are_those_of_the_model_that_transformers_builds(name: str):
+    config = own_config(name)
+    found = preset_of_config(config, "a tiny one", SHOWN).config
+    attention = built(name).model.layers[0].self_attn
+    weights = {key: tuple(value.shape) for key, value in attention.named_parameters()}
+    if name == "llama":
+        assert weights["k_proj.weight"] == (found.n_kv_heads * found.d_head, found.d_model)
+        return
+    assert weights["o_proj.weight"] == (found.d_model, found.n_heads * found.d_value)
+    assert weights["kv_a_proj_with_mqa.weight"][0] == found.d_latent_kv + found.d_rope
+    per_head = found.d_head + found.d_value
+    assert weights["kv_b_proj.weight"] == (found.n_heads * per_head, found.d_latent_kv)
+
+
+def test_the_whole_model_is_told():
+    found = preset_of_config(OWN, "mine", SHOWN)
+    told = (found.name, found.layer, found.n_layers, found.n_caches, found.max_context)
+    assert told == ("mine", 0, 31, 31, 65_536)
+    assert found.config == attention_config(OWN, 0)
+    assert found.config.rope.theta == 50_000
+
+
+def test_of_a_hybrid_the_first_layer_that_is_shown():
+    found = preset_of_config(KIMI, "", SHOWN)
+    assert (found.layer, found.n_layers, found.n_caches) == (3, 8, 2)
+    assert found.not_modelled == ("linear attention layers",)
+    assert found.name == "kimi_linear"
+
+
+def test_of_windows_and_full_attention_the_full_one():
+    found = preset_of_config(WINDOWS, "", SHOWN)
+    assert (found.layer, found.config.sliding_window) == (3, None)
+    assert found.not_modelled == ("alternating local and global layers",)
+
+
+DAMAGED = {  # what is changed, and what the refusal names
+    "no hidden_size": (("hidden_size", ...), "hidden_size"),
+    "no heads": (("num_attention_heads", ...), "num_attention_heads"),
+    "no layers": (("num_hidden_layers", ...), "num_hidden_layers"),
+    "no latent": (("kv_lora_rank", ...), "kv_lora_rank"),
+    "no content": (("qk_nope_head_dim", ...), "qk_nope_head_dim"),
+    "no rotary": (("qk_rope_head_dim", ...), "qk_rope_head_dim"),
+    "no value": (("v_head_dim", ...), "v_head_dim"),
+    "no type": (("model_type", ...), "model_type"),
+    "unknown type": (("model_type", "new"), "kv_lora_rank"),
+    "a type of no text": (("model_type", ["deepseek_v3"]), "model_type"),
+    "width as text": (("hidden_size", "6656"), "d_model"),
+    "no width": (("hidden_size", 0), "d_model"),
+    "negative heads": (("num_attention_heads", -4), "n_heads"),
+    "half a head": (("num_attention_heads", 1.5), "n_heads"),
+    "a flag as a size": (("kv_lora_rank", True), "d_latent_kv"),
+    "odd rotary": (("qk_rope_head_dim", 33), "d_rope"),
+    "huge": (("hidden_size", 10**40), "d_model"),
+    "layers without end": (("num_hidden_layers", 10**9), "num_hidden_layers"),
+    "theta below 0": (("rope_theta", -1.0), "theta"),
+    "unknown rotation": (("rope_scaling", {"rope_type": "new", "factor": 2}), "new"),
+    "a list as a size": (("v_head_dim", [128]), "d_value"),
+    "a bias of no kind": (("attention_bias", "yes"), "bias"),
+}
+
+
+@pytest.mark.parametrize(("change", "named"), DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_config_is_refused_by_the_key(change: tuple, named: str):
+    key, value = change
+    config = {name: old for name, old in OWN.items() if name != key}
+    if value is not ...:
+        config[key] = value
+    with pytest.raises(RefusedError) as refused:
+        preset_of_config(config, "", SHOWN)
+    assert named in str(refused.value)
+
+
+def test_what_the_engine_has_no_layer_of_can_be_counted():
+    phi = WINDOWS | {"model_type": "phi3"}
+    with pytest.raises(RefusedError, match=r"a phi3 model has no layer of the engine.*KV cache"):
+        preset_of_config(phi, "", SHOWN)
+
+
+def test_a_model_whose_attention_no_page_shows_is_refused():
+    with pytest.raises(RefusedError, match="no layer of this deepseek_v3 model can be shown"):
+        preset_of_config(OWN, "", ("grouped",))
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("Kimi-K2_x.1", "Kimi-K2_x.1"),
+        ("<b>[a](http://x)*$", "bahttpx"),
+        ("www.evil.org", "evil.org"),
+        ("__init__", "init__"),
+        ("模型", "model"),
+        ("x" * 99, "x" * 60),
+    ],
+)
+def test_a_name_keeps_nothing_that_a_page_would_read_as_a_mark(name: str, kept: str):
+    assert plain(name) == kept
+    assert preset_of_config(OWN, name, SHOWN).name == kept
+
+
+def folded(table: object, data: bytes | None = None) -> str:
+    text = json.dumps(table).encode() if data is None else data
+    return MARK + base64.urlsafe_b64encode(zlib.compress(text)).decode().rstrip("=")
+
+
+def told(**changes: object) -> dict[str, object]:
+    latent = {"d_model": 64, "n_heads": 4, "d_head": 16, "d_latent_kv": 32}
+    base = {"n": "a", "i": 0, "l": 1, "c": 1, "g": [], "x": None, "latent": latent}
+    return base | changes
+
+
+FORGED = {
+    "nothing": MARK,
+    "no base64": MARK + "!!!!",
+    "letters of others": MARK + "模型",
+    "no zlib": MARK + base64.urlsafe_b64encode(b"hello hello").decode(),
+    "cut": folded(told())[:-8],
+    "too long": MARK + "A" * MOST_LETTERS,
+    "unfolds without end": folded(None, b" " * 10**7),
+    "no object": folded([1]),
+    "no mechanism": folded(told() | {"latent": {}}),
+    "unknown size": folded(told(latent={"d_model": 64, "evil": 1})),
+    "a name with marks": folded(told(n="<script>")),
+    "a name of no text": folded(told(n=7)),
+    "layers without end": folded(told(l=10**9)),
+    "a gap of no kind": folded(told(g=["<b>"])),
+    "gaps of no kind": folded(told(g=7)),
+    "context as text": folded(told(x="much")),
+    "scaling of no kind": folded(
+        told(latent=told()["latent"] | {"d_rope": 4, "rope": {"scaling": {"new": {}}}})
+    ),
+    "rotation of no kind": folded(told(latent=told()["latent"] | {"d_rope": 4, "rope": [1]})),
+    "two scalings": folded(
+        told(latent=told()["latent"] | {"d_rope": 4, "rope": {"scaling": {"yarn": {}, "x": {}}}})
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+def test_a_forged_text_is_refused(text: str):
+    assert read_given(folded(told())).config.d_model == 64
+    with pytest.raises(ValueError, match=r"."):
+        read_given(text)
