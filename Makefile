@@ -70,7 +70,7 @@ clean:  ## remove the environment and what tests left behind
 	@$(PIP) $$(grep '^torch==' requirements.txt)
 	@touch $@
 
-.venv/ready-to-test: .venv/ready requirements-dev.txt requirements-ray.txt
+.venv/ready-to-test: .venv/ready requirements-dev.txt requirements-ray.txt requirements-gpu.txt
 	@echo "Installing the test tools"
 	@$(PIP) -r requirements-dev.txt
 	@touch $@

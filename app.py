@@ -17,7 +17,6 @@ else:
     from ui.parts import charts, prose, scene
     from ui.parts.guess import card
     from ui.settings import state
-    from ui.settings.shared import VARIANTS
     from ui.words.text import t
 
     page.setup(PAGE)
@@ -33,7 +32,7 @@ else:
             st.segmented_control,
             t("overview.variant"),
             "variant",
-            VARIANTS,
+            shown.model.variants,
             format_func=lambda code: t(f"common.{code}"),
             required=True,
             label_visibility="collapsed",

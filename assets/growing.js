@@ -1,8 +1,10 @@
 // Caches as they grow: a row for each way of caching, a block for each token, all on one scale that
-// stays. The newest block grows while a token is on its way. Above them stand the words, where a model
-// writes them, or else what the blocks are.
+// stays. The newest block grows while a token is on its way; where a token does not just add its own,
+// there is one block. Above them stand the words, where a model writes them, or else what the blocks
+// are; below them, of the chosen way, which tokens are kept and as what.
 const WIDE = 31; // letters, from which the names stand beside their rows
 const ROW = 34; // pixels of a row, outside a lecture
+const NARROW = 4; // pixels, below which neighbouring entries run together
 
 class Picture {
   constructor(svg) {
@@ -18,13 +20,55 @@ class Picture {
     this.words = [];
     const foot = 2 * font;
     const head = data.text.written.length ? this.text(width) : this.legend(width);
-    const each = (room - head - foot) / rows.length;
+    this.tall = wide ? (room < Infinity ? 1.5 : 1.9) : 3.2;
+    const below = data.strip ? this.font * (3.3 + this.tall * data.strip.lines.length) : 0;
+    const each = (room - head - foot - below) / rows.length;
     const row = room < Infinity ? Math.max(above + 1.3 * font, Math.min(each, above + 4 * font)) : above + ROW;
-    const scale = (width - left - 6 * font) / (data.most * Math.max(...rows.map(({ bytes }) => bytes)));
+    const across = width - left - 6 * font;
+    const scale = across / data.widest;
     this.scale = scale;
     this.axis(head + rows.length * row, head, data.tick.at * scale, wide, width);
     this.rows = rows.map((one, n) => this.row(one, { top: head + n * row, row, above, wide }));
-    return head + rows.length * row + foot;
+    const end = head + rows.length * row + foot;
+    this.lines = data.strip ? this.strip(data.strip, end, across, wide) : [];
+    return end + below;
+  }
+
+  strip({ title, colour, most, unit, lines }, top, across, wide) {
+    const { left, font } = this;
+    const each = across / most;
+    const drawn = lines.length * this.tall * font + 2.2 * font;
+    element(this.svg, "text", "bold", { x: 0, y: top + 1.4 * font }).textContent = title;
+    [[0, "0", ""], [most, unit, " end"]].forEach(([at, text, where]) => {
+      const x = left + at * each;
+      element(this.svg, "path", "faint", { d: `M${x} ${top + 2.2 * font}V${top + drawn}` });
+      element(this.svg, "text", `tick${where}`, { x, y: top + drawn + 1.1 * font }).textContent = text;
+    });
+    return lines.map((line, n) => {
+      const y = top + font * (2.5 + n * this.tall + (wide ? 0 : 1.3));
+      const place = wide ? { x: left - 0.6 * font, y: y + 1.05 * font } : { x: 0, y: y - 0.3 * font };
+      element(this.svg, "text", wide ? "end" : "", place).textContent = line.name;
+      const group = element(this.svg, "g", `way kept ${line.kind}`);
+      group.style.setProperty("--way", colour);
+      const apart = line.block * each >= NARROW;
+      const block = line.block && apart ? line.block : most;
+      const rects = Array.from({ length: Math.ceil(most / block) }, () => element(group, "rect", "", { y, height: 1.3 * font }));
+      const held = element(this.svg, "text", "bold", { x: left + across + 0.4 * font, y: y + 1.05 * font });
+      return { ...line, block, rects, each, shown: held };
+    });
+  }
+
+  stand(at) { // the strip between two steps
+    const [done, next] = [Math.floor(at + 1e-6), Math.ceil(at - 1e-6)];
+    this.lines.forEach(({ spans, held, block, rects, each, shown }) => {
+      const [first, end] = [0, 1].map((n) => mix(spans[done][n], spans[next][n], at - done));
+      rects.forEach((rect, n) => {
+        const [from, to] = [Math.max(first, n * block), Math.min(end, (n + 1) * block)];
+        const gap = rects.length > 1 ? 1 : 0;
+        set(rect, { x: this.left + from * each, width: Math.max(0, (to - from) * each - gap) });
+      });
+      if (shown.textContent !== held[done]) shown.textContent = held[done];
+    });
   }
 
   legend(width) { // above the rows, and how high it is
@@ -75,7 +119,7 @@ class Picture {
     element(this.svg, "text", "end", title).textContent = this.data.axis;
   }
 
-  row({ name: label, bytes, held, colour }, { top, row, above, wide }) {
+  row({ name: label, bytes, sizes, held, colour }, { top, row, above, wide }) {
     const { data, left, scale, font } = this;
     const high = (row - above) * 0.68;
     const y = top + above + (row - above - high) / 2;
@@ -84,6 +128,10 @@ class Picture {
     element(this.svg, "text", wide ? "end" : "", place).textContent = label;
     const group = element(this.svg, "g", "way");
     group.style.setProperty("--way", colour);
+    if (sizes) {
+      const whole = element(group, "rect", "old", { x: left, y, height: high });
+      return { sizes, held, whole, end: element(group, "text", "bold", { y: middle }) };
+    }
     const size = bytes * scale;
     element(group, "rect", "prompt", { x: left, y, width: size * data.prompt, height: high });
     const blocks = Array.from({ length: data.steps }, (_, n) => {
@@ -101,7 +149,15 @@ class Picture {
       set(node, { opacity: Math.min(1, Math.max(0, made - n)) });
       set(box, { class: n === newest ? "new" : "old" });
     });
-    this.rows.forEach(({ size, held, blocks, end }) => {
+    this.stand(at);
+    this.rows.forEach(({ size, sizes, held, blocks, whole, end }) => {
+      if (end.textContent !== held[done]) end.textContent = held[done];
+      if (sizes) {
+        const wide = mix(sizes[done], sizes[Math.ceil(at - 1e-6)], at - done) * this.scale;
+        set(whole, { width: wide });
+        set(end, { x: this.left + wide + 0.4 * this.font });
+        return;
+      }
       blocks.forEach((block, n) => {
         const grown = Math.min(1, Math.max(0, made - n));
         const kind = grown && (n === newest ? "new" : n % 2 ? "old odd" : "old");
@@ -110,7 +166,6 @@ class Picture {
         set(block.node, { width: size * grown, class: kind || "" });
       });
       set(end, { x: blocks[0].x + size * made + 0.4 * this.font });
-      if (end.textContent !== held[done]) end.textContent = held[done];
     });
   }
 

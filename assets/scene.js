@@ -269,7 +269,7 @@ class Scene {
     const right = tall ? 240 : x + DIGIT * texts.number.length + 24;
     words(parent, "number", { x, y }, texts.number);
     words(parent, "start small", { x, y: y + 30 }, texts.each);
-    const part = tall ? { x: right, y: y + 30 } : { x, y: shelf.y + 24 };
+    const part = tall ? { x, y: y + 52 } : { x, y: shelf.y + 24 };
     if (texts.part) words(parent, "start small", part, texts.part);
     square(parent, "ghost", [right, y - 43, 16, 16]);
     words(parent, "start small", { x: right + MARK, y: y - 28 }, texts.mha);

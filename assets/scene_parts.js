@@ -102,7 +102,8 @@ function card(block, cut, go, open) {
     ...line(block.cost),
     ...line(block.kept, "keeps"),
     ...line(cut, "quiet"),
-    ...(block.cells ? [cells(block), written(block.cut, "quiet")] : []),
+    ...(block.cells ? [cells(block)] : []),
+    ...line(block.cut, "quiet"),
     ...line(block.open, "open quiet"),
     button,
   ];

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from mla_engine.indexed import IndexedCache, IndexedConfig, IndexedLatentAttention
     from mla_engine.latent import LatentCache, LatentConfig, MultiHeadLatentAttention
     from mla_engine.pooled import PooledAttention, PooledCache, PooledConfig
+    from mla_engine.pooled_index import (
+        PooledIndexAttention,
+        PooledIndexCache,
+        PooledIndexConfig,
+    )
     from mla_engine.presets import PRESETS
     from mla_engine.symbols import SYMBOLS
 
@@ -45,6 +50,9 @@ _HOME = {
     "PooledAttention": "pooled",
     "PooledCache": "pooled",
     "PooledConfig": "pooled",
+    "PooledIndexAttention": "pooled_index",
+    "PooledIndexCache": "pooled_index",
+    "PooledIndexConfig": "pooled_index",
     "RopeConfig": "config",
     "YarnConfig": "config",
 }
@@ -70,6 +78,9 @@ __all__ = [
     "PooledAttention",
     "PooledCache",
     "PooledConfig",
+    "PooledIndexAttention",
+    "PooledIndexCache",
+    "PooledIndexConfig",
     "RopeConfig",
     "YarnConfig",
     "checkpoints",

@@ -45,6 +45,21 @@ class Formula:
         return self.numbers(config) / self.right(config)
 
 
+@dataclass(frozen=True)
+class KeptPart:
+    """A part of what a sequence keeps where not every token adds the same to it.
+
+    Attributes:
+        code: "window", "entries", "waiting", "state" or "tails".
+        spans: the tokens that each of its pieces stands for, the first and one beyond the last.
+        n_bytes: of all of them.
+    """
+
+    code: str
+    spans: tuple[tuple[int, int], ...]
+    n_bytes: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Costs:
     """The closed forms of a mechanism; heads are global numbers, caches go by their kind.
@@ -65,6 +80,9 @@ class Costs:
             does not say.
         held: (config, cache, heads, tokens) -> numbers that a sequence of so many tokens keeps,
             where they do not grow by the same with each token.
+        parts: (config, tokens, bytes of a number) -> what a sequence of so many tokens keeps, where
+            a token does not just add its own.
+        steady: config -> tokens from which on the work changes by as much with each so many more.
         as_run: config -> one of which the products are those that a run of the layer makes, where
             it makes more than a kernel has to.
         of_latents: parameters that a call does not use where `latents` are handed in.
@@ -82,6 +100,8 @@ class Costs:
     fixed_bytes: Callable[[AttentionConfig, str, Heads, float], float] = lambda *_: 0
     stored: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
     held: Callable[[AttentionConfig, str, Heads, int], int] | None = None
+    parts: Callable[[AttentionConfig, int, float], tuple[KeptPart, ...]] | None = None
+    steady: Callable[[AttentionConfig], tuple[int, int]] = lambda _config: (1, 1)
     as_run: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
     of_latents: tuple[str, ...] = ()
     formulas: tuple[Formula, ...] = ()

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mla_engine import checks
 from mla_engine.cache import Cache
-from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
+from mla_engine.closed_forms import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.config import AttentionConfig
 from mla_engine.late import Late
 from mla_engine.layer import AttentionLayer
@@ -24,6 +24,7 @@ __all__ = [
     "Form",
     "Formula",
     "Heads",
+    "KeptPart",
     "Mechanism",
     "Shapes",
     "Sizes",
@@ -50,6 +51,10 @@ class Form:
         prefill: its formulas alone: (layer, h, positions) -> trace.
         decode: kind of cache -> formulas of a step: (layer, h, cache, positions) -> trace, cache.
         unmasked: (layer, trace of all its heads) -> logits before the mask [b,h,t,s], if any.
+        columns: (layer, trace of all its heads) -> logits [b,h,t,n] and bool [b,t,n], True where
+            seen, of all that a row's softmax runs over, where that is more than keys.
+        read: (layer, trace of a whole text) -> how much of the value of each token a query reads
+            [b,h,t,s], where no softmax shares that out.
         weighed: (layer, trace of all its heads, another attention [b,h,t,s]) -> the trace with that
             attention, and with the o and the u that follow from it.
         scores: code of each part of the logits -> codes of the query and key that make it.
@@ -64,6 +69,8 @@ class Form:
     prefill: Callable[[AttentionLayer, Tensor, Tensor], Trace]
     decode: Mapping[str, Callable[..., tuple[Trace, Cache]]]
     unmasked: Callable[[AttentionLayer, Trace], Tensor] | None = None
+    columns: Callable[[AttentionLayer, Trace], tuple[Tensor, Tensor]] | None = None
+    read: Callable[[AttentionLayer, Trace], Tensor] | None = None
     weighed: Callable[[AttentionLayer, Trace, Tensor], Trace] | None = None
     scores: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     growing: tuple[str, ...] = ()
@@ -107,6 +114,7 @@ class Way:
         variant: code of the variant that makes its configuration.
         form: the name of the form.
         cache: kind of cache.
+        whole: the name of the form of a whole sequence, where that is another.
         prefill: whether it differs from the other ways without a cache, too.
         order: its place among all ways.
         formulas: the functions of a step, to show to who asks what ran.
@@ -116,6 +124,7 @@ class Way:
     variant: str
     form: str
     cache: str
+    whole: str = ""
     prefill: bool = True
     order: int = 100
     formulas: tuple[Callable, ...] = ()

@@ -32,6 +32,8 @@ _OF_FORM = {
     "absorbed": _OF_MLA,
     "indexed": _OF_MLA,
     "indexed_absorbed": _OF_MLA,
+    "pooled_index": _OF_MLA,
+    "pooled_index_absorbed": _OF_MLA,
     "grouped": _OF_MLA | {code: (MHA, equation) for code, equation in _OF_MHA.items()},
 }
 
@@ -90,7 +92,7 @@ def citation(code: str, form: str) -> tuple[str, int | None] | None:
 
     Args:
         code: of the symbol.
-        form: "expanded", "absorbed" or "grouped"; MHA and MLA share some symbols. "indexed" and
-            "indexed_absorbed" have MLA's; the paper has no other.
+        form: "expanded", "absorbed" or "grouped"; MHA and MLA share some symbols. Those with
+            an indexer have MLA's; the paper has no other.
     """
     return _OF_FORM.get(form, {}).get(code)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, einsum
-from torch.nn.functional import scaled_dot_product_attention
+
+from mla_engine import backends
 
 PARTS = 16  # of a weight that meets a single row
 
@@ -162,7 +163,9 @@ def output(o: Tensor, W_O: Tensor, b_O: Tensor | None, n_heads: int) -> Tensor:
     return u if b_O is None else u + b_O * (W_O.shape[1] / n_heads)
 
 
-def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
+def fused_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float, *, causal: bool = False
+) -> Tensor:
     """o [b,t,h,v] by torch's own kernel, which keeps no scores and no attention.
 
     Args:
@@ -171,6 +174,7 @@ def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float)
         v: [b,s,h,v].
         mask: bool, broadcast to [b,h,t,s], True where the query sees the key.
         scale: of the scores.
+        causal: the mask is the causal one, which more kernels of a GPU take.
     """
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))
-    return scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale).transpose(1, 2)
+    return backends.attention(q, k, v, mask, scale, causal=causal).transpose(1, 2)

@@ -11,10 +11,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from mla_engine import budget, mechanisms
+from mla_engine import backends, budget, mechanisms
 from mla_engine.cache import Cache
 from mla_engine.config import AttentionConfig
 from mla_engine.devices import Device
+from mla_engine.kernels import Keys, absorbed_attention, cut_of, why_not
 from mla_engine.layer import CONSTRUCTION_TIP, AttentionLayer
 from mla_engine.refusals import Phrase
 from mla_engine.trace import Trace
@@ -75,6 +76,29 @@ def step(layer: AttentionLayer, h_next: Tensor, cache: Cache, form: str | None =
     return run
 
 
+def kernel_step(
+    config: AttentionConfig,
+    heads: int,
+    context: int,
+    queries: int,
+    dtype: torch.dtype = torch.bfloat16,
+    device: torch.device | str = "cuda",
+) -> Callable | None:
+    """The kernel's attention of the last `queries` of `context` tokens, to be called repeatedly.
+
+    Latents and queries [1,t,h,c] are zeros, and no weight takes part. None where the kernel cannot
+    run, or the configuration keeps no latents.
+    """
+    c, r = (getattr(config, name, 0) for name in ("d_latent_kv", "d_rope"))
+    zeros = partial(torch.zeros, dtype=dtype, device=device)
+    q_C, q_R = zeros(1, queries, heads, c), zeros(1, queries, heads, r) if r else None
+    keys = Keys(zeros(1, context, c), zeros(1, context, r) if r else None)
+    if why_not(q_C, q_R, keys):
+        return None
+    cut = cut_of(q_C, keys, [context])
+    return partial(absorbed_attention, q_C, q_R, keys, config.scale, cut)
+
+
 def prefill(layer: AttentionLayer, h: Tensor, form: str = "expanded") -> Callable:
     """The forward call of this form on h, called once, to be called repeatedly.
 
@@ -84,6 +108,19 @@ def prefill(layer: AttentionLayer, h: Tensor, form: str = "expanded") -> Callabl
     run = partial(mechanisms.of(layer.config).form(form).forward, layer, h)
     run()
     return run
+
+
+def untraced(layer: AttentionLayer, h: Tensor) -> tuple[Callable, str]:
+    """The layer's output on h [b,t,d] alone, to be called repeatedly, and what attends in it.
+
+    Torch's own attention without a trace, by the backend that ran; "" where none of it did. The
+    memory budget is not asked: no score is kept.
+    """
+    positions = torch.arange(h.shape[1], device=h.device)
+    run = partial(mechanisms.of(layer.config).fused, layer, h, positions)
+    with backends.watched() as names:
+        run()
+    return run, " ".join(dict.fromkeys(names))
 
 
 def seconds(run: Callable, device: torch.device | str) -> float:

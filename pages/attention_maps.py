@@ -1,24 +1,20 @@
 """Attention maps: every head at a glance, one in full, and where each of its numbers comes from."""
 
-from functools import partial
-
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.attention_maps import PAGE, below, controls, guess, long, words
+from ui.pages.attention_maps import PAGE, below, controls, guess, long, over_time, words
 from ui.pages.attention_maps import view as views
-from ui.parts import maps, prose, sections
+from ui.parts import maps, prose
 from ui.parts.guess import card
 from ui.words.text import t
 
-LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
 HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (9, 7, 5)  # the map with its words, where it says most
-PARTS, NUMBERS = (570, 570, 2150), (760, 900, 1900)
 
 
 def whole() -> object:
     """The maps of a text whose maps are run whole."""
-    prose.title(words.title(views.reads_a_sentence()))
+    prose.title(words.title())
     try:
         view, error = views.view(), None
     except ValueError as refusal:
@@ -38,7 +34,7 @@ def whole() -> object:
             prose.refused(error)
         return None
     with side:
-        maps.controls.cell_controls(view.maps.run.words)
+        maps.controls.cell_controls(view.maps.run.words, view.maps.columns)
     heads, one_head = pictures[::-1] if view.trained else pictures
     with heads:
         prose.say(maps.words.caption(view.maps))
@@ -50,10 +46,7 @@ def whole() -> object:
         for sentence in words.under(view):
             prose.say(sentence)
 
-    st.subheader(t("maps.parts_title"), anchor=False)
-    sections.later("parts", partial(below.parts, view), PARTS, holds=LOGITS)
-    origin = words.say(view, "origin_title")
-    sections.later("numbers", partial(below.numbers, view), NUMBERS, title=origin)
+    below.sections_of(view)
     maps.controls.listen(view.maps)
     return view
 
@@ -85,4 +78,5 @@ def in_blocks() -> object:
 
 
 page.setup(PAGE)
-page.footer(in_blocks() if long.view.asked() else whole())
+drawn = in_blocks if long.view.asked() else over_time.scene if over_time.view.asked() else whole
+page.footer(drawn())

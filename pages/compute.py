@@ -9,11 +9,10 @@ from ui.pages.compute import PAGE, below, charts, controls, guess, measuring, ta
 from ui.pages.compute.view import view
 from ui.parts import prose, sections, ways
 from ui.parts.guess import card
-from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
-prose.title(t(f"compute.title_{state.settings()['cost_phase']}"))
+prose.title(words.title())
 try:
     shown, error = view(), None
 except ValueError as refusal:
@@ -41,6 +40,12 @@ if shown:
     sections.later("bytes", partial(below.bytes_moved, shown), (500, 500, 560))
     turns = partial(below.turns, shown)
     sections.later("turns", turns, (680, 680, 1400), title=t("compute.expand_title"))
+    choosing = partial(below.choosing, shown)
+    sections.later("choosing", choosing, (620, 620, 780), title=t("compute.choosing_title"))
+    st.subheader(t("compute.products_title"), anchor=False)
+    sections.later("products", partial(below.products, shown), (640, 640, 640))
+    st.subheader(t("compute.over_title"), anchor=False)
+    sections.later("over", partial(below.over_contexts, shown), (1040, 1040, 1100))
 
     st.subheader(t("compute.measure_title"), anchor=False)
     prose.say(t("compute.measure_look"))

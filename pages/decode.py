@@ -3,14 +3,13 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.decode import PAGE, charts, controls, guess, running, words
+from ui.pages.decode import PAGE, charts, controls, guess, running, uneven, words
 from ui.pages.decode.view import view
 from ui.parts import prose, ways
 from ui.parts.guess import card
-from ui.words.text import t
 
 page.setup(PAGE)
-prose.title(t("decode.title"))
+prose.title(words.title())
 try:
     shown, error = view(), None
 except ValueError as refusal:
@@ -33,11 +32,15 @@ if shown:
         charts.blocks(shown, controls.dial())
         if said := words.written(shown):
             prose.note(said)
+    if said := uneven.grows(shown):
+        prose.say(said)
     prose.say(words.expand(shown))
     running.draw(shown)
     prose.say(words.compared(shown))
     prose.say(words.at_large(shown))
     prose.note(words.counted(shown))
+    if left := uneven.not_run(shown):
+        prose.note(left)
     prose.say(words.whose(shown))
     prose.say(ways.assumed(shown.model, shown.latent))
 page.footer(shown)

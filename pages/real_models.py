@@ -25,7 +25,7 @@ with side:
     if view:
         maps.controls.head_control()
         prose.say(words.kind(view))
-        maps.controls.cell_controls(view.maps.run.words)
+        maps.controls.cell_controls(view.maps.run.words, view.maps.columns)
     real_layer.controls(own_place=True)
     controls.activations()
 if view:

@@ -4,11 +4,25 @@ import functools
 import logging
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.attacks.server import OURS
 
+# Files of few but long tests: begun last, one of them would run alone while a worker has no more.
+LONGEST = (
+    "browser/test_story.py",
+    "browser/test_accessibility.py",
+    "load/test_load.py",
+    "browser/test_lecture.py",
+    "engine/test_compiled.py",
+    "browser/test_classroom.py",
+    "classroom/test_together.py",
+    "browser/test_handout.py",
+    "language_model/test_compiled.py",
+    "load/test_class.py",
+)
 KEPT = tempfile.TemporaryDirectory(prefix="mla-tests-")  # what a run downloads and keeps
 for name in [name for name in os.environ if name.startswith(OURS)]:
     del os.environ[name]
@@ -39,6 +53,11 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a GPU; the longest files first, then those of many tests."""
+    tests = Counter(item.path for item in items)
+    here = Path(__file__).parent
+    places = {here / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (places.get(item.path, len(places)), -tests[item.path], item.path))
     no_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
     for item in items:
         if item.get_closest_marker("gpu"):

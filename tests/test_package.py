@@ -133,7 +133,9 @@ def test_every_file_is_read_by_the_oldest_python_and_needs_nothing_that_later_on
 def test_the_app_is_pinned_to_what_the_engine_allows():
     pinned = {
         one.name: one.specifier
-        for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+        for file in ("requirements.txt", "requirements-gpu.txt")
+        for line in (ROOT / file).read_text("utf-8").splitlines()
+        if not line.startswith("#")
         for one in [Requirement(line)]
     }
     extras = [one for extra in PROJECT["optional-dependencies"].values() for one in extra]

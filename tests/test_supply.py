@@ -1,7 +1,9 @@
 """What is installed: every package by its version and hashes, on every system alike."""
 
 import re
+import sys
 from pathlib import Path
+from subprocess import run
 
 import pytest
 from packaging.requirements import Requirement
@@ -87,3 +89,25 @@ def test_the_image_is_named_by_its_digest_and_runs_as_a_user():
     assert len(images) == 1
     assert re.findall(r"^USER (\w+)$", text, re.MULTILINE)[-1] == "1000"
     assert re.search(r"HEALTHCHECK .*--timeout=\d+s", text)
+
+
+def test_the_kernels_ask_for_what_the_tests_install():
+    (triton,) = map(Requirement, requirements("requirements-gpu.txt"))
+    assert re.fullmatch(r"==[^*]+", str(triton.specifier))
+    assert triton.name == "triton"
+    assert "-r requirements-gpu.txt" in requirements("requirements-dev.txt")
+    rule = re.search(r"^\.venv/ready-to-test: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert "requirements-gpu.txt" in rule[1].split()
+
+
+IMPORTING = """
+import sys
+sys.modules["triton"] = None
+import mla_engine
+from mla_engine import timing
+print(mla_engine.MultiHeadLatentAttention, timing.seconds)
+"""
+
+
+def test_the_engine_is_imported_where_triton_is_missing():
+    run([sys.executable, "-c", IMPORTING], cwd=ROOT, check=True, capture_output=True)

@@ -15,6 +15,7 @@ import torch
 from mla_engine import costs
 from mla_engine.language_model import LanguageModel, save_model
 from mla_engine.language_model.accuracy import accuracies, answers, exercises
+from mla_engine.language_model.sparse import curves
 from mla_engine.language_model.texts import TASKS
 from training.indexer import of_indexer
 from training.plan import CACHES, DENSE, INDEXED, STAIRCASE, VARIANTS, Run
@@ -76,7 +77,7 @@ def keep_indexed(model: LanguageModel, steps: int, folders: Folders, seconds: fl
     """Write the model that got indexers; it is no run of the study."""
     learned = sum(weight.numel() for name, weight in model.named_parameters() if of_indexer(name))
     card = _card(INDEXED, 0, model, steps, seconds)
-    ship(model, card | {"before": DENSE, "learned": learned}, folders)
+    ship(model, card | {"before": DENSE, "learned": learned, "answers": curves(model)}, folders)
 
 
 def ship(model: LanguageModel, card: dict[str, Any], folders: Folders) -> None:

@@ -4,10 +4,12 @@ from mla_engine.costs.calls import Cost, decode, prefill
 from mla_engine.costs.formulas import formulas
 from mla_engine.costs.memory import ATTENTION, Serving, layouts, rank_cache_elements
 from mla_engine.costs.roofline import (
+    always_from,
     attention_intensity,
     attention_turns,
     expanding_wins,
     first_whole,
+    lighter_from,
     step_turns,
 )
 from mla_engine.costs.sizes import (
@@ -17,6 +19,7 @@ from mla_engine.costs.sizes import (
     equivalent_kv_heads,
     fixed_bytes,
     held_bytes,
+    kept_parts,
     mha_cache_elements,
     parameters,
     weight_elements,
@@ -33,6 +36,7 @@ __all__ = [
     "Device",
     "Formula",
     "Serving",
+    "always_from",
     "attention_intensity",
     "attention_turns",
     "cache_bytes_per_token",
@@ -45,7 +49,9 @@ __all__ = [
     "fixed_bytes",
     "formulas",
     "held_bytes",
+    "kept_parts",
     "layouts",
+    "lighter_from",
     "mha_cache_elements",
     "parameters",
     "prefill",

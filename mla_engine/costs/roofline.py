@@ -5,8 +5,9 @@ A call that does W FLOPs and moves Q bytes takes at least max(W / peak FLOP/s, Q
 kernel reaches: the times are lower bounds. Crossing points are found by trying whole numbers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from math import lcm
 
 from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
@@ -32,6 +33,52 @@ def first_whole(holds: Callable[[int], bool], most: int) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def always_from(
+    holds: Callable[[int], bool], most: int, steady: tuple[int, int] = (1, 1)
+) -> int | None:
+    """The least whole number from 1 to `most` from which on `holds` for all, None if there is none.
+
+    Args:
+        holds: beyond some number it must go on holding once it does, from one to that a period on.
+        most: where the search ends.
+        steady: that number, and the period.
+    """
+    first, period = steady
+
+    def throughout(count: int) -> bool:
+        start = first + (count - 1) * period
+        return all(map(holds, range(start, start + period)))
+
+    found = first_whole(throughout, max(1, (most - first) // period))
+    if found is None:
+        return None
+    least = first + (found - 1) * period
+    while least > 1 and holds(least - 1):
+        least -= 1
+    return least
+
+
+def lighter_from(
+    one: Callable[[int], Cost],
+    other: Callable[[int], Cost],
+    configs: Iterable[AttentionConfig],
+    work: Callable[[Cost], float],
+    most: int,
+) -> int | None:
+    """Tokens from which on `one` does less work than `other`, however many there are, up to `most`.
+
+    Args:
+        one: tokens -> cost of a call.
+        other: as `one`.
+        configs: of both, which say from when on their work changes evenly.
+        work: cost -> what is compared, such as FLOPs.
+        most: the most tokens that are tried.
+    """
+    every = [mechanisms.of(config).costs.steady(config) for config in configs]
+    steady = max(first for first, _ in every), lcm(*(period for _, period in every))
+    return always_from(lambda tokens: work(one(tokens)) < work(other(tokens)), most, steady)
 
 
 def expanding_wins(

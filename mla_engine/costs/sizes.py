@@ -6,6 +6,7 @@ Each mechanism has its own closed forms; here they are asked for.
 from collections.abc import Iterable
 
 from mla_engine import checks, mechanisms
+from mla_engine.closed_forms import KeptPart
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, RefusedError
 
@@ -138,6 +139,18 @@ def held_bytes(
         return closed.held(config, kind, chosen, tokens) * dtype_bytes
     growing = tokens * cache_elements(config, kind, chosen) * dtype_bytes
     return growing + closed.fixed_bytes(config, kind, chosen, dtype_bytes)
+
+
+def kept_parts(config: AttentionConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
+    """What a layer's own cache keeps of so many tokens, part by part; none where each adds its own.
+
+    Raises:
+        ValueError: a number of tokens below 0, or a width of 0 or less.
+    """
+    checks.whole("tokens", tokens, least=0, most=2**50)
+    checks.positive("dtype_bytes", dtype_bytes)
+    parts = mechanisms.of(config).costs.parts
+    return parts(config, tokens, dtype_bytes) if parts else ()
 
 
 def mha_cache_elements(config: AttentionConfig) -> int:

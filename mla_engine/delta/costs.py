@@ -6,7 +6,7 @@ may leave out; the triangular matrix of 64 tokens is solved for, and its inverse
 
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.forms import CHUNK
-from mla_engine.mechanism import Costs, Heads, Shapes, Sizes
+from mla_engine.mechanism import Costs, Heads, KeptPart, Shapes, Sizes
 from mla_engine.refusals import RefusedError
 
 STATE_BYTES = 4  # of a number of the state, at least: it is kept in float32
@@ -41,6 +41,18 @@ def fixed_bytes(config: DeltaConfig, _cache: str, heads: Heads, dtype_bytes: flo
     k, v = config.d_head, config.d_value
     tails = (config.conv_width - 1) * (2 * k + v) * dtype_bytes
     return len(heads) * (k * v * max(STATE_BYTES, dtype_bytes) + tails)
+
+
+def parts(config: DeltaConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
+    """The states, of all tokens, and what the convolutions need of the last ones."""
+    tails = (config.conv_width - 1) * (2 * config.d_head + config.d_value) * dtype_bytes
+    heads = tuple(range(config.n_heads))
+    of_tails, every = len(heads) * tails, fixed_bytes(config, "delta", heads, dtype_bytes)
+    first = max(0, tokens - config.conv_width + 1)
+    return (
+        KeptPart("state", ((0, tokens),) if tokens else (), every - of_tails),
+        KeptPart("tails", ((first, tokens),) if tokens > first else (), of_tails),
+    )
 
 
 def written(config: DeltaConfig) -> str:
@@ -93,5 +105,7 @@ COSTS = Costs(
     cache_elements=lambda *_: 0,
     fixed_bytes=fixed_bytes,
     written=written,
+    parts=parts,
+    steady=lambda _config: (CHUNK, CHUNK),
     products=products,
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from mla_engine.config import AttentionConfig
-from mla_engine.delta import forms
+from mla_engine.delta import forms, reading
 from mla_engine.delta.cache import DeltaCache
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.costs import COSTS
@@ -30,6 +30,7 @@ CHUNKED = Form(
     forward=DeltaAttention.forward,
     prefill=partial(forms.prefill, form=forms.chunked),
     decode={"delta": partial(forms.decode, form=forms.chunked)},
+    read=reading.value_weights,
     needs=Phrase("the_state"),
     formulas=(forms.prefill, entering, forms.chunked, forms.chunk, leaving),
 )
@@ -39,6 +40,7 @@ RECURRENT = Form(
     forward=DeltaAttention.forward_recurrent,
     prefill=partial(forms.prefill, form=forms.recurrent),
     decode={"delta": partial(forms.decode, form=forms.recurrent)},
+    read=reading.value_weights,
     needs=Phrase("the_state"),
     formulas=(forms.prefill, entering, forms.recurrent, forms.added, leaving),
 )
@@ -61,6 +63,7 @@ MECHANISM = Mechanism(
             variant="kda",
             form="recurrent",
             cache="delta",
+            whole="chunked",
             order=10,
             formulas=(forms.decode, entering, forms.recurrent, forms.added, leaving),
         ),

@@ -9,7 +9,7 @@ from mla_engine.figures.cells import cell_at
 from mla_engine.figures.chosen import chosen_keys
 from mla_engine.figures.crossing import crossing
 from mla_engine.figures.curves import curves
-from mla_engine.figures.ends import resized
+from mla_engine.figures.ends import resized, rows
 from mla_engine.figures.figure import Figure
 from mla_engine.figures.flow import FlowNode, data_flow
 from mla_engine.figures.heatmap import attention_map, score_map, share_map, shared_limit, tensor_map
@@ -54,6 +54,7 @@ __all__ = [
     "resized",
     "right_answers",
     "roofline",
+    "rows",
     "score_map",
     "share_map",
     "shared_limit",

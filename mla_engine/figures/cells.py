@@ -1,16 +1,19 @@
 """Cells of a map: pooled where there are many, found under a click, framed, and printed."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from plotly.colors import sample_colorscale, unlabel_rgb
 
 from mla_engine.figures.axes import FRAME_PIXELS, PHONE_PIXELS, Spans, bins, span_of
-from mla_engine.figures.theme import CLEAR
+from mla_engine.figures.theme import CLEAR, MASKED
 
 CELL_PIXELS = 2  # a side at least: smaller cells take a browser's time and show nothing
 HEIGHT = 520  # pixels of a map
 MAX_COLUMNS = 160  # of a map as wide as there is room: a third of a page has twice the pixels
 FRAMED_PIXELS = 16  # a frame's least side
 BLANK = " "  # where the other layer prints: letters are as large as all cells leave room for
+
 DARK, LIGHT = "#000000", "#FFFFFF"  # one of them has over 4.5:1 on any colour
 
 
@@ -63,6 +66,13 @@ def frame(cell: tuple[int, int], rows: Spans, columns: Spans, height: int) -> li
         | sides
         for colour, width in (("#FFFFFF", 5), ("#14171C", 2))
     ]
+
+
+def lines_before(columns: Sequence[int]) -> list[dict]:
+    """An upright line before each of these columns of a map."""
+    line = {"type": "line", "line": {"color": MASKED, "width": 2}, "xref": "x2"}
+    up = {"y0": 0, "y1": 1, "yref": "y2 domain"}
+    return [line | up | {"x0": at - 0.5, "x1": at - 0.5} for at in columns]
 
 
 def _side(axis: str, spans: Spans, index: int, pixels: int) -> dict:

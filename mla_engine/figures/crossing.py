@@ -1,4 +1,4 @@
-"""Two amounts over a number that doubles, and where they cross."""
+"""Amounts over a number that doubles, and where they cross."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +12,7 @@ from mla_engine.figures.theme import FONT, line, upright
 HEIGHT = 420
 INK = "#7F858D"
 SHORT = 1e-3, 1e4  # amounts between these are written out
+FEW, MILLION = 1.8, 1e6  # decades of an axis; the number from which on it is written in short
 
 
 def crossing(
@@ -22,19 +23,21 @@ def crossing(
     cross: tuple[float, float] | None = None,
     label: str = "",
     here: int | None = None,
-    roles: tuple[Role, Role] = ("mla_absorbed", "mla_each"),
+    roles: Sequence[Role] = ("mla_absorbed", "mla_each"),
+    beside: bool = False,
     height: int = HEIGHT,
 ) -> Figure:
-    """Two lines [len(x)] over x on logarithmic axes.
+    """Lines [len(x)] over x on logarithmic axes.
 
     Args:
         x: ascending, above 0.
-        lines: name -> numbers above 0, two of them.
+        lines: name -> numbers above 0, NaN where a line has none.
         titles: of the axes.
         cross: where they cross, marked by a ring; None if they do not.
         label: what stands beside the ring.
         here: the reader's own x, an upright line.
         roles: what picks the looks of each line.
+        beside: all names beside the plot, also of lines that end within it.
         height: pixels.
     """
     hover = f"{titles[0]} %{{x:,}}<br>{titles[1]} %{{y:,.4g}}"
@@ -42,20 +45,25 @@ def crossing(
     traces = [line(x, y, name, looks[name], hover) for name, y in lines.items()]
     across, up = _axes(titles, np.asarray(x), np.concatenate(list(lines.values())))
     traces += [_ring(cross, label)] if cross else []
-    options = {"shapes": upright(here), "hovermode": "closest"}
+    options = {"shapes": upright(here), "hovermode": "closest", "beside": beside}
     return named_lines(traces, looks, across, up, height=height, **options)
 
 
 def _axes(titles: tuple[str, str], x: np.ndarray, drawn: np.ndarray) -> tuple[dict, dict]:
-    axis = {"type": "log", "fixedrange": True, "dtick": 1}
-    ends = np.log10((x[0] / 1.15, x[-1])), np.log10((drawn.min() / 1.6, drawn.max() * 1.6))
-    across, up = ({"range": end.tolist()} for end in ends)
-    plain = {"tickformat": ",~g", "exponentformat": "none"}
-    short = drawn.min() > SHORT[0] and drawn.max() < SHORT[1]
-    return (
-        titled(titles[0]) | axis | across | plain,
-        titled(titles[1]) | axis | up | (plain if short else {"exponentformat": "power"}),
-    )
+    least, most = float(np.nanmin(drawn)), float(np.nanmax(drawn))
+    across = _axis(titles[0], (x[0] / 1.15, x[-1]))
+    up = _axis(titles[1], (least / 1.6, most * 1.6))
+    if not (least > SHORT[0] and most < SHORT[1]) and up["dtick"] == 1:
+        up |= {"tickformat": "", "exponentformat": "power"}
+    return across, up
+
+
+def _axis(title: str, ends: tuple[float, float]) -> dict:
+    """Decades, and 2 and 5 times them where they are few; from a million on in short."""
+    low, high = np.log10(ends).tolist()
+    ticks = {"tickformat": "~s" if ends[1] >= MILLION else ",~g", "exponentformat": "none"}
+    ticks |= {"dtick": 1 if high - low > FEW else "D2"}
+    return titled(title) | {"type": "log", "fixedrange": True, "range": [low, high]} | ticks
 
 
 def _ring(place: tuple[float, float], label: str) -> dict:

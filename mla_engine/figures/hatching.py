@@ -12,7 +12,15 @@ SILENT = {"hoverinfo": "skip"}
 Corner = tuple[float, float]
 
 
-def hatching(hidden: np.ndarray, rows: Spans, columns: Spans, says: str = "", **axes: str) -> dict:
+def hatching(
+    hidden: np.ndarray,
+    rows: Spans,
+    columns: Spans,
+    says: str = "",
+    *,
+    shape: str = PATTERN["shape"],
+    **axes: str,
+) -> dict:
     """Hatched areas over the cells [t,s] where `hidden` is True.
 
     Args:
@@ -20,13 +28,14 @@ def hatching(hidden: np.ndarray, rows: Spans, columns: Spans, says: str = "", **
         rows: first and last index of each drawn row.
         columns: the same of the columns.
         says: of the areas on hover, if anything.
+        shape: of the hatching.
         axes: of the trace, if not the first pair.
     """
     ys = np.array([rows[0][0], *(last + 1 for _, last in rows)]) - 0.5
     xs = np.array([columns[0][0], *(last + 1 for _, last in columns)]) - 0.5
     return areas(
         [[(xs[s], ys[t]) for s, t in outline] for outline in outlines(hidden)], says, **axes
-    )
+    ) | {"fillpattern": PATTERN | {"shape": shape}}
 
 
 def areas(outlines: list[list[Corner]], says: str = "", **axes: str) -> dict:

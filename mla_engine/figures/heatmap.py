@@ -17,13 +17,12 @@ from mla_engine.figures.axes import (
     name_cells,
     safe,
 )
-from mla_engine.figures.cells import HEIGHT, drawn_cells, frame, pool
+from mla_engine.figures.cells import HEIGHT, drawn_cells, frame, lines_before, pool
 from mla_engine.figures.cells import numbers as printed
 from mla_engine.figures.figure import Figure, figure
-from mla_engine.figures.hatching import hatching
+from mla_engine.figures.hidden import LAYER, covered, hidden_cells
 from mla_engine.figures.marks import marks
 from mla_engine.figures.theme import (
-    CLEAR,
     FONT,
     PROBABILITY,
     SIGNED,
@@ -32,11 +31,9 @@ from mla_engine.figures.theme import (
 )
 
 MAX_PRINTED = 12  # a side up to which each cell prints its number
-MAX_NAMED = 64**2  # masked cells that say so each; of more the whole area does
 BAR_HEIGHT = 14
 EDGE_ROOM = 24  # for half of the bar's last number
-PLACE = {"xaxis": "x2", "yaxis": "y2"}
-LAYER = {"type": "heatmap", "hoverongaps": False} | PLACE
+NOTHING: Mapping[str, np.ndarray] = {}
 
 Colours = tuple[float, float, list]  # lower limit, upper limit, colour scale
 
@@ -51,8 +48,9 @@ class Options(TypedDict, total=False):
     """What every map takes.
 
     A framed cell (row, column), a height, whether the cells of a small map print their numbers,
-    the reader's words, the pixels that the narrowest screen leaves to the map's width, and cells
-    [t,s] to mark by a dot with what a dot means.
+    the reader's words, the pixels that the narrowest screen leaves to the map's width, cells [t,s]
+    to mark by a dot with what a dot means, what is said of hidden cells [t,s] that are not masked
+    but left out, which are dotted, and the columns before which a line stands.
     """
 
     cell: tuple[int, int] | None
@@ -61,6 +59,8 @@ class Options(TypedDict, total=False):
     words: Mapping[str, str]
     width: int
     marked: tuple[np.ndarray, str] | None
+    left_out: Mapping[str, np.ndarray]
+    breaks: Sequence[int]
 
 
 def attention_map(
@@ -159,6 +159,8 @@ def _draw(
     words: Mapping[str, str] = WORDS,
     width: int = PHONE_PIXELS,
     marked: tuple[np.ndarray, str] | None = None,
+    left_out: Mapping[str, np.ndarray] = NOTHING,
+    breaks: Sequence[int] = (),
     square: bool = False,
     spans: tuple[Spans, Spans] | None = None,
 ) -> Figure:
@@ -170,11 +172,8 @@ def _draw(
     }
     bar = _colour_bar(*colours[:2], width)
     traces = [_heat(drawn, place, colours, bar, f"{hover}{name} %{{z:.6g}}<extra></extra>")]
-    hidden = np.isnan(drawn)
-    if hidden.any():
-        each = hidden.size <= MAX_NAMED
-        traces += [_masked(hidden, place, hover + words["masked"])] if each else []
-        traces.append(hatching(hidden, rows, columns, "" if each else words["masked"], **PLACE))
+    kinds = hidden_cells(drawn, left_out, words["masked"], (rows, columns))
+    traces += [trace for kind in kinds for trace in covered(*kind, place, hover, (rows, columns))]
     if numbers and max(drawn.shape) <= MAX_PRINTED:
         traces += printed(traces[0])
     column_title = axes[1]
@@ -186,7 +185,7 @@ def _draw(
         [*traces, NO_TRACE, *([marks(*marked)] if marked else [])],
         height=height,
         margin={"t": 0, "r": EDGE_ROOM},
-        shapes=[] if cell is None else frame(cell, rows, columns, height),
+        shapes=lines_before(breaks) + ([] if cell is None else frame(cell, rows, columns, height)),
         **name_cells(**named, height=height, width=width, square=square),
     )
 
@@ -210,20 +209,6 @@ def _heat(
         "colorscale": scale,
         "hovertemplate": hover,
         "colorbar": bar,
-    }
-
-
-def _masked(hidden: np.ndarray, place: dict[str, np.ndarray], hover: str) -> dict:
-    """A clear layer over the masked cells, which says on hover what they are."""
-    return {
-        **LAYER,
-        **place,
-        "z": np.where(hidden, 0, np.nan).astype(np.float32),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": CLEAR,
-        "showscale": False,
-        "hovertemplate": hover + "<extra></extra>",
     }
 
 

@@ -119,6 +119,7 @@ COSTS = Costs(
     made_anew=made_anew,
     read=read,
     layouts=layouts,
+    steady=lambda config: (config.index_topk, 1),
     as_run=lambda config: replace(config, index_topk=MOST),
     of_latents=(*latent.COSTS.of_latents, "W_IK", "k_I_norm", "b_IK"),
     formulas=FORMULAS,

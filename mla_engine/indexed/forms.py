@@ -5,7 +5,7 @@ can tell what attention the choice leaves out. What a kernel needs, which reads 
 alone, is what the costs count.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from torch import Tensor
@@ -41,11 +41,12 @@ def over_choice(
     latents: Latents,
     index: Index,
     mask: Tensor,
+    traces: Mapping[type, type[Trace]] = OVER_CHOICE,
 ) -> Trace:
-    """MLA in `form`, expanded or absorbed, over the chosen keys."""
+    """MLA in `form`, expanded or absorbed, over the chosen keys; the trace is one of `traces`."""
     run = form(w, h, queries, latents, index.chosen.unsqueeze(1))
     beside = {"mask": mask, "left_out": left_out(run, index.chosen, mask)}
-    return OVER_CHOICE[type(run)](**(vars(run) | index._asdict() | beside))
+    return traces[type(run)](**(vars(run) | index._asdict() | beside))
 
 
 def left_out(run: LatentTrace | AbsorbedTrace, chosen: Tensor, mask: Tensor) -> Tensor:
@@ -76,11 +77,16 @@ def index_of(
     if not layer.config.index_shared:
         w = layer.indexer()
         return indexed(w, index_queries(w, h, queries.c_Q, turn), keys, mask)
+    return Index(shared_choice(given, mask, len(h)))
+
+
+def shared_choice(given: Tensor | None, mask: Tensor, batch: int) -> Tensor:
+    """The choice of another layer [b,t,s], of the keys that are seen here."""
     if mask.is_meta:  # an estimate of a step holds other tokens than the choice is of
-        return Index(mask.expand(len(h), -1, -1).clone())
+        return mask.expand(batch, -1, -1).clone()
     if given is None:
         raise RefusedError("no_choice")
-    return Index(given.to(mask.device).logical_and(mask))
+    return given.to(mask.device).logical_and(mask)
 
 
 def prefill(

@@ -87,13 +87,21 @@ def first_rotated(config: IndexedConfig, x: Tensor, turn: Turn | None) -> Tensor
 
 
 def indexed(w: IndexerWeights, queries: IndexQueries, keys: IndexKeys, mask: Tensor) -> Index:
-    """Index scores in max(float32, dtype), and the keys that they choose."""
-    wide = torch.promote_types(queries.q_I.dtype, torch.float32)
-    q_I, k_I, w_I = (x.to(wide) for x in (queries.q_I, keys.k_I, queries.w_I))
-    scores_I = einsum("btjx,bsx->bjts", q_I, k_I).mul_(w.config.d_index**-0.5).relu_()
-    index = einsum("btj,bjts->bts", w_I, scores_I)
+    """Index scores, and the keys that they choose."""
+    scores_I, index = scored(w, queries, keys.k_I)
     chosen = choice(index, mask, w.config.index_topk)
     return Index(chosen, *queries, *keys, scores_I, index)
+
+
+def scored(w: IndexerWeights, queries: IndexQueries, k_I: Tensor) -> tuple[Tensor, Tensor]:
+    """What each index head finds of each key [b,j,t,s], and their sum [b,t,s].
+
+    In max(float32, dtype).
+    """
+    wide = torch.promote_types(queries.q_I.dtype, torch.float32)
+    q_I, k_I, w_I = (x.to(wide) for x in (queries.q_I, k_I, queries.w_I))
+    scores_I = einsum("btjx,bsx->bjts", q_I, k_I).mul_(w.config.d_index**-0.5).relu_()
+    return scores_I, einsum("btj,bjts->bts", w_I, scores_I)
 
 
 def choice(index: Tensor, mask: Tensor, topk: int) -> Tensor:

@@ -26,6 +26,7 @@ class IndexedLatentAttention(IndexedProjections):
     """DSA with real weights; every call returns its whole trace and keeps nothing."""
 
     _prefill, _compressed = staticmethod(forms.prefill), staticmethod(forms.compressed)
+    _decoded, _own_cache = staticmethod(forms.decode), IndexedCache
     _unknown = (None, None, None)
 
     def forward(
@@ -94,13 +95,13 @@ class IndexedLatentAttention(IndexedProjections):
             MemoryBudgetError: the step would hold more than the memory budget.
         """
         self._check_hidden(h_next)
-        checks.kind("cache", cache, IndexedCache)
+        checks.kind("cache", cache, self._own_cache)
         form = form or "absorbed"
         checks.choice("form", form, FORMS)
         self._check_cache(cache, h_next)
         self._check_chosen(chosen, h_next, h_next.shape[1], cache.length)
         positions = self._positions(positions, h_next, start=cache.length)
-        return self._step(forms.decode, h_next, cache, positions, chosen, FORMS[form])
+        return self._step(self._decoded, h_next, cache, positions, chosen, FORMS[form])
 
     def _over(
         self,

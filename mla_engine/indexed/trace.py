@@ -8,7 +8,7 @@ from mla_engine.latent.trace import AbsorbedTrace, LatentTrace, masked_sum
 from mla_engine.trace import Trace
 
 
-class _Chosen:
+class OverChoice:
     """A run whose queries attend to chosen keys alone."""
 
     @property
@@ -23,7 +23,7 @@ class _Chosen:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class IndexedTrace(_Chosen, Trace):
+class IndexedTrace(OverChoice, Trace):
     """MLA with an indexer, expanded form: keys and values of every head stand in full."""
 
     h: Tensor  # [b,t,d]
@@ -62,7 +62,7 @@ class IndexedTrace(_Chosen, Trace):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class IndexedAbsorbedTrace(_Chosen, Trace):
+class IndexedAbsorbedTrace(OverChoice, Trace):
     """MLA with an indexer, absorbed form: queries move into latent space, no k_C and no v_C."""
 
     h: Tensor  # [b,t,d]

@@ -123,7 +123,7 @@ class LanguageModel(nn.Module):
         Args:
             tokens: int64 [b,t].
         """
-        x, positions = self.W_E[tokens], torch.arange(tokens.shape[1])
+        x, positions = self.W_E[tokens], torch.arange(tokens.shape[1], device=tokens.device)
         for block in self.blocks:
             x = x + self.mechanism.fused(block.attention, block.before_attention(x), positions)
             x = block.mlp(x)["x_out"]

@@ -25,7 +25,29 @@ from mla_engine.ops import softmax
 from mla_engine.refusals import RefusedError
 from mla_engine.trace import Trace
 
-__all__ = ["RULES", "Answered", "Looks", "Sparse", "answered", "looks", "with_topk"]
+__all__ = [
+    "ALL",
+    "ASKED",
+    "KEYS",
+    "RULES",
+    "SEED",
+    "Answered",
+    "Looks",
+    "Sparse",
+    "answered",
+    "curves",
+    "looks",
+    "with_topk",
+]
+
+KEYS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""Numbers of keys over which a model's answers are told."""
+
+ALL = MOST
+"""Keys: more than a text has."""
+
+ASKED, SEED = 4, 2 * 10**6
+"""Texts of each task and load, which no training has seen, and their seed."""
 
 Rule = Callable[[IndexedTrace, torch.Generator], Tensor]
 """What a rule finds of each key, [b,t,s] or what broadcasts to it: the highest are read."""
@@ -156,3 +178,12 @@ def answered(model: LanguageModel, questions: Questions) -> Answered:
         by_task=questions.shares(logits),
         left_out=tuple(one.mean().item() for one in lost),
     )
+
+
+def curves(model: LanguageModel) -> dict[str, dict[str, Answered]]:
+    """Rule -> number of keys, written out -> what is still answered: for a model's card."""
+    asked = Questions.drawn(model.config.words, ASKED, SEED)
+    return {
+        rule: {str(keys): answered(Sparse(model, keys, rule), asked) for keys in (*KEYS, ALL)}
+        for rule in RULES
+    }

@@ -198,14 +198,18 @@ def fused(mla: LatentProjections, h: Tensor, positions: Tensor) -> Tensor:
     """u [b,t,d] alone, of the expanded form, by torch's own attention."""
     w, turn = mla.weights(), turn_of(mla.config, positions)
     mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
-    return fused_over(w, queries_of(w, h, per_head(turn)), latents_of(w, h, turn), mask)
+    queries, latents = queries_of(w, h, per_head(turn)), latents_of(w, h, turn)
+    return fused_over(w, queries, latents, mask, causal=True)
 
 
-def fused_over(w: LatentWeights, queries: Queries, latents: Latents, mask: Tensor) -> Tensor:
+def fused_over(
+    w: LatentWeights, queries: Queries, latents: Latents, mask: Tensor, *, causal: bool = False
+) -> Tensor:
     """u [b,t,d] over the keys that `mask` shows, [t,s] or [b,1,t,s]."""
     k_C, v_C = up_projected(w, latents.c_KV)
     q = queries.q_C if queries.q_R is None else torch.cat((queries.q_C, queries.q_R), dim=-1)
-    o = fused_attention(q, with_rotary(k_C, latents.k_R), v_C, mask, w.config.scale)
+    k = with_rotary(k_C, latents.k_R)
+    o = fused_attention(q, k, v_C, mask, w.config.scale, causal=causal)
     return gated_output(w, o, queries.gate)[1]
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mla_engine import checks
-from mla_engine.cache import KVCache
+from mla_engine.cache import Cache, KVCache
 from mla_engine.latent import forms
 from mla_engine.latent.absorption import AbsorbedMatrices
 from mla_engine.latent.cache import LatentCache
@@ -28,6 +28,7 @@ class MultiHeadLatentAttention(LatentProjections):
 
     _prefill, _compressed = staticmethod(forms.prefill), staticmethod(forms.compressed)
     _unknown = (None, None)  # of `LatentCache.parts`, where no latents are handed in
+    _own_cache: type[Cache] = LatentCache
 
     def forward(
         self,
@@ -161,7 +162,7 @@ class MultiHeadLatentAttention(LatentProjections):
         self, latents: LatentCache, h: Tensor, positions: Tensor | Sequence[int] | None
     ) -> Tensor | Sequence[int] | None:
         """The positions to use: those that the latents were made at."""
-        checks.kind("latents", latents, LatentCache, Phrase("compressed"))
+        checks.kind("latents", latents, self._own_cache, Phrase("compressed"))
         self._check_cache(latents, h)
         if latents.length != h.shape[1]:
             raise RefusedError("other_latents", held=latents.length, given=h.shape[1])

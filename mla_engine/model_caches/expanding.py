@@ -28,6 +28,26 @@ def latent_widths(model: Model) -> tuple[int, int] | None:
     return width, model.as_mha // model.n_heads
 
 
+def form_flops(
+    n_heads: int, latent: int, widths: int, context: int, queries: int
+) -> tuple[int, int]:
+    """FLOPs of a layer, absorbed and expanded, but for what is the same in both.
+
+    2 h t s 2 c, against 2 h t s (k + v) + 2 h N c (k + v): the rotary scores and what the queries'
+    own tokens cost are in neither.
+
+    Args:
+        n_heads: h.
+        latent: c.
+        widths: k + v of one head.
+        context: N, tokens before the queries.
+        queries: t; s = N + t.
+    """
+    pairs = queries * (context + queries)
+    again = context * latent * widths
+    return 2 * n_heads * pairs * 2 * latent, 2 * n_heads * (pairs * widths + again)
+
+
 def endless_crossing(latent: int, widths: int) -> Fraction | None:
     """Queries at which both cost the same over an endless context, c (k + v) / (2 c - k - v).
 

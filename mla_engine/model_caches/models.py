@@ -1,8 +1,10 @@
 """Published models by key: their rows of data/presets.toml, read as a cache."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -12,7 +14,7 @@ from mla_engine.model_caches.attention import pair
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.read import read
 
-OTHER_LAYERS = {"alternating local and global layers", "linear attention layers"}
+ACTIVE = re.compile(r"-A(\d+(?:\.\d+)?)B\b")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +24,7 @@ class Published:
     Args:
         key: by which it is chosen; name, repository, source and notes as in the row.
         parameters: of the whole model, None where its name gives none.
+        active: of them, those that a token is multiplied with, None where all are or nobody says.
         storage: part -> type, where its publisher stores it otherwise than in bf16.
         row: all of it.
     """
@@ -30,18 +33,11 @@ class Published:
     name: str
     repository: str | None
     parameters: int | None
+    active: int | None
     source: str
     notes: Mapping[str, str]
     storage: Mapping[str, str]
     row: Mapping[str, Any]
-
-    @property
-    def counted(self) -> bool:
-        """Whether the row says enough of every layer."""
-        if "config" in self.row:
-            return True
-        known = self.row.get("n_caches") != "unknown"
-        return known and OTHER_LAYERS.isdisjoint(self.row.get("not_modelled", ()))
 
     def model(self) -> Model:
         """What its layers keep.
@@ -107,11 +103,18 @@ def _published(key: str, row: Mapping[str, Any]) -> Published:
         name=row["name"],
         repository=row.get("repository"),
         parameters=row.get("parameters"),
+        active=row.get("active_parameters", _active(row["name"])),
         source=row["source"],
         notes=row.get("notes", {}),
         storage=row.get("storage", {}),
         row=row,
     )
+
+
+def _active(name: str) -> int | None:
+    """What a name such as Qwen3-235B-A22B says."""
+    found = ACTIVE.search(name)
+    return int(Fraction(found[1]) * 10**9) if found else None
 
 
 def named(text: str) -> Published | None:

@@ -5,9 +5,10 @@ the GPUs, no traffic between them, nothing in memory but weights, cache and a fi
 Products are taken to run at the peak of 16-bit numbers, whatever type they are stored in.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 from mla_engine import checks
 from mla_engine.devices import GPUS, Device
@@ -18,7 +19,7 @@ from mla_engine.model_caches.placing import MOST, Placing
 from mla_engine.model_caches.storage import Storage
 
 OVERHEAD = 2 * 2**30  # bytes of runtime, graphs and activations on each GPU: a habit, not measured
-MOST_TOKENS = 2**40
+MOST_TOKENS, MOST_GPUS = 2**40, 2**16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +30,20 @@ class Step:
         batch: sequences.
         read_bytes: of weights and cache, on the fullest GPU.
         flops: of all GPUs.
-        seconds: at least.
+        reading_seconds: in which the fullest GPU reads its bytes, at least.
+        computing_seconds: in which it computes its share, at least.
     """
 
     batch: int
     read_bytes: Fraction
     flops: Fraction
-    seconds: Fraction
+    reading_seconds: Fraction
+    computing_seconds: Fraction
+
+    @property
+    def seconds(self) -> Fraction:
+        """At least: reading and computing side by side."""
+        return max(self.reading_seconds, self.computing_seconds)
 
     @property
     def tokens_per_second(self) -> Fraction:
@@ -146,6 +154,19 @@ class Plan:
         """What each GPU lacks for one sequence a group; 0 where it fits."""
         return max(Fraction(0), self.sequence_bytes - self.room_bytes)
 
+    @property
+    def fewest_gpus(self) -> int | None:
+        """In as many groups, on which one sequence a group fits; None where no number is enough."""
+        low, high = 0, MOST_GPUS // self.data
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._fits(middle) else (middle, high)
+        return high * self.data if high and self._fits(high) else None
+
+    def _fits(self, ranks: int) -> bool:
+        """Whether one sequence does, with so many GPUs a group."""
+        return not replace(self, gpus=ranks * self.data).missing_bytes
+
     def step(self, batch: int, *, spread: bool = False) -> Step:
         """One decode step after `context` tokens.
 
@@ -164,10 +185,26 @@ class Plan:
         read = weights + placing.read_bytes(self.context)
         products = 2 * self.active_parameters * batch
         attention = attending.step_flops(self.model, self.context)
-        computing = self._computing(products, placing.sequences * attention)
-        seconds = max(self._reading(read), computing)
-        flops = products + batch * attention
-        return Step(batch=batch, read_bytes=read, flops=flops, seconds=seconds)
+        return Step(
+            batch=batch,
+            read_bytes=read,
+            flops=products + batch * attention,
+            reading_seconds=self._reading(read),
+            computing_seconds=self._computing(products, placing.sequences * attention),
+        )
+
+    @property
+    def computing_from(self) -> int | None:
+        """Sequences, as many in each group, from which a step computes as long as it reads.
+
+        Both times are straight lines over them where all touch the same weights; None where
+        reading takes longer whatever their number.
+        """
+        one, two = (self.step(n * self.data) for n in (1, 2))
+        behind, then = (step.reading_seconds - step.computing_seconds for step in (one, two))
+        if behind <= 0:
+            return self.data
+        return None if then >= behind else self.data * (1 + ceil(behind / (behind - then)))
 
     @property
     def prompt_flops(self) -> Fraction:

@@ -24,12 +24,14 @@ class Found:
         name: as it was asked for, or as it is published.
         model: what its layers keep.
         parameters: of the whole model, None where that is not known.
+        active: of them, those that a token is multiplied with, None likewise.
         storage: part -> type, where its publisher stores it otherwise than in bf16.
     """
 
     name: str
     model: Model
     parameters: int | None = None
+    active: int | None = None
     storage: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -61,14 +63,8 @@ def of_text(data: bytes) -> Found:
 
 
 def of_published(known: Published) -> Found:
-    """A stored model.
-
-    Raises:
-        UncountedError: the number of its caches was not read.
-    """
-    if not known.counted:
-        raise UncountedError("caches_unknown", name=known.name)
-    return Found(known.name, known.model(), known.parameters, known.storage)
+    """A stored model."""
+    return Found(known.name, known.model(), known.parameters, known.active, known.storage)
 
 
 def _path(source: str) -> Path | None:

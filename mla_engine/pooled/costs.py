@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from functools import partial
 
-from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
+from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.pooled.cache import held_rows
 from mla_engine.pooled.config import PooledConfig
 
@@ -148,6 +148,31 @@ def _indexer(config: PooledConfig, sizes: Sizes, every: int) -> Shapes:
     }
 
 
+def parts(config: PooledConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
+    """The window, the entries, and the tokens of which something waits to be pooled."""
+    rows = held_rows(config, tokens)
+    first = tokens - rows["kv_T"][0]
+    kept = {"window": ((first, tokens),) if tokens > first else ()}
+    if config.pooling:
+        block, full = config.pooling, entries(config, tokens)
+        of_entry = config.pooling * (config.n_series - 1)  # with overlap, of the block before too
+        starts = range(0, full * block, block)
+        kept["entries"] = tuple((max(0, at - of_entry), at + block) for at in starts)
+        waits = full * block - (of_entry if full else 0)
+        kept["waiting"] = ((waits, tokens),) if tokens > waits else ()
+    sizes = dict.fromkeys(kept, 0.0)
+    for name, row in rows.items():
+        part = {"kv_T": "window", "kv_E": "entries", "k_E": "entries"}.get(name, "waiting")
+        sizes[part] += math.prod(row) * dtype_bytes
+    return tuple(KeptPart(code, spans, sizes[code]) for code, spans in kept.items())
+
+
+def steady(config: PooledConfig) -> tuple[int, int]:
+    """Once the window is full and the choice reached, every block of tokens adds the same."""
+    chosen = config.pooling * (config.index_topk or 0)
+    return max(config.window, chosen, 1), max(config.pooling, 1)
+
+
 def as_run(config: PooledConfig) -> PooledConfig:
     """A run of a whole text makes the logits of all its tokens and entries, and masks them."""
     return replace(config, window=MOST, index_topk=config.index_topk and MOST)
@@ -173,6 +198,8 @@ COSTS = Costs(
     fixed_bytes=fixed_bytes,
     stored=stored,
     held=lambda config, _cache, _heads, tokens: held(config, tokens),
+    parts=parts,
+    steady=steady,
     as_run=as_run,
     formulas=FORMULAS,
 )

@@ -6,7 +6,7 @@ from math import gcd
 
 from mla_engine.config import AttentionConfig, LongRopeScaling, without_scaling
 from mla_engine.mechanism import Form, Mechanism, Variant, Way
-from mla_engine.pooled import forms
+from mla_engine.pooled import forms, reading
 from mla_engine.pooled.cache import PooledCache
 from mla_engine.pooled.config import PooledConfig
 from mla_engine.pooled.costs import COSTS
@@ -92,6 +92,7 @@ FORM = Form(
     prefill=forms.prefill,
     decode={"pooled": forms.after},
     unmasked=forms.unmasked,
+    columns=reading.columns,
     scores={"scores_T": ("q", "kv_T"), "scores_E": ("q", "kv_E")},
     growing=("scores_IE", "index_E", "scores_T", "scores_E", "o_turned"),
     needs=Phrase("the_entries"),

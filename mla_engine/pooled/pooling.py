@@ -45,21 +45,34 @@ class Pooled(NamedTuple):
 def pooled(w: PoolWeights, h: Tensor, held: Waiting) -> tuple[Pooled, Waiting]:
     """The entries that new tokens h [b,s,d] complete, and what waits then."""
     c, z = (product("bsd,axd->bsax", h, weight) for weight in (w.W_c, w.W_z))
-    tokens = w.b_z.shape[1]
+    gates, pre, waiting = in_blocks(c, z, w.b_z, held)
+    return Pooled(c, z, gates, pre, rms_norm(pre, w.norm, w.eps)), waiting
+
+
+def in_blocks(c: Tensor, z: Tensor, b_z: Tensor, held: Waiting) -> tuple[Tensor, Tensor, Waiting]:
+    """The blocks that new tokens complete: their gates [b,i,p,x], what they pool, and what waits.
+
+    Args:
+        c: what new tokens bring [b,s,a,x].
+        z: the logits of its gates [b,s,a,x].
+        b_z: their bias by the place in a block [a,m,x].
+        held: what waited before.
+    """
+    tokens = b_z.shape[1]
     every_c, every_z = torch.cat((held.c, c), dim=1), torch.cat((held.z, z), dim=1)
     n = every_c.shape[1] // tokens
     full_c, full_z = (x[:, : n * tokens].unflatten(1, (n, tokens)) for x in (every_c, every_z))
-    full_z = full_z + w.b_z.transpose(0, 1)
+    full_z = full_z + b_z.transpose(0, 1)
     slots_c = in_slots(full_c, held.c_ahead, 0.0)
     slots_z = in_slots(full_z, held.z_ahead, -torch.inf)
-    wide = torch.promote_types(h.dtype, torch.float32)
-    gates = torch.softmax(slots_z, dim=2, dtype=wide).to(h.dtype)
+    wide = torch.promote_types(c.dtype, torch.float32)
+    gates = torch.softmax(slots_z, dim=2, dtype=wide).to(c.dtype)
     pre = (slots_c * gates).sum(dim=2)
     ahead = held.c_ahead, held.z_ahead
     if n and full_c.shape[3] > 1:
         ahead = full_c[:, -1, :, 0], full_z[:, -1, :, 0]
     rest = every_c[:, n * tokens :], every_z[:, n * tokens :]
-    return Pooled(c, z, gates, pre, rms_norm(pre, w.norm, w.eps)), Waiting(*rest, *ahead)
+    return gates, pre, Waiting(*rest, *ahead)
 
 
 def in_slots(full: Tensor, ahead: Tensor, absent: float) -> Tensor:

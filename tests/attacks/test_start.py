@@ -19,6 +19,7 @@ WRONG = {
     "MLA_PROCESSES": "0",
     "MLA_LOG": "xml",
     "MLA_ENGINE": "dask",
+    "MLA_DEVICE": "tpu",
     "MLA_REPLICAS": "0",
     "MLA_REPLICA_GPUS": "-0.5",
     "PUBLIC_URL": "mla.example.org",

@@ -13,7 +13,8 @@ from ui.settings.parsers import as_text
 
 pytestmark = pytest.mark.browser
 
-PROJECTORS = ((1920, 1080), (1280, 720), (1024, 768))
+PROJECTORS = ((1280, 720), (1024, 768))
+LARGE, OFTEN = (1920, 1080), 4  # shows the first half as large again: every so many steps suffice
 PHONE = {"width": 390, "height": 844}
 CHARTS = Path(__file__).with_name("chart_text.js").read_text("utf-8")
 # What is wrong with a step on this screen: nothing lit in sight, the page too wide, small type.
@@ -85,7 +86,7 @@ def test_by_the_clicker_alone_to_the_end_on_every_projector(
         expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"{number} / {len(steps())}")
         expect(page.locator(".st-key-lecture_says")).to_contain_text(step.say["en"])
         listening(page)
-        for width, height in PROJECTORS:
+        for width, height in (*PROJECTORS, LARGE) if number % OFTEN == 1 else PROJECTORS:
             page.set_viewport_size({"width": width, "height": height})
             bars = ".st-key-lecture_bar", ".st-key-lecture_says p"
             found[number, width] = wrong(page, number, *bars, least=1)
@@ -94,7 +95,9 @@ def test_by_the_clicker_alone_to_the_end_on_every_projector(
         if number < len(steps()):
             page.keyboard.press("PageDown")
     assert {where: what for where, what in found.items() if what} == {}
-    assert len(titles) == len(PROJECTORS), f"the title moves from step to step: {sorted(titles)}"
+    assert len(titles) == len({*PROJECTORS, LARGE}), (
+        f"the title moves from step to step: {sorted(titles)}"
+    )
 
 
 def test_and_back_on_a_phone(app_url: str, browser_page: Page) -> None:

@@ -91,6 +91,14 @@ LING = {"head_dim": 12, "layer_group_size": 2, "num_experts": 2}
 HYBRID = {
     k: v for k, v in (LATENT | EXPERTS).items() if k not in ("n_routed_experts", "q_lora_rank")
 }
+GLM_5_3 = SMALL | {k: v for k, v in LATENT.items() if "rope" not in k} | INDEXER
+GLM_5_3 |= {"linear_head_dim": 12, "linear_num_heads": 3, "n_routed_experts": 2}
+GLM_5_3 |= {"num_experts_per_tok": 1, "moe_intermediate_size": 8, "rms_norm_eps": 1e-3}
+GLM_5_3 |= {
+    "num_hidden_layers": 5,
+    "layer_types": ["linear_attention"] * 2 + ["indexed_attention"] * 3,
+}
+GLM_5_3 |= {"indexer_types": ["full"] * 3 + ["shared", "full"], "index_kpool": 2, "index_topk": 6}
 H_SELF = "transformer.h.{0}.self_attention"
 
 MODELS = {

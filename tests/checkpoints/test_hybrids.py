@@ -14,7 +14,7 @@ from transformers.models.glm5_next.modeling_glm5_next import Glm5NextTextModel
 
 from mla_engine import PRESETS, DeltaConfig, LatentConfig, checkpoints
 from mla_engine.checkpoints import CheckpointError, attention_config
-from tests.checkpoints.models import HYBRID, LATENT, LINEAR, LING, SMALL
+from tests.checkpoints.models import GLM_5_3, HYBRID, LINEAR, LING
 from tests.checkpoints.texts import TEXT, add_tokenizer, inputs_of
 from tests.engine.samples import hidden, relative
 from tests.engine.test_budget import LiveBytes
@@ -98,30 +98,77 @@ def test_a_long_text_takes_no_more_than_was_said(saved):
     assert real.peak < needed < 20 * real.peak
 
 
-@torch.no_grad()
-def test_of_glm_5_3_the_linear_layers_load_and_the_others_are_refused(tmp_path):
-    settings = SMALL | {k: v for k, v in LATENT.items() if "rope" not in k} | FIVE
-    settings |= {"linear_head_dim": 12, "linear_num_heads": 3, "n_routed_experts": 2}
-    settings |= {"num_experts_per_tok": 1, "moe_intermediate_size": 8, "index_topk": 16}
-    config = Glm5NextTextConfig(**settings)
+@pytest.fixture(scope="module")
+def glm_5_3(tmp_path_factory):
+    """A whole small GLM-5.3, and its folder as transformers saves it."""
     torch.manual_seed(3)
-    model = Glm5NextTextModel(config).eval().requires_grad_(False)
+    model = Glm5NextTextModel(Glm5NextTextConfig(**GLM_5_3)).eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
         if "self_attn" in name:
             parameter.normal_(1.0 if "norm" in name else 0.0, 0.3)
-    model.save_pretrained(tmp_path)
-    h = hidden(2, 70, 48, dtype=torch.float32)
-    for number in (0, 1, 2, 4):
-        ours = checkpoints.load_attention(tmp_path, number)
-        assert ours.config.decay_floor == -5.0
-        assert relative(ours(h).u, model.layers[number].self_attn(h)) < 1e-5
-    kinds = checkpoints.describe(tmp_path, 0).mechanisms
-    assert kinds == ("delta", "delta", "delta", "", "delta"), "its softmax layer is not modelled"
-    with pytest.raises(CheckpointError, match="index_kpool = 16"):
-        checkpoints.describe(tmp_path, 3)
-    add_tokenizer(tmp_path)
+    folder = tmp_path_factory.mktemp("glm5_next")
+    model.save_pretrained(folder)
+    return model, folder
+
+
+@torch.no_grad()
+def test_every_layer_of_glm_5_3_gives_what_it_gives_in_the_model(glm_5_3):
+    """KDA, DSA over pooled keys that chooses, and that takes the choice of the layer before."""
+    model, folder = glm_5_3
+    found = []
+
+    def keep(_, __, given, result):
+        found.append((given["hidden_states"], result[0] if isinstance(result, tuple) else result))
+
+    for layer in model.layers:
+        layer.self_attn.register_forward_hook(keep, with_kwargs=True)
+    model(torch.randint(64, (2, 21), generator=torch.manual_seed(5)))
+    chosen, shared = None, []
+    for number, (h, u) in enumerate(found):
+        ours = checkpoints.load_attention(folder, number)
+        shared.append(getattr(ours.config, "index_shared", None))
+        trace = ours(h, chosen=chosen) if shared[-1] else ours(h)
+        chosen = getattr(trace, "chosen", None)
+        assert relative(trace.u, u) < 1e-5
+        if not shared[-1]:
+            live = checkpoints.trace_module(model, number, h)
+            assert relative(live.u, u) < 1e-5
+        assert chosen is None or not chosen[:, -1].all(), "something is left out"
+    assert shared == [None, None, False, True, False]
+
+
+def test_says_of_glm_5_3_what_each_layer_is(glm_5_3):
+    _, folder = glm_5_3
+    plan, linear = checkpoints.describe(folder, 2), checkpoints.describe(folder, 0)
+    assert plan.mechanisms == ("delta",) * 2 + ("pooled_index",) * 3
+    assert (plan.config.pooling, plan.config.norm_eps, plan.config.d_rope) == (2, 1e-3, 0)
+    assert {name.rpartition("indexer.")[2] for name in plan.tensors} >= {
+        "index_kpool_compress_gate", "index_kpool_compress_ape", "wq_b.weight",
+    }  # fmt: skip
+    assert linear.config.decay_floor == -5.0
+    whole, some = (checkpoints.load_attention(folder, 2, heads=heads) for heads in (None, [2, 0]))
+    h = hidden(1, 9, 48, dtype=torch.float32)
+    assert relative(some(h).u, whole(h, heads=[2, 0]).u) < 1e-6
+    add_tokenizer(folder)
     with pytest.raises(CheckpointError, match="a mix of several residual streams"):
-        checkpoints.hidden_states(tmp_path, TEXT, 0)
+        checkpoints.hidden_states(folder, TEXT, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"index_kpool_always_select_tail": False}, "index_kpool_always_select_tail = False"),
+        ({"index_kpool": 4}, r"index_topk \(6\) must be a multiple of pooling \(4\)"),
+        ({"index_kpool": 0}, r"pooling \(0\)"),
+        ({"index_kpool": None}, "config.json has no index_kpool"),
+        ({"qk_rope_head_dim": 8}, "qk_rope_head_dim = 8"),
+        ({"indexer_types": ["full"]}, "indexer_types"),
+    ],
+)
+def test_refuses_pooling_that_the_engine_does_not_model(changes, said):
+    config = json.loads(Glm5NextTextConfig(**GLM_5_3).to_json_string())
+    with pytest.raises(CheckpointError, match=said):
+        attention_config(config | changes, 3)
 
 
 PUBLISHED = {
@@ -163,9 +210,6 @@ REFUSED = {
     "another kind": ({"layer_types": ["mamba"] * 27}, 1, "layer_types = .*layer 1 is none of"),
     "too few kinds": ({"layer_types": []}, 1, "layer_types = .*layer 1 is none of"),
     "odd kinds": ({"layer_types": [[]] * 27}, 1, "layer_types = .*layer 1 is none of"),
-    "Kimi-K3": ({"attn_res_block_size": 12}, 0, "attn_res_block_size = 12"),
-    "Kimi-K3's MLA": ({"attn_res_block_size": 12}, 3, "attn_res_block_size = 12"),
-    "a gate of K3": ({"mla_use_output_gate": True}, 3, "mla_use_output_gate = True"),
     "another activation": ({"hidden_act": "gelu"}, 0, "hidden_act = 'gelu'"),
     "rotated": ({"mla_use_nope": False}, 3, "mla_use_nope = False"),
 }

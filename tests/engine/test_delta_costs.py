@@ -88,6 +88,17 @@ def test_a_state_of_kimi_linear_is_as_large_as_it_is_published():
     assert costs.cache_bytes_per_token(KIMI_LINEAR, 2) == 0
 
 
+@pytest.mark.parametrize("tokens", [0, 2, 70])
+def test_the_parts_are_a_state_of_all_tokens_and_the_last_ones_for_the_convolutions(tokens):
+    held = DeltaCache.empty(KDA).with_zeros(tokens).buffers
+    state, tails = costs.kept_parts(KDA, tokens, 4)
+    assert state.n_bytes == held["S"].nbytes
+    assert tails.n_bytes == sum(held[name].nbytes for name in "qkv")
+    first = max(0, tokens - KDA.conv_width + 1)
+    assert state.spans == (((0, tokens),) if tokens else ())
+    assert tails.spans == (((first, tokens),) if tokens else ())
+
+
 def test_what_fits_on_gpus_counts_the_states_and_no_tokens():
     room = costs.Serving(config=KIMI_LINEAR, caches=20, total_parameters=0, gpu_bytes=1e9)
     state = 20 * costs.fixed_bytes(KIMI_LINEAR, 2)

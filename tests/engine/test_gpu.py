@@ -1,82 +1,136 @@
 """The same code on a CUDA device: the same weights, the same traces, the same refusals."""
 
+from dataclasses import fields
+
 import pytest
 import torch
 
-from mla_engine import (
-    PRESETS,
-    GroupedConfig,
-    GroupedQueryAttention,
-    KVCache,
-    LatentCache,
-    MultiHeadLatentAttention,
-    PooledAttention,
-    PooledCache,
-    PooledConfig,
-    RopeConfig,
-)
+from mla_engine import PRESETS, KVCache, LatentCache, MultiHeadLatentAttention, mechanisms
 from mla_engine.budget import PeakBytes
-from tests.engine.pooled_samples import KINDS
+from tests.engine.delta_samples import CONFIGS as DELTA
+from tests.engine.indexed_samples import DSA, PLAIN
+from tests.engine.pooled_samples import KINDS as POOLED
+from tests.engine.samples import hidden, randomized
+from tests.engine.test_mechanisms import GQA, MLA
 
 pytestmark = pytest.mark.gpu
 LITE = PRESETS["deepseek-v2-lite"].config
-GROUPED = GroupedConfig(d_model=256, n_heads=8, n_kv_heads=2, d_head=32, rope=RopeConfig())
+CONFIGS = {"MLA": MLA, "GQA": GQA, "DSA": DSA, "DSA, no rotation": PLAIN} | POOLED | DELTA
+FORMS = {
+    f"{name}, {form.name}": (config, form)
+    for name, config in CONFIGS.items()
+    for form in mechanisms.of(config).forms
+}
+STEPS = {
+    f"{name}, {kind}": (config, form, kind)
+    for name, (config, form) in FORMS.items()
+    for kind in form.decode
+}
+DEVICE = "cuda"
+BOUNDS = {torch.float64: 1e-10, torch.float32: 1e-4}
+ENOUGH = pytest.mark.parametrize("dtype", BOUNDS, ids=str)
 
 
-def hidden(d_model: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    return torch.randn(2, 24, d_model, generator=torch.manual_seed(0), dtype=torch.float64).to(
-        dtype
-    )
+@pytest.fixture(autouse=True)
+def without_tf32():
+    """Products of float32 in float32: TF32 keeps 10 bits of the 23."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    yield
+    torch.set_float32_matmul_precision(before)
 
 
-@pytest.mark.parametrize("call", ["forward", "forward_absorbed"])
-def test_latent_traces_equal_those_of_the_cpu(call: str) -> None:
+def on_both(config, dtype):
+    """The layer on the CPU and the same weights on the device."""
+    layer = randomized(mechanisms.of(config).layer(config, seed=2, dtype=dtype))
+    weights = dict(layer.named_parameters())
+    return layer, type(layer).of_weights(config, weights, dtype=dtype, device=DEVICE)
+
+
+def assert_same(there, here, dtype):
+    """Every tensor of two traces, to the dtype's bound relative to the largest of its row."""
+    assert type(there) is type(here)
+    for field in fields(here):
+        one, other = getattr(there, field.name), getattr(here, field.name)
+        assert (one is None) == (other is None), field.name
+        if not isinstance(other, torch.Tensor):
+            continue
+        assert one.device.type == torch.device(DEVICE).type, field.name
+        if not other.is_floating_point():
+            assert torch.equal(one.cpu(), other), field.name
+            continue
+        assert torch.equal(one.cpu().isfinite(), other.isfinite()), field.name
+        one, other = one.cpu().nan_to_num(posinf=0, neginf=0), other.nan_to_num(posinf=0, neginf=0)
+        scale = other.abs().amax(-1, keepdim=True).clamp_min(1.0)
+        off = ((one - other).abs() / scale).amax()
+        assert off <= BOUNDS[dtype], (field.name, float(off))
+
+
+@ENOUGH
+@pytest.mark.parametrize(("config", "form"), FORMS.values(), ids=FORMS)
+def test_every_trace_equals_that_of_the_cpu(config, form, dtype):
+    here, there = on_both(config, dtype)
+    h = hidden(2, 11, config.d_model, dtype=dtype)
+    assert_same(form.forward(there, h.to(DEVICE)), form.forward(here, h), dtype)
+
+
+@ENOUGH
+@pytest.mark.parametrize(("config", "form", "kind"), STEPS.values(), ids=STEPS)
+def test_every_step_equals_that_of_the_cpu(config, form, kind, dtype):
+    h, traces = hidden(2, 11, config.d_model, dtype=dtype), []
+    for layer in on_both(config, dtype):
+        of, on_it = mechanisms.of(config).cache(kind), h.to(layer.device)
+        _, cache = layer.decode(on_it[:, :7], layer.empty_cache(of, 2), form=form.name)
+        trace, cache = layer.decode(on_it[:, 7:], cache, form=form.name)
+        assert cache.device.type == layer.device.type
+        traces.append(trace)
+    here, there = traces
+    assert_same(there, here, dtype)
+
+
+WITHOUT_CHOICE = {name: one for name, one in FORMS.items() if not hasattr(one[0], "index_topk")}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize(("config", "form"), WITHOUT_CHOICE.values(), ids=WITHOUT_CHOICE)
+def test_a_short_type_is_near_the_result_of_float32(config, form, dtype):
+    """Within 2 units of the last place of the row's maximum, beside what the CPU is off by.
+
+    Each product rounds, so the CPU's own chain of them is off from float32 by up to some units. A
+    choice between keys whose scores almost tie may differ.
+    """
+    here, there = on_both(config, dtype)
+    h = hidden(2, 11, config.d_model, dtype=dtype)
+    u, on_cpu = form.forward(there, h.to(DEVICE)).u, form.forward(here, h).u.float()
+    wanted = form.forward(here.float(), h.float()).u
+    assert u.dtype == dtype
+    unit = torch.finfo(dtype).eps * 2.0 ** wanted.abs().amax(-1, keepdim=True).log2().floor()
+    own = ((on_cpu - wanted).abs() / unit).amax()
+    assert ((u.cpu().float() - wanted).abs() / unit).amax() <= own + 2
+
+
+def test_published_sizes_equal_those_of_the_cpu():
     traces = []
-    for device in ("cpu", "cuda"):
+    for device in ("cpu", DEVICE):
         layer = MultiHeadLatentAttention(LITE, heads=[3, 11], dtype=torch.float64, device=device)
-        traces.append(getattr(layer, call)(hidden(LITE.d_model).to(device)))
-    for name in traces[0].steps:
-        on_cpu, on_gpu = (getattr(trace, name).cpu() for trace in traces)
-        torch.testing.assert_close(on_gpu, on_cpu, rtol=1e-10, atol=1e-11)
+        traces.append(layer(hidden(2, 24, LITE.d_model).to(device)))
+    assert_same(traces[1], traces[0], torch.float64)
 
 
-def test_grouped_decoding_equals_prefill() -> None:
-    layer = GroupedQueryAttention(GROUPED, dtype=torch.float64, device="cuda")
-    h = hidden(GROUPED.d_model).cuda()
-    cache, parts = KVCache.empty(GROUPED, 2, torch.float64, "cuda"), []
+@pytest.mark.parametrize("kind", [LatentCache, KVCache], ids=["latents", "keys and values"])
+def test_decoding_equals_prefill_there(kind):
+    layer = MultiHeadLatentAttention(MLA, dtype=torch.float64, device=DEVICE)
+    h, parts = hidden(2, 24, MLA.d_model).to(DEVICE), []
+    cache = kind.empty(MLA, 2, torch.float64, DEVICE, capacity=24)
     for new in h.split(5, dim=1):
         trace, cache = layer.decode(new, cache)
         parts.append(trace.u)
     torch.testing.assert_close(torch.cat(parts, 1), layer(h).u, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
-def test_pooled_steps_equal_the_run_of_the_cpu(config: PooledConfig) -> None:
-    h = hidden(config.d_model)
-    whole = PooledAttention(config, dtype=torch.float64)(h)
-    layer = PooledAttention(config, dtype=torch.float64, device="cuda")
-    cache, parts = PooledCache.empty(config, 2, torch.float64, "cuda"), []
-    for new in h.cuda().split(7, dim=1):
-        trace, cache = layer.decode(new, cache)
-        parts.append(trace.u.cpu())
-    torch.testing.assert_close(torch.cat(parts, 1), whole.u, rtol=1e-10, atol=1e-11)
-    assert cache.device.type == "cuda"
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_latent_decoding_runs_in_every_dtype(dtype: torch.dtype) -> None:
-    layer = MultiHeadLatentAttention(LITE, heads=[0], dtype=dtype, device="cuda")
-    h = hidden(LITE.d_model, dtype).cuda()
-    cache = LatentCache.empty(LITE, 2, dtype, "cuda", capacity=24)
-    for new in h.split(6, dim=1):
-        trace, cache = layer.decode(new, cache)
-    assert trace.u.dtype == dtype
-    assert bool(trace.u.isfinite().all())
-
-
-def test_the_memory_estimate_holds_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    layer = MultiHeadLatentAttention(LITE, device="cuda")
-    h = torch.randn(1, 512, LITE.d_model, device="cuda")
+def test_the_memory_estimate_holds_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = MultiHeadLatentAttention(LITE, device=DEVICE)
+    h = torch.randn(1, 512, LITE.d_model, device=DEVICE)
     with PeakBytes() as meter:
         layer(h)
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str(meter.peak * 1.2 / 2**30))

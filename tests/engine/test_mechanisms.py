@@ -18,6 +18,7 @@ from mla_engine import (
     IndexedConfig,
     LatentConfig,
     PooledConfig,
+    PooledIndexConfig,
     costs,
     mechanisms,
 )
@@ -33,9 +34,10 @@ CSA = PooledConfig(
     d_model=32, n_heads=4, d_head=8, d_latent_q=10, d_latent_o=5, n_output_groups=2, window=3,
     d_rope=4, pooling=2, overlap=True, index_topk=1, n_index_heads=3, d_index=6,
 )  # fmt: skip
+GLM = PooledIndexConfig(**vars(replace(DSA, rope=None)), pooling=2)
 DECODING = [
     (config, form, kind)
-    for config in (MLA, GQA, DSA, CSA)
+    for config in (MLA, GQA, DSA, CSA, GLM)
     for form in mechanisms.of(config).forms
     for kind in form.decode
 ]
@@ -107,7 +109,8 @@ def test_its_sizes_make_other_mechanisms_and_come_back(toy):
 def test_what_does_not_go_together_is_refused_with_the_mechanisms_own_words(toy):
     assert "needs the latents, which a 'tied' cache" in toy["refused"]["absorbed"]
     assert "needs a LatentConfig: tied heads keep 'tied'" in toy["refused"]["latent cache"]
-    assert "an IndexedConfig or a LatentConfig: tied heads have none" in toy["refused"]["latents"]
+    owners = "an IndexedConfig or a LatentConfig or a PooledIndexConfig"
+    assert f"{owners}: tied heads have none" in toy["refused"]["latents"]
     assert "must be an IndexedConfig or a LatentConfig" in toy["refused"]["layouts"]
     assert "needs a TiedConfig: latent attention keep" in toy["refused"]["tied of MLA"]
 

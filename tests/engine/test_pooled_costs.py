@@ -182,3 +182,26 @@ def test_a_gpu_holds_the_windows_beside_what_grows():
     exact = 21 * costs.held_bytes(V4, 100_003, 2)
     assert serving.held_bytes(100_003) == exact, "a block one short of full"
     assert serving.held_bytes(100_000) > 21 * costs.held_bytes(V4, 100_000, 2)
+
+
+@kinds
+@pytest.mark.parametrize("tokens", [0, 1, 3, 8, 17, 40])
+def test_the_parts_of_a_cache_are_what_it_holds_and_what_its_entries_pool(config, tokens):
+    """Bytes of a real cache's own tensors; spans by the tokens that a run says an entry pools."""
+    layer, cache = layer_of(config, dtype=torch.float32), PooledCache.empty(config)
+    trace = None
+    for n in range(tokens):
+        trace, cache = layer.decode(hidden(1, 1, 31, n, torch.float32), cache)
+    parts = {part.code: part for part in costs.kept_parts(config, tokens, 4)}
+    held = {name: rows.nbytes for name, rows in cache.buffers.items()}
+    entries = sum(held.pop(name, 0) for name in ("kv_E", "k_E"))
+    assert parts["window"].n_bytes == held.pop("kv_T")
+    assert parts["window"].spans == (((max(0, tokens - 8), tokens),) if tokens else ())
+    if not config.pooling:
+        assert set(parts) == {"window"}
+        return
+    assert (parts["entries"].n_bytes, parts["waiting"].n_bytes) == (entries, sum(held.values()))
+    pooled = [] if trace is None else trace.members.tolist()
+    spans = [(min(n for n in each if n >= 0), max(each) + 1) for each in pooled]
+    assert list(parts["entries"].spans) == spans
+    assert bool(parts["waiting"].spans) == bool(parts["waiting"].n_bytes)

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 
 import pytest
 
-from mla_engine import PRESETS, costs
+from mla_engine import PRESETS, LatentConfig, costs, mechanisms
 from mla_engine.costs import GPUS, Device
 from tests.engine.samples import dense
 
@@ -47,6 +49,31 @@ def test_the_least_time_is_the_longer_of_two(batch):
 def test_the_first_whole_number_that_holds(least):
     assert costs.first_whole(lambda n: n >= least, 1000) == least
     assert costs.first_whole(lambda n: n >= least, least - 1 or 1) == (1 if least == 1 else None)
+
+
+@pytest.mark.parametrize("step", [1, 4, 128])
+@pytest.mark.parametrize("fixed", [-700, 0, 3, 250, 5000])
+def test_work_in_steps_is_less_for_good_from_where_a_scan_says(step, fixed):
+    """A line against a staircase that is steep up to 300: it may win, lose and win again."""
+
+    def holds(n: int) -> bool:
+        return fixed + 4 * min(n, 300) + 2 * step * (n // step) < 3 * n
+
+    lost = [n for n in range(1, 20_000) if not holds(n)]
+    assert costs.always_from(holds, 20_000, (300, step)) == (lost[-1] + 1 if lost else 1)
+    assert costs.always_from(lambda n: False, 20_000, (300, step)) is None
+
+
+@pytest.mark.parametrize("phase", [costs.decode, costs.prefill])
+@pytest.mark.parametrize("code", ["dsa", "csa", "hca", "kda"])
+def test_what_came_after_mla_is_lighter_from_where_a_scan_of_all_lengths_says(code, phase):
+    base = LatentConfig(d_model=64, n_heads=4, d_head=16, d_latent_kv=32, d_rope=8)
+    config = mechanisms.variants()[code].config(mechanisms.sizes_of(base), base)
+    calls = partial(phase, config), partial(phase, base, form="absorbed")
+    work = attrgetter("total_flops")
+    lost = [n for n in range(1, 1000) if work(calls[0](n)) >= work(calls[1](n))]
+    assert lost[-1] < 900, "it is settled within what is scanned"
+    assert costs.lighter_from(*calls, (config, base), work, 2**20) == lost[-1] + 1
 
 
 def by_formula(config, context: int) -> int:

@@ -15,12 +15,15 @@ from mla_engine import (
     MultiHeadLatentAttention,
     PooledAttention,
     PooledConfig,
+    PooledIndexAttention,
+    PooledIndexConfig,
     RopeConfig,
 )
 from mla_engine.grouped import GroupedTrace
 from mla_engine.indexed import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.latent import AbsorbedTrace, LatentTrace
 from mla_engine.pooled import PooledTrace
+from mla_engine.pooled_index import PooledIndexAbsorbedTrace, PooledIndexTrace
 from mla_engine.symbols import SIZES, sources
 
 BATCH, QUERIES, KEYS = 2, 3, 5
@@ -36,6 +39,7 @@ SIZES_OF_POOLED = {"d_model": 14, "n_heads": 6, "d_head": 8, "d_latent_q": 9, "d
 SIZES_OF_POOLED |= {"n_output_groups": 2, "window": 3, "d_rope": 4}
 HCA = PooledConfig(**SIZES_OF_POOLED, pooling=2)
 CSA = PooledConfig(**SIZES_OF_POOLED, pooling=2, overlap=True, **(OF_INDEX | {"d_index": 7}))
+POOLED_INDEX = PooledIndexConfig(**vars(LATENT) | {"d_rope": 0}, **OF_INDEX, pooling=2)
 ENTRIES = KEYS // 2
 
 
@@ -46,6 +50,7 @@ def runs() -> list[tuple[torch.nn.Module, LatentTrace | AbsorbedTrace | GroupedT
     of_latents = MultiHeadLatentAttention, IndexedLatentAttention
     configs = [(of_latents[0], LATENT), (of_latents[0], PLAIN), (of_latents[1], INDEXED)]
     configs += [(of_latents[1], IndexedConfig(**vars(PLAIN), **OF_INDEX))]
+    configs += [(PooledIndexAttention, POOLED_INDEX)]
     for kind, config in configs:
         layer = kind(config, dtype=torch.float64)
         pairs += [(layer, layer(h, queries=rows)), (layer, layer.forward_absorbed(h, queries=rows))]
@@ -65,7 +70,16 @@ def axes(code: str, layer: torch.nn.Module) -> tuple[int, ...]:
 
 @pytest.mark.parametrize(
     "trace_type",
-    [LatentTrace, AbsorbedTrace, GroupedTrace, IndexedTrace, IndexedAbsorbedTrace, PooledTrace],
+    [
+        LatentTrace,
+        AbsorbedTrace,
+        GroupedTrace,
+        IndexedTrace,
+        IndexedAbsorbedTrace,
+        PooledTrace,
+        PooledIndexTrace,
+        PooledIndexAbsorbedTrace,
+    ],
 )
 def test_every_field_has_a_symbol(trace_type: type) -> None:
     assert {field.name for field in fields(trace_type)} <= set(SYMBOLS)

@@ -109,3 +109,11 @@ def test_the_rates_are_those_of_a_product_and_a_copy(monkeypatch):
 def test_this_machine_is_a_device():
     here = timing.measured_device("here", 2e9, 1e9, torch.float32)
     assert (here.ridge, here.dtype_bytes) == (2, 4)
+
+
+def test_the_kernel_is_timed_at_the_sizes_of_a_layer(monkeypatch):
+    assert timing.kernel_step(MLA, 4, 9, 2, torch.float16, "cpu") is None  # no kernel runs there
+    monkeypatch.setattr(timing, "why_not", lambda *_: None)
+    o, lse = timing.kernel_step(MLA, 3, 9, 2, torch.float32, "cpu")()
+    assert o.shape == (1, 2, 3, 12)
+    assert torch.equal(lse.exp().round(), torch.tensor([8.0, 9.0])[None, :, None].expand(1, 2, 3))

@@ -13,12 +13,19 @@ def test_rows_read_from_the_top_and_parts_are_end_to_end():
     first, second, totals = fig.data
     assert [list(trace.x) for trace in (first, second)] == [[2, 5], [1, 8]]
     assert fig.layout.barmode == "stack"
+    assert {first.base, second.base} == {None}, "a bar with a base begins there, whatever is before"
     assert fig.layout.yaxis.range == (1.5, -0.5)
     assert list(fig.layout.yaxis.ticktext) == ["left", "right"]
     assert list(totals.x) == [3, 13]
     assert [text.strip() for text in totals.text] == ["3", "13"]
     assert fig.layout.xaxis.range[1] > 13
     assert first.marker.pattern.shape != second.marker.pattern.shape
+
+
+def test_an_amount_is_marked_across_all_rows():
+    assert not bars(["a", "b"], PARTS).layout.shapes
+    (mark,) = bars(["a", "b"], PARTS, at=7.5).layout.shapes
+    assert (mark.x0, mark.x1, mark.y0, mark.y1, mark.yref) == (7.5, 7.5, 0, 1, "y domain")
 
 
 def test_the_chosen_row_stands_out():

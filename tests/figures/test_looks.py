@@ -15,7 +15,7 @@ from plotly.colors import hex_to_rgb
 
 from mla_engine.figures import COLOURS, VARIANTS
 from mla_engine.figures.cells import relative_luminance
-from mla_engine.figures.looks import OTHERS, look
+from mla_engine.figures.looks import OTHERS, SUCCESSORS, look
 from mla_engine.figures.theme import MASKED, PROBABILITY
 
 SEEN = {
@@ -105,8 +105,19 @@ def test_variants_are_told_apart_by_all(eyes):
         assert ciede2000(colours[one], colours[other]) > APART, (eyes, one, other)
 
 
+@pytest.mark.parametrize("eyes", SEEN)
+def test_what_came_later_is_told_apart_by_its_mark_too(eyes):
+    every = VARIANTS | SUCCESSORS
+    colours = {code: lab(its.colour, SEEN[eyes]) for code, its in every.items()}
+    for code, other in combinations(colours, 2):
+        if {code, other} & SUCCESSORS.keys():
+            assert ciede2000(colours[code], colours[other]) > 10, (eyes, code, other)
+    for part in ("dash", "mark"):
+        assert len({getattr(its, part) for its in (*every.values(), OTHERS[-1])}) == 11
+
+
 def test_no_variant_is_taken_for_a_tensor_or_for_anything_else():
-    for code, its in VARIANTS.items():
+    for code, its in (VARIANTS | SUCCESSORS).items():
         for other in (*COLOURS.values(), *(other.colour for other in OTHERS)):
             assert ciede2000(lab(its.colour), lab(other)) > 12, (code, other)
 
@@ -123,16 +134,16 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("code", VARIANTS)
+@pytest.mark.parametrize("code", VARIANTS | SUCCESSORS)
 def test_a_variant_stands_out_on_every_ground(code):
     for ground in GROUNDS.values():
-        assert contrast(VARIANTS[code].colour, ground) > 3
+        assert contrast(look(code).colour, ground) > 3
 
 
 def test_names_at_lines_can_be_read_on_every_ground():
     words = re.findall(r"(--[\w-]+): light-dark\((#\w+), (#\w+)\);", CSS.read_text("utf-8"))
     inks = {name: (light, dark) for name, light, dark in words}
-    roles = [*VARIANTS, *COLOURS, *range(len(OTHERS))]
+    roles = [*VARIANTS, *SUCCESSORS, *COLOURS, *range(len(OTHERS))]
     for name in {look(role).words for role in roles}:
         light, dark = inks[name]
         assert contrast(light, GROUNDS["light"]) > 4.5, name

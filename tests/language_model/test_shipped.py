@@ -11,7 +11,7 @@ from mla_engine.language_model import load_model
 from mla_engine.language_model.accuracy import answers, batch, exercises
 from mla_engine.language_model.heads import head_scores
 from mla_engine.language_model.questions import Questions
-from mla_engine.language_model.sparse import RULES, Sparse, answered
+from mla_engine.language_model.sparse import ALL, ASKED, KEYS, RULES, SEED, Sparse, answered
 from mla_engine.language_model.texts import LENGTH, TASKS, mixed
 
 FOLDER = Path(__file__).parents[2] / "assets" / "trained"
@@ -34,6 +34,22 @@ def test_a_card_is_true_on_fresh_texts(code):
             told, count = card["accuracy"][task.name][str(load)], len(found.given)
             deviation = (max(told * (1 - told), 1 / count) / count) ** 0.5
             assert abs(found.share - told) < 5 * deviation, (task.name, load, found.share, told)
+
+
+@pytest.mark.parametrize(
+    ("rule", "keys"),
+    [("indexer", 8), ("indexer", ALL), ("heads", 1), ("latest", 32), ("chance", 4)],
+)
+def test_the_answers_of_the_card_are_those_that_it_gives(rule, keys):
+    model, card = load_model(FOLDER / f"{INDEXED}.safetensors")
+    assert set(card["answers"]) == set(RULES)
+    assert list(card["answers"][rule]) == [str(number) for number in (*KEYS, ALL)]
+    asked = Questions.drawn(model.config.words, ASKED, SEED)
+    right, by_task, left_out = answered(Sparse(model, keys, rule), asked)
+    told = card["answers"][rule][str(keys)]
+    assert told[0] == pytest.approx(right, abs=2 / len(asked.answer))  # of nearly equal words
+    assert told[1] == pytest.approx(by_task, abs=0.02)
+    assert told[2] == pytest.approx(left_out, rel=1e-4)
 
 
 @pytest.mark.parametrize("code", ROTATED)

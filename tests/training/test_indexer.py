@@ -7,6 +7,7 @@ import torch
 from torch.distributions import Categorical, kl_divergence
 
 from mla_engine.language_model import LanguageModel, load_model
+from mla_engine.language_model.sparse import ALL
 from training import command, indexer
 from training.plan import DSA, MLA, VARIANTS, model_config
 from training.report import Folders, ship
@@ -72,6 +73,8 @@ def test_the_loss_is_told_now_and_then(dense, monkeypatch):
 
 def test_the_command_gives_the_model_its_indexers_once(dense, tmp_path, monkeypatch):
     monkeypatch.setattr("training.report.TEXTS", 2)
+    monkeypatch.setattr("mla_engine.language_model.sparse.KEYS", (4,))
+    monkeypatch.setattr("mla_engine.language_model.sparse.ASKED", 1)
     folders = Folders(tmp_path / "going", tmp_path / "assets")
     assert "mla comes first" in command.indexed(folders, FEW)
     ship(dense, {"variant": "mla"}, folders)
@@ -81,6 +84,10 @@ def test_the_command_gives_the_model_its_indexers_once(dense, tmp_path, monkeypa
     assert (card["variant"], card["seed"], card["steps"], card["cached"]) == ("dsa", 0, FEW, 48)
     assert card["learned"] == 2 * (2 * 16 * 64 + 16 * 64 + 2 * 64 + 16 + 16)
     assert card["parameters"] == sum(weight.numel() for weight in made.parameters())
+    assert list(card["answers"]["indexer"]) == ["4", str(ALL)]
+    right, _by_task, left_out = card["answers"]["latest"]["4"]
+    assert 0 <= right <= 1
+    assert len(left_out) == len(made.blocks)
     file = folders.assets / "dsa.safetensors"
     written = file.read_bytes()
     assert command.indexed(folders, FEW) == "dsa is done"

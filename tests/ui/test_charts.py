@@ -25,6 +25,7 @@ CHANGED = {
     "compute": {"cost_queries": 4},
     "kv_cache": {"kv_context": 2**14},
     "language_model": {"lm_model": "mha"},
+    "planner": {"plan_data": 2},
     "quality": {"quality_load": 4},
     "rope": {"rope_query": 8},
     "sparse": {"sp_keys": 4},

@@ -24,6 +24,7 @@ ASKING = {  # pages with a question, and what opens them with one
     "decode": {},
     "compute": {},
     "compare": {"vs_view": "flow"},
+    "planner": {},
     "quality": {},
     "quiz": {"quiz_number": "2"},
 }

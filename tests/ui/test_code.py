@@ -38,10 +38,14 @@ def called_by(run: Callable[[], object]) -> set[tuple[str, int]]:
 
 SOURCE_STATES = [
     ("overview", {"variant": "gqa"}),
+    ("overview", SMALL | {"variant": "csa"}),
+    ("overview", SMALL | {"variant": "kda"}),
     ("worked_example", {}),
     ("worked_example", {"we_variant": "mha", "we_completed": "1"}),
     ("attention_maps", SMALL),
     ("attention_maps", SMALL | {"variant": "mla_absorbed", "d_rope": "0"}),
+    ("attention_maps", SMALL | {"variant": "csa"}),
+    ("attention_maps", SMALL | {"variant": "kda"}),
     *[("rope", SMALL | {"rope_topic": topic}) for topic in ("turning", "merged", "scale")],
     ("rope", {"rope_topic": "yarn"}),
     ("rope", SMALL | {"rope_topic": "pairing", "rope_pairing": "layout"}),
@@ -49,6 +53,8 @@ SOURCE_STATES = [
     ("compression", {}),
     ("compression", SMALL | {"cmp_weights": "spectrum"}),
     ("after_mla", {}),
+    ("planner", {}),
+    ("planner", {"plan_gpu": "l4"}),
     ("sparse", {}),
     *[
         ("kv_cache", {"kv_view": v})
@@ -58,6 +64,7 @@ SOURCE_STATES = [
     ("decode", SMALL),
     ("compute", {"cost_phase": "prefill"}),
     ("compare", SMALL | {"vs_view": "maps"}),
+    ("compare", SMALL | {"vs_view": "maps", "vs_left_as": "csa", "vs_right_as": "kda"}),
     ("compare", {"vs_view": "costs"}),
     ("quality", {}),
     ("claims", {"claims_text": "P4"}),

@@ -48,6 +48,10 @@ def marked(text: str) -> list[str]:
     [
         ("MLA keeps one latent per token, and every token has heads.", "MLA latent token heads"),
         ("A KV cache has 8 KV heads; a head reads the cache.", "KV cache|KV heads|head"),
+        (
+            "CSA reads pooled entries and a sink, KDA one state.",
+            "CSA|pooled entries|sink|KDA|one state",
+        ),
         ("Multi-head Latent Attention in a headline, ahead of latency", ""),
         ("after “anna key ben” a model expects “key”, one token", "token"),
         ("`token` in code, $head$ in a formula, **MLA** in bold, [a token](x) in a link", ""),

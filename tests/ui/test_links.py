@@ -39,6 +39,7 @@ CONTRADICTIONS = [
     ("compression", SMALL | {"cmp_heads": "8"}, "cmp_heads", "8", 4),
     ("compression", SMALL | {"cmp_heads": "3"}, "cmp_heads", "3", 2),
     ("after_mla", {"am_context": "3000"}, "am_context", "3000", 2048),
+    ("planner", {"plan_tensor": "6"}, "plan_tensor", "6", 4),
     ("sparse", {"sp_keys": "5"}, "sp_keys", "5", 4),
     ("sparse", {"sp_back": "99"}, "sp_back", "99", 16),
     ("decode", SMALL | {"dec_heads": "64"}, "dec_heads", "64", 4),

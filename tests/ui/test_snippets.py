@@ -45,6 +45,8 @@ STATES = [
     ("overview", V3 | {"variant": "mla_absorbed", "lang": "zh"}),
     ("overview", {"variant": "mha", "n_heads": "8"}),
     ("overview", {"preset": "minicpm3-4b", "d_model": "1024"}),
+    ("overview", {"variant": "csa"}),
+    ("overview", SMALL | {"variant": "kda", "lang": "zh"}),
     ("worked_example", {}),
     ("worked_example", {"we_variant": "mha", "we_h": "1 1/2 -3 4", "lang": "zh"}),
     ("worked_example", {"we_completed": "1", "we_step": "12", "we_row": "2"}),
@@ -57,6 +59,9 @@ STATES = [
     ("attention_maps", {"preset": "gemma-2-9b", "variant": "gqa", "map_causal": "0"}),
     ("attention_maps", SMALL | {"variant": "mqa", "map_generated": "64", "map_query": "40"}),
     ("attention_maps", SMALL | {"map_generated": "2048", "map_query": "1999", "map_key": "3"}),
+    ("attention_maps", SMALL | {"variant": "csa", "map_head": "1", "map_temperature": "0.5"}),
+    ("attention_maps", SMALL | {"variant": "hca", "map_query": "9", "map_key": "13"}),
+    ("attention_maps", SMALL | {"variant": "kda", "map_head": "2", "map_key": "7", "lang": "zh"}),
     ("rope", {"rope_head": "3", "rope_query": "2", "rope_key": "11", "lang": "zh"}),
     ("rope", V3 | {"rope_topic": "merged", "rope_distance": "9"}),
     ("rope", {"rope_topic": "pairing", "rope_pairing": "keys", "rope_start": "900"}),
@@ -74,6 +79,9 @@ STATES = [
     ("compression", SMALL | {"cmp_weights": "spectrum", "cmp_decay": "1.5", "cmp_rank": "9"}),
     ("after_mla", {}),
     ("after_mla", {"am_model": "kimi-k3", "am_kv": "fp8", "lang": "zh"}),
+    ("planner", {}),
+    ("planner", {"plan_own": "kimi-k2", "plan_parameters": "1000", "plan_gpu": "b200"}),
+    ("planner", {"plan_gpu": "l4", "plan_model": "llama-3.1-405b", "lang": "zh"}),
     ("sparse", {}),
     ("sparse", {"sp_keys": "3", "lang": "zh"}),
     ("kv_cache", {}),
@@ -85,12 +93,21 @@ STATES = [
     ("kv_cache", {"kv_view": "formula", "kv_left": "llama-3.1-405b", "lang": "zh"}),
     ("decode", {"dec_step": "9"}),
     ("decode", SMALL | {"dec_prompt": "64", "lang": "zh"}),
+    ("decode", {"preset": "deepseek-v3.2-exp", "dec_heads": "1"}),
+    ("decode", SMALL | {"variant": "dsa", "dec_prompt": "64", "lang": "zh"}),
+    ("decode", SMALL | {"variant": "csa", "dec_prompt": "4", "lang": "zh"}),
+    ("decode", V3 | {"variant": "kda", "dec_heads": "1"}),
     ("compute", {"cost_gpu": "mi300x", "cost_scope": "layer"}),
     ("compute", V3 | {"cost_phase": "prefill", "lang": "zh"}),
     ("compute", {"cost_gpu": "this"}),
+    ("compute", {"variant": "kda", "cost_phase": "prefill"}),
+    ("compute", V3 | {"variant": "csa", "lang": "zh"}),
+    ("compute", {"preset": "deepseek-v3.2-exp"}),
+    ("compute", {"preset": "glm-5", "cost_phase": "prefill", "lang": "zh"}),
     ("compare", {}),
     ("compare", {"vs_left_as": "gqa", "vs_view": "maps", "sentence": "fig plum"}),
     ("compare", {"vs_left": "deepseek-v3", "vs_right": "llama-3-8b", "lang": "zh"}),
+    ("compare", SMALL | {"vs_left_as": "csa", "vs_right_as": "kda"}),
     ("quality", {}),
     ("claims", {}),
     ("claims", {"claims_text": "C9", "lang": "zh"}),
@@ -100,12 +117,14 @@ STATES = [
     ("notation", {"variant": "gqa", "preset": "llama-3-8b"}),
     ("notation", V3 | {"lang": "zh"}),
 ]
-SCALES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+SI = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+SCALES = {"ms": 1e-3, "µs": 1e-6, "ns": 1e-9} | {p: SI[p] for p in "kMGT"}
+SCALES |= {f"{prefix}FLOP": SI[prefix] for prefix in SI}
 SCALES |= {f"{prefix}B": 1000 ** (n + 1) for n, prefix in enumerate("kMGTP")}
 SCALES |= {f"{prefix}iB": 1024 ** (n + 1) for n, prefix in enumerate("KMGTP")}
 NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.,-])(-?\d[\d,]*(?:\.(\d+))?)(?:e([+-]\d+))?"
-    r"[ \xa0]?([KMGTP]iB|[kMGTP]B|[mµn]s|[kMGT](?![A-Za-z])|)"
+    r"[ \xa0]?([KMGTP]iB|[kMGTP]B|[kMGTP]FLOP|[mµn]s|[kMGT](?![A-Za-z])|)"
 )
 Opened = Callable[..., AppTest]
 

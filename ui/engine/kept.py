@@ -20,7 +20,7 @@ from cachetools import TTLCache
 from cachetools.keys import typedkey
 
 from mla_engine.late import Late
-from ui.engine import queue
+from ui.engine import device, queue
 from ui.engine.engine import Engine, InProcess
 from ui.engine.footprint import footprint
 from ui.settings.server import server
@@ -211,3 +211,7 @@ def held_bytes() -> int:
 def clear() -> None:
     """Let go of everything."""
     shelf().clear()
+    gc.collect()
+
+
+device.when_full(clear)

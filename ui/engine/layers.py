@@ -12,11 +12,10 @@ from mla_engine.mechanism import Form
 from mla_engine.studies.words import hidden_states
 from mla_engine.trace import Trace
 from ui.engine import kept, queue, real_layer, trained_layer
+from ui.engine.device import DEVICE
 from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
 from ui.engine.trained_layer import TrainedLayer
-
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def to_numpy(tensor: torch.Tensor) -> np.ndarray:

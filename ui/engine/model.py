@@ -84,6 +84,11 @@ class Model:
         return SMALL_VARIANT if SMALL_VARIANT in self.variants else self.variants[0]
 
     @property
+    def mha(self) -> int:
+        """Numbers that MHA of these heads keeps of a token in a layer: n_h (d_h + d_v)."""
+        return self.sizes["n_heads"] * (self.sizes["d_head"] + self.sizes["d_value"])
+
+    @property
     def form(self) -> str:
         """The form of the variant in force, as SYMBOLS names it."""
         return mechanisms.form_of(self.variant).symbols

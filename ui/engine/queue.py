@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.refusals import RefusedError
-from ui.engine import asker, gate
+from ui.engine import asker, device, gate
 
 MOST_WAITING = 64
 MOST_OF_ONE = 4  # of these, of one visitor
@@ -38,8 +38,7 @@ class _Ticket:
     """One place in the line.
 
     Args:
-        thread: whose place it is.
-        visitor: whose work it is.
+        thread, visitor: whose place and work it is.
         open: whether a piece of its turn was done, so that it holds memory.
         began: when its present piece did, None while it waits.
     """
@@ -107,6 +106,7 @@ class Queue:
             with nullcontext() if whole else _Pausing(partial(self._pause, ticket)):
                 yield
         finally:
+            device.settle()
             with self._moved:
                 self._end(ticket)
 
@@ -160,6 +160,7 @@ class Queue:
         """Let others go first, if the piece is over; one that was overdue waits its turn again."""
         if ticket.began is not None and self._clock() - ticket.began < self._piece:
             return
+        device.settle()
         with self._moved:
             self._end(ticket)
             self._enter(ticket)
@@ -169,9 +170,9 @@ class Queue:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Without the turn that this thread holds, if it does: for those that it waits for."""
-        thread = threading.get_ident()
+        me = threading.get_ident()
         with self._moved:
-            held = next((t for t in self._line if t.thread == thread and t.began is not None), None)
+            held = next((t for t in self._line if t.thread == me and t.began is not None), None)
             if held:
                 self._end(held)
         yield
@@ -224,9 +225,9 @@ def turn(*, whole: bool = False) -> Iterator[None]:
     """A turn in the line that all sessions share; of `whole` see `Queue.turn`.
 
     Raises:
-        FullError: the line is full.
+        FullError, RefusedError: the line, or the memory of the device, is full.
     """
-    with gate.aside(), _queue().turn(whole=whole):
+    with gate.aside(), _queue().turn(whole=whole), device.within_memory():
         yield
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import code, share
-from ui.parts import bridge, files
+from ui.parts import bridge, files, measure
 from ui.settings import state
 from ui.settings.page import Page
 from ui.settings.visit import visit
@@ -23,6 +23,7 @@ def draw(page: Page) -> None:
         share.button(width="stretch")
         visit().menu = st.container()
         code.choice()
+        st.text(t("menu.runs_on", machine=measure.here()))
 
 
 def data(page: Page) -> None:

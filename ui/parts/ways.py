@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from mla_engine import LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
 from ui.engine import trained
-from ui.engine.model import Model, preset_name
+from ui.engine.model import Model, present, preset_name
 from ui.settings.visit import visit
 from ui.words.text import t
+
+INDEXED = "dsa"  # the variant, and the way, that reads chosen keys
+SUCCESSORS = ("indexed", "pooled", "delta")  # mechanisms that came after MLA, each told by itself
+MOST = 2**20  # tokens up to which it is asked when that takes less
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,26 @@ def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
         every[code].kind for code in every if model.trained is None or code in trained.VARIANTS
     }
     return {
-        code: Way(model.config(way.variant), way.form, way.cache)
+        code: Way(
+            model.config(way.variant),
+            way.form if decoding else way.whole or way.form,
+            way.cache,
+        )
         for code, way in mechanisms.ways().items()
         if (decoding or way.prefill) and every[way.variant].kind in kinds and way.variant in here
     }
+
+
+def successor() -> str:
+    """Key of the mechanism of the chosen variant, if it came after MLA; else empty.
+
+    Empty, too, where no layer can be shown.
+    """
+    try:
+        key = mechanisms.of_variant(present().variant).key
+    except ValueError:  # which the page tells
+        return ""
+    return key if key in SUCCESSORS else ""
 
 
 def label(ways: Ways, code: str) -> str:

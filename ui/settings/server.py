@@ -16,10 +16,14 @@ from pydantic import (
     PositiveInt,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from mla_engine.late import Late
 from ui import ROOT
+
+torch = Late("torch")  # asked for a GPU alone
 
 Gibibytes = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -64,6 +68,18 @@ def installed(engine: str) -> str:
     return engine
 
 
+def usable(device: str, given: ValidationInfo) -> str:
+    """A device that is there, and is not shared with other processes of the app.
+
+    Raises:
+        ValueError: there is no GPU, or each process would run its work on it as if it were alone.
+    """
+    shared = given.data.get("processes", 1) > 1
+    if device == "cuda" and (shared or not torch.cuda.is_available()):
+        raise ValueError("no GPU for this process alone")
+    return device
+
+
 def _listed(text: object) -> object:
     """A list of names, as a variable has it: with commas between."""
     return tuple(filter(None, map(str.strip, text.split(",")))) if isinstance(text, str) else text
@@ -105,6 +121,7 @@ class Server(BaseSettings):
         log: lines for people ("text"), or a JSON object each ("json").
         rooms: classes that are held at a time; 0 closes the class mode.
         engine: what does the heavy work: this process, or a cluster of Ray (requirements-ray.txt).
+        device: where this process runs its work: "cpu", "cuda", or a GPU if there is one ("auto").
         replicas: of the engine on Ray, at most; it starts with one.
         replica_gpus: that each of them has: 0.5 puts two on one.
         redis_url: where processes share their classes; "" keeps them in this one, if it is alone.
@@ -133,6 +150,7 @@ class Server(BaseSettings):
     log: Literal["text", "json"] = "text"
     rooms: NonNegativeInt = 100
     engine: Annotated[Literal["process", "ray"], AfterValidator(installed)] = "process"
+    device: Annotated[Literal["auto", "cpu", "cuda"], AfterValidator(usable)] = "auto"
     replicas: PositiveInt = 2
     replica_gpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     redis_url: Annotated[str, AfterValidator(redis_address)] = ""
@@ -196,6 +214,7 @@ ACCEPTED = {
     "log": "give text or json",
     "rooms": "give a whole number, for example 20, or 0 for none",
     "engine": "give process, or ray where requirements-ray.txt is installed",
+    "device": "give cpu, or cuda where there is a GPU and MLA_PROCESSES is 1, or auto",
     "replicas": "give a whole number above 0, for example 2",
     "replica_gpus": "give a number of GPUs, for example 0.5, or 0 for none",
     "redis_url": "give an address such as redis://localhost:6379/0",

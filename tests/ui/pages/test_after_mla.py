@@ -94,6 +94,23 @@ def test_other_models_and_types(opened, link, number, line, sentence):
     assert sentence in said(at)
 
 
+def test_where_layers_share_a_choice_those_with_an_indexer_are_named(opened):
+    text = said(opened(PAGE, am_model="glm-5.2"))
+    owners = [0, 1, 2, *range(6, 78, 4)]  # three, and then every fourth
+    named = ", ".join(map(str, owners))
+    assert f"21 of 78 layers have an indexer of their own (layers {named}, counted" in text
+    assert len(owners) == 21
+    assert "keep 704 numbers of a token" in text
+    assert "The other 57 read the keys that the last of these before them chose" in text
+    mean = (21 * 704 + 57 * 576) / 78
+    assert f"576 numbers: {mean:.0f} on average" in text
+
+
+@pytest.mark.parametrize("model", ["deepseek-v3.2-exp", "glm-5.3-flash", "deepseek-v3"])
+def test_where_every_layer_chooses_no_choice_is_shared(opened, model):
+    assert "Shared choice" not in said(opened(PAGE, am_model=model))
+
+
 @pytest.mark.parametrize(("kv", "context"), [("bf16", 2**17), ("fp8", 2**11)])
 def test_stored_and_read_side_by_side(opened, downloads, kv, context):
     at = opened(PAGE, am_model="gpt-oss-120b", am_kv=kv, am_context=str(context))
@@ -128,7 +145,7 @@ def test_what_a_choice_of_keys_reads_of_v3_2(opened):
 def test_every_counted_model_has_a_row_with_its_source(opened, downloads):
     at = opened(PAGE)
     table = at.dataframe[1].value
-    counted = [one for one in MODELS.values() if one.counted]
+    counted = list(MODELS.values())
     assert set(table["model"]) == {one.name for one in counted}
     assert len(table) == len(counted)
     v3 = table[table["model"] == MODELS["deepseek-v3"].name].iloc[0]

@@ -161,7 +161,7 @@ def test_every_size_of_both(opened, downloads):
         ({"vs_right": "gpt-2"}, "Rotary width d_R", "none"),
         ({"vs_right": "small"}, "Layers of the model", "none"),
         ({"vs_right": "glm-5"}, "Index heads n_I", "32"),
-        ({"vs_right": "deepseek-v3.2-exp"}, "Keys chosen k", "2,048"),
+        ({"vs_right": "deepseek-v3.2-exp"}, "Keys or entries chosen k", "2,048"),
         ({"vs_right": "deepseek-v3.2-exp"}, "Index width d_I", "128"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -13,19 +13,22 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import (
     PRESETS,
+    DeltaConfig,
     GroupedConfig,
     IndexedConfig,
     LatentConfig,
+    PooledConfig,
     RopeConfig,
     costs,
     timing,
 )
 from mla_engine.costs import Cost, Device
+from tests.engine.samples import dense
 from tests.ui.conftest import noted_downloads, open_page
-from tests.ui.screen import Chart, charts, csv, numbers, own, prose, statement, texts
+from tests.ui.screen import Chart, charts, csv, lead, numbers, own, prose, statement, texts
 from ui.engine.queue import Queue
 from ui.pages.compute import run
-from ui.words.numbers import clock, count, digits, flop, giga, tied_size, times
+from ui.words.numbers import clock, count, digits, flop, giga, share, tied_size, times
 
 PAGE = "pages/compute.py"
 LINK = {
@@ -35,6 +38,14 @@ LINK = {
 COMMON = {"d_model": 5120, "n_heads": 64, "d_head": 96, "d_value": 160}
 LATENT = LatentConfig(**COMMON, d_latent_kv=384, d_latent_q=1024, d_rope=32, latent_norm=True)
 INDEXED = IndexedConfig(**vars(LATENT), n_index_heads=32, d_index=64, index_topk=2048)
+CSA = PooledConfig(
+    d_model=5120, n_heads=64, d_head=384, d_latent_q=1024, d_latent_o=768, n_output_groups=8,
+    window=128, d_rope=32, pooling=4, overlap=True, index_topk=512, n_index_heads=64, d_index=64,
+    rope=PRESETS["deepseek-v3"].config.rope,
+)  # fmt: skip
+ALL_ENTRIES = {"overlap": False, "index_topk": None, "n_index_heads": None, "d_index": None}
+HCA = replace(CSA, pooling=128, **ALL_ENTRIES)
+KDA = DeltaConfig(**COMMON, d_decay=96, d_gate=96)
 MHA, GQA, MQA = (GroupedConfig(**COMMON, n_kv_heads=n) for n in (64, 4, 1))
 LAYERS = 61  # of DeepSeek-V3
 DECODING = {
@@ -45,6 +56,9 @@ DECODING = {
     "MLA, expanded each step": partial(costs.decode, LATENT, form="expanded", cache="latent"),
     "MLA, full K and V": partial(costs.decode, LATENT, form="expanded", cache="kv"),
     "DSA, absorbed": partial(costs.decode, INDEXED, form="absorbed", cache="indexed"),
+    "CSA, chosen entries": partial(costs.decode, CSA),
+    "HCA, all entries": partial(costs.decode, HCA),
+    "KDA, one state": partial(costs.decode, KDA),
 }
 FILLING = {
     "MHA": partial(costs.prefill, MHA),
@@ -53,11 +67,15 @@ FILLING = {
     "MLA, absorbed": partial(costs.prefill, LATENT, form="absorbed"),
     "MLA, expanded": partial(costs.prefill, LATENT, form="expanded"),
     "DSA, absorbed": partial(costs.prefill, INDEXED, form="absorbed"),
+    "CSA, chosen entries": partial(costs.prefill, CSA),
+    "HCA, all entries": partial(costs.prefill, HCA),
+    "KDA, one state": partial(costs.prefill, KDA, form="chunked"),
 }
 CODES = {
     "MHA": "mha", "GQA, g = 4": "gqa", "MQA": "mqa", "MLA, full K and V": "mla_kv",
     "MLA, expanded each step": "mla_each", "MLA, expanded": "mla_each",
     "MLA, absorbed": "mla_absorbed", "DSA, absorbed": "dsa",
+    "CSA, chosen entries": "csa", "HCA, all entries": "hca", "KDA, one state": "kda",
 }  # fmt: skip
 DOUBLINGS = [2**n for n in range(13)]
 C_KV = (
@@ -316,7 +334,9 @@ def test_the_title_of_decoding_sets_intensities_against_the_ridge(decoding):
     ]
     assert of_page(decoding.at, "subheader") == [
         "Bytes that have to move", "When expanding beats absorbing",
-        "When decoding turns compute-bound", "Measured against modelled, on this machine",
+        "When decoding turns compute-bound", "When choosing keys beats reading all",
+        "Which products take the FLOP", "Work over the context",
+        "Measured against modelled, on this machine",
     ]  # fmt: skip
     looks = prose(decoding.at)
     assert looks[0].startswith("See where each mark stands under the roof")
@@ -390,7 +410,7 @@ def test_files_hold_the_costs_as_numbers(shown):
 
 
 def test_files_of_the_crossings_hold_their_lines(shown):
-    _, _, expansion, turning = shown.charts
+    _, _, expansion, turning, choosing = shown.charts[:5]
     table = shown.file("compute_expansion.csv")
     assert list(table.columns) == ["query_tokens", "absorbed_flop", "expanded_flop"]
     context = shown.given["context"]
@@ -406,6 +426,11 @@ def test_files_of_the_crossings_hold_their_lines(shown):
         at_n = costs.attention_intensity(LATENT, context, n, shown.device)
         assert (intensity, ridge) == near((at_n, shown.device.ridge))
     assert list(table["heads_x_query_tokens"]) == list(turning.values(0, "x"))
+    table = shown.file("compute_choosing.csv")
+    assert list(table.columns) == ["tokens", "all_keys_flop", "chosen_keys_flop"]
+    assert list(table["tokens"]) == list(choosing.values(0, "x")) == [2**n for n in range(8, 18)]
+    for line, column in enumerate(table.columns[1:]):
+        assert list(table[column]) == near(list(choosing.values(line, "y")))
 
 
 # Languages, controls, refusals
@@ -503,6 +528,121 @@ def test_a_sparse_model_has_a_latent_of_its_own(opened):
     assert table.loc["MLA, absorbed"].iloc[2] == digits(dense.flops_per_byte)
 
 
+def by_hand(c: IndexedConfig, queries: int, tokens: int, *, indexer: bool) -> int:
+    """FLOP of absorbed MLA over what a query attends to, with an indexer or without."""
+    held, h, x, r, d = tokens + queries, c.n_heads, c.d_latent_kv, c.d_rope, c.d_model
+    over = min(held, c.index_topk) if indexer else held
+    into = d * (x + r) + d * c.d_latent_q + c.d_latent_q * h * (c.d_head + r) + c.d_head * h * x
+    out = h * x * c.d_value + h * c.d_value * d
+    index = c.n_index_heads * (c.d_latent_q * c.d_index + d + held * (c.d_index + 1))
+    index += d * c.d_index
+    each = into + out + h * over * (2 * x + r) + (index if indexer else 0)
+    return 2 * queries * each
+
+
+@pytest.mark.parametrize("queries", [1, 4])
+def test_the_indexer_pays_from_where_it_saves_more_than_it_costs(opened, queries):
+    link = {"preset": "deepseek-v3.2-exp", "cost_scope": "layer", "cost_batch": "1"}
+    at = opened(PAGE, **link, cost_queries=str(queries), cost_context="65536")
+    chosen, every = (
+        partial(by_hand, PRESETS["deepseek-v3.2-exp"].config, queries, indexer=which)
+        for which in (True, False)
+    )
+    wins = next(n for n in range(1, 10_000) if chosen(n) < every(n))
+    index = 2 * queries * (64 * (1536 * 128 + 7168 + (65_536 + queries) * 129) + 7168 * 128)
+    assert at.title[0].value == "From when on does choosing keys pay?"
+    number, line = lead(at)
+    assert number == f"{wins:,} tokens"
+    assert line == (
+        f"DeepSeek-V3.2-Exp: from {wins:,} cached tokens on the indexer saves more FLOP than it "
+        f"costs; with 65,536 a step takes {flop(chosen(65_536))}, without an indexer "
+        f"{flop(every(65_536))}"
+    )
+    sentence = said(at, "An indexer scores every key")
+    assert f"Below **{wins:,}** tokens" in sentence
+    assert "no more than 2,048 of them" in sentence
+    assert f"{flop(chosen(65_536))}, of which the indexer {flop(index)}" in sentence
+    assert "assumed" not in sentence
+    chart = charts(at)[4]
+    contexts = [2**n for n in range(8, 18)]
+    assert chart.names[:2] == ["MLA, absorbed", "DSA, absorbed"]
+    assert list(chart.values(0, "y")) == near([every(n) for n in contexts])
+    assert list(chart.values(1, "y")) == near([chosen(n) for n in contexts])
+    assert ring(chart) == (wins, chosen(wins), f"<b>{wins:,}</b>")
+
+
+def later_by_hand(code: str, tokens: int) -> int:
+    """FLOP of a step of one query after `tokens` others: projections, then what is attended to."""
+    d, h, held = 5120, 64, tokens + 1
+    if code == "kda":
+        k, v, conv, low = 96, 160, 4, 96
+        into = h * (2 * k + v) * (d + conv) + low * d + h * k * low + h * d + low * d + h * v * low
+        return 2 * (into + 3 * h * k * v + d * h * v)  # the state is read, erased and written
+    c, block = (CSA, 4) if code == "csa" else (HCA, 128)
+    k, latent, series = 384, 1024, 2 if code == "csa" else 1
+    work = latent * d + h * k * latent + k * d + 2 * series * k * d
+    entries = held // block
+    if code == "csa":
+        work += 64 * 64 * latent + 64 * d + 2 * 2 * 64 * d + entries * 64 * (64 + 1)
+        entries = min(entries, 512)
+    work += 2 * h * k * (min(held, 128) + entries)
+    return 2 * (work + h * k * c.d_latent_o + d * 8 * c.d_latent_o)
+
+
+@pytest.mark.parametrize("code", ["csa", "hca", "kda"])
+def test_what_came_after_mla_is_set_against_it_over_the_context(opened, code):
+    link = {"cost_scope": "layer", "cost_batch": "1", "cost_context": "8192", "variant": code}
+    at = opened(PAGE, **LINK, **link)
+    name = {"csa": "CSA, chosen entries", "hca": "HCA, all entries", "kda": "KDA, one state"}[code]
+    mla, its = partial(by_hand, INDEXED, 1, indexer=False), partial(later_by_hand, code)
+    wins = 1 + next(n for n in range(2**16, 0, -1) if its(n) >= mla(n))
+    number, line = lead(at)
+    assert number == flop(its(8192))
+    held = {"csa": 127 * 384 + 2048 * 64 + 512 * 384, "hca": 127 * 384 + 64 * 384,
+            "kda": 64 * (2 * 96 * 160 + 3 * 352)}[code]  # fmt: skip
+    dense_read = tied_size(2 * 8192 * (384 + 32))
+    assert line == (
+        f"DeepSeek-V3 / R1 (671B), sizes changed: with 8,192 cached tokens a step of "
+        f"{code.upper()} takes {flop(its(8192))} and reads {tied_size(2 * held)} of its cache, of "
+        f"“MLA, absorbed” {flop(mla(8192))} and {dense_read}; fewer FLOP from {wins:,} tokens on"
+    )
+    *_, products, over, cache = charts(at)
+    assert over.names[:5] == ["MLA, absorbed", *list(CODES)[-4:]]
+    contexts = [2**n for n in range(8, 18)]
+    assert list(over.values("MLA, absorbed", "y")) == near([mla(n) for n in contexts])
+    assert list(over.values(name, "y")) == near([its(n) for n in contexts])
+    ringed = over.traces[5]
+    assert (ringed["x"][0], ringed["y"][0]) == (wins, its(wins))
+    assert ringed["text"][0] == f"<b>{wins:,}</b>"
+    assert [line["x0"] for line in over.layout["shapes"]] == [8192]
+    state = 2 * 2 * 64 * (2 * 96 * 160 + 3 * 352)  # read and written, its numbers of four bytes
+    assert list(cache.values("KDA, one state", "y")) == near([state] * 10)
+    assert sum(products.values("FLOP", "x")) == its(8192)
+    assert f"{name}: from {wins:,} tokens on" in said(at, "From how many tokens on each")
+
+
+def test_a_prompt_is_set_against_expanding_all_keys(opened):
+    link = {"preset": "glm-5", "cost_phase": "prefill", "cost_context": "4096"}
+    at = opened(PAGE, **link)
+    configs = PRESETS["glm-5"].config, dense(PRESETS["glm-5"].config)
+
+    def flops(tokens: int) -> list[int]:
+        forms = zip(configs, ("absorbed", "expanded"), strict=True)
+        return [costs.prefill(c, tokens, form).total_flops for c, form in forms]
+
+    wins = int(lead(at)[0].removesuffix(" tokens").replace(",", ""))
+    (few, every), (fewer, more) = flops(wins), flops(wins - 1)
+    assert few < every
+    assert fewer >= more
+    assert "of which the indexer" in said(at, f"Below **{wins:,}** tokens")
+    assert "“MLA, expanded”" in said(at, "An indexer scores every key")
+
+
+def test_a_model_without_an_indexer_has_an_assumed_one(opened):
+    sentence = said(opened(PAGE, preset="deepseek-v3"), "An indexer scores every key")
+    assert "one is assumed in the proportions of DeepSeek-V3.2's" in sentence
+
+
 def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypatch):
     def refuse(*_: object) -> None:
         raise ValueError("d_rope (3) must be even: try *2* or 4")
@@ -521,7 +661,8 @@ def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypa
 # This machine
 
 PEAK, SPEED = 3e11, 2e10
-TAKEN = [0.5, 0.25, 0.125, 4.0, 2.0, 1.0, 0.03]  # seconds of each way, in the order of the table
+# seconds of each way, in the order of the table
+TAKEN = [0.5, 0.25, 0.125, 4.0, 2.0, 1.0, 0.03, 0.75, 3.0, 0.0625]
 
 
 @pytest.fixture
@@ -547,7 +688,7 @@ def test_this_machine_has_a_roof_of_its_own(opened, rates):
         "matrix product and of a copy in memory."
     )
     assert "4 bytes a number" in counted
-    roof, _, _, turning = charts(at)
+    roof, _, _, turning = charts(at)[:4]
     assert roof.values("MLA, absorbed", "x") == near([cost.flops_per_byte])
     assert turning.names[1] == "ridge of this machine's CPU"
     row = at.main.table[0].value.loc["MLA, absorbed"]
@@ -563,6 +704,13 @@ TINY = {"d_model": 48, "n_heads": 6, "d_head": 8, "d_value": 10, "rope": RopeCon
 TINY_LATENT = LatentConfig(**TINY, d_latent_kv=20, d_latent_q=24, d_rope=4, latent_norm=True)
 TINY_INDEXED = IndexedConfig(**vars(TINY_LATENT), n_index_heads=3, d_index=8, index_topk=4)
 HELD = {"kv": "KVCache", "latent": "LatentCache", "indexed": "IndexedCache"}
+HELD |= {"pooled": "PooledCache", "delta": "DeltaCache"}
+TINY_CSA = PooledConfig(
+    d_model=48, n_heads=6, d_head=20, d_latent_q=24, d_latent_o=40, n_output_groups=3, window=3,
+    d_rope=4, pooling=2, overlap=True, index_topk=2, n_index_heads=6, d_index=8,
+)  # fmt: skip
+TINY_HCA = replace(TINY_CSA, pooling=4, **ALL_ENTRIES)
+TINY_KDA = DeltaConfig(d_model=48, n_heads=6, d_head=8, d_value=10, d_decay=8, d_gate=8)
 TIMED = {  # code: layer, form, kind of cache
     "mha": (GroupedConfig(**TINY, n_kv_heads=6), "expanded", "kv"),
     "gqa": (GroupedConfig(**TINY, n_kv_heads=3), "expanded", "kv"),
@@ -571,6 +719,9 @@ TIMED = {  # code: layer, form, kind of cache
     "mla_each": (TINY_LATENT, "expanded", "latent"),
     "mla_kv": (TINY_LATENT, "expanded", "kv"),
     "dsa": (TINY_INDEXED, "absorbed", "indexed"),
+    "csa": (TINY_CSA, "pooled", "pooled"),
+    "hca": (TINY_HCA, "pooled", "pooled"),
+    "kda": (TINY_KDA, "recurrent", "delta"),
 }
 
 
@@ -619,7 +770,7 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
     table = at.main.table[1].value
     assert list(table.columns) == ["At least, by the model", "Measured", "Measured / least"]
     assert list(table.index) == names
-    chart = charts(at)[4]
+    chart = charts(at)[8]
     assert chart.names == ["", *(n for name in names for n in (name, f"{name}, Measured"))]
     rows = csv(downloads["compute_measured.csv"])
     assert list(rows["way"]) == list(every)
@@ -659,9 +810,8 @@ def test_measuring_prefill_times_both_forms_of_mla(opened, timed, rates, downloa
     at = opened(PAGE, **SMALL, cost_phase="prefill", cost_context="256")
     button(at, "cost_measure").click().run()
     forms = [(form, tuple(h.shape)) for _, h, form in timed]
-    assert forms == [
-        (form, (1, 256, 48)) for form in (*["expanded"] * 3, "absorbed", "expanded", "absorbed")
-    ]
+    of_mla, later = ["absorbed", "expanded"], ["absorbed", "pooled", "pooled", "chunked"]
+    assert forms == [(form, (1, 256, 48)) for form in (*["expanded"] * 3, *of_mla, *later)]
     assert said(at, "Taken on").endswith(
         "One layer of 4 heads, one sequence of 256 tokens: as much of the sizes above as runs in "
         "a moment."
@@ -678,11 +828,37 @@ def test_measuring_again_takes_the_times_anew(opened, timed):
     at = opened(PAGE, **SMALL, cost_context="128")
     button(at, "cost_measure").click().run()
     at.run()
-    assert len(timed) == 7, "what was measured is kept"
+    assert len(timed) == 10, "what was measured is kept"
     TAKEN.extend(TAKEN)
     button(at, "cost_again").click().run()
-    assert len(timed) == 14
-    del TAKEN[7:]
+    assert len(timed) == 20
+    del TAKEN[10:]
+
+
+def test_the_kernel_is_measured_alone_where_there_is_a_gpu(opened, timed, rates, monkeypatch):
+    asked = []
+
+    def kernel_step(config, heads, context, queries, *_):
+        asked.append((config, heads, context, queries))
+        return lambda: None
+
+    monkeypatch.setattr(timing, "kernel_step", kernel_step)
+    at = opened(PAGE, **SMALL, cost_context="128", cost_queries="2")
+    button(at, "cost_measure").click().run()
+    assert not asked, "no kernel on a CPU"
+    monkeypatch.setattr(run, "DEVICE", "meta")  # any that is not the CPU
+    monkeypatch.setattr(timing, "seconds", lambda *_: 1e-6)
+    run.kernel_seconds.clear()
+    at.run()
+    run.kernel_seconds.clear()
+    assert not at.exception
+    assert asked == [(TINY_LATENT, 4, 130, 2)]
+    cost = costs.decode(TINY_LATENT, 128, heads=range(4), new_tokens=2, dtype_bytes=4)
+    rate, speed = cost.attention_flops / 1e-6, cost.cache_read_bytes / 1e-6
+    assert said(at, "The kernel alone").endswith(
+        f": {clock(1e-6)}, {giga(rate, 'FLOP/s')} and {giga(speed, 'B/s')}, {share(speed / SPEED)} "
+        "of what a copy moves here."
+    )
 
 
 def test_a_full_line_is_said_where_the_result_would_be(opened, rates, monkeypatch):

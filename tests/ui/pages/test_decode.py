@@ -16,6 +16,9 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import (
     PRESETS,
+    DeltaAttention,
+    DeltaCache,
+    DeltaConfig,
     GroupedConfig,
     GroupedQueryAttention,
     IndexedConfig,
@@ -23,6 +26,9 @@ from mla_engine import (
     LatentCache,
     LatentConfig,
     MultiHeadLatentAttention,
+    PooledAttention,
+    PooledCache,
+    PooledConfig,
     RopeConfig,
     checkpoints,
     costs,
@@ -32,7 +38,7 @@ from mla_engine.figures.looks import look
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
-from tests.ui.screen import component, csv, numbers, own, prose, statement, texts
+from tests.ui.screen import component, csv, lead, numbers, own, prose, statement, texts
 from ui.engine.queue import Queue
 from ui.pages.decode import run
 from ui.parts.ways import Way
@@ -47,6 +53,12 @@ COMMON = {"d_model": 48, "n_heads": 6, "d_head": 8, "d_value": 10, "rope": RopeC
 MHA, GQA, MQA = (GroupedConfig(**COMMON, n_kv_heads=n) for n in (6, 3, 1))
 LATENT = LatentConfig(**COMMON, d_latent_kv=20, d_latent_q=24, d_rope=4, latent_norm=True)
 INDEXED = IndexedConfig(**vars(LATENT), n_index_heads=3, d_index=8, index_topk=4)
+CSA = PooledConfig(
+    d_model=48, n_heads=6, d_head=20, d_latent_q=24, d_latent_o=40, n_output_groups=3, window=3,
+    d_rope=4, pooling=2, overlap=True, index_topk=2, n_index_heads=6, d_index=8,
+)  # fmt: skip
+HCA = replace(CSA, pooling=4, overlap=False, index_topk=None, n_index_heads=None, d_index=None)
+KDA = DeltaConfig(d_model=48, n_heads=6, d_head=8, d_value=10, d_decay=8, d_gate=8)
 PROMPT, STEP, HEADS, SEED = 16, 3, 4, 5
 CONTEXT = PROMPT + STEP - 1  # tokens before the step
 LINK = SMALL | {"dec_prompt": "16", "dec_step": "3", "dec_heads": "4", "seed": "5"}
@@ -54,7 +66,7 @@ LINK = SMALL | {"dec_prompt": "16", "dec_step": "3", "dec_heads": "4", "seed": "
 
 @dataclass(frozen=True)
 class Kept:
-    """A way, and what it keeps of a token: numbers of the whole layer."""
+    """A way, and what it keeps of a token: numbers of the whole layer; 0 where that differs."""
 
     code: str
     config: GroupedConfig | LatentConfig
@@ -62,9 +74,23 @@ class Kept:
     form: str = "expanded"
     cache: str = "kv"
 
+    def held_bytes(self, tokens: int) -> int:
+        """By hand: two tokens of the window, entries, what waits of c and z; state and tails."""
+        by_code = {
+            "csa": 2 * 20 + tokens // 2 * (20 + 8) + 2 * (tokens % 2 * 2 + 2) * (20 + 8),
+            "hca": 2 * 20 + tokens // 4 * 20 + 2 * (tokens % 4) * 20,
+            "kda": 6 * (8 * 10 + 3 * (8 + 8 + 10)),
+        }
+        return 4 * by_code.get(self.code, tokens * self.numbers)
+
     @property
     def read_bytes(self) -> int:
         """Of a step: what is cached, and what is made from it, for every token that there is."""
+        entries = {"csa": 9 * 8 + 2 * 20, "hca": 4 * 20}  # all index keys, the chosen entries
+        if self.code in entries:
+            return 4 * (2 * 20 + entries[self.code])
+        if self.code == "kda":
+            return self.held_bytes(CONTEXT)
         if self.code == "dsa":  # every index key, and the latents of four tokens
             return 4 * (CONTEXT * 8 + 4 * (20 + 4))
         made = (CONTEXT + 1) * 6 * (8 + 10) if self.code == "mla_each" else 0
@@ -84,15 +110,21 @@ WAYS = {
     "MLA, expanded each step": Kept("mla_each", LATENT, 20 + 4, cache="latent"),
     "MLA, full K and V": Kept("mla_kv", LATENT, 6 * (8 + 4 + 10)),
     "DSA, absorbed": Kept("dsa", INDEXED, 20 + 4 + 8, "absorbed", "indexed"),
+    "CSA, chosen entries": Kept("csa", CSA, 0, "pooled", "pooled"),
+    "HCA, all entries": Kept("hca", HCA, 0, "pooled", "pooled"),
+    "KDA, one state": Kept("kda", KDA, 0, "recurrent", "delta"),
 }
 LAYERS = {
     GroupedConfig: GroupedQueryAttention,
     LatentConfig: MultiHeadLatentAttention,
     IndexedConfig: IndexedLatentAttention,
+    PooledConfig: PooledAttention,
+    DeltaConfig: DeltaAttention,
 }
-TAKEN = [2.5, 0.5, 0.25, 0.125, 4e-3, 3e-6, 0.75]  # seconds of each way, in the order of the table
+# seconds of each way, in the order of the table
+TAKEN = [2.5, 0.5, 0.25, 0.125, 4e-3, 3e-6, 0.75, 5e-3, 7e-4, 0.375]
 SPEEDS = {"slow": 2.0, "normal": 1.0, "fast": 0.4}  # seconds a step
-OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7, 8e-8]  # distances
+OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7, 8e-8, 9e-8, 7e-8, 6e-8]  # distances
 
 
 @dataclass(frozen=True)
@@ -154,13 +186,57 @@ def test_the_title_sets_what_mha_holds_against_mla(shown):
     )
 
 
+def test_with_an_indexer_the_title_tells_what_a_step_reads(opened):
+    read, every = 4 * (CONTEXT * 8 + 4 * (20 + 4)), 4 * CONTEXT * (20 + 4)
+    at = opened(PAGE, **LINK, variant="dsa")
+    assert at.title[0].value == "Each new token reads chosen latents, all index keys"
+    assert lead(at)[0] == tied_size(read) == at.main.table[0].value.loc["DSA, absorbed", "Read"]
+    assert statement(at) == (
+        f"Small sizes of our own, sizes changed: after {CONTEXT} tokens a step reads 4 chosen "
+        f"latents and all index keys, {tied_size(read)} per layer in float32, MLA "
+        f"{tied_size(every)}; {times(every / read)} as much"
+    )
+
+
+@pytest.mark.parametrize(
+    ("preset", "tokens", "layers"), [("deepseek-v3.2-exp", 163_840, 61), ("glm-5", 202_752, 78)]
+)
+def test_below_the_choice_a_step_reads_all_and_its_full_length_is_told(
+    opened, preset, tokens, layers
+):
+    at = opened(PAGE, preset=preset, dec_heads="1")
+    context = 8 + 4 - 1
+    turn = next(n for n in range(1, 10**4) if 128 * n + 576 * min(n, 2048) < 576 * n)
+    said = statement(at)
+    assert f"after {context} tokens a step reads every latent (k = 2,048 is not reached)" in said
+    assert f"{tied_size(4 * context * 704)} per layer in float32" in said
+    dense = tied_size(4 * context * 576)
+    assert said.endswith(f"MLA {dense}; it reads less from {turn:,} tokens on")
+    read, every = (2 * layers * n for n in (128 * tokens + 576 * 2048, 576 * tokens))
+    length = next(one for one in prose(at) if "At the full length" in one)
+    assert f"({tokens:,} tokens, {layers} layers, bf16)" in length
+    assert f"reads **{tied_size(read)}**: 2,048 latents and {tokens:,} index keys" in length
+    assert f"read **{tied_size(every)}**, {times(every / read)} as much" in length
+
+
+def test_an_index_key_wider_than_the_latent_never_saves_reading(opened):
+    at = opened(PAGE, **LINK | {"d_latent_kv": "2", "d_rope": "4"}, variant="dsa")
+    assert statement(at).endswith("with these sizes it never reads less")
+
+
 def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
     picture = component(shown.at, "growing")
     assert [row["name"] for row in picture["rows"]] == list(WAYS)
-    assert [row["bytes"] for row in picture["rows"]] == [4 * way.numbers for way in WAYS.values()]
-    held = [[tied_size((16 + n) * row["bytes"]) for n in range(1, 33)] for row in picture["rows"]]
+    sizes = {code: [way.held_bytes(16 + n) for n in range(1, 33)] for code, way in WAYS.items()}
+    for row, (name, way) in zip(picture["rows"], WAYS.items(), strict=True):
+        assert row.get("bytes", 0) == 4 * way.numbers
+        assert row.get("sizes", sizes[name]) == sizes[name]
+        assert ("sizes" in row) == (way.numbers == 0)
+    held = [[tied_size(size) for size in every] for every in sizes.values()]
     assert [row["held"] for row in picture["rows"]] == held
-    assert (picture["prompt"], picture["steps"], picture["most"]) == (16, 32, 48)
+    assert (picture["prompt"], picture["steps"]) == (16, 32)
+    assert picture["widest"] == 48 * 4 * 6 * (8 + 4 + 10), "MLA with keys and values in full"
+    assert picture["strip"] is None
     assert picture["titles"] == ["prompt", "earlier token", "newest token"]
     drawn = [row["colour"] for row in picture["rows"]]
     assert drawn == [look(way.code).colour for way in WAYS.values()]
@@ -168,13 +244,74 @@ def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
     assert picture["tick"] == {"at": 2**14, "text": tied_size(2**14)}
     listed = "; ".join(f"{name}: {of[2]}" for name, of in zip(WAYS, held, strict=True))
     assert picture["told"][2] == f"Caches after 19 tokens. {listed}."
-    assert picture["says"][2] == "Step 3: 19 tokens in every cache."
+    assert picture["says"][2] == "Step 3: every cache has taken in 19 tokens."
     assert picture["dials"] == [{"label": "Step (of 32)", "first": 1, "count": 32}]
     assert picture["at"] == [2]
     file = csv(shown.files["decode_growth.csv"])
     assert list(file["step"]) == list(range(1, 33))
     for way in WAYS.values():
-        assert list(file[way.code]) == [(16 + n) * 4 * way.numbers for n in range(1, 33)]
+        assert list(file[way.code]) == [way.held_bytes(16 + n) for n in range(1, 33)]
+
+
+@pytest.mark.parametrize("variant", ["csa", "hca", "kda"])
+def test_the_strip_says_which_tokens_a_cache_keeps_as_what(opened, variant):
+    """Spans by hand: the last two tokens, full blocks, and the block that is not full."""
+    way = next(one for one in WAYS.values() if one.code == variant)
+    strip = component(opened(PAGE, **LINK, variant=variant), "growing")["strip"]
+    lines = {line["kind"]: line for line in strip["lines"]}
+    after, block = range(17, 49), {"csa": 2, "hca": 4}.get(variant, 0)
+    if block:
+        ahead = block if variant == "csa" else 0  # the last full block enters the next entry, too
+        assert [tuple(s) for s in lines["window"]["spans"]] == [(n - 2, n) for n in after]
+        full = [n // block * block for n in after]
+        assert [tuple(s) for s in lines["entries"]["spans"]] == [(0, end) for end in full]
+        waits = [(end - ahead, n) for end, n in zip(full, after, strict=True)]
+        assert [tuple(s) for s in lines["waiting"]["spans"]] == waits
+        assert (lines["entries"]["block"], lines["window"]["block"]) == (block, 0)
+    else:
+        assert [tuple(s) for s in lines["state"]["spans"]] == [(0, n) for n in after]
+        assert [tuple(s) for s in lines["tails"]["spans"]] == [(n - 3, n) for n in after]
+        assert set(lines["state"]["held"]) == {tied_size(4 * 6 * 8 * 10)}
+    assert strip["most"] == 48
+    for n in after:
+        kept = costs.kept_parts(way.config, n, 4)
+        assert sum(part.n_bytes for part in kept) == way.held_bytes(n)
+
+
+def test_the_lead_of_entries_and_of_a_state_is_what_their_caches_hold(opened):
+    name, mla = "Small sizes of our own, sizes changed", tied_size(19 * 4 * 24)
+    csa = tied_size(WAYS["CSA, chosen entries"].held_bytes(19))
+    at = opened(PAGE, **LINK, variant="csa")
+    assert at.title[0].value == "A block becomes one entry; only a window stays whole"
+    assert lead(at)[0] == csa == at.main.table[0].value.loc["CSA, chosen entries", "Held"]
+    assert statement(at) == (
+        f"{name}: after 19 tokens CSA holds {csa} per layer in float32: an entry for every 2 "
+        f"tokens (9 so far), the last 2 tokens, and what waits to be pooled; MLA {mla}"
+    )
+    each, of_mla = tied_size((20 + 8) * 4 / 2), tied_size(24 * 4)
+    said = f"a token adds **{each}** on average, with MLA {of_mla}"
+    assert any(said in one for one in prose(at))
+    at = opened(PAGE, **LINK, variant="kda")
+    state = 4 * 948
+    turn = next(n for n in range(1, 1000) if n * 4 * 24 > state)
+    assert at.title[0].value == "One state takes in every token and never grows"
+    assert statement(at) == (
+        f"{name}: after 19 tokens KDA holds {tied_size(state)} per layer in float32, as much as "
+        f"after the first; MLA {mla}, and more than that from {turn} tokens on"
+    )
+    assert any(f"to the fixed **{tied_size(state)}**" in said for said in prose(at))
+
+
+def test_ways_whose_weights_take_too_long_are_counted_and_said_not_to_run(opened):
+    at = opened(PAGE, preset="llama-3-8b", variant="csa", dec_heads="1")
+    table = at.main.table[0].value
+    assert table.loc["CSA, chosen entries", "Held"] == tied_size(
+        4 * (12 * 512 + 3 * 640 + 2 * 4 * 640)  # 12 of the window, 3 entries, a block for the next
+    )
+    assert list(table.loc["CSA, chosen entries"][3:]) == ["—", "—"]
+    assert list(table["Measured"]).count("—") == 2
+    said = "since drawing their weights takes too long: CSA, chosen entries; HCA, all entries."
+    assert any(said in one for one in of_page(at, "caption"))
 
 
 def test_the_table_and_its_file_hold_what_is_counted_and_measured(shown):
@@ -183,7 +320,7 @@ def test_the_table_and_its_file_hold_what_is_counted_and_measured(shown):
     assert list(table.index) == list(WAYS)
     file = csv(shown.files["decode_step.csv"])
     for row, (name, way) in enumerate(WAYS.items()):
-        held = 19 * 4 * way.numbers
+        held = way.held_bytes(19)
         assert list(table.loc[name]) == [
             tied_size(held), tied_size(way.read_bytes), prefixed(way.multiply_adds),
             clock(TAKEN[row]), digits(OFF[row], 1),
@@ -245,7 +382,8 @@ def test_chinese_says_it_with_the_same_numbers(shown, opened):
     table = chinese.main.table[0].value
     assert list(table.columns) == ["缓存", "读取", "乘加次数", "实测", "距离"]
     assert list(table.index)[3:] == [
-        "MLA，吸收", "MLA，每步展开", "MLA，完整 K、V", "DSA，吸收",
+        "MLA，吸收", "MLA，每步展开", "MLA，完整 K、V", "DSA，吸收", "CSA，选出的条目",
+        "HCA，全部条目", "KDA，一个状态",
     ]  # fmt: skip
     assert "个词元之后，MLA 每层缓存" in statement(chinese)
     assert "MLA 的三种形式输出相同" in prose(chinese)[3]
@@ -253,7 +391,7 @@ def test_chinese_says_it_with_the_same_numbers(shown, opened):
     assert picture["titles"] == ["提示", "先前的词元", "最新的词元"]
     assert picture["axis"] == "一层的缓存，float32"
     assert picture["told"][2].startswith("19 个词元之后的缓存。MHA：")
-    assert picture["says"][2] == "第 3 步：每种缓存各有 19 个词元。"
+    assert picture["says"][2] == "第 3 步：每种缓存都已读入 19 个词元。"
     for one, other in zip(texts(shown.at), texts(chinese), strict=True):
         assert numbers(one) == numbers(other), (one, other)
 
@@ -416,6 +554,33 @@ def test_a_runner_does_what_decoding_by_hand_does(cache, form):
     assert all(step.seconds > 0 for step in runner.steps.values())
 
 
+@pytest.mark.parametrize(
+    ("config", "cache", "form", "layer", "empty"),
+    [
+        (CSA, "pooled", "pooled", PooledAttention, PooledCache),
+        (KDA, "delta", "recurrent", DeltaAttention, DeltaCache),
+    ],
+)
+def test_a_cache_that_cannot_go_back_begins_anew(config, cache, form, layer, empty):
+    words = tuple(str(n) for n in range(70 + run.ROOM))
+    runner = run.Runner(Way(config, form, cache), 6, 70, words, 3)
+    h = torch.from_numpy(hidden_states(words, 3, 48))[None]
+    by_hand, held, expected = layer(config, seed=3), empty.empty(config), {}
+    for n in range(75):
+        trace, held = by_hand.decode(h[:, n : n + 1], held)
+        expected[n] = trace.u[0, 0].detach().numpy(), held.nbytes
+    for step in (3, 2, 5, 3):
+        pieces = runner.pieces_to(step)
+        for _ in range(pieces):
+            runner.advance(step)
+        assert not runner.pieces_to(step)
+    for step in (2, 3, 5):
+        u, n_bytes = expected[70 + step - 1]
+        np.testing.assert_allclose(runner.u[step - 1], u, rtol=1e-4, atol=1e-6)
+        assert runner.steps[step].held_bytes == n_bytes
+        assert runner.steps[step].difference < 1e-5
+
+
 def test_a_step_that_is_kept_is_not_run_again(opened, monkeypatch):
     opened(PAGE, **SMALL, dec_step="6")
     monkeypatch.setattr(run.Runner, "advance", lambda self, step: pytest.fail("run again"))
@@ -440,7 +605,8 @@ def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
     named = f"{demo}, layer {REAL_LAYER} (random demonstration weights)"
     assert [html.unescape(m) for m in prose(at) if "With the weights" in m] == [
         f"With the weights of {named}: MLA, absorbed; MLA, expanded each step; MLA, full K and V. "
-        "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA; DSA, absorbed. All of them "
+        "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA; DSA, absorbed; "
+        "CSA, chosen entries; HCA, all entries; KDA, one state. All of them "
         "read the same real inputs of this layer, one token after another."
     ]
     tokens = len(checkpoints.hidden_states(checkpoints.open_checkpoint(demo), REAL_TEXT, 1).tokens)

@@ -87,7 +87,8 @@ def test_every_cache_holds_what_its_model_keeps_of_so_many_words(opened, downloa
     picture, tokens = component(at, "growing"), 5 + step
     assert [row["name"] for row in picture["rows"]] == list(WAYS)
     assert [row["bytes"] for row in picture["rows"]] == [4 * each for _, each in WAYS.values()]
-    assert (picture["prompt"], picture["steps"], picture["most"]) == (5, STEPS, 5 + STEPS)
+    assert (picture["prompt"], picture["steps"]) == (5, STEPS)
+    assert picture["widest"] == (5 + STEPS) * 4 * max(each for _, each in WAYS.values())
     table = at.main.table[0].value
     assert list(table["Held"]) == [tied_size(4 * each * tokens) for _, each in WAYS.values()]
     mha, mla = (4 * CACHED[code] * tokens for code in ("mha", "mla"))
@@ -185,8 +186,8 @@ def test_where_a_model_is_missing_its_weights_are_drawn_and_called_so(
     at = opened(PAGE, sentence=TEXT, variant="mha")
     assert "for want of a trained model: MHA." in captions(at)
     assert "DSA is that MLA with an indexer" in captions(at)
-    assert "The **GQA** model writes" in captions(at)
-    assert component(at, "growing")["text"]["written"] == written("gqa", TEXT)
+    assert "The **MLA** model writes" in captions(at)
+    assert component(at, "growing")["text"]["written"] == written("mla", TEXT)
     kept.clear()
 
 

@@ -296,7 +296,7 @@ def numbers(text: str) -> set[str]:
 
 
 SHOWN = {
-    "context": ["cache_bytes_per_token", "cache_elements", "Cache.with_zeros"],
+    "context": ["held_bytes", "cache_elements", "Cache.with_zeros"],
     "memory": [
         "Serving.free_bytes", "Serving.token_bytes", "Serving.rank_weight_bytes",
         "Serving.held_bytes", "Serving.longest_context", "Serving.largest_batch",

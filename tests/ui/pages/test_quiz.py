@@ -215,7 +215,7 @@ def assert_bars(at: AppTest, question: engine.Question, lang: str) -> None:
     bar, ends = chart.traces
     assert chart.axis("x") == bar["name"] == axis
     assert chart.axis("y") == ""
-    np.testing.assert_allclose(chart.values(0, "x") + bar["base"], amounts)
+    np.testing.assert_allclose(chart.values(0, "x") + bar.get("base", 0), amounts)
     assert list(chart.values(0, "customdata")) == letters
     assert chart.layout["yaxis"]["ticktext"] == letters
     assert bar["hovertemplate"] == f"%{{customdata}}<br>{axis}<br>%{{x:,.4g}} {axis}<extra></extra>"

@@ -9,8 +9,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from mla_engine.language_model import LanguageModel
+from mla_engine.language_model import LanguageModel, save_model
 from mla_engine.language_model.accuracy import answers, exercises
+from mla_engine.language_model.sparse import ALL, KEYS, RULES
 from mla_engine.language_model.texts import TASKS
 from tests.ui.screen import Chart, charts, csv, lead, numbers, prose, texts
 from tests.ui.trained_models import model, write
@@ -168,3 +169,27 @@ def test_without_the_model_the_page_tells_how_to_make_it(opened, tmp_path, monke
     assert "make train" in html.unescape(at.error[0].value)
     assert not charts(at)
     kept.clear()
+
+
+def test_what_a_model_was_asked_in_training_is_not_asked_again(opened, tmp_path, monkeypatch):
+    told = {  # right answers that no model gives
+        rule: {str(n): (0.001 * n + place / 10, {"recall": 0.5}, (0.25, 0.75)) for n in KEYS}
+        | {str(ALL): (0.999, {"recall": 1.0}, (0.0, 0.0))}
+        for place, rule in enumerate(RULES)
+    }
+    card = {"variant": "dsa", "answers": told}
+    write(tmp_path, "mla")
+    save_model(model("dsa"), tmp_path / "dsa.safetensors", card)
+    monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
+    monkeypatch.setattr(run, "answered", lambda *_: pytest.fail("it was asked"))
+    at = opened(PAGE, sp_keys="8")
+    assert lead(at)[0] == "10.8\N{NO-BREAK SPACE}%"
+    assert "99.9\N{NO-BREAK SPACE}%" in lead(at)[1]
+    curves = drawn(at)["answers"]
+    for place in range(len(RULES)):
+        told = [0.1 * n + 10 * place for n in KEYS]
+        assert list(curves.values(place, "y")) == pytest.approx(told)
+    assert any(
+        "25.0\N{NO-BREAK SPACE}%" in said and "75.0\N{NO-BREAK SPACE}%" in said
+        for said in texts(at)
+    )

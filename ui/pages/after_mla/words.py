@@ -1,12 +1,14 @@
 """What the page after_mla says, with its numbers."""
 
+from fractions import Fraction
 from itertools import pairwise
 
+from mla_engine.model_caches import Layer
 from mla_engine.model_caches.levers import BITS, LEVERS
 from ui.pages.after_mla.tables import by_ratio
 from ui.pages.after_mla.view import Shown, View
 from ui.words.numbers import TIED, amount, count, digits, size, tied_size, times
-from ui.words.text import t, translated
+from ui.words.text import listed, t, translated
 
 SAME = 1.005  # a factor below it changes nothing that is seen
 
@@ -69,6 +71,35 @@ def how(view: View) -> list[str]:
         t(f"after_mla.{name}_{'moved' if moved[name] else 'same'}", **facts[name])
         for name in LEVERS
     ]
+
+
+def sharing(view: View) -> str:
+    """Which layers own an indexer where others reuse their choice, and what both keep of a token.
+
+    Empty where no layer reuses another's choice.
+    """
+    layers = view.shown.model.layers
+    owners = [place for place, layer in enumerate(layers) if layer.kind == "indexed"]
+    others = [layer for layer in layers if layer.kind == "shared_choice"]
+    if not (owners and others):
+        return ""
+    own, shared = _per_token(layers[owners[0]]), _per_token(others[0])
+    counted = len(owners) + len(others)
+    mean = (len(owners) * own + len(others) * shared) / counted
+    numbers = {"own": own, "shared": shared, "mean": mean}
+    return t(
+        "after_mla.sharing",
+        n=count(len(owners)),
+        all=count(counted),
+        others=count(len(others)),
+        layers=listed(map(count, owners)),
+        **{name: amount(float(number)) for name, number in numbers.items()},
+    )
+
+
+def _per_token(layer: Layer) -> Fraction:
+    """Numbers that a layer keeps of each further token."""
+    return sum((part.numbers * part.rows_per_token for part in layer.parts), Fraction(0))
 
 
 def reading(view: View) -> str:

@@ -9,9 +9,9 @@ from ui.pages.attention_maps import words
 from ui.pages.attention_maps.view import View
 from ui.parts import charts
 from ui.parts.figure_words import map_words
+from ui.parts.maps import axes
 from ui.parts.maps.charts import PANEL
 from ui.parts.tables import named
-from ui.words.text import t
 
 pd = Late("pandas")
 
@@ -24,7 +24,7 @@ def tensor(view: View) -> None:
     fig = partial(
         figures.tensor_map,
         view.matrix,
-        axes=tuple(t(f"maps.axis_{letter}") if letter else "" for letter in view.axes),
+        axes=tuple(axes.named(view.maps.run.config, letter) for letter in view.axes),
         name=symbol_html(view.tensor),
         rows=tokens[0],
         columns=tokens[1],

@@ -4,7 +4,8 @@ import streamlit as st
 
 from ui.engine.model import Model, present
 from ui.pages.attention_maps.long import view as long
-from ui.pages.attention_maps.view import View, at_the_answer, at_the_end, mend
+from ui.pages.attention_maps.over_time import view as over_time
+from ui.pages.attention_maps.view import View, at_the_answer, at_the_end, can_be_unmasked, mend
 from ui.parts import sentences, trained_layer
 from ui.parts.choice import choice
 from ui.parts.maps.controls import head_control, text_controls
@@ -20,7 +21,7 @@ def run() -> None:
     """What is run: the text, the layer, one of its heads; mask and temperature."""
     model = present()
     if model.trained is None:
-        text_controls(then=mend, longer=long.LADDER if model.layer is None else ())
+        text_controls(then=mend, longer=long.LADDER if long.can_be(model) else ())
         _variant(model)
         _head(model)
     else:
@@ -30,9 +31,12 @@ def run() -> None:
 
 
 def _read_otherwise(model: Model) -> None:
-    """What a long text has no choice of: mask, temperature, how many heads."""
+    """What a long text has no choice of: mask, temperature, how many heads; a state of none."""
+    if over_time.asked():
+        return
     _temperature()
-    state.control(st.toggle, t("attention_maps.causal"), "map_causal")
+    if can_be_unmasked(model):
+        state.control(st.toggle, t("attention_maps.causal"), "map_causal")
     if model.trained is None:
         _heads_to_run(model)
 

@@ -52,7 +52,9 @@ def _offered(words: tuple[str, ...], found: Answer) -> list[str]:
 
 
 def _cells(view: View) -> Guess | None:
-    """How many cells are not masked; None where there is too little to choose among."""
+    """How many cells are not masked; None with entries, or too little to choose among."""
+    if view.maps.run.sinks:
+        return None
     mask, n = view.maps.mask, len(view.maps.run.words)
     cells = (n, n * (n - 1) // 2, n * (n + 1) // 2, n * n)
     numbers, right = among([cell for cell in cells if cell], int(mask.sum()))

@@ -24,6 +24,8 @@ def recipe(view: View | LongView) -> Recipe:
     }
     values |= made(maps.model, run.config, [maps.head], _words(view))
     values |= layer(run.config, maps.model.preset, run.form)
+    if run.sinks or run.linear:
+        return "pooled" if run.sinks else "state", values
     unmasked = f"unmasked_{mechanisms.of(run.config).key}"
     return "masked" if maps.causal else unmasked, values
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mla_engine.config import AttentionConfig
+from ui.parts.maps.columns import reasons
 from ui.parts.maps.run import Run
 from ui.parts.maps.view import Maps
 
@@ -68,24 +70,29 @@ class Terms:
 
 def terms(maps: Maps) -> Terms:
     """Follow the chosen cell of the chosen head."""
-    config, seen = maps.run.config, maps.mask[maps.query]
+    config, seen, cell = maps.run.config, maps.mask[maps.query], (maps.query, maps.key)
     logits = maps.run.logits[maps.place, maps.query].astype(np.float64)
     peak = float(logits[seen].max())
-    before = {} if maps.key > maps.query else vars(config)  # what may hide an earlier key
+    why = next((why for why, cells in reasons(maps.run, maps.mask).items() if cells[cell]), "")
     return Terms(
         parts=_parts(maps.run, maps.head, maps.query, maps.key),
         scale=config.scale,
         cap=getattr(config, "logit_softcap", None),
         logit=float(logits[maps.key]),
         visible=bool(seen[maps.key]),
-        window=before.get("sliding_window"),
-        topk=before.get("index_topk"),
+        window=getattr(config, _window(config)) if why == "outside" else None,
+        topk=config.index_topk if why == "not_chosen" else None,
         peak=peak,
         total=float(np.exp((logits[seen] - peak) / maps.temperature).sum()),
         n_visible=int(seen.sum()),
         share=maps.share,
         temperature=maps.temperature,
     )
+
+
+def _window(config: AttentionConfig) -> str:
+    """What the length of its window is called."""
+    return "window" if hasattr(config, "window") else "sliding_window"
 
 
 def _parts(run: Run, head: int, query: int, key: int) -> tuple[Part, ...]:
@@ -96,8 +103,21 @@ def _parts(run: Run, head: int, query: int, key: int) -> tuple[Part, ...]:
             right,
             code,
             run.matrix(left, head)[query],
-            run.matrix(right, head)[key],
-            float((run.logits if code == "scores" else run.tensors[code][0])[place, query, key]),
+            run.matrix(right, head)[at],
+            float((run.logits if code == "scores" else run.tensors[code][0])[place, query, at]),
         )
-        for code, (left, right) in run.scores.items()
+        for code, (left, right), at in _products(run, key)
     )
+
+
+def _products(run: Run, key: int) -> list[tuple[str, tuple[str, str], int]]:
+    """Each part of a column's logit, the codes of query and key, and the key's place in its own.
+
+    A word and an entry have one of their own each, and a sink has none.
+    """
+    if not run.sinks:
+        return [(code, pair, key) for code, pair in run.scores.items()]
+    entry = key - len(run.words)
+    if entry < 0:
+        return [("scores_T", run.scores["scores_T"], key)]
+    return [("scores_E", run.scores["scores_E"], entry)] if entry < run.entries else []

@@ -1,12 +1,14 @@
 """What the page shows: the maps of a head, the way of one of their numbers, another tensor."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
+from mla_engine import mechanisms
 from mla_engine.language_model.answers import answer
 from ui.engine import real_layer
-from ui.engine.model import present
+from ui.engine.model import Model, present
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.attention_maps.long import view as long
 from ui.pages.attention_maps.look import Look, look
@@ -94,6 +96,7 @@ def view() -> View:
     """
     s = state.settings()
     causal, temperature = s["map_causal"], s["map_temperature"]
+    causal |= not can_be_unmasked(present())
     heads = 0 if reads_a_sentence() else s["map_run"]  # all of the few that they have
     maps = maps_of.chosen(heads=heads, causal=causal, temperature=temperature)
     wanted, steps = s["map_tensor"], maps.run.steps
@@ -106,6 +109,17 @@ def view() -> View:
 def reads_a_sentence() -> bool:
     """Whether a trained model reads the words, also where nothing could be run."""
     return present().trained is not None
+
+
+def has_entries() -> bool:
+    """Whether pooled entries stand among the columns, also where nothing could be run."""
+    return mechanisms.form_of(present().variant).columns is not None
+
+
+def can_be_unmasked(model: Model) -> bool:
+    """Whether a map without its mask says anything: entries hold what is to come."""
+    form = mechanisms.form_of(model.variant)
+    return form.columns is None and form.read is None
 
 
 def at_the_end() -> None:
@@ -124,6 +138,17 @@ def at_the_answer() -> None:
     state.change(map_head=maps.run.heads[int(looks.argmax())])
 
 
+def _at_an_entry() -> None:
+    """Of the cell that every page of maps begins with, which no window shows: an entry instead."""
+    s = state.settings()
+    if any(s[name] != state.default(name) for name in CELL):
+        return
+    with suppress(ValueError):  # which the page will tell
+        maps = maps_of.chosen()
+        row, n = maps.attention[maps.place, maps.query], len(maps.run.words)
+        state.change(map_key=n + int(row[n : -1 if maps.run.entries else None].argmax()))
+
+
 def _favourite() -> int:
     maps = maps_of.chosen()
     return int(maps.attention[maps.place, maps.query].argmax())
@@ -134,6 +159,10 @@ def mend() -> list[Note]:
     if long.asked():
         return long.mend()
     notes = maps_of.mend()
+    if present().layer is None and present().trained is None:
+        notes += state.at_most(map_generated=maps_of.WHOLE)
+    if has_entries() and not CELL & visit().asked:
+        _at_an_entry()
     if "sentence" in visit().asked and not CELL & visit().asked and reads_a_sentence():
         at_the_end()
     return notes

@@ -5,11 +5,12 @@ import streamlit as st
 from mla_engine import figures
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
-from ui.pages.attention_maps import trained_words
+from ui.pages.attention_maps import pooled_words, trained_words
 from ui.pages.attention_maps.terms import WRITTEN, Part, Terms
-from ui.pages.attention_maps.view import View
+from ui.pages.attention_maps.view import View, has_entries, reads_a_sentence
 from ui.parts import prose, weights
-from ui.parts.maps.view import short
+from ui.parts.maps import axes
+from ui.parts.maps.view import Maps, short
 from ui.parts.maps.words import large, shown
 from ui.words.numbers import count, digits, heads, number
 from ui.words.text import safe, t, tensor, tooltip
@@ -20,15 +21,19 @@ def say(view: View, key: str) -> str:
     return t(f"attention_maps.{key}", **shown(view.maps))
 
 
-def title(trained: bool) -> str:
-    """Of a trained model where a head looks; else that heads differ."""
-    return t("attention_maps.title_trained" if trained else "attention_maps.title")
+def title() -> str:
+    """Of a trained model where a head looks; what entries stand in for; else that heads differ."""
+    if reads_a_sentence():
+        return t("attention_maps.title_trained")
+    return t("attention_maps.title_pooled" if has_entries() else "attention_maps.title")
 
 
 def lead(view: View) -> tuple[str, str]:
     """A trained layer's look; else at how many places the heads look most, asked by a word."""
     if view.trained:
         return trained_words.lead(view.maps, view.look)
+    if view.maps.run.sinks:
+        return pooled_words.lead(view.maps)
     run, favourites = view.maps.run, view.favourites
     facts = shown(view.maps) | {"heads": heads(len(run.heads)), "n": count(len(favourites))}
     facts["favourite"] = safe(short(run.words[favourites[0]]))
@@ -45,7 +50,9 @@ def framed(view: View) -> str:
 
 
 def under(view: View) -> list[str]:
-    """Below the large map: of a trained layer, what makes the look."""
+    """Below the large map: of a trained layer, what makes the look; of entries, what adds up."""
+    if view.maps.run.sinks:
+        return pooled_words.under(view.maps)
     return trained_words.under(view.maps, view.trained, view.look) if view.trained else []
 
 
@@ -53,6 +60,8 @@ def look(view: View) -> str:
     """What to look at: whether equal words enter a layer as equal vectors."""
     if view.trained:
         return ""  # it is said below the map, which then stands higher
+    if view.maps.run.sinks:
+        return pooled_words.look(view.maps)
     if not view.equal_words:
         return t("attention_maps.look_unequal")
     return t("attention_maps.look" if view.maps.parts else "attention_maps.look_one")
@@ -60,7 +69,8 @@ def look(view: View) -> str:
 
 def parts(view: View) -> str:
     """What the logits are made of."""
-    said = say(view, "split" if view.maps.parts else "no_split")
+    alone = "one_softmax" if view.maps.run.sinks else "no_split"
+    said = say(view, "split" if view.maps.parts else alone)
     return said + weights.mark(view.maps.run.origin)
 
 
@@ -72,8 +82,9 @@ def origin(view: View) -> None:
         with column:
             st.html(table(part))
             prose.say(scaled(part, found))
-    run = view.maps.run
-    for line in steps(found, run.words[view.maps.query], run.words[view.maps.key]):
+    if not found.parts:
+        prose.say(t("attention_maps.of_sink", logit=number(found.logit)))
+    for line in steps(found, view.maps):
         prose.say(line)
 
 
@@ -109,8 +120,8 @@ def scaled(part: Part, found: Terms) -> str:
     )
 
 
-def steps(found: Terms, query: str, key: str) -> list[str]:
-    """The sentences from the parts to the probability, `query` and `key` as typed."""
+def steps(found: Terms, maps: Maps) -> list[str]:
+    """The sentences from the parts to the probability."""
     lines = []
     if len(found.parts) > 1:
         content, position = (number(part.value) for part in found.parts)
@@ -120,18 +131,25 @@ def steps(found: Terms, query: str, key: str) -> list[str]:
         values = {"cap": number(found.cap), "before": number(found.before_cap)}
         lines.append(t("attention_maps.capped", **values, logit=number(found.logit)))
     if found.visible:
-        return [*lines, _softmax(found)]
-    words = {"query": safe(short(query)), "target": safe(short(key))}
+        return [*lines, _softmax(found, "softmax_pooled" if maps.run.sinks else "softmax")]
+    return [*lines, _hidden(found, maps)]
+
+
+def _hidden(found: Terms, maps: Maps) -> str:
+    """Why the query does not see the key."""
+    plain = shown(maps)
+    words = {name: plain[name] for name in ("query", "target")}
+    entry = "_entry" if maps.key >= len(maps.run.words) else ""
     if found.window:
-        return [*lines, t("attention_maps.hidden_window", window=count(found.window), **words)]
+        return t("attention_maps.hidden_window", window=count(found.window), **words)
     if found.topk:
-        return [*lines, t("attention_maps.hidden_choice", k=count(found.topk), **words)]
-    return [*lines, t("attention_maps.hidden", **words)]
+        return t(f"attention_maps.hidden_choice{entry}", k=count(found.topk), **words)
+    return t(f"attention_maps.hidden{entry}", **words)
 
 
-def _softmax(found: Terms) -> str:
+def _softmax(found: Terms, key: str) -> str:
     return t(
-        "attention_maps.softmax",
+        f"attention_maps.{key}",
         logit=number(found.logit),
         peak=number(found.peak),
         temperature=number(found.temperature),
@@ -146,6 +164,10 @@ def shape(view: View) -> str:
     """The name of the tensor below the maps, and how many numbers it has."""
     values = {"name": tensor(view.tensor), "head": count(view.maps.head)}
     said = t("attention_maps.tensor_shape", shape=_sides(view), **values)
+    run = view.maps.run
+    for letter, place in run.cut(view.tensor, view.maps.head).items():
+        axis = axes.named(run.config, letter)
+        said += " " + t("attention_maps.tensor_cut", axis=axis, place=count(place))
     return said + weights.mark(view.maps.run.origin)
 
 

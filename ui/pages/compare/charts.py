@@ -8,18 +8,19 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import figures
-from mla_engine.costs import cache_bytes_per_token
+from mla_engine.costs import held_bytes
 from mla_engine.late import Late
 from ui.pages.compare import controls, run, tables, trained, words
-from ui.pages.compare.side import Side
-from ui.pages.compare.tables import BF16_BYTES, DIFFERS
+from ui.pages.compare.side import BF16_BYTES, Side
+from ui.pages.compare.tables import DIFFERS
 from ui.pages.compare.view import View
 from ui.parts import charts, maps, prose, weights
 from ui.parts.figure_words import flow_words, growth_words, map_words
 from ui.parts.growth import CONTEXTS
+from ui.parts.maps.columns import breaks, columns, left_out
 from ui.parts.tables import named
 from ui.words.numbers import count, digits, size
-from ui.words.text import t
+from ui.words.text import sentences, t
 
 pd = Late("pandas")
 
@@ -83,18 +84,21 @@ def _costs(view: View) -> None:
         controls.context()
         _step_bars(view)
         st.table(tables.costs_of_both(view))
-        prose.note(t("compare.cost_note"))
+        notes = ["cost_note", *(["cost_state"] if view.linear else [])]
+        prose.note(sentences(t(f"compare.{key}") for key in notes))
     charts.download(partial(tables.amounts, view), "compare_costs.csv")
 
 
 def _growth(view: View) -> None:
-    contexts = np.array(CONTEXTS)
-    a, b = (cache_bytes_per_token(side.config, BF16_BYTES) for side in view.sides)
-    held = {"A": a * contexts, "B": b * contexts}
+    held = {
+        side.letter: np.array([held_bytes(side.config, n, BF16_BYTES) for n in CONTEXTS])
+        for side in view.sides
+    }
     options = {"at": view.context, "unit": "MiB", "words": growth_words()}
     options["roles"] = [LOOKS.get(side.variant, side.variant) for side in view.sides]
     figure = partial(figures.cache_growth, CONTEXTS, held, **options)
-    now = {"a": size(a * view.context), "b": size(b * view.context)}
+    a, b = (held_bytes(side.config, view.context, BF16_BYTES) for side in view.sides)
+    now = {"a": size(a), "b": size(b)}
     alt = t("compare.alt_growth", tokens=count(view.context), **now)
     charts.show(figure, "compare:growth", alt=alt)
 
@@ -121,7 +125,8 @@ def _maps(view: View) -> None:
         prose.note(words.weights(view))
     a, b = (run.head_map(run.ran(view, side), view.map) for side in view.sides)
     limit, asked = figures.shared_limit(a, b), trained.asked(view)
-    cell = asked or run.furthest_apart(a, b)
+    same = len({columns(run.found(view, side)) for side in view.sides}) == 1
+    cell = asked or (run.furthest_apart(a, b) if same else None)
     for place, side, values in zip(places, view.sides, (a, b), strict=True):
         with place:
             prose.say(f"**{side.shown_name}**{weights.mark(side.origin)}")
@@ -131,8 +136,7 @@ def _maps(view: View) -> None:
     with below:
         if not (view.trained and view.map == "attention"):  # the first word looks at itself alone
             prose.note(t(f"compare.limits_{view.map}", limit=digits(limit)))
-        apart = words.apart(view, cell, float(a[cell]), float(b[cell]))
-        prose.say(trained.look(view) if asked else apart)
+        prose.say(trained.look(view) if asked else words.apart(view, cell, a, b))
         if long := words.beyond(view):
             prose.say(long)
 
@@ -145,8 +149,14 @@ def _places(view: View) -> list[DeltaGenerator]:
     return [*st.columns((7, 7, 4), gap="medium"), st.container()]
 
 
-def _map(view: View, side: Side, values: np.ndarray, limit: float, cell: tuple[int, int]) -> None:
-    figure = _figure(view, values, limit, cell=cell, head=str(view.head_of(side)))
+def _map(
+    view: View, side: Side, values: np.ndarray, limit: float, cell: tuple[int, int] | None
+) -> None:
+    found = run.found(view, side)
+    hidden = {"left_out": left_out(found, found.mask), "breaks": breaks(found)}
+    named_by = view.words, columns(found)
+    head = str(view.head_of(side))
+    figure = _figure(view, values, named_by, limit, cell=cell, head=head, **hidden)
     head = view.head_of(side)
     alt = t(f"compare.alt_{view.map}", side=side.name, head=head, limit=digits(limit))
     charts.show(figure, f"chart:compare_{side.letter}", alt=alt, data=partial(_numbers, view, side))
@@ -154,16 +164,21 @@ def _map(view: View, side: Side, values: np.ndarray, limit: float, cell: tuple[i
 
 def _numbers(view: View, side: Side) -> "pd.DataFrame":
     """The map of one side."""
-    return named(run.head_map(run.found(view, side), view.map), view.words, view.words)
+    found = run.found(view, side)
+    return named(run.head_map(found, view.map), view.words, columns(found))
 
 
-def _figure(view: View, values: np.ndarray, limit: float, **options: object) -> charts.Drawing:
+def _figure(
+    view: View,
+    values: np.ndarray,
+    tokens: tuple[tuple[str, ...], tuple[str, ...]],
+    limit: float,
+    **options: object,
+) -> charts.Drawing:
     height = maps.charts.fitting(view.words, LOW, MAP) if view.trained else MAP
     options |= {"height": height, "words": map_words()}
     if view.map == "attention":
         name = t("compare.map_attention")
-        return partial(figures.attention_map, values, view.words, view.words, name=name, **options)
-    name = t("compare.score")
-    return partial(
-        figures.score_map, values, view.words, view.words, limit=limit, name=name, **options
-    )
+        return partial(figures.attention_map, values, *tokens, name=name, **options)
+    name = t("compare.score" if view.map == "scores" else "compare.weight")
+    return partial(figures.score_map, values, *tokens, limit=limit, name=name, **options)

@@ -1,7 +1,10 @@
 """The code behind the comparison."""
 
-from mla_engine import costs, ops
+from collections.abc import Callable
+
+from mla_engine import costs, mechanisms, ops
 from mla_engine.costs import calls
+from ui.pages.compare.side import Side
 from ui.pages.compare.view import View
 from ui.parts.forward import FORWARD
 from ui.settings.page import Functions
@@ -12,4 +15,11 @@ def ran(view: View) -> Functions:
     if view.topic == "costs":
         return costs.cache_elements, costs.decode, costs.prefill, calls.call_cost
     run = [function for side in view.sides for function in FORWARD[side.form]]
-    return (costs.cache_elements, *run, *((ops.softmax,) if view.topic == "maps" else ()))
+    maps = [_told(side) for side in view.sides] if view.topic == "maps" else []
+    return (costs.cache_elements, *dict.fromkeys((*run, *maps)))
+
+
+def _told(side: Side) -> Callable:
+    """What makes a map of a run: a softmax, or what is read of a state."""
+    form = mechanisms.form_of(side.variant)
+    return form.read or form.columns or ops.softmax

@@ -8,7 +8,7 @@ from mla_engine import PRESETS
 from ui.engine import model, real_layer
 from ui.pages.compare.settings import SHARED_SIZES
 from ui.pages.compare.view import OWN, SIDES, View, most_tokens
-from ui.parts import sentences, trained_layer
+from ui.parts import prose, sentences, trained_layer
 from ui.parts.choice import choice
 from ui.parts.growth import LENGTHS
 from ui.parts.maps.controls import text_controls
@@ -86,7 +86,10 @@ def maps(view: View) -> None:
     """Attention or logits, the head, and the text that is read."""
     what, text, more = st.columns(3, gap="large") if view.trained else [nullcontext()] * 3
     with what:
-        _map()
+        if view.linear:
+            prose.note(t("compare.no_logits"))
+        else:
+            _map()
         _head(view)
     with text:
         text_controls()

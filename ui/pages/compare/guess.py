@@ -8,10 +8,13 @@ from ui.words.text import t
 
 
 def question(view: View) -> Guess | None:
-    """The ratio of the two caches; None beside another picture than the data flow."""
-    if view.topic != "flow":
-        return None
+    """The ratio of the two caches; None beside another picture than the data flow.
+
+    None too where a cache does not grow: nothing can be divided by it.
+    """
     kept = sorted(costs.cache_elements(side.config) for side in view.sides)
+    if view.topic != "flow" or not kept[0]:
+        return None
     return decades(
         "compare",
         t("compare.guess"),

@@ -25,8 +25,8 @@ def found(view: View, side: Side) -> Run:
 
 
 def head_map(found: Run, kind: str) -> np.ndarray:
-    """Attention or logits [t,s] of the one head that was run, masked cells NaN."""
-    values = found.attention(True, 1.0) if kind == "attention" else found.logits
+    """Attention, weights or logits [t,s] of the one head that was run, masked cells NaN."""
+    values = found.logits if kind == "scores" else found.attention(True, 1.0)
     return np.where(found.mask, values[0], np.nan)
 
 

@@ -10,6 +10,8 @@ from ui.engine.real_layer import RealLayer
 from ui.parts.flow import Overview
 from ui.words.text import safe, t
 
+BF16_BYTES = 2
+
 
 @dataclass(frozen=True, kw_only=True)
 class Side:

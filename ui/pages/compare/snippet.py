@@ -1,7 +1,7 @@
 """The snippet of the comparison."""
 
 from ui.engine.real_layer import RealLayer
-from ui.pages.compare.side import Side
+from ui.pages.compare.side import BF16_BYTES, Side
 from ui.pages.compare.view import View
 from ui.parts.snippet import Code, config
 from ui.parts.snippet_layer import read_config
@@ -16,6 +16,7 @@ def recipe(view: View) -> Recipe:
         "form": view.a.cost_form,
         "other_form": view.b.cost_form,
         "context": view.context,
+        "bytes": BF16_BYTES,
     }
 
 

@@ -4,16 +4,25 @@ from mla_engine import costs
 from mla_engine.late import Late
 from ui.engine import real_layer, trained
 from ui.engine.trained_layer import TrainedLayer
-from ui.pages.compare.side import Side
+from ui.pages.compare.side import BF16_BYTES, Side
 from ui.pages.compare.view import View
 from ui.parts import rotation
 from ui.settings.parsers import preset_of
-from ui.words.numbers import count, digits, flop, in_millions, intensity, millions, size, times
+from ui.words.numbers import (
+    amount,
+    count,
+    digits,
+    flop,
+    in_millions,
+    intensity,
+    millions,
+    size,
+    times,
+)
 from ui.words.text import t
 
 pd = Late("pandas")
 
-BF16_BYTES = 2
 DIFFERS = "≠"
 
 
@@ -21,7 +30,8 @@ def _mark(left: object, right: object) -> str:
     return DIFFERS if left != right else ""
 
 
-INDEX = ("n_index_heads", "d_index", "index_topk")  # told where one of the two has an indexer
+OWN = ("n_index_heads", "d_index", "index_topk", "window", "pooling", "conv_width", "fixed")
+"""Told where one of the two has it."""
 
 
 def sizes(view: View) -> "pd.DataFrame":
@@ -30,7 +40,7 @@ def sizes(view: View) -> "pd.DataFrame":
     rows = {
         t(f"compare.size_{name}"): (left[name], right[name], _mark(left[name], right[name]))
         for name in left
-        if name not in INDEX or {left[name], right[name]} != {t("compare.none")}
+        if name not in OWN or {left[name], right[name]} != {t("compare.none")}
     }
     return pd.DataFrame.from_dict(rows, orient="index", columns=["A", "B", DIFFERS])
 
@@ -47,11 +57,12 @@ def _sizes(side: Side) -> dict[str, str]:
         "d_value": count(config.d_value),
         "d_latent_kv": _count(own.get("d_latent_kv")),
         "d_latent_q": _count(own.get("d_latent_q")),
-        **{name: _count(own.get(name)) for name in INDEX},
+        **{name: _count(own.get(name)) for name in OWN if name != "fixed"},
         **_rotation(side),
         "scale": digits(config.scale, 4),
         "layers": _count(_n_layers(side)),
-        "cache": count(costs.cache_elements(config)),
+        "cache": amount(costs.cache_elements(config)),
+        "fixed": size(fixed) if (fixed := costs.fixed_bytes(config, BF16_BYTES)) else _count(None),
         "parameters": _parameters(side),
     }
 
@@ -111,7 +122,7 @@ def _amounts(side: Side, context: int) -> dict[str, float]:
     """Label key -> a cost of one layer and one sequence, in bytes, FLOPs or their ratio."""
     step, first = side.decode(context), side.prefill(context)
     return {
-        "held_bytes": costs.cache_bytes_per_token(side.config, BF16_BYTES) * context,
+        "held_bytes": costs.held_bytes(side.config, context, BF16_BYTES),
         "weight_bytes": step.weight_bytes,
         "read_bytes": step.total_bytes,
         "step_flops": step.total_flops,

@@ -29,7 +29,7 @@ class View:
         b: the right one.
         wanted: the topic that is set.
         context: tokens whose cache and costs are compared.
-        map: "attention" or "scores".
+        wanted_map: "attention" or "scores".
         head: the number of the head whose maps are compared.
         words: the tokens that both layers read.
     """
@@ -39,7 +39,7 @@ class View:
     b: Side
     wanted: str
     context: int
-    map: str
+    wanted_map: str
     head: int
     words: tuple[str, ...]
 
@@ -58,6 +58,16 @@ class View:
         """What is looked at: "flow", "costs" or "maps"."""
         first = "maps" if self.trained else "flow"
         return first if self.wanted == AUTO else self.wanted
+
+    @property
+    def linear(self) -> bool:
+        """Whether a side reads a state: it has weights of either sign, and no logits."""
+        return any(mechanisms.form_of(side.variant).read for side in self.sides)
+
+    @property
+    def map(self) -> str:
+        """What the maps are of: "attention", "scores", or "weights" of either sign."""
+        return "weights" if self.linear else self.wanted_map
 
     def head_of(self, side: Side) -> int:
         """The chosen head, or the side's last."""
@@ -82,7 +92,7 @@ def view() -> tuple[View | None, list[ValueError]]:
         b=b,
         wanted=s["vs_view"],
         context=s["vs_context"],
-        map=s["vs_map"],
+        wanted_map=s["vs_map"],
         head=s["vs_head"],
         words=words(),
     )

@@ -1,14 +1,17 @@
 """The words of the comparison: titles, what to look at, what differs and whose weights are run."""
 
+import numpy as np
+
 from mla_engine import costs
 from ui.engine import model, real_layer
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare import trained
+from ui.pages.compare.side import BF16_BYTES, Side
 from ui.pages.compare.view import View
 from ui.parts.maps import reading
 from ui.parts.maps.view import short
 from ui.settings.parsers import preset_of
-from ui.words.numbers import count, heads, signed, times
+from ui.words.numbers import amount, count, heads, signed, size, times
 from ui.words.text import safe, t, tensor
 
 
@@ -19,14 +22,23 @@ def title(view: View | None) -> str:
 
 
 def lead(view: View) -> tuple[str, str]:
-    """The caches of both and their ratio."""
+    """The caches of both and their ratio, and what does not grow."""
     left, right = (costs.cache_elements(side.config) for side in view.sides)
-    said = {"a": count(left), "b": count(right)}
+    said = {"a": amount(left), "b": amount(right)}
     said |= {"left": view.a.shown_name, "right": view.b.shown_name}
+    fixed = "".join(_fixed(side) for side in view.sides)
     if left == right:
-        return "=", t("compare.line_equal", **said)
+        return "=", t("compare.line_equal", **said) + fixed
+    if not min(left, right):
+        return t("compare.per_token", n=count(0)), t("compare.line_none", **said) + fixed
     ratio = times(max(left, right) / min(left, right))
-    return ratio, t("compare.line", ratio=ratio, **said)
+    return ratio, t("compare.line", ratio=ratio, **said) + fixed
+
+
+def _fixed(side: Side) -> str:
+    """What a side keeps whatever the context, if anything."""
+    kept = costs.fixed_bytes(side.config, BF16_BYTES)
+    return t("compare.line_fixed", letter=side.letter, size=size(kept)) if kept else ""
 
 
 def look(view: View) -> str:
@@ -72,10 +84,16 @@ def sizes(view: View) -> str:
     return t("compare.costs_small", width=count(config.d_model), heads=heads(config.n_heads))
 
 
-def apart(view: View, cell: tuple[int, int], a: float, b: float) -> str:
-    """The cell where the two maps differ most, by its words, and both numbers there."""
+def apart(view: View, cell: tuple[int, int] | None, a: np.ndarray, b: np.ndarray) -> str:
+    """The cell where the two maps differ most, by its words, and both numbers there.
+
+    Or, without a cell, that their columns are not the same.
+    """
+    if cell is None:
+        return t("compare.other_columns")
     query, key = (safe(short(view.words[place])) for place in cell)
-    return t("compare.apart", query=query, target=key, a=signed(a), b=signed(b))
+    values = {"a": signed(float(a[cell])), "b": signed(float(b[cell]))}
+    return t("compare.apart", query=query, target=key, **values)
 
 
 def limitations(view: View) -> list[str]:

@@ -5,13 +5,14 @@ from functools import partial
 
 from mla_engine import figures
 from mla_engine.costs import Device
-from ui.pages.compute import tables, words
+from mla_engine.figures import symbol_html
+from ui.pages.compute import after, tables, words
 from ui.pages.compute.run import Timed
-from ui.pages.compute.view import DOUBLINGS, View
+from ui.pages.compute.view import CONTEXTS, DOUBLINGS, FLOPS, View, cache_bytes
 from ui.parts.charts import Drawing, show
 from ui.parts.measure import device_name, machine
-from ui.parts.ways import Ways, label
-from ui.words.numbers import count, digits, unit_of
+from ui.parts.ways import INDEXED, Ways, label
+from ui.words.numbers import count, digits, flop, unit_of
 from ui.words.text import t
 
 PARTS = {"weights": 1, "cache": 0, "up_projected": 2, "hidden": 3}  # looks of what is no tensor
@@ -92,6 +93,75 @@ def expansion(view: View) -> None:
         alt=words.plain(words.expansion(view)),
         data=partial(tables.expansion_numbers, view),
         file="compute_expansion.csv",
+    )
+
+
+def choosing(view: View) -> None:
+    """FLOP over the context, with all keys and with chosen ones, and their crossing."""
+    every, chosen = view.choosing_flops()
+    wins = view.choosing_wins()
+    fig = partial(
+        figures.crossing,
+        CONTEXTS,
+        {label(view.ways, view.dense): every, label(view.ways, INDEXED): chosen},
+        titles=(t("compute.axis_context"), t("compute.axis_flop")),
+        cross=wins and (wins, view.cost(INDEXED, tokens=wins).total_flops),
+        label=count(wins) if wins else "",
+        here=view.context,
+        roles=(view.dense, INDEXED),
+    )
+    show(
+        fig,
+        "choosing",
+        alt=words.plain(words.choosing(view)),
+        data=partial(tables.choosing_numbers, view),
+        file="compute_choosing.csv",
+    )
+
+
+def over_contexts(view: View) -> None:
+    """FLOP, and bytes of caches, of MLA and of what came after it over the context."""
+    for key, work in (("flop", FLOPS), ("cache", cache_bytes)):
+        amounts = view.over_contexts(work)
+        ringed = key == "flop" and view.shown in view.later
+        cross = view.lighter_from(view.shown) if ringed else None
+        fig = partial(
+            figures.crossing,
+            CONTEXTS,
+            {label(view.ways, code): line for code, line in amounts.items()},
+            titles=(t("compute.axis_context"), t(f"compute.axis_of_{key}")),
+            cross=cross and (cross, FLOPS(view.cost(view.shown, tokens=cross))),
+            label=count(cross) if cross else "",
+            here=view.context,
+            roles=tuple(amounts),
+        )
+        show(
+            fig,
+            f"over_{key}",
+            alt=after.over_alt(view, key, work),
+            data=partial(tables.over_numbers, amounts),
+            file=f"compute_over_{key}.csv",
+        )
+
+
+def products(view: View) -> None:
+    """The FLOP of each product of the chosen way, in the order of computation."""
+    flops = {name: view.layers * n for name, n in view.cost(view.shown).step_flops.items()}
+    fig = partial(
+        figures.bars,
+        [symbol_html(name) for name in flops],
+        {t("compute.column_flop"): list(flops.values())},
+        axis=t("compute.column_flop"),
+        roles=(view.shown,),
+        totals=[flop(n) for n in flops.values()],
+        height=96 + 30 * len(flops),
+    )
+    show(
+        fig,
+        "products",
+        alt=after.products_alt(view),
+        data=partial(tables.product_numbers, view),
+        file="compute_products.csv",
     )
 
 

@@ -20,6 +20,11 @@ def _ask(asked: tuple | None) -> None:
     st.session_state.cost_asked = asked
 
 
+def _forget() -> None:
+    run.seconds.clear()
+    run.kernel_seconds.clear()
+
+
 def draw(view: View) -> None:
     """A button; then every way timed, piece by piece, beside what the model says."""
     asked = _asked(view)
@@ -34,12 +39,15 @@ def draw(view: View) -> None:
         for code, trial in trials.items():
             bar.progress(len(taken) / len(trials), label(view.ways, code))
             taken[code] = Timed(trial, run.seconds(trial))
+        kernel = run.kernel_seconds(trials["mla_absorbed"])
     except ValueError as error:
         prose.refused(error)
         return
     bar.empty()
-    stop.button(t("compute.again"), on_click=run.seconds.clear, key="cost_again")
+    stop.button(t("compute.again"), on_click=_forget, key="cost_again")
     _results(view, taken)
+    if kernel:
+        prose.say(words.kernel(trials["mla_absorbed"], kernel))
 
 
 def _results(view: View, taken: Mapping[str, Timed]) -> None:

@@ -90,3 +90,18 @@ def seconds(trial: Trial) -> float:
             return timing.seconds(timing.prefill(layer, h, way.form), DEVICE)
         cache = timing.cache_of_zeros(layer, trial.context, tokens, way.cache)
         return timing.seconds(timing.step(layer, h, cache, way.form), DEVICE)
+
+
+@kept.keep
+def kernel_seconds(trial: Trial) -> float | None:
+    """The time of the kernel alone at the sizes of absorbed MLA; None where none runs.
+
+    Raises:
+        FullError: too much waits to be run.
+    """
+    if DEVICE == "cpu" or not trial.decoding:
+        return None
+    sizes = trial.heads, trial.context + trial.queries, trial.queries
+    with queue.turn(whole=True), torch.inference_mode():
+        run = timing.kernel_step(trial.way.config, *sizes, DTYPE, DEVICE)
+        return run and timing.seconds(run, DEVICE)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from mla_engine import costs
 from mla_engine.late import Late
 from ui.pages.compute.run import Timed
-from ui.pages.compute.view import DOUBLINGS, View
+from ui.pages.compute.view import CONTEXTS, DOUBLINGS, View
 from ui.parts.measure import machine
 from ui.parts.ways import label
 from ui.words.numbers import clock, digits, flop, tied_size, times
@@ -90,6 +92,24 @@ def expansion_numbers(view: View) -> "pd.DataFrame":
     absorbed, expanded = view.expansion_flops()
     columns = {"query_tokens": DOUBLINGS, "absorbed_flop": absorbed, "expanded_flop": expanded}
     return pd.DataFrame(columns)
+
+
+def choosing_numbers(view: View) -> "pd.DataFrame":
+    """The two lines of the choice of keys."""
+    every, chosen = view.choosing_flops()
+    return pd.DataFrame({"tokens": CONTEXTS, "all_keys_flop": every, "chosen_keys_flop": chosen})
+
+
+def over_numbers(amounts: Mapping[str, np.ndarray]) -> "pd.DataFrame":
+    """What MLA and what came after it take over the context, a column a way."""
+    return pd.DataFrame({"tokens": CONTEXTS, **amounts})
+
+
+def product_numbers(view: View) -> "pd.DataFrame":
+    """Every product of the chosen way, in the order of computation."""
+    flops = view.cost(view.shown).step_flops
+    numbers = [view.layers * n for n in flops.values()]
+    return pd.DataFrame({"makes": list(flops), "flop": numbers}).assign(way=view.shown)
 
 
 def intensity_numbers(view: View) -> "pd.DataFrame":

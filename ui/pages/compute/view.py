@@ -1,22 +1,26 @@
 """What the compute page compares: every variant and form, its cost, and where bounds change."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
-from mla_engine import LatentConfig, costs
+from mla_engine import LatentConfig, costs, mechanisms
 from mla_engine.costs import GPUS, Cost, Device
 from ui.engine import kept
 from ui.engine.model import Model, present
 from ui.parts import measure
-from ui.parts.ways import Way, ways
+from ui.parts.ways import INDEXED, MOST, SUCCESSORS, Way, ways
 from ui.settings.page import Note
 from ui.settings.sizes import longest
 from ui.settings.state import at_most, settings
 
+FLOPS = attrgetter("total_flops")
 THIS = "this"  # the machine that the app runs on
 DOUBLINGS = tuple(2**n for n in range(13))
+CONTEXTS = tuple(2**n for n in range(8, 18))  # over which choosing keys is set against all
 
 # Each is a search or a curve over many calls: found once for all visitors.
 attention_intensity = kept.keep(costs.attention_intensity)
@@ -43,14 +47,18 @@ class View:
         """MLA at the present sizes."""
         return self.ways["mla_absorbed"].config
 
-    def cost(self, code: str, *, batch: int | None = None) -> Cost:
-        """Cost of one layer in this way."""
-        way = self.ways[code]
+    def cost(self, code: str, *, batch: int | None = None, tokens: int | None = None) -> Cost:
+        """Cost of one layer in this way, with the present batch and context unless told others."""
+        way, tokens = self.ways[code], tokens or self.context
         given = {"batch": batch or self.batch, "dtype_bytes": self.device.dtype_bytes}
         if not self.decoding:
-            return costs.prefill(way.config, self.context, way.form, **given)
+            return costs.prefill(way.config, tokens, way.form, **given)
         given |= {"cache": way.cache, "new_tokens": self.queries}
-        return costs.decode(way.config, self.context, way.form, **given)
+        return costs.decode(way.config, tokens, way.form, **given)
+
+    def call(self, code: str) -> tuple:
+        """On what the work of one layer in this way depends, apart from the context."""
+        return self.ways[code], self.decoding, self.queries, self.batch
 
     def places(self) -> dict[str, tuple[float, float]]:
         """Code -> FLOP per byte, and the FLOP/s that the device can reach there."""
@@ -108,12 +116,84 @@ class View:
     def _step_flops(self, form: str, queries: int) -> int:
         return costs.decode(self.latent, self.context, form, new_tokens=queries).total_flops
 
+    @property
+    def dense(self) -> str:
+        """The way that reads all keys where DSA reads chosen ones."""
+        return "mla_absorbed" if self.decoding else "mla_each"
+
+    def choosing_flops(self) -> tuple[np.ndarray, np.ndarray]:
+        """FLOP of one layer, reading all keys and chosen ones, over CONTEXTS tokens."""
+        return tuple(
+            np.array([self.cost(code, tokens=n).total_flops for n in CONTEXTS])
+            for code in (self.dense, INDEXED)
+        )
+
+    def indexer_flops(self) -> int:
+        """FLOP of the indexer in one layer: what MLA does not do."""
+        of_mla = self.cost("mla_absorbed").step_flops
+        steps = self.cost(INDEXED).step_flops.items()
+        return sum(flops for name, flops in steps if name not in of_mla)
+
+    def choosing_wins(self, work: Callable[[Cost], float] = FLOPS) -> int | None:
+        """Tokens from which on choosing keys takes less work than reading all."""
+
+        def wins(tokens: int) -> bool:
+            chosen, every = (self.cost(code, tokens=tokens) for code in (INDEXED, self.dense))
+            return work(chosen) < work(every)
+
+        return costs.first_whole(wins, MOST)
+
+    @property
+    def later(self) -> tuple[str, ...]:
+        """The ways that came after MLA."""
+        every = mechanisms.ways()
+        key = {code: mechanisms.of_variant(every[code].variant).key for code in self.ways}
+        return tuple(code for code in self.ways if key[code] in SUCCESSORS)
+
+    @property
+    def shown(self) -> str:
+        """The way of the chosen variant, of expanded MLA that of the phase."""
+        return self.model.variant if self.model.variant in self.ways else self.dense
+
+    def over_contexts(self, work: Callable[[Cost], float]) -> dict[str, np.ndarray]:
+        """Of one layer in MLA and in each way after it, over CONTEXTS tokens."""
+        return {
+            code: np.array([work(self.cost(code, tokens=n)) for n in CONTEXTS])
+            for code in (self.dense, *self.later)
+        }
+
+    def entry_bytes(self, code: str) -> float:
+        """What each token adds to a way's cache in one layer, on average."""
+        way = self.ways[code]
+        return costs.cache_bytes_per_token(way.config, self.device.dtype_bytes, way.cache)
+
+    def lighter_from(self, code: str) -> int | None:
+        """Tokens from which on a way takes fewer FLOP than MLA that reads every key."""
+        return lighter(self, code, self.dense)
+
     def intensities(self) -> np.ndarray:
         """FLOP per byte of absorbed attention alone over DOUBLINGS heads x query tokens."""
         at = [
             attention_intensity(self.latent, self.context, rows, self.device) for rows in DOUBLINGS
         ]
         return np.array(at)
+
+
+@kept.keep(by=lambda view, one, other: (*map(view.call, (one, other)), one, other))
+def lighter(view: View, one: str, other: str) -> int | None:
+    """Tokens from which on one way takes fewer FLOP than another, found once for all visitors."""
+    costs_of = [partial(_at, view, code) for code in (one, other)]
+    configs = [view.ways[code].config for code in (one, other)]
+    return costs.lighter_from(*costs_of, configs, FLOPS, MOST)
+
+
+def _at(view: View, code: str, tokens: int) -> Cost:
+    return view.cost(code, tokens=tokens)
+
+
+def cache_bytes(cost: Cost) -> float:
+    """What a call reads of caches, and what it writes into them."""
+    return cost.cache_read_bytes + cost.cache_written_bytes
 
 
 def mend() -> list[Note]:

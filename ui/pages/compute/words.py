@@ -4,13 +4,15 @@ import re
 from collections.abc import Mapping
 
 from mla_engine import costs
+from ui.pages.compute import after
 from ui.pages.compute.run import Timed, Trial
 from ui.pages.compute.view import THIS, View
 from ui.parts import measure
 from ui.parts.measure import device_name, here, machine
-from ui.parts.ways import listed, of_model
-from ui.words.numbers import clock, count, digits, giga, shortest, tied_size
-from ui.words.text import t
+from ui.parts.ways import INDEXED, label, listed, of_model, successor
+from ui.settings.state import settings
+from ui.words.numbers import clock, count, digits, flop, giga, share, shortest, tied_size
+from ui.words.text import sentences, t
 
 
 def plain(text: str) -> str:
@@ -18,8 +20,17 @@ def plain(text: str) -> str:
     return re.sub(r"<[^>]+>|\*\*", "", text)
 
 
+def title() -> str:
+    """The page's point: of the phase, or of choosing keys."""
+    return t(f"compute.title_{successor() or settings()['cost_phase']}")
+
+
 def lead(view: View) -> tuple[str, str]:
-    """A statement with live numbers: intensities against the ridge, or two least times."""
+    """A statement with live numbers: intensities, two least times, or when choosing keys pays."""
+    if view.model.variant == INDEXED:
+        return _lead_indexed(view)
+    if view.shown in view.later:
+        return after.lead(view)
     values = {"model": of_model(view.model), "gpu": device_name(view.device)}
     if not view.decoding:
         seconds = {code: clock(view.seconds(code)) for code in ("mla_each", "mla_absorbed")}
@@ -28,6 +39,41 @@ def lead(view: View) -> tuple[str, str]:
     numbers = {code: digits(view.cost(code).flops_per_byte) for code in ("mha", "mla_absorbed")}
     line = t("compute.line_decode", **values, **numbers, ridge=digits(view.device.ridge))
     return t("compute.each_byte", flops=numbers["mla_absorbed"]), line
+
+
+def _lead_indexed(view: View) -> tuple[str, str]:
+    turn = view.choosing_wins()
+    phase = "decode" if view.decoding else "prefill"
+    values = _chosen_and_all(view) | {"model": of_model(view.model)}
+    if turn is None:
+        return t("compute.never"), t(f"compute.line_indexed_never_{phase}", **values)
+    number = t("compute.from_tokens", tokens=count(turn))
+    return number, t(f"compute.line_indexed_{phase}", **values, turn=count(turn))
+
+
+def _chosen_and_all(view: View) -> dict[str, str]:
+    """FLOP of all layers at the present context, with chosen keys and with all of them."""
+    codes = {"chosen": INDEXED, "every": view.dense}
+    flops = {name: flop(view.layers * view.cost(n).total_flops) for name, n in codes.items()}
+    return flops | {"tokens": count(view.context)}
+
+
+def choosing(view: View) -> str:
+    """What the indexer costs and saves, and from when on it pays; whether it is assumed."""
+    turn = view.choosing_wins()
+    topk = view.ways[INDEXED].config.index_topk
+    values = _chosen_and_all(view) | {
+        "index": flop(view.layers * view.indexer_flops()),
+        "topk": count(topk),
+        "dense": label(view.ways, view.dense),
+        "gpu": device_name(view.device),
+        "turn": _or_never(turn),
+        "clocked": _or_never(view.choosing_wins(view.device.seconds)),
+    }
+    said = [t("compute.choosing", **values)]
+    if "index_topk" not in vars(view.model.base):
+        said.append(t("compute.choosing_assumed"))
+    return sentences(said)
 
 
 def counted(view: View) -> str:
@@ -128,6 +174,19 @@ def compared(taken: Mapping[str, Timed]) -> str:
     """Why absorbed MLA may take longer than MHA here."""
     mla, mha = taken["mla_absorbed"].trial, taken["mha"].trial
     return measure.compared(mla.cost(), mha.cost(), mla.heads, mla.context)
+
+
+def kernel(trial: Trial, seconds: float) -> str:
+    """How fast the kernel alone is, and how near it comes to this machine's memory."""
+    cost = trial.cost()
+    speed = cost.cache_read_bytes / seconds
+    return t(
+        "compute.kernel",
+        time=clock(seconds),
+        rate=giga(cost.attention_flops / seconds, "FLOP/s"),
+        speed=giga(speed, "B/s"),
+        share=share(speed / machine().bytes_per_second),
+    )
 
 
 def timed_alt(view: View, taken: Mapping[str, Timed]) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from mla_engine import costs, mechanisms, timing
+from mla_engine.cache import Cache
 from mla_engine.language_model import generate
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.agreement import relative_error
@@ -51,7 +52,7 @@ class Runner:
         self.way, self.prompt, self.heads = way, prompt, tuple(range(heads))
         self.words, self.origin, self.inputs = words, origin, inputs or origin
         kind, tokens = mechanisms.of(way.config).cache(way.cache), self.h.shape[1]
-        self.cache = self.layer.empty_cache(kind, 1, tokens)
+        self.cache = self.first = self.layer.empty_cache(kind, 1, tokens)
         self.steps: dict[int, Step] = {}
         self.u = np.zeros((ROOM, way.config.d_model), np.float32)  # of every step [step,d]
 
@@ -67,8 +68,16 @@ class Runner:
 
     def pieces_to(self, step: int) -> int:
         """How many pieces are missing until this step is done, from 1 to ROOM."""
-        left = max(0, self.prompt + step - 1 - self.cache.length)
-        return -(-left // CHUNK) + (step not in self.steps)
+        if step in self.steps:
+            return 0
+        before = self.prompt + step - 1
+        left = max(0, before - self._towards(before).length)
+        return -(-left // CHUNK) + 1
+
+    def _towards(self, before: int) -> Cache:
+        """From which cache so many tokens are reached: one that cannot go back begins anew."""
+        goes_back = self.cache.grows_evenly and not self.cache.fixed
+        return self.cache if goes_back or self.cache.length <= before else self.first
 
     def advance(self, step: int) -> None:
         """The next piece towards a step: some of the tokens before it, or the step itself.
@@ -79,7 +88,9 @@ class Runner:
         layers.bring(self.way.config, self.origin, self.heads)
         with queue.turn(whole=True), torch.inference_mode():  # the step is timed
             layer, h = self.layer, self.h
-            held, before = self.cache.length, self.prompt + step - 1
+            before = self.prompt + step - 1
+            self.cache = self._towards(before)
+            held = self.cache.length
             if held < before:
                 part = h[:, held : min(held + CHUNK, before)]
                 _, self.cache = layer.decode(part, self.cache)
@@ -95,20 +106,24 @@ class Runner:
         if before == self.cache.length:
             self.cache = cache
         self.cache.rewind(self.cache.length)  # its last rows are its own again
-        whole = layer(h[:, : before + 1], queries=slice(before, before + 1))
-        error = float(relative_error(trace.u, whole.u))
+        error = float(relative_error(trace.u, _whole(layer, h[:, : before + 1], cache)))
         self.u[before - self.prompt] = layers.to_numpy(trace.u[0, 0])
         return Step(seconds, cache.nbytes, error)
+
+
+def _whole(layer: AttentionLayer, h: torch.Tensor, cache: Cache) -> torch.Tensor:
+    """The last output of a sequence computed at once [b,1,d]; a state asks for every token's."""
+    last = slice(h.shape[1] - 1, h.shape[1])
+    return layer(h).u[:, last] if cache.fixed else layer(h, queries=last).u
 
 
 def n_bytes(ways: Iterable[Way], heads: int, prompt: int) -> int:
     """What the layers, the inputs and the caches of all these ways take together."""
     chosen, tokens = range(heads), prompt + ROOM
     configs = {way.config for way in ways}
-    elements = sum(costs.cache_elements(way.config, way.cache, chosen) for way in ways)
-    inputs = max(config.d_model for config in configs)
-    held = sum(layers.n_bytes(config, chosen) for config in configs)
-    return held + WIDTH * tokens * (elements + inputs)
+    kept = (costs.held_bytes(way.config, tokens, WIDTH, way.cache, chosen) for way in ways)
+    inputs = WIDTH * tokens * max(config.d_model for config in configs)
+    return inputs + int(sum(kept)) + sum(layers.n_bytes(config, chosen) for config in configs)
 
 
 @kept.keep

@@ -39,7 +39,7 @@ def _steps(view: View) -> dict[str, Step]:
         MemoryBudgetError, CostError, FullError: in the engine's words, or too much waits to be run.
     """
     asked = _asked(view)
-    work.require(view.operations, work.SHORTER_PROMPT)
+    work.require(view.operations(view.ran), work.SHORTER_PROMPT)
     if st.session_state.get("dec_cancelled") == asked:
         st.button(t("decode.run"), key="dec_run", on_click=_cancel, args=(None,))
         return {}
@@ -53,8 +53,8 @@ def _steps(view: View) -> dict[str, Step]:
 
 
 def _asked(view: View) -> tuple:
-    origins = [view.model.origin(way.config) for way in view.ways.values()]
-    return (view.step, view.heads, view.prompt, view.words, *origins, *view.ways.values())
+    origins = [view.model.origin(way.config) for way in view.ran.values()]
+    return (view.step, view.heads, view.prompt, view.words, *origins, *view.ran.values())
 
 
 def _cancel(asked: tuple | None) -> None:
@@ -65,7 +65,7 @@ def _built(view: View, bar: DeltaGenerator) -> dict[str, Runner]:
     """A runner for every way, its weights made."""
     bar.progress(0.0, t("decode.building"))
     runners = {}
-    for code, way in view.ways.items():
+    for code, way in view.ran.items():
         origin = view.model.origin(way.config)
         runners[code] = runner(way, view.heads, view.prompt, view.words, origin, view.model.layer)
         bar.progress(0.0, label(view.ways, code))

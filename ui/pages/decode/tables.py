@@ -12,20 +12,21 @@ from ui.words.text import t
 pd = Late("pandas")
 
 WAITING = "\N{HORIZONTAL ELLIPSIS}"
+NEVER = "\N{EM DASH}"
 COLUMNS = ("held", "read", "multiply_adds", "measured", "difference")
 
 
 def shown(view: View, taken: Mapping[str, Step]) -> "pd.DataFrame":
-    """One row a way; what has not run yet waits."""
-    rows = {}
+    """One row a way; what has not run yet waits, or is not run."""
+    rows, ran = {}, view.ran
     for code in view.ways:
-        step = taken.get(code)
+        step, waits = taken.get(code), WAITING if code in ran else NEVER
         rows[label(view.ways, code)] = (
             tied_size(view.held_bytes(code)),
             tied_size(view.read_bytes(code)),
             prefixed(view.multiply_adds(code)),
-            clock(step.seconds) if step else WAITING,
-            digits(step.difference, 1) if step else WAITING,
+            clock(step.seconds) if step else waits,
+            digits(step.difference, 1) if step else waits,
         )
     columns = [t(f"decode.column_{name}") for name in COLUMNS]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)

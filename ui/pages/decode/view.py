@@ -1,19 +1,23 @@
-"""What the decode page shows: six ways of decoding, and what each holds, reads and computes."""
+"""What the decode page shows: the ways of decoding, and what each holds, reads and computes."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 
 from mla_engine import LatentConfig, costs
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Cost
+from mla_engine.mechanism import KeptPart
 from ui.engine import kept, work
 from ui.engine.model import Model, present
 from ui.pages.decode import text
 from ui.pages.decode.run import WIDTH, Words, n_bytes
-from ui.parts.ways import Ways, ways
+from ui.parts.ways import INDEXED, MOST, Ways, ways
 from ui.settings.page import Note
 from ui.settings.state import at_most, settings
 
+MOST_SHARED = 24 * 2**20  # weights of one head that are drawn beside those of all other ways
 AUTOMATIC_ELEMENTS = 5 * 2**20  # weights of MHA that are drawn in a moment
 
 
@@ -75,31 +79,71 @@ class View:
         return costs.decode(way.config, self.context, way.form, **given)
 
     def bytes_per_token(self, code: str) -> float:
-        """Bytes that the whole layer keeps of a token."""
+        """Bytes that each token adds to what the whole layer keeps, on average."""
         way = self.ways[code]
         return costs.cache_bytes_per_token(way.config, WIDTH, way.cache)
 
     def held_bytes(self, code: str, step: int | None = None) -> float:
         """Bytes that the whole layer holds after a step, by default that shown."""
+        way = self.ways[code]
         tokens = self.prompt + (self.step if step is None else step)
-        return tokens * self.bytes_per_token(code)
+        return costs.held_bytes(way.config, tokens, WIDTH, way.cache)
+
+    @property
+    def widest_bytes(self) -> float:
+        """The most that any way holds after the last step."""
+        return max(self.held_bytes(code, self.room) for code in self.ways)
+
+    def parts(self, code: str, step: int) -> tuple[KeptPart, ...]:
+        """What a way holds after a step, part by part; none where each token adds its own."""
+        return costs.kept_parts(self.ways[code].config, self.prompt + step, WIDTH)
+
+    @property
+    def uneven(self) -> str:
+        """The chosen variant, if not every token adds the same to its cache; else empty."""
+        code = self.model.variant
+        return code if code in self.ways and self.parts(code, self.step) else ""
 
     def read_bytes(self, code: str) -> float:
         """Of the cache, and of keys and values that the step made from it."""
         cost = self.cost(code)
         return cost.cache_read_bytes + cost.up_projected_bytes / 2
 
+    def outgrown(self) -> int:
+        """Tokens from which on MLA's cache is larger than what the chosen way holds of any number.
+
+        Asked of a way that does not grow.
+        """
+        return int(self.held_bytes(self.uneven) // self.bytes_per_token("mla_absorbed")) + 1
+
+    def reads_less(self) -> int | None:
+        """Tokens in the cache from which on a step with an indexer reads less than without one."""
+        chosen, every = (
+            partial(costs.decode, config) for config in (self.ways[INDEXED].config, self.latent)
+        )
+        read = attrgetter("cache_read_bytes")
+        return costs.first_whole(lambda tokens: read(chosen(tokens)) < read(every(tokens)), MOST)
+
     @property
-    def operations(self) -> int:
-        """Of drawing every layer, and of bringing every way to its step with the heads that run."""
+    def ran(self) -> Ways:
+        """The ways that are run: what came after MLA as long as all together take a moment."""
+        chosen: Ways = {}
+        for code, way in runnable(self.ways).items():
+            more = {**chosen, code: way}
+            if not self.parts(code, 1) or self.operations(more) <= work.MOST:
+                chosen = more
+        return chosen
+
+    def operations(self, ways: Ways) -> int:
+        """Of drawing these layers, and of bringing each to its step with the heads that run."""
         heads, origin = range(self.heads), self.model.origin
-        configs = {way.config for way in self.ways.values()}
+        configs = {way.config for way in ways.values()}
         drawn = sum(work.drawing(config, heads, origin(config)) for config in configs)
         given = {"new_tokens": self.tokens, "heads": heads}
         steps = (
             costs.decode(config, 0, way.form, cache=way.cache, **given).total_flops
             + costs.prefill(config, self.tokens, heads=heads).total_flops  # to compare with
-            for way in self.ways.values()
+            for way in ways.values()
             for config in (work.as_run(way.config),)
         )
         return drawn + sum(steps)
@@ -136,10 +180,20 @@ def _most_heads(model: Model) -> int:
 
 def most_heads(ways: Ways, prompt: int) -> int:
     """How many heads of every way the server can keep at once."""
-    every = ways.values()
+    every = runnable(ways).values()
     heads = range(1, min(way.config.n_heads for way in every) + 1)
     most = kept.share_bytes()
     return max(1, bisect_right(heads, most, key=lambda n: n_bytes(every, n, prompt)))
+
+
+def runnable(ways: Ways) -> Ways:
+    """Without those after MLA that take long for one head: much of their layers is shared."""
+    return {
+        code: way
+        for code, way in ways.items()
+        if not costs.kept_parts(way.config, 1, WIDTH)
+        or costs.parameters(way.config, range(1)) <= MOST_SHARED
+    }
 
 
 def view() -> View:

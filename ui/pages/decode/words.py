@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 from mla_engine import PRESETS, costs, mechanisms
 from ui.engine import real_layer, trained
+from ui.pages.decode import uneven
 from ui.pages.decode.run import Step
 from ui.pages.decode.view import View
 from ui.parts import measure
-from ui.parts.ways import joined, label, listed, of_model
+from ui.parts.ways import INDEXED, joined, label, listed, of_model, successor
 from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count, digits, tied_size, times
 from ui.words.text import safe, sentences, t
@@ -15,22 +16,61 @@ from ui.words.text import safe, sentences, t
 LATENT = ("mla_kv", "mla_each", "mla_absorbed")
 LARGE = "deepseek-v3"  # where the choice between the same two caches is told in real units
 BF16_BYTES = 2
-INDEXED = "dsa"  # a trained model that shares its weights with another
+LARGE_INDEXED = "deepseek-v3.2-exp"  # where the published lengths of a choice are told
+
+
+def title() -> str:
+    """The page's point: what every step reads."""
+    chosen = successor()
+    return t(f"decode.title_{chosen}" if chosen else "decode.title")
 
 
 def lead(view: View) -> tuple[str, str]:
-    """A statement with live numbers: what MHA and MLA hold after the step."""
-    loaded = view.model.layer
+    """A statement with live numbers: what MHA and MLA hold, or of what came after MLA its point."""
+    if view.model.variant == INDEXED:
+        return _lead_indexed(view)
+    if view.uneven:
+        return uneven.lead(view, _model(view))
     mha, mla = view.held_bytes("mha"), view.held_bytes("mla_absorbed")
     line = t(
         "decode.line_words" if view.writer else "decode.line",
-        model=real_layer.title(loaded) if loaded else of_model(view.model),
+        model=_model(view),
         tokens=count(view.tokens),
         mha=tied_size(mha),
         mla=tied_size(mla),
         ratio=times(mha / mla),
     )
     return tied_size(mla), line
+
+
+def _model(view: View) -> str:
+    """A real layer by its title, or the chosen sizes by name."""
+    loaded = view.model.layer
+    return real_layer.title(loaded) if loaded else of_model(view.model)
+
+
+def _lead_indexed(view: View) -> tuple[str, str]:
+    """What a step with an indexer reads and would read without, and from when on that is less."""
+    topk = view.ways[INDEXED].config.index_topk
+    dsa, mla = view.read_bytes(INDEXED), view.read_bytes("mla_absorbed")
+    line = t(
+        "decode.line_words_indexed" if view.writer else "decode.line_indexed",
+        model=_model(view),
+        tokens=count(view.context),
+        read=t(f"decode.reads_{'all' if view.context <= topk else 'chosen'}", topk=count(topk)),
+        dsa=tied_size(dsa),
+        mla=tied_size(mla),
+        verdict=_verdict(dsa, mla, view.reads_less()),
+    )
+    return tied_size(dsa), line
+
+
+def _verdict(dsa: float, mla: float, turn: int | None) -> str:
+    if dsa < mla:
+        return t("decode.reads_less", ratio=times(mla / dsa))
+    if turn is None:
+        return t("decode.reads_never")
+    return t("decode.reads_more", turn=count(turn))
 
 
 def counted(view: View) -> str:
@@ -41,6 +81,8 @@ def counted(view: View) -> str:
 
 def look(view: View) -> str:
     """What to watch."""
+    if view.uneven:
+        return t(f"decode.look_{successor()}")
     return t("decode.look_words" if view.writer else "decode.look")
 
 
@@ -62,7 +104,7 @@ def whose(view: View) -> str:
 def _by_weights(view: View) -> tuple[str, str]:
     """The ways with trained or real weights, and those with seeded ones."""
     own, seeded = [], []
-    for code, way in view.ways.items():
+    for code, way in view.ran.items():
         named = seeded if isinstance(view.model.origin(way.config), int) else own
         named.append(label(view.ways, code))
     return joined(own), joined(seeded)
@@ -86,6 +128,8 @@ def written(view: View) -> str:
 
 def at_large(view: View) -> str:
     """What the same choice means in a published model; empty where one is shown."""
+    if view.model.variant == INDEXED:
+        return _at_length(view)
     if not view.writer:
         return ""
     preset = PRESETS[LARGE]
@@ -96,6 +140,21 @@ def at_large(view: View) -> str:
     )
     values = {"mla": tied_size(mla), "mha": tied_size(mha), "ratio": times(mha / mla)}
     return t("decode.at_large", name=preset.name, layers=count(preset.n_layers), **values)
+
+
+def _at_length(view: View) -> str:
+    """What a step reads with and without an indexer where a published model's context ends."""
+    chosen = PRESETS.get(view.model.preset)
+    preset = chosen if chosen and "index_topk" in vars(chosen.config) else PRESETS[LARGE_INDEXED]
+    dense = mechanisms.variants()["mla_absorbed"].config
+    layers = (preset.config, dense(mechanisms.sizes_of(preset.config), preset.config))
+    dsa, mla = (
+        preset.n_layers * costs.decode(one, preset.max_context).cache_read_bytes for one in layers
+    )
+    sizes = {"dsa": tied_size(dsa), "mla": tied_size(mla), "ratio": times(mla / dsa)}
+    numbers = (preset.max_context, preset.n_layers, preset.config.index_topk)
+    counts = dict(zip(("tokens", "layers", "topk"), map(count, numbers), strict=True))
+    return t("decode.at_length", name=preset.name, **counts, **sizes)
 
 
 def agreement(taken: Mapping[str, Step]) -> str:
@@ -133,6 +192,8 @@ def alt(view: View, step: int) -> str:
     held = {code: tied_size(view.held_bytes(code, step)) for code in view.ways}
     tokens = view.prompt + step
     values = {"tokens": count(tokens), "held": listed(view.ways, held)}
+    if view.uneven:
+        return sentences((t("decode.alt", **values), uneven.alt(view, step)))
     if view.writer:
         return t("decode.alt_words", text=" ".join(view.words[:tokens]), **values)
     return t("decode.alt", **values)

@@ -11,7 +11,7 @@ def ran(view: View) -> Functions:
     """The functions of the engine that say most about what the page ran."""
     fits = Serving.free_bytes, Serving.token_bytes, Serving.rank_weight_bytes
     return {
-        "context": (costs.cache_bytes_per_token, costs.cache_elements, *_filled(view)),
+        "context": (costs.held_bytes, costs.cache_elements, *_filled(view)),
         "memory": (
             *(part.fget for part in fits),
             Serving.held_bytes,

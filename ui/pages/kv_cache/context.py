@@ -11,10 +11,13 @@ from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations, shown, window
 from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
-from ui.words.numbers import count, mixed, times
+from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import t
 
 pd = Late("pandas")
+
+GROUPED = "mha", "gqa", "own", "mqa"
+WIDTH = 4  # bytes of a number, of a state, too
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -66,12 +69,12 @@ def draw(view: View, scene: Scene, side: str) -> None:
 
 def _table(view: View, scene: Scene) -> "pd.DataFrame":
     """One row a way of caching, as text: numbers per token and layer, bytes, ratio to MHA."""
-    mha = costs.mha_cache_elements(scene.preset.config)
+    held = {way: scene.held_bytes(way, view.context) for way in scene.ways}
     rows = {
         scene.label(way): (
             _numbers(config),
-            shown(view, scene.held_bytes(way, view.context)),
-            times(mha / costs.cache_elements(config)),
+            shown(view, held[way]),
+            times(held["mha"] / held[way]),
         )
         for way, config in scene.ways.items()
     }
@@ -84,9 +87,12 @@ def _table(view: View, scene: Scene) -> "pd.DataFrame":
 
 
 def _numbers(config: AttentionConfig) -> str:
-    """How the numbers per token and layer come about, g x (k + v) or c + r."""
-    written = mechanisms.of(config).costs.written(config)
-    return f"{written} = {count(costs.cache_elements(config))}"
+    """How the numbers per token and layer come about, g x (k + v) or c + r; what does not grow."""
+    numbers, fixed = costs.cache_elements(config), costs.fixed_bytes(config, WIDTH) / WIDTH
+    if not numbers:
+        return t("kv_cache.numbers_state", fixed=count(fixed))
+    written = f"{mechanisms.of(config).costs.written(config)} = {amount(numbers)}"
+    return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
 
 
 def _product(view: View, scene: Scene) -> str:
@@ -132,7 +138,7 @@ def data(view: View) -> "pd.DataFrame":
         {
             "model": scene.preset.name,
             "cache": "gqa" if way == "own" else way,
-            "kv_heads": getattr(config, "n_kv_heads", None),
+            "kv_heads": config.n_kv_heads if way in GROUPED else None,
             "is_the_models_own": way == scene.own,
             "layers": scene.n_caches,
             "batch": scene.batch,

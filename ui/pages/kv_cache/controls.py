@@ -16,7 +16,6 @@ from ui.settings.sizes import longest
 from ui.words.numbers import count
 from ui.words.text import t
 
-EXAMPLE = "deepseek-ai/DeepSeek-V3.2"
 BATCHES = tuple(2**n for n in range(11))
 
 
@@ -46,12 +45,6 @@ def right() -> None:
 def _model(label: str, name: str) -> None:
     keys = dict.fromkeys((*PRESETS, state.default(name), state.settings()[name]))
     state.control(st.selectbox, label, name, keys, format_func=lambda key: preset_of(key).name)
-
-
-def own() -> None:
-    """A model of the reader's own, by name."""
-    label, hint = t("kv_cache.own_name"), t("kv_cache.own_hint")
-    state.control(st.text_input, label, "kv_own", placeholder=EXAMPLE, help=hint)
 
 
 def draw(view: View) -> None:

@@ -1,4 +1,4 @@
-"""The cache page's section of the reader's own model: by name, or by a pasted config.json."""
+"""The cache page's section of the reader's own model: by name, or by its config.json."""
 
 from functools import partial
 from typing import Any
@@ -9,19 +9,17 @@ from mla_engine.costs import GPUS
 from mla_engine.late import Late
 from mla_engine.model_caches import storage
 from mla_engine.model_caches.report import Asked, as_json, figures
-from mla_engine.model_caches.sources import Found, of_text
-from ui.engine import model_cache
-from ui.pages.kv_cache import controls
+from mla_engine.model_caches.sources import Found
 from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import shown, type_label
-from ui.parts import files, own_model, prose
+from ui.parts import counted_model, files, own_model, prose
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
 
 pd = Late("pandas")
 
-PASTED, FILE, MOST_LETTERS = "kv_config", "kv_config:file", 200_000
+PASTED = "kv_config"
 NONE = "–"
 BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_bytes_per_step"}
 
@@ -29,25 +27,13 @@ BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_byt
 def section(view: View) -> None:
     """Ask for a model, and show what it keeps with the page's lengths, types and GPUs."""
     with st.expander(t("kv_cache.own_title"), expanded=bool(view.own)):
-        controls.own()
-        label = t("kv_cache.own_config")
-        most = {"max_chars": MOST_LETTERS, "height": 100}
-        pasted = st.text_area(label, key=PASTED, placeholder='{"model_type": ...}', **most)
-        dropped = own_model.upload(t("own_model.file"), FILE)
+        counted_model.ask("kv_own", PASTED)
         try:
-            data = dropped or pasted.strip().encode(errors="replace")
-            if found := _found(view.own, data):
+            if found := counted_model.found(view.own, PASTED):
                 _draw(view, found)
-                own_model.button(view.own, data)
+                own_model.button(view.own, counted_model.data(PASTED))
         except ValueError as error:
             prose.refused(error)
-
-
-def _found(name: str, data: bytes) -> Found | None:
-    """The model that is dropped or pasted before the named one; None where none is given."""
-    if data:
-        return of_text(data)
-    return model_cache.found(name) if name else None
 
 
 def _asked(view: View, found: Found) -> Asked:

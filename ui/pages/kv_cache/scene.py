@@ -21,7 +21,12 @@ from ui.words.text import t
 
 WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
 HELD = {"fp32": torch.float32, "bf16": torch.bfloat16}  # what a cache of the engine can hold
-ASSUMED = ("d_latent_kv", "d_index")  # sizes that only some kinds of attention have
+ASSUMED = (
+    "d_latent_kv",
+    "d_index",
+    "pooling",
+    "conv_width",
+)  # sizes that only some kinds of attention have
 MEASURED = (64, 256, 1024)
 
 
@@ -42,8 +47,8 @@ class Scene:
 
     @property
     def all_caches(self) -> int:
-        """Caches of the whole model: one a layer where a hybrid's are unknown."""
-        return self.preset.n_caches or self.preset.n_layers
+        """Caches of the whole model."""
+        return self.preset.n_caches
 
     @property
     def n_caches(self) -> int:
@@ -105,8 +110,8 @@ class Scene:
 
     def held_bytes(self, way: str, tokens: int) -> float:
         """Bytes kept of `tokens` tokens, by the closed form."""
-        per_token = costs.cache_bytes_per_token(self.ways[way], self.width)
-        return per_token * tokens * self.n_caches * self.batch
+        of_layer = costs.held_bytes(self.ways[way], tokens, self.width)
+        return of_layer * self.n_caches * self.batch
 
     def bytes_of(self, numbers: float, tokens: int) -> float:
         """Bytes of `tokens` tokens where each takes so many numbers in a layer."""
@@ -114,7 +119,10 @@ class Scene:
 
     def curves(self, contexts: tuple[int, ...]) -> dict[str, np.ndarray]:
         """Label -> bytes [context]."""
-        return {self.label(way): self.held_bytes(way, 1) * np.array(contexts) for way in self.ways}
+        return {
+            self.label(way): np.array([self.held_bytes(way, tokens) for tokens in contexts])
+            for way in self.ways
+        }
 
     @property
     def has_points(self) -> bool:

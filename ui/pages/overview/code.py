@@ -8,5 +8,5 @@ from ui.settings.page import Functions
 
 def ran(view: View) -> Functions:
     """The functions of the engine that say most about what the page ran."""
-    counts = costs.cache_elements, costs.mha_cache_elements, costs.parameters
+    counts = costs.cache_elements, costs.held_bytes, costs.parameters
     return (*counts, *FORWARD[view.flow.form])

@@ -9,4 +9,6 @@ from ui.settings.page import Recipe
 def recipe(view: View) -> Recipe:
     """The snippet that makes the page's headline numbers: a template and its values."""
     lines = layer(view.config, view.model.preset, view.flow.form)
-    return "overview", lines | {"tokens": TOKENS}
+    sizes = {name: view.model.sizes[name] for name in ("n_heads", "d_head", "d_value")}
+    values = lines | sizes | {"tokens": TOKENS}
+    return ("overview" if view.cached else "overview_state"), values

@@ -1,8 +1,10 @@
 """The words of the overview: its title and its four key figures."""
 
+from math import ceil
+
 from mla_engine import costs
 from ui.pages.overview.view import View
-from ui.words.numbers import count, digits, heads, in_millions, mixed, size, times
+from ui.words.numbers import amount, count, digits, heads, in_millions, mixed, size, times
 from ui.words.text import t
 
 BF16_BYTES = 2
@@ -10,26 +12,32 @@ BF16_BYTES = 2
 
 def lead(view: View) -> tuple[str, str]:
     """How much less than MHA of as many heads the layer caches, and what both do."""
-    cached, mha = costs.cache_elements(view.config), costs.mha_cache_elements(view.config)
+    cached, mha, fixed = view.cached, view.model.mha, view.fixed
     variant = view.model.variant.removesuffix("_absorbed").upper()
     values = {
         "variant": variant,
-        "elements": count(cached),
+        "elements": amount(cached),
         "mha": count(mha),
         "heads": heads(view.config.n_heads),
+        "fixed": count(fixed),
     }
     if variant == "MHA":
         return t("overview.numbers", n=count(mha)), t("overview.line_mha", **values)
+    if not cached:
+        values["tokens"] = count(ceil(fixed / mha))
+        return t("overview.number_state"), t("overview.line_state", **values)
     key, ratio = ("smaller", mha / cached) if cached <= mha else ("larger", cached / mha)
-    return t(f"overview.number_{key}", ratio=digits(ratio)), t("overview.line", **values)
+    line = t("overview.line_fixed", **values) if fixed else t("overview.line", **values)
+    return t(f"overview.number_{key}", ratio=digits(ratio)), line
 
 
 def figures(view: View) -> dict[str, tuple[str, str]]:
     """Key of a label -> the figure and what it is measured by."""
-    cached, mha = costs.cache_elements(view.config), costs.mha_cache_elements(view.config)
+    cached, mha = view.cached, view.model.mha
+    beside = size(cached * BF16_BYTES) if cached else "0 B"
     return {
-        "cache": (count(cached), size(cached * BF16_BYTES)),
-        "ratio": (times(mha / cached), count(mha)),
+        "cache": (amount(cached), t("overview.and_fixed", size=beside) if view.fixed else beside),
+        "ratio": (times(mha / cached) if cached else "∞", count(mha)),
         "parameters": (in_millions(costs.parameters(view.config)), ""),
-        "equivalent": (mixed(costs.equivalent_kv_heads(view.config)), ""),
+        "equivalent": (mixed(cached * view.config.n_heads / mha), ""),
     }

@@ -7,19 +7,24 @@ import streamlit as st
 import torch
 
 from mla_engine.language_model.questions import Questions
-from mla_engine.language_model.sparse import RULES, Answered, Sparse, answered, looks
+from mla_engine.language_model.sparse import (
+    ASKED,
+    KEYS,
+    RULES,
+    SEED,
+    Answered,
+    Sparse,
+    answered,
+    looks,
+)
 from mla_engine.late import Late
 from ui.engine import kept, queue, trained
 from ui.engine.layers import to_numpy
-from ui.pages.sparse.settings import KEYS
-from ui.settings.parsers import MOST_WORDS
 from ui.words.text import t
 
 pd = Late("pandas")
 
 CODE = "dsa"
-ASKED, SEED = 4, 2 * 10**6  # texts of each task and load, which no training has seen
-ALL = MOST_WORDS  # keys: no text has more
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +82,18 @@ def questions(words: tuple[str, ...]) -> Questions:
 
 
 def asked(keys: int, rule: str = "indexer") -> Answered:
-    """What the model answers with so many keys, chosen by a rule.
+    """What the model answers with so many keys, chosen by a rule: by its card, or asked anew.
 
     Raises:
         ValueError, MemoryBudgetError, FullError: in the engine's words.
     """
-    return _asked(trained.load(CODE).written, keys, rule)
+    return _by_card(keys, rule) or _asked(trained.load(CODE).written, keys, rule)
+
+
+def _by_card(keys: int, rule: str) -> Answered | None:
+    """What the model's training has asked it, if it has."""
+    found = trained.load(CODE).card.get("answers", {}).get(rule, {}).get(str(keys))
+    return found and Answered(*found)
 
 
 @kept.keep(anywhere=True)
@@ -100,7 +111,7 @@ def by_keys() -> "pd.DataFrame":
     place, rows = st.empty(), []
     try:
         for done, (rule, keys) in enumerate(wanted):
-            if _asked.at_hand(written, keys, rule) is None:
+            if not _by_card(keys, rule) and _asked.at_hand(written, keys, rule) is None:
                 place.progress(done / len(wanted), t("sparse.asking"))
             found = asked(keys, rule)
             rows.append({"rule": rule, "keys": keys, "right": found.right} | found.by_task)

@@ -1,8 +1,7 @@
 """The settings of the page sparse."""
 
+from mla_engine.language_model.sparse import KEYS
 from ui.settings.parsers import MOST_WORDS, Setting, power_of_two, whole
-
-KEYS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)  # that a query may read
 
 SETTINGS = {
     "sp_keys": Setting(8, whole(KEYS[0], KEYS[-1])),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mla_engine.language_model.questions import Questions
-from mla_engine.language_model.sparse import Answered
+from mla_engine.language_model.sparse import ALL, Answered
 from ui.engine import trained
 from ui.engine.trained import Trained
 from ui.pages.sparse import run
@@ -52,7 +52,7 @@ class View:
     @property
     def dense(self) -> Reading:
         """The text, read with all keys."""
-        return run.reading(self.tokens, run.ALL)
+        return run.reading(self.tokens, ALL)
 
     @property
     def asked(self) -> Answered:
@@ -62,7 +62,7 @@ class View:
     @property
     def whole(self) -> Answered:
         """What it answers with all keys."""
-        return run.asked(run.ALL)
+        return run.asked(ALL)
 
     @property
     def questions(self) -> Questions:

@@ -11,6 +11,7 @@ from mla_engine.figures import symbol_html
 from mla_engine.late import Late
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
+from ui.parts.maps.columns import breaks, left_out
 from ui.parts.maps.view import Maps
 from ui.parts.maps.words import facts
 from ui.parts.tables import named
@@ -31,7 +32,7 @@ def thumbnails(maps: Maps) -> None:
         figures.head_tiles,
         maps.attention,
         run.heads,
-        tokens=(run.words, run.words),
+        tokens=(run.words, maps.columns),
         mask=maps.mask,
         chosen=maps.place,
         height=LARGE,
@@ -45,7 +46,7 @@ def _of_heads(maps: Maps) -> "pd.DataFrame":
     run = maps.run
     rows = [f"{head} {word}" for head in run.heads for word in run.words]
     values = np.where(maps.mask, maps.attention, np.nan).reshape(len(rows), -1)
-    return named(values, rows, run.words)
+    return named(values, rows, maps.columns)
 
 
 def large(maps: Maps) -> None:
@@ -77,34 +78,37 @@ def parts(maps: Maps) -> None:
 
 
 def _attention(maps: Maps, chart: str, **options: object) -> None:
-    shares, words = maps.matrix("attention"), maps.run.words
     fig = partial(
         figures.attention_map,
-        shares,
-        words,
-        words,
+        maps.matrix("attention"),
+        maps.run.words,
+        maps.columns,
         head=str(maps.head),
         name=t("maps.share"),
         cell=(maps.query, maps.key),
         words=map_words(),
+        left_out=left_out(maps.run, maps.mask),
+        breaks=breaks(maps.run),
         **options,
     )
-    _show(fig, chart, t("maps.alt_attention", **facts(maps)), partial(_of_head, maps, "attention"))
+    alt = t(f"maps.alt_{'pooled' if maps.run.sinks else 'attention'}", **facts(maps))
+    _show(fig, chart, alt, partial(_of_head, maps, "attention"))
 
 
 def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
-    words = maps.run.words
     fig = partial(
         figures.score_map,
         values,
-        words,
-        words,
+        maps.run.words,
+        maps.columns,
         limit=limit,
         head=str(maps.head),
         name=symbol_html(code),
         cell=(maps.query, maps.key),
         height=PANEL,
         words=map_words(),
+        left_out=left_out(maps.run, maps.mask),
+        breaks=breaks(maps.run),
         **PANEL_OPTIONS,
     )
     alt = t("maps.alt_scores", name=t(f"symbols.{code}"), **facts(maps))
@@ -113,7 +117,7 @@ def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
 
 def _of_head(maps: Maps, chart: str) -> "pd.DataFrame":
     """One map of the chosen head."""
-    return named(maps.matrix(chart), maps.run.words, maps.run.words)
+    return named(maps.matrix(chart), maps.run.words, maps.columns)
 
 
 def _show(fig: charts.Drawing, chart: str, alt: str, table: charts.Table) -> None:

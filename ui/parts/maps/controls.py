@@ -85,16 +85,17 @@ def head_control() -> None:
     state.control(st.number_input, t("maps.head_of", last=count(last)), "map_head", 0, last)
 
 
-def cell_controls(tokens: Sequence[str]) -> None:
+def cell_controls(rows: Sequence[str], columns: Sequence[str]) -> None:
     """The chosen cell by its words; a click on a map chooses as well."""
-    numbered = [f"{i} · {short(word)}" for i, word in enumerate(tokens)]
-    for column, name in zip(st.columns(2), ("query", "key"), strict=True):
-        with column:
+    sides = {"query": rows, "key": columns}
+    for place, (name, words) in zip(st.columns(2), sides.items(), strict=True):
+        numbered = [f"{i} · {short(word)}" for i, word in enumerate(words)]
+        with place:
             state.control(
                 st.selectbox,
                 t(f"maps.{name}_of_cell"),
                 f"map_{name}",
-                range(len(tokens)),
+                range(len(words)),
                 format_func=numbered.__getitem__,
             )
 

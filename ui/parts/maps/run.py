@@ -10,9 +10,12 @@ from mla_engine import SYMBOLS, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import weight_elements
 from mla_engine.layer import AttentionLayer
+from mla_engine.mechanism import Form
 from mla_engine.ops import softmax
+from mla_engine.trace import Trace
 from ui.engine import kept, layers, queue, work
 from ui.engine.origin import Origin
+from ui.parts.maps import axes
 
 # Weights and scores that two cores draw and multiply in about a second, and the most that a run
 # may take: the caches hold several of them.
@@ -49,13 +52,28 @@ class Run:
 
     @property
     def logits(self) -> np.ndarray:
-        """[h,t,s], scaled, soft-capped, not masked."""
+        """[h,t,s], scaled, soft-capped, not masked; of a state the weights of the values."""
         return _ran(self).logits
 
     @property
     def mask(self) -> np.ndarray:
         """Bool [t,s], True where a query attends to a key."""
         return _ran(self).mask
+
+    @property
+    def linear(self) -> bool:
+        """Whether a state is read: no softmax, no logits, weights of either sign."""
+        return _form(self).read is not None
+
+    @property
+    def sinks(self) -> bool:
+        """Whether a row runs on behind its tokens, over pooled entries and a sink."""
+        return _form(self).columns is not None
+
+    @property
+    def entries(self) -> int:
+        """How many pooled entries stand behind the tokens."""
+        return len(self.tensors.get("members", ()))
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -75,24 +93,24 @@ class Run:
     def matrix(self, code: str, head: int) -> np.ndarray:
         """A trace field or a parameter as rows and columns: its one batch, this head or KV head.
 
-        Of index heads, which are others than those, the one of the same number or else the last.
+        Of a third axis what `cut` says.
         """
-        places = {"b": 0, "h": self.heads.index(head), "g": self.kv_place(head)}
-        if "j" not in self.axes(code):
-            places["j"] = min(head, getattr(self.config, "n_index_heads", 1) - 1)
+        made, places = code in self.tensors, {"b": 0, "h": self.heads.index(head)}
+        places |= {"g": self.kv_place(head)} | self.cut(code, head)
+        if made and "y" in places:
+            places["y"] = axes.group_place(self.config, self.heads, head)
         index = tuple(places.get(axis, slice(None)) for axis in SYMBOLS[code].axes.split())
-        if code in self.tensors:
+        if made:
             return np.atleast_2d(self.tensors[code][index])
         return np.atleast_2d(layers.to_numpy(self.layer.get_parameter(code)[index]))
 
     def axes(self, code: str) -> tuple[str, str]:
         """The letters of `matrix`; a vector is one row."""
-        letters = [axis for axis in SYMBOLS[code].axes.split() if axis not in "bhg"]
-        if len(letters) > 2:
-            letters.remove("j")
-        if getattr(self.config, "d_latent_q", None) is None:
-            letters = ["d" if axis == "l" else axis for axis in letters]
-        return (letters[0], letters[1]) if len(letters) == 2 else ("", letters[0])
+        return axes.axes(self.config, code)
+
+    def cut(self, code: str, head: int) -> dict[str, int]:
+        """The letter of a third axis -> the place on it that `matrix` shows."""
+        return axes.cut(self.config, code, head)
 
     def kv_place(self, head: int) -> int:
         """Where the KV head of a head stands among those run."""
@@ -102,15 +120,15 @@ class Run:
     @property
     def scores(self) -> Mapping[str, tuple[str, str]]:
         """The code of each part of the logits -> the codes of the query and key that make it."""
-        every = layers.form_of(self.config, self.form).scores
+        every = _form(self).scores
         return {code: pair for code, pair in every.items() if code in self.tensors}
 
     def attention(self, causal: bool, temperature: float) -> np.ndarray:
-        """softmax(logits / temperature) [h,t,s], masked or not.
+        """softmax(logits / temperature) [h,t,s], masked or not; of a state the weights themselves.
 
         Masked and at temperature 1 this is the engine's own attention, bit for bit.
         """
-        return _attention(self, causal, temperature)
+        return self.logits if self.linear else _attention(self, causal, temperature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +166,7 @@ def _elements(config: AttentionConfig, n_tokens: int, n_heads: int) -> int:
 
 def _maps(config: AttentionConfig, n_heads: int) -> int:
     """Arrays [t,s] that are kept of a run of so many heads; an indexer has heads of its own."""
-    return SCORES * n_heads + getattr(config, "n_index_heads", 0)
+    return SCORES * n_heads + (getattr(config, "n_index_heads", None) or 0)
 
 
 def run(
@@ -178,13 +196,30 @@ def _ran(one: Run) -> Result:
         h = layers.hidden(one.words, one.origin, one.config.d_model)
         kept.room_for(WIDTH * _maps(one.config, len(one.heads)) * len(one.words) ** 2)
         trace = layers.run(layer, h, one.form)
-        logits = layers.to_numpy(layers.form_of(one.config, one.form).unmasked(layer, trace)[0])
+        logits, seen = _columns(_form(one), layer, trace)
     arrays = {step: layers.to_numpy(getattr(trace, step)) for step in trace.steps}
     for array in (*arrays.values(), logits):
         array.flags.writeable = False
     parameters = tuple(name for name, _ in layer.named_parameters())
-    seen = trace.visible.expand(trace.attention.shape)[0, 0]  # by each head alike
-    return Result(arrays, logits, seen.cpu().numpy(), layer.kv_heads, parameters)
+    return Result(arrays, logits, seen, layer.kv_heads, parameters)
+
+
+def _columns(form: Form, layer: AttentionLayer, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+    """What stands in the map [h,t,s] before a softmax, and where a query sees it, bool [t,s]."""
+    if form.read:
+        told = form.read(layer, trace)
+        seen = torch.ones(told.shape[2:], dtype=torch.bool).tril()
+    elif form.columns:
+        told, seen = form.columns(layer, trace)
+        seen = seen[0]
+    else:
+        told = form.unmasked(layer, trace)
+        seen = trace.visible.expand(trace.attention.shape)[0, 0]  # by each head alike
+    return layers.to_numpy(told[0]), seen.cpu().numpy()
+
+
+def _form(one: Run) -> Form:
+    return layers.form_of(one.config, one.form)
 
 
 @kept.keep

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mla_engine.studies.words import generated_words, words_of
+from ui.engine.layers import form_of
 from ui.engine.model import Model, present
+from ui.parts.maps.columns import columns, count_of
 from ui.parts.maps.run import Run, block_of_heads, run
 from ui.settings import state
 from ui.settings.page import Note
@@ -47,9 +49,14 @@ class Maps:
         return float(self.attention[self.place, self.query, self.key])
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """What the columns of the maps stand for."""
+        return columns(self.run)
+
+    @property
     def parts(self) -> tuple[str, ...]:
-        """The codes of the logits' parts, where there is more than one."""
-        found = tuple(self.run.scores)
+        """The codes of the logits' parts, where there is more than one that add up."""
+        found = () if self.run.sinks else tuple(self.run.scores)
         return found if len(found) > 1 else ()
 
     def matrix(self, chart: str) -> np.ndarray:
@@ -73,8 +80,17 @@ def words() -> tuple[str, ...]:
 
 def mend() -> list[Note]:
     """Bring heads, query and key to the nearest that there are; notes on what a link asked for."""
-    heads, last = present().sizes["n_heads"], len(words()) - 1
-    return state.at_most(map_head=heads - 1, map_run=heads, map_query=last, map_key=last)
+    heads, tokens = present().sizes["n_heads"], len(words())
+    most = {"map_head": heads - 1, "map_run": heads, "map_query": tokens - 1}
+    return state.at_most(**most, map_key=_columns(tokens) - 1)
+
+
+def _columns(tokens: int) -> int:
+    """How many columns the maps have; those of the words where no layer can have these sizes."""
+    try:
+        return count_of(present().config(), tokens)
+    except ValueError:
+        return tokens
 
 
 def chosen(*, heads: int = 0, causal: bool = True, temperature: float = 1.0) -> Maps:
@@ -90,7 +106,8 @@ def chosen(*, heads: int = 0, causal: bool = True, temperature: float = 1.0) -> 
     """
     s, model, tokens = state.settings(), present(), words()
     config = model.config()
-    block = block_of_heads(config, len(tokens), s["map_head"], heads)
+    wanted = 1 if form_of(config, model.form).read else heads  # of a state, step after step
+    block = block_of_heads(config, len(tokens), s["map_head"], wanted)
     ran = run(config, model.form, tokens, model.origin(config), block)
     cell = (s["map_query"], s["map_key"])
     return Maps(model, ran, s["map_head"], *cell, causal, temperature)

@@ -10,12 +10,13 @@ def facts(maps: Maps) -> dict[str, str]:
     """What alternative texts say of the chosen cell and its run, as plain text."""
     return {
         "query": short(maps.run.words[maps.query]),
-        "target": short(maps.run.words[maps.key]),
+        "target": short(maps.columns[maps.key]),
         "share": share(maps.share),
         "head": count(maps.head),
         "heads": count(maps.run.config.n_heads),
         "run": count(len(maps.run.heads)),
         "tokens": count(len(maps.run.words)),
+        "columns": count(len(maps.columns)),
         "variant": t(f"common.{maps.model.variant}"),
     }
 

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,13 @@ from latex2mathml.converter import convert
 
 from mla_engine import SYMBOLS
 from mla_engine.figures import COLOURS
+from mla_engine.symbols import Symbol
 from ui.engine import kept
 from ui.engine.real_layer import RealLayer
 from ui.parts.maps.run import Run
 from ui.parts.scene.scene import HEAD, Scene
-from ui.parts.scene.tensors import Tensor, shown
-from ui.words.numbers import count, prefixed_count, times
+from ui.parts.scene.tensors import OF_ATTENTION, Tensor, shown
+from ui.words.numbers import amount, count, prefixed_count, times
 from ui.words.text import t, tensor
 
 SHELF = "shelf"
@@ -45,26 +47,62 @@ def _rotates(code: str) -> bool:
 
 def told(scene: Scene, one: Tensor) -> dict[str, str]:
     """The card of a tensor, line by line, as HTML of our own words."""
-    shape = " × ".join(map(count, one.shape[1:]))
-    size = t("scene.size", shape=shape, numbers=count(one.numbers))
-    kept = t("scene.cached", numbers=count(one.kept)) if one.kept else t("scene.not_cached")
+    size = t("scene.size", shape=_shape(one), numbers=amount(one.numbers))
     return {
-        "meaning": html.escape(t(f"symbols.{one.code}")),
+        "meaning": html.escape(_meaning(scene, one)),
         "formula": _written(one.code, scene),
         "size": html.escape(size),
         "cost": _cost(scene, one.code),
-        "kept": kept,
+        "kept": _kept(scene, one),
         "open": _way(one.code),
     }
+
+
+def _meaning(scene: Scene, one: Tensor) -> str:
+    """What it is; of entries for how many tokens each stands, of attention what shares its rows."""
+    said = t(f"symbols.{one.code}")
+    if one.pooled:
+        said = t("scene.pools", meaning=said, tokens=count(one.pooled))
+    if one.code == "attention" and "sink_mass" in scene.shapes:
+        said = t("scene.shares", meaning=said)
+    return said
+
+
+def _shape(one: Tensor) -> str:
+    """Its sizes but the batch; of entries one for every so many of the tokens."""
+    first, *rest = map(count, one.shape[1:])
+    return " × ".join((f"{count(one.tokens)}/{count(one.pooled)}" if one.pooled else first, *rest))
+
+
+def _kept(scene: Scene, one: Tensor) -> str:
+    """What stays of it in the cache."""
+    if one.kept:
+        return t("scene.cached", numbers=amount(one.kept))
+    if one.code == "S":
+        return t("scene.cached_state", numbers=count(one.numbers))
+    if one.code == "kv_T":
+        last = scene.model.config().window - 1
+        return t("scene.cached_window", tokens=count(last), width=count(one.shape[-1]))
+    return t("scene.not_cached")
 
 
 def told_of_shelf(scene: Scene) -> dict[str, str]:
     """The card of the cache."""
     cached = [one for one in scene.tensors if one.kept]
-    parts = " + ".join(f"{tensor(one.code)} {count(one.kept)}" for one in cached)
+    parts = " + ".join(f"{tensor(one.code)} {amount(one.kept)}" for one in cached)
+    fixed = count(scene.fixed)
+    if not cached:
+        tokens = count(ceil(scene.fixed / scene.mha))
+        return {
+            "meaning": t("scene.shelf_state"),
+            "size": t("scene.shelf_fixed", numbers=fixed),
+            "kept": t("scene.shelf_as_mha", mha=count(scene.mha), tokens=tokens),
+            "open": _way(SHELF),
+        }
+    size = t("scene.shelf_size", parts=parts, numbers=amount(scene.kept))
     return {
         "meaning": t("scene.shelf_meaning"),
-        "size": t("scene.shelf_size", parts=parts, numbers=count(scene.kept)),
+        "size": t("scene.shelf_and_fixed", size=size, fixed=fixed) if scene.fixed else size,
         "kept": t("scene.shelf_ratio", mha=count(scene.mha), ratio=times(scene.mha / scene.kept)),
         "open": _way(SHELF),
     }
@@ -115,9 +153,15 @@ def formula(code: str, form: str, shapes: Shapes) -> str:
         if name not in shapes:
             instead = symbol.instead and SYMBOLS[symbol.instead].latex
             text = text.replace(symbol.latex, instead) if instead else _without(text, symbol.latex)
-        elif not shown(name):
-            text = text.replace(symbol.latex, formula(name, form, shapes))
+        elif not shown(name) and name not in OF_ATTENTION:
+            text = text.replace(symbol.latex, _inside(text, symbol, formula(name, form, shapes)))
     return text
+
+
+def _inside(text: str, symbol: Symbol, instead: str) -> str:
+    """What stands in the place of a symbol: a sum in brackets, unless it is in some."""
+    is_sum = symbol.role != "score" and (" + " in instead or " - " in instead)
+    return f"({instead})" if is_sum and f"({symbol.latex})" not in text else instead
 
 
 def _without(text: str, summand: str) -> str:
@@ -125,14 +169,39 @@ def _without(text: str, summand: str) -> str:
 
 
 def cells(made: Run, code: str) -> dict[str, Any]:
-    """The first of its numbers of one head: a row a number, a column a token."""
-    whole = made.matrix(code, HEAD).T  # a row a number, a column a token
-    found = whole[:ROWS]
+    """The first of its numbers of one head: a row a number, a column a token or an entry."""
+    whole = _rows(made, code)
+    if not whole.size:
+        return {"cut": t("scene.no_entry")}
+    found = whole[:ROWS, :ROWS] if code == "S" else whole[:ROWS]
     real = isinstance(made.origin, RealLayer)
     values = {"shown": len(found), "all": len(whole)} | ({} if real else {"seed": made.origin})
+    values |= {"columns": found.shape[1], "of": whole.shape[1]}
     return {
         "cells": [[float(f"{value:.3g}") for value in row] for row in found],
         "most": float(np.abs(found).max()) or 1.0,
         "signed": [NEGATIVE, POSITIVE],
-        "cut": t("scene.cut_real" if real else "scene.cut", **values),
+        "cut": t(_cut(code, real), **values),
     }
+
+
+def _rows(made: Run, code: str) -> np.ndarray:
+    """[number, token] of one head; of attention the entries' shares and the sink's behind."""
+    parts = [code, *(OF_ATTENTION if code == "attention" else ())]
+    rows = [_of_head(made, part) for part in parts if part in made.tensors]
+    return np.concatenate(rows)
+
+
+def _of_head(made: Run, code: str) -> np.ndarray:
+    axes = SYMBOLS[code].axes.split()
+    places = {"b": 0, "h": made.heads.index(HEAD)}
+    if "g" in axes:
+        places["g"] = made.kv_place(HEAD)
+    found = made.tensors[code][tuple(places.get(axis, slice(None)) for axis in axes)]
+    return found.reshape(len(found), -1).T if len(found) else found.T
+
+
+def _cut(code: str, real: bool) -> str:
+    """The text that says what the cells are."""
+    kind = "state" if code == "S" else "entries" if "i" in SYMBOLS[code].axes.split()[1] else ""
+    return "scene.cut" + ("_" + kind if kind else "") + ("_real" if real else "")

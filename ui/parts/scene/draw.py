@@ -17,7 +17,7 @@ from ui.parts.scene.scene import Scene
 from ui.parts.scene.tensors import Tensor
 from ui.settings import state
 from ui.settings.visit import visit
-from ui.words.numbers import count
+from ui.words.numbers import amount, count
 from ui.words.text import safe, t, tensor
 
 SCRIPTS = "svg.js", "scene_parts.js", "scene.js"
@@ -63,12 +63,18 @@ def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
     return {
         "alt": alt,
         "words": list(scene.words),
-        "first": next(one.code for one in scene.tensors if one.kept),
+        "first": _first(scene),
         "blocks": [{"place": place[one.code]} | _block(scene, one, made) for one in scene.tensors],
         "shelf": _shelf(scene),
         "told": list(visit().blocks),
         "hall": state.settings()["lecture"],
     }
+
+
+def _first(scene: Scene) -> str:
+    """What the card tells at first: what grows in the cache, or all that is in it."""
+    cached = [one for one in scene.tensors if SYMBOLS[one.code].cached]
+    return max(cached, key=lambda one: bool(one.kept)).code
 
 
 def _block(scene: Scene, one: Tensor, made: Run | None) -> dict[str, Any]:
@@ -78,7 +84,7 @@ def _block(scene: Scene, one: Tensor, made: Run | None) -> dict[str, Any]:
         "stage": one.stage,
         "sheets": one.sheets,
         "numbers": one.numbers,
-        "count": count(one.numbers),
+        "count": amount(one.numbers),
         "role": symbol.role,
         "cached": symbol.cached,
         "reads": list(one.reads),
@@ -90,23 +96,32 @@ def _block(scene: Scene, one: Tensor, made: Run | None) -> dict[str, Any]:
 
 
 def _shelf(scene: Scene) -> dict[str, Any]:
-    cached = [one.code for one in scene.tensors if one.kept]
-    said = {"said": t("scene.shelf_said", numbers=count(scene.kept)), "html": t("scene.shelf_name")}
+    cached = [one.code for one in scene.tensors if SYMBOLS[one.code].cached]
+    numbers = amount(scene.kept)
+    said = {"said": t("scene.shelf_said", numbers=numbers), "html": t("scene.shelf_name")}
     named = {"code": card.SHELF, "role": "input", "reads": cached}
     return named | said | card.told_of_shelf(scene)
 
 
+def _each(scene: Scene) -> str:
+    """The text beside the large number: per token, and what is kept whatever the tokens."""
+    if not scene.fixed:
+        return "scene.each"
+    return "scene.each_most" if scene.kept else "scene.each_fixed"
+
+
 def _words(scene: Scene) -> dict[str, Any]:
     """All that is written in and under the picture."""
-    kept, shown, every = scene.kept, len(scene.words), len(scene.model.words)
-    names = "token", "play", "pause", "shelf", "go", "each", "torn"
+    shown, every = len(scene.words), len(scene.model.words)
+    names = "token", "play", "pause", "shelf", "go", "torn"
     return {name: t(f"scene.{name}") for name in names} | {
         "part": t("scene.part", shown=shown, all=count(every)) if shown < every else "",
-        "number": count(kept),
+        "number": amount(scene.kept),
+        "each": t(_each(scene), fixed=count(scene.fixed)),
         "mha": t("scene.mha", numbers=count(scene.mha)),
         "torn": t("scene.torn"),
         "kept": [
-            t("scene.kept_one" if n == 1 else "scene.kept", tokens=n, numbers=count(n * kept))
+            t("scene.kept_one" if n == 1 else "scene.kept", tokens=n, numbers=count(scene.held(n)))
             for n in range(shown + 1)
         ],
     }

@@ -49,7 +49,9 @@ class Frame:
 WIDE = Frame(False, 150, 452, (124, 58), 36, 36, 34, 72, 88)
 TALL = Frame(True, 74, 463, (46, 44), 33, 87, 26, 44, 51)
 ROUNDING = 1e-3  # of a number
-LEAST = 5  # side of the smallest square on the shelf, so that it can be seen
+LEAST = 6  # side of the smallest square on the shelf, so that it can be seen
+DOT = 1.5  # side of one that is too small for that beside MHA's, which is no longer to scale
+CROWD = 100  # times as many numbers that MHA keeps then
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class Layout:
     """The common scale and lanes of several variants of one model.
 
     What all heads share fits into the largest block, and so does what MHA keeps of a token into
-    the largest square, unless the least that a variant keeps could then not be seen.
+    the largest square, unless the least that a variant keeps could then not be seen. What keeps
+    less than 1 in CROWD of MHA's numbers, or a state alone, sets no scale.
 
     Args:
         variants: the tensors of each.
@@ -87,7 +90,7 @@ class Layout:
         self._aspect = width / height
         shared = max(tensor.numbers for tensor in every if tensor.sheets == 1)
         scale = min(width * height / shared, frame.square**2 / max(most, *kept, 1))
-        self.scale = max(scale, LEAST**2 / min(kept))
+        self.scale = max(scale, LEAST**2 / min(n for n in (*kept, most) if n * CROWD > most))
         self._most = width * height / self.scale + ROUNDING  # numbers in the largest block
         lanes = dict.fromkeys(sorted({tensor.lane for tensor in every}), 0.0)
         for tensors in variants:

@@ -5,7 +5,7 @@ from math import sqrt
 from typing import Any
 
 from mla_engine import SYMBOLS
-from ui.parts.scene.layout import Block, Frame, Layout, curves
+from ui.parts.scene.layout import DOT, Block, Frame, Layout, curves
 from ui.parts.scene.scene import TOKENS, Scene
 from ui.parts.scene.tensors import Tensor
 from ui.words.numbers import count, share
@@ -93,7 +93,7 @@ def _shelf(scene: Scene, layout: Layout, y: float) -> dict[str, Any]:
 
 def square(layout: Layout, numbers: float) -> tuple[float, float]:
     """Width and height of so many numbers on the shelf, cut where they are too many."""
-    side = min(layout.frame.square, sqrt(layout.scale * numbers))
+    side = min(layout.frame.square, max(DOT, sqrt(layout.scale * numbers))) if numbers else 0.0
     return side, side
 
 

@@ -13,6 +13,7 @@ from ui.parts.scene.tensors import Tensor, tensors
 
 TOKENS = 8  # the most that are shown
 HEAD = 0  # whose numbers the cards show
+WIDTH = 4  # bytes of a number, of a state, too
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,23 @@ class Scene:
         return run(config, self.model.form, self.words, self.model.origin(config), (HEAD,))
 
     @property
-    def kept(self) -> int:
-        """Numbers that are cached of one token."""
+    def kept(self) -> float:
+        """Numbers that are cached of each further token."""
         return costs.cache_elements(self.model.config())
 
     @property
+    def fixed(self) -> int:
+        """Numbers that are cached at most beside them, however long the text."""
+        return round(costs.fixed_bytes(self.model.config(), WIDTH) / WIDTH)
+
+    def held(self, tokens: int) -> int:
+        """Numbers that the cache of so many tokens holds."""
+        return round(costs.held_bytes(self.model.config(), tokens, WIDTH) / WIDTH)
+
+    @property
     def mha(self) -> int:
-        """Numbers that MHA of as many heads caches of one token."""
-        return costs.mha_cache_elements(self.model.config())
+        """Numbers that MHA of as many heads caches of one token, whatever the variant."""
+        return self.model.mha
 
     @cached_property
     def multiply_adds(self) -> dict[str, int]:

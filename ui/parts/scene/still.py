@@ -80,7 +80,7 @@ def _block(one: Tensor, picture: Picture, words: int) -> str:
     box = f'width="{_n(width)}" height="{_n(height)}" y="{_n(y)}"'
     column = width / words
     last = f'x="{_n(x + width - column)}" y="{_n(y)}" width="{_n(column)}" height="{_n(height)}"'
-    kept = " cached" if one.kept else ""
+    kept = " cached" if SYMBOLS[one.code].cached else ""
     at = (x - 7, y + height / 2 + 6) if picture["tall"] else (x + width / 2, y - 10)
     return (
         f'<g class="block {SYMBOLS[one.code].role}{kept}">'

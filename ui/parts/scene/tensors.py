@@ -8,27 +8,43 @@ from mla_engine import SYMBOLS
 from mla_engine.symbols import sources
 
 CONTENT, ROTARY_QUERY, ROTARY, INDEX, LATENT, KEY, VALUE = range(7)  # the lanes, from top to bottom
-INPUT, LATENTS, HEADS, MOVED, ATTENTION, POOLED, OUTPUT, LAST = range(8)  # the stages
+INPUT, LATENTS, HEADS, MOVED, ATTENTION, LAST = 0, 1, 2, 3, 4, 7  # the stages
 STAGES = LAST + 1
 
-PREPARING = ("_pre", "_normed")
+PREPARING = ("_pre", "_normed", "_conv", "_turned")
+# What also only prepares another tensor: what goes into entries and gates, parts of a write.
+MAKING = {"c_E", "c_IE", "c_A", "c_G", "erased", "written"}
+SCORES = {"attention", "a", "b"}  # that have a block; all others are within one
+ASIDE = {"members", "gate"}  # are not read through: a table of places, and a factor that is written
+OF_ATTENTION = {"attention_E": "attention", "sink_mass": "attention"}  # parts of one softmax
+BOUNDED = {"kv_T", "S"}  # are kept, but no more of them the longer the text
+PLACES = {  # stage and lane of what has no counterpart in MHA or MLA
+    "kv_E": (LATENTS, KEY),
+    "a": (HEADS, ROTARY_QUERY),
+    "b": (HEADS, ROTARY),
+    "S": (ATTENTION, KEY),
+}
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of the scene: what it reads, and its place."""
+    """One tensor of the scene: what it reads, its place, and how many tokens an entry pools."""
 
     code: str
     shape: tuple[int, ...]
     reads: tuple[str, ...]
     stage: int
     lane: int
+    tokens: int
+    pooled: int = 0
 
     @property
-    def numbers(self) -> int:
-        """How many it holds."""
+    def numbers(self) -> float:
+        """How many it holds; of entries the share of these tokens, whether or not one is full."""
+        if self.pooled:
+            return self.tokens * self.shape[-1] / self.pooled
         return prod(self.shape)
 
     @property
@@ -39,8 +55,9 @@ class Tensor:
 
     @property
     def kept(self) -> float:
-        """How many are cached of one token."""
-        return self.numbers / self.shape[1] if SYMBOLS[self.code].cached else 0
+        """How many are cached of each further token."""
+        grows = SYMBOLS[self.code].cached and self.code not in BOUNDED
+        return self.numbers / self.tokens if grows else 0
 
 
 def tensors(form: str, shapes: Shapes) -> list[Tensor]:
@@ -53,25 +70,73 @@ def tensors(form: str, shapes: Shapes) -> list[Tensor]:
         form: "expanded", "absorbed", "grouped", ..., as SYMBOLS names it.
         shapes: of every step of the trace.
     """
-    found: dict[str, Tensor] = {}
-    for code, shape in shapes.items():
-        if shown(code):
-            reads = tuple(_reads(code, form, shapes))
-            stage = _stage(code, [found[name] for name in reads])
-            found[code] = Tensor(code, shape, reads, stage, _lane(code, stage))
-    return list(found.values())
+    reads = {code: _inputs(code, form, shapes) for code in shapes if shown(code)}
+    places: dict[str, tuple[int, int]] = {}
+    for code, inputs in reads.items():
+        stage = _stage(code, [places[name][0] for name in inputs])
+        places[code] = PLACES.get(code) or (stage, _lane(code, stage))
+    late = _late(reads, places)
+    return [
+        Tensor(
+            code,
+            _shape(code, shapes),
+            reads[code],
+            late.get(code, stage),
+            lane,
+            shapes["h"][1],
+            _pooled(code, shapes),
+        )
+        for code, (stage, lane) in places.items()
+    ]
+
+
+def _shape(code: str, shapes: Shapes) -> tuple[int, ...]:
+    """The tensor's own; of attention with the columns of entries and sink beside the tokens'."""
+    *rows, columns = shapes[code]
+    if code == "attention" and "sink_mass" in shapes:
+        entries = shapes["attention_E"][-1] if "attention_E" in shapes else 0
+        columns += entries + 1
+    return (*rows, columns)
+
+
+def _pooled(code: str, shapes: Shapes) -> int:
+    """Tokens for which an entry stands; 0 of what is no entry."""
+    if "i" not in SYMBOLS[code].axes.split()[1:2]:
+        return 0
+    series = shapes["c_E"][2]  # into so many entries a token goes
+    return shapes["members"][1] // series
+
+
+def _late(
+    reads: Mapping[str, tuple[str, ...]], places: Mapping[str, tuple[int, int]]
+) -> dict[str, int]:
+    """The stages of what comes behind the attention: as near to the end as it can stand."""
+    found: dict[str, int] = {}
+    for code in reversed(places):
+        if places[code][0] > ATTENTION:
+            found.setdefault(code, LAST)
+            for name in reads[code]:
+                if places[name][0] > ATTENTION:
+                    found[name] = min(found.get(name, LAST), found[code] - 1)
+    return found
 
 
 def shown(code: str) -> bool:
     """Whether it has a block of its own."""
-    scored = SYMBOLS[code].role == "score" and code != "attention"
-    return not (code.endswith(PREPARING) or scored or _ranks(code))
+    scored = SYMBOLS[code].role == "score" and code not in SCORES
+    return not (code.endswith(PREPARING) or code in MAKING or scored or _ranks(code))
+
+
+def _inputs(code: str, form: str, shapes: Shapes) -> tuple[str, ...]:
+    """Those with a block that it reads, each once."""
+    return tuple(dict.fromkeys(_reads(code, form, shapes)))
 
 
 def _reads(code: str, form: str, shapes: Shapes) -> Iterable[str]:
     for name in sources(code, form, shapes):
-        if not _ranks(name):
-            yield from (name,) if shown(name) else _reads(name, form, shapes)
+        source = OF_ATTENTION.get(name, name)
+        if not (_ranks(source) or source in ASIDE):
+            yield from (source,) if shown(source) else _reads(source, form, shapes)
 
 
 def _ranks(code: str) -> bool:
@@ -88,14 +153,15 @@ def _has_heads(code: str, kinds: str) -> bool:
     return not set(kinds).isdisjoint(SYMBOLS[code].axes.split())
 
 
-def _stage(code: str, reads: list[Tensor]) -> int:
-    role, last = SYMBOLS[code].role, max((tensor.stage for tensor in reads), default=-1)
+def _stage(code: str, reads: list[int]) -> int:
+    """Where it stands by what it reads; all that comes behind the attention is put off."""
+    role, last = SYMBOLS[code].role, max(reads, default=-1)
     if last < INPUT:
         return INPUT
     if role == "score":
         return ATTENTION
     if last >= ATTENTION:
-        return POOLED if role == "latent" else OUTPUT if last < OUTPUT else LAST
+        return LAST
     shared = role == "key" and not _has_heads(code, "hg")  # as a latent is, by all heads
     if (role in ("key", "value") and not shared) or (_of_query(code) and role != "latent"):
         return MOVED if _of_query(code) and last == HEADS else HEADS

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mla_engine import IndexedConfig, LatentConfig, costs
+from mla_engine import DeltaConfig, GroupedConfig, IndexedConfig, LatentConfig, PooledConfig, costs
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
 from tests.ui.screen import Chart
-from ui.words.numbers import count, mixed, times
+from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import tensor
 
 FILE = "kv_cache.csv"
@@ -54,16 +54,26 @@ def look(one: Side) -> str:
     start = f"The solid line is MLA, which keeps only {tensor('c_KV')} and {tensor('k_R')}. "
     if one.log:
         return start + (
-            "With both axes logarithmic all lines are parallel: the distance between two is their "
-            "ratio, the same at every length."
+            "With both axes logarithmic, what grows with every token runs in parallel: the "
+            "distance between two lines is their ratio, the same at every length. CSA and HCA "
+            "bend where the window is full and entries begin to count; KDA is flat, its state "
+            "does not grow."
         )
     return start + (
-        "Every line grows in proportion to the context; only the slope, the numbers kept per "
-        "token, tells them apart."
+        "What grows does so in proportion to the context; only the slope, the numbers kept per "
+        "token, tells the lines apart. KDA does not grow at all."
     )
 
 
-def _sum(config: object) -> str:
+def _sum(one: Side, config: object) -> str:
+    if isinstance(config, DeltaConfig):
+        return f"0; {count(one.of_layer(config, 1, 4) / 4)} in all"
+    if isinstance(config, PooledConfig):
+        wide, m = config.d_head, config.pooling
+        each = (wide + (config.d_index or 0)) / m
+        index = f"({count(wide)} + {config.d_index})" if config.d_index else count(wide)
+        most = max(one.of_layer(config, n, 1) - each * n for n in range(127, 600))
+        return f"{index} / {m} = {amount(each)}, and up to {count(most)} in all"
     total = count(costs.cache_elements(config))
     if isinstance(config, LatentConfig):
         index = f" + {config.d_index}" if isinstance(config, IndexedConfig) else ""
@@ -75,13 +85,13 @@ def _sum(config: object) -> str:
 
 
 def table(one: Side) -> pd.DataFrame:
-    mha = costs.mha_cache_elements(one.config)
+    mha = one.held(one.mha, one.context)
     return pd.DataFrame.from_dict(
         {
             name: (
-                _sum(config),
+                _sum(one, config),
                 one.size(one.held(config, one.context)),
-                times(mha / costs.cache_elements(config)),
+                times(mha / one.held(config, one.context)),
             )
             for name, config in one.ways.items()
         },
@@ -116,11 +126,12 @@ def said(one: Side) -> list[str]:
 def data(one: Side) -> list[dict]:
     codes = {"MHA": "mha", "MQA": "mqa", "MLA": "mla", "MLA, assumed": "mla"}
     codes |= {"DSA": "dsa", "DSA, assumed": "dsa"}
+    codes |= {f"{kind.upper()}, assumed": kind for kind in ("csa", "hca", "kda")}
     return [
         {
             "model": one.name,
             "cache": codes.get(name.removesuffix(" ★"), "gqa"),
-            "kv_heads": "" if isinstance(config, LatentConfig) else config.n_kv_heads,
+            "kv_heads": config.n_kv_heads if isinstance(config, GroupedConfig) else "",
             "is_the_models_own": name == one.own,
             "layers": one.caches,
             "batch": one.batch,

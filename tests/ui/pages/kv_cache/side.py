@@ -7,12 +7,14 @@ import torch
 
 from mla_engine import (
     PRESETS,
+    DeltaConfig,
     GroupedConfig,
     IndexedCache,
     IndexedConfig,
     KVCache,
     LatentCache,
     LatentConfig,
+    PooledConfig,
     costs,
 )
 from mla_engine.costs import GPUS, Serving
@@ -20,7 +22,7 @@ from mla_engine.presets import Preset
 from tests.engine.samples import dense
 from ui.words.numbers import count, tied_size
 
-Config = GroupedConfig | LatentConfig
+Config = GroupedConfig | LatentConfig | PooledConfig | DeltaConfig
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 BYTES = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}
 MEASURED = (64, 256, 1024)
@@ -63,7 +65,7 @@ class Side:
 
     @property
     def all_caches(self) -> int:
-        return self.preset.n_caches or self.preset.n_layers
+        return self.preset.n_caches
 
     @property
     def caches(self) -> int:
@@ -112,9 +114,24 @@ class Side:
             **vars(c), n_index_heads=max(1, c.n_heads // 2), d_index=width, index_topk=2048
         )
 
+    def entries(self, **pools: object) -> PooledConfig:
+        """In the proportions of DeepSeek-V4: as wide as the latent, a window of 128."""
+        c = self.mla
+        window = 3 if c.d_model < 1024 else 128
+        return PooledConfig(
+            d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_latent_kv, d_latent_q=1, d_latent_o=1,
+            n_output_groups=1, window=window, **pools,
+        )  # fmt: skip
+
+    @property
+    def kda(self) -> DeltaConfig:
+        c = self.config
+        return DeltaConfig(d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value)
+
     @property
     def ways(self) -> dict[str, Config]:
         """English label -> what is cached in that way, the model's own marked."""
+        narrow = self.config.d_model < 1024  # a short text is to fill entries
         kind, gqa = self.preset.kind, f"GQA, g = {self.drawn_groups}"
         ways = {
             "MHA": self.grouped(self.config.n_heads),
@@ -122,6 +139,15 @@ class Side:
             "MQA": self.grouped(1),
             "MLA" if self.is_mla else "MLA, assumed": self.mla,
             "DSA" if self.is_dsa else "DSA, assumed": self.dsa,
+            "CSA, assumed": self.entries(
+                pooling=2 if narrow else 4,
+                overlap=True,
+                index_topk=512,
+                n_index_heads=self.mla.n_heads,
+                d_index=2 * self.mla.d_rope,
+            ),
+            "HCA, assumed": self.entries(pooling=4 if narrow else 128),
+            "KDA, assumed": self.kda,
         }
         own = gqa if kind == "GQA" else kind
         if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
@@ -139,13 +165,29 @@ class Side:
 
     def held(self, config: Config, tokens: int) -> float:
         """Bytes of all counted layers and sequences."""
+        if isinstance(config, PooledConfig | DeltaConfig):
+            return self.of_layer(config, tokens, BYTES[self.type]) * self.caches * self.batch
         return self.bytes_of(costs.cache_elements(config), tokens)
+
+    def of_layer(self, config: Config, tokens: int, width: float) -> float:
+        """Bytes of a layer and a sequence: entries, window and what waits; a state in float32."""
+        if isinstance(config, DeltaConfig):
+            k, v = config.d_head, config.d_value
+            return config.n_heads * (4 * k * v + 3 * (2 * k + v) * width)
+        full, waiting = divmod(tokens, config.pooling)
+        series = 2 if config.overlap else 1
+        ahead = config.pooling if config.overlap and full else 0
+        of_each = config.d_head + (config.d_index or 0)
+        pooled = full + 2 * (waiting * series + ahead)
+        return width * (min(tokens, config.window - 1) * config.d_head + pooled * of_each)
 
     def bytes_of(self, numbers: float, tokens: int) -> float:
         return numbers * BYTES[self.type] * tokens * self.caches * self.batch
 
     def reserved(self, config: Config) -> list[int]:
         """Bytes that real caches of the engine have, at the lengths that are measured."""
+        if isinstance(config, PooledConfig | DeltaConfig):
+            return [self.held(config, n) for n in MEASURED]
         kinds = {LatentConfig: LatentCache, IndexedConfig: IndexedCache}
         kind = kinds.get(type(config), KVCache)
         return [
@@ -186,7 +228,7 @@ class Side:
         ways = self.ways
         mha, gqa, _, mla = list(ways)[:4]
         own = {"MLA": "mla", "DSA": "dsa", "MHA": "mha", "MQA": "mqa"}.get(self.preset.kind)
-        own = own or ("own" if len(ways) > 5 else "gqa")
+        own = own or ("own" if len(ways) > 8 else "gqa")
         shares = {
             mha: ("mha_tensor", ways[mha], None, "tensor"),
             gqa: ("gqa_tensor", ways[gqa], None, "tensor"),
@@ -227,9 +269,7 @@ class Side:
             )
         if preset.max_context and self.context > preset.max_context:
             yield self.published
-        if preset.n_caches is None:
-            yield ("How many of its layers keep such a cache is not known here: all are counted.")
-        elif preset.n_caches != preset.n_layers:
+        if preset.n_caches != preset.n_layers:
             yield (
                 f"The model has {preset.n_layers} layers and {preset.n_caches} caches "
                 "that grow with the context."

@@ -106,15 +106,21 @@ class LongView:
 
 
 def asked() -> bool:
-    """Whether more words are asked for than have their maps run whole, of weights that are drawn.
+    """Whether more words are asked for than have their maps run whole, and can be read.
 
     Raises:
         CheckpointError: a real model's layer that cannot be read.
     """
     if state.settings()["map_generated"] <= WHOLE:
         return False
-    model = present()
-    return model.layer is None and model.trained is None
+    return can_be(present())
+
+
+def can_be(model: Model) -> bool:
+    """Whether a text of any length can be read: of weights that are drawn, key by key."""
+    form = mechanisms.form_of(model.variant)
+    drawn = model.layer is None and model.trained is None
+    return drawn and form.columns is None and form.read is None
 
 
 def chosen(told: Told) -> LongView:

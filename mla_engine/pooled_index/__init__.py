@@ -1,0 +1,14 @@
+"""DeepSeek Sparse Attention whose index keys are pooled: GLM-5.3-Flash."""
+
+from mla_engine.pooled_index.cache import PooledIndexCache
+from mla_engine.pooled_index.config import PooledIndexConfig
+from mla_engine.pooled_index.layer import PooledIndexAttention
+from mla_engine.pooled_index.trace import PooledIndexAbsorbedTrace, PooledIndexTrace
+
+__all__ = [
+    "PooledIndexAbsorbedTrace",
+    "PooledIndexAttention",
+    "PooledIndexCache",
+    "PooledIndexConfig",
+    "PooledIndexTrace",
+]

@@ -1,0 +1,158 @@
+"""Closed forms of MLA with an indexer over pooled keys.
+
+Counted is what a kernel needs that reads the chosen blocks and the query's own alone, of each of
+several queries as many as the last one attends to. The indexer reads the keys of all blocks.
+"""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+from mla_engine.indexed import costs as indexed
+from mla_engine.latent import costs as latent
+from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
+from mla_engine.pooled_index.cache import held_rows
+from mla_engine.pooled_index.config import PooledIndexConfig
+
+PER_TOKEN = ("c_KV", "k_R")
+
+
+def weights(config: PooledIndexConfig, heads: Heads) -> dict[str, int]:
+    """Elements of every parameter; what the configuration has not is absent."""
+    of_dsa, x = indexed.weights(config, heads), config.d_index
+    if config.index_shared:
+        return of_dsa
+    return of_dsa | {"W_IZ": x * config.d_model, "b_IZ": config.pooling * x}
+
+
+def cache_elements(config: PooledIndexConfig, _cache: str, heads: Heads) -> float:
+    """c + r + x / m, whatever the heads: what grows with each token."""
+    whole, rest = divmod(indexed.index_elements(config), config.pooling)
+    of_index = whole + rest / config.pooling if rest else whole
+    return latent.cache_elements(config, "latent", heads) + of_index
+
+
+def held(config: PooledIndexConfig, tokens: int) -> int:
+    """Numbers that a sequence of so many tokens keeps: latents, index keys and what waits."""
+    return sum(math.prod(row) for row in held_rows(config, tokens).values())
+
+
+def fixed_bytes(config: PooledIndexConfig, _cache: str, heads: Heads, dtype_bytes: float) -> float:
+    """What is held beyond what grows, where it is most: before the last token of a block."""
+    tokens = config.pooling - 1
+    grown = tokens * cache_elements(config, "pooled_index", heads)
+    return (held(config, tokens) - grown) * dtype_bytes
+
+
+def written(config: PooledIndexConfig) -> str:
+    """What grows of the cache, as arithmetic."""
+    index = indexed.index_elements(config)
+    return latent.written(config) + (f" + {index:,} / {config.pooling:,}" if index else "")
+
+
+def attended(config: PooledIndexConfig, keys: int) -> int:
+    """Tokens that the last of so many attends to: of chosen blocks and of its own."""
+    if keys < config.index_topk + config.pooling:
+        return keys
+    return config.index_topk + keys % config.pooling
+
+
+def read(config: PooledIndexConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
+    """Of a cache of `sizes.keys - sizes.new` tokens: all index keys, and the chosen latents.
+
+    A call that fills a block reads what waited for that, too.
+    """
+    before, m = sizes.keys - sizes.new, config.pooling
+    own = before % m if (before + min(sizes.new, 1)) % m else 0
+    latents = min(before, sizes.queries * config.index_topk + own)
+    rows = {name: math.prod(row) for name, row in held_rows(config, before).items()}
+    of_tokens = latent.cache_elements(config, "latent", heads) * latents
+    fills = sizes.keys // m > before // m
+    waiting = rows.get("k_I", 0) + rows.get("z_IE", 0)
+    return of_tokens + rows.get("k_E", 0) + (waiting if fills else 0)
+
+
+def stored(config: PooledIndexConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
+    """What a call writes: its latents, the keys of new blocks, and what waits anew."""
+    before, m, x = sizes.keys - sizes.new, config.pooling, indexed.index_elements(config)
+    of_tokens = latent.cache_elements(config, "latent", heads) * sizes.new
+    filled = sizes.keys // m - before // m
+    waiting = min(sizes.new, sizes.keys % m)
+    return of_tokens + filled * x + 2 * waiting * x
+
+
+def products(
+    config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes
+) -> Shapes:
+    """By the trace field that each makes, their sizes: MLA's over its choice, and the indexer's."""
+    of_choice = replace(sizes, keys=attended(config, sizes.keys))
+    shapes = latent.products(config, form, "latent", heads, of_choice)
+    for name in ("k_C", "v_C"):
+        if name in shapes:
+            shapes[name] = (_expanded(config, sizes), *shapes[name][1:])
+    return shapes | ({} if config.index_shared else _indexer(config, sizes))
+
+
+def _expanded(config: PooledIndexConfig, sizes: Sizes) -> int:
+    """Tokens whose keys and values some query attends to."""
+    return min(sizes.keys, sizes.queries * attended(config, sizes.keys))
+
+
+def _indexer(config: PooledIndexConfig, sizes: Sizes) -> Shapes:
+    t, new, d = sizes.queries, sizes.new, config.d_model
+    j, x, blocks = config.n_index_heads, config.d_index, sizes.keys // config.pooling
+    return {
+        "q_I": (t, j, x, config.d_latent_q or d),
+        "w_I": (t, j, d),
+        "k_I_pre": (new, x, d),
+        "z_IE": (new, x, d),
+        "scores_IE": (j, t, blocks, x),
+        "index_E": (t, blocks, j),
+    }
+
+
+def made_anew(config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
+    """Expanded, keys and values of every head of the tokens that are attended to."""
+    each = len(heads) * (config.d_head + config.d_value)
+    return each * _expanded(config, sizes) if form == "expanded" else 0
+
+
+def as_run(config: PooledIndexConfig) -> PooledIndexConfig:
+    """A run makes the logits of all tokens, and masks them."""
+    return replace(config, index_topk=indexed.MOST - indexed.MOST % config.pooling)
+
+
+def _own_cache(config: PooledIndexConfig) -> float:
+    return cache_elements(config, "pooled_index", ())
+
+
+_formula = partial(Formula, source="transformers glm5_next", right=_own_cache)
+FORMULAS = (
+    _formula(
+        code="right",
+        written="d_c + d_R + d_I / m",
+        short="d<sub>c</sub>+d<sub>R</sub>+d<sub>I</sub>/m",
+        numbers=_own_cache,
+    ),
+    _formula(
+        code="not_pooled",
+        written="d_c + d_R + d_I",
+        short="d<sub>c</sub>+d<sub>R</sub>+d<sub>I</sub>",
+        numbers=lambda c: indexed.cache_elements(c, "indexed", ()),
+    ),
+)
+COSTS = Costs(
+    weights=weights,
+    kv_heads=latent.kv_heads,
+    cache_elements=cache_elements,
+    written=written,
+    products=products,
+    made_anew=made_anew,
+    read=read,
+    fixed_bytes=fixed_bytes,
+    stored=stored,
+    held=lambda config, _cache, _heads, tokens: held(config, tokens),
+    as_run=as_run,
+    of_latents=(*indexed.COSTS.of_latents, "W_IZ", "b_IZ"),
+    formulas=FORMULAS,
+)

@@ -1,0 +1,118 @@
+"""MLA's two forms over the tokens of chosen blocks, in formulas over weights; arguments fit.
+
+A run makes the logits of all keys and masks those that are not chosen, as in DSA.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from mla_engine.indexed.forms import over_choice, shared_choice
+from mla_engine.latent import forms as latent
+from mla_engine.latent.projections import Latents, Queries, latents_of, queries_of
+from mla_engine.latent.trace import AbsorbedTrace, LatentTrace
+from mla_engine.layer import Places
+from mla_engine.ops import causal_mask
+from mla_engine.pooled_index.cache import PooledIndexCache
+from mla_engine.pooled_index.indexer import Index, IndexBlocks, index_blocks, indexed
+from mla_engine.pooled_index.projections import PooledIndexProjections
+from mla_engine.pooled_index.trace import PooledIndexAbsorbedTrace, PooledIndexTrace
+
+Trace = PooledIndexTrace | PooledIndexAbsorbedTrace
+TRACES = {LatentTrace: PooledIndexTrace, AbsorbedTrace: PooledIndexAbsorbedTrace}
+
+
+def after(
+    layer: PooledIndexProjections, h: Tensor, cache: PooledIndexCache
+) -> tuple[Latents, IndexBlocks | None, PooledIndexCache]:
+    """Latents and blocks once the tokens h [b,s,d] have followed those of a cache, and the next."""
+    latents = latents_of(layer.weights(), h, None)
+    c_KV = torch.cat((cache.c_KV, latents.c_KV), dim=1)
+    k_R = latents.k_R if cache.k_R is None else torch.cat((cache.k_R, latents.k_R), dim=1)
+    kept = {"c_KV": c_KV, "k_R": c_KV[..., :0] if k_R is None else k_R}
+    blocks = None
+    if not layer.config.index_shared:
+        blocks, more = index_blocks(layer.pooling(), h, cache.waiting, cache.k_E)
+        kept |= more
+    return latents._replace(c_KV=c_KV, k_R=k_R), blocks, cache.longer(h.shape[1], **kept)
+
+
+def empty(layer: PooledIndexProjections, h: Tensor) -> PooledIndexCache:
+    """The cache before h."""
+    return PooledIndexCache.empty(layer.config, len(h), layer.dtype, h.device)
+
+
+def index_of(
+    layer: PooledIndexProjections,
+    h: Tensor,
+    queries: Queries,
+    blocks: IndexBlocks | None,
+    mask: Tensor,
+    given: Tensor | None,
+) -> Index:
+    """The choice of h [b,t,d] among all keys; a shared layer is given that of another [b,t,s]."""
+    if layer.config.index_shared:
+        return Index(shared_choice(given, mask, len(h)))
+    return indexed(layer.pooling(), h, queries.c_Q, blocks, mask)
+
+
+def prefill(
+    layer: PooledIndexProjections,
+    h: Tensor,
+    _positions: Tensor,
+    heads: Places = slice(None),
+    rows: slice = slice(None),
+    c_KV: Tensor | None = None,
+    k_R: Tensor | None = None,
+    k_E: Tensor | None = None,
+    given: Tensor | None = None,
+    form: Callable = latent.expanded,
+) -> Trace:
+    """The chosen rows of h as queries, all of h as keys: c_KV, k_R and k_E may be known already.
+
+    `given` is the choice for a shared layer; `form` is MLA's, expanded or absorbed.
+    """
+    w = layer.weights(heads)
+    queries = queries_of(w, h[:, rows], None)
+    if c_KV is None:
+        latents, blocks, _ = after(layer, h, empty(layer, h))
+    else:
+        latents = Latents(None, c_KV, None, k_R)
+        blocks = IndexBlocks(None, None, None, None, k_E)
+    mask = causal_mask(h.shape[1], h.shape[1], rows, device=h.device)
+    index = index_of(layer, h[:, rows], queries, blocks, mask, given)
+    return over_choice(form, w, h, queries, latents, index, mask, TRACES)
+
+
+def compressed(layer: PooledIndexProjections, h: Tensor, positions: Tensor) -> PooledIndexCache:
+    """The part of h alone that no head owns, as a cache."""
+    return replace(after(layer, h, empty(layer, h))[-1], positions=positions)
+
+
+def decode(
+    layer: PooledIndexProjections,
+    h: Tensor,
+    cache: PooledIndexCache,
+    _positions: Tensor,
+    given: Tensor | None = None,
+    form: Callable = latent.absorbed,
+) -> tuple[Trace, PooledIndexCache]:
+    """All of h as queries, what the cache holds and h as keys."""
+    w = layer.weights()
+    queries = queries_of(w, h, None)
+    latents, blocks, longer = after(layer, h, cache)
+    mask = causal_mask(longer.length, h.shape[1], device=h.device)
+    index = index_of(layer, h, queries, blocks, mask, given)
+    return over_choice(form, w, h, queries, latents, index, mask, TRACES), longer
+
+
+def fused(layer: PooledIndexProjections, h: Tensor, _positions: Tensor) -> Tensor:
+    """u [b,t,d] alone, of the expanded form, by torch's own attention over the chosen keys."""
+    w = layer.weights()
+    queries = queries_of(w, h, None)
+    latents, blocks, _ = after(layer, h, empty(layer, h))
+    mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
+    index = index_of(layer, h, queries, blocks, mask, None)
+    return latent.fused_over(w, queries, latents, index.chosen.unsqueeze(1))

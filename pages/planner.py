@@ -1,0 +1,45 @@
+"""Planner: how many sequences GPUs can serve, how fast at best, and what limits them."""
+
+from functools import partial
+
+import streamlit as st
+
+from ui.frame import page
+from ui.pages.planner import PAGE, charts, controls, guess, words
+from ui.pages.planner.view import view
+from ui.parts import prose, sections
+from ui.parts.guess import card
+from ui.words.text import t
+
+page.setup(PAGE)
+prose.title(t("planner.title"))
+try:
+    shown, error = view(), None
+except ValueError as refusal:
+    shown, error = None, refusal
+
+if shown:
+    prose.lead(*words.lead(shown), words.look(shown))
+    card.ask(guess.question, shown)
+else:
+    prose.refused(error)
+picture, choices = st.columns([6, 5], gap="large")
+with choices:
+    controls.draw()
+    controls.more(opened=not shown or bool(shown.served.own))
+if shown:
+    with picture:
+        charts.memory(shown)
+        with st.container(key="planner_sums"):
+            for sentence in (words.sums(shown), words.split(shown), *words.beyond(shown)):
+                prose.say(sentence)
+        with st.container(key="planner_report", horizontal=True):
+            charts.report(shown)
+    parts = {"speed": charts.speed, "contexts": charts.contexts, "crossing": charts.crossing}
+    for name, draw in parts.items():
+        st.subheader(t(f"planner.section_{name}"), anchor=False)
+        sections.later(f"plan_{name}", partial(draw, shown), (520, 520, 560))
+    with st.expander(t("planner.assumed")):
+        for sentence in words.assumed(shown):
+            prose.say(sentence)
+page.footer(shown)

@@ -1,0 +1,129 @@
+"""The overview of what came after MLA: entries of several tokens, and a state of fixed size."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from mla_engine import (
+    DeltaAttention,
+    DeltaCache,
+    DeltaConfig,
+    PooledAttention,
+    PooledCache,
+    PooledConfig,
+    RopeConfig,
+)
+from mla_engine.studies.words import hidden_states
+from tests.ui.screen import component, statement
+
+Opened = Callable[..., AppTest]
+SIZES = {
+    "d_model": 96, "n_heads": 6, "n_kv_heads": 3, "d_head": 20, "d_value": 28, "d_latent_kv": 44,
+    "d_latent_q": 36, "d_rope": 10,
+}  # fmt: skip
+LINK = {"preset": "small"} | {name: str(size) for name, size in SIZES.items()}
+POOLED = {
+    "d_model": 96, "n_heads": 6, "d_head": 44, "d_latent_q": 36, "d_latent_o": 88,
+    "n_output_groups": 3, "window": 3, "d_rope": 10, "rope": RopeConfig(),
+}  # fmt: skip
+CSA = PooledConfig(
+    **POOLED, pooling=2, overlap=True, index_topk=2, n_index_heads=6, d_index=20
+)  # fmt: skip
+HCA = PooledConfig(**POOLED, pooling=4)
+KDA = DeltaConfig(d_model=96, n_heads=6, d_head=20, d_value=28, d_decay=20, d_gate=20)
+MHA = 6 * (20 + 28)
+STATE = 6 * (20 * 28 + 3 * (20 + 20 + 28))  # and three tokens of the short convolutions
+TOKENS = 8
+
+
+@pytest.mark.parametrize(
+    ("variant", "config", "grows"), [("csa", CSA, (44 + 20) / 2), ("hca", HCA, 44 / 4)]
+)
+def test_entries_grow_by_their_share_of_a_token(
+    opened: Opened, variant: str, config: PooledConfig, grows: float
+) -> None:
+    at = opened(variant=variant, **LINK)
+    most = max(held(PooledCache, config, n) - grows * n for n in range(24))
+    assert statement(at) == (
+        f"{variant.upper()} remembers {grows:.0f} numbers per token and layer, and at most "
+        f"{most:.0f} more however long the text; standard attention (MHA) with the same 6 heads "
+        f"remembers {MHA} per token"
+    )
+    assert [m.value for m in at.metric][:2] == [f"{grows:.0f}", f"{MHA / grows:#.3g}×"]
+    scene = component(at, "scene")
+    shows_held(scene, PooledCache, config)
+    blocks = {block["code"]: block for block in scene["blocks"]}
+    per = {"csa": 2, "hca": 4}[variant]
+    assert blocks["kv_E"]["size"] == f"8/{per} × 44 = {8 * 44 // per} numbers"
+    assert blocks["kv_E"]["meaning"].endswith(f"; one stands for {per} tokens")
+    assert blocks["kv_E"]["kept"] == f"Kept in the cache: {44 // per} numbers a token."
+    said = "Kept in the cache for the last 2 tokens alone: 44 numbers each."
+    assert blocks["kv_T"]["kept"] == said
+    marked = {code for code, block in blocks.items() if block["cached"]}
+    assert marked - {"k_E"} == {"kv_T", "kv_E"}
+    assert (
+        blocks["attention"]["size"] == f"6 × 8 × {8 + 8 // per + 1} = {48 * (9 + 8 // per)} numbers"
+    )
+    assert [piece["code"] for piece in scene["pictures"]["wide"]["shelf"]["pieces"]] == [
+        code for code in ("kv_E", "k_E") if code in blocks
+    ]
+    layer = PooledAttention(config, seed=0, heads=(0,))
+    with torch.inference_mode():
+        trace = layer(hidden(scene))
+    shows(blocks["kv_E"], trace.kv_E[0].T)
+    shows(blocks["attention"], trace.attention[0, 0].T)
+    assert blocks["kv_E"]["cut"].startswith("One column an entry: 8 of 44 numbers, random")
+
+
+def test_a_state_does_not_grow(opened: Opened) -> None:
+    at = opened(variant="kda", **LINK)
+    first = -(-STATE // MHA)
+    assert statement(at) == (
+        f"KDA remembers {STATE:,} numbers per layer however long the text; standard attention "
+        f"(MHA) with the same 6 heads remembers {MHA} per token, more than that from token {first} "
+        "on"
+    )
+    assert [m.value for m in at.metric][:2] == ["0", "∞"]
+    scene = component(at, "scene")
+    shows_held(scene, DeltaCache, KDA)
+    assert scene["texts"]["each"] == f"more per token: always {STATE:,}"
+    assert scene["pictures"]["wide"]["shelf"]["pieces"] == []
+    blocks = {block["code"]: block for block in scene["blocks"]}
+    assert blocks["S"]["kept"].startswith(f"Kept in the cache: these {6 * 20 * 28:,} numbers")
+    assert {code for code, block in blocks.items() if block["cached"]} == {"S"}
+    with torch.inference_mode():
+        trace = DeltaAttention(KDA, seed=0, heads=(0,)).forward_recurrent(hidden(scene))
+    shows(blocks["S"], trace.S[0, 0].T[:, :8])
+    shows(blocks["b"], trace.b[0, :, 0][None])
+    assert "8 × 8 of 28 × 20 numbers" in blocks["S"]["cut"]
+
+
+def test_a_sentence_too_short_for_an_entry_says_so(opened: Opened) -> None:
+    scene = component(opened(variant="hca", preset="deepseek-v2-lite"), "scene")
+    entry = next(block for block in scene["blocks"] if block["code"] == "kv_E")
+    assert entry["size"] == f"8/128 × 512 = {8 * 512 // 128} numbers"
+    assert entry["cut"] == "These few tokens fill no entry yet."
+    assert "cells" not in entry
+
+
+def held(kind: type, config: PooledConfig | DeltaConfig, tokens: int) -> int:
+    """Numbers that a real cache has of so many tokens."""
+    return kind.empty(config, dtype=torch.float32).with_zeros(tokens).nbytes // 4
+
+
+def shows_held(scene: dict, kind: type, config: PooledConfig | DeltaConfig) -> None:
+    """Beside the clock stands what a real cache holds."""
+    for n, text in enumerate(scene["texts"]["kept"]):
+        assert text == f"{n} token{'s' * (n != 1)}: {held(kind, config, n):,} numbers kept"
+
+
+def hidden(scene: dict) -> torch.Tensor:
+    """What enters the layer."""
+    return torch.from_numpy(hidden_states(tuple(scene["words"]), 0, 96))[None]
+
+
+def shows(block: dict, values: torch.Tensor) -> None:
+    """The first numbers are on the card."""
+    assert torch.tensor(block["cells"]).allclose(values[:8], rtol=1e-2, atol=1e-30)

@@ -1,0 +1,48 @@
+"""The words of caches to which not every token adds the same: windows with entries, and states."""
+
+from ui.pages.decode.view import View
+from ui.parts.ways import joined, label
+from ui.words.numbers import count, tied_size
+from ui.words.text import t
+
+
+def lead(view: View, model: str) -> tuple[str, str]:
+    """What the chosen way holds after the step, of which parts, and what MLA holds."""
+    code, parts = view.uneven, {part.code: part for part in view.parts(view.uneven, view.step)}
+    held = tied_size(view.held_bytes(code))
+    values = {"model": model, "tokens": count(view.tokens), "held": held, "name": code.upper()}
+    values["mla"] = tied_size(view.held_bytes("mla_absorbed"))
+    if "state" in parts:
+        return held, t("decode.line_delta", **values, turn=count(view.outgrown()))
+    (first, last), *_ = parts["window"].spans
+    values |= {"window": count(last - first), "entries": count(len(parts["entries"].spans))}
+    return held, t("decode.line_pooled", **values, block=count(view.ways[code].config.pooling))
+
+
+def grows(view: View) -> str:
+    """What a further token adds; empty of ways to which each adds the same."""
+    code = view.uneven
+    if not code:
+        return ""
+    fixed = view.held_bytes(code) - view.tokens * view.bytes_per_token(code)
+    each, mla = (tied_size(view.bytes_per_token(one)) for one in (code, "mla_absorbed"))
+    values = {"name": label(view.ways, code), "mla": mla}
+    if not view.bytes_per_token(code):
+        return t("decode.grows_not", held=tied_size(fixed), **values)
+    window = view.ways[code].config.window
+    return t("decode.grows", each=each, window=count(window - 1), **values)
+
+
+def not_run(view: View) -> str:
+    """Which ways are counted alone; empty where all are run."""
+    names = [label(view.ways, code) for code in view.ways if code not in view.ran]
+    return t("decode.not_run", ways=joined(names)) if names else ""
+
+
+def alt(view: View, step: int) -> str:
+    """The parts after a step in words."""
+    parts = [
+        t("ways.amount", name=t(f"decode.part_{part.code}"), n=tied_size(part.n_bytes))
+        for part in view.parts(view.uneven, step)
+    ]
+    return t("decode.alt_parts", name=view.uneven.upper(), parts=t("ways.between").join(parts))

@@ -1,0 +1,56 @@
+"""Any tensor of a run as a matrix: its two axes, and the place on a third one."""
+
+from collections.abc import Sequence
+
+from mla_engine import SYMBOLS, mechanisms
+from mla_engine.config import AttentionConfig
+from ui.words.text import t
+
+THIRD = "jayp"  # index heads, series, groups of heads, pooled tokens: never two of them at once
+LAST = {"j": "n_index_heads", "a": "n_series", "p": "n_slots"}
+
+
+def axes(config: AttentionConfig, code: str) -> tuple[str, str]:
+    """The letters of rows and columns; a vector is one row."""
+    letters = _letters(code)
+    if len(letters) > 2:
+        letters.remove(_third(letters))
+    if getattr(config, "d_latent_q", None) is None:
+        letters = ["d" if axis == "l" else axis for axis in letters]
+    return (letters[0], letters[1]) if len(letters) == 2 else ("", letters[0])
+
+
+def cut(config: AttentionConfig, code: str, head: int) -> dict[str, int]:
+    """The letter of a third axis -> the place on it that is shown; empty without one.
+
+    Of index heads, which are others than these, that of the same number or else the last; of
+    output latents that of the head's group; of what is pooled its own entry and last token.
+    """
+    letters = _letters(code)
+    if len(letters) <= 2:
+        return {}
+    letter = _third(letters)
+    if letter == "y":
+        return {letter: head // config.group_size}
+    last = getattr(config, LAST[letter]) - 1
+    return {letter: min(head, last) if letter == "j" else last}
+
+
+def group_place(config: AttentionConfig, heads: Sequence[int], head: int) -> int:
+    """Where the output latent of a head's group stands in a trace of these heads."""
+    groups = dict.fromkeys(one // config.group_size for one in heads)
+    return list(groups).index(head // config.group_size)
+
+
+def named(config: AttentionConfig, letter: str) -> str:
+    """What an axis is called; of a letter with two meanings the one of this mechanism."""
+    own = mechanisms.of(config).letters if letter == "i" else ()
+    return t(f"maps.axis_{'decay' if letter in own else letter}") if letter else ""
+
+
+def _letters(code: str) -> list[str]:
+    return [axis for axis in SYMBOLS[code].axes.split() if axis not in "bhg"]
+
+
+def _third(letters: Sequence[str]) -> str:
+    return next(letter for letter in THIRD if letter in letters)

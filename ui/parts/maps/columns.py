@@ -1,0 +1,72 @@
+"""What the columns of a map stand for: words, and of some layers pooled entries and a sink."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mla_engine.config import AttentionConfig
+from ui.parts.maps.run import Run
+from ui.words.text import t
+
+MOST_WORDS = 4  # of a block that its entry is named by in full
+AHEAD = "|"  # after the words that an entry pools of the block before its own
+
+
+def count_of(config: AttentionConfig, tokens: int) -> int:
+    """How many columns the map of so many tokens has."""
+    pooling = getattr(config, "pooling", None)
+    if pooling is None:
+        return tokens
+    return tokens + (tokens // pooling if pooling else 0) + 1
+
+
+def columns(run: Run) -> tuple[str, ...]:
+    """The names of the columns: the words, each entry by the words it pools, the sink."""
+    if not run.sinks:
+        return run.words
+    return (*run.words, *(entry(run, place) for place in range(run.entries)), t("maps.sink"))
+
+
+def entry(run: Run, place: int) -> str:
+    """An entry by the words of its block, after those that it pools of the block before."""
+    members = [int(token) for token in run.tensors["members"][place]]
+    own = run.config.pooling
+    ahead = [run.words[token] for token in members[:-own] if token >= 0]
+    block = _short([run.words[token] for token in members[-own:]])
+    return f"{_short(ahead)}{AHEAD}{block}" if ahead else block
+
+
+def breaks(run: Run) -> tuple[int, ...]:
+    """The columns before which the words end, and the entries."""
+    words = len(run.words)
+    return tuple(dict.fromkeys((words, words + run.entries))) if run.sinks else ()
+
+
+def left_out(run: Run, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """What is said of cells in which nothing is to come and that are hidden -> those, bool [t,s].
+
+    An indexer did not choose them, or they are outside of a window.
+
+    Args:
+        run: of the map.
+        mask: bool [t,s], where it is shown.
+    """
+    return {t(f"maps.{why}"): cells for why, cells in reasons(run, mask).items()}
+
+
+def reasons(run: Run, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """As `left_out`, by the codes "not_chosen" and "outside"."""
+    tokens, n = np.arange(len(run.words)), mask.shape[1]
+    ends = np.full(n, -1)  # the last word of each column; the sink has none
+    ends[: len(tokens)] = tokens
+    if run.entries:
+        ends[len(tokens) : n - 1] = run.tensors["members"][:, -1]
+    hidden, entry = (ends <= tokens[:, None]) & ~mask, np.arange(n) >= len(tokens)
+    if not run.sinks and hasattr(run.config, "index_topk"):
+        entry = np.ones(n, dtype=bool)  # every key is chosen or not
+    kinds = {"outside": hidden & ~entry, "not_chosen": hidden & entry}
+    return {why: cells for why, cells in kinds.items() if cells.any()}
+
+
+def _short(words: Sequence[str]) -> str:
+    return " ".join(words) if len(words) <= MOST_WORDS else f"{words[0]}…{words[-1]}"
