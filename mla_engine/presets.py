@@ -50,7 +50,7 @@ class Preset:
     name: str
     config: AttentionConfig
     n_layers: int
-    n_caches: int | None
+    n_caches: int
     max_context: int | None
     rms_norm_eps: float | None
     parameters: int | None
@@ -97,13 +97,12 @@ def _config(row: dict[str, Any]) -> AttentionConfig:
 
 
 def _preset(key: str, row: dict[str, Any]) -> Preset:
-    n_caches = row.get("n_caches", row["n_layers"])
     return Preset(
         key=key,
         name=row["name"],
         config=_config(row),
         n_layers=row["n_layers"],
-        n_caches=None if n_caches == "unknown" else n_caches,
+        n_caches=row.get("n_caches", row["n_layers"]),
         max_context=row.get("max_context"),
         rms_norm_eps=row.get("rms_norm_eps"),
         parameters=row.get("parameters"),

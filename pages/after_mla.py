@@ -6,7 +6,6 @@ import streamlit as st
 
 from ui.frame import page
 from ui.pages.after_mla import PAGE, charts, controls, words
-from ui.pages.after_mla.settings import COUNTED
 from ui.pages.after_mla.view import view
 from ui.parts import prose, sections
 from ui.words.numbers import count
@@ -45,7 +44,7 @@ if shown:
     st.subheader(t("after_mla.section_printed"), anchor=False)
     sections.later("printed_formulas", charts.printed, (1250, 1250, 1300))
     st.subheader(t("after_mla.section_every"), anchor=False)
-    prose.say(t("after_mla.every_words", n=count(len(COUNTED))))
+    prose.say(t("after_mla.every_words", n=count(len(shown.every))))
     sections.later("every_cache", partial(charts.every, shown), (420, 420, 420))
     with st.expander(t("after_mla.sources")):
         prose.say(words.source(shown))

@@ -40,7 +40,8 @@ class Cut:
     """How one tensor is cut: its rows are `per` x `parts`, in this order.
 
     `parts` are the engine's parameters with their axes in einsum letters; with `ones` the tensor
-    may have axes of size 1 beside its own; `also` is another name that it may have.
+    may have axes of size 1 beside its own, with `padded` zeros behind its rows; `also` is another
+    name that it may have.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Cut:
     unless: str = ""
     ones: bool = False
     also: str = ""
+    padded: bool = False
 
     def widths(self, sizes: Mapping[str, int]) -> list[int]:
         """Rows of each part, within one of `per`."""
@@ -66,6 +68,7 @@ class Cut:
     def apply(self, tensor: Tensor, layer: AttentionLayer) -> dict[str, Tensor]:
         """The parameters of the layer's heads, each a tensor of its own size."""
         sizes = sizes_of(layer.config)
+        tensor = self._unpadded(tensor, sizes)
         tensor = tensor.reshape(self.shape(sizes)) if self.ones else tensor
         rows = (tensor.T if self.transposed else tensor).unflatten(0, (sizes.get(self.per, 1), -1))
         pieces = rows.split(self.widths(sizes), dim=1)
@@ -73,6 +76,15 @@ class Cut:
             name: _parameter(name, piece, f"{self.per} {axes} {self.columns}".split(), layer)
             for (name, axes), piece in zip(self.parts.items(), pieces, strict=True)
         }
+
+    def _unpadded(self, tensor: Tensor, sizes: Mapping[str, int]) -> Tensor:
+        """Without the zeros behind its rows; CheckpointError where something else stands there."""
+        rows = self.shape(sizes)[0]
+        if not self.padded or tensor.ndim > 1 or len(tensor) <= rows:
+            return tensor
+        if tensor[rows:].any():
+            raise CheckpointError("padding", name=self.name, rows=len(tensor), wanted=rows)
+        return tensor[:rows]
 
 
 def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer) -> Tensor:
@@ -125,7 +137,8 @@ def check_shape(name: str, shape: tuple[int, ...], cut: Cut, config: AttentionCo
     """Raise CheckpointError unless a tensor has the shape that config.json asks for."""
     wanted = cut.shape(sizes_of(config))
     same = _without_ones(shape) == _without_ones(wanted) if cut.ones else tuple(shape) == wanted
-    if not same:
+    longer = cut.padded and len(shape) == len(wanted) == 1 and shape > wanted
+    if not (same or longer):
         raise CheckpointError("tensor_shape", name=name, shape=list(shape), wanted=list(wanted))
 
 

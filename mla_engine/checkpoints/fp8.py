@@ -16,17 +16,24 @@ from mla_engine.checkpoints.errors import CheckpointError
 BLOCK = 128
 SUFFIX = "_scale_inv"  # added to the name of the weight
 OF_V4 = ".scale"  # in the place of .weight
+IN_FULL = "re:.*self_attn.*"  # among what Kimi-K2-Thinking, K2.5 and K3 leave as it is
 POWERS = "F8_E8M0"  # how V4 stores its factors
 
 
-def check_quantization(config: Mapping[str, Any]) -> None:
-    """Raise CheckpointError unless weights are stored in full or in blocks of 8 bits."""
+def check_quantization(config: Mapping[str, Any], attention: bool = False) -> None:
+    """Raise CheckpointError unless weights are stored in full or in blocks of 8 bits.
+
+    With `attention` those of attentions alone: some models store their experts in a code.
+    """
     inner = config.get("text_config")
     for part in (config, inner if isinstance(inner, dict) else {}):
         found = part.get("quantization_config")
         if found is None:
             continue
         said = found if isinstance(found, dict) else {}
+        left = said.get("ignore")
+        if attention and isinstance(left, list) and IN_FULL in left:
+            continue
         method, form = said.get("quant_method"), said.get("fmt") or "e4m3"
         if (method, form, said.get("weight_block_size")) != ("fp8", "e4m3", [BLOCK, BLOCK]):
             raise CheckpointError("quantization", found=found, block=BLOCK)

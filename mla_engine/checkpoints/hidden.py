@@ -15,6 +15,7 @@ from mla_engine import budget
 from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.activations import read_activations
 from mla_engine.checkpoints.convert import check_finite
+from mla_engine.checkpoints.entries import entry
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import attention_config
 from mla_engine.checkpoints.inputs import Inputs
@@ -58,7 +59,7 @@ def hidden_bytes(
 ) -> HiddenBytes:
     """How much `hidden_states` of this text reads and holds; arguments and errors as there."""
     inputs = _inputs(source, revision, layer)
-    _check_one_stream(inputs)
+    _check_computed(inputs)
     return _needed(inputs, tokenize(inputs.checkpoint, text), layer)
 
 
@@ -113,7 +114,7 @@ def hidden_states_of_layers(
     checkpoint = open_checkpoint(source, revision)
     for layer in layers:
         inputs = _inputs(checkpoint, None, layer)
-    _check_one_stream(inputs)
+    _check_computed(inputs)
     tokens, deepest = tokenize(checkpoint, text), max(layers)
     needed = _needed(inputs, tokens, deepest).memory_bytes
     budget.require(needed, Phrase("input_of_layer", layer=deepest), TIP)
@@ -142,13 +143,17 @@ def _inputs(source: str | Path | Checkpoint, revision: str | None, layer: int) -
     attention_config(
         checkpoint.config, layer
     )  # a layer that there is, of a family that is modelled
-    fp8.check_quantization(checkpoint.config)
     return Inputs.of(checkpoint)
 
 
-def _check_one_stream(inputs: Inputs) -> None:
-    if inputs.family.row.get("streams"):
-        raise CheckpointError("streams", model_type=inputs.family.model_type)
+def _check_computed(inputs: Inputs) -> None:
+    """Raise CheckpointError for a family, or a way to store weights, that is not run here."""
+    row, model_type = inputs.family.row, inputs.family.model_type
+    if row.get("streams"):
+        raise CheckpointError("streams", model_type=model_type)
+    if (key := row.get("mixes")) and (value := entry(inputs.config, key)) is not None:
+        raise CheckpointError("mixes", model_type=model_type, key=key, value=value)
+    fp8.check_quantization(inputs.checkpoint.config)
 
 
 def _needed(inputs: Inputs, tokens: Tokens, layer: int) -> HiddenBytes:

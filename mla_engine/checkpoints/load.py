@@ -77,7 +77,7 @@ def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | Non
     """
     checkpoint = open_checkpoint(source, revision)
     config, family = attention_config(checkpoint.config, layer), family_at(checkpoint.config, layer)
-    fp8.check_quantization(checkpoint.config)
+    fp8.check_quantization(checkpoint.config, attention=True)
     entries = _entries(checkpoint, family, config, layer)
     dtypes = tuple(dict.fromkeys(entry.dtype for entry in entries.values()))
     return Plan(

@@ -36,7 +36,7 @@ def bars(
     """Lying bars, one row a name, read from the top.
 
     Args:
-        names: what the rows are called, in Plotly's text.
+        names: of the rows, in Plotly's text.
         parts: name of a part -> its amount in each row; on a log axis above 0.
         axis: title of the axis of amounts.
         stacked: parts end to end, on a linear axis alone; otherwise beside one another.
@@ -51,13 +51,11 @@ def bars(
         at: an amount to mark by an upright line.
         height: pixels.
     """
-    around = _around(parts, legend, entries, stacked=stacked, log=log)
-    amounts = np.asarray(list(parts.values()), dtype=np.float64)
-    ends = _room(amounts.sum(0) if stacked else amounts, limits, log=log, wide=bool(totals))
-    axes = {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
+    ends = _room(parts, limits, stacked=stacked, log=log, wide=bool(totals))
+    around = _around(parts, legend, entries, at, stacked=stacked, log=log)
+    around |= {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
     traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
-    traces += [totals_at_ends(amounts.sum(0), totals)] if totals else []
-    return figure(traces, height=height, shapes=upright(at, layer="above"), **axes, **around)
+    return figure(traces + _totals(parts, totals), height=height, **around)
 
 
 def ratio_bars(
@@ -90,15 +88,17 @@ def _around(
     parts: Mapping[str, Sequence[float]],
     legend: bool | None,
     entries: int | None,
+    at: float | None,
     *,
     stacked: bool,
     log: bool,
 ) -> dict:
-    """How the bars stand, and their legend."""
+    """How the bars stand, their legend, and the amount that is marked."""
     if stacked and log:  # their lengths would mean nothing
         raise RefusedError("stacked_log")
     shown = len(parts) > 1 if legend is None else legend
     stand = {"barmode": "stack" if stacked else "group", "bargap": 0.3}
+    stand["shapes"] = upright(at, layer="above")
     return stand | legend_above(shown=shown, entry_width=entries)
 
 
@@ -151,12 +151,25 @@ def named_rows(names: Sequence[str]) -> dict:
 
 
 def _room(
-    lengths: np.ndarray, limits: tuple[float, float] | None, *, log: bool, wide: bool
+    parts: Mapping[str, Sequence[float]],
+    limits: tuple[float, float] | None,
+    *,
+    stacked: bool,
+    log: bool,
+    wide: bool,
 ) -> Sequence[float] | None:
     """Ends of the axis of amounts: as given, else from 0 to the longest bar and its text."""
     if log:
         return None if limits is None else np.log10(limits).tolist()
-    return limits or (0, (float(lengths.max()) or 1.0) * (1.35 if wide else 1.05))
+    amounts = np.asarray(list(parts.values()), dtype=np.float64)
+    longest = float((amounts.sum(0) if stacked else amounts).max())
+    return limits or (0, (longest or 1.0) * (1.35 if wide else 1.05))
+
+
+def _totals(parts: Mapping[str, Sequence[float]], totals: Sequence[str] | None) -> list[dict]:
+    """A text behind all parts of each row, if there are any."""
+    ends = np.asarray(list(parts.values()), dtype=np.float64).sum(0)
+    return [totals_at_ends(ends, totals)] if totals else []
 
 
 def totals_at_ends(ends: Sequence[float], totals: Sequence[str]) -> dict:

@@ -15,7 +15,6 @@ from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.read import read
 
 ACTIVE = re.compile(r"-A(\d+(?:\.\d+)?)B\b")
-OTHER_LAYERS = {"alternating local and global layers", "linear attention layers"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +38,6 @@ class Published:
     notes: Mapping[str, str]
     storage: Mapping[str, str]
     row: Mapping[str, Any]
-
-    @property
-    def counted(self) -> bool:
-        """Whether the row says enough of every layer."""
-        if "config" in self.row:
-            return True
-        known = self.row.get("n_caches") != "unknown"
-        return known and OTHER_LAYERS.isdisjoint(self.row.get("not_modelled", ()))
 
     def model(self) -> Model:
         """What its layers keep.

@@ -63,13 +63,7 @@ def of_text(data: bytes) -> Found:
 
 
 def of_published(known: Published) -> Found:
-    """A stored model.
-
-    Raises:
-        UncountedError: the number of its caches was not read.
-    """
-    if not known.counted:
-        raise UncountedError("caches_unknown", name=known.name)
+    """A stored model."""
     return Found(known.name, known.model(), known.parameters, known.active, known.storage)
 
 

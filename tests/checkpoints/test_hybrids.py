@@ -210,9 +210,6 @@ REFUSED = {
     "another kind": ({"layer_types": ["mamba"] * 27}, 1, "layer_types = .*layer 1 is none of"),
     "too few kinds": ({"layer_types": []}, 1, "layer_types = .*layer 1 is none of"),
     "odd kinds": ({"layer_types": [[]] * 27}, 1, "layer_types = .*layer 1 is none of"),
-    "Kimi-K3": ({"attn_res_block_size": 12}, 0, "attn_res_block_size = 12"),
-    "Kimi-K3's MLA": ({"attn_res_block_size": 12}, 3, "attn_res_block_size = 12"),
-    "a gate of K3": ({"mla_use_output_gate": True}, 3, "mla_use_output_gate = True"),
     "another activation": ({"hidden_act": "gelu"}, 0, "hidden_act = 'gelu'"),
     "rotated": ({"mla_use_nope": False}, 3, "mla_use_nope = False"),
 }

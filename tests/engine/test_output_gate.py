@@ -123,8 +123,7 @@ def test_an_indexed_layer_can_have_one_too():
 
 
 def test_kimi_k3s_gate_is_38_percent_of_its_layers_parameters():
-    config = replace(PRESETS["kimi-k3"].config, output_gate="channel")
-    weights = costs.weight_elements(config)
+    weights = costs.weight_elements(PRESETS["kimi-k3"].config)
     assert weights["W_OG"] == 7168 * 12288
     assert weights["W_OG"] / sum(weights.values()) == pytest.approx(0.38, abs=0.005)
 

@@ -1,18 +1,15 @@
 """Counts by hand: numbers a token, rows, types of storage, and what is read."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from mla_engine.model_caches import (
-    MODELS,
     Layer,
     Model,
     Part,
     Placing,
     Storage,
-    UncountedError,
     by_kind,
     bytes_per_token,
     held_bytes,
@@ -21,7 +18,6 @@ from mla_engine.model_caches import (
     read_bytes,
     storage,
 )
-from mla_engine.model_caches.sources import of_published
 from mla_engine.refusals import RefusedError
 from tests.model_caches.published import (
     GLM_5_2,
@@ -107,15 +103,6 @@ def test_a_list_names_every_layer_and_beyond_them_those_of_mtp(listed: int, good
         return
     with pytest.raises(RefusedError, match=f"layer_types has {listed} entries for 61 layers"):
         read(config)
-
-
-def test_a_stored_model_whose_layers_are_not_all_known_has_no_number():
-    known = MODELS["deepseek-v3"]
-    for gap in ({"n_caches": "unknown"}, {"not_modelled": ["linear attention layers"]}):
-        other = replace(known, row=dict(known.row) | gap)
-        assert (known.counted, other.counted) == (True, False)
-        with pytest.raises(UncountedError, match="was not read"):
-            of_published(other)
 
 
 def test_stored_and_read_are_two_numbers():

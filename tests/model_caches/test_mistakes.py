@@ -141,4 +141,4 @@ def test_each_is_wrong_and_says_why_in_two_languages(key):
     assert found.source
     assert found.formula
     assert set(found.short) == set(found.forgets) == {"en", "zh"}
-    assert MODELS[found.model].counted
+    assert found.model in MODELS

@@ -8,7 +8,11 @@ import pytest
 from mla_engine import PRESETS, costs
 from mla_engine.model_caches import MODELS, Layer, Model, Part, Plan, Storage, read, storage
 from mla_engine.model_caches.attending import prompt_flops, rows_of_prompt, step_flops
-from mla_engine.model_caches.expanding import endless_crossing, expanding_from, latent_widths
+from mla_engine.model_caches.expanding import (
+    endless_crossing,
+    expanding_from,
+    latent_widths,
+)
 from mla_engine.refusals import RefusedError
 from tests.model_caches.published import (
     GLM_5_2,
@@ -64,7 +68,7 @@ def test_a_step_can_be_bound_by_its_flops():
 
 
 def test_the_fullest_group_computes_longest():
-    plan = replace(V3_PLAN, model=_only_attention(), data=8, context=10**6)
+    plan = replace(V3_PLAN, model=only_attention(), data=8, context=10**6)
     attention = 2 * 10**5 * 2 * 64 * (10**6 + 1)
     for batch, sequences in ((1, 1), (8, 1), (9, 2), (16, 2)):
         step = plan.step(batch)
@@ -73,7 +77,7 @@ def test_the_fullest_group_computes_longest():
         assert step.seconds == computed / (Fraction(9895, 10) * 10**12)
 
 
-def _only_attention() -> Model:
+def only_attention() -> Model:
     """One layer that computes far more than it reads."""
     parts = (Part(name="latent", numbers=64),)
     return Model(model_type="x", layers=(Layer("latent", parts),), max_context=1, n_heads=10**5)

@@ -12,6 +12,7 @@ from mla_engine.model_caches.models import named
 from mla_engine.model_caches.storage import TYPES
 from mla_engine.presets import PRESETS
 
+OTHER_LAYERS = {"alternating local and global layers", "linear attention layers"}
 WITH_CONFIG = {key: one.row["config"] for key, one in MODELS.items() if "config" in one.row}
 DEFAULTS = re.compile(r"^transformers 5\.23\.0 configuration defaults for checkpoint \S+ \((\w+)\)")
 LISTED = {"layer_types", "linear_attn_config"}  # spelled out in a row, derived in the library
@@ -49,6 +50,7 @@ def test_a_row_is_whole(key: str):
     assert all(text.strip() == text and text for text in one.notes.values())
     assert set(one.storage.values()) <= set(TYPES)
     assert one.parameters is None or one.parameters > 10**8
+    assert "config" in one.row or OTHER_LAYERS.isdisjoint(one.row.get("not_modelled", ()))
 
 
 @pytest.mark.parametrize("key", MODELS)

@@ -4,13 +4,16 @@ import html
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, BailingHybridConfig, KimiLinearConfig
 
 from tests.checkpoints.models import HYBRID, LINEAR, LING
+from tests.ui.screen import charts
 
-PAGES = ("absorption", "attention_maps", "compare", "compression", "decode", "real_models", "rope")
+PAGES = ("absorption", "compression", "real_models", "rope")
 FOUR = {"num_hidden_layers": 4, "vocab_size": 800, "head_dim": 12}
 CONFIGS = {
     "kimi": KimiLinearConfig(
@@ -33,20 +36,23 @@ def folders(demo: str) -> dict[str, str]:
     return found
 
 
+TEXT = "the cat sat on the mat and the moon"
 SAID = {
-    "en": "no page shows delta attention (KDA), which layer 1 is: choose layer 3",
-    "zh": "第 1 层是增量注意力（KDA），没有页面能展示它：请选择第 3 层",
+    "en": "this page does not show delta attention (KDA), which layer 1 is, but Attention maps, ",
+    "zh": "第 1 层是增量注意力（KDA），本页不能展示它，能展示的页面：注意力图、",
 }
 
 
-CASES = [(page, "kimi") for page in PAGES] + [("absorption", "ling"), ("decode", "ling")]
+CASES = [(page, "kimi") for page in PAGES] + [("absorption", "ling")]
 
 
 @pytest.mark.parametrize(("page", "name"), CASES)
 def test_a_linear_layer_is_refused_with_the_next_one_that_is_shown(page, name, folders, opened):
     at = opened(f"pages/{page}.py", source=folders[name], layer="1")
     assert not at.exception
-    assert SAID["en"] in html.unescape(at.error[0].value)
+    said = html.unescape(at.error[0].value)
+    assert SAID["en"] in said
+    assert "do: go there, or choose layer 3" in said
     next(b for b in at.button if b.label == "Show layer 3").click().run()
     assert not at.exception
     merged = (page, name) == ("absorption", "ling")  # whose output gate stands between
@@ -57,8 +63,24 @@ def test_a_linear_layer_is_refused_with_the_next_one_that_is_shown(page, name, f
 
 
 def test_it_is_refused_in_the_readers_language(folders, opened):
-    at = opened("pages/attention_maps.py", source=folders["kimi"], layer="1", lang="zh")
+    at = opened("pages/rope.py", source=folders["kimi"], layer="1", lang="zh")
     assert SAID["zh"] in html.unescape(at.error[0].value)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_state_of_a_real_layer_is_the_one_that_transformers_keeps(name, folders, opened):
+    folder = folders[name]
+    ids = Tokenizer.from_file(f"{folder}/tokenizer.json").encode(TEXT).ids
+    link = {"source": folder, "layer": "1", "text": TEXT, "map_head": "1"}
+    at = opened("pages/attention_maps.py", **link, map_query=str(len(ids) - 1))
+    assert not at.error
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        kept = model(torch.tensor([ids]), use_cache=True).past_key_values.layers[1]
+    (chart,) = (one for one in charts(at) if one.alt.startswith("The state of head 1"))
+    wanted = kept.recurrent_states[0][0, 1].numpy()
+    np.testing.assert_allclose(chart.values(0, "z"), wanted, rtol=1e-4, atol=1e-6)
+    assert not any("weights are random" in one.value for one in at.markdown)
 
 
 def test_layers_of_two_kinds_are_not_compared(folders, opened):

@@ -1,14 +1,19 @@
-"""A real layer of a mechanism that no page shows: a sentence, no picture of it, and no crash."""
+"""A real layer on a page that does not show it: a sentence, no picture of it, and no crash."""
 
 import html
+from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from safetensors.torch import save_file
 from transformers import Glm5NextTextConfig
 from transformers.models.glm5_next.modeling_glm5_next import Glm5NextTextModel
 
 from tests.checkpoints.models import GLM_5_3
-from tests.checkpoints.pooled_model import saved
-from tests.checkpoints.texts import TEXT, add_tokenizer
+from tests.checkpoints.pooled_model import built, saved
+from tests.checkpoints.texts import IDS, TEXT, add_tokenizer
+from tests.ui.screen import clicked
 from ui.engine.apart.ask import ask
 
 
@@ -17,22 +22,61 @@ def v4(models):
     return str(add_tokenizer(saved(models / "deepseek_v4", published=False)))
 
 
-@pytest.mark.parametrize("page", ["real_models", "attention_maps", "decode", "absorption"])
-def test_says_so_and_shows_what_it_shows_without_one(opened, v4, page):
-    for layer in ("0", "2"):
-        app = opened(f"pages/{page}.py", source=v4, layer=layer, text=TEXT)
-        [told] = [html.unescape(error.value) for error in app.error]
-        assert "no page shows attention to pooled entries: choose another model" in told
-        assert app.title
-        assert not app.exception
+def told(app):
+    """The one refusal of a page."""
+    [error] = app.error
+    return html.unescape(error.value)
+
+
+@pytest.mark.parametrize("page", ["real_models", "absorption"])
+def test_a_page_that_does_not_show_it_names_those_that_do(opened, v4, page):
+    app = opened(f"pages/{page}.py", source=v4, layer="2", text=TEXT)
+    said = told(app)
+    assert "this page does not show attention to pooled entries, but Attention maps, " in said
+    assert said.split(" do: go there, or choose another model")[0].endswith("Compare")
+    assert app.title
+    assert not app.exception
+    window = told(opened(f"pages/{page}.py", source=v4, layer="0", text=TEXT))
+    assert "no page shows a layer of the kind SWA: choose another model" in window
+
+
+@pytest.mark.parametrize("page", ["attention_maps", "compare"])
+def test_a_layer_of_windows_alone_is_refused_with_the_next_one_that_is_shown(opened, v4, page):
+    app = opened(f"pages/{page}.py", source=v4, layer="0", text=TEXT)
+    said = "no page shows a layer of the kind SWA, which layer 0 is: choose layer 1"
+    assert said in told(app)
+    next(b for b in app.button if b.label == "Show layer 1").click().run()
+    assert "give its hidden states" in told(app), "no page, but what enters it, is missing"
+
+
+@pytest.mark.parametrize(("layer", "pools"), [(1, 10), (2, 4)])
+def test_a_real_layers_map_is_that_of_transformers_with_the_sink_behind_it(
+    opened, v4, layer, pools
+):
+    found = []
+    attention = built().model.layers[layer].self_attn
+    keep = lambda _, given, __, out: found.append((given[0], out[1]))  # noqa: E731
+    handle = attention.register_forward_hook(keep, with_kwargs=True)
+    built()(torch.tensor([IDS * 3]))
+    handle.remove()
+    ((h, weights),) = found
+    file = Path(v4) / f"h{layer}.safetensors"
+    save_file({"h": h[0].contiguous()}, file)
+    link = {"source": v4, "layer": str(layer), "activations": str(file), "map_head": "3"}
+    app = opened("pages/attention_maps.py", **link, text=" ".join([TEXT] * 3))
+    assert not [error.value for error in app.error]
+    shares = clicked(app, "large").values(0, "z")
+    assert shares.shape == (24, 24 + 24 // pools + 1)
+    np.testing.assert_allclose(np.nan_to_num(shares[:, :-1]), weights[0, 3], atol=1e-5)
+    np.testing.assert_allclose(np.nansum(shares, -1), np.ones(24), rtol=1e-5)
+    assert not any("weights are random" in one.value for one in app.markdown)
 
 
 def test_a_layer_with_pooled_index_keys_is_not_shown_as_one_whose_keys_are_not(opened, models):
     folder = models / "glm5_next"
     Glm5NextTextModel(Glm5NextTextConfig(**GLM_5_3)).save_pretrained(folder)
     app = opened("pages/real_models.py", source=str(add_tokenizer(folder)), layer="2", text=TEXT)
-    [told] = [html.unescape(error.value) for error in app.error]
-    assert "no page shows attention with an indexer over pooled keys" in told
+    assert "no page shows attention with an indexer over pooled keys" in told(app)
     assert not app.exception
 
 
@@ -46,4 +90,4 @@ def test_nothing_of_it_is_fetched(opened, v4, monkeypatch):
     monkeypatch.setattr("ui.engine.real_layer.ask", noted)
     app = opened("pages/real_models.py", source=v4, layer="3", text=TEXT, lang="zh")
     assert set(asked) == {"plan"}
-    assert "没有页面能展示关注池化条目的注意力" in html.unescape(app.error[0].value)
+    assert "本页不能展示关注池化条目的注意力，能展示的页面：注意力图、" in told(app)

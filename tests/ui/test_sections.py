@@ -12,7 +12,7 @@ from ui.parts import sections
 from ui.settings.rooms import PAGES
 
 Opened = Callable[..., AppTest]
-HEAVY = {"absorption": 4, "attention_maps": 2, "compression": 3, "compute": 5}
+HEAVY = {"absorption": 4, "attention_maps": 2, "compression": 3, "compute": 5, "planner": 3}
 SMALL = {"preset": "small"}
 
 

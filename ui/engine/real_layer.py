@@ -18,8 +18,7 @@ from mla_engine.checkpoints.names import REPOSITORY
 from mla_engine.checkpoints.tokens import check_text
 from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
-from mla_engine.refusals import RefusedError
-from ui.engine import folders, kept
+from ui.engine import folders, kept, shown
 from ui.engine.apart import access, limits
 from ui.engine.apart.access import Place
 from ui.engine.apart.ask import ask
@@ -154,28 +153,13 @@ def prepare() -> list[Note]:
         return []
     try:
         notes = state.at_most(layer=plan(replace(loaded, layer=0)).n_layers - 1)
-        _check_shown(named())
+        shown.require(named().layer, lambda layer: plan(replace(loaded, layer=layer)))
         _fetch(named())
         _check(named())
     except ValueError as error:
         visit().failed = error
         return []
     return notes
-
-
-def _check_shown(loaded: RealLayer) -> None:
-    """Raise RefusedError for a layer that no page shows, with the first one that some page does."""
-    found = plan(loaded)
-    mechanism = mechanisms.of(found.config)
-    here = visit().page.mechanisms
-    if mechanism.key in here:
-        return
-    shown = [key for key in found.mechanisms if key in here]
-    if not shown:
-        raise RefusedError("no_page", called=mechanism.called)
-    other = found.mechanisms.index(shown[0])
-    values = {"layer": loaded.layer, "called": mechanism.called, "other": other}
-    raise RefusedError("no_page_of_layer", **values)
 
 
 def _check(loaded: RealLayer) -> None:

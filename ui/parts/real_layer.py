@@ -29,7 +29,7 @@ def failure() -> None:
 
 def _other(failed: ValueError) -> int | None:
     """The layer to choose instead, where one can be told."""
-    if getattr(failed, "code", "") == "no_page_of_layer":
+    if getattr(failed, "code", "") in ("no_page_of_layer", "not_here_of_layer"):
         return failed.values["other"]
     return 0 if _too_deep(failed) else None
 

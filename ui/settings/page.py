@@ -38,9 +38,9 @@ def nothing(_view: object) -> Functions:
     return ()
 
 
-def _shown() -> tuple[str, ...]:
-    """Keys of the mechanisms that a page shows unless it says otherwise."""
-    return tuple(one.key for one in mechanisms.all() if one.key not in ("pooled", "delta"))
+def every(*but: str) -> tuple[str, ...]:
+    """Keys of all mechanisms but these."""
+    return tuple(one.key for one in mechanisms.all() if one.key not in but)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class Page:
     group: str
     order: int
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    mechanisms: tuple[str, ...] = field(default_factory=_shown)
+    mechanisms: tuple[str, ...] = field(default_factory=every)
     sizes: bool = True
     real_layers: str = ""
     trained: bool = False

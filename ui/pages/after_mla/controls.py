@@ -3,7 +3,7 @@
 import streamlit as st
 
 from mla_engine.model_caches import MODELS
-from ui.pages.after_mla.settings import COUNTED, TYPES
+from ui.pages.after_mla.settings import TYPES
 from ui.parts.growth import LENGTHS
 from ui.settings import state
 from ui.words.numbers import count
@@ -16,7 +16,7 @@ def draw() -> None:
         st.selectbox,
         t("after_mla.model"),
         "am_model",
-        list(COUNTED),
+        list(MODELS),
         format_func=lambda key: MODELS[key].name,
     )
     state.control(

@@ -3,12 +3,11 @@
 from mla_engine.model_caches import MODELS
 from ui.settings.parsers import Setting, one_of, power_of_two
 
-COUNTED = tuple(key for key, one in MODELS.items() if one.counted)
 TYPES = ("bf16", "fp8", "mxfp4")
 FIRST = "deepseek-v4-flash"
 
 SETTINGS = {
-    "am_model": Setting(FIRST, one_of(*COUNTED)),
+    "am_model": Setting(FIRST, one_of(*MODELS)),
     "am_kv": Setting("bf16", one_of(*TYPES)),
     "am_context": Setting(2**17, power_of_two(2**10, 2**20)),
 }

@@ -76,8 +76,8 @@ class View:
 
     @property
     def every(self) -> list[Shown]:
-        """All published models that are counted."""
-        return [self.of(key) for key, one in MODELS.items() if one.counted]
+        """All published models."""
+        return [self.of(key) for key in MODELS]
 
     def of(self, key: str) -> Shown:
         """A published model in the same type and at the same context."""

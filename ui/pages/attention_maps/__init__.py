@@ -10,7 +10,6 @@ PAGE = Page(
     group="explore",
     order=1,
     settings=SETTINGS,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
     real_layers=ANY_LAYER,
     trained=True,
     lecture=("map_head", "map_query"),

@@ -3,7 +3,7 @@
 from ui.parts.maps.view import Maps
 from ui.parts.maps.words import shown
 from ui.words.numbers import count, share
-from ui.words.text import t
+from ui.words.text import sentences, t
 
 
 def lead(maps: Maps) -> tuple[str, str]:
@@ -18,7 +18,9 @@ def look(maps: Maps) -> str:
     """Which columns stand for what."""
     if not maps.run.entries:
         return t("attention_maps.look_no_entry", **facts(maps))
-    return t(f"attention_maps.look_{_kind(maps)}", **facts(maps))
+    said = t(f"attention_maps.look_{_kind(maps)}", **facts(maps))
+    drawn = isinstance(maps.run.origin, int)
+    return sentences((said, t(f"attention_maps.noise_{_kind(maps)}"))) if drawn else said
 
 
 def under(maps: Maps) -> list[str]:

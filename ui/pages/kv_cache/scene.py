@@ -47,8 +47,8 @@ class Scene:
 
     @property
     def all_caches(self) -> int:
-        """Caches of the whole model: one a layer where a hybrid's are unknown."""
-        return self.preset.n_caches or self.preset.n_layers
+        """Caches of the whole model."""
+        return self.preset.n_caches
 
     @property
     def n_caches(self) -> int:

@@ -39,9 +39,7 @@ def _published(view: View, scene: Scene) -> list[str]:
     preset, said = scene.preset, []
     if preset.max_context and view.context > preset.max_context:
         said.append(beyond(scene))
-    if preset.n_caches is None:
-        said.append(t("kv_cache.caches_unknown"))
-    elif preset.n_caches != preset.n_layers:
+    if preset.n_caches != preset.n_layers:
         caches, layers = count(preset.n_caches), count(preset.n_layers)
         said.append(t("kv_cache.caches_differ", caches=caches, layers=layers))
     if window(scene):

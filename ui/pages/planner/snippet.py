@@ -1,16 +1,15 @@
 """The snippet of the page planner."""
 
-from ui.pages.planner.view import View
+from ui.pages.planner.view import Served, View
 from ui.parts.snippet import Code, literal
 from ui.settings.page import Recipe
-from ui.settings.state import settings
 
 
 def recipe(view: View) -> Recipe:
     """The template that makes the headline: what fits and how fast, or how many GPUs it needs."""
     plan = view.plan
     values = {
-        "model": _model(view.served.own),
+        "model": _model(view.served),
         "kv": view.kv,
         "parameters": _whole(plan.parameters),
         "active": None if plan.active is None else _whole(plan.active),
@@ -28,8 +27,8 @@ def _whole(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def _model(own: str) -> Code:
+def _model(served: Served) -> Code:
     """A published model, or where to find the reader's own."""
-    if own:
-        return Code(f"find({literal(own)}).model")
-    return Code(f"MODELS[{literal(settings()['plan_model'])}].model()")
+    if served.own:
+        return Code(f"find({literal(served.own)}).model")
+    return Code(f"MODELS[{literal(served.key)}].model()")

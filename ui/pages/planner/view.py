@@ -23,11 +23,13 @@ class Served:
 
     Args:
         found: the model.
-        own: how it was given: "" for a published one, a name, or "config.json" for a text.
+        key: of a published one, "" for one of the reader's own.
+        own: how that was given: a name, or "config.json" for a text; else "".
         plan: on the chosen GPUs.
     """
 
     found: Found
+    key: str
     own: str
     plan: Plan
 
@@ -109,7 +111,7 @@ def view() -> View:
     if not total:
         total, active = found.parameters, active or found.active
     by = counted_model.given(s["plan_own"], PASTED)
-    served = Served(found, by, _plan(found, total, active or None))
+    served = Served(found, "" if own else s["plan_model"], by, _plan(found, total, active or None))
     return View(served, _beside(found), s["plan_kv"])
 
 
@@ -119,7 +121,7 @@ def _beside(found: Found) -> Served | None:
     if key == NONE or MODELS[key].name == found.name:
         return None
     other = of_published(MODELS[key])
-    return Served(other, "", _plan(other, other.parameters, other.active))
+    return Served(other, key, "", _plan(other, other.parameters, other.active))
 
 
 def _plan(found: Found, parameters: float | None, active: float | None) -> Plan:

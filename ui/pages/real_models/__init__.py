@@ -3,13 +3,14 @@
 from ui.pages.real_models import code, snippet
 from ui.pages.real_models.settings import SETTINGS
 from ui.parts.maps.view import mend
-from ui.settings.page import ANY_LAYER, Page
+from ui.settings.page import ANY_LAYER, Page, every
 
 PAGE = Page(
     name="real_models",
     group="explore",
     order=3,
     settings=SETTINGS,
+    mechanisms=every("pooled", "delta"),
     sizes=False,
     real_layers=ANY_LAYER,
     lecture=("source", "layer", "map_head"),

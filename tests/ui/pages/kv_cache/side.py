@@ -65,7 +65,7 @@ class Side:
 
     @property
     def all_caches(self) -> int:
-        return self.preset.n_caches or self.preset.n_layers
+        return self.preset.n_caches
 
     @property
     def caches(self) -> int:
@@ -269,9 +269,7 @@ class Side:
             )
         if preset.max_context and self.context > preset.max_context:
             yield self.published
-        if preset.n_caches is None:
-            yield ("How many of its layers keep such a cache is not known here: all are counted.")
-        elif preset.n_caches != preset.n_layers:
+        if preset.n_caches != preset.n_layers:
             yield (
                 f"The model has {preset.n_layers} layers and {preset.n_caches} caches "
                 "that grow with the context."

@@ -24,7 +24,7 @@ def scene() -> View | None:
         prose.refused(refusal)
         controls.run()
         return None
-    prose.lead(*words.lead(view.maps), t("attention_maps.state_look"))
+    prose.lead(*words.lead(view.maps), words.look(view.maps))
     with st.container(key="beside"):
         weights, state, side = st.columns((8, 8, 5), gap="medium")
     with side:

@@ -8,9 +8,9 @@ from ui.parts.maps.view import Maps
 from ui.parts.maps.words import facts as plain
 from ui.parts.maps.words import shown
 from ui.words.numbers import count, digits, number, signed
-from ui.words.text import t
+from ui.words.text import sentences, t
 
-__all__ = ["facts", "lead", "plain", "say"]
+__all__ = ["facts", "lead", "look", "plain", "say"]
 
 
 def facts(maps: Maps) -> dict[str, str]:
@@ -41,6 +41,13 @@ def lead(maps: Maps) -> tuple[str, str]:
     """How many numbers a head keeps, whatever it has read."""
     said = facts(maps)
     return t("attention_maps.state_numbers", **said), t("attention_maps.state_line", **said)
+
+
+def look(maps: Maps) -> str:
+    """What to look at."""
+    said = t("attention_maps.state_look")
+    drawn = isinstance(maps.run.origin, int)
+    return sentences((said, t("attention_maps.noise_state"))) if drawn else said
 
 
 def say(maps: Maps, key: str) -> str:

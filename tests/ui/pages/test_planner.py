@@ -1,0 +1,218 @@
+"""The page planner: each number and chart against exact arithmetic from published sizes.
+
+Nothing here asks the planner: DeepSeek-V3 has 61 layers that keep 512 + 64 numbers of a token, 128
+heads with keys and values of 128, 671e9 parameters of which 37e9 are active; Llama-3.1-405B has 126
+layers with 8 KV heads of 128 and 128 query heads; an H200 has 141e9 bytes, 4.8e12 bytes a second
+and 989.5e12 FLOP/s.
+"""
+
+import html
+import json
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil, floor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.screen import Chart, charts, csv, lead, prose, statement
+
+PAGE, GIB, CONTEXT = "pages/planner.py", 2**30, 2**15
+MEMORY, BANDWIDTH, PEAK = 141 * 10**9, 4800 * 10**9, Fraction(9895, 10) * 10**12
+TOTAL, ACTIVE, LLAMA = 671 * 10**9, 37 * 10**9, 405 * 10**9
+OVERHEAD = 2 * GIB
+SEQUENCE = 61 * 576 * CONTEXT  # in FP8, on every GPU of a group
+SPLIT = 126 * 2 * 128 * CONTEXT  # of Llama: one KV head of eight on each of eight GPUs
+ATTENTION = 61 * 2 * 128 * (2 * 512 + 64) * (CONTEXT + 1)
+CHINESE = "[\u4e00-\u9fff]"
+Opened = Callable[..., AppTest]
+
+
+def plain(text: str) -> str:
+    return html.unescape(re.sub("<[^>]*>", "", text)).replace("\xa0", " ")
+
+
+def said(at: AppTest) -> str:
+    return "\n".join(plain(text) for text in prose(at))
+
+
+def room(total: int = TOTAL) -> Fraction:
+    """Bytes of each of eight GPUs beside weights in FP8 and the overhead."""
+    return MEMORY - Fraction(total, 8) - OVERHEAD
+
+
+def rate(batch: int, data: int = 1, touched: int = ACTIVE) -> float:
+    """Tokens a second at most of DeepSeek-V3 on eight GPUs in so many groups."""
+    each = ceil(Fraction(batch, data))
+    reading = (Fraction(touched, 8) + each * SEQUENCE) / BANDWIDTH
+    group = Fraction(each * ATTENTION, 8 // data)
+    computing = (Fraction(2 * ACTIVE * batch, 8) + group) / PEAK
+    return float(batch / max(reading, computing))
+
+
+def ends(chart: Chart) -> dict[str, float]:
+    """Of each line its last height."""
+    lines = [trace for trace in chart.traces if trace["mode"] == "lines"]
+    heights = {trace["name"]: chart.values(trace, "y") for trace in lines}
+    return {name: float(y[np.isfinite(y)][-1]) for name, y in heights.items()}
+
+
+def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
+    at = opened(PAGE)
+    batch = floor(room() / SEQUENCE)
+    assert lead(at)[0] == f"{batch} sequences"
+    assert plain(statement(at)) == (
+        "of 32,768 tokens fit when 8 × H200 SXM serve DeepSeek-V3 / R1 (671B); "
+        f"together they get at most {rate(batch):,.0f} tokens a second"
+    )
+    assert "Arithmetic would not be one at any batch" in said(at)
+    weights, cache, free = (Fraction(TOTAL, 8), batch * SEQUENCE, room() - batch * SEQUENCE)
+    memory = charts(at)[0]
+    parts = {"weights": weights, "overhead": OVERHEAD, "cache": cache, "free": free}
+    assert memory.names == list(parts)
+    for name, amount in parts.items():
+        assert_allclose(memory.values(name, "x"), [float(amount / Fraction(GIB))])
+        assert "base" not in memory.trace(name)
+    assert memory.layout["barmode"] == "stack"
+    assert memory.layout["shapes"][0]["x0"] == pytest.approx(MEMORY / GIB)
+    assert memory.axis("x") == "GiB on each GPU"
+    assert "cache 50.4 GiB" in memory.alt
+    assert f"cache {batch} × 1.07 GiB = 50.4 GiB" in said(at)
+    assert "each of the 8 GPUs of a group keeps the whole 1.07 GiB" in said(at)
+    table = csv(downloads["mla_plan_memory.csv"]).iloc[0]
+    assert (table["largest_batch"], table["sequence_bytes"]) == (batch, SEQUENCE)
+    assert_allclose(sum(table[f"{name}_bytes"] for name in ("weight", "overhead", "cache", "free")),
+                    MEMORY)  # fmt: skip
+
+
+def test_rates_up_to_where_memory_ends(opened: Opened, downloads: dict):
+    at = opened(PAGE)
+    batch = floor(room() / SEQUENCE)
+    chart = charts(at)[1]
+    same, own = chart.traces
+    places = chart.values(same, "x")
+    assert list(places) == [1, 2, 4, 8, 16, 32, batch]
+    touched = [min(TOTAL, n * ACTIVE) for n in places.tolist()]
+    assert_allclose(chart.values(same, "y"), [rate(n) for n in places.tolist()])
+    assert_allclose(
+        chart.values(own, "y"),
+        [rate(n, touched=some) for n, some in zip(places.tolist(), touched, strict=True)],
+    )
+    assert [same["name"], own["name"]] == ["all use the same experts", "each uses its own"]
+    assert "tokens/s, at most" in chart.axis("y")
+    table = csv(downloads["mla_plan_speed.csv"])
+    assert table["curve"].tolist() == ["same_weights"] * 7 + ["own_weights"] * 7
+    assert_allclose(table["tokens_per_second_at_most"], [*chart.values(same, "y"),
+                    *chart.values(own, "y")])  # fmt: skip
+    steps = at.table[0].value
+    assert list(steps.index) == ["1", "47", "47"]
+    assert steps["Tokens/s, at most"].tolist() == [
+        f"{rate(n, touched=some):,.0f}" for n, some in ((1, ACTIVE), (47, ACTIVE), (47, TOTAL))
+    ]
+    pairs = CONTEXT * (CONTEXT + 1) // 2
+    prompt = 2 * ACTIVE * CONTEXT + 61 * 2 * 128 * (128 + 128 + 64) * pairs
+    assert f"takes at least **{float(1000 * prompt / (8 * PEAK)):.0f} ms**" in said(at)
+
+
+def test_arithmetic_limits_where_each_gpu_has_sequences_of_its_own(opened: Opened):
+    at = opened(PAGE, plan_tensor="1", plan_data="8")
+    batch = 8 * floor(room() / SEQUENCE)
+    assert lead(at)[0] == f"{batch} sequences"
+    assert f"{rate(batch, 8):,.0f} tokens a second" in plain(statement(at))
+    ridge = next(
+        n
+        for n in range(8, batch, 8)
+        if (2 * ACTIVE + ATTENTION) * n / 8 / PEAK
+        >= (Fraction(ACTIVE, 8) + n // 8 * SEQUENCE) / BANDWIDTH
+    )
+    assert f"From {ridge} sequences on arithmetic takes as long as reading" in said(at)
+    ring = charts(at)[1].traces[-1]
+    assert (ring["x"], ring["y"]) == ([ridge], [pytest.approx(rate(ridge, 8))])
+    assert ring["text"] == [f"<b>arithmetic limits from {ridge} on</b>"]
+    assert "of a group keeps the whole" not in said(at)
+
+
+@pytest.mark.parametrize("kv", ["bf16", "mxfp4"])
+def test_batches_over_the_context_for_each_way_to_share(opened: Opened, downloads: dict, kv: str):
+    chart = charts(opened(PAGE, plan_kv=kv))[2]
+    of_token = 61 * {"bf16": 2 * 576, "mxfp4": (512 + 64) // 2 + (512 + 64) // 32}[kv]
+    contexts = [2**n for n in range(10, 21)]
+    assert chart.names == ["TP8 × DP1", "TP1 × DP8"]
+    for name, groups in (("TP8 × DP1", 1), ("TP1 × DP8", 8)):
+        most = [groups * floor(room() / (of_token * n)) for n in contexts]
+        assert_allclose(chart.values(name, "y"), [n or np.nan for n in most])
+        assert list(chart.values(name, "x")) == contexts
+    assert chart.layout["shapes"][0]["x0"] == CONTEXT
+    table = csv(downloads["mla_plan_contexts.csv"])
+    assert set(table["curve"]) == {"tp8_dp1", "tp1_dp8"}
+    first = floor(room() / (of_token * 1024))
+    assert table["largest_batch"].iloc[0] == first
+    assert f"{first:,}" in chart.alt
+
+
+def test_expanding_crosses_absorbing(opened: Opened, downloads: dict):
+    chart = charts(opened(PAGE))[3]
+    queries = [2**n for n in range(13)]
+    absorbed = [2 * 128 * t * (CONTEXT + t) * 2 * 512 for t in queries]
+    expanded = [2 * 128 * 256 * (t * (CONTEXT + t) + CONTEXT * 512) for t in queries]
+    assert_allclose(chart.values("absorbed", "y"), [n / 1e9 for n in absorbed])
+    assert_allclose(chart.values("expanded", "y"), [n / 1e9 for n in expanded])
+    first = next(
+        t
+        for t in range(1, 4096)
+        if t * (CONTEXT + t) * 1024 > 256 * (t * (CONTEXT + t) + CONTEXT * 512)
+    )
+    assert chart.traces[-1]["text"] == [f"<b>{first}</b>"]
+    table = csv(downloads["mla_plan_forms.csv"])
+    assert table["flops_per_layer"].tolist() == absorbed + expanded
+
+
+def test_a_second_model_beside_in_the_same_charts(opened: Opened):
+    at = opened(PAGE, plan_beside="llama-3.1-405b")
+    batch = floor(room(LLAMA) / SPLIT)
+    memory, speed, contexts, _ = charts(at)
+    assert_allclose(memory.values("cache", "x"), [47 * SEQUENCE / GIB, batch * SPLIT / GIB])
+    reading = (Fraction(LLAMA, 8) + batch * SPLIT) / BANDWIDTH
+    flops = 2 * LLAMA + 126 * 2 * 128 * 256 * (CONTEXT + 1)
+    computing = Fraction(flops * batch, 8) / PEAK
+    wanted = float(batch / max(reading, computing))
+    assert ends(speed) == pytest.approx(
+        {"DeepSeek-V3 / R1 (671B)": rate(47), "Llama-3.1-405B": wanted}
+    )
+    longest = floor(room(LLAMA) / (SPLIT * 32))
+    assert ends(contexts)["Llama-3.1-405B"] == longest
+    assert "Llama-3.1-405B: each token is taken to use all 405,000,000,000" in said(at)
+    alone = opened(PAGE, plan_beside="deepseek-v3")
+    assert charts(alone)[1].names == charts(opened(PAGE))[1].names
+
+
+def test_a_model_without_latents_has_no_crossing(opened: Opened):
+    at = opened(PAGE, plan_model="llama-3.1-405b")
+    assert len(charts(at)) == 3
+    assert "has no plain latents (MLA)" in said(at)
+    whole, each = (f"{8 * SPLIT / GIB:.2f} GiB", f"{SPLIT / 2**20:,.0f} MiB")
+    assert f"Split over the 8 GPUs of a group, a sequence of {whole} takes {each}" in said(at)
+
+
+def test_the_report_is_the_engine_s(opened: Opened, downloads: dict):
+    opened(PAGE)
+    found = json.loads(downloads["mla_plan.json"]())
+    assert found["largest_batch"] == 47
+    assert found["sequence_bytes_each"] == SEQUENCE
+    assert found["kv"] == "fp8"
+    text = downloads["mla_plan.md"]().decode()
+    assert "Largest batch: 47 sequences of 32,768 tokens." in text
+
+
+def test_a_chinese_run_has_the_same_numbers_in_other_words(opened: Opened):
+    one, other = (opened(PAGE, lang=lang) for lang in ("en", "zh"))
+    for ours, theirs in zip(charts(one), charts(other), strict=True):
+        assert len(ours.traces) == len(theirs.traces)
+        assert re.search(CHINESE, theirs.alt)
+    numbers = [
+        sorted(re.findall(r"\d[\d,.]*", lead(at)[0] + plain(statement(at)))) for at in (one, other)
+    ]
+    assert numbers[0] == numbers[1]

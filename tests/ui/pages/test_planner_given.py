@@ -1,0 +1,82 @@
+"""The page planner with models of the reader's own, too large ones, and what is refused."""
+
+import json
+from fractions import Fraction
+from math import floor
+
+import pytest
+
+from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
+from tests.model_caches.published import V3
+from tests.ui.pages.test_planner import (
+    GIB,
+    MEMORY,
+    OVERHEAD,
+    PAGE,
+    TOTAL,
+    Opened,
+    plain,
+    rate,
+    room,
+    said,
+)
+from tests.ui.screen import charts, lead, statement
+from ui.pages.planner.view import PASTED
+
+
+def test_a_model_larger_than_the_gpus_says_how_many_it_takes(opened: Opened):
+    at = opened(PAGE, plan_gpu="l4", plan_context="8192")
+    sequence = 61 * 576 * 8192
+    fewest = next(n for n in range(1, 99) if Fraction(TOTAL, n) + OVERHEAD + sequence <= 24 * 10**9)
+    assert lead(at)[0] == f"{fewest} GPUs"
+    missing = (Fraction(TOTAL, 8) + OVERHEAD + sequence - 24 * 10**9) / Fraction(GIB)
+    assert f"8 × L4 lack {float(missing):.1f} GiB each" in plain(statement(at))
+    assert "Nothing fits, so nothing is served." in said(at)
+    assert not at.error
+    memory = charts(at)[0]
+    reached = sum(memory.values(name, "x")[0] for name in memory.names)
+    assert reached == pytest.approx(float((Fraction(TOTAL, 8) + OVERHEAD + sequence) / GIB))
+    assert memory.layout["xaxis"]["range"][1] > reached > memory.layout["shapes"][0]["x0"]
+    box = next(one for one in at.selectbox if one.key.startswith("plan_gpu"))
+    box.set_value("h200").run()
+    assert lead(at)[0] == f"{floor(room() / sequence)} sequences"
+
+
+def test_no_number_of_gpus_is_enough_for_a_sequence_that_none_can_hold(opened: Opened):
+    at = opened(PAGE, plan_gpu="t4", plan_context=str(2**20), plan_kv="bf16")
+    assert lead(at)[0] == "none fits"
+    assert "on any number of these GPUs" in plain(statement(at))
+
+
+def test_unknown_parameters_are_asked_for_and_nothing_is_lost(opened: Opened):
+    at = opened(PAGE, plan_model="deepseek-v3.1", plan_data="2", plan_context="4096")
+    assert "how many parameters DeepSeek-V3.1" in plain(at.error[0].value)
+    assert not charts(at)
+    numbers = {one.key.partition(":")[0]: one for one in at.number_input}
+    numbers["plan_parameters"].set_value(671.0).run()
+    assert not at.error
+    assert lead(at)[0] == f"{2 * floor(room_of(16) / (61 * 576 * 4096)):,} sequences"
+    assert at.query_params["plan_data"] == "2"
+    numbers = {one.key.partition(":")[0]: one for one in at.number_input}
+    numbers["plan_active"].set_value(700.0).run()
+    assert "must not be more than" in plain(at.error[0].value)
+    settings = at.session_state["settings"]
+    assert (settings["plan_model"], settings["plan_context"]) == ("deepseek-v3.1", 4096)
+
+
+def room_of(gpus: int) -> Fraction:
+    return MEMORY - Fraction(TOTAL, gpus) - OVERHEAD
+
+
+def test_a_pasted_configuration_is_planned_and_a_bad_one_keeps_the_page(opened: Opened):
+    at = opened(PAGE, plan_parameters="671", plan_active="37")
+    at.text_area(PASTED).input(json.dumps(V3)).run()
+    assert lead(at)[0] == "47 sequences"
+    assert "serve deepseek_v3;" in plain(statement(at))
+    assert f"at most {rate(47):,.0f} tokens" in plain(statement(at))
+    at.text_area(PASTED).input('{"model_type": "<b>"').run()
+    assert len(at.error) == 1
+    assert not at.exception
+    assert [one for one in at.selectbox if one.key.startswith("plan_model")]
+    at.text_area(PASTED).input("").run()
+    assert "DeepSeek-V3 / R1" in plain(statement(at))
