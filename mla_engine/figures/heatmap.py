@@ -32,6 +32,7 @@ from mla_engine.figures.theme import (
 
 MAX_PRINTED = 12  # a side up to which each cell prints its number
 BAR_HEIGHT = 14
+SHORT = 5  # characters at an end of the bar, which stand within the map's own margins
 EDGE_ROOM = 24  # for half of the bar's last number
 NOTHING: Mapping[str, np.ndarray] = {}
 
@@ -215,15 +216,16 @@ def _heat(
 def _colour_bar(low: float, high: float, width: int) -> dict:
     """A bar above the map, where a phone has room for it too, with few ticks or its ends alone."""
     ticks = [low, (low + high) / 2, high] if width >= PHONE_PIXELS else [low, high]
+    texts = [f"{tick:.3g}".replace("-", "−") for tick in ticks]
     return {
         "orientation": "h",
         "thickness": BAR_HEIGHT,
-        "len": 1,
+        "len": 1 if max(map(len, texts)) <= SHORT else 0.85,  # a long one needs room beside it
         "y": 1.0,
         "yanchor": "bottom",
         "ypad": 8,
         "tickvals": ticks,
-        "ticktext": [f"{tick:.3g}".replace("-", "−") for tick in ticks],
+        "ticktext": texts,
         "tickfont": FONT,
         "tickangle": 0,
         "outlinewidth": 0,

@@ -43,8 +43,8 @@ def test_the_statement_has_what_grows_and_what_does_not(opened, left, right, num
     at = sides(opened, left, right, "flow")
     assert lead(at)[0] == number
     assert said in statement(at)
-    kept = statement(at).count("keeps a fixed 5.12 KiB beside that")
-    assert kept == (left, right).count("kda")
+    assert statement(at).count(" 5.12 KiB") == (left, right).count("kda")
+    assert ("beside that at most" in statement(at)) == bool({left, right} - {"mla"})
     assert f"{(STATE + TAILS) / 1024:.2f}" == "5.12"
     fixed = at.table[0].value.loc["Fixed cache per layer"]
     names = {"kda": "5.12 KiB", "mla": "none"}
@@ -124,3 +124,11 @@ def test_maps_with_entries_keep_their_own_columns(opened, kind):
 def test_two_maps_with_the_same_columns_are_compared(opened):
     at = sides(opened, "csa", "csa", "maps")
     assert any("They differ most in the framed cell" in line for line in prose(at))
+
+
+def test_a_flow_with_a_state_does_not_say_that_all_is_kept_of_every_token(opened):
+    at = sides(opened, "mla", "kda", "flow")
+    left, right = charts(at)
+    assert left.traces[-1]["text"] == ["<b>▣ </b>kept in the cache for every token"]
+    assert right.traces[-1]["text"] == ["<b>▣ </b>kept in the cache"]
+    assert any("of the last ones or once for all" in line for line in prose(at))

@@ -25,6 +25,7 @@ from ui.words.text import sentences, t
 pd = Late("pandas")
 
 BARS = 190  # pixels
+MOST_STEPS = 30  # whose boxes have their names within half of the room
 MAP, LOW = 540, 400
 ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
 MIB = 2**20
@@ -50,8 +51,12 @@ def draw(view: View) -> None:
 def _flow(view: View) -> None:
     """Both data flows, steps that differ marked, and the sizes beside them."""
     marked = tables.differing(view)
-    left, right, table = st.columns((5, 5, 4), gap="medium")
-    for place, side in zip((left, right), view.sides, strict=True):
+    if max(len(side.shapes) for side in view.sides) > MOST_STEPS:  # one below the other
+        flows, table = st.columns((10, 4), gap="medium")
+        places = flows, flows
+    else:
+        *places, table = st.columns((5, 5, 4), gap="medium")
+    for place, side in zip(places, view.sides, strict=True):
         with place:
             prose.say(f"**{side.shown_name}**")
             _data_flow(side, marked)
@@ -69,7 +74,8 @@ def _data_flow(side: Side, marked: dict[str, str]) -> None:
         replace(node, label=f"{DIFFERS} {node.label}") if node.code in marked else node
         for node in overview.nodes()
     ]
-    figure = partial(figures.data_flow, nodes, overview.edges(), words=flow_words())
+    said = flow_words() if side.grows else {"cached": t("compare.kept")}
+    figure = partial(figures.data_flow, nodes, overview.edges(), words=said)
     charts.show(figure, f"flow:{side.letter}", alt=overview.alt(), file=f"flow_{side.letter}")
 
 
@@ -180,5 +186,7 @@ def _figure(
     if view.map == "attention":
         name = t("compare.map_attention")
         return partial(figures.attention_map, values, *tokens, name=name, **options)
+    if view.map == "weights":  # most of them would print 0.00
+        options["numbers"] = False
     name = t("compare.score" if view.map == "scores" else "compare.weight")
     return partial(figures.score_map, values, *tokens, limit=limit, name=name, **options)

@@ -47,6 +47,11 @@ class Side:
         return mechanisms.form_of(self.variant).name
 
     @property
+    def grows(self) -> bool:
+        """Whether all that it keeps is kept of every token."""
+        return not costs.fixed_bytes(self.config, BF16_BYTES)
+
+    @property
     def name(self) -> str:
         """Letter, model and variant, as plain text."""
         return self._named(self.model)

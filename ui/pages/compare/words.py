@@ -6,13 +6,13 @@ from mla_engine import costs
 from ui.engine import model, real_layer
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare import trained
-from ui.pages.compare.side import BF16_BYTES, Side
+from ui.pages.compare.side import BF16_BYTES
 from ui.pages.compare.view import View
 from ui.parts.maps import reading
 from ui.parts.maps.view import short
 from ui.settings.parsers import preset_of
 from ui.words.numbers import amount, count, heads, signed, size, times
-from ui.words.text import safe, t, tensor
+from ui.words.text import listed, safe, t, tensor
 
 
 def title(view: View | None) -> str:
@@ -26,7 +26,7 @@ def lead(view: View) -> tuple[str, str]:
     left, right = (costs.cache_elements(side.config) for side in view.sides)
     said = {"a": amount(left), "b": amount(right)}
     said |= {"left": view.a.shown_name, "right": view.b.shown_name}
-    fixed = "".join(_fixed(side) for side in view.sides)
+    fixed = _fixed(view)
     if left == right:
         return "=", t("compare.line_equal", **said) + fixed
     if not min(left, right):
@@ -35,15 +35,19 @@ def lead(view: View) -> tuple[str, str]:
     return ratio, t("compare.line", ratio=ratio, **said) + fixed
 
 
-def _fixed(side: Side) -> str:
-    """What a side keeps whatever the context, if anything."""
-    kept = costs.fixed_bytes(side.config, BF16_BYTES)
-    return t("compare.line_fixed", letter=side.letter, size=size(kept)) if kept else ""
+def _fixed(view: View) -> str:
+    """What the sides keep whatever the context, if anything."""
+    kept = {one.letter: costs.fixed_bytes(one.config, BF16_BYTES) for one in view.sides}
+    each = listed(f"{letter} {size(n_bytes)}" for letter, n_bytes in kept.items() if n_bytes)
+    return t("compare.line_fixed", each=each) if each else ""
 
 
 def look(view: View) -> str:
     """What to look at; below the maps of trained models, which so stand higher."""
-    return "" if view.topic == "maps" and view.trained else t(f"compare.look_{view.topic}")
+    if view.topic == "maps" and view.trained:
+        return ""
+    kept = view.topic == "flow" and not all(side.grows for side in view.sides)
+    return t("compare.look_kept" if kept else f"compare.look_{view.topic}")
 
 
 def beyond(view: View) -> str:

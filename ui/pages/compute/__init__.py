@@ -3,14 +3,13 @@
 from ui.pages.compute import code, snippet
 from ui.pages.compute.settings import SETTINGS
 from ui.pages.compute.view import mend
-from ui.settings.page import Page, every
+from ui.settings.page import Page
 
 PAGE = Page(
     name="compute",
     group="size",
     order=3,
     settings=SETTINGS,
-    mechanisms=every(),
     lecture=("cost_phase", "cost_queries"),
     mend=mend,
     code=code.ran,

@@ -3,14 +3,13 @@
 from ui.pages.decode import code, snippet
 from ui.pages.decode.settings import SETTINGS
 from ui.pages.decode.view import mend
-from ui.settings.page import ANY_LAYER, Page, every
+from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
     name="decode",
     group="size",
     order=2,
     settings=SETTINGS,
-    mechanisms=every(),
     real_layers=ANY_LAYER,
     trained=True,
     lecture=("dec_prompt", "dec_speed"),
