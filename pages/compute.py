@@ -9,10 +9,11 @@ from ui.pages.compute import PAGE, below, charts, controls, guess, measuring, ta
 from ui.pages.compute.view import view
 from ui.parts import prose, sections, ways
 from ui.parts.guess import card
+from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
-prose.title(words.title())
+prose.title(words.title(state.settings()["cost_phase"]))
 try:
     shown, error = view(), None
 except ValueError as refusal:

@@ -110,6 +110,12 @@ def blocks(keys: Keys, layer: int) -> Layer:
     return Layer("blocks", (*grouped(keys, layer, read_rows=topk * block).parts, index))
 
 
+def index_heads(keys: Keys) -> int:
+    """Query heads of an indexer, by either name; 0 where there is none or it is not said."""
+    own = keys.whole_or("sparse_attention_config.sparse_num_index_heads", 0, least=0)
+    return keys.whole_or("index_n_heads", own, least=0)
+
+
 def latent(keys: Keys, _layer: int) -> Layer:
     """MLA: the latent c_KV and the rotary key k_R, read once as key and as value."""
     parts = [Part(name="latent", numbers=keys.whole("kv_lora_rank"))]

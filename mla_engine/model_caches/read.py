@@ -72,7 +72,7 @@ def read(config: Mapping[str, Any]) -> Model:
         max_context=keys.max_context,
         as_mha=attention.as_mha(keys),
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
-        n_index_heads=keys.whole_or("index_n_heads", 0, least=0),
+        n_index_heads=attention.index_heads(keys),
     )
 
 

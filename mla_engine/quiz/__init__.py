@@ -17,7 +17,8 @@ FIRST: dict[str, Generator] = {
     ask.__name__: ask for module in (caches, work, forms, maps) for ask in module.KINDS
 }
 LATER: dict[str, Generator] = {ask.__name__: ask for ask in successors.KINDS}
-KINDS: dict[str, Generator] = FIRST | LATER
+LAST: dict[str, Generator] = {ask.__name__: ask for ask in successors.LAST}
+KINDS: dict[str, Generator] = FIRST | LATER | LAST
 
 
 def order(seed: int) -> tuple[str, ...]:
@@ -30,7 +31,7 @@ def order(seed: int) -> tuple[str, ...]:
     """
     checks.whole("seed", seed, least=0)
     rng = Random(f"{seed}")
-    return (*rng.sample(tuple(FIRST), len(FIRST)), *rng.sample(tuple(LATER), len(LATER)))
+    return tuple(kind for of in (FIRST, LATER, LAST) for kind in rng.sample(tuple(of), len(of)))
 
 
 def question(seed: int, kind: str) -> Question:

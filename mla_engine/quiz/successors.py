@@ -1,5 +1,6 @@
 """Questions on what came after MLA: an indexer, layers with a state, pooled entries."""
 
+from math import isqrt
 from random import Random
 
 from mla_engine import costs
@@ -80,4 +81,39 @@ def pooled(rng: Random) -> Question:
     return Question("pooled", facts=facts, unit="elements", **mixed)
 
 
+def heavily_pooled(rng: Random) -> Question:
+    """Numbers that a token adds to a layer of few pooled entries, all of which are read."""
+    entry, few = _entry("hca")
+    _, many = _entry("csa")
+    wrong = {"not_pooled": entry, "pooled_as_csa": entry / many, "key_and_value": 2 * entry / few}
+    facts = (Figure("model", MODELS[POOLED].name), Figure("pooling", few), Figure("entry", entry))
+    mixed = amounts(rng, entry / few, "share_of_entry", wrong)
+    return Question("heavily_pooled", facts=facts, unit="elements", **mixed)
+
+
+def _entry(kind: str) -> tuple[int, int]:
+    """Numbers of a pooled entry, and the tokens for which one stands."""
+    layer = next(one for one in MODELS[POOLED].model().layers if one.kind == kind)
+    parts = [part for part in layer.parts if part.growth == "grows" and part.name != "index"]
+    return sum(part.numbers for part in parts), parts[0].length
+
+
+def state(rng: Random) -> Question:
+    """Numbers of the states of a layer that keeps nothing else of a text."""
+    model, context = MODELS[rng.choice(HYBRID)], rng.choice(CONTEXTS)
+    layer = next(one for one in model.model().layers if one.kind == "kda")
+    held = next(part for part in layer.parts if part.name == "state")
+    heads, width = held.heads, isqrt(held.numbers // held.heads)
+    wrong = {
+        "one_state": width * width,
+        "a_vector_a_head": heads * width,
+        "every_token": 2 * heads * width * context,
+    }
+    facts = (Figure("model", model.name), Figure("heads", heads), Figure("width", width))
+    facts += (Figure("context", context),)
+    mixed = amounts(rng, held.numbers, "matrix_a_head", wrong)
+    return Question("state", facts=facts, unit="elements", **mixed)
+
+
 KINDS: tuple[Generator, ...] = (index_keys, chosen_keys, hybrid, pooled)
+LAST: tuple[Generator, ...] = (heavily_pooled, state)

@@ -33,6 +33,10 @@ def by_hand(question):
         return (2 * 2 * 2) / (2 + 1)
     if question.kind == "pooled":
         return (512 + 128) / 4
+    if question.kind == "heavily_pooled":
+        return 512 / 128
+    if question.kind == "state":
+        return {"Kimi-K3": 96}.get(fact("model"), 32) * 128 * 128
     h, k, c, r, preset = sizes(question)
     q = preset.config.d_latent_q or 0
     v = preset.config.d_value
@@ -76,6 +80,8 @@ NUMBERS = (
     "chosen_keys",
     "hybrid",
     "pooled",
+    "heavily_pooled",
+    "state",
 )
 FIXED = {
     "query_latent": "the_same",
@@ -91,7 +97,7 @@ FIXED = {
 
 
 def test_there_are_enough_kinds_and_each_has_a_test():
-    assert len(quiz.KINDS) == 35
+    assert len(quiz.KINDS) == 37
     others = {"norm_between", "head_of_group", "statement"}
     maps = {"unrotated", "window", "wrong_scale", "not_causal"}
     assert {*NUMBERS, *FIXED, *others, *maps} == set(quiz.KINDS)

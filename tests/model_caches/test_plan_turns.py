@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from mla_engine import PRESETS
-from mla_engine.model_caches import MODELS, storage
+from mla_engine.model_caches import MODELS, read, storage
+from mla_engine.model_caches.attending import step_flops
 from mla_engine.model_caches.expanding import expanding_from, form_flops, latent_widths
 from tests.model_caches.test_plan import CONTEXT, MLA, PARAMETERS, V3_PLAN, only_attention
 
@@ -65,6 +66,27 @@ def test_both_forms_differ_as_the_engine_s_costs_do(key: str, context: int, quer
         for t, wins in ((start, True), (start - 1, False)):
             ours, theirs = form_flops(model.n_heads, *latent_widths(model), context, t)
             assert (ours > theirs) == wins
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("context", [999, 10**5])
+def test_an_indexer_of_blocks_scores_every_key_too(context: int, flat: bool):
+    config = dict(MODELS["minimax-m3"].row["config"])
+    if flat:
+        config |= {"index_n_heads": 4, "index_head_dim": 128, "index_block_size": 128}
+        config |= {"index_topk_blocks": 16}
+        own = config["sparse_attention_config"]
+        config["sparse_attention_config"] = {"sparse_attention_freq": own["sparse_attention_freq"]}
+    full = 64 * 2 * 128 * (context + 1)
+    chosen = 64 * 2 * 128 * min(context + 1, 16 * 128)
+    index = 4 * 128 * (context + 1)
+    assert step_flops(read(config), context) == 2 * (3 * full + 57 * (chosen + index))
+
+
+def test_every_indexer_says_how_many_heads_it_has():
+    for one in MODELS.values():
+        parts = [part.name for layer in one.model().groups for part in layer.parts]
+        assert ("index" in parts) == (one.model().n_index_heads > 0), one.key
 
 
 def test_what_a_name_or_a_paper_says_of_active_parameters():

@@ -65,4 +65,29 @@ def pooled(_):
     )
 
 
-KINDS = (index_keys, chosen_keys, hybrid, pooled)
+def heavily_pooled(_):
+    return Truth(
+        (512, 128, 512 / 128, 128),
+        {
+            "an entry, over the tokens it stands for": 4,
+            "an entry for each token": 512,
+            "pools as few tokens as CSA": 128,
+            "counts everything twice, as key and as value": 8,
+        },
+    )
+
+
+def state(q):
+    heads, context = {"Kimi-K3": 96}.get(q.fact("model"), 32), q.fact("context")
+    return Truth(
+        (heads, 128, 128, heads * 128 * 128),
+        {
+            "a matrix for each head": heads * 128**2,
+            "a matrix for all heads": 128**2,
+            "a vector for each head": heads * 128,
+            "keys and values of every token": 2 * heads * 128 * context,
+        },
+    )
+
+
+KINDS = (index_keys, chosen_keys, hybrid, pooled, heavily_pooled, state)

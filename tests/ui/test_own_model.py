@@ -12,10 +12,13 @@ import ui.frame.rooms  # noqa: F401 - finds the pages
 from mla_engine import mechanisms
 from mla_engine.checkpoints import load_attention, open_checkpoint
 from mla_engine.checkpoints.own_preset import preset_of_config
+from mla_engine.delta.config import DeltaConfig
+from mla_engine.given_preset import given_preset
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import FORGED, KIMI, OWN
 from tests.model_caches.published import V3
+from ui.engine import kept
 from ui.settings.parsers import SIZES, is_own, preset_of
 from ui.settings.rooms import PAGES
 from ui.settings.state import default
@@ -101,12 +104,14 @@ def test_of_a_repository_config_json_alone_is_read(
     empty_cache: object,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ):
+    kept.clear()  # what another test read of a hub of its own
     with serving(Path(demo)) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.address)
         at = given(opened(PAGE), name="who/model")
         assert not at.error
         assert is_own(at.session_state["settings"]["preset"])
         assert {path.rpartition("/")[2] for _, path, _ in hub.asked} == {"main", "config.json"}
+    kept.clear()
 
 
 def test_a_stored_name_is_its_preset(opened: Opened):
@@ -151,6 +156,13 @@ def test_another_preset_leaves_it(opened: Opened):
     assert sizes(at)["d_model"] == 7168
     assert at.session_state["settings"]["cost_layers"] == 61
     assert link(at) == {"preset": "kimi-k2"}
+
+
+def test_a_link_to_an_attention_that_some_page_cannot_show_opens_with_a_line(opened: Opened):
+    linear = given_preset(DeltaConfig(d_model=64, n_heads=2, d_head=16), name="linear")
+    at = opened(PAGE, preset=linear.key)
+    assert "preset" in html.unescape(at.warning[0].value)
+    assert not is_own(at.session_state["settings"]["preset"])
 
 
 @pytest.mark.parametrize("text", [FORGED["cut"], FORGED["unfolds without end"], FORGED["nothing"]])

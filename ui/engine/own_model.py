@@ -6,8 +6,7 @@ from mla_engine.checkpoints.names import CONFIG, MOST_CONFIG_BYTES
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.model_caches import UncountedError
 from ui.engine import model_cache
-from ui.settings.parsers import check_shown
-from ui.settings.visit import visit
+from ui.settings.parsers import OF_PRESETS, check_shown
 
 NAMED = "_name_or_path"  # where transformers writes what a config.json was loaded from
 
@@ -26,6 +25,6 @@ def key_of(name: str, data: bytes) -> str:
     config = parse_json(data, CONFIG) if data else model_cache.config_of(name)
     called = str(config.get(NAMED) or "") if data else name
     own = called.rstrip("/").rsplit("/", 1)[-1]
-    found = preset_of_config(config, own, visit().page.mechanisms)
+    found = preset_of_config(config, own, OF_PRESETS)
     check_shown(found)
     return found.key

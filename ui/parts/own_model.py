@@ -37,8 +37,10 @@ def _form() -> None:
         most = {"max_chars": MOST_LETTERS, "height": HEIGHT}
         text = st.text_area(t("own_model.text"), key="own_model:text", placeholder=PASTED, **most)
         st.caption(t("own_model.what"))
+        said = st.container()  # above the button, where the reader looks
         if st.form_submit_button(t("own_model.take")):
-            _take(name.strip(), file or text.strip().encode(errors="replace"))
+            with said:
+                _take(name.strip(), file or text.strip().encode(errors="replace"))
 
 
 def upload(label: str, key: str) -> bytes:

@@ -71,7 +71,7 @@ class Page:
     group: str
     order: int
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    mechanisms: tuple[str, ...] = field(default_factory=lambda: every("pooled", "delta"))
+    mechanisms: tuple[str, ...] = field(default_factory=every)
     sizes: bool = True
     real_layers: str = ""
     trained: bool = False

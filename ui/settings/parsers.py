@@ -20,6 +20,8 @@ TRAINED = "trained"  # our small models that were trained
 ROOM_LETTERS, ROOM_LENGTH = "23456789ABCDEFGHJKMNPQRSTVWXYZ", 8  # none looks like another
 MOST_WORDS, MOST_CHARACTERS = 256, 2000  # of a sentence that they read
 
+OF_PRESETS = frozenset(mechanisms.of(one.config).key for one in PRESETS.values())
+
 Parser = Callable[[str], object]
 
 
@@ -163,7 +165,10 @@ def preset_of(key: str) -> Preset:
 
 
 def check_shown(preset: Preset) -> None:
-    """Raise RefusedError for a size that no page shows, by its name."""
+    """Raise RefusedError for an attention, or a size by its name, that some page cannot show."""
+    mechanism = mechanisms.of(preset.config)
+    if mechanism.key not in OF_PRESETS:
+        raise RefusedError("no_page", called=mechanism.called)
     for name, value in mechanisms.sizes_of(preset.config).items():
         if name in SIZES:
             check_whole(name, value, SIZES[name])

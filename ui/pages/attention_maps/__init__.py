@@ -3,14 +3,13 @@
 from ui.pages.attention_maps import code, snippet
 from ui.pages.attention_maps.settings import SETTINGS
 from ui.pages.attention_maps.view import mend
-from ui.settings.page import ANY_LAYER, Page, every
+from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
     name="attention_maps",
     group="explore",
     order=1,
     settings=SETTINGS,
-    mechanisms=every(),
     real_layers=ANY_LAYER,
     trained=True,
     lecture=("map_head", "map_query"),

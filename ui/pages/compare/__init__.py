@@ -3,14 +3,13 @@
 from ui.pages.compare import code, snippet
 from ui.pages.compare.settings import SETTINGS
 from ui.pages.compare.view import mend
-from ui.settings.page import ANY_LAYER, Page, every
+from ui.settings.page import ANY_LAYER, Page
 
 PAGE = Page(
     name="compare",
     group="size",
     order=4,
     settings=SETTINGS,
-    mechanisms=every(),
     real_layers=ANY_LAYER,
     trained=True,
     lecture=("vs_view", "vs_right"),

@@ -10,7 +10,6 @@ PAGE = Page(
     group="size",
     order=3,
     settings=SETTINGS,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
     lecture=("cost_phase", "cost_queries"),
     mend=mend,
     code=code.ran,

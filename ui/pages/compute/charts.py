@@ -152,7 +152,6 @@ def products(view: View) -> None:
         [symbol_html(name) for name in flops],
         {t("compute.column_flop"): list(flops.values())},
         axis=t("compute.column_flop"),
-        roles=(view.shown,),
         totals=[flop(n) for n in flops.values()],
         height=96 + 30 * len(flops),
     )

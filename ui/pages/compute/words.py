@@ -10,7 +10,6 @@ from ui.pages.compute.view import THIS, View
 from ui.parts import measure
 from ui.parts.measure import device_name, here, machine
 from ui.parts.ways import INDEXED, label, listed, of_model, successor
-from ui.settings.state import settings
 from ui.words.numbers import clock, count, digits, flop, giga, share, shortest, tied_size
 from ui.words.text import sentences, t
 
@@ -20,9 +19,9 @@ def plain(text: str) -> str:
     return re.sub(r"<[^>]+>|\*\*", "", text)
 
 
-def title() -> str:
-    """The page's point: of the phase, or of choosing keys."""
-    return t(f"compute.title_{successor() or settings()['cost_phase']}")
+def title(phase: str) -> str:
+    """The page's point: of the phase, or of the mechanism chosen where it came after MLA."""
+    return t(f"compute.title_{successor() or phase}")
 
 
 def lead(view: View) -> tuple[str, str]:

@@ -10,7 +10,6 @@ PAGE = Page(
     group="size",
     order=2,
     settings=SETTINGS,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
     real_layers=ANY_LAYER,
     trained=True,
     lecture=("dec_prompt", "dec_speed"),

@@ -10,7 +10,6 @@ PAGE = Page(
     group="size",
     order=1,
     settings=SETTINGS,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
     sizes=False,
     lecture=("kv_view", "kv_context"),
     mend=mend,

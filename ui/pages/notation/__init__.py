@@ -10,7 +10,6 @@ PAGE = Page(
     group="check",
     order=3,
     settings=SETTINGS,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
     lecture=("notation_search", "notation_of"),
     code=code.ran,
     snippet=snippet.recipe,

@@ -7,7 +7,6 @@ PAGE = Page(
     name="overview",
     group="understand",
     order=1,
-    mechanisms=("grouped", "latent", "indexed", "pooled", "delta"),
     lecture=("variant", "preset"),
     code=code.ran,
     snippet=snippet.recipe,

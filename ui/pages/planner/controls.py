@@ -43,7 +43,7 @@ def more(*, opened: bool) -> None:
     with st.expander(t("planner.more"), expanded=opened):
         _box("beside", [NONE, *SIZED], _name)
         counted_model.ask("plan_own", PASTED)
-        total, active, overhead = st.columns(3)
+        total, active, overhead = st.columns(3, vertical_alignment="bottom")
         with total:
             _number("parameters", MOST_BILLIONS)
         with active:

@@ -37,6 +37,8 @@ FIXED = {
     "example_ratio": example("mla", "cache_ratio"),
     "chosen_keys": Link("sparse"),
     "pooled": Link("after_mla", {"am_model": "deepseek-v4-flash"}),
+    "heavily_pooled": Link("overview", {"variant": "hca"}),
+    "state": Link("overview", {"variant": "kda"}),
 }
 
 
