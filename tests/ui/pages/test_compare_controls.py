@@ -17,7 +17,7 @@ VARIANTS += ["CSA, chosen entries", "HCA, all entries", "KDA, linear"]
 
 
 def widget(at, name: str):
-    kinds = (at.select_slider, at.slider, at.selectbox, at.button_group)
+    kinds = (at.select_slider, at.slider, at.selectbox, at.button_group, at.text_area)
     return next(w for kind in kinds for w in kind if w.key == f"{name}:en")
 
 

@@ -134,13 +134,13 @@ def test_the_sentence_the_layer_and_an_example_are_chosen_below_the_maps(opened)
     drawn = charts(at)[1].values(0, "z")
     np.testing.assert_allclose(drawn[SEEN], looks("mha", 0)[0][SEEN], rtol=1e-5, atol=1e-6)
     at.button(key="example_back").click().run()
-    text = at.text_area[0].value
+    text = widget(at, "sentence").value
     words = tuple(text.split())
     assert words[-1] in ("one", "two", "three", "four")
     drawn = charts(at)[0].values(0, "z")
     expected = np.where(np.isfinite(drawn), looks("mla_absorbed", 0, text)[0], np.nan)
     np.testing.assert_allclose(drawn, expected, rtol=1e-5, atol=1e-6)
-    at.text_area[0].set_value(" ".join(["fig"] * (TRAINED_ON + 1))).run()
+    widget(at, "sentence").set_value(" ".join(["fig"] * (TRAINED_ON + 1))).run()
     assert any(line.startswith(f"The sentence has {TRAINED_ON + 1} words") for line in prose(at))
 
 
