@@ -71,7 +71,9 @@ def test_the_bars_are_the_layers_own_and_the_bold_words_the_chosen_ones(opened, 
     lost = 1 - heads[:, chosen].sum(-1).mean().item()
     (said,) = [one for one in prose(at) if one.startswith("From “")]
     assert f"layer {layer}" in said
-    assert f"**{100 * lost:.1f} %** is left out" in html.unescape(said).replace("\xa0", " ")
+    plain = html.unescape(said).replace("\xa0", " ")
+    assert f"has **{100 * (1 - lost):.1f} %** of the attention" in plain
+    assert f"**{100 * lost:.1f} %** is left out" in plain
     for few, after in ((keys, "the model expects"), (len(TEXT.split()), "with all keys")):
         shown = dsa(few)
         logits = shown.logits(torch.tensor([shown.config.tokens(TEXT)]))[0, place]
@@ -143,6 +145,9 @@ def test_what_is_read_and_stored_is_counted_by_hand(opened, context):
     wanted = 61 * 2 * (128 * contexts + 576 * np.minimum(contexts, 2048)) / GIB
     np.testing.assert_allclose(chart.values("DSA", "y"), wanted)
     np.testing.assert_allclose(chart.values("MLA", "y"), 61 * 2 * 576 * contexts / GIB)
+    ring = chart.traces[2]
+    at_ring = ring["x"][0], ring["y"][0], ring["text"][0]
+    assert at_ring == (cross, pytest.approx(61 * 2 * 576 * cross / GIB), f"<b>{cross:,}</b>")
 
 
 def test_a_control_changes_its_own_setting(opened):
