@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextInput
 
 from mla_engine import PRESETS, SYMBOLS, MultiHeadLatentAttention
 from mla_engine.names import DEEPSEEK, citation
@@ -169,7 +170,7 @@ def test_each_role_has_its_word_in_its_colour(opened, lang):
 
 def test_the_controls_say_what_they_do_and_do_it(opened):
     at = opened(PAGE)
-    search = at.text_input[0]
+    search = sought(at)
     of = next(b for b in at.button_group if b.key == "notation_of:en")
     assert search.label == "Search symbols, meanings and names in code"
     assert (of.label, of.options) == ("Which symbols", ["All", "In this variant", "Cached"])
@@ -196,7 +197,7 @@ def test_the_controls_say_what_they_do_and_do_it(opened):
 )
 def test_search_reads_names_meanings_and_citations(opened, text, codes):
     at = opened(PAGE)
-    at.text_input[0].set_value(text).run()
+    sought(at).set_value(text).run()
     assert at.query_params["notation_search"] == text
     assert set(rows(at)) == codes
 
@@ -238,7 +239,7 @@ def test_sizes_that_cannot_run_are_refused_in_one_sentence(opened, monkeypatch):
     assert html.unescape(at.error[0].value) == "This cannot run: n_heads (<b>3</b>) must be 4"
     assert "<b>" not in at.error[0].value
     assert not rows(at)
-    assert not at.text_input
+    assert not [one for one in at.text_input if one.key.startswith("notation_search")]
     assert "no code" in at.info[0].value
 
 
@@ -315,3 +316,8 @@ def test_symbols_on_other_pages_have_their_meaning_as_tooltip(opened, page, code
     tip = f'title="{catalogue()[f"symbols.{code}"][language]}"'
     shown = [m.value for m in at.markdown] + [part.proto.body for part in at.get("html")]
     assert any(tip in text for text in shown)
+
+
+def sought(at: AppTest) -> TextInput:
+    """The search field, beside that for a model's name."""
+    return next(one for one in at.text_input if one.key.startswith("notation_search"))
