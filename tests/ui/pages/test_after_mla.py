@@ -51,6 +51,9 @@ def test_v4_flash_by_hand(opened, downloads):
     steps, _ = drawn(at)
     wanted = [mha, width, length, bytes_per_token, bytes_per_token]
     assert_allclose(ended(steps, "bytes per token"), wanted)
+    begin, end = steps.layout["xaxis"]["range"]
+    assert begin < np.log10(min(wanted)) - 0.3, "the least bar is seen"
+    assert end > np.log10(max(wanted)) + 1, "the text at the longest has room"
     assert steps.layout["yaxis"]["ticktext"] == ["MHA, bf16", "width", "length", "depth", "bits"]
     assert (steps.layout["xaxis"]["type"], steps.axis("x")) == (
         "log",
@@ -72,6 +75,7 @@ def test_v4_flash_by_hand(opened, downloads):
     ("link", "number", "line", "sentence"),
     [
         ({"am_model": "deepseek-v3"}, "70.3 kB", "57 times less", "**Length**: unchanged"),
+        ({"am_model": "deepseek-v3"}, "70.3 kB", "57 times less", "**Depth**: unchanged"),
         ({"am_model": "kimi-k3"}, "27.6 kB", "165 times less", "**Depth**: 24 of 93 layers"),
         (
             {"am_model": "llama-3.1-70b", "am_kv": "fp8"},
@@ -150,6 +154,9 @@ def test_every_counted_model_has_a_row_with_its_source(opened, downloads):
     assert len(table) == len(counted)
     v3 = table[table["model"] == MODELS["deepseek-v3"].name].iloc[0]
     assert v3["bytes per token"] == 61 * 576 * 2
+    whole = [name for name in table.columns if "GiB" in name]
+    assert len(whole) == 2  # stored and read: all of it
+    assert_allclose(v3[whole].astype(float), 61 * 576 * 2 * 2**17 / GIB)
     assert (v3["layers"], v3["source"]) == ("61 MLA", MODELS["deepseek-v3"].source)
     assert table["bytes per token"].is_monotonic_increasing
     assert len(csv(downloads["mla_caches_of_models.csv"])) == len(table)

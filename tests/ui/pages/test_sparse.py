@@ -86,6 +86,11 @@ def test_a_query_that_sees_no_more_words_than_are_read_leaves_nothing_out(opened
     assert "<b>" in drawn(at)["keys"].layout["xaxis"]["ticktext"][3]
 
 
+def test_a_word_that_markdown_reads_stays_a_word(opened):
+    at = opened(PAGE, sentence="( [ close", sp_back="1")
+    assert any(one.startswith("From “&#91;”") for one in prose(at))
+
+
 def test_of_a_long_text_the_chosen_words_are_drawn_first(opened, downloads):
     long = " ".join([TEXT] * 4)
     at = opened(PAGE, sentence=long, sp_keys="16", sp_layer="1")
