@@ -32,7 +32,7 @@ def with_heads(
     """
     config, dtype = config or layer.config, dtype or layer.dtype
     plan = type(layer)(config, heads=heads, device="meta")
-    places = {"h": plan.heads, "g": plan.kv_heads}
+    places = {"h": plan.heads, "g": plan.kv_heads, "y": plan.output_groups}
     weights = {}
     for name, _ in plan.named_parameters():
         weight = layer.get_parameter(name)

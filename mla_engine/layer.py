@@ -109,6 +109,11 @@ class AttentionLayer(nn.Module, ABC):
         """The KV heads that these heads use, in order of first use: here each its own."""
         return self.heads
 
+    @property
+    def output_groups(self) -> tuple[int, ...]:
+        """The groups of heads that these belong to, in order, where outputs go through groups."""
+        return ()
+
     def empty_cache(self, of: type[Cache], batch: int = 1, capacity: int | None = None) -> Cache:
         """A cache of this type for the heads that the layer has, in its dtype, where it is.
 

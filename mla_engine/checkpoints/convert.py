@@ -102,7 +102,8 @@ def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer)
     if set(axes) == set(wanted):  # without query compression d stands for l
         piece = piece.permute([axes.index(letter) for letter in wanted])
         axes = wanted
-    for letter, chosen in (("h", layer.heads), ("g", getattr(layer, "kv_heads", ()))):
+    built = {"h": layer.heads, "g": layer.kv_heads, "y": layer.output_groups}
+    for letter, chosen in built.items():
         if letter in axes and chosen != tuple(range(sizes[letter])):
             places = torch.tensor(chosen, device=piece.device)
             piece = piece.index_select(axes.index(letter), places)

@@ -15,6 +15,8 @@ from mla_engine.model_caches.models import Published, named
 from mla_engine.model_caches.parts import Model
 from mla_engine.model_caches.read import read
 
+__all__ = ["Found", "find", "of_published", "of_text"]
+
 
 @dataclass(frozen=True)
 class Found:

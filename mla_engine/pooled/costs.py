@@ -11,6 +11,7 @@ from functools import partial
 from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.pooled.cache import held_rows
 from mla_engine.pooled.config import PooledConfig
+from mla_engine.pooled.projections import groups_of
 
 MOST = 2**20  # tokens in a window and entries in a choice: all
 
@@ -26,7 +27,7 @@ def weights(config: PooledConfig, heads: Heads) -> dict[str, int]:
         "kv_T_norm": c.d_head,
         "sink": h,
         "W_DO": h * c.d_latent_o * c.d_head,
-        "W_UO": d * c.n_output_groups * c.d_latent_o,
+        "W_UO": d * len(groups_of(c, heads)) * c.d_latent_o,
     }
     if c.pooling:
         made, bias = c.n_series * c.d_head * d, c.n_slots * c.d_head
@@ -117,7 +118,7 @@ def products(config: PooledConfig, _form: str, _cache: str, heads: Heads, sizes:
     c, t, d, h = config, sizes.queries, config.d_model, len(heads)
     window, every = min(sizes.keys, c.window), entries(c, sizes.keys)
     chosen = min(every, c.index_topk or every)
-    groups = len({head // c.group_size for head in heads})
+    groups = len(groups_of(c, heads))
     made = (sizes.new, c.n_series, c.d_head, d) if c.pooling else (0,)
     return {
         "c_Q_pre": (t, c.d_latent_q, d),

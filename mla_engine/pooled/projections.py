@@ -1,5 +1,6 @@
 """The weights of attention over a window and pooled entries, and the way to queries and keys."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -46,6 +47,11 @@ class Tokens(NamedTuple):
     kv_T: Tensor
 
 
+def groups_of(config: PooledConfig, heads: Iterable[int]) -> tuple[int, ...]:
+    """The output groups that heads belong to, each once, in order."""
+    return tuple(sorted({head // config.group_size for head in heads}))
+
+
 def queries_of(w: PooledWeights, h: Tensor, turn: Turn | None) -> Queries:
     """From h [b,t,d] to q [b,t,h,k], normed per head without a weight, its last part rotated."""
     c_Q_pre = product("btd,ld->btl", h, w.W_DQ)
@@ -85,9 +91,9 @@ class PooledProjections(AttentionLayer):
     """The parameters of attention over a window and pooled entries.
 
     Parameters: W_DQ [l,d], c_Q_norm [l], W_UQ [h,k,l]; W_T [k,d], kv_T_norm [k]; sink [h];
-    W_DO [h,z,v], W_UO [d,y,z]. Where tokens are pooled: W_E and W_Z [a,k,d], b_Z [a,m,k],
-    kv_E_norm [k]. Where an indexer chooses: W_IQ [j,x,l], W_IW [j,d], W_IE and W_IZ [a,x,d],
-    b_IZ [a,m,x], k_E_norm [x]. What a configuration has not is None.
+    W_DO [h,z,v], W_UO [d,y,z] of the groups that the heads belong to. Where tokens are pooled: W_E
+    and W_Z [a,k,d], b_Z [a,m,k], kv_E_norm [k]. Where an indexer chooses: W_IQ [j,x,l], W_IW [j,d],
+    W_IE and W_IZ [a,x,d], b_IZ [a,m,x], k_E_norm [x]. What a configuration has not is None.
     """
 
     config_type = PooledConfig
@@ -102,8 +108,14 @@ class PooledProjections(AttentionLayer):
         self.sink = weights.zeros(len(heads))
         of_group = c.group_size * c.d_head
         self.W_DO = weights.per_head("W_DO", heads, c.d_latent_o, c.d_head, fan_in=of_group)
-        latents = c.n_output_groups, c.d_latent_o
-        self.W_UO = shared("W_UO", c.d_model, *latents, fan_in=latents[0] * latents[1])
+        self.W_UO = weights.per_head(
+            "W_UO",
+            self.output_groups,
+            c.d_model,
+            c.d_latent_o,
+            fan_in=c.n_output_groups * c.d_latent_o,
+            axis=1,
+        )
         of_keys = self._pool(weights, "", c.d_head) if c.pooling else (None,) * 4
         self.W_E, self.W_Z, self.b_Z, self.kv_E_norm = of_keys
         of_index = self._pool(weights, "I", c.d_index) if c.chooses else (None,) * 4
@@ -131,13 +143,17 @@ class PooledProjections(AttentionLayer):
         """Where the weights are now."""
         return self.W_UO.device
 
+    @property
+    def output_groups(self) -> tuple[int, ...]:
+        """The groups that the heads belong to, in order: W_UO has a latent of each."""
+        return groups_of(self.config, self.heads)
+
     def weights(self, heads: Places = slice(None)) -> PooledWeights:
         """What the formulas read, of the heads at these places among those built."""
-        chosen, size = self._global(heads), self.config.group_size
-        groups = {}
+        chosen, groups = self._global(heads), {}
         for place, head in enumerate(chosen):
-            groups.setdefault(head // size, []).append(place)
-        every, latents = range(len(chosen)), range(self.config.n_output_groups)
+            groups.setdefault(head // self.config.group_size, []).append(place)
+        every = range(len(chosen))
         return PooledWeights(
             config=self.config,
             groups=tuple(places(of, among=every) for of in groups.values()),
@@ -148,7 +164,7 @@ class PooledProjections(AttentionLayer):
             kv_T_norm=self.kv_T_norm,
             sink=self.sink[heads],
             W_DO=self.W_DO[heads],
-            W_UO=self.W_UO[:, places(list(groups), among=latents)],
+            W_UO=self.W_UO[:, places(list(groups), among=self.output_groups)],
         )
 
     def pooling(self) -> PoolWeights:

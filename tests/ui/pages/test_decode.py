@@ -303,14 +303,14 @@ def test_the_lead_of_entries_and_of_a_state_is_what_their_caches_hold(opened):
 
 
 def test_ways_whose_weights_take_too_long_are_counted_and_said_not_to_run(opened):
-    at = opened(PAGE, preset="llama-3-8b", variant="csa", dec_heads="1")
+    at = opened(PAGE, preset="llama-3.1-405b", variant="csa", dec_heads="1")
     table = at.main.table[0].value
     assert table.loc["CSA, chosen entries", "Held"] == tied_size(
         4 * (12 * 512 + 3 * 640 + 2 * 4 * 640)  # 12 of the window, 3 entries, a block for the next
     )
     assert list(table.loc["CSA, chosen entries"][3:]) == ["—", "—"]
-    assert list(table["Measured"]).count("—") == 2
-    said = "since drawing their weights takes too long: CSA, chosen entries; HCA, all entries."
+    assert list(table["Measured"]).count("—") == 3
+    said = "takes too long: CSA, chosen entries; HCA, all entries; KDA, one state."
     assert any(said in one for one in of_page(at, "caption"))
 
 

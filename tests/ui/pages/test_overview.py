@@ -309,7 +309,7 @@ def test_the_variants_can_be_chosen(opened: Opened) -> None:
     assert control.label == "Attention"
     assert list(control.options) == [
         "MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed",
-        "CSA, chosen entries", "HCA, all entries", "KDA, linear",
+        "CSA", "HCA", "KDA",
     ]  # fmt: skip
     control.set_value("gqa").run()
     assert statement(at).startswith(f"GQA remembers {held(LAYERS['gqa'][0])} ")
