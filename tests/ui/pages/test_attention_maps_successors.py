@@ -119,6 +119,14 @@ def test_the_row_and_what_it_reads_are_said(opened, entries):
     assert not any("Causal mask" in toggle.label for toggle in app.toggle)
 
 
+def test_of_a_short_text_it_is_said_what_is_read_of_any(opened, entries):
+    variant, config, _ = entries
+    app = opened(PAGE, **SMALL, variant=variant, map_query="1", map_key="0")
+    most = config.window + (config.index_topk or 0)
+    said = {"csa": f"at most {most}", "hca": f"{config.pooling} words an entry"}
+    assert lead(app)[0] == said[variant]
+
+
 def test_an_entrys_gates_and_the_indexers_choice_are_drawn(opened):
     config, x = looped("csa", range(N))
     app = opened(PAGE, **SMALL, variant="csa", map_query="10")

@@ -7,11 +7,15 @@ from ui.words.text import sentences, t
 
 
 def lead(maps: Maps) -> tuple[str, str]:
-    """How many columns the chosen word reads in place of all words up to it."""
-    words, entries = _read(maps)
-    said = facts(maps) | {"seen": count(maps.query + 1)}
-    number = t("attention_maps.reads", n=count(words + entries), seen=said["seen"])
-    return number, t(f"attention_maps.line_{_kind(maps)}", **said)
+    """How many columns the chosen word reads in place of all words up to it.
+
+    Of a text too short for it to read fewer, how many it reads of any.
+    """
+    read, seen = sum(_read(maps)), maps.query + 1
+    said = facts(maps) | {"seen": count(seen), "n": count(read)}
+    number = "reads" if read < seen else f"short_{_kind(maps)}"
+    line = t(f"attention_maps.line_{_kind(maps)}", **said)
+    return t(f"attention_maps.{number}", **said), line
 
 
 def look(maps: Maps) -> str:
