@@ -1,6 +1,7 @@
 """The page after_mla: every number against the counted caches, each chart as it is drawn."""
 
 import html
+import json
 import re
 
 import numpy as np
@@ -221,3 +222,37 @@ def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
         sorted(re.findall(r"[\d.]+", lead(at)[0] + plain(statement(at)))) for at in (one, other)
     ]
     assert numbers[0] == numbers[1]
+
+
+OWN = {  # as DeepSeek-V3 has them, in one layer
+    "model_type": "deepseek_v3", "hidden_size": 7168, "num_attention_heads": 128,
+    "num_hidden_layers": 2, "kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128,
+    "v_head_dim": 128, "q_lora_rank": 1536, "max_position_embeddings": 4096,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_model_of_the_readers_own_goes_before_the_published_one(opened, dropped):
+    at, text = opened(PAGE, am_context="1024"), json.dumps(OWN)
+    if dropped:
+        file = ("config.json", text.encode(), "application/json")
+        at.file_uploader(key="am_config:file").set_value(file).run()
+    else:
+        at.text_area(key="am_config").set_value(text).run()
+    assert not at.exception
+    kept = 2 * (512 + 64) * 2  # two layers of latent and rotary key, in two bytes each
+    assert lead(at)[0] == f"{kept / 1000:.2f} kB"
+    steps, read = drawn(at)
+    assert ended(steps, "bytes per token")[-1] == pytest.approx(kept)
+    assert read.layout["yaxis"]["ticktext"][-1] == "deepseek_v3"
+    assert ended(read, "stored")[-1] * GIB == pytest.approx(1024 * kept)
+    assert "deepseek_v3: counted from its config.json." in said(at)
+
+
+def test_a_config_that_is_not_understood_is_refused_and_stays(opened):
+    at = opened(PAGE)
+    at.text_area(key="am_config").set_value('{"model_type": "none_such"}').run()
+    assert not at.exception
+    (error,) = at.error
+    assert "none_such" in html.unescape(error.value)
+    assert at.text_area(key="am_config").value == '{"model_type": "none_such"}'

@@ -125,8 +125,8 @@ def test_sizes_are_those_of_a_real_layers_weights(opened):
     [
         ("mha", ("MHA", "MHA"), ["k", "v"]),
         ("gqa", ("GQA", "GQA"), ["k", "v"]),
-        ("mla", ("MLA, expanded", "MLA（展开形式）"), ["c_KV", "k_R"]),
-        ("mla_absorbed", ("MLA, absorbed", "MLA（吸收形式）"), ["c_KV", "k_R"]),
+        ("mla", ("MLA, expanded", "MLA（展开）"), ["c_KV", "k_R"]),
+        ("mla_absorbed", ("MLA, absorbed", "MLA（吸收）"), ["c_KV", "k_R"]),
     ],
 )
 def test_what_a_variant_has_and_caches(opened, variant, name, cached):

@@ -13,4 +13,5 @@ PAGE = Page(
     lecture=("am_model", "am_kv"),
     code=code.ran,
     snippet=snippet.recipe,
+    uploads=True,
 )

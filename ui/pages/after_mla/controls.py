@@ -3,7 +3,8 @@
 import streamlit as st
 
 from mla_engine.model_caches import MODELS
-from ui.pages.after_mla.settings import TYPES
+from ui.pages.after_mla.settings import PASTED, TYPES
+from ui.parts import counted_model
 from ui.parts.growth import LENGTHS
 from ui.settings import state
 from ui.words.numbers import count
@@ -19,6 +20,8 @@ def draw() -> None:
         list(MODELS),
         format_func=lambda key: MODELS[key].name,
     )
+    with st.expander(t("after_mla.own"), expanded=bool(state.settings()["am_own"])):
+        counted_model.ask("am_own", PASTED)
     state.control(
         st.segmented_control,
         t("after_mla.kv"),

@@ -1,13 +1,15 @@
 """The settings of the page after_mla."""
 
 from mla_engine.model_caches import MODELS
-from ui.settings.parsers import Setting, one_of, power_of_two
+from ui.settings.parsers import Setting, one_of, power_of_two, words
 
 TYPES = ("bf16", "fp8", "mxfp4")
 FIRST = "deepseek-v4-flash"
+PASTED = "am_config"  # the key in the session of a pasted config.json
 
 SETTINGS = {
     "am_model": Setting(FIRST, one_of(*MODELS)),
+    "am_own": Setting("", words(200)),  # a model of the reader's own, by name
     "am_kv": Setting("bf16", one_of(*TYPES)),
     "am_context": Setting(2**17, power_of_two(2**10, 2**20)),
 }

@@ -34,7 +34,7 @@ def milestones(view: View) -> "pd.DataFrame":
 
 def _bytes(one: Shown) -> dict[str, object]:
     whole = {"stored_bytes": one.stored, "read_bytes": one.read}
-    return {"model": one.published.name, "context": one.context} | whole
+    return {"model": one.name, "context": one.context} | whole
 
 
 def every(view: View) -> "pd.DataFrame":
@@ -49,7 +49,7 @@ def _row(one: Shown) -> dict[str, object]:
     found = levers(one.model, one.storage)
     kinds = Counter(layer.kind for layer in one.model.layers)
     cells = {
-        "model": one.published.name,
+        "model": one.name,
         "layers": ", ".join(f"{n} {t(f'after_mla.kind_{kind}')}" for kind, n in kinds.items()),
         "token": float(found.bytes_per_token) if found else 0.0,
         "stored": one.stored / 2**30,

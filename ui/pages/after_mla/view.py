@@ -1,11 +1,16 @@
 """What the page after_mla shows: a published model's cache in four factors, beside others."""
 
+import html
 from dataclasses import dataclass
 from functools import cached_property
 
+from mla_engine.drawn import drawn
 from mla_engine.model_caches import MODELS, Model, Placing, Published, Storage, read_bytes
 from mla_engine.model_caches.levers import Levers, levers
+from mla_engine.model_caches.sources import Found
 from mla_engine.refusals import RefusedError
+from ui.pages.after_mla.settings import PASTED
+from ui.parts import counted_model
 from ui.settings import state
 
 MILESTONES = (  # from the longest entries on, by what makes each cache small
@@ -20,16 +25,18 @@ MILESTONES = (  # from the longest entries on, by what makes each cache small
 
 @dataclass(frozen=True)
 class Shown:
-    """A published model and its cache at a context, in some type."""
+    """A model and its cache at a context, in some type; `published` is None of the reader's own."""
 
-    published: Published
+    name: str
+    model: Model
     storage: Storage
     context: int
+    published: Published | None = None
 
-    @cached_property
-    def model(self) -> Model:
-        """What its layers keep."""
-        return self.published.model()
+    @property
+    def label(self) -> str:
+        """Its name in a picture, whose texts are HTML."""
+        return html.escape(drawn(self.name), quote=False)
 
     @cached_property
     def levers(self) -> Levers:
@@ -40,7 +47,7 @@ class Shown:
         """
         found = levers(self.model, self.storage)
         if found is None:
-            raise RefusedError("no_growth", name=self.published.name)
+            raise RefusedError("no_growth", name=self.name)
         return found
 
     @property
@@ -57,22 +64,32 @@ class Shown:
 
 @dataclass(frozen=True)
 class View:
-    """The chosen model, the type of what it caches, and the context."""
+    """The chosen model or the reader's own, the type of what it caches, and the context.
+
+    Args:
+        key: of the published model; own: the reader's, before it.
+        source: how the reader's own was given, as the engine's `find` takes it.
+    """
 
     key: str
     kv: str
     context: int
+    own: Found | None = None
+    source: str = ""
 
     @cached_property
     def shown(self) -> Shown:
-        """The chosen model."""
+        """The model whose factors are told."""
+        if self.own:
+            return Shown(self.own.name, self.own.model, Storage(self.kv), self.context)
         return self.of(self.key)
 
     @cached_property
     def milestones(self) -> list[Shown]:
         """The models that are set side by side, the chosen one among them."""
-        keys = MILESTONES if self.key in MILESTONES else (*MILESTONES, self.key)
-        return [self.of(key) for key in keys if key in MODELS]
+        found = [self.of(key) for key in MILESTONES]
+        told = self.shown.name in {one.name for one in found}
+        return found if told else [*found, self.shown]
 
     @property
     def every(self) -> list[Shown]:
@@ -81,16 +98,19 @@ class View:
 
     def of(self, key: str) -> Shown:
         """A published model in the same type and at the same context."""
-        return Shown(MODELS[key], Storage(self.kv), self.context)
+        known = MODELS[key]
+        return Shown(known.name, known.model(), Storage(self.kv), self.context, known)
 
 
 def view() -> View:
     """What the present settings show.
 
     Raises:
-        RefusedError: a model whose cache does not grow.
+        RefusedError: a model whose cache does not grow, one of the reader's that is not counted.
     """
     s = state.settings()
-    found = View(s["am_model"], s["am_kv"], s["am_context"])
+    own = counted_model.found(s["am_own"], PASTED)
+    source = counted_model.given(s["am_own"], PASTED)
+    found = View(s["am_model"], s["am_kv"], s["am_context"], own, source)
     _ = found.shown.levers
     return found

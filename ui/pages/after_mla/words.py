@@ -8,7 +8,7 @@ from mla_engine.model_caches.levers import BITS, LEVERS
 from ui.pages.after_mla.tables import by_ratio
 from ui.pages.after_mla.view import Shown, View
 from ui.words.numbers import TIED, amount, count, digits, size, tied_size, times
-from ui.words.text import listed, t, translated
+from ui.words.text import listed, safe, t, translated
 
 SAME = 1.005  # a factor below it changes nothing that is seen
 
@@ -17,10 +17,15 @@ def lead(view: View) -> tuple[str, str]:
     """What the chosen model keeps of a token, and how much less that is than MHA would."""
     found = view.shown.levers
     begin, end = found.steps["mha"], found.bytes_per_token
-    facts = {"model": view.shown.published.name, "mha": tied_size(float(begin), binary=False)}
+    facts = {"model": _name(view.shown), "mha": tied_size(float(begin), binary=False)}
     ratio = float(begin / end)
     key = "line" if ratio > SAME else "line_mha"
     return size(float(end), binary=False), t(f"after_mla.{key}", **facts, times=factor(ratio))
+
+
+def _name(shown: Shown) -> str:
+    """Its name as Markdown: the reader's own may hold anything."""
+    return shown.name if shown.published else safe(shown.name)
 
 
 def factor(ratio: float) -> str:
@@ -106,7 +111,7 @@ def reading(view: View) -> str:
     """Stored and read of the chosen model at the context."""
     shown = view.shown
     facts = {
-        "model": shown.published.name,
+        "model": _name(shown),
         "context": count(view.context),
         "stored": tied_size(shown.stored),
         "read": tied_size(shown.read),
@@ -131,6 +136,8 @@ def alt_printed() -> str:
 def source(view: View) -> str:
     """Where the model's numbers were read, and what is uncertain in them."""
     one = view.shown.published
+    if one is None:
+        return t("after_mla.source_own", model=_name(view.shown))
     said = t("after_mla.source", model=one.name, source=one.source)
     return f"{said} {translated(one.notes)}" if one.notes else said
 
@@ -148,4 +155,4 @@ def alt_read(view: View) -> str:
 
 
 def _stored_and_read(one: Shown) -> str:
-    return f"{one.published.name}: {size(one.stored)}, {size(one.read)}"
+    return f"{one.name}: {size(one.stored)}, {size(one.read)}"
