@@ -12,6 +12,7 @@ from ui.settings.rooms import SETTINGS
 from ui.words.text import t
 
 REFUSED = "typed_refused"  # name and error of what was typed last, until it has been told
+KEY = ":typed"  # behind the key that the setting's other control has
 WIDTH = 140  # pixels: five digits beside both buttons
 
 Check = Callable[[str, int], None]
@@ -45,7 +46,7 @@ def _box(
     label: str, name: str, then: Callable[[], object] | None, check: Check | None, **options: object
 ) -> None:
     """A box for the setting's number; what cannot be is not taken over."""
-    key = f"{name}:{state.settings()['lang']}:typed"
+    key = f"{name}:{state.settings()['lang']}{KEY}"
     st.session_state[key] = state.settings()[name]
     keep = partial(_keep, key, name, then, check)
     st.number_input(

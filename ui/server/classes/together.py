@@ -27,6 +27,7 @@ from streamlit.runtime.state.session_state import SessionState
 from streamlit.signal_util import Signal
 
 from ui.frame import uploads
+from ui.parts import typed
 from ui.parts.guess.card import NO_STATE
 from ui.server.classes import bundle
 from ui.server.classes.drawing import Asked, Drawing, drawing, hold
@@ -163,7 +164,7 @@ def _own(state: SessionState) -> Iterator[str]:
 
 def _shows(name: str) -> bool:
     """Whether it is the key of a control, which takes its setting's value before it is drawn."""
-    setting, _, language = name.partition(":")
+    setting, _, language = name.removesuffix(typed.KEY).partition(":")
     return setting in SETTINGS and language in LANGUAGES
 
 
