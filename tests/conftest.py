@@ -53,11 +53,20 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a GPU; the longest files first, then those of many tests."""
-    tests = Counter(item.path for item in items)
-    here = Path(__file__).parent
+    """Skip what needs a GPU; the longest files first, then those of many tests.
+
+    Those of the browser come behind all others: Playwright leaves a loop of events running in its
+    process, in which no other can be run.
+    """
+    tests, here = Counter(item.path for item in items), Path(__file__).parent
     places = {here / name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: (places.get(item.path, len(places)), -tests[item.path], item.path))
+    browsing = {item.path for item in items if "chromium" in item.fixturenames}
+
+    def place(item: pytest.Item) -> tuple[bool, int, int, Path]:
+        longest = places.get(item.path, len(places))
+        return item.path in browsing, longest, -tests[item.path], item.path
+
+    items.sort(key=place)
     no_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
     for item in items:
         if item.get_closest_marker("gpu"):
