@@ -121,7 +121,9 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
     starts = "What one layer keeps", "Baseline: plain MHA", "All weights", "How many KV heads"
     for metric, start in zip(at.metric, starts, strict=True):
         assert metric.help.startswith(start)
-    assert [c.value for c in at.main.caption] == [
+    of_chip, *told = [c.value for c in at.main.caption]
+    assert of_chip.startswith("Only config.json is read")
+    assert told == [
         "Every block is a tensor, as large as it has numbers; its rows are the heads, its "
         "columns the tokens. Point at one to see what it holds.",
         f"numbers a layer, {size(cached * 2)} in bf16",
