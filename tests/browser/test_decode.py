@@ -19,19 +19,32 @@ SMALL = (
     "&d_latent_q=48&d_rope=8"
 )
 PER_TOKEN = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 40, 40, 4 * 40, 40 + 16)]
+
+
+def kept(tokens: int) -> list[int]:
+    """Bytes that CSA, HCA and KDA hold: 2 tokens of the window, entries, and what waits."""
+    window, entries, waiting = 2 * 32, tokens // 2, tokens % 2
+    csa = window + (32 + 16) * (entries + 4 * waiting + 4)  # twice two series; a block for the next
+    hca = window + 32 * (tokens // 4 + 2 * (tokens % 4))
+    kda = 4 * 16 * 16 + 3 * 4 * 3 * 16  # the states, and what the convolutions need
+    return [4 * n for n in (csa, hca, kda)]
+
+
 WAYS = """ways => ways.map(way => [...way.querySelectorAll("rect")]
     .map(block => Number(block.getAttribute("width"))).filter(Boolean))"""
 HELD = "() => [...document.querySelectorAll('td:nth-of-type(1)')].map(cell => cell.textContent)"
 
 
 def stands_at(page: Page, step: int) -> None:
-    """Every cache has a block for each token, all on one scale, and its bytes are told."""
+    """Every cache has a block for each token or one for all, on one scale; its bytes are told."""
     at_rest(page)
     ways = page.locator(".way").evaluate_all(WAYS)
     scale = ways[0][0] / (8 * PER_TOKEN[0])
-    for blocks, size in zip(ways, PER_TOKEN, strict=True):
-        assert blocks == pytest.approx([scale * n * size for n in (8, *[1] * step)], rel=1e-3)
-    held = [tied_size((8 + step) * size) for size in PER_TOKEN]
+    wanted = [[n * size for n in (8, *[1] * step)] for size in PER_TOKEN]
+    wanted += [[size] for size in kept(8 + step)]
+    for blocks, sizes in zip(ways, wanted, strict=True):
+        assert blocks == pytest.approx([scale * size for size in sizes], rel=1e-3)
+    held = [tied_size(sum(sizes)) for sizes in wanted]
     assert page.locator(".way text").all_text_contents() == held
     expect(page.get_by_role("img")).to_have_attribute(
         "aria-label", re.compile(f"Caches after {8 + step} tokens")

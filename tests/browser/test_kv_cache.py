@@ -89,7 +89,7 @@ def test_the_download_holds_every_curve(app_url: str, browser_page: Page) -> Non
         page.get_by_role("button", name="Data as CSV").click()
     text = download.value.path().read_text("utf-8-sig")
     rows = list(csv.DictReader(text.splitlines()))
-    assert len(rows) == 2 * 5 * 15
+    assert len(rows) == 2 * 8 * 15
     own = [r for r in rows if r["is_the_models_own"] == "True" and r["type"] == "int4"]
     assert {(r["model"], r["cache"]) for r in own} == {
         ("DeepSeek-V3 / R1 (671B)", "mla"),
