@@ -99,7 +99,14 @@ class Model:
         Raises:
             ValueError: sizes that no layer can have, in the engine's words.
         """
-        return built(self.base, self.sizes, variant or self.variant)
+        chosen = variant or self.variant
+        return built(self.base_of(chosen), self.sizes, chosen)
+
+    def base_of(self, variant: str) -> Config:
+        """What a variant takes rotation, norms and scales from: the model's own of its kind."""
+        if self.layer or self.trained is not None or self.preset == SMALL:
+            return self.base
+        return preset_of(self.preset).of_kind(mechanisms.variants()[variant].kind)
 
     def origin(self, config: Config) -> Origin:
         """Whose the weights are: a trained or real layer's that is of this kind, or the seed's.
@@ -217,7 +224,7 @@ def check(name: str, size: int) -> None:
     """Raise ValueError where the present model cannot have this size beside its others."""
     shown = present()
     if name != "n_heads":  # what depends on the heads is brought to them
-        built(shown.base, {**shown.sizes, name: size}, shown.variant)
+        built(shown.base_of(shown.variant), {**shown.sizes, name: size}, shown.variant)
 
 
 def _rotary_widths() -> tuple[int, ...]:

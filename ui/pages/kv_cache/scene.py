@@ -47,8 +47,8 @@ class Scene:
 
     @property
     def all_caches(self) -> int:
-        """Caches of the whole model."""
-        return self.preset.n_caches
+        """Caches of the whole model, of whatever kind."""
+        return self.preset.n_attentions
 
     @property
     def n_caches(self) -> int:
@@ -82,7 +82,8 @@ class Scene:
         every = mechanisms.variants()
         of_kind = {every[code].kind: every[code] for code in reversed(PAGES["kv_cache"].variants)}
         first = sorted(of_kind.values(), key=lambda one: one.order)
-        return {one.code: one.config(sizes, config) for one in first} | {self.own: config}
+        bases = {one.code: self.preset.of_kind(one.kind) for one in first}
+        return {one.code: one.config(sizes, bases[one.code]) for one in first} | {self.own: config}
 
     @property
     def latents(self) -> str:
@@ -108,10 +109,30 @@ class Scene:
         """What picks a way's looks: a latent is kept for the absorbed form."""
         return {"own": "gqa", "mla": "mla_absorbed"}.get(way, way)
 
+    def kinds(self, way: str, *, whole: bool = False) -> tuple[tuple[AttentionConfig, int], ...]:
+        """What is counted as a way, each kind of attention with its number.
+
+        The model's own kinds where all its layers are counted; else each layer keeps the same.
+        `whole` counts them all, however many are chosen.
+        """
+        if way == self.own and (whole or not self.layers):
+            return self.preset.kinds
+        return ((self.ways[way], self.all_caches if whole else self.n_caches),)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether several kinds of attention are counted as the model's own."""
+        return len(self.kinds(self.own)) > 1
+
     def held_bytes(self, way: str, tokens: int) -> float:
         """Bytes kept of `tokens` tokens, by the closed form."""
-        of_layer = costs.held_bytes(self.ways[way], tokens, self.width)
-        return of_layer * self.n_caches * self.batch
+        kinds = self.kinds(way)
+        return self.batch * sum(n * costs.held_bytes(one, tokens, self.width) for one, n in kinds)
+
+    def numbers(self, way: str) -> float:
+        """Numbers kept of each further token, on average over the layers."""
+        total = sum(n * costs.cache_elements(one) for one, n in self.kinds(way))
+        return total / self.n_caches if total % self.n_caches else total // self.n_caches
 
     def bytes_of(self, numbers: float, tokens: int) -> float:
         """Bytes of `tokens` tokens where each takes so many numbers in a layer."""
@@ -136,11 +157,12 @@ class Scene:
         """
         if not self.has_points:
             return {}
-        caches = self.n_caches * self.batch
-        return {
-            self.label(way): (MEASURED, [caches * n for n in cache_nbytes(config, self.dtype)])
-            for way, config in self.ways.items()
-        }
+        return {self.label(way): (MEASURED, self._measured(way)) for way in self.ways}
+
+    def _measured(self, way: str) -> list[int]:
+        kinds = [(cache_nbytes(config, self.dtype), n) for config, n in self.kinds(way)]
+        places = range(len(MEASURED))
+        return [self.batch * sum(n * held[at] for held, n in kinds) for at in places]
 
 
 @kept.keep
