@@ -42,8 +42,8 @@ class Preset:
     number: DeepSeek-V4's HCA beside its CSA, the linear attention of a hybrid. `max_context` is in
     tokens. `config.norm_eps` is 1e-6 for the latents' norms, as transformers has it in every MLA
     family; `rms_norm_eps` is the model's own figure, which vLLM uses there too. `parameters` is the
-    whole model's count as its name or its report gives it, None where neither does. `notes` say what is
-    uncertain; `notes_in` has them by language, `notes` in English.
+    whole model's count as its name or report gives it, None where neither does. `notes` say what
+    is uncertain; `notes_in` has them by language, `notes` in English.
     """
 
     key: str

@@ -124,7 +124,7 @@ def kinds(value: Kinds, preset: str = "") -> Code:
     """Kinds of attention with their numbers: a published model's, all or beside the first."""
     if value and preset in PRESETS:
         own = {"kinds": PRESETS[preset].kinds, "beside": PRESETS[preset].beside}
-        if (name := next((n for n, one in own.items() if one == value), "")):
+        if name := next((n for n, one in own.items() if one == value), ""):
             return Code(f"PRESETS[{literal(preset)}].{name}")
     return listed(tuple(Code(f"({config(one, preset)}, {n})") for one, n in value))
 

@@ -6,11 +6,12 @@ from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.late import Late
 from ui.pages.kv_cache.charts import growth
-from ui.pages.kv_cache.scene import Scene
+from ui.pages.kv_cache.scene import Scene, kind_of
 from ui.pages.kv_cache.view import View
-from ui.pages.kv_cache.words import kind_of, limitations, shown, window
+from ui.pages.kv_cache.words import limitations, shown, window
 from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
+from ui.parts.ways import PROPORTION
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import t
 
@@ -126,8 +127,9 @@ def _baseline(scene: Scene) -> str:
     mla = scene.ways["mla"]
     groups = mixed(costs.equivalent_kv_heads(mla))
     if scene.assumes("mla"):
+        key = "assumed" if mla.d_latent_kv == PROPORTION * mla.d_head else "assumed_sizes"
         latent = count(mla.d_latent_kv)
-        return t("kv_cache.assumed", latent=latent, rope=mla.d_rope, groups=groups)
+        return t(f"kv_cache.{key}", latent=latent, rope=mla.d_rope, groups=groups)
     full = costs.cache_elements(mla, "kv")
     ratio = times(full / costs.cache_elements(mla))
     return t("kv_cache.own_heads", full=count(full), ratio=ratio, groups=groups)

@@ -27,7 +27,13 @@ ASSUMED = (
     "pooling",
     "conv_width",
 )  # sizes that only some kinds of attention have
+SAID_KINDS = 2  # in the label of a model that has more: it names the first
 MEASURED = (64, 256, 1024)
+
+
+def kind_of(config: AttentionConfig) -> str:
+    """What a kind of attention is called."""
+    return mechanisms.of(config).kind(config)
 
 
 @dataclass(frozen=True)
@@ -92,12 +98,16 @@ class Scene:
 
     def assumes(self, way: str) -> bool:
         """Whether a way has a size that the model itself has not."""
-        own, other = vars(self.preset.config), vars(self.ways[way])
-        return any(size in other and size not in own for size in ASSUMED)
+        own, other = vars(self.preset.config), self.ways[way]
+        if other in (config for config, _ in self.preset.kinds):
+            return False
+        return any(size in vars(other) and size not in own for size in ASSUMED)
 
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""
-        if way in ("gqa", "own"):
+        if way == self.own and self.mixed:
+            name = " + ".join(map(kind_of, [one for one, _ in self.kinds(way)][:SAID_KINDS]))
+        elif way in ("gqa", "own"):
             name = t("kv_cache.gqa", n=self.ways[way].n_kv_heads)
         elif self.assumes(way):
             name = t("kv_cache.kind_assumed", kind=mechanisms.variants()[way].kind)

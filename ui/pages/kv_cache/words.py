@@ -1,8 +1,6 @@
 """The words that several topics of the cache page share."""
 
-from mla_engine import mechanisms
-from mla_engine.config import AttentionConfig
-from ui.pages.kv_cache.scene import Scene
+from ui.pages.kv_cache.scene import Scene, kind_of
 from ui.pages.kv_cache.view import View
 from ui.words import numbers
 from ui.words.numbers import TIED, count
@@ -49,11 +47,6 @@ def _published(view: View, scene: Scene) -> list[str]:
     if window(scene):
         said.append(t("kv_cache.window", window=count(window(scene))))
     return said
-
-
-def kind_of(config: AttentionConfig) -> str:
-    """What a kind of attention is called."""
-    return mechanisms.of(config).kind(config)
 
 
 def _kinds(scene: Scene) -> str:
