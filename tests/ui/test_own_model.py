@@ -146,7 +146,9 @@ def test_what_cannot_be_shown_changes_nothing_and_is_named(opened: Opened, text:
 def test_a_hybrid_says_which_layer_it_is(opened: Opened):
     at = given(opened(PAGE), json.dumps(KIMI))
     assert "layer 3 of 8 layers" in captions(at)
-    assert "linear attention in its other layers" in captions(at)
+    assert "The layers of kimi_linear are 2\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}MLA, 6" in captions(
+        at
+    )
     assert at.session_state["settings"]["cost_layers"] == 2
 
 
