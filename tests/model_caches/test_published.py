@@ -101,17 +101,54 @@ def test_a_sequence_of_a_million_tokens(key: str, published: float):
         ("kimi-linear-48b-a3b", 7 * 576),
         ("deepseek-v4-flash", Fraction(21 * (512 + 128), 4) + Fraction(20 * 512, 128)),
         ("deepseek-v4-pro", Fraction(30 * (512 + 128), 4) + Fraction(31 * 512, 128)),
+        ("deepseek-v4.1-flash", Fraction(3 * (512 + 128), 2) + (512 + 128)),
         ("glm-5.2", 78 * 576 + 21 * 128),
+        ("hy4-preview", 78 * 576 + 21 * 128),
+        ("dots3-note-preview", 13 * (576 + 128)),
         ("glm-5.3-flash", 11 * (512 + 32)),
         ("longcat-flash-chat", 56 * 576),
         ("minimax-m3", 60 * 2 * 4 * 128 + 57 * 128),
         ("llama-4-scout", 12 * 2 * 8 * 128),
         ("gemma-3-27b", 10 * 2 * 16 * 128),
         ("gpt-oss-120b", 18 * 2 * 8 * 64),
+        ("exaone-4.0-32b", 16 * 2 * 8 * 128),
+        ("k-exaone-236b-a23b", 12 * 2 * 8 * 128),
+        ("inkling", 11 * 2 * 8 * 128),
+        ("zaya1-8b", 40 * 2 * 2 * 128),
+        ("llama-3.3-nemotron-super-49b", 49 * 2 * 8 * 128),
+        ("qwen3.8-flash-next", 12 * (2 * 2 * 256 + Fraction(128, 4))),
     ],
 )
 def test_numbers_counted_by_hand(key: str, numbers: Fraction | int):
     assert per_token(MODELS[key].model()) == 2 * numbers
+
+
+def test_v4_1_flash_has_the_bytes_of_its_report_in_the_types_of_its_report():
+    """890 a token: arXiv 2609.19969, abstract; its rows as a serving engine's test has them."""
+    one = MODELS["deepseek-v4.1-flash"]
+    own = storage("published", one.storage)
+    assert sum(bytes_per_token(layer, own) for layer in one.model().layers) == 890
+    source = one.model().layers[2]
+    rows = {(part.name, part.growth): own.row_bytes(source.kind, part) for part in source.parts}
+    assert rows["entry", "window"] + rows["rope", "window"] == 528
+    assert rows["entry", "grows"] + rows["rope", "grows"] == 288
+    assert rows["index", "grows"] == 68
+
+
+def test_v4_1_flash_reads_what_few_layers_store():
+    layers = MODELS["deepseek-v4.1-flash"].model().layers
+    grow = [[part for part in layer.parts if part.growth == "grows"] for layer in layers]
+    stored = [n for n, parts in enumerate(grow) if any(part.stored for part in parts)]
+    scored = {
+        n: part.rows_read(2**20)
+        for n, parts in enumerate(grow)
+        for part in parts
+        if part.name == "index"
+    }
+    assert stored == [2, 8, 14, 20]
+    assert scored == dict.fromkeys((2, 8, 14), 2**19) | {20: 2**20} | dict.fromkeys(
+        (24, 28, 32, 36), 2048 * 8
+    )
 
 
 def test_states_of_kimi_k3_do_not_grow():
