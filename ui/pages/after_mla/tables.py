@@ -50,13 +50,18 @@ def _row(one: Shown) -> dict[str, object]:
     kinds = Counter(layer.kind for layer in one.model.layers)
     cells = {
         "model": one.name,
-        "layers": ", ".join(f"{n} {t(f'after_mla.kind_{kind}')}" for kind, n in kinds.items()),
+        "layers": ", ".join(f"{n} {_kind(kind)}" for kind, n in kinds.items()),
         "token": float(found.bytes_per_token) if found else 0.0,
         "stored": one.stored / 2**30,
         "read": one.read / 2**30,
         "source": one.published.source,
     }
     return {t(f"after_mla.column_{name}"): cell for name, cell in cells.items()}
+
+
+def _kind(kind: str) -> str:
+    """What a layer keeps, in a word; of a layer with two kinds of attention both."""
+    return " + ".join(t(f"after_mla.kind_{part}") for part in kind.split("+"))
 
 
 def printed() -> "pd.DataFrame":
