@@ -66,7 +66,7 @@ def _plan(asked: argparse.Namespace) -> str:
         model=found.model,
         storage=storage(asked.kv, found.storage),
         parameters=parameters,
-        active=asked.active if asked.active or asked.parameters else found.active,
+        active=found.active_of(parameters) if asked.active is None else asked.active,
         gpu=asked.gpu,
         gpus=asked.gpus,
         data=asked.data,

@@ -17,7 +17,14 @@ ALWAYS = (
     "Of attention only scores and sums of values count, with an indexer's scores where its heads"
     " are known: no softmax, no states, no convolutions.",
 )
-ALL_ACTIVE = "No number of active parameters was given: each token is taken to use all of them."
+ALL_ACTIVE = (
+    "No number of active parameters was given and no experts are known of: each token is taken to"
+    " use all parameters."
+)
+NO_ACTIVE = (
+    "The model is a mixture of experts, and how many parameters a token uses is not known: no time"
+    " and no rate has a bound without it. Give it, for example --active 37e9."
+)
 ROUTING = (
     "Routing decides which weights a batch touches: the least is that all sequences use the same"
     " ones, the most that none shares any."
@@ -36,7 +43,8 @@ def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
         "model": name,
         "layers": len(plan.model.layers),
         "parameters": number(Fraction(plan.parameters)),
-        "active_parameters": number(plan.active_parameters),
+        "active_parameters": number(plan.active_parameters) if plan.bounded else None,
+        "mixture": bool(plan.model.mixture),
         "bytes_per_parameter": plan.weight_bytes,
         "kv": kv,
         **_machine(plan),
@@ -48,7 +56,7 @@ def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
         "largest_batch": plan.largest_batch,
         "missing_bytes_each": number(plan.missing_bytes),
         "steps": [_step(step, routing) for step, routing in _steps(plan)],
-        "first_token": _first_token(plan) if plan.largest_batch else None,
+        "first_token": _first_token(plan) if plan.largest_batch and plan.bounded else None,
         "expanding": _expanding(plan),
         "assumptions": list(_assumptions(plan)),
     }
@@ -70,10 +78,10 @@ def _machine(plan: Plan) -> dict[str, Any]:
 
 def _steps(plan: Plan) -> Iterator[tuple[Step, str]]:
     """One sequence a group, then all that fit; with experts, by the least and the most weights."""
-    most = plan.largest_batch
+    most = plan.largest_batch if plan.bounded else 0
     for batch in sorted({min(plan.data, most), most} - {0}):
         yield plan.step(batch), "same weights"
-        if batch > 1 and plan.active_parameters < plan.parameters:
+        if batch > 1 and plan.routed:
             yield plan.step(batch, spread=True), "own weights"
 
 
@@ -110,7 +118,12 @@ def _expanding(plan: Plan) -> dict[str, Any] | None:
 
 def _assumptions(plan: Plan) -> Iterator[str]:
     yield from ALWAYS
-    yield ALL_ACTIVE if plan.active is None else ROUTING
+    if not plan.bounded:
+        yield NO_ACTIVE
+    elif plan.active is None:
+        yield ALL_ACTIVE
+    elif plan.routed:
+        yield ROUTING
 
 
 def as_json(found: Mapping[str, Any]) -> str:
@@ -139,7 +152,8 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _asked(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    of_active = f"{found['active_parameters']:,.0f} active"
+    active = found["active_parameters"]
+    of_active = "not known how many active" if active is None else f"{active:,.0f} active"
     layout = f"{found['tensor']} tensor x {found['data']} data parallel"
     return [
         ("parameters", f"{found['parameters']:,.0f}, {of_active}"),
@@ -182,6 +196,9 @@ def _speed(found: Mapping[str, Any]) -> Iterator[list[str]]:
             f"First token of a prompt of {first['prompt']:,} tokens: at least"
             f" {first['seconds_at_least']:.4g} s ({first['flops'] / 1e12:,.4g} TFLOP)."
         ]
+    if found["active_parameters"] is None and found["largest_batch"]:
+        yield ["## A decode step"]
+        yield [NO_ACTIVE]
     if found["expanding"]:
         yield [_crossing(found["expanding"], found["context"])]
 

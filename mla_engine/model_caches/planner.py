@@ -64,7 +64,8 @@ class Plan:
         model: what its layers keep.
         storage: the types of its cache.
         parameters: of the whole model.
-        active: of them, those that one token is multiplied with; None for all.
+        active: of them, those that one token is multiplied with; None for all, but for a mixture of
+            experts, whose speed then has no bound.
         gpu: a key of GPUS.
         gpus: all of them; data: groups that have different sequences.
         context: tokens of every sequence.
@@ -121,9 +122,26 @@ class Plan:
         return self.context if self.prompt is None else self.prompt
 
     @property
+    def bounded(self) -> bool:
+        """Whether its speed has a bound: of a mixture of experts, active parameters are needed."""
+        return self.active is not None or not self.model.mixture
+
+    @property
     def active_parameters(self) -> Fraction:
-        """That one token is multiplied with."""
+        """That one token is multiplied with.
+
+        Raises:
+            UncountedError: a mixture of experts without their number.
+        """
+        if not self.bounded:
+            raise UncountedError("no_active")
         return Fraction(self.parameters if self.active is None else self.active)
+
+    @property
+    def routed(self) -> bool:
+        """Whether a batch may touch more parameters than one token: experts of its own."""
+        given = self.active is not None and self.model.mixture is not False
+        return given and self.active < self.parameters
 
     @property
     def rank_weight_bytes(self) -> Fraction:

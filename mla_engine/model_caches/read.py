@@ -12,6 +12,7 @@ from mla_engine.model_caches import (
     attention,
     indexed,
     latents,
+    mixture,
     pooled,
     resembles,
     schedule,
@@ -90,6 +91,7 @@ def read(config: Mapping[str, Any]) -> Model:
         as_mha=attention.as_mha(keys),
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
         n_index_heads=indexed.index_heads(keys),
+        mixture=mixture.is_mixture(found) or None,
     )
 
 

@@ -26,7 +26,7 @@ class Found:
         name: as it was asked for, or as it is published.
         model: what its layers keep.
         parameters: of the whole model, None where that is not known.
-        active: of them, those that a token is multiplied with, None likewise.
+        active: of them, those that a token is multiplied with, None likewise, and where all are.
         storage: part -> type, where its publisher stores it otherwise than in bf16.
     """
 
@@ -35,6 +35,10 @@ class Found:
     parameters: int | None = None
     active: int | None = None
     storage: Mapping[str, str] = field(default_factory=dict)
+
+    def active_of(self, parameters: float) -> int | None:
+        """Its active parameters beside another count of the whole; None where that is no more."""
+        return self.active if self.active and self.active < parameters else None
 
 
 def find(source: str, revision: str | None = None) -> Found:
