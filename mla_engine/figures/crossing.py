@@ -1,6 +1,7 @@
 """Amounts over a number that doubles, and where they cross."""
 
 from collections.abc import Mapping, Sequence
+from math import log10
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def crossing(
     looks = dict(zip(lines, map(look, roles), strict=True))
     traces = [line(x, y, name, looks[name], hover) for name, y in lines.items()]
     across, up = _axes(titles, np.asarray(x), np.concatenate(list(lines.values())))
-    traces += [_ring(cross, label)] if cross else []
+    traces += [_ring(cross, label, across["range"])] if cross else []
     options = {"shapes": upright(here), "hovermode": "closest", "beside": beside}
     return named_lines(traces, looks, across, up, height=height, **options)
 
@@ -66,8 +67,9 @@ def _axis(title: str, ends: tuple[float, float]) -> dict:
     return titled(title) | {"type": "log", "fixedrange": True, "range": [low, high]} | ticks
 
 
-def _ring(place: tuple[float, float], label: str) -> dict:
-    """Around the place where the lines cross."""
+def _ring(place: tuple[float, float], label: str, ends: Sequence[float]) -> dict:
+    """Around the place where the lines cross; the label is on the side that has more room."""
+    left = log10(place[0]) > sum(ends) / 2
     return {
         "type": "scatter",
         "x": [place[0]],
@@ -75,7 +77,7 @@ def _ring(place: tuple[float, float], label: str) -> dict:
         "mode": "markers+text",
         "marker": {"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 4}},
         "text": [f"<b>{label}</b>"],
-        "textposition": "bottom right",
+        "textposition": "bottom left" if left else "bottom right",
         "textfont": FONT,
         "showlegend": False,
         "hoverinfo": "skip",

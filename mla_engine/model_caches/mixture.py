@@ -1,4 +1,4 @@
-"""Whether a model is a mixture of experts: then a token is multiplied with few of its parameters."""
+"""Whether a model is a mixture of experts: a token is multiplied with few of its parameters."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

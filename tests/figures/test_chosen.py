@@ -67,3 +67,10 @@ def test_words_stand_upright_where_a_phone_has_no_room_for_them_in_a_row(keys, a
     halves = {name: np.full(len(keys), 10.0) for name in HALVES}
     fig = chosen_keys(keys, halves, np.ones(len(keys)), titles=("", ""), said=("", ""))
     assert fig.layout.xaxis.tickangle == angle
+
+
+@pytest.mark.parametrize(("place", "side"), [(2, "right"), (60, "left")])
+def test_the_label_of_a_crossing_is_on_the_side_with_more_room(place: int, side: str):
+    lines = {"a": np.array([1.0, 100.0]), "b": np.array([10.0, 20.0])}
+    drawn = crossing([1, 100], lines, titles=("x", "y"), cross=(place, 15), label="here")
+    assert drawn.data[-1].textposition == f"bottom {side}"

@@ -66,7 +66,8 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
     assert lead(at)[0] == f"{batch} sequences"
     assert plain(statement(at)) == (
         "of 32,768 tokens fit when 8 × H200 SXM serve DeepSeek-V3 / R1 (671B); "
-        f"together they get at most {rate(batch):,.0f} tokens a second"
+        f"together they get at most {rate(batch):,.0f} tokens a second if all use the same "
+        f"experts, {rate(batch, touched=TOTAL):,.0f} if none shares any"
     )
     assert "Arithmetic would not be one at any batch" in said(at)
     weights, cache, free = (Fraction(TOTAL, 8), batch * SEQUENCE, room() - batch * SEQUENCE)
