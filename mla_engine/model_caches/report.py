@@ -12,7 +12,7 @@ from mla_engine.devices import GPUS
 from mla_engine.model_caches.counting import OfKind, by_kind
 from mla_engine.model_caches.parts import Model
 from mla_engine.model_caches.placing import Placing
-from mla_engine.model_caches.storage import Storage
+from mla_engine.model_caches.storage import TYPES, Storage
 
 KINDS = {
     "mha": "MHA, a key and a value for every head",
@@ -37,6 +37,7 @@ KINDS = {
     "none": "no attention",
 }
 SUMMED = tuple(field.name for field in fields(OfKind) if field.name != "kind")
+LONGEST, BEFORE_WEIGHTS = "longest_context", "longest_context_before_any_weights"
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -114,12 +115,14 @@ def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
     """What each GPU holds, with heads split and with sequences dealt out."""
     weights = (asked.parameters or 0) * asked.weight_bytes
     ways = {"tensor": 1, "data": asked.gpus}
+    placed = {way: _placed(model, asked, data, weights) for way, data in ways.items()}
     return {
         "gpu": asked.gpu,
         "count": asked.gpus,
         "memory_bytes": number(Fraction(GPUS[asked.gpu].memory_bytes)),
+        "bytes_per_parameter": asked.weight_bytes,
         "weight_bytes_each": number(Fraction(weights) / asked.gpus) if weights else None,
-    } | {way: _placed(model, asked, data, weights) for way, data in ways.items()}
+    } | placed
 
 
 def _placed(model: Model, asked: Asked, data: int, weights: float) -> dict[str, Any]:
@@ -130,7 +133,7 @@ def _placed(model: Model, asked: Asked, data: int, weights: float) -> dict[str, 
         "sequences_each": placing.sequences,
         "stored_bytes_per_token_each": number(placing.token_bytes()),
         "stored_bytes_each": number(placing.held_bytes(asked.context)),
-        "longest_context": placing.longest_context(memory, weights),
+        LONGEST if weights else BEFORE_WEIGHTS: placing.longest_context(memory, weights),
     }
 
 
@@ -187,19 +190,31 @@ def _kinds(found: Mapping[str, Any]) -> list[str]:
 def _placed_lines(found: Mapping[str, Any]) -> list[str]:
     on = found["gpus"]
     weights = on["weight_bytes_each"]
-    said = f"weights {size(weights)} each" if weights else "weights not known: left out"
+    said = f"weights {size(weights)} each" if weights else "weights not known (--parameters)"
+    words = "longest context" if weights else "longest context before any weights"
+    key = LONGEST if weights else BEFORE_WEIGHTS
     lines = [f"{on['count']} x {GPUS[on['gpu']].name}, {size(on['memory_bytes'])} each, {said}"]
-    for way, words in {"tensor": "heads split", "data": "sequences dealt out"}.items():
+    for way, title in {"tensor": "heads split", "data": "sequences dealt out"}.items():
         one = on[way]
-        longest = (
-            "without bound" if one["longest_context"] is None else f"{one['longest_context']:,}"
-        )
-        lines.append(
-            f"{words:<20}  {size(one['stored_bytes_each'])} each, longest context {longest}"
-        )
+        longest = "without bound" if one[key] is None else f"{one[key]:,}"
+        lines.append(f"{title:<20}  {size(one['stored_bytes_each'])} each, {words} {longest}")
+    if weights and weights >= on["memory_bytes"]:
+        lines.append(_too_large(on))
     if found["max_context"]:
         lines.append(f"made for contexts of  {found['max_context']:,}")
     return lines
+
+
+def _too_large(on: Mapping[str, Any]) -> str:
+    """Why no context fits, and what would help."""
+    total, memory = on["weight_bytes_each"] * on["count"], on["memory_bytes"]
+    each = {
+        name: TYPES[name].bits / 8 / on["bytes_per_parameter"] * on["weight_bytes_each"]
+        for name in ("fp8", "fp4")
+    }
+    tries = [f"--weights {name} ({size(n)} each)" for name, n in each.items() if n < memory]
+    tries.append(f"--gpus {int(total // memory) + 1} or more")
+    return f"the weights alone do not fit, so no context does: try {' or '.join(tries)}"
 
 
 def _count(value: float) -> str:

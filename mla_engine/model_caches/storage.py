@@ -92,6 +92,15 @@ class Storage:
         return TYPES[self.name(kind, part)].row_bytes(part.rank_numbers(ranks))
 
 
+def written(text: str, of_part: Mapping[str, str]) -> str:
+    """What `--kv` said, with the types that "published" stands for."""
+    if text != "published":
+        return text
+    if not of_part:
+        return "bf16 (no other type is published for it)"
+    return f"{','.join(f'{part}={name}' for part, name in of_part.items())} (published)"
+
+
 def storage(text: str, of_part: Mapping[str, str] | None = None) -> Storage:
     """What `--kv` says: one type ("fp8"), or some parts' ("latent=fp8,rope=bf16"), or both.
 
