@@ -37,7 +37,7 @@ if shown:
     with picture:
         charts.memory(shown)
         with st.container(key="planner_sums"):
-            for sentence in (words.sums(shown), words.split(shown), *words.beyond(shown)):
+            for sentence in words.below(shown):
                 prose.say(sentence)
         with st.container(key="planner_report", horizontal=True):
             charts.report(shown)

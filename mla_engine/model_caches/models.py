@@ -3,13 +3,14 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
+from mla_engine.model_caches import weighing
 from mla_engine.model_caches.attention import pair
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.read import read
@@ -55,7 +56,15 @@ class Published:
         layers = (_layer(self.row),) * n_caches
         most = self.row.get("max_context")
         known = {"model_type": None, "max_context": most, "mixture": self.mixture}
+        known["attention_parameters"] = n_caches * weighing.of_layer(layers[0], _sizes(self.row))
         return Model(layers=layers, **known, **_of_heads(self.row))
+
+
+def _sizes(row: Mapping[str, Any]) -> weighing.Sizes:
+    """The widths of such a layer."""
+    given = row.get("grouped") or row.get("latent") or row["indexed"]
+    names = {field.name for field in fields(weighing.Sizes)}
+    return weighing.Sizes(**{name: size for name, size in given.items() if name in names})
 
 
 def _of_heads(row: Mapping[str, Any]) -> dict[str, int]:

@@ -82,6 +82,7 @@ class Model:
         n_index_heads: query heads of an indexer, 0 where there is none or it is not said.
         mixture: whether layers choose among experts, so that a token uses few of the parameters;
             None where nothing is said of experts.
+        attention_parameters: of all layers' attention, as far as they are told (weighing.py).
     """
 
     model_type: str | None
@@ -91,6 +92,7 @@ class Model:
     n_heads: int = 0
     n_index_heads: int = 0
     mixture: bool | None = None
+    attention_parameters: int = 0
 
     @cached_property
     def groups(self) -> Counter[Layer]:

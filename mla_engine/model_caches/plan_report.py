@@ -31,6 +31,13 @@ ROUTING = (
 )
 
 
+GROUPS = (
+    "Each group keeps attention's weights ({n:,} parameters, as far as the config tells them); all"
+    " others are spread over all GPUs, as expert parallelism spreads experts."
+)
+UNTOLD = "Attention's weights are not told: all weights are taken to be spread over all GPUs."
+
+
 def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
     """Every figure by name, numbers as numbers, `_each` for one GPU.
 
@@ -45,6 +52,7 @@ def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
         "parameters": number(Fraction(plan.parameters)),
         "active_parameters": number(plan.active_parameters) if plan.bounded else None,
         "mixture": bool(plan.model.mixture),
+        "attention_parameters": plan.model.attention_parameters or None,
         "bytes_per_parameter": plan.weight_bytes,
         "kv": kv,
         **_machine(plan),
@@ -118,6 +126,9 @@ def _expanding(plan: Plan) -> dict[str, Any] | None:
 
 def _assumptions(plan: Plan) -> Iterator[str]:
     yield from ALWAYS
+    if plan.data > 1:
+        told = plan.model.attention_parameters
+        yield GROUPS.format(n=told) if told else UNTOLD
     if not plan.bounded:
         yield NO_ACTIVE
     elif plan.active is None:

@@ -1,7 +1,8 @@
 """Planning: what GPUs can serve at best, from bytes and FLOPs that cannot be left out.
 
 Every time is a lower bound and every rate an upper one: data-sheet peaks, work spread evenly over
-the GPUs, no traffic between them, nothing in memory but weights, cache and a fixed overhead.
+the GPUs, no traffic between them, nothing in memory but weights, cache and a fixed overhead. Each
+group keeps the weights of attention, as far as they are told; all others are spread over all GPUs.
 Products are taken to run at the peak of 16-bit numbers, whatever type they are stored in.
 """
 
@@ -145,7 +146,7 @@ class Plan:
 
     @property
     def rank_weight_bytes(self) -> Fraction:
-        """Weights on each GPU: parameters x weight_bytes / gpus."""
+        """Weights on each GPU: attention's over those of a group, all others over all GPUs."""
         return self._weights(Fraction(self.parameters))
 
     @property
@@ -188,7 +189,7 @@ class Plan:
     def step(self, batch: int, *, spread: bool = False) -> Step:
         """One decode step after `context` tokens.
 
-        Bytes of the fullest GPU: touched parameters x weight_bytes / gpus + cache read.
+        Bytes of the fullest GPU: its share of the touched parameters + cache read.
         FLOPs: batch x (2 x active parameters + attention). Seconds: the larger of
         bytes / bandwidth and FLOPs of a GPU / peak.
 
@@ -243,7 +244,10 @@ class Plan:
         return max(self._reading(self._weights(self.active_parameters)), computing)
 
     def _weights(self, parameters: Fraction) -> Fraction:
-        return parameters * Fraction(self.weight_bytes) / self.gpus
+        """Bytes of each GPU's share of so many parameters, attention's among them."""
+        attention = min(Fraction(self.model.attention_parameters), parameters)
+        each = attention * self.data / self.gpus + (parameters - attention) / self.gpus
+        return each * Fraction(self.weight_bytes)
 
     def _reading(self, n_bytes: Fraction) -> Fraction:
         return n_bytes / Fraction(self.device.bytes_per_second)

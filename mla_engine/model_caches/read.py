@@ -17,6 +17,7 @@ from mla_engine.model_caches import (
     resembles,
     schedule,
     states,
+    weighing,
 )
 from mla_engine.model_caches.errors import UncountedError
 from mla_engine.model_caches.keys import Keys, language_model
@@ -92,6 +93,7 @@ def read(config: Mapping[str, Any]) -> Model:
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
         n_index_heads=indexed.index_heads(keys),
         mixture=mixture.is_mixture(found) or None,
+        attention_parameters=sum(weighing.of_config(keys, layer) for layer in layers),
     )
 
 

@@ -97,10 +97,6 @@ def test_a_mixture_without_its_active_parameters_has_no_rate(opened: Opened):
     assert f"at most {rate(47):,.0f} tokens a second" in plain(statement(at))
 
 
-def room_of(gpus: int) -> Fraction:
-    return MEMORY - Fraction(TOTAL, gpus) - OVERHEAD
-
-
 def test_a_pasted_configuration_is_planned_and_a_bad_one_keeps_the_page(opened: Opened):
     at = opened(PAGE, plan_parameters="671", plan_active="37")
     at.text_area(PASTED).input(json.dumps(V3)).run()

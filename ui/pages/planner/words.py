@@ -99,6 +99,11 @@ def look(view: View) -> str:
     return t(f"planner.{key}", n=count(found))
 
 
+def below(view: View) -> list[str]:
+    """What is said below the picture of a GPU."""
+    return [*filter(None, (sums(view), split(view), whole(view))), *beyond(view)]
+
+
 def sums(view: View) -> str:
     """What fills one GPU, as a sum."""
     served, plan = view.served, view.plan
@@ -129,6 +134,16 @@ def split(view: View) -> str:
     return t("planner.split", **said, whole=tied_size(whole))
 
 
+def whole(view: View) -> str:
+    """Which weights each group has for itself; "" where there is one group."""
+    plan = view.plan
+    if plan.data == 1:
+        return ""
+    if not plan.model.attention_parameters:
+        return t("planner.whole_untold")
+    return t("planner.whole", n=count(plan.model.attention_parameters))
+
+
 def dealt(view: View) -> str:
     """What fits where each GPU has sequences of its own; "" where that is so already."""
     plan = view.plan
@@ -136,6 +151,9 @@ def dealt(view: View) -> str:
         return ""
     most = replace(plan, data=plan.gpus).largest_batch
     said = {"n": count(plan.gpus), "most": sequences(most)}
+    if replace(plan, data=plan.gpus).rank_weight_bytes > plan.rank_weight_bytes:
+        each = tied_size(float(replace(plan, data=plan.gpus).rank_weight_bytes))
+        return t("planner.dealt_weights", **said, now=count(plan.largest_batch), each=each)
     return t("planner.dealt", **said, now=count(plan.largest_batch))
 
 
