@@ -29,10 +29,11 @@ else:
 picture, choices = st.columns([6, 5], gap="large")
 with choices:
     controls.draw()
-    controls.more(opened=not shown or bool(shown.served.own))
 if waiting:
     with picture:
         charts.unsized(waiting)
+with picture if waiting else choices:  # near to what asks for a number
+    controls.more(opened=not shown or bool(shown.served.own) or not shown.plan.bounded)
 if shown:
     with picture:
         charts.memory(shown)

@@ -13,6 +13,7 @@ from mla_engine.figures.theme import FONT, line, upright
 HEIGHT = 420
 INK = "#7F858D"
 SHORT = 1e-3, 1e4  # amounts between these are written out
+LETTER, NARROW = 9, 420  # pixels: of a letter of a label, of the plot on a narrow screen
 FEW, MILLION = 1.8, 1e6  # decades of an axis; the number from which on it is written in short
 
 
@@ -68,8 +69,9 @@ def _axis(title: str, ends: tuple[float, float]) -> dict:
 
 
 def _ring(place: tuple[float, float], label: str, ends: Sequence[float]) -> dict:
-    """Around the place where the lines cross; the label is on the side that has more room."""
-    left = log10(place[0]) > sum(ends) / 2
+    """Around the place where the lines cross; a label that would be cut stands left above it."""
+    beyond = (ends[1] - log10(place[0])) / (ends[1] - ends[0])
+    cut = LETTER * len(label) > NARROW * beyond
     return {
         "type": "scatter",
         "x": [place[0]],
@@ -77,7 +79,7 @@ def _ring(place: tuple[float, float], label: str, ends: Sequence[float]) -> dict
         "mode": "markers+text",
         "marker": {"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 4}},
         "text": [f"<b>{label}</b>"],
-        "textposition": "bottom left" if left else "bottom right",
+        "textposition": "top left" if cut else "bottom right",
         "textfont": FONT,
         "showlegend": False,
         "hoverinfo": "skip",
