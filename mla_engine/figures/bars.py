@@ -22,6 +22,7 @@ def bars(
     *,
     axis: str = "",
     stacked: bool = True,
+    alone: bool = False,
     log: bool = False,
     chosen: int | None = None,
     roles: Sequence[Role] = ROLES,
@@ -40,6 +41,8 @@ def bars(
         parts: name of a part -> its amount in each row; on a log axis above 0.
         axis: title of the axis of amounts.
         stacked: parts end to end, on a linear axis alone; otherwise beside one another.
+        alone: each row has an amount in one part and NaN in the others, so that its bar is as
+            thick as the row.
         log: logarithmic axis.
         chosen: the row to stress; the others fade.
         roles: what picks the colour of each part.
@@ -52,10 +55,10 @@ def bars(
         height: pixels.
     """
     ends = _room(parts, limits, stacked=stacked, log=log, wide=bool(totals))
-    around = _around(parts, legend, entries, at, stacked=stacked, log=log)
+    around = _around(parts, legend, entries, at, stacked=stacked, alone=alone, log=log)
     around |= {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
     traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
-    return figure(traces + _totals(parts, totals), height=height, **around)
+    return figure(traces + _totals(parts, totals, stacked=stacked), height=height, **around)
 
 
 def ratio_bars(
@@ -91,13 +94,14 @@ def _around(
     at: float | None,
     *,
     stacked: bool,
+    alone: bool,
     log: bool,
 ) -> dict:
     """How the bars stand, their legend, and the amount that is marked."""
     if stacked and log:  # their lengths would mean nothing
         raise RefusedError("stacked_log")
     shown = len(parts) > 1 if legend is None else legend
-    stand = {"barmode": "stack" if stacked else "group", "bargap": 0.3}
+    stand = {"barmode": "overlay" if alone else "stack" if stacked else "group", "bargap": 0.3}
     stand["shapes"] = upright(at, layer="above")
     return stand | legend_above(shown=shown, entry_width=entries)
 
@@ -166,9 +170,12 @@ def _room(
     return limits or (0, (longest or 1.0) * (1.35 if wide else 1.05))
 
 
-def _totals(parts: Mapping[str, Sequence[float]], totals: Sequence[str] | None) -> list[dict]:
-    """A text behind all parts of each row, if there are any."""
-    ends = np.asarray(list(parts.values()), dtype=np.float64).sum(0)
+def _totals(
+    parts: Mapping[str, Sequence[float]], totals: Sequence[str] | None, *, stacked: bool
+) -> list[dict]:
+    """A text behind all parts of each row, if there are any; NaN is no part."""
+    amounts = np.asarray(list(parts.values()), dtype=np.float64)
+    ends = np.nansum(amounts, 0) if stacked else np.nanmax(amounts, 0)
     return [totals_at_ends(ends, totals)] if totals else []
 
 
