@@ -22,7 +22,6 @@ def bars(
     *,
     axis: str = "",
     stacked: bool = True,
-    alone: bool = False,
     log: bool = False,
     chosen: int | None = None,
     roles: Sequence[Role] = ROLES,
@@ -40,14 +39,13 @@ def bars(
         names: of the rows, in Plotly's text.
         parts: name of a part -> its amount in each row; on a log axis above 0.
         axis: title of the axis of amounts.
-        stacked: parts end to end, on a linear axis alone; otherwise beside one another.
-        alone: each row has an amount in one part and NaN in the others, so that its bar is as
-            thick as the row.
+        stacked: parts end to end, on a linear axis alone; otherwise beside one another, or where
+            each row has one part and NaN in the others, as thick as the row.
         log: logarithmic axis.
         chosen: the row to stress; the others fade.
         roles: what picks the colour of each part.
         totals: a text at the end of each row; longer bars leave room for it.
-        limits: ends of the axis, for charts to be compared.
+        limits: ends of the axis.
         ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
         legend: whether it is shown, by default where there are several parts.
         entries: pixels of each of its entries, which then stand in columns.
@@ -55,7 +53,7 @@ def bars(
         height: pixels.
     """
     ends = _room(parts, limits, stacked=stacked, log=log, wide=bool(totals))
-    around = _around(parts, legend, entries, at, stacked=stacked, alone=alone, log=log)
+    around = _around(parts, legend, entries, at, stacked=stacked, log=log)
     around |= {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
     traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
     return figure(traces + _totals(parts, totals, stacked=stacked), height=height, **around)
@@ -94,13 +92,13 @@ def _around(
     at: float | None,
     *,
     stacked: bool,
-    alone: bool,
     log: bool,
 ) -> dict:
     """How the bars stand, their legend, and the amount that is marked."""
     if stacked and log:  # their lengths would mean nothing
         raise RefusedError("stacked_log")
     shown = len(parts) > 1 if legend is None else legend
+    alone = np.isnan(np.asarray(list(parts.values()), dtype=np.float64)).any()
     stand = {"barmode": "overlay" if alone else "stack" if stacked else "group", "bargap": 0.3}
     stand["shapes"] = upright(at, layer="above")
     return stand | legend_above(shown=shown, entry_width=entries)

@@ -36,7 +36,6 @@ def steps(view: View) -> None:
         parts,
         axis=t("after_mla.axis_bytes"),
         stacked=False,
-        alone=True,
         log=True,
         roles=PAIR,
         totals=words.ends(view),
