@@ -39,8 +39,7 @@ def bars(
         names: of the rows, in Plotly's text.
         parts: name of a part -> its amount in each row; on a log axis above 0.
         axis: title of the axis of amounts.
-        stacked: parts end to end, on a linear axis alone; otherwise beside one another, or where
-            each row has one part and NaN in the others, as thick as the row.
+        stacked: parts end to end, on a linear axis; else side by side, or alone beside NaN.
         log: logarithmic axis.
         chosen: the row to stress; the others fade.
         roles: what picks the colour of each part.
