@@ -178,6 +178,18 @@ def everything(at: AppTest) -> list[str]:
     return cells + [text for proto in protos for text in _strings(proto)]
 
 
+def outside(at: AppTest, keys: set[str]) -> Iterator[str]:
+    """Every text that the page draws but for that in containers of these keys."""
+    waiting = [at.main]
+    while waiting:
+        node = waiting.pop()
+        if getattr(node.proto, "id", "").rpartition("-")[2] in keys:
+            continue
+        waiting += getattr(node, "children", {}).values()
+        yield from map(str, node.value.to_numpy().ravel()) if node.type == "table" else ()
+        yield from _strings(node.proto)
+
+
 def _strings(sent: Any) -> Iterator[str]:
     if isinstance(sent, str):
         yield from _leaves(sent)
