@@ -281,6 +281,13 @@ def test_the_strip_says_which_tokens_a_cache_keeps_as_what(opened, variant):
         assert sum(part.n_bytes for part in kept) == way.held_bytes(n)
 
 
+def test_the_tick_stands_clear_of_the_axis_title(opened):
+    """The state of V3's sizes is a little more than a power of two."""
+    picture = component(opened(PAGE, preset="deepseek-v3", dec_heads="1"), "growing")
+    assert picture["widest"] > 2**23
+    assert picture["tick"] == {"at": 2**22, "text": tied_size(2**22)}
+
+
 def test_the_lead_of_entries_and_of_a_state_is_what_their_caches_hold(opened):
     name, mla = "Small sizes of our own, sizes changed", tied_size(19 * 4 * 24)
     csa = tied_size(WAYS["CSA, chosen entries"].held_bytes(19))
