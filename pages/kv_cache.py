@@ -41,6 +41,6 @@ with st.expander(t("kv_cache.sources")):
     for scene in shown.scenes:
         prose.say(f"**{scene.preset.name}** {words.notes(shown, scene)}")
         prose.note(scene.preset.source)
-own.section(shown)
+own.section(shown, controls.takers())
 charts.download(partial(topic.data, shown), topic.file)
 page.footer(computed)
