@@ -1,28 +1,35 @@
 """What fits on GPUs: the share of weights and cache that each of them holds.
 
 Under tensor parallelism every rank computes some heads of every sequence. Keys and values go with
-their heads, down to one KV head a rank; the latents serve all heads, so each rank needs them whole.
-Data-parallel attention gives each rank whole sequences and all attention weights instead.
+their heads, down to one KV head a rank, and so do states; what serves all heads, a latent or a
+window and entries, each rank needs whole. A mechanism's closed forms say which by what they count
+for some heads. Data-parallel attention gives each rank whole sequences and all attention weights.
 """
 
 from dataclasses import dataclass
 
 from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.costs.sizes import (
-    cache_elements,
-    fixed_bytes,
-    heads_held,
-    kind_of_cache,
-    parameters,
-)
+from mla_engine.costs.sizes import cache_elements, fixed_bytes, held_bytes, parameters
 from mla_engine.refusals import RefusedError
 
 ATTENTION = ("tensor", "data")
 MOST = 2**50  # tokens or sequences: what fits may be far more than any layer is run with
 
 
-def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None = None) -> int:
+def rank_heads(config: AttentionConfig, ranks: int) -> range:
+    """The heads of the fullest of `ranks` that split them.
+
+    Raises:
+        ValueError: more ranks than heads.
+    """
+    checks.whole("ranks", ranks)
+    if ranks > config.n_heads:
+        raise RefusedError("ranks", ranks=ranks, n_heads=config.n_heads)
+    return range(-(-config.n_heads // ranks))
+
+
+def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None = None) -> float:
     """Numbers per token and layer on the fullest of `ranks` that split the heads.
 
     Args:
@@ -33,14 +40,7 @@ def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None =
     Raises:
         ValueError: more ranks than heads, or a cache that the layer cannot have.
     """
-    checks.whole("ranks", ranks)
-    if ranks > config.n_heads:
-        raise RefusedError("ranks", ranks=ranks, n_heads=config.n_heads)
-    whole, kind = cache_elements(config, cache), kind_of_cache(config, cache)
-    if not mechanisms.of(config).cache(kind).per_head:
-        return whole
-    n_kv_heads = heads_held(config, None)[1]
-    return -(-n_kv_heads // ranks) * (whole // n_kv_heads)
+    return cache_elements(config, cache, rank_heads(config, ranks))
 
 
 def layouts(config: AttentionConfig) -> dict[str, dict[str, int]]:
@@ -111,20 +111,24 @@ class Serving:
         return self.gpu_bytes - self.rank_weight_bytes
 
     @property
+    def heads(self) -> range | None:
+        """The heads that the fullest GPU computes; None for all."""
+        return None if self.attention == "data" else rank_heads(self.config, self.ranks)
+
+    @property
     def token_bytes(self) -> float:
         """Of one token of one sequence, on each GPU that keeps it, over all layers."""
-        if self.attention == "data":
-            elements = cache_elements(self.config, self.cache)
-        else:
-            elements = rank_cache_elements(self.config, self.ranks, self.cache)
+        elements = cache_elements(self.config, self.cache, self.heads)
         return elements * self.caches * self.cache_bytes
 
     @property
     def sequence_bytes(self) -> float:
-        """Of one sequence, whatever its length, on each GPU that keeps it, over all layers."""
-        heads = self.config.n_heads
-        share = 1 if self.attention == "data" else -(-heads // self.ranks) / heads
-        return share * self.caches * fixed_bytes(self.config, self.cache_bytes, self.cache)
+        """Of one sequence, whatever its length, on each GPU that keeps it, over all layers.
+
+        The most that it is while the sequence grows, where some of it comes and goes.
+        """
+        each = fixed_bytes(self.config, self.cache_bytes, self.cache, self.heads)
+        return each * self.caches
 
     def rank_sequences(self, batch: int) -> int:
         """Sequences of `batch` that the fullest GPU keeps, wholly or in part."""
@@ -134,8 +138,8 @@ class Serving:
     def held_bytes(self, context: int, batch: int = 1) -> float:
         """Cache on the fullest GPU: `batch` sequences of `context` tokens."""
         checks.whole("context", context, least=0, most=MOST)
-        kept = self.token_bytes * context + self.sequence_bytes
-        return kept * self.rank_sequences(batch)
+        each = held_bytes(self.config, context, self.cache_bytes, self.cache, self.heads)
+        return each * self.caches * self.rank_sequences(batch)
 
     def longest_context(self, batch: int = 1) -> int:
         """Tokens to which each of `batch` sequences can grow, at most MOST; 0 without room."""
@@ -145,8 +149,10 @@ class Serving:
         return int(max(0, room) // (self.token_bytes * self.rank_sequences(batch)))
 
     def largest_batch(self, context: int) -> int:
-        """Sequences of `context` tokens that fit; 0 if not one does."""
+        """Sequences that fit and can grow to `context` tokens; 0 if not one does."""
         checks.whole("context", context, most=MOST)
         kept = self.token_bytes * context + self.sequence_bytes
+        if not kept:
+            return MOST if self.free_bytes > 0 else 0
         sequences = int(max(0, self.free_bytes) // kept)
         return sequences if self.attention == "tensor" else sequences * self.ranks

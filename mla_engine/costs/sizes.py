@@ -47,12 +47,6 @@ def chosen_heads(config: AttentionConfig, heads: Iterable[int] | None) -> tuple[
     return chosen
 
 
-def heads_held(config: AttentionConfig, heads: Iterable[int] | None) -> tuple[int, int]:
-    """How many heads are chosen, and how many KV heads they use (of MLA: each its own)."""
-    chosen = chosen_heads(config, heads)
-    return len(chosen), len(mechanisms.of(config).costs.kv_heads(config, chosen))
-
-
 def kind_of_cache(config: AttentionConfig, cache: str | None) -> str:
     """`cache`, or the one that the layer is meant to keep, such as "latent" for MLA.
 
