@@ -43,8 +43,8 @@ def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None =
     return cache_elements(config, cache, rank_heads(config, ranks))
 
 
-def layouts(config: AttentionConfig) -> dict[str, dict[str, int]]:
-    """Numbers per token and layer of every way to lay out the cache, by part.
+def layouts(config: AttentionConfig) -> dict[str, dict[str, float]]:
+    """Numbers per token and layer of every way to lay out the cache, by part; its own is the last.
 
     Raises:
         ValueError: a config whose cache is laid out in one way alone.

@@ -1,4 +1,6 @@
-"""What each of several GPUs keeps: the bytes of caches that layers of its heads alone have filled."""
+"""What each of several GPUs keeps: the bytes of caches that layers of its heads alone fill."""
+
+from itertools import pairwise
 
 import pytest
 import torch
@@ -25,7 +27,7 @@ def shares(heads: int, ranks: int) -> list[range]:
     """Neighbouring heads, the first ranks one more where they do not come out even."""
     each, more = divmod(heads, ranks)
     ends = [rank * each + min(rank, more) for rank in range(ranks + 1)]
-    return [range(*pair) for pair in zip(ends, ends[1:], strict=False)]
+    return [range(*pair) for pair in pairwise(ends)]
 
 
 def filled(config, heads: range, tokens: int, dtype: torch.dtype) -> int:
