@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from mla_engine import costs, mechanisms
+from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.presets import Preset
 from ui.engine import kept, queue
@@ -20,6 +21,7 @@ from ui.settings.sizes import divisors
 from ui.words.text import t
 
 WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
+WIDTH_OF_STATES = 4  # bytes of a number of a state, at least
 HELD = {"fp32": torch.float32, "bf16": torch.bfloat16}  # what a cache of the engine can hold
 ASSUMED = (
     "d_latent_kv",
@@ -90,9 +92,23 @@ class Scene:
         return "mla" if self.assumes("mla") else self.own
 
     def assumes(self, way: str) -> bool:
-        """Whether a way has a size that the model itself has not."""
+        """Whether a way has a size that the model itself has not, or has otherwise."""
         own, other = vars(self.preset.config), vars(self.ways[way])
-        return any(size in other and size not in own for size in ASSUMED)
+        return any(other.get(size) and other[size] != own.get(size) for size in ASSUMED)
+
+    @cached_property
+    def uneven(self) -> bool:
+        """Whether not every token adds the same to what the model keeps."""
+        return bool(costs.kept_parts(self.preset.config, 1, self.width))
+
+    @property
+    def grows(self) -> bool:
+        """Whether what the model keeps grows with the tokens."""
+        return bool(costs.cache_elements(self.preset.config))
+
+    def rows(self, way: str, tokens: int) -> dict[str, Amount]:
+        """Of what kinds of rows the cache of one layer and sequence consists."""
+        return costs.kept_rows(self.ways[way], tokens, self.width)
 
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""

@@ -1,15 +1,27 @@
 """The words that several topics of the cache page share."""
 
-from ui.pages.kv_cache.scene import Scene
+from mla_engine import costs, mechanisms
+from mla_engine.config import AttentionConfig
+from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene
 from ui.pages.kv_cache.view import View
 from ui.words import numbers
-from ui.words.numbers import count
+from ui.words.numbers import amount, count
 from ui.words.text import t
 
 
 def shown(view: View, n_bytes: float) -> str:
     """Bytes in the chosen kind of unit."""
     return numbers.tied_size(n_bytes, binary=view.unit == "GiB")
+
+
+def numbers_of(config: AttentionConfig) -> str:
+    """How the numbers per token and layer come about, g x (k + v) or c + r; what does not grow."""
+    width = WIDTH_OF_STATES
+    numbers, fixed = costs.cache_elements(config), costs.fixed_bytes(config, width) / width
+    if not numbers:
+        return t("kv_cache.numbers_state", fixed=count(fixed))
+    written = f"{mechanisms.of(config).costs.written(config)} = {amount(numbers)}"
+    return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
 
 
 def type_label(code: str) -> str:
@@ -41,7 +53,8 @@ def _published(view: View, scene: Scene) -> list[str]:
         said.append(beyond(scene))
     if preset.n_caches != preset.n_layers:
         caches, layers = count(preset.n_caches), count(preset.n_layers)
-        said.append(t("kv_cache.caches_differ", caches=caches, layers=layers))
+        key = "caches_differ" if scene.grows else "states_differ"
+        said.append(t(f"kv_cache.{key}", caches=caches, layers=layers))
     if window(scene):
         said.append(t("kv_cache.window", window=count(window(scene))))
     return said
