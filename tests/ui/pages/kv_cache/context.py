@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from mla_engine import DeltaConfig, GroupedConfig, IndexedConfig, LatentConfig, PooledConfig, costs
+from tests.ui.pages.kv_cache import rows
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
 from tests.ui.screen import Chart
@@ -65,7 +66,8 @@ def look(one: Side) -> str:
     )
 
 
-def _sum(one: Side, config: object) -> str:
+def sum_of(one: Side, config: object) -> str:
+    """How the numbers of a token come about, and what does not grow."""
     if isinstance(config, DeltaConfig):
         return f"0; {count(one.of_layer(config, 1, 4) / 4)} in all"
     if isinstance(config, PooledConfig):
@@ -89,7 +91,7 @@ def table(one: Side) -> pd.DataFrame:
     return pd.DataFrame.from_dict(
         {
             name: (
-                _sum(one, config),
+                sum_of(one, config),
                 one.size(one.held(config, one.context)),
                 times(mha / one.held(config, one.context)),
             )
@@ -105,6 +107,8 @@ def said(one: Side) -> list[str]:
     groups = mixed(kept / (one.mla.d_head + one.mla.d_value))
     full = one.config.n_heads * (one.mla.d_head + one.mla.d_rope + one.mla.d_value)
     base = "“MHA / this” compares with MHA of the same heads, $n_h (d_h + d_v)$. "
+    if one.is_uneven:
+        return [_product_of_rows(one), base + rows.beside(one)]
     if one.is_mla:
         base += (
             "Against the keys and values of its own heads in full, $n_h (d_h + d_R + d_v)$ = "
@@ -123,14 +127,22 @@ def said(one: Side) -> list[str]:
     ]
 
 
+def _product_of_rows(one: Side) -> str:
+    found = one.rows(one.config)
+    each = one.size(sum(n_bytes for _, n_bytes in found.values()))
+    return (
+        f"★ Of {count(one.context)} tokens a layer of this model keeps {each} "
+        f"({rows.told(found)}) × {one.caches} caches × batch {one.batch} = "
+        f"**{one.size(one.held(one.config, one.context))}**."
+    )
+
+
 def data(one: Side) -> list[dict]:
-    codes = {"MHA": "mha", "MQA": "mqa", "MLA": "mla", "MLA, assumed": "mla"}
-    codes |= {"DSA": "dsa", "DSA, assumed": "dsa"}
-    codes |= {f"{kind.upper()}, assumed": kind for kind in ("csa", "hca", "kda")}
+    codes = {kind.upper(): kind for kind in ("mha", "mqa", "mla", "dsa", "csa", "hca", "kda")}
     return [
         {
             "model": one.name,
-            "cache": codes.get(name.removesuffix(" ★"), "gqa"),
+            "cache": codes.get(name.removesuffix(" ★").removesuffix(", assumed"), "gqa"),
             "kv_heads": config.n_kv_heads if isinstance(config, GroupedConfig) else "",
             "is_the_models_own": name == one.own,
             "layers": one.caches,

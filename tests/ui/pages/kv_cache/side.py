@@ -1,7 +1,7 @@
 """What the cache page has to show of one model: the engine asked apart from the page's code."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -18,6 +18,7 @@ from mla_engine import (
     costs,
 )
 from mla_engine.costs import GPUS, Serving
+from mla_engine.given_preset import read_given
 from mla_engine.presets import Preset
 from tests.engine.samples import dense
 from ui.words.numbers import count, tied_size
@@ -49,7 +50,7 @@ class Side:
 
     @property
     def preset(self) -> Preset:
-        return PRESETS[self.key]
+        return read_given(self.key) if self.key.startswith("own.") else PRESETS[self.key]
 
     @property
     def name(self) -> str:
@@ -62,6 +63,11 @@ class Side:
     @property
     def is_mla(self) -> bool:
         return isinstance(self.config, LatentConfig)
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether a token does not just add its own to what the model keeps."""
+        return isinstance(self.config, PooledConfig | DeltaConfig)
 
     @property
     def all_caches(self) -> int:
@@ -85,13 +91,19 @@ class Side:
 
     @property
     def mla(self) -> LatentConfig:
-        """The model's own without its indexer, or one in the proportions of DeepSeek-V2."""
+        """The model's own without its indexer, or one in the proportions of DeepSeek-V2.
+
+        As wide as the vectors of a model that keeps key and value in one.
+        """
         c = self.config
         if self.is_mla:
             return dense(c)
+        latent, rope = 4 * c.d_head, c.d_head // 2
+        if isinstance(c, PooledConfig):
+            latent, rope = c.d_head, c.d_rope
         return LatentConfig(
             d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value,
-            d_latent_kv=4 * c.d_head, d_rope=c.d_head // 2,
+            d_latent_kv=latent, d_rope=rope,
         )  # fmt: skip
 
     @property
@@ -116,6 +128,9 @@ class Side:
 
     def entries(self, **pools: object) -> PooledConfig:
         """In the proportions of DeepSeek-V4: as wide as the latent, a window of 128."""
+        if isinstance(self.config, PooledConfig):
+            none = {"overlap": False, "index_topk": None, "n_index_heads": None, "d_index": None}
+            return replace(self.config, **none | pools)
         c = self.mla
         window = 3 if c.d_model < 1024 else 128
         return PooledConfig(
@@ -126,6 +141,8 @@ class Side:
     @property
     def kda(self) -> DeltaConfig:
         c = self.config
+        if isinstance(c, DeltaConfig):
+            return c
         return DeltaConfig(d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value)
 
     @property
@@ -133,21 +150,22 @@ class Side:
         """English label -> what is cached in that way, the model's own marked."""
         narrow = self.config.d_model < 1024  # a short text is to fill entries
         kind, gqa = self.preset.kind, f"GQA, g = {self.drawn_groups}"
+        csa, hca, kda = (n if n == kind else f"{n}, assumed" for n in ("CSA", "HCA", "KDA"))
         ways = {
             "MHA": self.grouped(self.config.n_heads),
             gqa: self.grouped(self.drawn_groups),
             "MQA": self.grouped(1),
             "MLA" if self.is_mla else "MLA, assumed": self.mla,
             "DSA" if self.is_dsa else "DSA, assumed": self.dsa,
-            "CSA, assumed": self.entries(
+            csa: self.entries(
                 pooling=2 if narrow else 4,
                 overlap=True,
                 index_topk=512,
                 n_index_heads=self.mla.n_heads,
                 d_index=2 * self.mla.d_rope,
             ),
-            "HCA, assumed": self.entries(pooling=4 if narrow else 128),
-            "KDA, assumed": self.kda,
+            hca: self.entries(pooling=4 if narrow else 128),
+            kda: self.kda,
         }
         own = gqa if kind == "GQA" else kind
         if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
@@ -173,7 +191,7 @@ class Side:
         """Bytes of a layer and a sequence: entries, window and what waits; a state in float32."""
         if isinstance(config, DeltaConfig):
             k, v = config.d_head, config.d_value
-            return config.n_heads * (4 * k * v + 3 * (2 * k + v) * width)
+            return config.n_heads * (max(4, width) * k * v + 3 * (2 * k + v) * width)
         full, waiting = divmod(tokens, config.pooling)
         series = 2 if config.overlap else 1
         ahead = config.pooling if config.overlap and full else 0
@@ -223,34 +241,79 @@ class Side:
         )
 
     @property
-    def shares(self) -> dict[str, tuple[str, Config, str | None, str]]:
-        """English label -> code, what is cached, as what, and shared by heads or sequences."""
+    def shares(self) -> dict[str, tuple[str, Callable[[int], float]]]:
+        """English label -> code, and bytes on the fullest of so many GPUs."""
         ways = self.ways
         mha, gqa, _, mla = list(ways)[:4]
-        own = {"MLA": "mla", "DSA": "dsa", "MHA": "mha", "MQA": "mqa"}.get(self.preset.kind)
-        own = own or ("own" if len(ways) > 8 else "gqa")
-        shares = {
-            mha: ("mha_tensor", ways[mha], None, "tensor"),
-            gqa: ("gqa_tensor", ways[gqa], None, "tensor"),
-            "MLA in full": ("mla_full_tensor", ways[mla], "kv", "tensor"),
-            mla: ("mla_tensor", ways[mla], None, "tensor"),
-            f"{self.own} by seq.": (f"{own}_data", ways[self.own], None, "data"),
-        }
-        extra = {self.own: (f"{own}_tensor", ways[self.own], None, "tensor")}
-        return shares | (extra if own in ("own", "dsa") else {})
+        shares = {name: (code, self.by_heads(ways[name])) for name, code in
+                  ((mha, "mha_tensor"), (gqa, "gqa_tensor"))}  # fmt: skip
+        shares["MLA in full"] = "mla_full_tensor", self.by_heads(ways[mla], "kv")
+        shares[mla] = "mla_tensor", self.by_heads(ways[mla])
+        if self.config.n_heads % 2 == 0:
+            shares["GLA-2"] = "gla_tensor", self.by_latents
+        for name, config in ways.items():
+            if isinstance(config, PooledConfig | DeltaConfig):
+                shares[name] = f"{name[:3].lower()}_tensor", self.by_heads(config)
+        own = self.preset.kind.lower()
+        if own == "gqa" and self.own not in shares:
+            own = "own"
+        shares[f"{self.own} by seq."] = f"{own}_data", self.by_sequences
+        return shares | {self.own: (f"{own}_tensor", self.by_heads(self.config))}
 
-    def each(self, config: Config, cache: str | None, attention: str, ranks: int) -> float:
-        """Bytes on the fullest of so many GPUs, layers all and sequences all."""
-        if attention == "tensor":
-            numbers = costs.rank_cache_elements(config, ranks, cache) * self.sequences
+    def by_heads(self, config: Config, cache: str | None = None) -> Callable[[int], float]:
+        """The fullest of so many GPUs has some heads of every sequence."""
+        return lambda ranks: self.of_rank(config, ranks, cache) * self.all_caches * self.sequences
+
+    def by_sequences(self, ranks: int) -> float:
+        """The fullest of so many GPUs has some sequences, and all of these."""
+        return self.of_rank(self.config, 1) * self.all_caches * -(-self.sequences // ranks)
+
+    def by_latents(self, ranks: int) -> float:
+        """One of two latents on each of several GPUs, and the rotary key."""
+        c = self.mla
+        numbers = c.d_latent_kv // min(2, ranks) + c.d_rope
+        whole = numbers * BYTES[self.type] * self.context
+        return whole * self.all_caches * self.sequences
+
+    def of_rank(self, config: Config, ranks: int, cache: str | None = None) -> float:
+        """Bytes of a layer and a sequence: what serves all heads is whole, the rest is split."""
+        width, heads = BYTES[self.type], -(-config.n_heads // ranks)
+        if isinstance(config, PooledConfig):
+            return self.of_layer(config, self.context, width)
+        if isinstance(config, DeltaConfig):
+            return self.of_layer(config, self.context, width) * heads / config.n_heads
+        if isinstance(config, GroupedConfig):
+            numbers = -(-config.n_kv_heads // ranks) * (config.d_head + config.d_value)
+        elif cache == "kv":
+            numbers = heads * (config.d_head + config.d_rope + config.d_value)
         else:
-            numbers = costs.cache_elements(config, cache) * -(-self.sequences // ranks)
-        return numbers * self.all_caches * BYTES[self.type] * self.context
+            index = config.d_index if isinstance(config, IndexedConfig) else 0
+            numbers = config.d_latent_kv + config.d_rope + index
+        return numbers * width * self.context
 
-    def copies(self, config: Config, cache: str | None, attention: str, ranks: int) -> float:
-        whole = costs.cache_elements(config, cache) * self.sequences * self.context
-        bytes_each = self.each(config, cache, attention, ranks)
-        return ranks * bytes_each / (whole * self.all_caches * BYTES[self.type])
+    def rows(self, config: Config) -> dict[str, tuple[int, float]]:
+        """English name of a kind of row -> numbers and bytes of a layer and a sequence."""
+        width, n = BYTES[self.type], self.context
+        if isinstance(config, DeltaConfig):
+            h, k, v = config.n_heads, config.d_head, config.d_value
+            state, tails = h * k * v, h * 3 * (2 * k + v)
+            return {"state": (state, max(4, width) * state), "convolutions": (tails, width * tails)}
+        if isinstance(config, PooledConfig):
+            full, waits = divmod(n, config.pooling)
+            series = 2 if config.overlap else 1
+            ahead = config.pooling if config.overlap and full else 0
+            index = config.d_index or 0
+            found = {
+                "entries": full * config.d_head,
+                "index keys": full * index,
+                "window": min(n, config.window - 1) * config.d_head,
+                "waiting": 2 * (waits * series + ahead) * (config.d_head + index),
+            }
+        else:
+            found = {"rotary keys": n * config.d_rope, "latent": n * config.d_latent_kv}
+            if isinstance(config, IndexedConfig):
+                found["index keys"] = n * config.d_index
+        return {kind: (numbers, numbers * width) for kind, numbers in found.items() if numbers}
 
     @property
     def splits(self) -> list[int]:
@@ -269,7 +332,9 @@ class Side:
             )
         if preset.max_context and self.context > preset.max_context:
             yield self.published
-        if preset.n_caches != preset.n_layers:
+        if preset.n_caches != preset.n_layers and isinstance(self.config, DeltaConfig):
+            yield f"{preset.n_caches} of the model's {preset.n_layers} layers keep such a state."
+        elif preset.n_caches != preset.n_layers:
             yield (
                 f"The model has {preset.n_layers} layers and {preset.n_caches} caches "
                 "that grow with the context."
