@@ -14,6 +14,8 @@ PATTERNS = ("", "/", ".", "x")
 ROLES = (0, 1, 2, 3)
 FADED = 0.4
 HEIGHT = 260
+Sign = Role | tuple[Role, str]
+"""What picks a part's colour, and its pattern where that is not the one of its place."""
 
 
 def bars(
@@ -24,8 +26,7 @@ def bars(
     stacked: bool = True,
     log: bool = False,
     chosen: int | None = None,
-    roles: Sequence[Role] = ROLES,
-    patterns: Sequence[str] = PATTERNS,
+    roles: Sequence[Sign] = ROLES,
     totals: Sequence[str] | None = None,
     limits: tuple[float, float] | None = None,
     ticks: str = "",
@@ -43,8 +44,7 @@ def bars(
         stacked: parts end to end, on a linear axis alone; otherwise beside one another.
         log: logarithmic axis.
         chosen: the row to stress; the others fade.
-        roles: what picks the colour of each part.
-        patterns: of each part, in Plotly's signs.
+        roles: what picks the colour of each part, or this and its pattern in Plotly's signs.
         totals: a text at the end of each row; longer bars leave room for it.
         limits: ends of the axis, for charts to be compared.
         ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
@@ -56,8 +56,7 @@ def bars(
     ends = _room(parts, limits, stacked=stacked, log=log, wide=bool(totals))
     around = _around(parts, legend, entries, at, stacked=stacked, log=log)
     around |= {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
-    base = limits[0] if log and limits else 0
-    traces = _traces(names, parts, tuple(zip(roles, patterns, strict=False)), chosen, axis, base)
+    traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
     return figure(traces + _totals(parts, totals), height=height, **around)
 
 
@@ -79,7 +78,7 @@ def ratio_bars(
         height: pixels.
     """
     names, found = list(ratios), np.array(list(ratios.values()), dtype=np.float64)
-    (bar,) = _traces(names, {part: found - 1}, [(ROLES[0], PATTERNS[0])], None, "")
+    (bar,) = _traces(names, {part: found - 1}, ROLES[:1], None, "")
     traces = [bar | {"base": 1}, totals_at_ends(np.maximum(found, 1), totals)]
     ends = np.log10((found.min() / 1.5, found.max() * 20)).tolist()
     decades = _amount_axis(axis, ends, "~g", log=True)
@@ -108,12 +107,12 @@ def _around(
 def _traces(
     names: Sequence[str],
     parts: Mapping[str, Sequence[float]],
-    signs: Sequence[tuple[Role, str]],
+    roles: Sequence[Sign],
     chosen: int | None,
     axis: str,
     base: float = 0,
 ) -> list[dict]:
-    """A series a part, with the role and the pattern that tell it apart; each bar from `base`, as on a log axis it would begin far left of it."""
+    """A series a part; each bar from `base`, as on a log axis it would begin far left of it."""
     opacity = [1.0 if chosen in (None, row) else FADED for row in range(len(names))]
     return [
         {
@@ -131,7 +130,15 @@ def _traces(
             "hovertemplate": f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>",
         }
         | ({"base": base} if base else {})  # with a base of its own a bar is not stacked
-        for (part, amounts), (role, pattern) in zip(parts.items(), signs, strict=False)
+        for (part, amounts), (role, pattern) in zip(parts.items(), _signs(roles), strict=False)
+    ]
+
+
+def _signs(roles: Sequence[Sign]) -> list[tuple[Role, str]]:
+    """Each role with its own pattern, or with that of its place."""
+    return [
+        role if isinstance(role, tuple) else (role, PATTERNS[place % len(PATTERNS)])
+        for place, role in enumerate(roles)
     ]
 
 

@@ -13,7 +13,7 @@ from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import shown
 from ui.parts import charts, prose
-from ui.words.numbers import count, times
+from ui.words.numbers import count, prefixed_count, times
 from ui.words.text import t
 
 pd = Late("pandas")
@@ -32,7 +32,7 @@ KINDS = {  # of rows, in the order of the bars -> colour, by the kind of tensor,
 }
 TOLD = ("entries", "waiting", "state")  # which do not explain themselves
 ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
-ROW, AROUND = 46, 150  # pixels of a bar, and of legend and axis
+ROW, ENTRY, AXIS = 40, 24, 90  # pixels of a bar, of an entry on a phone, and of the axis
 
 Caches = Mapping[str, Mapping[str, Amount]]
 """Label -> kind of row -> what a layer keeps of it."""
@@ -48,14 +48,12 @@ def stacked(
 ) -> partial:
     """Lying bars, each stacked from its kinds of rows; what none of them has is left out."""
     kinds = [kind for kind in KINDS if any(row.get(kind) for row in rows.values())]
-    roles, patterns = zip(*(KINDS[kind] for kind in kinds), strict=True)
     return partial(
         bars,
         list(rows),
         {t(f"kv_cache.part_{kind}"): [row.get(kind, 0) for row in rows.values()] for kind in kinds},
         axis=axis,
-        roles=roles,
-        patterns=patterns,
+        roles=[KINDS[kind] for kind in kinds],
         totals=totals,
         height=height,
         legend=legend,
@@ -125,9 +123,11 @@ def draw(view: View, scene: Scene, side: str) -> None:
 
 def _bars(view: View, scene: Scene, found: Caches, key: str) -> None:
     numbers = {label: _by_kind(rows) for label, rows in found.items()}
-    totals = [count(_numbers(rows)) for rows in found.values()]
+    totals = [prefixed_count(_numbers(rows)) for rows in found.values()]
     axis = t("kv_cache.axis_layer", tokens=count(view.context))
-    figure = stacked(numbers, totals, axis, height=AROUND + ROW * len(found))
+    kinds = {kind for rows in found.values() for kind, row in rows.items() if row.numbers}
+    height = AXIS + ROW * len(found) + ENTRY * len(kinds)
+    figure = stacked(numbers, totals, axis, height=height)
     held = "; ".join(f"{label} ({told(rows)})" for label, rows in found.items())
     alt = t("kv_cache.alt_rows", model=scene.preset.name, tokens=count(view.context), held=held)
     charts.show(figure, key, alt=alt, file=f"kv_cache_{scene.key}")
@@ -138,7 +138,7 @@ def _table(view: View, scene: Scene, found: Caches) -> "pd.DataFrame":
     held = {label: _held(scene, rows) for label, rows in found.items()}
     mla = held[scene.label("mla")]
     rows = {
-        label: (count(_numbers(kept)), shown(view, held[label]), times(mla / held[label]))
+        label: (prefixed_count(_numbers(kept)), shown(view, held[label]), times(mla / held[label]))
         for label, kept in found.items()
     }
     columns = [

@@ -4,13 +4,19 @@ import pandas as pd
 
 from tests.ui.pages.kv_cache.side import BYTES, Config, Side
 from tests.ui.screen import Chart
-from ui.words.numbers import count, times
+from ui.words.numbers import count, prefixed_count, times
 
 KINDS = {  # code -> English name, in the order of the bars
     "key": "keys", "rope": "rotary keys", "latent": "latent", "value": "values",
     "entries": "entries", "index": "index keys", "window": "window", "waiting": "waiting",
     "state": "state", "tails": "convolutions",
 }  # fmt: skip
+COLOURS = {  # as Okabe and Ito have them for latents, keys and values
+    **dict.fromkeys(("keys", "index keys"), "#D55E00"),
+    **dict.fromkeys(("values", "convolutions"), "#009E73"),
+    **dict.fromkeys(("latent", "entries", "window", "waiting", "state"), "#CC79A7"),
+    "rotary keys": "#E69F00",
+}
 Rows = dict[str, tuple[int, float]]
 
 
@@ -44,7 +50,7 @@ def drawn(chart: Chart, one: Side, labels: list[str]) -> str:
     found = {label: caches(one)[label] for label in labels}
     kinds = [kind for kind in KINDS.values() if any(kind in rows for rows in found.values())]
     *bars, totals = chart.traces
-    axis = f"numbers a layer keeps of {count(one.context)} tokens"
+    axis = f"numbers a layer, {count(one.context)} tokens"
     assert [bar["name"] for bar in bars] == kinds
     for bar, kind in zip(bars, kinds, strict=True):
         numbers = [rows.get(kind, (0, 0))[0] for rows in found.values()]
@@ -52,10 +58,11 @@ def drawn(chart: Chart, one: Side, labels: list[str]) -> str:
         hover = f"%{{customdata}}<br>{kind}<br>%{{x:,.4g}} {axis}<extra></extra>"
         assert bar["hovertemplate"] == hover
         assert bar["customdata"] == labels
+    assert {bar["name"]: bar["marker"]["color"] for bar in bars}.items() <= COLOURS.items()
     signs = [(bar["marker"]["color"], bar["marker"]["pattern"]["shape"]) for bar in bars]
     assert len(set(signs)) == len(signs), "each kind looks unlike every other"
     sums = [total(rows) for rows in found.values()]
-    assert (totals["text"], totals["x"]) == ([f" {count(n)}" for n in sums], sums)
+    assert (totals["text"], totals["x"]) == ([f" {prefixed_count(n)}" for n in sums], sums)
     assert chart.axis("x") == axis
     assert chart.layout["yaxis"]["ticktext"] == labels
     assert chart.layout["barmode"] == "stack"
@@ -75,7 +82,7 @@ def table(one: Side) -> pd.DataFrame:
     found = caches(one)
     mla = held(one, next(rows for label, rows in found.items() if label.startswith("MLA")))
     rows = {
-        label: (count(total(of)), one.size(held(one, of)), times(mla / held(one, of)))
+        label: (prefixed_count(total(of)), one.size(held(one, of)), times(mla / held(one, of)))
         for label, of in found.items()
     }
     columns = ["Numbers a layer", f"{count(one.context)} tokens", "MLA / this"]
