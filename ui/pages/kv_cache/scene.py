@@ -27,6 +27,7 @@ ASSUMED = (
     "d_latent_kv",
     "d_index",
     "pooling",
+    "window",
     "conv_width",
 )  # sizes that only some kinds of attention have
 MEASURED = (64, 256, 1024)
