@@ -16,7 +16,7 @@ from ui.words.text import t
 page.setup(PAGE)
 shown = view()
 topic = TOPICS[shown.topic]
-prose.title(t(f"kv_cache.title_{shown.topic}"))
+prose.title(topic.title(shown))
 computed = None
 with suppress(ValueError):  # said below, beside the model that it is about
     prose.lead(*topic.lead(shown), topic.look(shown))

@@ -14,6 +14,8 @@ PATTERNS = ("", "/", ".", "x")
 ROLES = (0, 1, 2, 3)
 FADED = 0.4
 HEIGHT = 260
+Sign = Role | tuple[Role, str]
+"""What picks a part's colour, and its pattern where that is not the one of its place."""
 
 
 def bars(
@@ -24,7 +26,7 @@ def bars(
     stacked: bool = True,
     log: bool = False,
     chosen: int | None = None,
-    roles: Sequence[Role] = ROLES,
+    roles: Sequence[Sign] = ROLES,
     totals: Sequence[str] | None = None,
     limits: tuple[float, float] | None = None,
     ticks: str = "",
@@ -42,7 +44,7 @@ def bars(
         stacked: parts end to end, on a linear axis; else side by side, or alone beside NaN.
         log: logarithmic axis.
         chosen: the row to stress; the others fade.
-        roles: what picks the colour of each part.
+        roles: what picks the colour of each part, or this and its pattern in Plotly's signs.
         totals: a text at the end of each row; longer bars leave room for it.
         limits: ends of the axis.
         ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
@@ -106,7 +108,7 @@ def _around(
 def _traces(
     names: Sequence[str],
     parts: Mapping[str, Sequence[float]],
-    roles: Sequence[Role],
+    roles: Sequence[Sign],
     chosen: int | None,
     axis: str,
     base: float = 0,
@@ -129,7 +131,15 @@ def _traces(
             "hovertemplate": f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>",
         }
         | ({"base": base} if base else {})  # with a base of its own a bar is not stacked
-        for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
+        for (part, amounts), (role, pattern) in zip(parts.items(), _signs(roles), strict=False)
+    ]
+
+
+def _signs(roles: Sequence[Sign]) -> list[tuple[Role, str]]:
+    """Each role with its own pattern, or with that of its place."""
+    return [
+        role if isinstance(role, tuple) else (role, PATTERNS[place % len(PATTERNS)])
+        for place, role in enumerate(roles)
     ]
 
 

@@ -164,7 +164,8 @@ def test_another_preset_leaves_it(opened: Opened):
 def test_a_model_of_linear_attention_alone_opens_on_every_kind_of_page(opened: Opened, page: str):
     linear = given_preset(DeltaConfig(d_model=64, n_heads=2, d_head=16), name="linear")
     at = opened(page, preset=linear.key)
-    assert not (at.warning or at.error)
+    assert not at.warning
+    assert not at.error
     chosen = at.session_state["settings"]
     assert (chosen["preset"], chosen["variant"], chosen["d_head"]) == (linear.key, "kda", 16)
 
