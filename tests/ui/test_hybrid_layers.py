@@ -83,6 +83,16 @@ def test_the_state_of_a_real_layer_is_the_one_that_transformers_keeps(name, fold
     assert not any("weights are random" in one.value for one in at.markdown)
 
 
+def test_a_layer_is_chosen_by_its_number_and_its_kind(folders, opened):
+    at = opened("pages/attention_maps.py", source=folders["kimi"], layer="1", text=TEXT)
+    (chosen,) = (box for box in at.selectbox if box.key == "layer:en")
+    assert chosen.options == ["0 · KDA", "1 · KDA", "2 · KDA", "3 · MLA"]
+    assert chosen.value == 1
+    chosen.set_value(3).run()
+    assert at.query_params["layer"] == "3"
+    assert any(chart.alt.startswith("Attention map of head 0, MLA") for chart in charts(at))
+
+
 def test_layers_of_two_kinds_are_not_compared(folders, opened):
     at = opened("pages/real_models.py", source=folders["kimi"], layer="3", real_layers="yes")
     assert not at.exception

@@ -116,6 +116,20 @@ def has_entries() -> bool:
     return mechanisms.form_of(present().variant).columns is not None
 
 
+def pools_nothing() -> bool:
+    """Whether a window and a sink alone stand there, also where nothing could be run."""
+    return getattr(present().base, "pooling", None) == 0
+
+
+def keeps_a_state() -> bool:
+    """Whether the variant keeps a state: there is no attention to draw.
+
+    Raises:
+        CheckpointError: a real model's layer that cannot be read.
+    """
+    return mechanisms.form_of(present().variant).read is not None
+
+
 def can_be_unmasked(model: Model) -> bool:
     """Whether a map without its mask says anything: entries hold what is to come."""
     form = mechanisms.form_of(model.variant)

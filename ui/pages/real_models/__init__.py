@@ -13,6 +13,7 @@ PAGE = Page(
     mechanisms=every("pooled", "delta"),
     sizes=False,
     real_layers=ANY_LAYER,
+    every_kind=True,
     lecture=("source", "layer", "map_head"),
     mend=mend,
     code=code.ran,
