@@ -49,6 +49,11 @@ class Memory:
     put: Tensor  # [h], length of b v, what a token puts in along its key, the mean over tokens
     erased: Tensor  # [h], length of what it takes away there, the mean over tokens
 
+    @property
+    def middle(self) -> Tensor:
+        """The half-life of the middle channel of each head [h]."""
+        return self.half_life.median(-1).values
+
 
 def memory(trace: DeltaTrace) -> Memory:
     """What a text shows of the memory of each head that was run.

@@ -8,10 +8,10 @@ import numpy as np
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Role, look
 from mla_engine.figures.shares import HEIGHT, heads_axis
-from mla_engine.figures.theme import FONT, MASKED, level
+from mla_engine.figures.theme import MASKED, legend_above, level
 
 DECADES = [10.0**power for power in range(-4, 10)]
-MARK, CHOSEN = 11, 17  # pixels
+MARK, CHOSEN, ROOM = 11, 17, 24  # pixels of marks, and above the highest number
 
 
 class Spread(NamedTuple):
@@ -31,7 +31,7 @@ def head_spread(
     limits: tuple[float, float],
     log: bool = False,
     chosen: int | None = None,
-    at: tuple[str, float] | None = None,
+    at: float | None = None,
     height: int = HEIGHT,
 ) -> Figure:
     """An upright bar a head, from the least to the most, with a mark at its middle.
@@ -44,7 +44,7 @@ def head_spread(
         limits: ends of the axis of numbers.
         log: whether it is logarithmic; it prints decades then.
         chosen: the place of the head to stress.
-        at: a name and the number at which a dotted line bears it.
+        at: a number to mark by a dotted line.
         height: pixels.
     """
     up = {"range": list(limits), "fixedrange": True, "nticks": 6, "gridcolor": MASKED}
@@ -57,8 +57,8 @@ def head_spread(
         height=height,
         x=heads_axis(heads, axes[0]) | {"range": [-0.7, len(heads) - 0.3]},
         y=titled(axes[1]) | up,
-        showlegend=False,
-        **(_level(*at, log=log) if at else {}),
+        shapes=[] if at is None else [level(at, {"color": MASKED, "dash": "dot", "width": 3})],
+        **legend_above(shown=False, height=ROOM),
     )
 
 
@@ -78,18 +78,9 @@ def _bars(
         "error_y": reach | {"arrayminus": middle - least, "thickness": 4, "width": 0},
         "marker": {
             "color": its.colour,
-            "symbol": its.mark,
+            "opacity": 1,
             "size": [CHOSEN if place == chosen else MARK for place in places],
         },
         "hovertemplate": f"{axes[0]} %{{customdata[0]:,}}<br>{axes[1]} %{{y:.3g}} "
         "(%{customdata[1]:.3g}–%{customdata[2]:.3g})<extra></extra>",
     }
-
-
-def _level(name: str, height: float, *, log: bool) -> dict:
-    """A dotted line across, with its name over the left end."""
-    place = {"x": 0, "xref": "x domain", "xanchor": "left", "yref": "y", "yanchor": "bottom"}
-    note = {"text": name, "showarrow": False, "font": FONT}
-    note |= place | {"y": float(np.log10(height)) if log else height}
-    line = level(height, {"color": MASKED, "dash": "dot", "width": 3})
-    return {"shapes": [line], "annotations": [note]}

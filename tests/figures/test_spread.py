@@ -26,21 +26,20 @@ def test_a_bar_goes_from_the_least_to_the_most_with_a_mark_at_the_middle():
 
 
 def test_a_logarithmic_axis_prints_decades_and_marks_a_number():
-    fig = drawn(log=True, at=("this text", 100.0))
+    fig = drawn(log=True, at=100.0)
     up = fig.layout.yaxis
     assert (up.type, list(up.range)) == ("log", [-1, 3])
     assert list(up.tickvals) == pytest.approx([0.1, 1, 10, 100, 1000])
     assert list(up.ticktext) == ["0.1", "1", "10", "100", "1,000"]
-    [line], [note] = fig.layout.shapes, fig.layout.annotations
+    [line] = fig.layout.shapes
     assert (line.y0, line.y1) == (100, 100), "a shape stands at the number itself"
-    assert (note.text, note.y) == ("this text", 2), "and a note at its logarithm"
+    assert not drawn(log=True).layout.shapes
 
 
 def test_a_linear_axis_has_its_limits_and_the_chosen_head_a_larger_mark():
-    fig = drawn(limits=(0, 90), chosen=1, at=("half", 45.0))
+    fig = drawn(limits=(0, 90), chosen=1)
     assert fig.layout.yaxis.type is None
     assert list(fig.layout.yaxis.range) == [0, 90]
-    assert fig.layout.annotations[0].y == 45
     sizes = fig.data[0].marker.size
     assert sizes[1] > sizes[0] == sizes[2]
     assert list(fig.layout.xaxis.ticktext) == ["4", "5", "9"]
