@@ -36,6 +36,7 @@ def test_a_page_that_does_not_show_it_names_those_that_do(opened, v4, page, laye
     said = told(app)
     assert "this page does not show attention to pooled entries, but Attention maps, " in said
     pages = said.split(" do: go there, or choose another model")[0]
+    assert "Real models" in pages
     assert pages.endswith("Compare")
     assert app.title
     assert not app.exception
@@ -100,6 +101,6 @@ def test_nothing_of_it_is_fetched(opened, v4, monkeypatch):
         return ask(what, *given, **named)
 
     monkeypatch.setattr("ui.engine.real_layer.ask", noted)
-    app = opened("pages/real_models.py", source=v4, layer="3", text=TEXT, lang="zh")
+    app = opened("pages/rope.py", source=v4, layer="3", text=TEXT, lang="zh")
     assert set(asked) == {"plan"}
     assert "本页不能展示关注池化条目的注意力，能展示的页面：注意力图、" in told(app)

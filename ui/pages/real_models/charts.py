@@ -68,7 +68,7 @@ def _kept(view: View, code: str) -> None:
     fig = partial(
         figures.tensor_map,
         values,
-        axes=(t("real_models.token"), t(f"maps.axis_{SYMBOLS[code].axes[-1]}")),
+        axes=(t(_row(code)), t(f"maps.axis_{SYMBOLS[code].axes[-1]}")),
         name=symbol_html(code),
         rows=words,
         height=LATENTS,
@@ -78,6 +78,10 @@ def _kept(view: View, code: str) -> None:
     of = "entry" if _of_entries(code) else "latent"
     alt = t(f"real_models.alt_{of}", name=code, tokens=count(len(words)))
     charts.show(fig, f"real:{code}", alt=alt, data=partial(_named, view.maps.run, code, words))
+
+
+def _row(code: str) -> str:
+    return "maps.entries_axis" if _of_entries(code) else "real_models.token"
 
 
 def _of_entries(code: str) -> bool:

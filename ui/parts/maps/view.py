@@ -88,14 +88,19 @@ def mend() -> list[Note]:
 
 
 def begin_at_an_entry() -> None:
-    """Of the cell that every page of maps begins with, which no window shows: an entry instead."""
+    """Of the cell that every page of maps begins with, which no window shows: an entry instead.
+
+    Of a query that has no entry to read yet it is what it looks at most.
+    """
     s = state.settings()
     if any(s[name] != state.default(name) for name in CELL):
         return
     with suppress(ValueError):  # which the page will tell
         maps = chosen()
         row, n = maps.attention[maps.place, maps.query], len(maps.run.words)
-        state.change(map_key=n + int(row[n : -1 if maps.run.entries else None].argmax()))
+        entries = row[n:-1]
+        best = n + int(entries.argmax()) if entries.any() else int(row.argmax())
+        state.change(map_key=best)
 
 
 def _columns(tokens: int) -> int:
