@@ -8,7 +8,9 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM
 
-from tests.ui.screen import charts
+from mla_engine.checkpoints import hidden_states, load_attention
+from tests.ui.pages.test_real_models import balance, shares
+from tests.ui.screen import charts, prose, statement
 
 PAGES = ("absorption", "compression", "rope")
 TEXT = "the cat sat on the mat and the moon"
@@ -72,3 +74,21 @@ def test_layers_of_two_kinds_are_not_compared(hybrids, opened):
     at = opened("pages/real_models.py", source=hybrids["kimi"], layer="3", real_layers="yes")
     assert not at.exception
     assert any("Only some layers of this model are MLA" in m.value for m in at.caption)
+
+
+def test_a_shared_key_that_nothing_rotates_is_not_said_to_tell_places(hybrids, opened):
+    folder = hybrids["kimi"]
+    with torch.inference_mode():
+        trace = load_attention(folder, 3)(hidden_states(folder, TEXT, 3).h)
+    wanted, parts = balance(trace), shares(trace)
+    at = opened("pages/real_models.py", source=folder, layer="3", text=TEXT, map_head="1")
+    follow = int((wanted > 0.5).sum())
+    assert f"{follow} of {len(wanted)} heads go by the key that all heads share" in statement(at)
+    assert not any("looks mostly at" in one or "rotary" in one for one in prose(at))
+    (chart,) = (one for one in charts(at) if one.alt.startswith("Vertical bars"))
+    assert chart.names == ["own keys", "shared key", "twice the covariance"]
+    for name, part in zip(chart.names, parts.T, strict=True):
+        np.testing.assert_allclose(chart.values(name, "y"), part, rtol=1e-3, atol=1e-5)
+    most = max(wanted[1], 1 - wanted[1])
+    (kind,) = (one for one in prose(at) if one.startswith("Head 1 goes mostly by"))
+    assert f"{100 * most:#.3g} %" in kind.replace("\xa0", " ")

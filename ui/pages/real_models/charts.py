@@ -35,15 +35,23 @@ def shares(view: View) -> None:
     fig = partial(
         figures.head_shares,
         heads,
-        {t(f"real_models.{name}"): part.numpy() for name, part in zip(ROLES, amounts, strict=True)},
+        {of: part.numpy() for of, part in zip(_parts(view), amounts, strict=True)},
         roles=tuple(ROLES.values()),
         axes=(t("real_models.head"), t("real_models.share")),
     )
     most = int(np.nan_to_num(view.balance).argmax())
     values = {"most": count(most), "share": digits(float(view.balance[most]), 2)}
-    alt = t("real_models.alt_shares", heads=count(len(heads)), **values)
-    data = partial(numbers, {view.loaded.layer: found})
-    charts.show(fig, "real:shares", alt=alt, data=data, file="heads.csv")
+    told = "alt_shares" if view.of_places else "alt_shares_shared"
+    alt = t(f"real_models.{told}", heads=count(len(heads)), **values)
+    rows = numbers({view.loaded.layer: found})
+    rows.columns = [*rows.columns[:2], *_parts(view)]
+    charts.show(fig, "real:shares", alt=alt, data=lambda: rows, file="heads.csv")
+
+
+def _parts(view: View) -> list[str]:
+    """What the parts of the variance are called."""
+    own = ("content", "position") if view.of_places else ("own_keys", "shared_key")
+    return [t(f"real_models.{name}") for name in (*own, "shared")]
 
 
 def numbers(layers: Mapping[int, LogitShares]) -> "pd.DataFrame":
@@ -74,7 +82,9 @@ def _kept(view: View, code: str) -> None:
         height=LATENTS,
         words=map_words(),
     )
-    prose.say(t(f"real_models.latent_{code}", width=count(values.shape[1])))
+    alone = code == "k_R" and not view.of_places
+    said = "latent_k_R_shared" if alone else f"latent_{code}"
+    prose.say(t(f"real_models.{said}", width=count(values.shape[1])))
     of = "entry" if _of_entries(code) else "latent"
     alt = t(f"real_models.alt_{of}", name=code, tokens=count(len(words)))
     charts.show(fig, f"real:{code}", alt=alt, data=partial(_named, view.maps.run, code, words))

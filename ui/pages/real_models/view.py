@@ -57,6 +57,11 @@ class View:
         return mechanisms.of(self.config).key
 
     @property
+    def of_places(self) -> bool:
+        """Of MLA, whether its shared key tells places: without a rotation it is one more key."""
+        return self.config.rotation is not None or not self.config.d_rope
+
+    @property
     def matrix(self) -> str:
         """The matrix that is shown: the one that is set, or the first that this kind has."""
         return self.wanted if self.wanted in self.spectra else next(iter(self.spectra))

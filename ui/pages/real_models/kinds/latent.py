@@ -23,12 +23,17 @@ def lead(view: View) -> tuple[str, str]:
         return heads(view.config.n_heads), t("real_models.line_one", **facts)
     positional = int((view.balance > 0.5).sum())
     number = t("common.out_of", n=count(positional), all=facts["heads"])
-    return number, t("real_models.line", positional=count(positional), **facts)
+    return number, _say(view, "line", positional=count(positional), **facts)
 
 
 def look(view: View) -> str:
     """What to compare."""
-    return t("real_models.look" if view.measured else "real_models.look_grouped")
+    return _say(view, "look") if view.measured else t("real_models.look_grouped")
+
+
+def _say(view: View, key: str, **values: str) -> str:
+    """A text on content and position; without a rotation, on own keys and the shared one."""
+    return t(f"real_models.{key}{'' if view.of_places else '_shared'}", **values)
 
 
 def chosen(view: View) -> str:
@@ -39,8 +44,8 @@ def chosen(view: View) -> str:
     if math.isnan(position):
         return t("real_models.kind_flat", head=head)
     if position > 0.5:
-        return t("real_models.kind_position", head=head, share=share(position))
-    return t("real_models.kind_content", head=head, share=share(1 - position))
+        return _say(view, "kind_position", head=head, share=share(position))
+    return _say(view, "kind_content", head=head, share=share(1 - position))
 
 
 def first(view: View) -> None:
@@ -49,8 +54,8 @@ def first(view: View) -> None:
     if view.measured is None:
         st.info(t("real_models.one_token"))
         return
-    st.subheader(t("real_models.shares_title"), anchor=False)
-    prose.say(t("real_models.shares_look"))
+    st.subheader(_say(view, "shares_title"), anchor=False)
+    prose.say(_say(view, "shares_look"))
     charts.shares(view)
 
 
