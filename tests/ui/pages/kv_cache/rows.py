@@ -119,7 +119,7 @@ def beside(one: Side) -> str:
 def title(one: Side) -> str:
     own, mla = (one.rows(config) for config in (one.config, one.mla))
     return (
-        f"{one.name} keeps so many a layer of {count(one.context)} tokens ({told(own)}); MLA of "
+        f"{one.name} keeps so many in a layer for {count(one.context)} tokens ({told(own)}); MLA of "
         f"as many heads would keep {count(total(mla))}, {times(total(mla) / total(own))} as much"
     )
 
