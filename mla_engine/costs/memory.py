@@ -70,6 +70,7 @@ class Serving:
         weight_bytes: of one parameter.
         cache_bytes: of one cached number.
         cache: "latent" or "kv" as in `cache_elements`.
+        beside: the model's other kinds of attention, each with its number; they keep their own.
 
     Raises:
         ValueError: an argument that does not fit, named with its value.
@@ -84,9 +85,11 @@ class Serving:
     weight_bytes: float = 2
     cache_bytes: float = 2
     cache: str | None = None
+    beside: tuple[tuple[AttentionConfig, int], ...] = ()
 
     def __post_init__(self) -> None:
-        checks.whole("caches", self.caches)
+        for _, caches in self.kinds:
+            checks.whole("caches", caches)
         checks.non_negative("total_parameters", self.total_parameters)
         checks.positive("gpu_bytes", self.gpu_bytes)
         checks.whole("ranks", self.ranks)
@@ -94,7 +97,16 @@ class Serving:
         checks.positive("weight_bytes", self.weight_bytes)
         checks.positive("cache_bytes", self.cache_bytes)
         if self.attention == "tensor":
-            rank_cache_elements(self.config, self.ranks, self.cache)
+            for config, _ in self.kinds:
+                rank_cache_elements(config, self.ranks, self._cache_of(config))
+
+    @property
+    def kinds(self) -> tuple[tuple[AttentionConfig, int], ...]:
+        """Every kind of attention, and how many of it keep a cache."""
+        return (self.config, self.caches), *self.beside
+
+    def _cache_of(self, config: AttentionConfig) -> str | None:
+        return self.cache if config is self.config else None
 
     @property
     def rank_weight_bytes(self) -> float:
@@ -102,7 +114,7 @@ class Serving:
         total = self.total_parameters
         whole = 0
         if self.attention == "data" and total:
-            whole = min(total, self.caches * parameters(self.config))
+            whole = min(total, sum(n * parameters(config) for config, n in self.kinds))
         return (whole + (total - whole) / self.ranks) * self.weight_bytes
 
     @property
@@ -113,18 +125,22 @@ class Serving:
     @property
     def token_bytes(self) -> float:
         """Of one token of one sequence, on each GPU that keeps it, over all layers."""
+        return sum(n * self._elements(config) for config, n in self.kinds) * self.cache_bytes
+
+    def _elements(self, config: AttentionConfig) -> float:
         if self.attention == "data":
-            elements = cache_elements(self.config, self.cache)
-        else:
-            elements = rank_cache_elements(self.config, self.ranks, self.cache)
-        return elements * self.caches * self.cache_bytes
+            return cache_elements(config, self._cache_of(config))
+        return rank_cache_elements(config, self.ranks, self._cache_of(config))
 
     @property
     def sequence_bytes(self) -> float:
         """Of one sequence, whatever its length, on each GPU that keeps it, over all layers."""
-        heads = self.config.n_heads
+        return sum(n * self._fixed_bytes(config) for config, n in self.kinds)
+
+    def _fixed_bytes(self, config: AttentionConfig) -> float:
+        heads = config.n_heads
         share = 1 if self.attention == "data" else -(-heads // self.ranks) / heads
-        return share * self.caches * fixed_bytes(self.config, self.cache_bytes, self.cache)
+        return share * fixed_bytes(config, self.cache_bytes, self._cache_of(config))
 
     def rank_sequences(self, batch: int) -> int:
         """Sequences of `batch` that the fullest GPU keeps, wholly or in part."""

@@ -10,7 +10,6 @@ from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.config import AttentionConfig
 from mla_engine.given_preset import given_preset, plain
 from mla_engine.model_caches import UncountedError
-from mla_engine.refusals import RefusedError
 from ui.engine import model_cache
 from ui.engine.model import Model, built
 from ui.settings.parsers import OF_PRESETS, check_shown, has_preset, preset_of
@@ -47,12 +46,10 @@ def key_of_sizes(shown: Model, variant: str) -> str:
         ValueError: sizes that no layer can have, in the engine's words.
     """
     wanted, own = shown.config(variant), sizes_of(shown.preset)
-    if built(shown.base, own, variant) == wanted:
+    if built(shown.base_of(variant), own, variant) == wanted:
         return shown.preset
-    every = map(shown.config, (variant_of(shown.preset), variant, SMALL_VARIANT))
-    kept = next((one for one in every if _keeps(one, variant, wanted)), None)
-    if kept is None:
-        raise RefusedError("no_kept_sizes", called=mechanisms.of(wanted).called)
+    every = map(shown.config, (variant_of(shown.preset), SMALL_VARIANT))
+    kept = next((one for one in every if _keeps(one, variant, wanted)), wanted)
     name = _named(shown, variant, own)
     found = given_preset(kept, name=name, **_told(shown.preset))
     check_shown(found)
@@ -60,9 +57,8 @@ def key_of_sizes(shown: Model, variant: str) -> str:
 
 
 def _keeps(config: AttentionConfig, variant: str, wanted: AttentionConfig) -> bool:
-    """Whether a preset can be of this configuration, and is the wanted one in this variant."""
-    can_be = mechanisms.of(config).key in OF_PRESETS
-    return can_be and built(config, mechanisms.sizes_of(config), variant) == wanted
+    """Whether a preset of this configuration is the wanted one in this variant."""
+    return built(config, mechanisms.sizes_of(config), variant) == wanted
 
 
 def _told(preset: str) -> dict[str, Any]:

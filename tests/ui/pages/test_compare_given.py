@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mla_engine import PRESETS
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import KIMI, OWN
@@ -202,13 +201,15 @@ def test_sizes_that_nobody_changed_are_the_preset(opened: Opened):
     assert "A: DeepSeek-V3 R1 671B n_kv_heads 4, GQA keeps 1,024" in statement(at)
 
 
-def test_sizes_that_no_preset_can_keep_are_refused(opened: Opened):
-    at = opened(PAGE, **LINK | {"preset": "gpt-oss-20b"}, d_latent_kv="32", vs_left_as="csa")
-    before = settings(at)
+@pytest.mark.parametrize("variant", ["csa", "hca", "kda", "dsa"])
+def test_sizes_of_every_attention_are_kept(opened: Opened, variant: str):
+    at = opened(PAGE, **LINK | {"preset": "gpt-oss-20b"}, d_model="1024", vs_left_as=variant)
+    before = column(at, "A")
     pressed(at, "Keep as A")
-    assert "these sizes cannot be kept" in html.unescape(at.error[0].value)
-    assert settings(at) == before
-    assert PRESETS["gpt-oss-20b"].name in statement(at)
+    assert not at.error
+    assert link(at)["vs_left_as"] == variant
+    assert column(at, "A") == before
+    assert preset_of(link(at)["vs_left"]).config.d_model == 1024
 
 
 def test_trained_models_have_no_sizes_to_keep(opened: Opened, real):

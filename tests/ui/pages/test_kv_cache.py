@@ -44,7 +44,9 @@ LINEAR = {
 
 
 # A model that keeps an index key beside its latent, and one more that chooses.
+KINDS = {"kv_left": "deepseek-v4-flash", "kv_right": "kimi-k3", "kv_gpu": "b200"}
 SPARSE = {"kv_left": "deepseek-v3.2-exp", "kv_right": "glm-5", "kv_context": "65536"}
+LINKS = {"mixed": MIXED, "linear": LINEAR, "sparse": SPARSE, "kinds": KINDS}
 
 
 def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -> None:
@@ -96,7 +98,9 @@ def captions(topic: str, one: Side) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-@pytest.mark.parametrize("link", [MIXED, LINEAR, SPARSE], ids=["mixed", "linear", "sparse"])
+@pytest.mark.parametrize(
+    "link", [MIXED, LINEAR, SPARSE, KINDS], ids=["mixed", "linear", "sparse", "kinds"]
+)
 def test_a_topic_shows_what_the_engine_counts_of_both_models(
     opened: Opened, downloads: Downloads, topic: str, link: dict[str, str]
 ) -> None:
@@ -187,6 +191,8 @@ PAIRS = [
     {"kv_left": "falcon-7b", "kv_right": "glm-5", "kv_groups": "32"},
     {"kv_left": "mistral-small-4-119b", "kv_right": "gpt-2", "kv_groups": "12"},
     {"kv_left": "qwen2.5-7b", "kv_right": "kimi-k3", "kv_layers": "25"},
+    {"kv_left": "deepseek-v4-flash", "kv_right": "kimi-linear-48b-a3b", "kv_batch": "4"},
+    {"kv_left": "kimi-k3", "kv_right": "deepseek-v4-pro", "kv_type": "fp8"},
 ]
 
 

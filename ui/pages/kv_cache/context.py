@@ -6,11 +6,12 @@ from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.late import Late
 from ui.pages.kv_cache.charts import growth
-from ui.pages.kv_cache.scene import Scene
+from ui.pages.kv_cache.scene import Scene, kind_of
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations, shown, window
 from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
+from ui.parts.ways import PROPORTION
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import t
 
@@ -72,7 +73,7 @@ def _table(view: View, scene: Scene) -> "pd.DataFrame":
     held = {way: scene.held_bytes(way, view.context) for way in scene.ways}
     rows = {
         scene.label(way): (
-            _numbers(config),
+            _mean(scene) if scene.mixed and way == scene.own else _numbers(config),
             shown(view, held[way]),
             times(held["mha"] / held[way]),
         )
@@ -95,17 +96,30 @@ def _numbers(config: AttentionConfig) -> str:
     return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
 
 
+def _mean(scene: Scene) -> str:
+    """The numbers of a token of a model whose layers do not all keep the same."""
+    mean = scene.numbers(scene.own)
+    every = {"all": amount(mean * scene.n_caches), "layers": count(scene.n_caches)}
+    return t("kv_cache.numbers_mean", mean=amount(mean), **every)
+
+
 def _product(view: View, scene: Scene) -> str:
-    """How the model's own bytes come about."""
-    return t(
-        "kv_cache.product",
-        numbers=count(costs.cache_elements(scene.ways[scene.own])),
-        caches=count(scene.n_caches),
-        tokens=count(view.context),
-        batch=count(scene.batch),
-        width=scene.width,
-        bytes=shown(view, scene.held_bytes(scene.own, view.context)),
+    """How the model's own bytes come about: a product, or the kinds of layers that add up."""
+    kinds, own = scene.kinds(scene.own), scene.ways[scene.own]
+    facts = {
+        "tokens": count(view.context),
+        "batch": count(scene.batch),
+        "width": scene.width,
+        "bytes": shown(view, scene.held_bytes(scene.own, view.context)),
+    }
+    if len(kinds) == 1 and not costs.fixed_bytes(own, WIDTH):
+        numbers = {"numbers": count(costs.cache_elements(own)), "caches": count(scene.n_caches)}
+        return t("kv_cache.product", **numbers, **facts)
+    each = (
+        t("kv_cache.of_kind", n=count(n), kind=kind_of(one), numbers=_numbers(one))
+        for one, n in kinds
     )
+    return t("kv_cache.product_kinds", each="; ".join(each), **facts)
 
 
 def _baseline(scene: Scene) -> str:
@@ -113,8 +127,9 @@ def _baseline(scene: Scene) -> str:
     mla = scene.ways["mla"]
     groups = mixed(costs.equivalent_kv_heads(mla))
     if scene.assumes("mla"):
+        key = "assumed" if mla.d_latent_kv == PROPORTION * mla.d_head else "assumed_sizes"
         latent = count(mla.d_latent_kv)
-        return t("kv_cache.assumed", latent=latent, rope=mla.d_rope, groups=groups)
+        return t(f"kv_cache.{key}", latent=latent, rope=mla.d_rope, groups=groups)
     full = costs.cache_elements(mla, "kv")
     ratio = times(full / costs.cache_elements(mla))
     return t("kv_cache.own_heads", full=count(full), ratio=ratio, groups=groups)
@@ -144,7 +159,7 @@ def data(view: View) -> "pd.DataFrame":
             "batch": scene.batch,
             "type": scene.dtype,
             "context_tokens": tokens,
-            "numbers_per_token_and_layer": costs.cache_elements(config),
+            "numbers_per_token_and_layer": scene.numbers(way),
             "bytes": scene.held_bytes(way, tokens),
         }
         for scene in view.scenes

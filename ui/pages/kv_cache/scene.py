@@ -27,7 +27,13 @@ ASSUMED = (
     "pooling",
     "conv_width",
 )  # sizes that only some kinds of attention have
+SAID_KINDS = 2  # in the label of a model that has more: it names the first
 MEASURED = (64, 256, 1024)
+
+
+def kind_of(config: AttentionConfig) -> str:
+    """What a kind of attention is called."""
+    return mechanisms.of(config).kind(config)
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,8 @@ class Scene:
 
     @property
     def all_caches(self) -> int:
-        """Caches of the whole model."""
-        return self.preset.n_caches
+        """Caches of the whole model, of whatever kind."""
+        return self.preset.n_attentions
 
     @property
     def n_caches(self) -> int:
@@ -82,7 +88,8 @@ class Scene:
         every = mechanisms.variants()
         of_kind = {every[code].kind: every[code] for code in reversed(PAGES["kv_cache"].variants)}
         first = sorted(of_kind.values(), key=lambda one: one.order)
-        return {one.code: one.config(sizes, config) for one in first} | {self.own: config}
+        bases = {one.code: self.preset.of_kind(one.kind) for one in first}
+        return {one.code: one.config(sizes, bases[one.code]) for one in first} | {self.own: config}
 
     @property
     def latents(self) -> str:
@@ -91,12 +98,16 @@ class Scene:
 
     def assumes(self, way: str) -> bool:
         """Whether a way has a size that the model itself has not."""
-        own, other = vars(self.preset.config), vars(self.ways[way])
-        return any(size in other and size not in own for size in ASSUMED)
+        own, other = vars(self.preset.config), self.ways[way]
+        if other in (config for config, _ in self.preset.kinds):
+            return False
+        return any(size in vars(other) and size not in own for size in ASSUMED)
 
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""
-        if way in ("gqa", "own"):
+        if way == self.own and self.mixed:
+            name = " + ".join(map(kind_of, [one for one, _ in self.kinds(way)][:SAID_KINDS]))
+        elif way in ("gqa", "own"):
             name = t("kv_cache.gqa", n=self.ways[way].n_kv_heads)
         elif self.assumes(way):
             name = t("kv_cache.kind_assumed", kind=mechanisms.variants()[way].kind)
@@ -108,10 +119,30 @@ class Scene:
         """What picks a way's looks: a latent is kept for the absorbed form."""
         return {"own": "gqa", "mla": "mla_absorbed"}.get(way, way)
 
+    def kinds(self, way: str, *, whole: bool = False) -> tuple[tuple[AttentionConfig, int], ...]:
+        """What is counted as a way, each kind of attention with its number.
+
+        The model's own kinds where all its layers are counted; else each layer keeps the same.
+        `whole` counts them all, however many are chosen.
+        """
+        if way == self.own and (whole or not self.layers):
+            return self.preset.kinds
+        return ((self.ways[way], self.all_caches if whole else self.n_caches),)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether several kinds of attention are counted as the model's own."""
+        return len(self.kinds(self.own)) > 1
+
     def held_bytes(self, way: str, tokens: int) -> float:
         """Bytes kept of `tokens` tokens, by the closed form."""
-        of_layer = costs.held_bytes(self.ways[way], tokens, self.width)
-        return of_layer * self.n_caches * self.batch
+        kinds = self.kinds(way)
+        return self.batch * sum(n * costs.held_bytes(one, tokens, self.width) for one, n in kinds)
+
+    def numbers(self, way: str) -> float:
+        """Numbers kept of each further token, on average over the layers."""
+        total = sum(n * costs.cache_elements(one) for one, n in self.kinds(way))
+        return total / self.n_caches if total % self.n_caches else total // self.n_caches
 
     def bytes_of(self, numbers: float, tokens: int) -> float:
         """Bytes of `tokens` tokens where each takes so many numbers in a layer."""
@@ -136,11 +167,12 @@ class Scene:
         """
         if not self.has_points:
             return {}
-        caches = self.n_caches * self.batch
-        return {
-            self.label(way): (MEASURED, [caches * n for n in cache_nbytes(config, self.dtype)])
-            for way, config in self.ways.items()
-        }
+        return {self.label(way): (MEASURED, self._measured(way)) for way in self.ways}
+
+    def _measured(self, way: str) -> list[int]:
+        kinds = [(cache_nbytes(config, self.dtype), n) for config, n in self.kinds(way)]
+        places = range(len(MEASURED))
+        return [self.batch * sum(n * held[at] for held, n in kinds) for at in places]
 
 
 @kept.keep

@@ -3,7 +3,7 @@
 from mla_engine import GroupedConfig, LatentConfig
 from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.view import View
-from ui.parts.snippet import config
+from ui.parts.snippet import config, kinds
 from ui.settings.page import Recipe
 
 
@@ -11,12 +11,15 @@ def recipe(view: View) -> Recipe:
     """The snippet that makes the page's headline numbers: a template and its values."""
     scene = view.scenes[0]
     whole = view.topic in ("memory", "parallel")  # of the model, whatever layers are chosen
+    every = scene.kinds(scene.own, whole=whole)
     return view.topic, {
         "config": config(_counted(view), scene.key),
+        "kinds": kinds(every, scene.key),
+        "beside": kinds(every[1:], scene.key),
         "tokens": view.context,
         "context": view.context,
         "batch": scene.batch,
-        "caches": scene.all_caches if whole else scene.n_caches,
+        "caches": every[0][1],
         "width": scene.width,
         "cache_width": scene.width,
         "weight_width": WIDTHS[view.weights],

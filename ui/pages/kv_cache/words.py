@@ -1,10 +1,10 @@
 """The words that several topics of the cache page share."""
 
-from ui.pages.kv_cache.scene import Scene
+from ui.pages.kv_cache.scene import Scene, kind_of
 from ui.pages.kv_cache.view import View
 from ui.words import numbers
-from ui.words.numbers import count
-from ui.words.text import t
+from ui.words.numbers import TIED, count
+from ui.words.text import listed, t
 
 
 def shown(view: View, n_bytes: float) -> str:
@@ -39,12 +39,23 @@ def _published(view: View, scene: Scene) -> list[str]:
     preset, said = scene.preset, []
     if preset.max_context and view.context > preset.max_context:
         said.append(beyond(scene))
-    if preset.n_caches != preset.n_layers:
-        caches, layers = count(preset.n_caches), count(preset.n_layers)
+    if preset.beside:
+        said.append(_kinds(scene))
+    if preset.n_attentions != preset.n_layers:
+        caches, layers = count(preset.n_attentions), count(preset.n_layers)
         said.append(t("kv_cache.caches_differ", caches=caches, layers=layers))
     if window(scene):
         said.append(t("kv_cache.window", window=count(window(scene))))
     return said
+
+
+def _kinds(scene: Scene) -> str:
+    """Of which kinds the model's layers are, or as what so many of them are counted."""
+    if scene.layers:
+        kind = kind_of(scene.preset.config)
+        return t("kv_cache.counted_as", layers=count(scene.n_caches), kind=kind)
+    each = [f"{count(n)}{TIED}×{TIED}{kind_of(config)}" for config, n in scene.preset.kinds]
+    return t("kv_cache.kinds", layers=count(scene.all_caches), each=listed(each))
 
 
 def beyond(scene: Scene) -> str:

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mla_engine import DeltaConfig, GroupedConfig, IndexedConfig, LatentConfig, PooledConfig, costs
+from mla_engine import (
+    DeltaConfig,
+    GroupedConfig,
+    IndexedConfig,
+    LatentConfig,
+    PooledConfig,
+    costs,
+    mechanisms,
+)
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
 from tests.ui.screen import Chart
@@ -67,13 +75,15 @@ def look(one: Side) -> str:
 
 def _sum(one: Side, config: object) -> str:
     if isinstance(config, DeltaConfig):
-        return f"0; {count(one.of_layer(config, 1, 4) / 4)} in all"
+        return f"0, and {count(one.of_layer(config, 1, 4) / 4)} besides"
     if isinstance(config, PooledConfig):
         wide, m = config.d_head, config.pooling
+        if not m:
+            return f"0, and {count(127 * wide)} besides"
         each = (wide + (config.d_index or 0)) / m
         index = f"({count(wide)} + {config.d_index})" if config.d_index else count(wide)
         most = max(one.of_layer(config, n, 1) - each * n for n in range(127, 600))
-        return f"{index} / {m} = {amount(each)}, and up to {count(most)} in all"
+        return f"{index} / {m} = {amount(each)}, and at most {count(most)} besides"
     total = count(costs.cache_elements(config))
     if isinstance(config, LatentConfig):
         index = f" + {config.d_index}" if isinstance(config, IndexedConfig) else ""
@@ -84,12 +94,35 @@ def _sum(one: Side, config: object) -> str:
     )
 
 
+def _mean(one: Side) -> str:
+    total = sum(costs.cache_elements(c) * n for c, n in one.preset.kinds)
+    return f"{amount(total)} / {one.caches} = {amount(total / one.caches)}"
+
+
+def _product(one: Side) -> str:
+    """The sentence on the model's own bytes."""
+    held = f"**{one.size(one.held(one.config, one.context))}**."
+    rest = f"{count(one.context)} tokens × batch {one.batch}"
+    if one.mixed or one.is_pooled:
+        kinds = one.preset.kinds if one.mixed else ((one.config, one.caches),)
+        each = (f"{n} × {mechanisms.of(c).kind(c)} {_sum(one, c)}" for c, n in kinds)
+        return (
+            f"★ Of each token its layers keep {'; '.join(each)} numbers. For {rest} at "
+            f"{BYTES[one.type]} bytes a number that is {held}"
+        )
+    own = count(costs.cache_elements(one.config))
+    return (
+        f"★ This model keeps {own} numbers × {one.caches} caches × {rest} × {BYTES[one.type]} "
+        f"bytes = {held}"
+    )
+
+
 def table(one: Side) -> pd.DataFrame:
     mha = one.held(one.mha, one.context)
     return pd.DataFrame.from_dict(
         {
             name: (
-                _sum(one, config),
+                _mean(one) if one.mixed and name == one.own else _sum(one, config),
                 one.size(one.held(config, one.context)),
                 times(mha / one.held(config, one.context)),
             )
@@ -101,7 +134,7 @@ def table(one: Side) -> pd.DataFrame:
 
 
 def said(one: Side) -> list[str]:
-    own, kept = costs.cache_elements(one.config), costs.cache_elements(one.mla)
+    kept = costs.cache_elements(one.mla)
     groups = mixed(kept / (one.mla.d_head + one.mla.d_value))
     full = one.config.n_heads * (one.mla.d_head + one.mla.d_rope + one.mla.d_value)
     base = "“MHA / this” compares with MHA of the same heads, $n_h (d_h + d_v)$. "
@@ -110,23 +143,34 @@ def said(one: Side) -> list[str]:
             "Against the keys and values of its own heads in full, $n_h (d_h + d_R + d_v)$ = "
             f"{count(full)} numbers, the ratio is {times(full / kept)}."
         )
+    elif one.is_pooled:
+        base += (
+            "This model has no MLA: the line assumes one that keeps as wide a vector of each "
+            f"token, $d_c$ = {count(one.mla.d_latent_kv)}, and $d_R$ = {one.mla.d_rope}."
+        )
     else:
         base += (
             "This model has no MLA: the line assumes one in DeepSeek-V2's proportions, "
             f"$d_c = 4 d_h$ = {count(one.mla.d_latent_kv)} and $d_R = d_h / 2$ = {one.mla.d_rope}."
         )
     return [
-        f"★ This model keeps {count(own)} numbers × {one.caches} caches × {count(one.context)} "
-        f"tokens × batch {one.batch} × {BYTES[one.type]} bytes = "
-        f"**{one.size(one.held(one.config, one.context))}**.",
+        _product(one),
         f"{base} Same memory as GQA with {groups} KV heads.",
     ]
+
+
+def _numbers(one: Side, name: str, config: object) -> float:
+    if not (one.mixed and name == one.own):
+        return costs.cache_elements(config)
+    return sum(costs.cache_elements(c) * n for c, n in one.preset.kinds) / one.caches
 
 
 def data(one: Side) -> list[dict]:
     codes = {"MHA": "mha", "MQA": "mqa", "MLA": "mla", "MLA, assumed": "mla"}
     codes |= {"DSA": "dsa", "DSA, assumed": "dsa"}
-    codes |= {f"{kind.upper()}, assumed": kind for kind in ("csa", "hca", "kda")}
+    own = ("csa", "hca", "kda")
+    codes |= {f"{kind.upper()}{mark}": kind for kind in own for mark in ("", ", assumed")}
+    codes |= {"CSA + HCA": "csa", "MLA + KDA": "mla"}
     return [
         {
             "model": one.name,
@@ -137,7 +181,7 @@ def data(one: Side) -> list[dict]:
             "batch": one.batch,
             "type": one.type,
             "context_tokens": tokens,
-            "numbers_per_token_and_layer": costs.cache_elements(config),
+            "numbers_per_token_and_layer": _numbers(one, name, config),
             "bytes": one.held(config, tokens),
         }
         for name, config in one.ways.items()

@@ -16,6 +16,7 @@ from mla_engine import (
     LatentConfig,
     PooledConfig,
     costs,
+    mechanisms,
 )
 from mla_engine.costs import GPUS, Serving
 from mla_engine.presets import Preset
@@ -64,8 +65,24 @@ class Side:
         return isinstance(self.config, LatentConfig)
 
     @property
+    def is_pooled(self) -> bool:
+        return isinstance(self.config, PooledConfig)
+
+    @property
     def all_caches(self) -> int:
-        return self.preset.n_caches
+        return self.preset.n_caches + sum(n for _, n in self.preset.beside)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the model's own layers, of several kinds, are all counted."""
+        return bool(self.preset.beside) and not self.layers
+
+    def own_of(self, kind: str) -> Config | None:
+        """The model's own attention of a kind, where it has one."""
+        for config, _ in self.preset.kinds:
+            if mechanisms.of(config).kind(config) == kind:
+                return config
+        return None
 
     @property
     def caches(self) -> int:
@@ -89,6 +106,11 @@ class Side:
         c = self.config
         if self.is_mla:
             return dense(c)
+        if self.is_pooled:
+            return LatentConfig(
+                d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_latent_kv=c.d_head,
+                d_latent_q=c.d_latent_q, d_rope=c.d_rope,
+            )  # fmt: skip
         return LatentConfig(
             d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value,
             d_latent_kv=4 * c.d_head, d_rope=c.d_head // 2,
@@ -133,27 +155,31 @@ class Side:
         """English label -> what is cached in that way, the model's own marked."""
         narrow = self.config.d_model < 1024  # a short text is to fill entries
         kind, gqa = self.preset.kind, f"GQA, g = {self.drawn_groups}"
+        csa, hca, kda = map(self.own_of, ("CSA", "HCA", "KDA"))
         ways = {
             "MHA": self.grouped(self.config.n_heads),
             gqa: self.grouped(self.drawn_groups),
             "MQA": self.grouped(1),
             "MLA" if self.is_mla else "MLA, assumed": self.mla,
             "DSA" if self.is_dsa else "DSA, assumed": self.dsa,
-            "CSA, assumed": self.entries(
+            "CSA" if csa else "CSA, assumed": csa
+            or self.entries(
                 pooling=2 if narrow else 4,
                 overlap=True,
                 index_topk=512,
                 n_index_heads=self.mla.n_heads,
                 d_index=2 * self.mla.d_rope,
             ),
-            "HCA, assumed": self.entries(pooling=4 if narrow else 128),
-            "KDA, assumed": self.kda,
+            "HCA" if hca else "HCA, assumed": hca or self.entries(pooling=4 if narrow else 128),
+            "KDA" if kda else "KDA, assumed": kda or self.kda,
         }
         own = gqa if kind == "GQA" else kind
         if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
             own = f"GQA, g = {self.config.n_kv_heads}"
         ways[own] = self.config
-        return {f"{n} ★" if n == own else n: config for n, config in ways.items()}
+        mix = " + ".join(mechanisms.of(one).kind(one) for one, _ in self.preset.kinds[:2])
+        starred = f"{mix if self.mixed else own} ★"
+        return {starred if n == own else n: config for n, config in ways.items()}
 
     @property
     def mha(self) -> GroupedConfig:
@@ -165,15 +191,24 @@ class Side:
 
     def held(self, config: Config, tokens: int) -> float:
         """Bytes of all counted layers and sequences."""
+        if self.mixed and config is self.config:
+            return self.batch * sum(self._of_one(c, tokens) * n for c, n in self.preset.kinds)
         if isinstance(config, PooledConfig | DeltaConfig):
             return self.of_layer(config, tokens, BYTES[self.type]) * self.caches * self.batch
         return self.bytes_of(costs.cache_elements(config), tokens)
+
+    def _of_one(self, config: Config, tokens: int) -> float:
+        if isinstance(config, PooledConfig | DeltaConfig):
+            return self.of_layer(config, tokens, BYTES[self.type])
+        return costs.cache_elements(config) * BYTES[self.type] * tokens
 
     def of_layer(self, config: Config, tokens: int, width: float) -> float:
         """Bytes of a layer and a sequence: entries, window and what waits; a state in float32."""
         if isinstance(config, DeltaConfig):
             k, v = config.d_head, config.d_value
             return config.n_heads * (4 * k * v + 3 * (2 * k + v) * width)
+        if not config.pooling:
+            return width * min(tokens, config.window - 1) * config.d_head
         full, waiting = divmod(tokens, config.pooling)
         series = 2 if config.overlap else 1
         ahead = config.pooling if config.overlap and full else 0
@@ -186,7 +221,8 @@ class Side:
 
     def reserved(self, config: Config) -> list[int]:
         """Bytes that real caches of the engine have, at the lengths that are measured."""
-        if isinstance(config, PooledConfig | DeltaConfig):
+        mixed = self.mixed and config is self.config
+        if mixed or isinstance(config, PooledConfig | DeltaConfig):
             return [self.held(config, n) for n in MEASURED]
         kinds = {LatentConfig: LatentCache, IndexedConfig: IndexedCache}
         kind = kinds.get(type(config), KVCache)
@@ -211,9 +247,11 @@ class Side:
 
     def served(self, config: Config | None = None, gpu: str = "") -> Serving:
         """The whole model on the chosen GPUs."""
+        own = config is None or config is self.config
         return Serving(
             config=config or self.config,
-            caches=self.all_caches,
+            caches=self.preset.n_caches if own else self.all_caches,
+            beside=self.preset.beside if own else (),
             total_parameters=self.preset.parameters or 0,
             gpu_bytes=GPUS[gpu or self.gpu].memory_bytes,
             ranks=self.ranks,
@@ -269,11 +307,16 @@ class Side:
             )
         if preset.max_context and self.context > preset.max_context:
             yield self.published
-        if preset.n_caches != preset.n_layers:
+        if preset.beside and self.layers:
+            yield f"All {self.caches} layers that you chose are counted as {preset.kind}."
+        elif preset.beside:
+            each = (f"{n}\xa0×\xa0{mechanisms.of(c).kind(c)}" for c, n in preset.kinds)
             yield (
-                f"The model has {preset.n_layers} layers and {preset.n_caches} caches "
-                "that grow with the context."
+                f"Its {self.all_caches} layers are {', '.join(each)}; every other line gives all "
+                f"{self.all_caches} the same attention."
             )
+        if self.all_caches != preset.n_layers:
+            yield f"The model has {preset.n_layers} layers and {self.all_caches} caches."
         if window:
             yield (
                 f"A layer with a window of {count(window)} tokens may drop older ones; the lines "
@@ -294,8 +337,6 @@ GAPS = {
     "attention sinks": "Not modelled: a learned sink logit per head; it needs no cache.",
     "learned positions": "Not modelled: learned positions, added before attention; they need no "
     "cache.",
-    "linear attention layers": "Not modelled: the linear attention of its other layers, whose "
-    "state does not grow with the context.",
     "no output bias": "Not modelled: the output has no bias; the cache is the same.",
     "query scale by position": "Not modelled: queries scaled by their position; the cache is the "
     "same.",
