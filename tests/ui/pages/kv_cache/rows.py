@@ -119,8 +119,8 @@ def beside(one: Side) -> str:
 def title(one: Side) -> str:
     own, mla = (one.rows(config) for config in (one.config, one.mla))
     return (
-        f"{one.name} keeps so many in a layer for {count(one.context)} tokens ({told(own)}); MLA of "
-        f"as many heads would keep {count(total(mla))}, {times(total(mla) / total(own))} as much"
+        f"{one.name} keeps so many in a layer for {count(one.context)} tokens ({told(own)}); MLA "
+        f"of as many heads would keep {count(total(mla))}, {times(total(mla) / total(own))} as much"
     )
 
 
