@@ -7,7 +7,8 @@ from typing import Any
 
 from mla_engine.model_caches.expanding import endless_crossing, expanding_from, latent_widths
 from mla_engine.model_caches.planner import Plan, Step
-from mla_engine.model_caches.report import number, size
+from mla_engine.model_caches.report import number
+from mla_engine.model_caches.report_text import size
 
 ALWAYS = (
     "Times are at least, rates at most: data-sheet peaks, work spread evenly over all GPUs, no"

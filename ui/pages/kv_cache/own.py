@@ -11,7 +11,6 @@ from mla_engine.late import Late
 from mla_engine.model_caches import storage
 from mla_engine.model_caches.report import Asked, as_json, figures
 from mla_engine.model_caches.sources import Found
-from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import shown, type_label
 from ui.parts import counted_model, files, own_model, prose
@@ -51,7 +50,7 @@ def _asked(view: View, found: Found) -> Asked:
         gpus=view.ranks,
         gpu=view.gpu,
         parameters=found.parameters,
-        weight_bytes=WIDTHS[view.weights],
+        weights=view.weights,
     )
 
 
