@@ -263,6 +263,15 @@ def test_a_hybrids_snippet_reads_its_checkpoint(opened, notebook, hybrids, layer
     assert_shown(statement(at), printed_numbers(notebook(code).splitlines()[-1]))
 
 
+def test_of_a_layer_that_reads_chosen_keys_the_maps_are_shown(opened, notebook, models):
+    folder = str(folder_of("deepseek_v32", models))
+    at = page_of(opened, "real_models", code="snippet", source=folder, layer="1", text=TEXT)
+    assert not at.error
+    assert any("Of a layer of this kind the maps are shown" in one.value for one in at.info)
+    assert statement(at).endswith("(DSA) has 4 heads")
+    assert printed_numbers(notebook(at.code[0].value).splitlines()[-1]) == [1, 4]
+
+
 @pytest.mark.parametrize("layer", [0, 2], ids=["window", "CSA"])
 def test_a_snippet_of_entries_reads_its_checkpoint(opened, notebook, models, layer):
     folder = add_tokenizer(pooled_model.saved(models / "v4 of snippets", published=False))

@@ -8,7 +8,7 @@ from ui.settings.page import Recipe
 
 def recipe(view: View) -> Recipe:
     """The template and the values that make the numbers of the page's title."""
-    template = view.mechanism if view.mechanism in MEASURES else "grouped"
+    template = view.mechanism if view.mechanism in (*MEASURES, "grouped") else "plain"
     if template == "pooled" and not view.maps.run.entries:
         template = "window"
     return template, made(view.maps.model, view.config, None)

@@ -6,12 +6,12 @@ controls of a cell, `first` and `below` the pictures, `listen` takes clicks on t
 
 from types import ModuleType
 
-from ui.pages.real_models.kinds import delta, grouped, latent, pooled
+from ui.pages.real_models.kinds import delta, grouped, latent, plain, pooled
 from ui.pages.real_models.view import View
 
-KINDS = {"latent": latent, "pooled": pooled, "delta": delta}  # by the mechanism's key
+KINDS = {"grouped": grouped, "latent": latent, "pooled": pooled, "delta": delta}
 
 
 def of(view: View) -> ModuleType:
     """The one of a layer; of mechanisms without one of their own the maps alone."""
-    return KINDS.get(view.mechanism, grouped)
+    return KINDS.get(view.mechanism, plain)

@@ -1,4 +1,4 @@
-"""A layer that keeps keys and values, or another without a room of its own here: its maps."""
+"""A layer that keeps keys and values: its maps."""
 
 import streamlit as st
 
