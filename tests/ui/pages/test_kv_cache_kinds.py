@@ -19,7 +19,7 @@ from tests.engine.test_pooled_costs import V4, V4_HCA
 from tests.ui.pages.kv_cache import rows
 from tests.ui.pages.kv_cache.side import DTYPES, Side, sides
 from tests.ui.pages.test_kv_cache import PAGE, TOPICS, expected, shows
-from tests.ui.screen import charts, statement
+from tests.ui.screen import charts
 from ui.settings import parsers
 
 Opened = Callable[..., AppTest]
@@ -151,7 +151,10 @@ def test_a_window_alone_is_shown_as_what_does_not_grow(opened: Opened, topic: st
 
 TITLES = {
     "context": ("The cache grows with every token", "What is kept does not grow with the text"),
-    "memory": ("The cache decides how long a text fits", "A cache that does not grow fits any length"),
+    "memory": (
+        "The cache decides how long a text fits",
+        "A cache that does not grow fits any length",
+    ),
     "layouts": ("A few kinds of rows stand for all tokens",) * 2,
     "parallel": ("More GPUs do not always share the cache",) * 2,
     "formula": ("Cache formulas in use disagree",) * 2,
