@@ -161,7 +161,7 @@ def _wrapped(name: str, parts: list[str], width: int = WIDTH) -> Code:
     line = f"{name}({', '.join(parts)})"
     if len(line) <= width:
         return Code(line)
-    marks = ", ".join(part.replace(" ", "\0") for part in parts)  # broken between parts alone
+    marks = ", ".join(part.replace(" ", "\0") for part in parts if part)  # broken between parts
     lines = wrap(marks, WIDTH - 4, break_long_words=False, break_on_hyphens=False)
     inside = indent("\n".join(lines).replace("\0", " "), "    ")
     return Code(f"{name}(\n{inside},\n)")

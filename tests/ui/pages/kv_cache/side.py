@@ -373,7 +373,8 @@ class Side:
         if preset.n_caches + sum(n for _, n in preset.beside) != preset.n_layers:
             if isinstance(self.config, DeltaConfig):
                 yield (
-                    f"{self.all_caches} of the model's {preset.n_layers} layers keep such a state."
+                    f"{self.all_caches} of the model's {preset.n_layers} layers keep this, which "
+                    "does not grow."
                 )
             else:
                 yield f"The model has {preset.n_layers} layers and {self.all_caches} caches."
