@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from mla_engine import checks
 from mla_engine.devices import GPUS
-from mla_engine.model_caches import plan_report, report, sources
+from mla_engine.model_caches import plan_report, report, report_text, sources
 from mla_engine.model_caches.errors import UncountedError
 from mla_engine.model_caches.models import models
 from mla_engine.model_caches.planner import OVERHEAD, Plan
@@ -52,7 +52,7 @@ def _cache(asked: argparse.Namespace) -> str:
             gpus=asked.gpus,
             gpu=asked.gpu,
             parameters=parameters,
-            weight_bytes=TYPES[asked.weights].bits / 8,
+            weights=asked.weights,
         ),
     )
     return asked.form(figures)
@@ -102,6 +102,15 @@ def tokens(text: str) -> int:
     return int(found)
 
 
+class _Formatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Names the defaults that are words or numbers."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is None or callable(action.default):
+            return action.help
+        return super()._get_help_string(action)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mla", description=__doc__)
     commands = parser.add_subparsers(required=True, dest="command", metavar="cache | plan | models")
@@ -114,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_cache(commands: "argparse._SubParsersAction") -> None:
     cache = _add(commands, "cache", _cache, "bytes that a model's cache takes, by its config.json")
     cache.add_argument("--batch", type=int, default=1, help="sequences")
-    _add_forms(cache, {"--json": report.as_json, "--csv": report.as_csv}, report.as_text)
+    _add_forms(cache, {"--json": report.as_json, "--csv": report.as_csv}, report_text.as_text)
 
 
 def _add_plan(commands: "argparse._SubParsersAction") -> None:
@@ -133,9 +142,7 @@ def _add(
     commands: "argparse._SubParsersAction", name: str, run: Callable, words: str
 ) -> argparse.ArgumentParser:
     """A command with the arguments that all have."""
-    one = commands.add_parser(
-        name, help=words, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    one = commands.add_parser(name, help=words, formatter_class=_Formatter)
     one.add_argument(
         "source", help="owner/name on the Hub, a folder, a config.json, - or a stored model's name"
     )
@@ -158,7 +165,6 @@ def _add_forms(
 ) -> None:
     choices = one.add_mutually_exclusive_group()
     for name, form in forms.items():
-        choices.add_argument(
-            name, dest="form", action="store_const", const=form, help="the form of the answer"
-        )
+        said = f"answer as {name.strip('-').replace('json', 'JSON').replace('csv', 'CSV')}"
+        choices.add_argument(name, dest="form", action="store_const", const=form, help=said)
     one.set_defaults(form=usual)

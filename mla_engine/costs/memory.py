@@ -1,28 +1,35 @@
 """What fits on GPUs: the share of weights and cache that each of them holds.
 
 Under tensor parallelism every rank computes some heads of every sequence. Keys and values go with
-their heads, down to one KV head a rank; the latents serve all heads, so each rank needs them whole.
-Data-parallel attention gives each rank whole sequences and all attention weights instead.
+their heads, down to one KV head a rank, and so do states; what serves all heads, a latent or a
+window and entries, each rank needs whole. A mechanism's closed forms say which by what they count
+for some heads. Data-parallel attention gives each rank whole sequences and all attention weights.
 """
 
 from dataclasses import dataclass
 
 from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.costs.sizes import (
-    cache_elements,
-    fixed_bytes,
-    heads_held,
-    kind_of_cache,
-    parameters,
-)
+from mla_engine.costs.sizes import cache_elements, fixed_bytes, held_bytes, parameters
 from mla_engine.refusals import RefusedError
 
 ATTENTION = ("tensor", "data")
 MOST = 2**50  # tokens or sequences: what fits may be far more than any layer is run with
 
 
-def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None = None) -> int:
+def rank_heads(config: AttentionConfig, ranks: int) -> range:
+    """The heads of the fullest of `ranks` that split them.
+
+    Raises:
+        ValueError: more ranks than heads.
+    """
+    checks.whole("ranks", ranks)
+    if ranks > config.n_heads:
+        raise RefusedError("ranks", ranks=ranks, n_heads=config.n_heads)
+    return range(-(-config.n_heads // ranks))
+
+
+def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None = None) -> float:
     """Numbers per token and layer on the fullest of `ranks` that split the heads.
 
     Args:
@@ -33,18 +40,11 @@ def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None =
     Raises:
         ValueError: more ranks than heads, or a cache that the layer cannot have.
     """
-    checks.whole("ranks", ranks)
-    if ranks > config.n_heads:
-        raise RefusedError("ranks", ranks=ranks, n_heads=config.n_heads)
-    whole, kind = cache_elements(config, cache), kind_of_cache(config, cache)
-    if not mechanisms.of(config).cache(kind).per_head:
-        return whole
-    n_kv_heads = heads_held(config, None)[1]
-    return -(-n_kv_heads // ranks) * (whole // n_kv_heads)
+    return cache_elements(config, cache, rank_heads(config, ranks))
 
 
-def layouts(config: AttentionConfig) -> dict[str, dict[str, int]]:
-    """Numbers per token and layer of every way to lay out the cache, by part.
+def layouts(config: AttentionConfig) -> dict[str, dict[str, float]]:
+    """Numbers per token and layer of every way to lay out the cache, by part; its own is the last.
 
     Raises:
         ValueError: a config whose cache is laid out in one way alone.
@@ -122,25 +122,29 @@ class Serving:
         """What the weights leave of each GPU; below 0 where they do not fit."""
         return self.gpu_bytes - self.rank_weight_bytes
 
+    def heads_of(self, config: AttentionConfig) -> range | None:
+        """The heads of a kind of attention that the fullest GPU computes; None for all."""
+        return None if self.attention == "data" else rank_heads(config, self.ranks)
+
     @property
     def token_bytes(self) -> float:
         """Of one token of one sequence, on each GPU that keeps it, over all layers."""
-        return sum(n * self._elements(config) for config, n in self.kinds) * self.cache_bytes
-
-    def _elements(self, config: AttentionConfig) -> float:
-        if self.attention == "data":
-            return cache_elements(config, self._cache_of(config))
-        return rank_cache_elements(config, self.ranks, self._cache_of(config))
+        of_token = (
+            n * cache_elements(one, self._cache_of(one), self.heads_of(one))
+            for one, n in self.kinds
+        )
+        return sum(of_token) * self.cache_bytes
 
     @property
     def sequence_bytes(self) -> float:
-        """Of one sequence, whatever its length, on each GPU that keeps it, over all layers."""
-        return sum(n * self._fixed_bytes(config) for config, n in self.kinds)
+        """Of one sequence, whatever its length, on each GPU that keeps it, over all layers.
 
-    def _fixed_bytes(self, config: AttentionConfig) -> float:
-        heads = config.n_heads
-        share = 1 if self.attention == "data" else -(-heads // self.ranks) / heads
-        return share * fixed_bytes(config, self.cache_bytes, self._cache_of(config))
+        The most that it is while the sequence grows, where some of it comes and goes.
+        """
+        return sum(
+            n * fixed_bytes(one, self.cache_bytes, self._cache_of(one), self.heads_of(one))
+            for one, n in self.kinds
+        )
 
     def rank_sequences(self, batch: int) -> int:
         """Sequences of `batch` that the fullest GPU keeps, wholly or in part."""
@@ -150,8 +154,11 @@ class Serving:
     def held_bytes(self, context: int, batch: int = 1) -> float:
         """Cache on the fullest GPU: `batch` sequences of `context` tokens."""
         checks.whole("context", context, least=0, most=MOST)
-        kept = self.token_bytes * context + self.sequence_bytes
-        return kept * self.rank_sequences(batch)
+        each = sum(
+            n * held_bytes(one, context, self.cache_bytes, self._cache_of(one), self.heads_of(one))
+            for one, n in self.kinds
+        )
+        return each * self.rank_sequences(batch)
 
     def longest_context(self, batch: int = 1) -> int:
         """Tokens to which each of `batch` sequences can grow, at most MOST; 0 without room."""
@@ -161,8 +168,10 @@ class Serving:
         return int(max(0, room) // (self.token_bytes * self.rank_sequences(batch)))
 
     def largest_batch(self, context: int) -> int:
-        """Sequences of `context` tokens that fit; 0 if not one does."""
+        """Sequences that fit and can grow to `context` tokens; 0 if not one does."""
         checks.whole("context", context, most=MOST)
         kept = self.token_bytes * context + self.sequence_bytes
+        if not kept:
+            return MOST if self.free_bytes > 0 else 0
         sequences = int(max(0, self.free_bytes) // kept)
         return sequences if self.attention == "tensor" else sequences * self.ranks

@@ -7,7 +7,8 @@ from typing import Any
 
 from mla_engine.model_caches.expanding import endless_crossing, expanding_from, latent_widths
 from mla_engine.model_caches.planner import Plan
-from mla_engine.model_caches.report import number, size
+from mla_engine.model_caches.report import number
+from mla_engine.model_caches.report_text import size
 from mla_engine.model_caches.step import Step
 
 ALWAYS = (

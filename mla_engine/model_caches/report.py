@@ -1,4 +1,4 @@
-"""What is said of a cache: one object of figures, and it as text, as JSON and as CSV."""
+"""What is said of a cache: one object of figures, as JSON and as CSV."""
 
 import csv
 import io
@@ -10,35 +10,12 @@ from typing import Any
 
 from mla_engine.devices import GPUS
 from mla_engine.model_caches.counting import OfKind, by_kind
-from mla_engine.model_caches.parts import Model
+from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.placing import Placing
 from mla_engine.model_caches.storage import TYPES, Storage
 
-KINDS = {
-    "mha": "MHA, a key and a value for every head",
-    "gqa": "GQA, heads share keys and values",
-    "mqa": "MQA, one key and value for all heads",
-    "window": "sliding window",
-    "chunk": "attention within chunks",
-    "blocks": "block-sparse attention with index keys",
-    "latent": "MLA, a latent and a rotary key",
-    "indexed": "DSA, MLA with an indexer",
-    "shared_choice": "DSA, with an earlier layer's choice",
-    "csa": "CSA, pooled entries that an indexer chooses",
-    "hca": "HCA, pooled entries",
-    "csa2": "CSA2, pooled entries that later layers read too",
-    "csa2_reader": "CSA2, reads an earlier layer's entries",
-    "kda": "KDA, a state",
-    "delta": "gated delta rule, a state",
-    "lightning": "lightning attention, a state",
-    "mamba": "state-space model, a state",
-    "conv": "short convolution",
-    "shared": "reads an earlier layer's cache",
-    "none": "no attention",
-}
 SUMMED = tuple(field.name for field in fields(OfKind) if field.name != "kind")
 LONGEST, BEFORE_WEIGHTS = "longest_context", "longest_context_before_any_weights"
-UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +29,7 @@ class Asked:
         gpus: GPUs that share the model.
         gpu: their kind, a key of GPUS.
         parameters: of the whole model, None leaves the weights out.
-        weight_bytes: of one parameter.
+        weights: the type of a parameter, a key of TYPES.
     """
 
     storage: Storage
@@ -62,11 +39,13 @@ class Asked:
     gpus: int = 1
     gpu: str = "h200"
     parameters: float | None = None
-    weight_bytes: float = 2
+    weights: str = "bf16"
 
 
 def figures(name: str, model: Model, asked: Asked) -> dict[str, Any]:
     """Every figure by name, numbers as numbers; bytes over all layers.
+
+    What is stored and read counts all sequences, a window and a state one.
 
     Raises:
         RefusedError: a number of `asked` that does not fit, named with its value.
@@ -88,7 +67,10 @@ def figures(name: str, model: Model, asked: Asked) -> dict[str, Any]:
         "stored_bytes": number(whole.held_bytes(asked.context)),
         "read_bytes_per_step": number(asked.batch * totals["read_bytes"]),
         "max_context": model.max_context,
-        "kinds": [_of_kind(one) for one in kinds],
+        "kinds": [
+            _of_kind(one, asked) | {"parts": [_part(layer, part, asked) for part in layer.parts]}
+            for one, layer in zip(kinds, model.groups, strict=True)
+        ],
         "gpus": _gpus(model, asked),
     }
 
@@ -98,7 +80,7 @@ def number(value: Fraction | int) -> int | float:
     return int(value) if Fraction(value).denominator == 1 else float(value)
 
 
-def _of_kind(one: OfKind) -> dict[str, Any]:
+def _of_kind(one: OfKind, asked: Asked) -> dict[str, Any]:
     return {
         "kind": one.kind,
         "layers": one.layers,
@@ -106,21 +88,34 @@ def _of_kind(one: OfKind) -> dict[str, Any]:
         "stored_bytes_per_token": number(one.bytes_per_token),
         "window_bytes": number(one.window_bytes),
         "state_bytes": number(one.state_bytes),
-        "stored_bytes": number(one.held_bytes),
-        "read_bytes_per_step": number(one.read_bytes),
+        "stored_bytes": number(asked.batch * one.held_bytes),
+        "read_bytes_per_step": number(asked.batch * one.read_bytes),
+    }
+
+
+def _part(layer: Layer, part: Part, asked: Asked) -> dict[str, Any]:
+    """What a layer keeps of one name: a row, its type, and how many there are."""
+    return {
+        "part": part.name,
+        "numbers_per_row": part.numbers,
+        "type": asked.storage.name(layer.kind, part),
+        "growth": part.growth,
+        "tokens": part.length,
+        "most_rows_read": part.read_rows,
+        "stored": part.stored,
     }
 
 
 def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
     """What each GPU holds, with heads split and with sequences dealt out."""
-    weights = (asked.parameters or 0) * asked.weight_bytes
+    weights = (asked.parameters or 0) * TYPES[asked.weights].bits / 8
     ways = {"tensor": 1, "data": asked.gpus}
     placed = {way: _placed(model, asked, data, weights) for way, data in ways.items()}
     return {
         "gpu": asked.gpu,
         "count": asked.gpus,
         "memory_bytes": number(Fraction(GPUS[asked.gpu].memory_bytes)),
-        "bytes_per_parameter": asked.weight_bytes,
+        "weights": asked.weights,
         "weight_bytes_each": number(Fraction(weights) / asked.gpus) if weights else None,
     } | placed
 
@@ -144,84 +139,10 @@ def as_json(found: Mapping[str, Any]) -> str:
 
 def as_csv(found: Mapping[str, Any]) -> str:
     """A row for each kind of layer, and one for all."""
-    rows = [
-        *found["kinds"],
-        {"kind": "all"} | {key: found[key] for key in found["kinds"][0] if key in found},
-    ]
+    of_all = {"kind": "all"} | {key: found[key] for key in found["kinds"][0] if key in found}
+    columns = [key for key in found["kinds"][0] if key != "parts"]
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(found["kinds"][0]), lineterminator="\n")
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows((*found["kinds"], of_all))
     return text.getvalue().rstrip("\n")
-
-
-def as_text(found: Mapping[str, Any]) -> str:
-    """The figures as lines to be read."""
-    return "\n".join((*_head(found), "", *_kinds(found), "", *_placed_lines(found)))
-
-
-def _head(found: Mapping[str, Any]) -> list[str]:
-    batch, context = found["batch"], found["context"]
-    lines = [
-        f"{found['model']}: {found['layers']} layers, cache in {found['kv']}",
-        f"stored a token        {_count(found['stored_bytes_per_token'])} bytes"
-        f" ({_count(found['stored_numbers_per_token'])} numbers)",
-    ]
-    if found["window_bytes"]:
-        lines.append(f"windows, at most      {_count(found['window_bytes'])} bytes a sequence")
-    if found["state_bytes"]:
-        lines.append(f"states                {_count(found['state_bytes'])} bytes a sequence")
-    return [
-        *lines,
-        f"stored, {batch} x {context:,} tokens: {size(found['stored_bytes'])}",
-        f"read for the next token:   {size(found['read_bytes_per_step'])}",
-    ]
-
-
-def _kinds(found: Mapping[str, Any]) -> list[str]:
-    lines = [f"{'layers':>6}  {'stored a token':>14}  {'read a step':>13}  kind"]
-    for one in found["kinds"]:
-        kind = " and ".join(KINDS[part] for part in one["kind"].split("+"))
-        stored, read = _count(one["stored_bytes_per_token"]), size(one["read_bytes_per_step"])
-        lines.append(f"{one['layers']:>6}  {stored:>14}  {read:>13}  {kind}")
-    return lines
-
-
-def _placed_lines(found: Mapping[str, Any]) -> list[str]:
-    on = found["gpus"]
-    weights = on["weight_bytes_each"]
-    said = f"weights {size(weights)} each" if weights else "weights not known (--parameters)"
-    words = "longest context" if weights else "longest context before any weights"
-    key = LONGEST if weights else BEFORE_WEIGHTS
-    lines = [f"{on['count']} x {GPUS[on['gpu']].name}, {size(on['memory_bytes'])} each, {said}"]
-    for way, title in {"tensor": "heads split", "data": "sequences dealt out"}.items():
-        one = on[way]
-        longest = "without bound" if one[key] is None else f"{one[key]:,}"
-        lines.append(f"{title:<20}  {size(one['stored_bytes_each'])} each, {words} {longest}")
-    if weights and weights >= on["memory_bytes"]:
-        lines.append(_too_large(on))
-    if found["max_context"]:
-        lines.append(f"made for contexts of  {found['max_context']:,}")
-    return lines
-
-
-def _too_large(on: Mapping[str, Any]) -> str:
-    """Why no context fits, and what would help."""
-    total, memory = on["weight_bytes_each"] * on["count"], on["memory_bytes"]
-    each = {
-        name: TYPES[name].bits / 8 / on["bytes_per_parameter"] * on["weight_bytes_each"]
-        for name in ("fp8", "fp4")
-    }
-    tries = [f"--weights {name} ({size(n)} each)" for name, n in each.items() if n < memory]
-    tries.append(f"--gpus {int(total // memory) + 1} or more")
-    return f"the weights alone do not fit, so no context does: try {' or '.join(tries)}"
-
-
-def _count(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
-
-
-def size(n_bytes: float) -> str:
-    """Bytes to be read, in the largest unit that they reach."""
-    unit = next((one for one in UNITS if n_bytes >= one[0]), None)
-    return f"{n_bytes / unit[0]:.4g} {unit[1]}" if unit else f"{n_bytes:g} bytes"

@@ -93,12 +93,9 @@ class Storage:
 
 
 def written(text: str, of_part: Mapping[str, str]) -> str:
-    """What `--kv` said, with the types that "published" stands for."""
-    if text != "published":
-        return text
-    if not of_part:
-        return "bf16 (no other type is published for it)"
-    return f"{','.join(f'{part}={name}' for part, name in of_part.items())} (published)"
+    """What `--kv` said, or what "published" means where nothing is."""
+    none = text == "published" and not of_part
+    return "bf16 (no other type is published for it)" if none else text
 
 
 def storage(text: str, of_part: Mapping[str, str] | None = None) -> Storage:

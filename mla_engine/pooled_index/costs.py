@@ -25,11 +25,20 @@ def weights(config: PooledIndexConfig, heads: Heads) -> dict[str, int]:
     return of_dsa | {"W_IZ": x * config.d_model, "b_IZ": config.pooling * x}
 
 
+def index_elements(config: PooledIndexConfig) -> float:
+    """x / m, an index key for every block of tokens."""
+    whole, rest = divmod(indexed.index_elements(config), config.pooling)
+    return whole + rest / config.pooling if rest else whole
+
+
 def cache_elements(config: PooledIndexConfig, _cache: str, heads: Heads) -> float:
     """c + r + x / m, whatever the heads: what grows with each token."""
-    whole, rest = divmod(indexed.index_elements(config), config.pooling)
-    of_index = whole + rest / config.pooling if rest else whole
-    return latent.cache_elements(config, "latent", heads) + of_index
+    return latent.cache_elements(config, "latent", heads) + index_elements(config)
+
+
+def layouts(config: PooledIndexConfig) -> dict[str, dict[str, float]]:
+    """MLA's, each with what a token adds of index keys beside it."""
+    return latent.layouts(config, index=index_elements(config))
 
 
 def held(config: PooledIndexConfig, tokens: int) -> int:
@@ -155,4 +164,5 @@ COSTS = Costs(
     as_run=as_run,
     of_latents=(*indexed.COSTS.of_latents, "W_IZ", "b_IZ"),
     formulas=FORMULAS,
+    layouts=layouts,
 )

@@ -17,6 +17,7 @@ from tests.checkpoints.serving import serving
 from tests.model_caches.published import GLM_5_2, KIMI_K3, LLAMA_3_70B, V3, V3_2, V4_FLASH
 
 ROOT = Path(__file__).parents[2]
+SHORT = LLAMA_3_70B | {"max_position_embeddings": 8192}
 HEAVY = ("torch", "numpy", "transformers", "huggingface_hub")
 TORCH_FREE = """
 import sys
@@ -95,6 +96,69 @@ def test_text_says_the_figures(ran):
     assert "27,648 bytes (13,824 numbers)" in out
     assert "MLA, a latent and a rotary key" in out
     assert "1 x H200 SXM, 141 GB each" in out
+
+
+@pytest.mark.parametrize("config", [V3_2, KIMI_K3, V4_FLASH])
+def test_the_kinds_add_up_to_the_whole(ran, config):
+    _, out, _ = ran(config, "--json", "--batch", "16", "--context", "1001")
+    _, table, _ = ran(config, "--csv", "--batch", "16", "--context", "1001")
+    found, (*rows, of_all) = json.loads(out), csv.DictReader(io.StringIO(table))
+    for key in set(of_all) - {"kind"}:
+        assert sum(one[key] for one in found["kinds"]) == found[key]
+        assert sum(float(row[key]) for row in rows) == float(of_all[key])
+
+
+def test_each_part_of_a_row_has_its_type(ran):
+    _, out, _ = ran(V3_2, "--json", "--kv", "fp8")
+    (kind,) = json.loads(out)["kinds"]
+    parts = {one["part"]: (one["numbers_per_row"], one["type"]) for one in kind["parts"]}
+    assert parts == {"latent": (512, "fp8_128"), "rope": (64, "bf16"), "index": (128, "fp8_128")}
+    assert [one["most_rows_read"] for one in kind["parts"]] == [2048, 2048, None]
+
+
+def lines(out):
+    return [" ".join(line.split()) for line in out.splitlines()]
+
+
+def test_text_says_what_a_layer_keeps_and_reads(ran):
+    _, out, _ = ran(V4_FLASH, "--kv", "fp8")
+    said = lines(out)
+    # 21 x (512 chosen + 128 of the window, 584 bytes each, and 131,072 / 4 index keys of 132)
+    assert "21 3,759 2.107 MB 98.68 MB CSA, pooled entries that an indexer chooses" in said
+    assert "every 4 tokens, 512 rows read: entry 448 fp8_64 + rope 64 bf16" in said
+    assert "every 4 tokens: index 128 fp8_128" in said
+    assert "last 128 tokens: entry 448 fp8_64 + rope 64 bf16" in said
+
+
+def test_text_tells_states_apart_from_what_grows(ran):
+    said = lines(ran(KIMI_K3)[1])
+    assert "69 0 454.5 MB 454.5 MB KDA, a state" in said
+    assert "24 27,648 0 3.624 GB MLA, a latent and a rotary key" in said
+
+
+def test_text_says_what_each_gpu_holds(ran):
+    _, out, _ = ran(SHORT, "--gpus", "8", "--batch", "16", "--context", "1000")
+    said = lines(out)
+    assert "tensor parallel, heads split 16 40,960 655.4 MB 215,148" in said
+    assert "data parallel, whole sequences 2 327,680 655.4 MB 215,148" in said
+    assert "made for contexts of 8,192 tokens" in said
+
+
+def test_text_says_what_does_not_fit(ran):
+    _, out, _ = ran(SHORT, "--parameters", "71e9", "--gpu", "l4", "--context", "10000")
+    said = lines(out)
+    assert "1 x L4, 24 GB each; weights in bf16 take 142 GB of each" in said
+    assert "all of it 1 327,680 3.277 GB none, the weights do not fit" in said
+    assert "made for contexts of 8,192 tokens, fewer than asked for" in said
+
+
+def test_help_names_no_code(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["cache", "--help"])
+    said = capsys.readouterr().out
+    assert "answer as JSON" in said
+    assert "None" not in said
+    assert "as_text" not in said
 
 
 def test_a_folder_and_standard_input_say_the_same(ran, tmp_path, monkeypatch):
@@ -184,19 +248,21 @@ def test_an_option_that_cannot_be_is_refused(ran, arguments):
 
 def test_weights_that_do_not_fit_say_so_and_what_would_help(ran):
     _, out, _ = ran("deepseek-v3", "--gpus", "8")
-    assert "longest context 0" in out
-    assert "the weights alone do not fit" in out
-    assert "--weights fp8 (83.88 GB each) or --weights fp4 (41.94 GB each)" in out
+    assert "none, the weights do not fit" in out
+    assert "--weights fp8 (83.88 GB of each) or --weights fp4 (41.94 GB of each)" in out
     assert "--gpus 10 or more" in out  # 1,342 GB on GPUs of 141
-    assert "do not fit" not in ran("deepseek-v3", "--gpus", "10")[1]
-    assert "do not fit" not in ran("deepseek-v3", "--gpus", "8", "--weights", "fp8")[1]
+    for enough in (("--gpus", "10"), ("--gpus", "8", "--weights", "fp8")):
+        fits = ran("deepseek-v3", *enough)[1]
+        assert "do not fit" not in fits
+        assert "try " not in fits
 
 
 def test_without_a_count_no_context_is_said_to_fit(ran):
     _, out, _ = ran(V3, "--gpus", "8")
-    assert "weights not known (--parameters)" in out
-    assert "longest context before any weights 2,006,489" in out  # 141e9 / 70,272
-    assert "longest context 2" not in out
+    assert "weights are left out, their number is not known (--parameters)" in out
+    head, row = out.splitlines()[-4:-2]
+    assert head.endswith("longest context before any weights")
+    assert row.endswith(" 2,006,489")  # 141e9 / 70,272
 
 
 @pytest.mark.parametrize(
@@ -244,8 +310,8 @@ def test_the_stored_models_are_listed(capsys):
 
 def test_published_types_are_named_or_said_to_be_unknown(ran):
     _, out, _ = ran("deepseek-v3.2", "--kv", "published")
-    assert "stored a token        48,068 bytes" in out  # 61 x (656 + 132), as its note says
-    assert "cache in latent=fp8_128,rope=bf16,index=fp8_128 (published)" in out
+    assert "each token adds       48,068 bytes" in out  # 61 x (656 + 132), as its note says
+    assert "cache as published" in out
     _, out, _ = ran("llama-3-8b", "--kv", "published")
     assert "cache in bf16 (no other type is published for it)" in out
     assert "cache in fp8" in ran("llama-3-8b", "--kv", "fp8")[1]

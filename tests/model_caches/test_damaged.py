@@ -90,3 +90,28 @@ def _bytes(config: dict) -> Fraction | None:
         return sum(bytes_per_token(layer, Storage()) for layer in read(config).layers)
     except RefusedError:
         return None
+
+
+DEEP = (
+    -(10**30), 2**40, 1e308, [-1], [10**30], [{}], [1.5], ["nonsense"] * 64, {"a": {"b": []}},
+    ["0"] * 40, "M*-E" * 8,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_wrong_value_deep_inside(seed: int):
+    draw = random.Random(seed)
+    config = inner = copy.deepcopy(draw.choice(WHOLE))
+    key = draw.choice(sorted(inner))
+    while isinstance(inner[key], dict | list) and inner[key] and draw.random() < 0.8:
+        inner = inner[key]
+        key = draw.choice(sorted(inner) if isinstance(inner, dict) else range(len(inner)))
+    inner[key] = copy.deepcopy(draw.choice(DEEP))
+    try:
+        layers = read(config).layers
+    except RefusedError as error:
+        said = str(error)
+        assert 0 < len(said) < 1000
+        assert "\n" not in said
+    else:
+        assert sum(bytes_per_token(layer, Storage()) for layer in layers) >= 0

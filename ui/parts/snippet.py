@@ -22,7 +22,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine": {*mla_engine.__all__},
     "mla_engine.claims": {"CLAIMS", "check"},
     "mla_engine.costs": {"GPUS", "Serving", "cache_elements"},
-    "mla_engine.delta.reading": {"value_weights"},
+    "mla_engine.delta.reading": {"memory", "value_weights"},
     "mla_engine.heads": {"with_heads"},
     "mla_engine.language_model": {"generate", "load_model"},
     "mla_engine.language_model.accuracy": {"by_task"},
@@ -42,7 +42,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.model_caches": {"MODELS", "Plan", "Storage", "storage"},
     "mla_engine.model_caches.levers": {"levers"},
     "mla_engine.model_caches.sources": {"find"},
-    "mla_engine.pooled.reading": {"columns"},
+    "mla_engine.pooled.reading": {"columns", "given"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.studies": {
@@ -161,7 +161,7 @@ def _wrapped(name: str, parts: list[str], width: int = WIDTH) -> Code:
     line = f"{name}({', '.join(parts)})"
     if len(line) <= width:
         return Code(line)
-    marks = ", ".join(part.replace(" ", "\0") for part in parts)  # broken between parts alone
+    marks = ", ".join(part.replace(" ", "\0") for part in parts if part)  # broken between parts
     lines = wrap(marks, WIDTH - 4, break_long_words=False, break_on_hyphens=False)
     inside = indent("\n".join(lines).replace("\0", " "), "    ")
     return Code(f"{name}(\n{inside},\n)")

@@ -13,7 +13,7 @@ pd = Late("pandas")
 
 
 def steps(view: View) -> "pd.DataFrame":
-    """A row a lever: its factor, and the bytes of a token once it is pulled."""
+    """A row a lever: its factor, and the bytes of a token once it is pulled; then what is read."""
     found = view.shown.levers
     rows = [{"lever": "mha", "value": found.as_mha, "bytes_per_token": float(found.steps["mha"])}]
     rows += [
@@ -24,7 +24,8 @@ def steps(view: View) -> "pd.DataFrame":
         }
         for name in LEVERS
     ]
-    return pd.DataFrame(rows)
+    read = {"lever": "read", "value": view.context, "bytes_per_token": view.shown.read_per_token}
+    return pd.DataFrame([*rows, read])
 
 
 def milestones(view: View) -> "pd.DataFrame":
@@ -38,9 +39,9 @@ def _bytes(one: Shown) -> dict[str, object]:
 
 
 def every(view: View) -> "pd.DataFrame":
-    """A row a published model, the smallest cache of a token first."""
+    """A row a published model, the smallest cache at the context first."""
     rows = sorted(
-        (_row(one) for one in view.every), key=lambda row: row[t("after_mla.column_token")]
+        (_row(one) for one in view.every), key=lambda row: row[t("after_mla.column_stored")]
     )
     return pd.DataFrame(rows)
 

@@ -4,9 +4,10 @@ from functools import partial
 
 import streamlit as st
 
-from ui.pages.attention_maps import charts, controls, entries, words
+from ui.pages.attention_maps import charts, controls, words
 from ui.pages.attention_maps.view import View
 from ui.parts import maps, prose, sections
+from ui.parts.maps import entries
 from ui.words.text import t
 
 LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
@@ -16,7 +17,7 @@ PARTS, NUMBERS, ENTRIES = (570, 570, 2150), (760, 900, 1900), (600, 640, 1200)
 def sections_of(view: View) -> None:
     """What is drawn once the reader comes near."""
     if view.maps.run.entries:
-        st.subheader(t("attention_maps.entries_title"), anchor=False)
+        st.subheader(t("maps.entries_title"), anchor=False)
         sections.later("entries", partial(entries.draw, view.maps), ENTRIES)
     st.subheader(t("maps.parts_title"), anchor=False)
     sections.later("parts", partial(parts, view), PARTS, holds=LOGITS)

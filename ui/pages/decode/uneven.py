@@ -2,7 +2,7 @@
 
 from ui.pages.decode.view import View
 from ui.parts.ways import joined, label
-from ui.words.numbers import count, tied_size
+from ui.words.numbers import count, tied_size, times
 from ui.words.text import t
 
 
@@ -30,7 +30,8 @@ def grows(view: View) -> str:
     if not view.bytes_per_token(code):
         return t("decode.grows_not", held=tied_size(fixed), **values)
     window = view.ways[code].config.window
-    return t("decode.grows", each=each, window=count(window - 1), **values)
+    values |= {"window": count(window - 1), "ratio": times(view.added_by_mla())}
+    return t("decode.grows", each=each, **values)
 
 
 def not_run(view: View) -> str:

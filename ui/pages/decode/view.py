@@ -116,6 +116,13 @@ class View:
         """
         return int(self.held_bytes(self.uneven) // self.bytes_per_token("mla_absorbed")) + 1
 
+    def added_by_mla(self) -> float:
+        """How many times as much a token adds to MLA's cache as to the chosen way's, on average.
+
+        Asked of a way that grows.
+        """
+        return self.bytes_per_token("mla_absorbed") / self.bytes_per_token(self.uneven)
+
     def reads_less(self) -> int | None:
         """Tokens in the cache from which on a step with an indexer reads less than without one."""
         chosen, every = (

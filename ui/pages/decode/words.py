@@ -66,10 +66,10 @@ def _lead_indexed(view: View) -> tuple[str, str]:
 
 
 def _verdict(dsa: float, mla: float, turn: int | None) -> str:
-    if dsa < mla:
-        return t("decode.reads_less", ratio=times(mla / dsa))
     if turn is None:
         return t("decode.reads_never")
+    if dsa < mla:
+        return t("decode.reads_less", ratio=times(mla / dsa), turn=count(turn))
     return t("decode.reads_more", turn=count(turn))
 
 
@@ -83,6 +83,8 @@ def look(view: View) -> str:
     """What to watch."""
     if view.uneven:
         return t(f"decode.look_{successor()}")
+    if view.model.variant == INDEXED:
+        return t("decode.look_words_indexed" if view.writer else "decode.look_indexed")
     return t("decode.look_words" if view.writer else "decode.look")
 
 

@@ -44,6 +44,11 @@ def _gpus(view: View) -> str:
     return f"{view.ranks}{TIED}×{TIED}{GPUS[view.gpu].name}"
 
 
+def title(view: View) -> str:
+    """The point of the picture."""
+    return t("kv_cache.title_memory" if view.scenes[0].grows else "kv_cache.title_memory_state")
+
+
 def lead(view: View) -> tuple[str, str]:
     """What fits beside the left model's weights, or that they do not fit.
 

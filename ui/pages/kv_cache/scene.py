@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from mla_engine import costs, mechanisms
+from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.presets import Preset
 from ui.engine import kept, queue
@@ -20,11 +21,13 @@ from ui.settings.sizes import divisors
 from ui.words.text import t
 
 WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
+WIDTH_OF_STATES = 4  # bytes of a number of a state, at least
 HELD = {"fp32": torch.float32, "bf16": torch.bfloat16}  # what a cache of the engine can hold
 ASSUMED = (
     "d_latent_kv",
     "d_index",
     "pooling",
+    "window",
     "conv_width",
 )  # sizes that only some kinds of attention have
 SAID_KINDS = 2  # in the label of a model that has more: it names the first
@@ -38,13 +41,17 @@ def kind_of(config: AttentionConfig) -> str:
 
 @dataclass(frozen=True)
 class Scene:
-    """One model and the reader's choices; `layers` 0 means every layer that keeps a cache."""
+    """One model and the reader's choices; `layers` 0 means every layer that keeps a cache.
+
+    With `first` the layers of its first kind alone are counted, where it has several.
+    """
 
     key: str
     kv_heads: int
     layers: int
     batch: int
     dtype: str
+    first: bool = False
 
     @property
     def preset(self) -> Preset:
@@ -54,7 +61,7 @@ class Scene:
     @property
     def all_caches(self) -> int:
         """Caches of the whole model, of whatever kind."""
-        return self.preset.n_attentions
+        return self.preset.n_caches if self.first else self.preset.n_attentions
 
     @property
     def n_caches(self) -> int:
@@ -97,11 +104,25 @@ class Scene:
         return "mla" if self.assumes("mla") else self.own
 
     def assumes(self, way: str) -> bool:
-        """Whether a way has a size that the model itself has not."""
-        own, other = vars(self.preset.config), self.ways[way]
-        if other in (config for config, _ in self.preset.kinds):
+        """Whether a way has a size that the model itself has not, or has otherwise."""
+        if self.ways[way] in (config for config, _ in self.preset.kinds):
             return False
-        return any(size in vars(other) and size not in own for size in ASSUMED)
+        own, other = vars(self.preset.config), vars(self.ways[way])
+        return any(other.get(size) and other[size] != own.get(size) for size in ASSUMED)
+
+    @cached_property
+    def uneven(self) -> bool:
+        """Whether not every token adds the same to what the model keeps."""
+        return bool(costs.kept_parts(self.preset.config, 1, self.width))
+
+    @property
+    def grows(self) -> bool:
+        """Whether what the model keeps grows with the tokens."""
+        return bool(costs.cache_elements(self.preset.config))
+
+    def rows(self, way: str, tokens: int) -> dict[str, Amount]:
+        """Of what kinds of rows the cache of one layer and sequence consists."""
+        return costs.kept_rows(self.ways[way], tokens, self.width)
 
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""
@@ -125,7 +146,7 @@ class Scene:
         The model's own kinds where all its layers are counted; else each layer keeps the same.
         `whole` counts them all, however many are chosen.
         """
-        if way == self.own and (whole or not self.layers):
+        if way == self.own and (whole or not self.layers) and not self.first:
             return self.preset.kinds
         return ((self.ways[way], self.all_caches if whole else self.n_caches),)
 

@@ -1,6 +1,6 @@
 """The snippet of the cache page."""
 
-from mla_engine import GroupedConfig, LatentConfig
+from mla_engine.config import AttentionConfig
 from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.view import View
 from ui.parts.snippet import config, kinds
@@ -12,10 +12,12 @@ def recipe(view: View) -> Recipe:
     scene = view.scenes[0]
     whole = view.topic in ("memory", "parallel")  # of the model, whatever layers are chosen
     every = scene.kinds(scene.own, whole=whole)
-    return view.topic, {
+    template = "rows" if view.topic == "layouts" and scene.uneven else view.topic
+    return template, {
         "config": config(_counted(view), scene.key),
         "kinds": kinds(every, scene.key),
-        "beside": kinds(every[1:], scene.key),
+        "others": kinds(every[1:], scene.key),
+        "beside": config(scene.ways["mla"], scene.key),
         "tokens": view.context,
         "context": view.context,
         "batch": scene.batch,
@@ -31,9 +33,9 @@ def recipe(view: View) -> Recipe:
     }
 
 
-def _counted(view: View) -> GroupedConfig | LatentConfig:
+def _counted(view: View) -> AttentionConfig:
     """The configuration that the title is about."""
     scene = view.scenes[0]
-    if view.topic == "formula":
-        return scene.preset.config
-    return scene.ways[scene.latents if view.topic == "layouts" else scene.own]
+    if view.topic == "layouts" and not scene.uneven:
+        return scene.ways[scene.latents]
+    return scene.preset.config

@@ -15,6 +15,7 @@ from mla_engine import (
     costs,
     mechanisms,
 )
+from tests.ui.pages.kv_cache import rows
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
 from tests.ui.screen import Chart
@@ -73,7 +74,8 @@ def look(one: Side) -> str:
     )
 
 
-def _sum(one: Side, config: object) -> str:
+def sum_of(one: Side, config: object) -> str:
+    """How the numbers of a token come about, and what does not grow."""
     if isinstance(config, DeltaConfig):
         return f"0, and {count(one.of_layer(config, 1, 4) / 4)} besides"
     if isinstance(config, PooledConfig):
@@ -103,9 +105,8 @@ def _product(one: Side) -> str:
     """The sentence on the model's own bytes."""
     held = f"**{one.size(one.held(one.config, one.context))}**."
     rest = f"{count(one.context)} tokens × batch {one.batch}"
-    if one.mixed or one.is_pooled:
-        kinds = one.preset.kinds if one.mixed else ((one.config, one.caches),)
-        each = (f"{n} × {mechanisms.of(c).kind(c)} {_sum(one, c)}" for c, n in kinds)
+    if one.mixed:
+        each = (f"{n} × {mechanisms.of(c).kind(c)} {sum_of(one, c)}" for c, n in one.preset.kinds)
         return (
             f"★ Of each token its layers keep {'; '.join(each)} numbers. For {rest} at "
             f"{BYTES[one.type]} bytes a number that is {held}"
@@ -122,7 +123,7 @@ def table(one: Side) -> pd.DataFrame:
     return pd.DataFrame.from_dict(
         {
             name: (
-                _mean(one) if one.mixed and name == one.own else _sum(one, config),
+                _mean(one) if one.mixed and name == one.own else sum_of(one, config),
                 one.size(one.held(config, one.context)),
                 times(mha / one.held(config, one.context)),
             )
@@ -138,15 +139,13 @@ def said(one: Side) -> list[str]:
     groups = mixed(kept / (one.mla.d_head + one.mla.d_value))
     full = one.config.n_heads * (one.mla.d_head + one.mla.d_rope + one.mla.d_value)
     base = "“MHA / this” compares with MHA of the same heads, $n_h (d_h + d_v)$. "
+    if one.is_uneven:
+        product = _product(one) if one.mixed else _product_of_rows(one)
+        return [product, base + rows.beside(one)]
     if one.is_mla:
         base += (
             "Against the keys and values of its own heads in full, $n_h (d_h + d_R + d_v)$ = "
             f"{count(full)} numbers, the ratio is {times(full / kept)}."
-        )
-    elif one.is_pooled:
-        base += (
-            "This model has no MLA: the line assumes one that keeps as wide a vector of each "
-            f"token, $d_c$ = {count(one.mla.d_latent_kv)}, and $d_R$ = {one.mla.d_rope}."
         )
     else:
         base += (
@@ -165,16 +164,23 @@ def _numbers(one: Side, name: str, config: object) -> float:
     return sum(costs.cache_elements(c) * n for c, n in one.preset.kinds) / one.caches
 
 
+def _product_of_rows(one: Side) -> str:
+    found = one.rows(one.config)
+    each = one.size(sum(n_bytes for _, n_bytes in found.values()))
+    return (
+        f"★ Of {count(one.context)} tokens a layer of this model keeps {each} "
+        f"({rows.told(found)}) × {one.caches} caches × batch {one.batch} = "
+        f"**{one.size(one.held(one.config, one.context))}**."
+    )
+
+
 def data(one: Side) -> list[dict]:
-    codes = {"MHA": "mha", "MQA": "mqa", "MLA": "mla", "MLA, assumed": "mla"}
-    codes |= {"DSA": "dsa", "DSA, assumed": "dsa"}
-    own = ("csa", "hca", "kda")
-    codes |= {f"{kind.upper()}{mark}": kind for kind in own for mark in ("", ", assumed")}
+    codes = {kind.upper(): kind for kind in ("mha", "mqa", "mla", "dsa", "csa", "hca", "kda")}
     codes |= {"CSA + HCA": "csa", "MLA + KDA": "mla"}
     return [
         {
             "model": one.name,
-            "cache": codes.get(name.removesuffix(" ★"), "gqa"),
+            "cache": codes.get(name.removesuffix(" ★").removesuffix(", assumed"), "gqa"),
             "kv_heads": config.n_kv_heads if isinstance(config, GroupedConfig) else "",
             "is_the_models_own": name == one.own,
             "layers": one.caches,

@@ -9,9 +9,9 @@ import torch
 from mla_engine import figures
 from mla_engine.pooled.reading import pooled_from
 from ui.engine.layers import to_numpy
-from ui.pages.attention_maps import pooled_words
 from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
+from ui.parts.maps import pooled_words
 from ui.parts.maps.charts import PANEL
 from ui.parts.maps.view import Maps
 from ui.parts.tables import named
@@ -27,12 +27,12 @@ def draw(maps: Maps) -> None:
     chooses = maps.run.config.chooses
     left, right = st.columns(2, gap="large") if chooses else (st.container(), None)
     with left:
-        prose.say(t("attention_maps.entries_look", **facts) + mark)
+        prose.say(t("maps.entries_look", **facts) + mark)
         _gates(maps)
     if chooses:
         with right:
             k = count(maps.run.config.index_topk)
-            prose.say(t("attention_maps.index_look", k=k) + mark)
+            prose.say(t("maps.index_look", k=k) + mark)
             _index(maps)
 
 
@@ -53,15 +53,15 @@ def _gates(maps: Maps) -> None:
     fig = partial(
         figures.share_map,
         shares,
-        axes=(t("attention_maps.entries_axis"), t("attention_maps.entries_words")),
-        name=t("attention_maps.entries_name"),
+        axes=(t("maps.entries_axis"), t("maps.entries_words")),
+        name=t("maps.entries_name"),
         rows=names,
         columns=words,
         height=PANEL,
-        words=dict(map_words()) | {"masked": t("attention_maps.entries_masked")},
+        words=dict(map_words()) | {"masked": t("maps.entries_masked")},
     )
     counted = {"entries": count(len(names)), "tokens": count(len(words))}
-    alt = t("attention_maps.alt_entries", most=share(float(np.nanmax(shares))), **counted)
+    alt = t("maps.alt_entries", most=share(float(np.nanmax(shares))), **counted)
     charts.show(fig, "entries:gates", alt=alt, data=partial(named, shares, names, words))
 
 
@@ -76,12 +76,12 @@ def index_scores(maps: Maps) -> tuple[np.ndarray, np.ndarray]:
 def _index(maps: Maps) -> None:
     words, names = maps.run.words, _names(maps)
     found, chosen = index_scores(maps)
-    marked = (chosen, t("attention_maps.index_chosen"))
+    marked = (chosen, t("maps.index_chosen"))
     fig = partial(
         figures.tensor_map,
         found,
-        axes=(t("figures.query"), t("attention_maps.entries_axis")),
-        name=t("attention_maps.index_name"),
+        axes=(t("figures.query"), t("maps.entries_axis")),
+        name=t("maps.index_name"),
         rows=words,
         columns=names,
         height=PANEL,
@@ -90,10 +90,8 @@ def _index(maps: Maps) -> None:
         marked=marked if max(found.shape) <= MOST_MARKED else None,
     )
     of_query = [names[place] for place in np.flatnonzero(chosen[maps.query])]
-    facts = pooled_words.facts(maps) | {
-        "chosen": listed(of_query) or t("attention_maps.index_none")
-    }
-    alt = t("attention_maps.alt_index", **facts)
+    facts = pooled_words.facts(maps) | {"chosen": listed(of_query) or t("maps.index_none")}
+    alt = t("maps.alt_index", **facts)
     charts.show(fig, "entries:index", alt=alt, data=partial(named, found, words, names))
 
 
