@@ -61,6 +61,10 @@ class Card {
       this.tell(stale ? null : given.at); // what was drawn is not of these settings
       return;
     }
+    if (data.seen && !given && !again) { // a link shows the answer above: it is told, not asked
+      this.tell(null);
+      return;
+    }
     this.reopened ||= Boolean(stale);
     this.question(stale ? data.texts.stale : "");
     if (inside) this.control.querySelector("input")?.focus({ preventScroll: true });

@@ -1,6 +1,7 @@
 """The command `mla`, which needs no torch.
 
-`mla cache` counts the cache of any published model, `mla plan` says what GPUs can serve at best.
+`mla cache` counts the cache of any published model, `mla plan` says what GPUs can serve at best,
+`mla models` lists the stored ones.
 """
 
 import argparse
@@ -11,11 +12,13 @@ from mla_engine import checks
 from mla_engine.devices import GPUS
 from mla_engine.model_caches import plan_report, report, report_text, sources
 from mla_engine.model_caches.errors import UncountedError
+from mla_engine.model_caches.models import models
 from mla_engine.model_caches.planner import OVERHEAD, Plan
-from mla_engine.model_caches.storage import TYPES, storage
+from mla_engine.model_caches.storage import TYPES, storage, written
 from mla_engine.refusals import RefusedError
 
 GIB = 2**30
+UNITS = {"k": 2**10, "m": 2**20}  # of tokens
 REFUSED = 2  # the status with which a refusal ends
 
 
@@ -43,7 +46,7 @@ def _cache(asked: argparse.Namespace) -> str:
         found.model,
         report.Asked(
             storage=storage(asked.kv, found.storage),
-            kv=asked.kv,
+            kv=written(asked.kv, found.storage),
             context=asked.context,
             batch=asked.batch,
             gpus=asked.gpus,
@@ -66,7 +69,7 @@ def _plan(asked: argparse.Namespace) -> str:
         model=found.model,
         storage=storage(asked.kv, found.storage),
         parameters=parameters,
-        active=asked.active if asked.active or asked.parameters else found.active,
+        active=found.active_of(parameters) if asked.active is None else asked.active,
         gpu=asked.gpu,
         gpus=asked.gpus,
         data=asked.data,
@@ -75,7 +78,28 @@ def _plan(asked: argparse.Namespace) -> str:
         weight_bytes=TYPES[asked.weights].bits / 8,
         overhead_bytes=asked.overhead_gib * GIB,
     )
-    return asked.form(plan_report.figures(found.name, plan, asked.kv))
+    return asked.form(plan_report.figures(found.name, plan, written(asked.kv, found.storage)))
+
+
+def _models(_asked: argparse.Namespace) -> str:
+    return "\n".join(f"{key:<30}  {one.name}" for key, one in models().items())
+
+
+def tokens(text: str) -> int:
+    """A number of tokens: 131072, 1e6, 128k (131,072) or 1M (1,048,576).
+
+    Raises:
+        ArgumentTypeError: no whole number.
+    """
+    unit = UNITS.get(text[-1:].lower())
+    try:
+        found = float(text[:-1] if unit else text) * (unit or 1)
+    except ValueError:
+        found = float("nan")
+    if not found.is_integer():
+        said = f"{text[:40]!r} is no number of tokens: write it like 131072, 128k or 1e6"
+        raise argparse.ArgumentTypeError(said)
+    return int(found)
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -89,9 +113,10 @@ class _Formatter(argparse.ArgumentDefaultsHelpFormatter):
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mla", description=__doc__)
-    commands = parser.add_subparsers(required=True, dest="command", metavar="cache | plan")
+    commands = parser.add_subparsers(required=True, dest="command", metavar="cache | plan | models")
     _add_cache(commands)
     _add_plan(commands)
+    commands.add_parser("models", help="the stored models' names").set_defaults(run=_models)
     return parser
 
 
@@ -104,7 +129,7 @@ def _add_cache(commands: "argparse._SubParsersAction") -> None:
 def _add_plan(commands: "argparse._SubParsersAction") -> None:
     plan = _add(commands, "plan", _plan, "batch and speed that GPUs can reach at most")
     plan.add_argument("--data", type=int, default=1, help="groups with sequences of their own")
-    plan.add_argument("--prompt", type=int, help="tokens before the first new one: the context")
+    plan.add_argument("--prompt", type=tokens, help="tokens before the first new one: the context")
     plan.add_argument("--active", type=float, help="parameters that a token uses, such as 37e9")
     plan.add_argument(
         "--overhead-gib", type=float, default=OVERHEAD / GIB, help="on each GPU, for the runtime"
@@ -122,7 +147,9 @@ def _add(
         "source", help="owner/name on the Hub, a folder, a config.json, - or a stored model's name"
     )
     one.add_argument("--revision", help="of a repository")
-    one.add_argument("--context", type=int, default=131_072, help="tokens of a sequence")
+    one.add_argument(
+        "--context", type=tokens, default=131_072, help="tokens of a sequence, such as 128k or 1e6"
+    )
     kv = f"a type ({', '.join(TYPES)}), parts of a cache (latent=fp8,rope=bf16), or 'published'"
     one.add_argument("--kv", default="bf16", help=kv)
     one.add_argument("--gpus", type=int, default=1, help="GPUs that share the model")

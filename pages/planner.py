@@ -6,7 +6,7 @@ import streamlit as st
 
 from ui.frame import page
 from ui.pages.planner import PAGE, charts, controls, guess, words
-from ui.pages.planner.view import view
+from ui.pages.planner.view import unsized, view
 from ui.parts import prose, sections
 from ui.parts.guess import card
 from ui.words.text import t
@@ -18,27 +18,35 @@ try:
 except ValueError as refusal:
     shown, error = None, refusal
 
+waiting = unsized(error)
 if shown:
     prose.lead(*words.lead(shown), words.look(shown))
     card.ask(guess.question, shown)
+elif waiting:
+    prose.lead(*words.waits(waiting))
 else:
     prose.refused(error)
 picture, choices = st.columns([6, 5], gap="large")
 with choices:
     controls.draw()
-    controls.more(opened=not shown or bool(shown.served.own))
+if waiting:
+    with picture:
+        charts.unsized(waiting)
+with picture if waiting else choices:  # near to what asks for a number
+    controls.more(opened=not shown or bool(shown.served.own) or not shown.plan.bounded)
 if shown:
     with picture:
         charts.memory(shown)
         with st.container(key="planner_sums"):
-            for sentence in (words.sums(shown), words.split(shown), *words.beyond(shown)):
+            for sentence in words.below(shown):
                 prose.say(sentence)
         with st.container(key="planner_report", horizontal=True):
             charts.report(shown)
+    heights = charts.heights(shown)
     parts = {"speed": charts.speed, "contexts": charts.contexts, "crossing": charts.crossing}
     for name, draw in parts.items():
         st.subheader(t(f"planner.section_{name}"), anchor=False)
-        sections.later(f"plan_{name}", partial(draw, shown), (520, 520, 560))
+        sections.later(f"plan_{name}", partial(draw, shown), heights[name])
     with st.expander(t("planner.assumed")):
         for sentence in words.assumed(shown):
             prose.say(sentence)

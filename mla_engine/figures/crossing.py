@@ -1,6 +1,7 @@
 """Amounts over a number that doubles, and where they cross."""
 
 from collections.abc import Mapping, Sequence
+from math import log10
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from mla_engine.figures.theme import FONT, line, upright
 HEIGHT = 420
 INK = "#7F858D"
 SHORT = 1e-3, 1e4  # amounts between these are written out
+LETTER, NARROW = 9, 420  # pixels: of a letter of a label, of the plot on a narrow screen
 FEW, MILLION = 1.8, 1e6  # decades of an axis; the number from which on it is written in short
 
 
@@ -44,7 +46,7 @@ def crossing(
     looks = dict(zip(lines, map(look, roles), strict=True))
     traces = [line(x, y, name, looks[name], hover) for name, y in lines.items()]
     across, up = _axes(titles, np.asarray(x), np.concatenate(list(lines.values())))
-    traces += [_ring(cross, label)] if cross else []
+    traces += [_ring(cross, label, across["range"])] if cross else []
     options = {"shapes": upright(here), "hovermode": "closest", "beside": beside}
     return named_lines(traces, looks, across, up, height=height, **options)
 
@@ -66,8 +68,10 @@ def _axis(title: str, ends: tuple[float, float]) -> dict:
     return titled(title) | {"type": "log", "fixedrange": True, "range": [low, high]} | ticks
 
 
-def _ring(place: tuple[float, float], label: str) -> dict:
-    """Around the place where the lines cross."""
+def _ring(place: tuple[float, float], label: str, ends: Sequence[float]) -> dict:
+    """Around the place where the lines cross; a label that would be cut stands left above it."""
+    beyond = (ends[1] - log10(place[0])) / (ends[1] - ends[0])
+    cut = LETTER * len(label) > NARROW * beyond
     return {
         "type": "scatter",
         "x": [place[0]],
@@ -75,7 +79,7 @@ def _ring(place: tuple[float, float], label: str) -> dict:
         "mode": "markers+text",
         "marker": {"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 4}},
         "text": [f"<b>{label}</b>"],
-        "textposition": "bottom right",
+        "textposition": "top left" if cut else "bottom right",
         "textfont": FONT,
         "showlegend": False,
         "hoverinfo": "skip",

@@ -17,8 +17,9 @@ from mla_engine.model_caches.errors import UncountedError
 from mla_engine.model_caches.models import Published, models
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.placing import Placing
-from mla_engine.model_caches.planner import Plan, Step
+from mla_engine.model_caches.planner import Plan
 from mla_engine.model_caches.read import architectures, read
+from mla_engine.model_caches.step import Step
 from mla_engine.model_caches.storage import TYPES, Storage, storage
 
 MODELS = models()

@@ -3,13 +3,14 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
+from mla_engine.model_caches import weighing
 from mla_engine.model_caches.attention import pair
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.read import read
@@ -24,7 +25,8 @@ class Published:
     Args:
         key: by which it is chosen; name, repository, source and notes as in the row.
         parameters: of the whole model, None where its name gives none.
-        active: of them, those that a token is multiplied with, None where all are or nobody says.
+        active: of them, those that a token is multiplied with, None where all are.
+        mixture: whether it has experts, of which a token uses some; None where nobody says.
         storage: part -> type, where its publisher stores it otherwise than in bf16.
         row: all of it.
     """
@@ -34,6 +36,7 @@ class Published:
     repository: str | None
     parameters: int | None
     active: int | None
+    mixture: bool | None
     source: str
     notes: Mapping[str, str]
     storage: Mapping[str, str]
@@ -48,11 +51,20 @@ class Published:
         if "config" in self.row:
             found = read(self.row["config"])
             most = self.row.get("max_context", found.max_context)
-            return replace(found, max_context=most)
+            return replace(found, max_context=most, mixture=self.mixture)
         n_caches = self.row.get("n_caches", self.row["n_layers"])
         layers = (_layer(self.row),) * n_caches
         most = self.row.get("max_context")
-        return Model(model_type="", layers=layers, max_context=most, **_of_heads(self.row))
+        known = {"model_type": None, "max_context": most, "mixture": self.mixture}
+        known["attention_parameters"] = n_caches * weighing.of_layer(layers[0], _sizes(self.row))
+        return Model(layers=layers, **known, **_of_heads(self.row))
+
+
+def _sizes(row: Mapping[str, Any]) -> weighing.Sizes:
+    """The widths of such a layer."""
+    given = row.get("grouped") or row.get("latent") or row["indexed"]
+    names = {field.name for field in fields(weighing.Sizes)}
+    return weighing.Sizes(**{name: size for name, size in given.items() if name in names})
 
 
 def _of_heads(row: Mapping[str, Any]) -> dict[str, int]:
@@ -98,12 +110,14 @@ def models() -> Mapping[str, Published]:
 
 
 def _published(key: str, row: Mapping[str, Any]) -> Published:
+    active = row.get("active_parameters", _active(row["name"]))
     return Published(
         key=key,
         name=row["name"],
         repository=row.get("repository"),
         parameters=row.get("parameters"),
-        active=row.get("active_parameters", _active(row["name"])),
+        active=active,
+        mixture=row.get("mixture", None if active is None else True),
         source=row["source"],
         notes=row.get("notes", {}),
         storage=row.get("storage", {}),

@@ -73,21 +73,26 @@ class Model:
     """What config.json says of a model's cache.
 
     Args:
-        model_type: as config.json has it, of the language model.
+        model_type: as config.json has it, of the language model; None where there is no such file.
         layers: in their order; layers that predict further tokens (MTP) are not among them.
         max_context: tokens that it was made for, None where config.json does not say.
         as_mha: numbers that a layer would keep of a token with a key and a value for each of its
             query heads, 0 where it has none.
         n_heads: query heads of a layer, 0 where it has none.
         n_index_heads: query heads of an indexer, 0 where there is none or it is not said.
+        mixture: whether layers choose among experts, so that a token uses few of the parameters;
+            None where nothing is said of experts.
+        attention_parameters: of all layers' attention, as far as they are told (weighing.py).
     """
 
-    model_type: str
+    model_type: str | None
     layers: tuple[Layer, ...]
     max_context: int | None
     as_mha: int = 0
     n_heads: int = 0
     n_index_heads: int = 0
+    mixture: bool | None = None
+    attention_parameters: int = 0
 
     @cached_property
     def groups(self) -> Counter[Layer]:

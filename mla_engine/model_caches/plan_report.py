@@ -6,9 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 from mla_engine.model_caches.expanding import endless_crossing, expanding_from, latent_widths
-from mla_engine.model_caches.planner import Plan, Step
+from mla_engine.model_caches.planner import Plan
 from mla_engine.model_caches.report import number
 from mla_engine.model_caches.report_text import size
+from mla_engine.model_caches.step import Step
 
 ALWAYS = (
     "Times are at least, rates at most: data-sheet peaks, work spread evenly over all GPUs, no"
@@ -18,11 +19,25 @@ ALWAYS = (
     "Of attention only scores and sums of values count, with an indexer's scores where its heads"
     " are known: no softmax, no states, no convolutions.",
 )
-ALL_ACTIVE = "No number of active parameters was given: each token is taken to use all of them."
+ALL_ACTIVE = (
+    "No number of active parameters was given and no experts are known of: each token is taken to"
+    " use all parameters."
+)
+NO_ACTIVE = (
+    "The model is a mixture of experts, and how many parameters a token uses is not known: no time"
+    " and no rate has a bound without it. Give it, for example --active 37e9."
+)
 ROUTING = (
     "Routing decides which weights a batch touches: the least is that all sequences use the same"
     " ones, the most that none shares any."
 )
+
+
+GROUPS = (
+    "Each group keeps attention's weights ({n:,} parameters, as far as the config tells them); all"
+    " others are spread over all GPUs, as expert parallelism spreads experts."
+)
+UNTOLD = "Attention's weights are not told: all weights are taken to be spread over all GPUs."
 
 
 def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
@@ -37,7 +52,9 @@ def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
         "model": name,
         "layers": len(plan.model.layers),
         "parameters": number(Fraction(plan.parameters)),
-        "active_parameters": number(plan.active_parameters),
+        "active_parameters": number(plan.active_parameters) if plan.bounded else None,
+        "mixture": bool(plan.model.mixture),
+        "attention_parameters": plan.model.attention_parameters or None,
         "bytes_per_parameter": plan.weight_bytes,
         "kv": kv,
         **_machine(plan),
@@ -49,7 +66,7 @@ def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
         "largest_batch": plan.largest_batch,
         "missing_bytes_each": number(plan.missing_bytes),
         "steps": [_step(step, routing) for step, routing in _steps(plan)],
-        "first_token": _first_token(plan) if plan.largest_batch else None,
+        "first_token": _first_token(plan) if plan.largest_batch and plan.bounded else None,
         "expanding": _expanding(plan),
         "assumptions": list(_assumptions(plan)),
     }
@@ -71,10 +88,10 @@ def _machine(plan: Plan) -> dict[str, Any]:
 
 def _steps(plan: Plan) -> Iterator[tuple[Step, str]]:
     """One sequence a group, then all that fit; with experts, by the least and the most weights."""
-    most = plan.largest_batch
+    most = plan.largest_batch if plan.bounded else 0
     for batch in sorted({min(plan.data, most), most} - {0}):
         yield plan.step(batch), "same weights"
-        if batch > 1 and plan.active_parameters < plan.parameters:
+        if batch > 1 and plan.routed:
             yield plan.step(batch, spread=True), "own weights"
 
 
@@ -111,7 +128,15 @@ def _expanding(plan: Plan) -> dict[str, Any] | None:
 
 def _assumptions(plan: Plan) -> Iterator[str]:
     yield from ALWAYS
-    yield ALL_ACTIVE if plan.active is None else ROUTING
+    if plan.data > 1:
+        told = plan.model.attention_parameters
+        yield GROUPS.format(n=told) if told else UNTOLD
+    if not plan.bounded:
+        yield NO_ACTIVE
+    elif plan.active is None:
+        yield ALL_ACTIVE
+    elif plan.routed:
+        yield ROUTING
 
 
 def as_json(found: Mapping[str, Any]) -> str:
@@ -140,7 +165,8 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _asked(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    of_active = f"{found['active_parameters']:,.0f} active"
+    active = found["active_parameters"]
+    of_active = "not known how many active" if active is None else f"{active:,.0f} active"
     layout = f"{found['tensor']} tensor x {found['data']} data parallel"
     return [
         ("parameters", f"{found['parameters']:,.0f}, {of_active}"),
@@ -183,6 +209,9 @@ def _speed(found: Mapping[str, Any]) -> Iterator[list[str]]:
             f"First token of a prompt of {first['prompt']:,} tokens: at least"
             f" {first['seconds_at_least']:.4g} s ({first['flops'] / 1e12:,.4g} TFLOP)."
         ]
+    if found["active_parameters"] is None and found["largest_batch"]:
+        yield ["## A decode step"]
+        yield [NO_ACTIVE]
     if found["expanding"]:
         yield [_crossing(found["expanding"], found["context"])]
 

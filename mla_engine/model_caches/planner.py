@@ -1,7 +1,8 @@
 """Planning: what GPUs can serve at best, from bytes and FLOPs that cannot be left out.
 
 Every time is a lower bound and every rate an upper one: data-sheet peaks, work spread evenly over
-the GPUs, no traffic between them, nothing in memory but weights, cache and a fixed overhead.
+the GPUs, no traffic between them, nothing in memory but weights, cache and a fixed overhead. Each
+group keeps the weights of attention, as far as they are told; all others are spread over all GPUs.
 Products are taken to run at the peak of 16-bit numbers, whatever type they are stored in.
 """
 
@@ -16,44 +17,11 @@ from mla_engine.model_caches import attending
 from mla_engine.model_caches.errors import UncountedError
 from mla_engine.model_caches.parts import Model
 from mla_engine.model_caches.placing import MOST, Placing
+from mla_engine.model_caches.step import Step
 from mla_engine.model_caches.storage import Storage
 
 OVERHEAD = 2 * 2**30  # bytes of runtime, graphs and activations on each GPU: a habit, not measured
 MOST_TOKENS, MOST_GPUS = 2**40, 2**16
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One decode step of a batch, each sequence one token further.
-
-    Args:
-        batch: sequences.
-        read_bytes: of weights and cache, on the fullest GPU.
-        flops: of all GPUs.
-        reading_seconds: in which the fullest GPU reads its bytes, at least.
-        computing_seconds: in which it computes its share, at least.
-    """
-
-    batch: int
-    read_bytes: Fraction
-    flops: Fraction
-    reading_seconds: Fraction
-    computing_seconds: Fraction
-
-    @property
-    def seconds(self) -> Fraction:
-        """At least: reading and computing side by side."""
-        return max(self.reading_seconds, self.computing_seconds)
-
-    @property
-    def tokens_per_second(self) -> Fraction:
-        """Of all sequences together, at most: batch / seconds."""
-        return self.batch / self.seconds
-
-    @property
-    def sequence_tokens_per_second(self) -> Fraction:
-        """Of one sequence, at most: 1 / seconds."""
-        return 1 / self.seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +32,8 @@ class Plan:
         model: what its layers keep.
         storage: the types of its cache.
         parameters: of the whole model.
-        active: of them, those that one token is multiplied with; None for all.
+        active: of them, those that one token is multiplied with; None for all, but for a mixture of
+            experts, whose speed then has no bound.
         gpu: a key of GPUS.
         gpus: all of them; data: groups that have different sequences.
         context: tokens of every sequence.
@@ -121,13 +90,30 @@ class Plan:
         return self.context if self.prompt is None else self.prompt
 
     @property
+    def bounded(self) -> bool:
+        """Whether its speed has a bound: of a mixture of experts, active parameters are needed."""
+        return self.active is not None or not self.model.mixture
+
+    @property
     def active_parameters(self) -> Fraction:
-        """That one token is multiplied with."""
+        """That one token is multiplied with.
+
+        Raises:
+            UncountedError: a mixture of experts without their number.
+        """
+        if not self.bounded:
+            raise UncountedError("no_active")
         return Fraction(self.parameters if self.active is None else self.active)
 
     @property
+    def routed(self) -> bool:
+        """Whether a batch may touch more parameters than one token: experts of its own."""
+        given = self.active is not None and self.model.mixture is not False
+        return given and self.active < self.parameters
+
+    @property
     def rank_weight_bytes(self) -> Fraction:
-        """Weights on each GPU: parameters x weight_bytes / gpus."""
+        """Weights on each GPU: attention's over those of a group, all others over all GPUs."""
         return self._weights(Fraction(self.parameters))
 
     @property
@@ -170,7 +156,7 @@ class Plan:
     def step(self, batch: int, *, spread: bool = False) -> Step:
         """One decode step after `context` tokens.
 
-        Bytes of the fullest GPU: touched parameters x weight_bytes / gpus + cache read.
+        Bytes of the fullest GPU: its share of the touched parameters + cache read.
         FLOPs: batch x (2 x active parameters + attention). Seconds: the larger of
         bytes / bandwidth and FLOPs of a GPU / peak.
 
@@ -225,7 +211,10 @@ class Plan:
         return max(self._reading(self._weights(self.active_parameters)), computing)
 
     def _weights(self, parameters: Fraction) -> Fraction:
-        return parameters * Fraction(self.weight_bytes) / self.gpus
+        """Bytes of each GPU's share of so many parameters, attention's among them."""
+        attention = min(Fraction(self.model.attention_parameters), parameters)
+        each = attention * self.data / self.gpus + (parameters - attention) / self.gpus
+        return each * Fraction(self.weight_bytes)
 
     def _reading(self, n_bytes: Fraction) -> Fraction:
         return n_bytes / Fraction(self.device.bytes_per_second)

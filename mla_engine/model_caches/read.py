@@ -12,10 +12,12 @@ from mla_engine.model_caches import (
     attention,
     indexed,
     latents,
+    mixture,
     pooled,
     resembles,
     schedule,
     states,
+    weighing,
 )
 from mla_engine.model_caches.errors import UncountedError
 from mla_engine.model_caches.keys import Keys, language_model
@@ -90,6 +92,8 @@ def read(config: Mapping[str, Any]) -> Model:
         as_mha=attention.as_mha(keys),
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
         n_index_heads=indexed.index_heads(keys),
+        mixture=mixture.is_mixture(found) or None,
+        attention_parameters=sum(weighing.of_config(keys, layer) for layer in layers),
     )
 
 

@@ -15,6 +15,7 @@ from mla_engine.model_caches.placing import Placing
 from mla_engine.model_caches.storage import TYPES, Storage
 
 SUMMED = tuple(field.name for field in fields(OfKind) if field.name != "kind")
+LONGEST, BEFORE_WEIGHTS = "longest_context", "longest_context_before_any_weights"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,13 +110,14 @@ def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
     """What each GPU holds, with heads split and with sequences dealt out."""
     weights = (asked.parameters or 0) * TYPES[asked.weights].bits / 8
     ways = {"tensor": 1, "data": asked.gpus}
+    placed = {way: _placed(model, asked, data, weights) for way, data in ways.items()}
     return {
         "gpu": asked.gpu,
         "count": asked.gpus,
         "memory_bytes": number(Fraction(GPUS[asked.gpu].memory_bytes)),
         "weights": asked.weights,
         "weight_bytes_each": number(Fraction(weights) / asked.gpus) if weights else None,
-    } | {way: _placed(model, asked, data, weights) for way, data in ways.items()}
+    } | placed
 
 
 def _placed(model: Model, asked: Asked, data: int, weights: float) -> dict[str, Any]:
@@ -126,7 +128,7 @@ def _placed(model: Model, asked: Asked, data: int, weights: float) -> dict[str, 
         "sequences_each": placing.sequences,
         "stored_bytes_per_token_each": number(placing.token_bytes()),
         "stored_bytes_each": number(placing.held_bytes(asked.context)),
-        "longest_context": placing.longest_context(memory, weights),
+        LONGEST if weights else BEFORE_WEIGHTS: placing.longest_context(memory, weights),
     }
 
 

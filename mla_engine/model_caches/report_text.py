@@ -6,7 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from mla_engine.devices import GPUS
-from mla_engine.model_caches.report import number
+from mla_engine.model_caches.report import BEFORE_WEIGHTS, LONGEST, number
+from mla_engine.model_caches.storage import TYPES
 
 KINDS = {
     "mha": "MHA, a key and a value for every head",
@@ -97,24 +98,37 @@ def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
     )
     yield f"{on['count']} x {GPUS[on['gpu']].name}, {size(on['memory_bytes'])} each; {said}"
     title = "each holds at most" if on["count"] > 1 else "it holds"
-    yield f"{title:<31} sequences  bytes a token  {f'at {context:,}':>13}  longest context"
+    most = "longest context" if weights else "longest context before any weights"
+    yield f"{title:<31} sequences  bytes a token  {f'at {context:,}':>13}  {most}"
     ways = WAYS if on["count"] > 1 else {"data": "all of it"}
     for way, words in ways.items():
         one = on[way]
         held, longest = size(one["stored_bytes_each"]), _longest(one, on)
         token = _count(number(Fraction(one["stored_bytes_per_token_each"]) / one["sequences_each"]))
         yield f"{words:<31} {one['sequences_each']:>9,}  {token:>13}  {held:>13}  {longest}"
+    if weights and weights >= on["memory_bytes"]:
+        yield _too_large(on)
     if found["max_context"]:
         less = ", fewer than asked for" if found["max_context"] < context else ""
         yield f"made for contexts of {found['max_context']:,} tokens{less}"
 
 
 def _longest(one: Mapping[str, Any], on: Mapping[str, Any]) -> str:
-    if one["longest_context"] is None:
+    longest = one[LONGEST if on["weight_bytes_each"] else BEFORE_WEIGHTS]
+    if longest is None:
         return "without bound"
     if (on["weight_bytes_each"] or 0) > on["memory_bytes"]:
         return "none, the weights do not fit"
-    return f"{one['longest_context']:,}"
+    return f"{longest:,}"
+
+
+def _too_large(on: Mapping[str, Any]) -> str:
+    """What would help where the weights do not fit."""
+    total, memory = on["weight_bytes_each"] * on["count"], on["memory_bytes"]
+    bits = TYPES[on["weights"]].bits
+    each = {name: on["weight_bytes_each"] * TYPES[name].bits / bits for name in ("fp8", "fp4")}
+    tries = [f"--weights {name} ({size(n)} of each)" for name, n in each.items() if n < memory]
+    return f"try {' or '.join((*tries, f'--gpus {int(total // memory) + 1} or more'))}"
 
 
 def _count(value: float) -> str:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from mla_engine.checkpoints.json_object import config_of, parse_json
 from mla_engine.checkpoints.local import LocalFiles, at_most
 from mla_engine.checkpoints.names import CONFIG, MOST_CONFIG_BYTES, REPOSITORY
 from mla_engine.model_caches.errors import UncountedError
-from mla_engine.model_caches.models import Published, named
+from mla_engine.model_caches.models import Published, models, named
 from mla_engine.model_caches.parts import Model
 from mla_engine.model_caches.read import read
 
-__all__ = ["Found", "find", "of_published", "of_text"]
+NEAR, LIKE, MOST_LIKE = 3, 0.5, 120  # names suggested, how alike at least, letters compared
+__all__ = ["Found", "find", "no_source", "of_published", "of_text"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Found:
         name: as it was asked for, or as it is published.
         model: what its layers keep.
         parameters: of the whole model, None where that is not known.
-        active: of them, those that a token is multiplied with, None likewise.
+        active: of them, those that a token is multiplied with, None likewise, and where all are.
         storage: part -> type, where its publisher stores it otherwise than in bf16.
     """
 
@@ -35,6 +37,10 @@ class Found:
     parameters: int | None = None
     active: int | None = None
     storage: Mapping[str, str] = field(default_factory=dict)
+
+    def active_of(self, parameters: float) -> int | None:
+        """Its active parameters beside another count of the whole; None where that is no more."""
+        return self.active if self.active and self.active < parameters else None
 
 
 def find(source: str, revision: str | None = None) -> Found:
@@ -69,6 +75,19 @@ def of_published(known: Published) -> Found:
     return Found(known.name, known.model(), known.parameters, known.active, known.storage)
 
 
+def no_source(source: str) -> UncountedError:
+    """The refusal of a name that nothing has, with the stored ones that come nearest."""
+    return UncountedError("no_source", source=source, near=_near(source), n=len(models()))
+
+
+def _near(source: str) -> str:
+    """Of models or of their repositories, as their keys."""
+    keys = {key: key for key in models()}
+    keys |= {one.repository.lower(): key for key, one in models().items() if one.repository}
+    near = get_close_matches(source[:MOST_LIKE].lower(), keys, n=2 * NEAR, cutoff=LIKE)
+    return ", ".join([*dict.fromkeys(keys[name] for name in near)][:NEAR]) or "deepseek-v3"
+
+
 def _path(source: str) -> Path | None:
     """A file or folder of this name, None where there is none."""
     try:
@@ -86,6 +105,6 @@ def _local(path: Path) -> dict[str, Any]:
 
 def _of_hub(name: str, revision: str | None) -> dict[str, Any]:
     if not REPOSITORY.fullmatch(name):
-        raise UncountedError("no_source", source=name)
+        raise no_source(name)
     hub = import_module("mla_engine.checkpoints.hub")  # the rest does without its packages
     return config_of(hub.HubFiles(name, revision, hub.Access()))

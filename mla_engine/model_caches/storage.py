@@ -92,6 +92,12 @@ class Storage:
         return TYPES[self.name(kind, part)].row_bytes(part.rank_numbers(ranks))
 
 
+def written(text: str, of_part: Mapping[str, str]) -> str:
+    """What `--kv` said, or what "published" means where nothing is."""
+    none = text == "published" and not of_part
+    return "bf16 (no other type is published for it)" if none else text
+
+
 def storage(text: str, of_part: Mapping[str, str] | None = None) -> Storage:
     """What `--kv` says: one type ("fp8"), or some parts' ("latent=fp8,rope=bf16"), or both.
 

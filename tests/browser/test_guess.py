@@ -62,6 +62,13 @@ def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(
     expect(page.locator(f"{CARD} .show")).to_have_text("Just show me")
     assert page.locator(LEAD).evaluate(VEIL) == "none"  # it was seen already
 
+    walk(page, f"{app_url}/planner?lang=en&plan_context=8192")  # a link: the answer is in sight
+    expect(told).to_contain_text("It is 191 sequences.")
+    expect(page.locator(f"{CARD} input")).to_have_count(0)
+    assert page.locator(LEAD).evaluate(VEIL) == "none"
+    page.locator(f"{CARD} .again").click()
+    expect(page.locator(f"{CARD} input")).to_have_count(1)
+
     walk(page, f"{app_url}/?lang=zh")  # choices, without a guess, on a phone
     page.set_viewport_size({"width": 390, "height": 844})
     settle(page)

@@ -67,3 +67,18 @@ def test_words_stand_upright_where_a_phone_has_no_room_for_them_in_a_row(keys, a
     halves = {name: np.full(len(keys), 10.0) for name in HALVES}
     fig = chosen_keys(keys, halves, np.ones(len(keys)), titles=("", ""), said=("", ""))
     assert fig.layout.xaxis.tickangle == angle
+
+
+@pytest.mark.parametrize(
+    ("place", "label", "stands"),
+    [
+        (2, "arithmetic limits from 2 on", "bottom right"),
+        (20, "arithmetic limits from 20 on", "top left"),
+        (20, "20", "bottom right"),
+        (98, "98", "top left"),
+    ],
+)
+def test_the_label_of_a_crossing_is_never_cut(place: int, label: str, stands: str):
+    lines = {"a": np.array([1.0, 100.0]), "b": np.array([10.0, 20.0])}
+    drawn = crossing([1, 100], lines, titles=("x", "y"), cross=(place, 15), label=label)
+    assert drawn.data[-1].textposition == stands

@@ -66,7 +66,8 @@ def test_json_has_what_each_gpu_holds(ran):
     on = found["gpus"]
     assert on["tensor"]["stored_bytes_each"] == 16 * 1000 * 70_272
     assert on["data"]["stored_bytes_each"] == 2 * 1000 * 70_272
-    assert on["data"]["longest_context"] == 96 * 10**9 // (2 * 70_272)
+    assert "longest_context" not in on["data"]
+    assert on["data"]["longest_context_before_any_weights"] == 96 * 10**9 // (2 * 70_272)
     assert on["weight_bytes_each"] is None
 
 
@@ -243,6 +244,90 @@ def test_an_option_that_cannot_be_is_refused(ran, arguments):
     status, out, error = ran(V3, *arguments)
     assert (status, out) == (REFUSED, "")
     assert error.startswith("mla cache: ")
+
+
+def test_weights_that_do_not_fit_say_so_and_what_would_help(ran):
+    _, out, _ = ran("deepseek-v3", "--gpus", "8")
+    assert "none, the weights do not fit" in out
+    assert "--weights fp8 (83.88 GB of each) or --weights fp4 (41.94 GB of each)" in out
+    assert "--gpus 10 or more" in out  # 1,342 GB on GPUs of 141
+    for enough in (("--gpus", "10"), ("--gpus", "8", "--weights", "fp8")):
+        fits = ran("deepseek-v3", *enough)[1]
+        assert "do not fit" not in fits
+        assert "try " not in fits
+
+
+def test_without_a_count_no_context_is_said_to_fit(ran):
+    _, out, _ = ran(V3, "--gpus", "8")
+    assert "weights are left out, their number is not known (--parameters)" in out
+    head, row = out.splitlines()[-4:-2]
+    assert head.endswith("longest context before any weights")
+    assert row.endswith(" 2,006,489")  # 141e9 / 70,272
+
+
+@pytest.mark.parametrize(
+    ("written", "tokens"),
+    [("128k", 131_072), ("1M", 2**20), ("1e6", 10**6), ("0.5k", 512), ("4096", 4096)],
+)
+def test_a_context_is_written_in_several_ways(ran, written, tokens):
+    assert json.loads(ran(V3, "--json", "--context", written)[1])["context"] == tokens
+
+
+@pytest.mark.parametrize("written", ["12x", "", "k", "1.5", "nan", "1e999", "1e-3", "128kk"])
+def test_what_is_no_number_of_tokens_says_how_to_write_one(capsys, written):
+    with pytest.raises(SystemExit) as stopped:
+        main(["cache", "deepseek-v3", "--context", written])
+    assert stopped.value.code == REFUSED
+    assert "write it like 131072, 128k or 1e6" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("key", ["deepseek-v3", "llama-3-8b"])
+def test_no_gpus_are_refused_whether_weights_are_known_or_not(ran, key):
+    status, out, error = ran(key, "--gpus", "0")
+    assert (status, out) == (REFUSED, "")
+    assert "gpus (0) must be at least 1" in error
+
+
+@pytest.mark.parametrize(
+    ("given", "near"),
+    [
+        ("deepsek-v3.2", "deepseek-v3.2"), ("llama-3.1-405", "llama-3.1-405b"),
+        ("qwen3-235b", "qwen3-235b-a22b"), ("GLM-5.3-flsh", "glm-5.3-flash"),
+    ],
+)  # fmt: skip
+def test_an_unknown_name_is_told_the_nearest_and_where_all_are(ran, given, near):
+    _, _, error = ran(given)
+    assert near in error.partition("try ")[2].partition(";")[0].split(", ")
+    assert f"mla models lists all {len(MODELS)}" in error
+
+
+def test_the_stored_models_are_listed(capsys):
+    assert main(["models"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(MODELS)
+    assert all(one.name in line for one, line in zip(MODELS.values(), lines, strict=True))
+
+
+def test_published_types_are_named_or_said_to_be_unknown(ran):
+    _, out, _ = ran("deepseek-v3.2", "--kv", "published")
+    assert "each token adds       48,068 bytes" in out  # 61 x (656 + 132), as its note says
+    assert "cache as published" in out
+    _, out, _ = ran("llama-3-8b", "--kv", "published")
+    assert "cache in bf16 (no other type is published for it)" in out
+    assert "cache in fp8" in ran("llama-3-8b", "--kv", "fp8")[1]
+
+
+@pytest.mark.parametrize(("key", "layers"), [("deepseek-v4-flash", 21), ("deepseek-v4-pro", 30)])
+def test_v4_has_its_scales(ran, key, layers):
+    """584 bytes an entry (vllm #56893), 68 an index key of 128 in MXFP4 (vllm #48993)."""
+    found = json.loads(ran(key, "--json", "--kv", "published")[1])
+    hca = {"deepseek-v4-flash": 20, "deepseek-v4-pro": 31}[key]
+    assert found["stored_bytes_per_token"] == layers * (584 + 68) / 4 + hca * 584 / 128
+
+
+def test_a_row_without_a_config_has_no_model_type(ran):
+    assert json.loads(ran("deepseek-v3", "--json")[1])["model_type"] is None
+    assert json.loads(ran("deepseek-v3.2", "--json")[1])["model_type"] == "deepseek_v32"
 
 
 @pytest.mark.parametrize("source", ["", "no-such-model", "a/b/c", "\0", "~nobody/x", "x" * 5000])

@@ -55,6 +55,7 @@ SOURCE_STATES = [
     ("after_mla", {}),
     ("planner", {}),
     ("planner", {"plan_gpu": "l4"}),
+    ("planner", {"plan_own": "deepseek-v3", "plan_parameters": "30"}),
     ("sparse", {}),
     *[
         ("kv_cache", {"kv_view": v})

@@ -174,7 +174,10 @@ def test_the_gap_of_a_share_is_in_points(opened):
 
 def test_no_lecturer_and_no_link_is_kept_waiting(opened):
     assert question(opened(file("decode")))["hides"]
-    assert question(opened(file("decode"), seed="1"))["hides"] == []
+    assert not question(opened(file("decode")))["seen"]
+    linked = question(opened(file("decode"), seed="1"))
+    assert (linked["hides"], linked["seen"]) == ([], True)
+    assert not question(opened(variant="mqa"))["seen"]  # where nothing gives the answer away
     for speaking in ({"lecture": "1"}, {"stop": "1"}):
         at = opened(file("decode" if "lecture" in speaking else "overview"), **speaking)
         assert not [c for c in at.get("bidi_component") if c.proto.component_name == "guess"]
@@ -189,6 +192,12 @@ def test_the_answers_that_few_keys_leave_right_are_those_of_the_curve(opened):
     assert position(asked) == pytest.approx(drawn)
     assert amount(asked["true"]) == round(drawn)
     assert "read 6 of them" in asked["asks"]
+
+
+def test_nothing_of_the_planner_tells_how_many_fit(opened):
+    hides = question(opened(file("planner")))["hides"]
+    keys = ("lead", "planner_sums", "planner_steps", "planner_dealt")
+    assert hides == [f".st-key-{key}" for key in keys]
 
 
 def test_only_what_gives_the_answer_away_is_hidden(opened):

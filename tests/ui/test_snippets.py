@@ -84,6 +84,7 @@ STATES = [
     ("after_mla", {"am_model": "kimi-k3", "am_kv": "fp8", "lang": "zh"}),
     ("planner", {}),
     ("planner", {"plan_own": "kimi-k2", "plan_parameters": "1000", "plan_gpu": "b200"}),
+    ("planner", {"plan_own": "deepseek-v3", "plan_parameters": "30", "lang": "zh"}),
     ("planner", {"plan_gpu": "l4", "plan_model": "llama-3.1-405b", "lang": "zh"}),
     ("sparse", {}),
     ("sparse", {"sp_keys": "3", "lang": "zh"}),

@@ -1,9 +1,9 @@
 """What a model of the reader's keeps: one stored here, or by the config.json of a repository."""
 
 from mla_engine.checkpoints.names import REPOSITORY
-from mla_engine.model_caches import UncountedError, read
+from mla_engine.model_caches import read
 from mla_engine.model_caches.models import named
-from mla_engine.model_caches.sources import Found, of_published
+from mla_engine.model_caches.sources import Found, no_source, of_published
 from ui.engine import folders, kept, real_layer
 from ui.engine.apart import limits
 from ui.engine.apart.access import Place
@@ -34,5 +34,5 @@ def config_of(name: str) -> dict:
         RefusedError: nothing of that name, or no config.json.
     """
     if not (REPOSITORY.fullmatch(name) or folders.is_folder(name)):
-        raise UncountedError("no_source", source=name)
+        raise no_source(name)
     return _config(name, real_layer.place(RealLayer(name, "", 0)))

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mla_engine import PRESETS
 from mla_engine.checkpoints.own_preset import preset_of_config
+from mla_engine.given_preset import given_preset
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import OWN
 from tests.model_caches.published import GLM_5_2, KIMI_K3, V3, V4_FLASH
+from tests.ui.screen import csv, lead, statement
 from ui.pages.kv_cache.own import PASTED
 from ui.settings.parsers import preset_of
 
@@ -167,6 +170,23 @@ def test_in_chinese(opened: Opened):
     assert list(at.table[2].value.index) == ["状态（KDA）", "潜在向量（MLA）"]
     pasted(at, '{"model_type": "new"}')
     assert "未知架构" in at.error[0].value
+
+
+def test_nothing_is_said_to_fit_beside_weights_that_are_not_known(opened, downloads):
+    own = given_preset(PRESETS["deepseek-v3"].config, name="Mine", n_layers=61, n_caches=61).key
+    at = opened(PAGE, kv_view="memory", kv_left=own, kv_gpu="t4", kv_context="65536")
+    texts = [one.value for one in at.main.markdown]
+    held = 61 * 576 * 2 * 65_536 / 2**30
+    assert lead(at)[0].replace("\xa0", " ") == f"{held:.2f} GiB"
+    assert "what fits beside the weights is not known" in statement(at)
+    assert "The grey line is the whole memory of one GPU" in texts[2]
+    assert list(at.table[0].value.columns) == ["Memory of each GPU"]
+    assert len(at.table[1].value.columns) == 3  # of the published model on the right
+    assert sum("The weights are left out" in text for text in texts) == 1
+    rows = csv(downloads["kv_cache_memory.csv"])
+    mine = rows[rows["model"] == "Mine"]
+    unknown = ["free_bytes_each", "longest_context_tokens", "largest_batch"]
+    assert (mine[unknown] == "").all(axis=None)
 
 
 @pytest.mark.parametrize(("side", "other"), [("left", "right"), ("right", "left")])

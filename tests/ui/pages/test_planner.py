@@ -27,6 +27,9 @@ OVERHEAD = 2 * GIB
 SEQUENCE = 61 * 576 * CONTEXT  # in FP8, on every GPU of a group
 SPLIT = 126 * 2 * 128 * CONTEXT  # of Llama: one KV head of eight on each of eight GPUs
 ATTENTION = 61 * 2 * 128 * (2 * 512 + 64) * (CONTEXT + 1)
+WHOLE = 61 * (  # of attention: queries by a latent of 1,536, latents, rotary keys and the output
+    1536 * (7168 + 128 * 192) + 7168 * 576 + 512 * 128 * 256 + 128 * 128 * 7168
+)
 CHINESE = "[\u4e00-\u9fff]"
 Opened = Callable[..., AppTest]
 
@@ -39,15 +42,21 @@ def said(at: AppTest) -> str:
     return "\n".join(plain(text) for text in prose(at))
 
 
-def room(total: int = TOTAL) -> Fraction:
+def weights(parameters: int, data: int = 1) -> Fraction:
+    """Bytes of each of eight GPUs: each group keeps DeepSeek-V3's attention, which it splits."""
+    attention = WHOLE if data > 1 else 0
+    return Fraction(attention * data, 8) + Fraction(parameters - attention, 8)
+
+
+def room(total: int = TOTAL, data: int = 1) -> Fraction:
     """Bytes of each of eight GPUs beside weights in FP8 and the overhead."""
-    return MEMORY - Fraction(total, 8) - OVERHEAD
+    return MEMORY - weights(total, data) - OVERHEAD
 
 
 def rate(batch: int, data: int = 1, touched: int = ACTIVE) -> float:
     """Tokens a second at most of DeepSeek-V3 on eight GPUs in so many groups."""
     each = ceil(Fraction(batch, data))
-    reading = (Fraction(touched, 8) + each * SEQUENCE) / BANDWIDTH
+    reading = (weights(touched, data) + each * SEQUENCE) / BANDWIDTH
     group = Fraction(each * ATTENTION, 8 // data)
     computing = (Fraction(2 * ACTIVE * batch, 8) + group) / PEAK
     return float(batch / max(reading, computing))
@@ -66,12 +75,13 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
     assert lead(at)[0] == f"{batch} sequences"
     assert plain(statement(at)) == (
         "of 32,768 tokens fit when 8 × H200 SXM serve DeepSeek-V3 / R1 (671B); "
-        f"together they get at most {rate(batch):,.0f} tokens a second"
+        f"together they get at most {rate(batch):,.0f} tokens a second if all use the same "
+        f"experts, {rate(batch, touched=TOTAL):,.0f} if none shares any"
     )
     assert "Arithmetic would not be one at any batch" in said(at)
-    weights, cache, free = (Fraction(TOTAL, 8), batch * SEQUENCE, room() - batch * SEQUENCE)
+    cache, free = batch * SEQUENCE, room() - batch * SEQUENCE
     memory = charts(at)[0]
-    parts = {"weights": weights, "overhead": OVERHEAD, "cache": cache, "free": free}
+    parts = {"weights": weights(TOTAL), "overhead": OVERHEAD, "cache": cache, "free": free}
     assert memory.names == list(parts)
     for name, amount in parts.items():
         assert_allclose(memory.values(name, "x"), [float(amount / Fraction(GIB))])
@@ -82,6 +92,8 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
     assert "cache 50.4 GiB" in memory.alt
     assert f"cache {batch} × 1.07 GiB = 50.4 GiB" in said(at)
     assert "each of the 8 GPUs of a group keeps the whole 1.07 GiB" in said(at)
+    dealt, each = 8 * floor(room(data=8) / SEQUENCE), float(weights(TOTAL, 8) / GIB)
+    assert f"({each:.1f} GiB of weights on each): {dealt} sequences fit, now {batch}." in said(at)
     table = csv(downloads["mla_plan_memory.csv"]).iloc[0]
     assert (table["largest_batch"], table["sequence_bytes"]) == (batch, SEQUENCE)
     assert_allclose(sum(table[f"{name}_bytes"] for name in ("weight", "overhead", "cache", "free")),
@@ -119,14 +131,15 @@ def test_rates_up_to_where_memory_ends(opened: Opened, downloads: dict):
 
 def test_arithmetic_limits_where_each_gpu_has_sequences_of_its_own(opened: Opened):
     at = opened(PAGE, plan_tensor="1", plan_data="8")
-    batch = 8 * floor(room() / SEQUENCE)
+    batch = 8 * floor(room(data=8) / SEQUENCE)
     assert lead(at)[0] == f"{batch} sequences"
+    assert f"keeps the {WHOLE:,} parameters of attention that are known" in said(at)
     assert f"{rate(batch, 8):,.0f} tokens a second" in plain(statement(at))
     ridge = next(
         n
         for n in range(8, batch, 8)
         if (2 * ACTIVE + ATTENTION) * n / 8 / PEAK
-        >= (Fraction(ACTIVE, 8) + n // 8 * SEQUENCE) / BANDWIDTH
+        >= (weights(ACTIVE, 8) + n // 8 * SEQUENCE) / BANDWIDTH
     )
     assert f"From {ridge} sequences on arithmetic takes as long as reading" in said(at)
     ring = charts(at)[1].traces[-1]
@@ -142,7 +155,7 @@ def test_batches_over_the_context_for_each_way_to_share(opened: Opened, download
     contexts = [2**n for n in range(10, 21)]
     assert chart.names == ["TP8 × DP1", "TP1 × DP8"]
     for name, groups in (("TP8 × DP1", 1), ("TP1 × DP8", 8)):
-        most = [groups * floor(room() / (of_token * n)) for n in contexts]
+        most = [groups * floor(room(data=groups) / (of_token * n)) for n in contexts]
         assert_allclose(chart.values(name, "y"), [n or np.nan for n in most])
         assert list(chart.values(name, "x")) == contexts
     assert chart.layout["shapes"][0]["x0"] == CONTEXT

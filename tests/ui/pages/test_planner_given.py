@@ -48,24 +48,53 @@ def test_no_number_of_gpus_is_enough_for_a_sequence_that_none_can_hold(opened: O
     assert "on any number of these GPUs" in plain(statement(at))
 
 
+def numbers_of(at) -> dict:
+    return {one.key.partition(":")[0]: one for one in at.number_input}
+
+
 def test_unknown_parameters_are_asked_for_and_nothing_is_lost(opened: Opened):
-    at = opened(PAGE, plan_model="deepseek-v3.1", plan_data="2", plan_context="4096")
-    assert "how many parameters DeepSeek-V3.1" in plain(at.error[0].value)
-    assert not charts(at)
-    numbers = {one.key.partition(":")[0]: one for one in at.number_input}
-    numbers["plan_parameters"].set_value(671.0).run()
+    at = opened(
+        PAGE, plan_model="gemma-3n-e4b", plan_tensor="4", plan_data="2", plan_context="4096"
+    )
     assert not at.error
-    assert lead(at)[0] == f"{2 * floor(room_of(16) / (61 * 576 * 4096)):,} sequences"
+    sequence = kept_by_gemma_3n(4096)
+    assert plain(lead(at)[0]) == f"{sequence / 2**20:.1f} MiB"
+    assert "fill in the box “Parameters, 10⁹”" in said(at)
+    assert "--parameters" not in said(at)
+    (memory,) = charts(at)
+    assert memory.names == ["cache"]
+    assert memory.values("cache", "x")[0] == pytest.approx(sequence / GIB)
+    assert memory.layout["shapes"][0]["x0"] == pytest.approx(MEMORY / GIB)
+    numbers_of(at)["plan_parameters"].set_value(8.0).run()
+    assert not at.error
+    assert lead(at)[0].endswith("sequences")
     assert at.query_params["plan_data"] == "2"
-    numbers = {one.key.partition(":")[0]: one for one in at.number_input}
-    numbers["plan_active"].set_value(700.0).run()
+    numbers_of(at)["plan_active"].set_value(700.0).run()
     assert "must not be more than" in plain(at.error[0].value)
     settings = at.session_state["settings"]
-    assert (settings["plan_model"], settings["plan_context"]) == ("deepseek-v3.1", 4096)
+    assert (settings["plan_model"], settings["plan_context"]) == ("gemma-3n-e4b", 4096)
 
 
-def room_of(gpus: int) -> Fraction:
-    return MEMORY - Fraction(TOTAL, gpus) - OVERHEAD
+def kept_by_gemma_3n(context: int) -> int:
+    """In FP8 on each of four GPUs: 35 layers, the last 15 shared, every fifth keeps all tokens."""
+    own = 35 - 15
+    full = own // 5
+    of_token = 2 * 256  # a key and a value of one of its two KV heads
+    return of_token * (full * context + (own - full) * min(context, 512))
+
+
+def test_a_mixture_without_its_active_parameters_has_no_rate(opened: Opened):
+    at = opened(PAGE, plan_parameters="671")
+    at.text_area(PASTED).input(json.dumps(V3 | {"n_routed_experts": 256})).run()
+    assert lead(at)[0] == "47 sequences"
+    assert "tokens a second" not in plain(statement(at))
+    assert "Without that number its speed has no bound: fill in the box “Active, 10⁹”" in said(at)
+    assert "takes at least" not in said(at)
+    assert "is taken to use all" not in said(at)
+    assert not at.table
+    assert not any("tokens/s" in str(chart.layout) for chart in charts(at))
+    numbers_of(at)["plan_active"].set_value(37.0).run()
+    assert f"at most {rate(47):,.0f} tokens a second" in plain(statement(at))
 
 
 def test_a_pasted_configuration_is_planned_and_a_bad_one_keeps_the_page(opened: Opened):

@@ -62,14 +62,27 @@ def lead(view: View) -> tuple[str, str]:
         each, memory = shown(view, on.rank_weight_bytes), shown(view, on.gpu_bytes)
         return each, t("kv_cache.line_too_large", **said, each=each, memory=memory)
     said |= {"free": shown(view, on.free_bytes), "tokens": count(view.context)}
+    if not scene.preset.parameters:
+        held, batch = on.held_bytes(view.context, scene.batch), count(scene.batch)
+        return shown(view, held), t("kv_cache.line_memory_unknown", **said, batch=batch)
     said["fits"] = count(on.largest_batch(view.context))
-    key = "line_memory" if scene.preset.parameters else "line_memory_unknown"
-    return t("kv_cache.sequences", n=said["fits"]), t(f"kv_cache.{key}", **said)
+    return t("kv_cache.sequences", n=said["fits"]), t("kv_cache.line_memory", **said)
 
 
-def look(_view: View) -> str:
-    """What to look at."""
-    return t("kv_cache.look_memory")
+def look(view: View) -> str:
+    """What to look at.
+
+    Raises:
+        ValueError: more GPUs than heads to split.
+    """
+    scene = view.scenes[0]
+    left = _left(scene, served(view, scene))
+    return t("kv_cache.look_memory" if left else "kv_cache.look_memory_whole")
+
+
+def _left(scene: Scene, on: Serving) -> bool:
+    """Whether the weights are known and leave something."""
+    return bool(scene.preset.parameters) and on.free_bytes > 0
 
 
 def draw(view: View, scene: Scene, side: str) -> None:
@@ -113,7 +126,7 @@ def _limits(view: View, on: Serving) -> tuple[float, float]:
 
 def _levels(view: View, scene: Scene, on: Serving) -> dict[str, float]:
     """What the weights leave, or the whole memory where that is unknown or nothing."""
-    if scene.preset.parameters and on.free_bytes > 0:
+    if _left(scene, on):
         return {t("kv_cache.level_free"): on.free_bytes}
     return {t("kv_cache.level_gpu", gpu=GPUS[view.gpu].name): on.gpu_bytes}
 
@@ -128,22 +141,29 @@ def _fit(scene: Scene, on: Serving, context: int) -> tuple[int, int]:
 
 
 def _table(view: View, scene: Scene) -> "pd.DataFrame":
-    """One row a GPU, as text: what is free on each, the longest context, the largest batch."""
+    """One row a GPU, as text: what is free on each, the longest context, the largest batch.
+
+    Nothing is said of what fits beside weights that are not known.
+    """
     rows = {}
     for key, gpu in GPUS.items():
         on = served(view, scene, gpu=key)
         free = shown(view, on.free_bytes) if on.free_bytes > 0 else t("kv_cache.no_room")
+        fits = _fit(scene, on, view.context) if scene.preset.parameters else ()
         name = f"{gpu.name} ◀" if key == view.gpu else gpu.name
-        rows[name] = (free, *map(count, _fit(scene, on, view.context)))
-    columns = [
+        rows[name] = (free, *map(count, fits))
+    known = [
         t("kv_cache.column_free"),
         t("kv_cache.column_longest", batch=count(scene.batch)),
         t("kv_cache.column_batch", tokens=count(view.context)),
     ]
+    columns = known if scene.preset.parameters else [t("kv_cache.column_memory")]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
 def _sentences(view: View, scene: Scene, on: Serving) -> list[str]:
+    if not _left(scene, on):
+        return [_weights(view, scene, on), t("kv_cache.memory_bound")]
     longest, mha = (
         _fit(scene, served(view, scene, way), view.context)[0] for way in (scene.own, "mha")
     )
@@ -188,15 +208,16 @@ def data(view: View) -> "pd.DataFrame":
 
 def _row(view: View, scene: Scene, gpu: str) -> dict[str, object]:
     on = served(view, scene, gpu=gpu)
-    longest, batch = _fit(scene, on, view.context)
+    known = bool(on.total_parameters)
+    longest, batch = _fit(scene, on, view.context) if known else (None, None)
     return {
         "model": scene.preset.name,
         "gpu": GPUS[gpu].name,
         "gpus": view.ranks,
         "attention": view.attention,
         "memory_bytes": on.gpu_bytes,
-        "weight_bytes_each": on.rank_weight_bytes if on.total_parameters else None,
-        "free_bytes_each": on.free_bytes,
+        "weight_bytes_each": on.rank_weight_bytes if known else None,
+        "free_bytes_each": on.free_bytes if known else None,
         "cache_bytes_per_token_each": on.token_bytes,
         "batch": scene.batch,
         "longest_context_tokens": longest,

@@ -9,7 +9,7 @@ import streamlit as st
 from mla_engine.costs import GPUS
 from mla_engine.late import Late
 from mla_engine.model_caches import storage
-from mla_engine.model_caches.report import Asked, as_json, figures
+from mla_engine.model_caches.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
 from mla_engine.model_caches.sources import Found
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import shown, type_label
@@ -109,15 +109,17 @@ def _shown(view: View, n_bytes: float) -> str:
 
 def _gpus(view: View, told: dict[str, Any]) -> "pd.DataFrame":
     """A row a way of sharing the cache, as text."""
+    known = told["gpus"]["weight_bytes_each"] is not None
+    longest = LONGEST if known else BEFORE_WEIGHTS
     rows = {
         t(f"kv_cache.own_{way}"): (
             _bytes(told["gpus"][way]["stored_bytes_per_token_each"]),
             shown(view, told["gpus"][way]["stored_bytes_each"]),
-            _longest(told["gpus"][way]["longest_context"]),
+            _longest(told["gpus"][way][longest]),
         )
         for way in ("tensor", "data")
     }
-    names = ("each_token", "each", "longest")
+    names = ("each_token", "each", "longest" if known else "before_weights")
     columns = [t(f"kv_cache.own_column_{name}") for name in names]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 

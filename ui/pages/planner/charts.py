@@ -1,5 +1,6 @@
 """The pictures of the page planner: one GPU, rates, batches, and where expanding wins."""
 
+import html
 from collections.abc import Sequence
 from functools import partial
 
@@ -11,7 +12,7 @@ from mla_engine.model_caches.expanding import expanding_from, form_flops
 from ui.pages.planner import tables, words
 from ui.pages.planner.curves import QUERIES, Curve, batches, forms, rates
 from ui.pages.planner.settings import GIB
-from ui.pages.planner.view import View
+from ui.pages.planner.view import Unsized, View
 from ui.parts import charts, files, prose
 from ui.parts.growth import LENGTHS
 from ui.words.numbers import count
@@ -46,10 +47,34 @@ def memory(view: View) -> None:
     charts.show(fig, "planner:memory", alt=words.alt_memory(view), data=data, file=file)
 
 
+def unsized(view: Unsized) -> None:
+    """One GPU with the cache of one sequence, where what the weights take is not known."""
+    amounts = {t("planner.part_cache"): np.array([view.sequence_bytes]) / GIB}
+    most = view.gpu.memory_bytes / GIB
+    fig = partial(
+        figures.bars,
+        ["<br>".join(figures.rows(html.escape(view.name, quote=False)))],
+        amounts,
+        axis=t("planner.axis_memory"),
+        roles=PARTS[2:],
+        limits=(0, 1.04 * max(most, *amounts[t("planner.part_cache")])),
+        at=most,
+        height=MEMORY + ROW,
+    )
+    data, file = partial(tables.unsized, view), "mla_plan_cache.csv"
+    charts.show(fig, "planner:unsized", alt=words.alt_unsized(view), data=data, file=file)
+
+
+def heights(view: View) -> dict[str, tuple[int, int, int]]:
+    """Of each section, about: those without a chart are a line of text."""
+    drawn = {"speed": rates(view), "contexts": batches(view), "crossing": view.served.widths}
+    return {name: (520, 520, 560) if found else (60, 60, 100) for name, found in drawn.items()}
+
+
 def speed(view: View) -> None:
     """Tokens a second over the batch, each line up to where memory ends, and the steps in full."""
     if found := rates(view):
-        ridge = view.plan.computing_from
+        ridge = view.plan.computing_from if view.plan.bounded else None
         inside = ridge is not None and ridge <= view.plan.largest_batch
         rate = float(view.plan.step(ridge).tokens_per_second) if inside else 0
         fig = _lines(
@@ -62,8 +87,13 @@ def speed(view: View) -> None:
         )
         data, file = partial(tables.speed, view), "mla_plan_speed.csv"
         charts.show(fig, "planner:speed", alt=words.alt_speed(view), data=data, file=file)
-        st.table(tables.steps(view))
-    prose.say(words.first_token(view) if view.plan.largest_batch else t("planner.no_speed"))
+        with st.container(key="planner_steps"):
+            st.table(tables.steps(view))
+    for one in view.all:
+        if not one.plan.bounded:
+            prose.say(words.no_active(one))
+    if view.plan.bounded:
+        prose.say(words.first_token(view) if view.plan.largest_batch else t("planner.no_speed"))
 
 
 def contexts(view: View) -> None:
@@ -76,7 +106,8 @@ def contexts(view: View) -> None:
         data, file = partial(tables.contexts, view), "mla_plan_contexts.csv"
         charts.show(fig, "planner:contexts", alt=words.alt_contexts(view), data=data, file=file)
     if said := words.dealt(view):
-        prose.say(said)
+        with st.container(key="planner_dealt"):
+            prose.say(said)
 
 
 def crossing(view: View) -> None:
@@ -110,7 +141,7 @@ def report(view: View) -> None:
 
 
 def _rate_name(view: View, one: Curve) -> str:
-    if view.other or not view.served.routed:
+    if view.other or not view.served.plan.routed:
         return _label(view, one)
     return t(f"planner.rate_{one.code}")
 

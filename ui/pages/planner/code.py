@@ -11,4 +11,6 @@ def ran(view: View) -> Functions:
     fits = Plan.room_bytes.fget, Plan.sequence_bytes.fget, Plan.largest_batch.func
     if not view.plan.largest_batch:
         return *fits, Plan.fewest_gpus.fget
+    if not view.plan.bounded:
+        return fits
     return *fits, Plan.step, Step.seconds.fget, step_flops, Plan.computing_from.fget

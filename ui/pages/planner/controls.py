@@ -27,7 +27,7 @@ def draw() -> None:
     """What everybody chooses."""
     _box("model", list(MODELS), _name)
     _box("gpu", list(GPUS), lambda key: GPUS[key].name)
-    tensor, data = st.columns(2)
+    tensor, data = st.columns(2, vertical_alignment="bottom")
     with tensor:
         _slider("tensor", RANKS)
     with data:

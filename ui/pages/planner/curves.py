@@ -30,13 +30,13 @@ def rates(view: View) -> list[Curve]:
 
     Beside another model one line each, the higher.
     """
-    fitting = [one for one in view.all if one.plan.largest_batch]
+    fitting = [one for one in view.all if one.plan.largest_batch and one.plan.bounded]
     ends = {one.plan.largest_batch for one in fitting}
     places = sorted(ends | {2**n for n in range(max(ends, default=0).bit_length())})
     return [
         _rate(one, places, spread=spread)
         for one in fitting
-        for spread in ((False, True) if one.routed and not view.other else (False,))
+        for spread in ((False, True) if one.plan.routed and not view.other else (False,))
     ]
 
 

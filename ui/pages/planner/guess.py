@@ -21,5 +21,5 @@ def question(view: View) -> Guess | None:
         (1, 10**4),
         say=lambda n: words.sequences(round(n)),
         why=t("planner.guess_why", **why),
-        hides=("lead", "planner_sums"),
+        hides=("lead", "planner_sums", "planner_steps", "planner_dealt"),
     )

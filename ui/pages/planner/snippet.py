@@ -6,7 +6,7 @@ from ui.settings.page import Recipe
 
 
 def recipe(view: View) -> Recipe:
-    """The template that makes the headline: what fits and how fast, or how many GPUs it needs."""
+    """The template that makes the headline: what fits, how fast, or how many GPUs it needs."""
     plan = view.plan
     values = {
         "model": _model(view.served),
@@ -20,7 +20,9 @@ def recipe(view: View) -> Recipe:
         "weight_bytes": plan.weight_bytes,
         "overhead_bytes": _whole(plan.overhead_bytes),
     }
-    return "plan" if plan.largest_batch else "too_large", values
+    if not plan.largest_batch:
+        return "too_large", values
+    return "plan" if plan.bounded else "fits", values
 
 
 def _whole(number: float) -> float:

@@ -3,7 +3,7 @@
 from mla_engine.late import Late
 from mla_engine.model_caches import plan_report
 from ui.pages.planner.curves import Curve, batches, forms, rates
-from ui.pages.planner.view import Served, View
+from ui.pages.planner.view import Served, Unsized, View
 from ui.words.numbers import clock, count, digits, tied_size
 from ui.words.text import t
 
@@ -26,6 +26,13 @@ def memory(view: View) -> "pd.DataFrame":
         for one in view.all
     ]
     return pd.DataFrame(rows)
+
+
+def unsized(view: Unsized) -> "pd.DataFrame":
+    """Bytes of one sequence beside the memory of a GPU."""
+    placed = {"gpus": view.placing.gpus, "data": view.placing.data, "context_tokens": view.context}
+    held = {"memory_bytes": view.gpu.memory_bytes, "sequence_bytes": view.sequence_bytes}
+    return pd.DataFrame([{"model": view.name, **placed, **held}])
 
 
 def speed(view: View) -> "pd.DataFrame":
@@ -66,7 +73,7 @@ def _told(view: View, one: Served) -> dict:
 
 
 def _step(one: Served, step: dict) -> dict[str, str]:
-    routing = step["routing"].replace(" ", "_") if one.routed else "all"
+    routing = step["routing"].replace(" ", "_") if one.plan.routed else "all"
     cells = {
         "model": one.found.name,
         "sequences": count(step["batch"]),

@@ -4,14 +4,16 @@ import html
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mla_engine.devices import Device
+from mla_engine.devices import GPUS, Device
 from mla_engine.drawn import drawn
-from mla_engine.model_caches import MODELS, Plan, UncountedError, storage
+from mla_engine.model_caches import MODELS, Placing, Plan, UncountedError, storage
 from mla_engine.model_caches.expanding import latent_widths
+from mla_engine.model_caches.models import named
 from mla_engine.model_caches.sources import Found, of_published
 from ui.pages.planner.settings import GIB, NONE, WEIGHTS
 from ui.parts import counted_model
 from ui.settings.state import settings
+from ui.words.text import safe
 
 PASTED = "plan_config"
 BILLION = 10**9
@@ -44,11 +46,6 @@ class Served:
         return [replace(plan, context=n).largest_batch for n in contexts]
 
     @property
-    def routed(self) -> bool:
-        """Whether a token uses some of the parameters alone."""
-        return self.plan.active_parameters < self.plan.parameters
-
-    @property
     def shown_batch(self) -> int:
         """The batch whose cache is drawn: the largest, or one a group where none fits."""
         return self.plan.largest_batch or self.plan.data
@@ -67,6 +64,33 @@ class Served:
     def widths(self) -> tuple[int, int] | None:
         """Of its latents, where it has plain MLA."""
         return latent_widths(self.plan.model)
+
+
+class UnsizedError(UncountedError):
+    """Nobody says how many parameters a model has: its cache is all that can be counted."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__("no_parameters", name=found.name)
+        self.found = found
+
+    def __reduce__(self) -> tuple:
+        """Pickled as it was made."""
+        return UnsizedError, (self.found,)
+
+
+@dataclass(frozen=True)
+class Unsized:
+    """The cache of a model whose weights are not known, of one sequence on the chosen GPUs."""
+
+    name: str
+    placing: Placing
+    gpu: Device
+    context: int
+
+    @property
+    def sequence_bytes(self) -> float:
+        """On each GPU of its group."""
+        return float(self.placing.most_bytes(self.context))
 
 
 @dataclass(frozen=True)
@@ -102,16 +126,17 @@ def view() -> View:
     """What the present settings plan.
 
     Raises:
-        RefusedError: a model that is not understood, or whose parameters nobody says.
+        UnsizedError: a model whose parameters nobody says.
+        RefusedError: one that is not understood.
     """
     s = settings()
     own = counted_model.found(s["plan_own"], PASTED)
     found = own or of_published(MODELS[s["plan_model"]])
     total, active = (BILLION * s[f"plan_{name}"] for name in ("parameters", "active"))
-    if not total:
-        total, active = found.parameters, active or found.active
+    total = total or found.parameters
+    active = active or (found.active_of(total) if total else None)
     by = counted_model.given(s["plan_own"], PASTED)
-    served = Served(found, "" if own else s["plan_model"], by, _plan(found, total, active or None))
+    served = Served(found, "" if own else s["plan_model"], by, _plan(found, total, active))
     return View(served, _beside(found), s["plan_kv"])
 
 
@@ -127,16 +152,30 @@ def _beside(found: Found) -> Served | None:
 def _plan(found: Found, parameters: float | None, active: float | None) -> Plan:
     s = settings()
     if not parameters:
-        raise UncountedError("no_parameters", name=found.name)
+        raise UnsizedError(found)
     return Plan(
-        model=found.model,
-        storage=storage(s["plan_kv"]),
+        **_placed(found),
         parameters=parameters,
         active=active,
         gpu=s["plan_gpu"],
-        gpus=s["plan_tensor"] * s["plan_data"],
-        data=s["plan_data"],
         context=s["plan_context"],
         weight_bytes=WEIGHTS[s["plan_weights"]],
         overhead_bytes=s["plan_overhead"] * GIB,
     )
+
+
+def _placed(found: Found) -> dict[str, object]:
+    """A model and its cache on the chosen GPUs, as a plan and a placing have them."""
+    s = settings()
+    gpus = {"gpus": s["plan_tensor"] * s["plan_data"], "data": s["plan_data"]}
+    return {"model": found.model, "storage": storage(s["plan_kv"]), **gpus}
+
+
+def unsized(error: ValueError | None) -> Unsized | None:
+    """What can be shown of a model that was refused for want of its parameters."""
+    if not isinstance(error, UnsizedError):
+        return None
+    s, placing = settings(), Placing(**_placed(error.found))
+    own = counted_model.given(s["plan_own"], PASTED)
+    name = safe(error.found.name) if own and not named(own) else error.found.name
+    return Unsized(name, placing, GPUS[s["plan_gpu"]], s["plan_context"])

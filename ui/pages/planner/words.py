@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from mla_engine.model_caches.expanding import endless_crossing, expanding_from
 from mla_engine.model_caches.models import named
+from mla_engine.model_caches.planner import Plan
 from ui.pages.planner.curves import QUERIES, Curve
-from ui.pages.planner.view import Served, View
+from ui.pages.planner.view import Served, Unsized, View
 from ui.parts.growth import LENGTHS
 from ui.words.numbers import TIED, clock, count, digits, flop, size, tied_size
 from ui.words.text import safe, t
@@ -38,24 +39,69 @@ def lead(view: View) -> tuple[str, str]:
     plan = view.plan
     said = {"model": name(view.served), "gpus": gpus(view), "context": count(plan.context)}
     if batch := plan.largest_batch:
-        rate = count(float(plan.step(batch).tokens_per_second))
-        key = "line_one" if batch == 1 else "line"
-        return sequences(batch), t(f"planner.{key}", **said, rate=rate)
+        key = f"{_line(plan)}_one" if batch == 1 else _line(plan)
+        return sequences(batch), t(f"planner.{key}", **said, **headline_rates(plan))
     said["missing"] = tied_size(float(plan.missing_bytes))
     if (fewest := plan.fewest_gpus) is None:
         return t("planner.nothing"), t("planner.line_never", **said)
     return t("planner.gpus", n=count(fewest)), t("planner.line_too_large", **said)
 
 
+def _line(plan: Plan) -> str:
+    """Which sentence: with one bound of the rate, with both of a mixture, or with none."""
+    if not plan.bounded:
+        return "line_unbounded"
+    return "line_routed" if plan.routed and plan.largest_batch > 1 else "line"
+
+
+def headline_rates(plan: Plan) -> dict[str, str]:
+    """Tokens a second at most of all that fit; of a mixture also where none shares experts."""
+    if not plan.bounded:
+        return {}
+    steps = {"rate": False, "own": True} if _line(plan) == "line_routed" else {"rate": False}
+    batch = plan.largest_batch
+    return {
+        name: count(float(plan.step(batch, spread=spread).tokens_per_second))
+        for name, spread in steps.items()
+    }
+
+
+def no_active(served: Served) -> str:
+    """Why a mixture of experts has no rate, and which box is to be filled in."""
+    box = t("planner.active")
+    return t("planner.no_active", model=name(served), box=box)
+
+
+def waits(view: Unsized) -> tuple[str, str, str]:
+    """What a sequence keeps of a model whose weights are not known, and which box asks for them."""
+    said = {"model": view.name, "gpu": view.gpu.name, "context": count(view.context)}
+    look = t("planner.look_unsized", box=t("planner.parameters"), model=view.name)
+    return tied_size(view.sequence_bytes), t("planner.line_unsized", **said), look
+
+
+def alt_unsized(view: Unsized) -> str:
+    """The picture of its cache in words."""
+    said = {"memory": size(view.gpu.memory_bytes), "cache": size(view.sequence_bytes)}
+    return t("planner.alt_unsized", **said, model=view.name)
+
+
 def look(view: View) -> str:
     """What limits the batch and the rate."""
-    plan, found = view.plan, view.plan.computing_from
+    plan = view.plan
     if not plan.largest_batch:
         return t("planner.look_too_large")
+    if not plan.bounded:
+        return no_active(view.served)
+    found = plan.computing_from
     if found is None:
         return t("planner.limit_reading")
     key = "limit_memory" if found > plan.largest_batch else "limit_computing"
     return t(f"planner.{key}", n=count(found))
+
+
+def below(view: View) -> list[str]:
+    """What is said below the picture of a GPU."""
+    return [*filter(None, (sums(view), split(view), whole(view))), *beyond(view)]
 
 
 def sums(view: View) -> str:
@@ -88,6 +134,16 @@ def split(view: View) -> str:
     return t("planner.split", **said, whole=tied_size(whole))
 
 
+def whole(view: View) -> str:
+    """Which weights each group has for itself; "" where there is one group."""
+    plan = view.plan
+    if plan.data == 1:
+        return ""
+    if not plan.model.attention_parameters:
+        return t("planner.whole_untold")
+    return t("planner.whole", n=count(plan.model.attention_parameters))
+
+
 def dealt(view: View) -> str:
     """What fits where each GPU has sequences of its own; "" where that is so already."""
     plan = view.plan
@@ -95,6 +151,9 @@ def dealt(view: View) -> str:
         return ""
     most = replace(plan, data=plan.gpus).largest_batch
     said = {"n": count(plan.gpus), "most": sequences(most)}
+    if replace(plan, data=plan.gpus).rank_weight_bytes > plan.rank_weight_bytes:
+        each = tied_size(float(replace(plan, data=plan.gpus).rank_weight_bytes))
+        return t("planner.dealt_weights", **said, now=count(plan.largest_batch), each=each)
     return t("planner.dealt", **said, now=count(plan.largest_batch))
 
 
@@ -115,7 +174,7 @@ def assumed(view: View) -> list[str]:
     return of_all + [
         t("planner.all_active", model=name(one), total=count(one.plan.parameters))
         for one in view.all
-        if one.plan.active is None
+        if one.plan.active is None and one.plan.bounded
     ]
 
 
@@ -158,7 +217,7 @@ def alt_speed(view: View) -> str:
     each = "; ".join(
         t("planner.alt_rate", model=one.found.name, **_rates(one))
         for one in view.all
-        if one.plan.largest_batch
+        if one.plan.largest_batch and one.plan.bounded
     )
     return t("planner.alt_speed", each=each)
 

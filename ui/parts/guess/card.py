@@ -37,6 +37,7 @@ def ask(make: Callable[[View], Guess | None], view: View) -> None:
     if linked and question.drawing:  # over what is to be seen there is nothing to draw
         return
     shown = asdict(replace(question, of_all=None))
+    shown["seen"] = linked and bool(question.hides)  # the answer stands in sight
     shown["hides"] = [] if linked else [f".st-key-{css(key)}" for key in question.hides]
     shown["none"] = t("guess.measured" if question.drawing else "guess.none", true=question.true)
     words = {name: t(f"guess.{name}") for name in WORDS}

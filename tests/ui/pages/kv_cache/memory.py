@@ -56,18 +56,17 @@ def title(one: Side) -> str:
             f"{one.name} in {kind} takes {one.size(on.rank_weight_bytes)} on each of {_gpus(one)}, "
             f"which has only {one.size(on.gpu_bytes)}"
         )
-    if not one.preset.parameters:
-        return (
-            f"Before any weights, {_gpus(one)} with {free} each have room for {fits} sequences "
-            f"of {one.name} with {count(one.context)} tokens"
-        )
     return (
         f"Beside {one.name} in {kind}, {_gpus(one)} have {free} each: room for {fits} sequences "
         f"of {count(one.context)} tokens"
     )
 
 
-def look(_: Side) -> str:
+def look(one: Side) -> str:
+    if one.served().free_bytes <= 0:
+        return (
+            "The grey line is the whole memory of one GPU, with nothing taken off for the weights."
+        )
     return (
         "The grey line is the memory that the weights leave of one GPU. Where another line "
         "crosses it the cache is full, so no longer text fits."
@@ -93,23 +92,24 @@ def table(one: Side) -> pd.DataFrame:
 
 def said(one: Side) -> list[str]:
     on, parameters, most = one.served(), one.preset.parameters, one.preset.max_context
+    assert parameters  # what is said of models without is tested by themselves
     own, mha = _longest(one, on), _longest(one, one.served(one.mha))
     weights = (
-        "**The weights are left out**: the model's name gives no parameter count, and none was "
-        "found."
+        f"Weights: {count(parameters)} parameters, a rounded count, × {BYTES[one.weights]} bytes "
+        f"over {one.ranks} GPUs: {one.size(on.rank_weight_bytes)} on each."
     )
-    if parameters:
-        weights = (
-            f"Weights: {count(parameters)} parameters, the rounded count in the model's name, × "
-            f"{BYTES[one.weights]} bytes over {one.ranks} GPUs: {one.size(on.rank_weight_bytes)} "
-            "on each."
-        )
+    bound = (
+        "In practice less fits: activations, buffers and fragmentation are not counted here; "
+        "Planner sets 2 GiB of each GPU aside for them, so its numbers are lower. A maker's GB is "
+        "taken as 1,000³ bytes; a card can have up to 7 % more."
+    )
+    if on.free_bytes <= 0:
+        return [weights, bound]
     return [
         weights,
         f"With {_gpus(one)} a sequence can have {count(own)} tokens; MHA with these heads "
         f"stops at {count(mha)}.",
-        "In practice less fits: activations, buffers and fragmentation are not counted. A "
-        "maker's GB is taken as 1,000³ bytes; a card can have up to 7 % more.",
+        bound,
         *[one.published] * bool(most and one.context <= most == own),
     ]
 
@@ -125,7 +125,7 @@ def data(one: Side) -> list[dict]:
                 "gpus": one.ranks,
                 "attention": one.attention,
                 "memory_bytes": on.gpu_bytes,
-                "weight_bytes_each": on.rank_weight_bytes if one.preset.parameters else "",
+                "weight_bytes_each": on.rank_weight_bytes,
                 "free_bytes_each": on.free_bytes,
                 "cache_bytes_per_token_each": on.token_bytes,
                 "batch": one.batch,

@@ -1,0 +1,109 @@
+"""Mixtures of experts: which models are some, and that none has a bound of speed without need."""
+
+import json
+
+import pytest
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from mla_engine.command import main
+from mla_engine.model_caches import MODELS, Plan, Storage, UncountedError, read
+from tests.model_caches.published import LLAMA_3_70B, V3
+
+DENSE = {"granite-4.0-h-micro", "nemotron-h-56b"}  # of types that have mixtures, too
+BY_TYPE = {
+    key: one.row["config"]["model_type"] for key, one in MODELS.items() if "config" in one.row
+}
+
+
+def has_experts(model_type: str) -> bool:
+    """Whether the library gives the type experts unless a file says otherwise."""
+    if model_type not in CONFIG_MAPPING:
+        return False
+    given = CONFIG_MAPPING[model_type]().to_dict()
+    names = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
+    return any(isinstance(given.get(name), int) and given[name] > 1 for name in names)
+
+
+@pytest.mark.parametrize("key", [k for k, one in BY_TYPE.items() if has_experts(one)])
+def test_each_stored_mixture_says_how_many_parameters_a_token_uses(key: str):
+    one = MODELS[key]
+    if key in DENSE:
+        assert one.active is None
+        return
+    assert one.model().mixture
+    assert 0 < one.active < one.parameters
+
+
+def test_the_library_has_mixtures_of_many_types():
+    assert len({one for one in BY_TYPE.values() if has_experts(one)}) >= 20
+
+
+@pytest.mark.parametrize(
+    ("keys", "mixture"),
+    [
+        ({"n_routed_experts": 256}, True),
+        ({"num_local_experts": 8}, True),
+        ({"moe_num_experts": [64, 64]}, True),
+        ({"ffn_config": {"moe_num_experts": 16}}, True),
+        ({"num_experts": 0, "num_experts_per_tok": 2}, None),
+        ({"num_local_experts": 1, "n_shared_experts": 2}, None),
+        ({"n_routed_experts": None}, None),
+        ({"n_routed_experts": "256", "num_experts": []}, None),
+        ({}, None),
+    ],
+)
+def test_a_config_says_whether_it_is_one(keys: dict, mixture: bool | None):
+    assert read(LLAMA_3_70B | keys).mixture is mixture
+
+
+def test_no_bound_of_speed_is_made_of_all_parameters():
+    config = V3 | {"n_routed_experts": 256}
+    plan = Plan(model=read(config), storage=Storage(), parameters=671e9, gpus=16, context=1000)
+    assert not plan.bounded
+    assert plan.largest_batch > 0
+    for make in (lambda: plan.step(1), lambda: plan.first_token_seconds, lambda: plan.prompt_flops):
+        with pytest.raises(UncountedError, match="mixture of experts"):
+            make()
+    assert Plan(model=read(V3), storage=Storage(), parameters=671e9).bounded
+
+
+@pytest.fixture
+def planned(tmp_path, capsys):
+    """What the command says of a mixture that is given as a file."""
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(V3 | {"n_routed_experts": 256}), "utf-8")
+
+    def run(*arguments: str) -> str:
+        asked = ("--parameters", "671e9", "--weights", "fp8", "--gpus", "8", *arguments)
+        assert main(["plan", str(file), *asked]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_the_report_says_what_is_missing_and_how_to_give_it(planned):
+    found = json.loads(planned("--json"))
+    assert (found["mixture"], found["active_parameters"]) == (True, None)
+    assert (found["steps"], found["first_token"]) == ([], None)
+    assert found["largest_batch"] > 0
+    text = planned()
+    assert "--active 37e9" in text
+    assert "tokens/s" not in text
+    assert "First token" not in text
+    assert "not known how many active" in text
+    given = json.loads(planned("--json", "--active", "37e9"))
+    assert [one["routing"] for one in given["steps"]][-1] == "own weights"
+
+
+def test_tables_are_no_experts(capsys):
+    assert main(["plan", "gemma-4-e2b", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["active_parameters"] == 2.3e9
+    assert {one["routing"] for one in found["steps"]} == {"same weights"}
+
+
+def test_another_count_of_the_whole_keeps_the_active_ones_that_it_can_have(capsys):
+    for total, active in (("700e9", 37e9), ("1e9", None)):
+        asked = ["plan", "deepseek-v3", "--json", "--parameters", total]
+        assert main(asked) == 0
+        assert json.loads(capsys.readouterr().out)["active_parameters"] == active

@@ -1,0 +1,62 @@
+"""Parameters of attention by a config.json, against the engine's own count of the same layers."""
+
+import pytest
+
+from mla_engine import costs, mechanisms
+from mla_engine.costs import Serving
+from mla_engine.model_caches import MODELS, Plan, Storage, read
+from mla_engine.presets import PRESETS
+from tests.model_caches.published import KIMI_K3, LLAMA_3_70B, V3
+
+COUNTED = ("MHA", "GQA", "MQA", "MLA", "DSA")
+WHOLE = [
+    key
+    for key, preset in PRESETS.items()
+    if all(mechanisms.of(config).kind(config) in COUNTED for config, _ in preset.kinds)
+]
+
+
+@pytest.mark.parametrize("key", WHOLE)
+def test_the_count_is_the_engine_s(key: str):
+    counted = sum(n * costs.parameters(config) for config, n in PRESETS[key].kinds)
+    assert MODELS[key].model().attention_parameters == pytest.approx(counted, rel=3e-3)
+
+
+def test_most_presets_are_counted():
+    assert len(WHOLE) >= 30
+
+
+def test_what_is_not_told_is_not_counted():
+    assert read(V3).attention_parameters == 0  # no hidden_size
+    told = read(V3 | {"hidden_size": 7168, "q_lora_rank": 1536}).attention_parameters
+    assert told == pytest.approx(61 * costs.parameters(PRESETS["deepseek-v3"].config), rel=1e-4)
+    assert read(KIMI_K3).attention_parameters == 0
+    for odd in ("8192", True, -1, None, 2**40):
+        config = V3 | {"hidden_size": odd, "q_lora_rank": 1536}
+        assert read(config).attention_parameters == 0
+    heads = 64 * 128 * 2 + 8 * 128 * 2
+    assert read(LLAMA_3_70B).attention_parameters == 80 * 8192 * heads
+
+
+@pytest.mark.parametrize("key", ["deepseek-v3", "llama-3-70b", "glm-5"])
+@pytest.mark.parametrize("ranks", [1, 8])
+def test_a_plan_puts_on_each_gpu_the_weights_that_serving_does(key: str, ranks: int):
+    preset, total = PRESETS[key], MODELS[key].parameters
+    model = {"model": MODELS[key].model(), "storage": Storage(), "parameters": total}
+    serving = {"config": preset.config, "caches": preset.n_caches, "total_parameters": total}
+    for attention, data in (("tensor", 1), ("data", ranks)):
+        on = Serving(**serving, gpu_bytes=141e9, ranks=ranks, attention=attention)
+        plan = Plan(**model, gpus=ranks, data=data, context=1)
+        assert float(plan.rank_weight_bytes) == pytest.approx(on.rank_weight_bytes, rel=1e-4)
+
+
+def test_a_group_of_several_gpus_splits_its_attention():
+    model = MODELS["deepseek-v3"].model()
+    plan = Plan(model=model, storage=Storage(), parameters=671e9, gpus=8, data=2, weight_bytes=1)
+    attention = model.attention_parameters
+    assert plan.rank_weight_bytes == attention / 4 + (671 * 10**9 - attention) / 8
+    step = Plan(
+        model=model, storage=Storage(), parameters=671e9, active=37e9, gpus=8, data=8, context=1
+    ).step(1)
+    read_weights = 2 * (attention + (37 * 10**9 - attention) / 8)
+    assert float(step.read_bytes) == pytest.approx(read_weights + 61 * 576 * 2)
