@@ -50,7 +50,7 @@ class KeptPart:
     """A part of what a sequence keeps where not every token adds the same to it.
 
     Attributes:
-        code: "window", "entries", "waiting", "state" or "tails".
+        code: "window", "entries", "latents", "blocks", "waiting", "state" or "tails".
         spans: the tokens that each of its pieces stands for, the first and one beyond the last.
         n_bytes: of all of them.
     """
@@ -105,4 +105,4 @@ class Costs:
     as_run: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
     of_latents: tuple[str, ...] = ()
     formulas: tuple[Formula, ...] = ()
-    layouts: Callable[[AttentionConfig], dict[str, dict[str, int]]] | None = None
+    layouts: Callable[[AttentionConfig], dict[str, dict[str, float]]] | None = None

@@ -43,7 +43,7 @@ def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None =
     return -(-n_kv_heads // ranks) * (whole // n_kv_heads)
 
 
-def layouts(config: AttentionConfig) -> dict[str, dict[str, int]]:
+def layouts(config: AttentionConfig) -> dict[str, dict[str, float]]:
     """Numbers per token and layer of every way to lay out the cache, by part.
 
     Raises:
@@ -121,9 +121,13 @@ class Serving:
 
     @property
     def sequence_bytes(self) -> float:
-        """Of one sequence, whatever its length, on each GPU that keeps it, over all layers."""
-        heads = self.config.n_heads
-        share = 1 if self.attention == "data" else -(-heads // self.ranks) / heads
+        """Of one sequence, whatever its length, on each GPU that keeps it, over all layers.
+
+        What is kept of each head is split with the heads, what they share is not.
+        """
+        heads, kind = self.config.n_heads, kind_of_cache(self.config, self.cache)
+        split = self.attention == "tensor" and mechanisms.of(self.config).cache(kind).per_head
+        share = -(-heads // self.ranks) / heads if split else 1
         return share * self.caches * fixed_bytes(self.config, self.cache_bytes, self.cache)
 
     def rank_sequences(self, batch: int) -> int:
