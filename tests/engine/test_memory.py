@@ -86,7 +86,7 @@ def test_parameters_are_the_count_in_the_name():
         counts = re.findall(r"\b(\d+)([BM])\b", preset.name)
         expected = int(counts[0][0]) * {"B": 10**9, "M": 10**6}[counts[0][1]] if counts else None
         assert preset.parameters == expected, preset.key
-    assert sum(p.parameters is None for p in PRESETS.values()) == 8
+    assert sum(p.parameters is None for p in PRESETS.values()) == 9
 
 
 def test_every_gpu_says_its_memory():

@@ -11,7 +11,9 @@ from ui.settings.visit import visit
 from ui.words.text import t
 
 INDEXED = "dsa"  # the variant, and the way, that reads chosen keys
-SUCCESSORS = ("indexed", "pooled", "delta")  # mechanisms that came after MLA, each told by itself
+CHOOSING = (INDEXED, "block_dsa")  # those whose every key is chosen, alone or in its block
+# Mechanisms that came after MLA, each told by itself.
+SUCCESSORS = ("indexed", "pooled", "pooled_index", "delta")
 MOST = 2**20  # tokens up to which it is asked when that takes less
 
 

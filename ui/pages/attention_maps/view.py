@@ -116,6 +116,11 @@ def has_entries() -> bool:
     return mechanisms.form_of(present().variant).columns is not None
 
 
+def has_blocks() -> bool:
+    """Whether words are chosen block by block, also where nothing could be run."""
+    return "p" in mechanisms.of_variant(present().variant).letters and not has_entries()
+
+
 def can_be_unmasked(model: Model) -> bool:
     """Whether a map without its mask says anything: entries hold what is to come."""
     form = mechanisms.form_of(model.variant)

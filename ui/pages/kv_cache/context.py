@@ -91,7 +91,8 @@ def _numbers(config: AttentionConfig) -> str:
     numbers, fixed = costs.cache_elements(config), costs.fixed_bytes(config, WIDTH) / WIDTH
     if not numbers:
         return t("kv_cache.numbers_state", fixed=count(fixed))
-    written = f"{mechanisms.of(config).costs.written(config)} = {amount(numbers)}"
+    written, of_token = mechanisms.of(config).costs.written(config), amount(numbers)
+    written = written if written == of_token else f"{written} = {of_token}"
     return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
 
 

@@ -1,5 +1,6 @@
 """The cache page's topic of layouts: what MLA can keep of a token, part by part."""
 
+from collections.abc import Mapping
 from functools import partial
 
 import streamlit as st
@@ -11,7 +12,7 @@ from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations
 from ui.parts import charts, prose
-from ui.words.numbers import count, size, times
+from ui.words.numbers import amount, count, size, times
 from ui.words.text import t
 
 pd = Late("pandas")
@@ -21,7 +22,7 @@ LATENTS = ("copy", "latent")
 ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
 
 
-def _totals(scene: Scene) -> dict[str, int]:
+def _totals(scene: Scene) -> dict[str, float]:
     """Numbers per token and layer of each layout of the model's MLA, or of the assumed one."""
     kept = costs.layouts(scene.ways[scene.latents])
     return {layout: sum(parts.values()) for layout, parts in kept.items()}
@@ -32,7 +33,7 @@ def lead(view: View) -> tuple[str, str]:
     scene = view.scenes[0]
     kept = _totals(scene)
     ratio = times(kept["full"] / kept["latent"])
-    numbers = {layout: count(n) for layout, n in kept.items()}
+    numbers = {layout: amount(n) for layout, n in kept.items()}
     line = t("kv_cache.line_layouts", model=scene.preset.name, ratio=ratio, **numbers)
     return t("kv_cache.numbers", n=numbers["latent"]), line
 
@@ -51,13 +52,23 @@ def draw(view: View, scene: Scene, side: str) -> None:
     prose.say(_baselines(scene))
     prose.say(t("kv_cache.layout_full"))
     prose.say(t("kv_cache.layout_copy"))
-    if "d_index" in vars(scene.preset.config):
-        prose.say(t("kv_cache.layout_index", index=count(scene.preset.config.d_index)))
+    if said := _index(vars(scene.preset.config)):
+        prose.say(said)
     if scene.assumes("mla"):
         latent, rope = count(scene.ways["mla"].d_latent_kv), scene.ways["mla"].d_rope
         prose.say(t("kv_cache.layout_assumed", latent=latent, rope=rope))
     for sentence in limitations(view, scene):
         prose.say(sentence)
+
+
+def _index(own: Mapping[str, object]) -> str:
+    """What an indexer keeps beside the model's own latents, if one does."""
+    if "d_index" not in own or "d_latent_kv" not in own:
+        return ""
+    index = count(own["d_index"])
+    if "pooling" in own:
+        return t("kv_cache.layout_index_pooled", index=index, pools=count(own["pooling"]))
+    return t("kv_cache.layout_index", index=index)
 
 
 def _bars(scene: Scene, layouts: tuple[str, ...], key: str, *, height: int) -> None:
@@ -68,12 +79,12 @@ def _bars(scene: Scene, layouts: tuple[str, ...], key: str, *, height: int) -> N
         {t(f"kv_cache.part_{role}"): [kept[layout][role] for layout in layouts] for role in ROLES},
         axis=t("kv_cache.axis_numbers"),
         roles=ROLES,
-        totals=[count(totals[layout]) for layout in layouts],
+        totals=[amount(totals[layout]) for layout in layouts],
         height=height,
         legend=layouts != LATENTS,
         entries=ENTRY_WIDTH,
     )
-    held = "; ".join(f"{_short(layout)} {count(totals[layout])}" for layout in layouts)
+    held = "; ".join(f"{_short(layout)} {amount(totals[layout])}" for layout in layouts)
     alt = t("kv_cache.alt_layouts", model=scene.preset.name, held=held)
     charts.show(figure, key, alt=alt, file=f"kv_cache_{scene.key}")
 
@@ -105,8 +116,8 @@ def _baselines(scene: Scene) -> str:
     kept = _totals(scene)
     return t(
         "kv_cache.two_baselines",
-        full=count(kept["full"]),
-        mha=count(kept["mha"]),
+        full=amount(kept["full"]),
+        mha=amount(kept["mha"]),
         ratio_full=times(kept["full"] / kept["latent"]),
         ratio_mha=times(kept["mha"] / kept["latent"]),
     )

@@ -7,4 +7,5 @@ from ui.settings.page import Recipe
 
 def recipe(view: View) -> Recipe:
     """The template and the values that make the numbers of the page's title."""
-    return "latent" if view.latent else "grouped", made(view.maps.model, view.config, None)
+    kind = "choosing" if view.topk else "latent" if view.latent else "grouped"
+    return kind, made(view.maps.model, view.config, None)

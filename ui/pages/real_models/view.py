@@ -55,6 +55,11 @@ class View:
         return has_latents(self.config)
 
     @property
+    def topk(self) -> int:
+        """Keys that an indexer chooses at most for a query; 0 without one."""
+        return vars(self.config).get("index_topk", 0)
+
+    @property
     def balance(self) -> np.ndarray:
         """How much of each head's two variances is position [h]."""
         return self.shares.balance.numpy()

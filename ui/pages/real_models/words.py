@@ -13,6 +13,9 @@ def lead(view: View) -> tuple[str, str]:
     """The page's statement with its numbers."""
     facts = {"layer": count(view.loaded.layer), "heads": count(view.config.n_heads)}
     facts["name"] = real_layer.title(view.loaded)
+    if view.topk:
+        topk = count(view.topk)
+        return heads(view.config.n_heads), t("real_models.line_choosing", topk=topk, **facts)
     if not view.latent:
         groups = count(view.config.n_kv_heads)
         return heads(view.config.n_heads), t("real_models.line_grouped", groups=groups, **facts)
@@ -42,6 +45,8 @@ def kind(view: View) -> str:
 
 def missing(view: View) -> str:
     """Why latents and the split into content and position are not shown."""
+    if view.topk:
+        return t("real_models.choosing")
     return t("real_models.one_token" if view.latent else "real_models.no_latent")
 
 

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mla_engine import DeltaConfig, GroupedConfig, IndexedConfig, LatentConfig, PooledConfig, costs
+from mla_engine import (
+    DeltaConfig,
+    GroupedConfig,
+    IndexedConfig,
+    LatentConfig,
+    PooledConfig,
+    PooledIndexConfig,
+    costs,
+)
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
 from tests.ui.screen import Chart
@@ -75,9 +83,16 @@ def _sum(one: Side, config: object) -> str:
         most = max(one.of_layer(config, n, 1) - each * n for n in range(127, 600))
         return f"{index} / {m} = {amount(each)}, and up to {count(most)} in all"
     total = count(costs.cache_elements(config))
+    if isinstance(config, PooledIndexConfig):
+        m, x = config.pooling, config.d_index
+        each, most = config.d_latent_kv + x / m, 2 * (m - 1) * x - (m - 1) * x / m
+        kept = f"{count(config.d_latent_kv)} + {x} / {m} = {amount(each)}"
+        return f"{kept}, and up to {count(most)} in all"
     if isinstance(config, LatentConfig):
         index = f" + {config.d_index}" if isinstance(config, IndexedConfig) else ""
-        return f"{count(config.d_latent_kv)} + {config.d_rope}{index} = {total}"
+        rope = f" + {config.d_rope}" if config.d_rope else ""
+        parts = f"{count(config.d_latent_kv)}{rope}{index}"
+        return f"{parts} = {total}" if parts != total else total
     keys, values, g = config.d_head, config.d_value, config.n_kv_heads
     return (
         f"2 × {g} × {keys} = {total}" if keys == values else f"{g} × ({keys} + {values}) = {total}"
@@ -126,6 +141,7 @@ def said(one: Side) -> list[str]:
 def data(one: Side) -> list[dict]:
     codes = {"MHA": "mha", "MQA": "mqa", "MLA": "mla", "MLA, assumed": "mla"}
     codes |= {"DSA": "dsa", "DSA, assumed": "dsa"}
+    codes |= {"Block DSA": "block_dsa", "Block DSA, assumed": "block_dsa"}
     codes |= {f"{kind.upper()}, assumed": kind for kind in ("csa", "hca", "kda")}
     return [
         {

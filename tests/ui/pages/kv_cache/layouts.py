@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from mla_engine import costs
+from mla_engine import PooledIndexConfig, costs
 from tests.ui.pages.kv_cache.side import Side
 from tests.ui.screen import Chart
 from ui.words.numbers import count, size, times
@@ -95,7 +95,13 @@ def said(one: Side) -> list[str]:
         "This model has no MLA: these are the layouts of one in DeepSeek-V2's proportions, "
         f"$d_c$ = {count(one.mla.d_latent_kv)} and $d_R$ = {one.mla.d_rope}."
     )
-    if one.is_dsa:
+    if isinstance(one.config, PooledIndexConfig):
+        said.append(
+            f"Beside every layout stands an index key of $d_I$ = {one.config.d_index} numbers for "
+            f"every {one.config.pooling} tokens, which the indexer scores; a token's share is "
+            "counted with the keys."
+        )
+    elif one.is_dsa:
         said.append(
             f"Beside every layout stands one index key, $d_I$ = {one.config.d_index} numbers, for "
             "the indexer; it is counted with the keys."

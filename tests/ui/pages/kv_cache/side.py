@@ -1,7 +1,7 @@
 """What the cache page has to show of one model: the engine asked apart from the page's code."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import torch
 
@@ -15,6 +15,7 @@ from mla_engine import (
     LatentCache,
     LatentConfig,
     PooledConfig,
+    PooledIndexConfig,
     costs,
 )
 from mla_engine.costs import GPUS, Serving
@@ -23,6 +24,7 @@ from tests.engine.samples import dense
 from ui.words.numbers import count, tied_size
 
 Config = GroupedConfig | LatentConfig | PooledConfig | DeltaConfig
+UNEVEN = PooledConfig | DeltaConfig | PooledIndexConfig
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 BYTES = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}
 MEASURED = (64, 256, 1024)
@@ -101,13 +103,20 @@ class Side:
 
     @property
     def is_dsa(self) -> bool:
-        return isinstance(self.config, IndexedConfig)
+        return type(self.config) is IndexedConfig
+
+    @property
+    def is_blocks(self) -> bool:
+        return isinstance(self.config, PooledIndexConfig)
 
     @property
     def dsa(self) -> IndexedConfig:
         """The model's own, or one in the proportions of DeepSeek-V3.2."""
         if self.is_dsa:
             return self.config
+        if self.is_blocks:
+            own = {one.name: getattr(self.config, one.name) for one in fields(IndexedConfig)}
+            return IndexedConfig(**own)
         c = self.mla
         width = 2 * c.d_rope or c.d_head
         return IndexedConfig(
@@ -129,6 +138,14 @@ class Side:
         return DeltaConfig(d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value)
 
     @property
+    def blocks(self) -> PooledIndexConfig:
+        """DSA's indexer over blocks of as many tokens as GLM-5.3-Flash's, without rotation."""
+        if self.is_blocks:
+            return self.config
+        dsa = replace(self.dsa, d_rope=0, rope=None, index_topk=2048)
+        return PooledIndexConfig(**vars(dsa), pooling=2 if dsa.d_model < 1024 else 4)
+
+    @property
     def ways(self) -> dict[str, Config]:
         """English label -> what is cached in that way, the model's own marked."""
         narrow = self.config.d_model < 1024  # a short text is to fill entries
@@ -138,16 +155,17 @@ class Side:
             gqa: self.grouped(self.drawn_groups),
             "MQA": self.grouped(1),
             "MLA" if self.is_mla else "MLA, assumed": self.mla,
-            "DSA" if self.is_dsa else "DSA, assumed": self.dsa,
+            "DSA" if self.is_dsa or self.is_blocks else "DSA, assumed": self.dsa,
             "CSA, assumed": self.entries(
                 pooling=2 if narrow else 4,
                 overlap=True,
                 index_topk=512,
                 n_index_heads=self.mla.n_heads,
-                d_index=2 * self.mla.d_rope,
+                d_index=2 * self.mla.d_rope or self.mla.d_latent_kv,
             ),
             "HCA, assumed": self.entries(pooling=4 if narrow else 128),
             "KDA, assumed": self.kda,
+            "Block DSA" if self.is_blocks else "Block DSA, assumed": self.blocks,
         }
         own = gqa if kind == "GQA" else kind
         if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
@@ -165,7 +183,7 @@ class Side:
 
     def held(self, config: Config, tokens: int) -> float:
         """Bytes of all counted layers and sequences."""
-        if isinstance(config, PooledConfig | DeltaConfig):
+        if isinstance(config, UNEVEN):
             return self.of_layer(config, tokens, BYTES[self.type]) * self.caches * self.batch
         return self.bytes_of(costs.cache_elements(config), tokens)
 
@@ -175,6 +193,8 @@ class Side:
             k, v = config.d_head, config.d_value
             return config.n_heads * (4 * k * v + 3 * (2 * k + v) * width)
         full, waiting = divmod(tokens, config.pooling)
+        if isinstance(config, PooledIndexConfig):
+            return width * (tokens * config.d_latent_kv + (full + 2 * waiting) * config.d_index)
         series = 2 if config.overlap else 1
         ahead = config.pooling if config.overlap and full else 0
         of_each = config.d_head + (config.d_index or 0)
@@ -186,7 +206,7 @@ class Side:
 
     def reserved(self, config: Config) -> list[int]:
         """Bytes that real caches of the engine have, at the lengths that are measured."""
-        if isinstance(config, PooledConfig | DeltaConfig):
+        if isinstance(config, UNEVEN):
             return [self.held(config, n) for n in MEASURED]
         kinds = {LatentConfig: LatentCache, IndexedConfig: IndexedCache}
         kind = kinds.get(type(config), KVCache)
@@ -227,8 +247,9 @@ class Side:
         """English label -> code, what is cached, as what, and shared by heads or sequences."""
         ways = self.ways
         mha, gqa, _, mla = list(ways)[:4]
-        own = {"MLA": "mla", "DSA": "dsa", "MHA": "mha", "MQA": "mqa"}.get(self.preset.kind)
-        own = own or ("own" if len(ways) > 8 else "gqa")
+        codes = {"MLA": "mla", "DSA": "dsa", "MHA": "mha", "MQA": "mqa", "Block DSA": "block_dsa"}
+        own = codes.get(self.preset.kind)
+        own = own or ("own" if len(ways) > 9 else "gqa")
         shares = {
             mha: ("mha_tensor", ways[mha], None, "tensor"),
             gqa: ("gqa_tensor", ways[gqa], None, "tensor"),
@@ -237,15 +258,19 @@ class Side:
             f"{self.own} by seq.": (f"{own}_data", ways[self.own], None, "data"),
         }
         extra = {self.own: (f"{own}_tensor", ways[self.own], None, "tensor")}
-        return shares | (extra if own in ("own", "dsa") else {})
+        return shares | (extra if own in ("own", "dsa", "block_dsa") else {})
 
     def each(self, config: Config, cache: str | None, attention: str, ranks: int) -> float:
         """Bytes on the fullest of so many GPUs, layers all and sequences all."""
+        sequences = self.sequences if attention == "tensor" else -(-self.sequences // ranks)
+        of_token = costs.cache_elements(config, cache)
         if attention == "tensor":
-            numbers = costs.rank_cache_elements(config, ranks, cache) * self.sequences
-        else:
-            numbers = costs.cache_elements(config, cache) * -(-self.sequences // ranks)
-        return numbers * self.all_caches * BYTES[self.type] * self.context
+            of_token = costs.rank_cache_elements(config, ranks, cache)
+        waiting = 0
+        if isinstance(config, PooledIndexConfig):  # all but one of a block, which no head owns
+            waiting = (config.pooling - 1) * (2 - 1 / config.pooling) * config.d_index
+        numbers = of_token * self.context + waiting
+        return numbers * sequences * self.all_caches * BYTES[self.type]
 
     def copies(self, config: Config, cache: str | None, attention: str, ranks: int) -> float:
         whole = costs.cache_elements(config, cache) * self.sequences * self.context
