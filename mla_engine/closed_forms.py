@@ -1,7 +1,9 @@
 """The closed forms that a mechanism declares: what it stores, computes, reads and writes."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mla_engine.config import AttentionConfig
 
@@ -31,6 +33,9 @@ class Formula:
         source: who used or replaced it.
         numbers: the count for a configuration.
         right: the right count.
+        named: what it is called, by language, where it was published for whole models.
+        forgets: what it leaves out, by language, where it was published for whole models.
+        model: at which it was published, where it was for whole models.
     """
 
     code: str
@@ -39,10 +44,16 @@ class Formula:
     source: str
     numbers: Callable[[AttentionConfig], float]
     right: Callable[[AttentionConfig], float]
+    named: Mapping[str, str] = field(default_factory=dict)
+    forgets: Mapping[str, str] = field(default_factory=dict)
+    model: str = ""
 
     def off(self, config: AttentionConfig) -> float:
         """Its count over the right one: 1 is right, below 1 too little."""
-        return self.numbers(config) / self.right(config)
+        counted, right = self.numbers(config), self.right(config)
+        if not right:
+            return math.inf if counted else 1
+        return counted / right
 
 
 @dataclass(frozen=True)
@@ -50,13 +61,20 @@ class KeptPart:
     """A part of what a sequence keeps where not every token adds the same to it.
 
     Attributes:
-        code: "window", "entries", "latents", "blocks", "waiting", "state" or "tails".
+        code: "window", "entries", "waiting", "state" or "tails".
         spans: the tokens that each of its pieces stands for, the first and one beyond the last.
         n_bytes: of all of them.
     """
 
     code: str
     spans: tuple[tuple[int, int], ...]
+    n_bytes: float
+
+
+class Amount(NamedTuple):
+    """Numbers that are kept, and the bytes that they take: a state is wider than other numbers."""
+
+    numbers: float
     n_bytes: float
 
 
@@ -82,12 +100,15 @@ class Costs:
             where they do not grow by the same with each token.
         parts: (config, tokens, bytes of a number) -> what a sequence of so many tokens keeps, where
             a token does not just add its own.
+        rows: as `parts`, by the kind of row alone; "index" is of keys that an indexer scores.
         steady: config -> tokens from which on the work changes by as much with each so many more.
         as_run: config -> one of which the products are those that a run of the layer makes, where
             it makes more than a kernel has to.
         of_latents: parameters that a call does not use where `latents` are handed in.
         formulas: how calculators count its cache, the right way first.
-        layouts: config -> numbers per token of every way to lay out the cache, by part.
+        mistakes: keys of model_caches/mistakes.toml, for those published for whole models.
+        layouts: config -> numbers per token of every way to lay out the cache, by part; the last
+            one is what the layer is meant to keep.
     """
 
     weights: Callable[[AttentionConfig, Heads], dict[str, int]]
@@ -101,8 +122,10 @@ class Costs:
     stored: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
     held: Callable[[AttentionConfig, str, Heads, int], int] | None = None
     parts: Callable[[AttentionConfig, int, float], tuple[KeptPart, ...]] | None = None
+    rows: Callable[[AttentionConfig, int, float], dict[str, Amount]] | None = None
     steady: Callable[[AttentionConfig], tuple[int, int]] = lambda _config: (1, 1)
     as_run: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
     of_latents: tuple[str, ...] = ()
     formulas: tuple[Formula, ...] = ()
+    mistakes: tuple[str, ...] = ()
     layouts: Callable[[AttentionConfig], dict[str, dict[str, float]]] | None = None

@@ -31,7 +31,8 @@ from mla_engine.refusals import RefusedError
 
 MARK = "own."
 MOST_LETTERS, MOST_BYTES = 6000, 2**16
-MOST_LAYERS, MOST_CACHES, MOST_CONTEXT = 1024, 4096, 2**30
+MOST_LAYERS, MOST_CACHES, MOST_CONTEXT, MOST_KINDS = 1024, 4096, 2**30, 4
+GONE = "linear attention layers"  # what links once said of kinds that now stand beside
 NAME = re.compile(r"(?!www\.)[A-Za-z0-9][A-Za-z0-9 .+_-]{0,59}")  # plain in prose and in figures
 SCALINGS = {
     "yarn": YarnConfig,
@@ -55,6 +56,7 @@ def given_preset(
     layer: int = 0,
     n_layers: int = 1,
     n_caches: int = 1,
+    beside: tuple[tuple[AttentionConfig, int], ...] = (),
     max_context: int | None = None,
     not_modelled: tuple[str, ...] = (),
 ) -> GivenPreset:
@@ -64,13 +66,16 @@ def given_preset(
         config: of any mechanism.
         name: letters that mean something to Markdown are left out, and what is over 60.
         layer: which attention of the model this is, from 0.
-        n_layers: of the model; `n_caches` of them keep what grows with the context.
-        n_caches: those caches.
+        n_layers: of the model.
+        n_caches: the attentions that the configuration stands for.
+        beside: the model's other kinds of attention, each with their number.
         max_context: tokens that the model is made for, None where it does not say.
         not_modelled: of presets.NOT_MODELLED.
     """
     told = {"n": plain(name), "i": layer, "l": n_layers, "c": n_caches, "g": list(not_modelled)}
-    table = told | {"x": max_context, mechanisms.of(config).key: _table(config)}
+    table = told | {"x": max_context} | _kind(config)
+    if beside:
+        table["b"] = [{"c": n} | _kind(other) for other, n in beside]
     text = json.dumps(table, separators=(",", ":")).encode()
     folded = base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
     return read_given(MARK + folded)
@@ -120,23 +125,41 @@ def _preset(text: str, table: Mapping[str, Any]) -> GivenPreset:
     checks.whole("layer", table["i"], least=0, most=MOST_CACHES)
     if table["x"] is not None:
         checks.whole("max_context", table["x"], most=MOST_CONTEXT)
-    mechanism = next((one for one in mechanisms.all() if one.key in table), None)
-    if mechanism is None:
-        raise RefusedError("given_text")
     return GivenPreset(
         key=text,
         name=name,
-        config=_built(mechanism.config_type, table[mechanism.key]),
+        config=_config(table),
         n_layers=table["l"],
         n_caches=table["c"],
+        beside=_beside(table.get("b", [])),
         max_context=table["x"],
         rms_norm_eps=None,
         parameters=None,
         source="config.json",
         notes_in=MappingProxyType({}),
-        not_modelled=tuple(table["g"]),
+        not_modelled=tuple(gap for gap in table["g"] if gap != GONE),
         layer=table["i"],
     )
+
+
+def _beside(tables: Any) -> tuple[tuple[AttentionConfig, int], ...]:
+    checks.kind("beside", tables, list)
+    checks.whole("beside", len(tables), least=0, most=MOST_KINDS)
+    for one in tables:
+        checks.whole("n_caches", one["c"], most=MOST_CACHES)
+    return tuple((_config(one), one["c"]) for one in tables)
+
+
+def _config(table: Mapping[str, Any]) -> AttentionConfig:
+    """The configuration that stands in a table under the name of its mechanism."""
+    mechanism = next((one for one in mechanisms.all() if one.key in table), None)
+    if mechanism is None:
+        raise RefusedError("given_text")
+    return _built(mechanism.config_type, table[mechanism.key])
+
+
+def _kind(config: AttentionConfig) -> dict[str, Any]:
+    return {mechanisms.of(config).key: _table(config)}
 
 
 def _table(value: Any) -> dict[str, Any]:

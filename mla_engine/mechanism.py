@@ -95,6 +95,8 @@ class Variant:
         config: (sizes, a configuration of any mechanism) -> its configuration, with the rotation,
             norms and scales of the other where both have them.
         order: its place among all variants.
+        offered: whether the reader may choose it for any sizes; else only layers that are of its
+            kind are shown as it.
     """
 
     code: str
@@ -103,6 +105,7 @@ class Variant:
     sizes: tuple[str, ...]
     config: Callable[[Mapping[str, int], AttentionConfig], AttentionConfig]
     order: int = 100
+    offered: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

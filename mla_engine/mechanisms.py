@@ -60,9 +60,14 @@ def types_in_words(which: Callable[[Mechanism], object] = bool) -> object:
 
 
 def variants() -> dict[str, Variant]:
-    """Code -> variant, in the order in which they are offered."""
+    """Code -> variant, in order."""
     every = [variant for mechanism in all() for variant in mechanism.variants]
     return {one.code: one for one in sorted(every, key=lambda one: one.order)}
+
+
+def offered() -> tuple[str, ...]:
+    """Codes of the variants that may be chosen for any sizes, in their order."""
+    return tuple(code for code, one in variants().items() if one.offered)
 
 
 def ways() -> dict[str, Way]:

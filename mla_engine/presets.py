@@ -28,7 +28,6 @@ NOT_MODELLED = (
     "alternating local and global layers",
     "attention sinks",
     "learned positions",
-    "linear attention layers",
     "no output bias",
     "query scale by position",
 )
@@ -38,12 +37,13 @@ NOT_MODELLED = (
 class Preset:
     """One published model.
 
-    `n_caches` counts the caches that grow with the context: two a layer in LongCat-Flash, those
-    of the MLA layers alone in a hybrid, None where their number was not read. `max_context` is in
+    `n_caches` counts the attentions that `config` stands for: two a layer in LongCat-Flash, the MLA
+    layers alone of a hybrid. `beside` has the model's other attentions, each kind with their
+    number: DeepSeek-V4's HCA beside its CSA, the linear attention of a hybrid. `max_context` is in
     tokens. `config.norm_eps` is 1e-6 for the latents' norms, as transformers has it in every MLA
     family; `rms_norm_eps` is the model's own figure, which vLLM uses there too. `parameters` is the
-    whole model's count as its name gives it, None where the name gives none. `notes` say what is
-    uncertain; `notes_in` has them by language, `notes` in English.
+    whole model's count as its name or report gives it, None where neither does. `notes` say what
+    is uncertain; `notes_in` has them by language, `notes` in English.
     """
 
     key: str
@@ -51,6 +51,7 @@ class Preset:
     config: AttentionConfig
     n_layers: int
     n_caches: int
+    beside: tuple[tuple[AttentionConfig, int], ...] = ()
     max_context: int | None
     rms_norm_eps: float | None
     parameters: int | None
@@ -66,6 +67,21 @@ class Preset:
     def notes(self) -> str:
         """What is uncertain or particular about the model, in English."""
         return self.notes_in.get("en", "")
+
+    @property
+    def kinds(self) -> tuple[tuple[AttentionConfig, int], ...]:
+        """Every kind of attention that the model has, and how many of it keep a cache."""
+        return (self.config, self.n_caches), *self.beside
+
+    @property
+    def n_attentions(self) -> int:
+        """How many attentions of any kind keep a cache."""
+        return sum(n for _, n in self.kinds)
+
+    def of_kind(self, kind: str) -> AttentionConfig:
+        """Its own attention of this kind, such as "HCA", or the first where it has none."""
+        own = (one for one, _ in self.kinds if mechanisms.of(one).kind(one) == kind)
+        return next(own, self.config)
 
     @property
     def kind(self) -> str:
@@ -96,6 +112,15 @@ def _config(row: dict[str, Any]) -> AttentionConfig:
     return mechanism.of_preset({"rope": rope} | row[mechanism.key] | row.get("options", {}))
 
 
+ROTATION = ("rope", "yarn", "llama3", "linear", "longrope")
+
+
+def _beside(row: dict[str, Any], own: dict[str, Any]) -> tuple[AttentionConfig, int]:
+    """Another kind of layer and its number; without a rotation of its own it has the first's."""
+    shared = {} if "rope" in own else {name: row[name] for name in ROTATION if name in row}
+    return _config(shared | own), own["n_layers"]
+
+
 def _preset(key: str, row: dict[str, Any]) -> Preset:
     return Preset(
         key=key,
@@ -103,6 +128,7 @@ def _preset(key: str, row: dict[str, Any]) -> Preset:
         config=_config(row),
         n_layers=row["n_layers"],
         n_caches=row.get("n_caches", row["n_layers"]),
+        beside=tuple(_beside(row, own) for own in row.get("beside", ())),
         max_context=row.get("max_context"),
         rms_norm_eps=row.get("rms_norm_eps"),
         parameters=row.get("parameters"),

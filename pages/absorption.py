@@ -38,7 +38,8 @@ if view:
     with panel:
         with st.container(key="absorption_verdict"):
             prose.say(words.verdict(view))
-        prose.note(t("absorption.counted"))
+        for note in words.notes(view):
+            prose.note(note)
         controls.sentence()
     with picture:
         brackets.picture(view)

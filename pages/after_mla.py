@@ -22,6 +22,9 @@ if shown:
     prose.lead(*words.lead(shown), t("after_mla.look"))
 else:
     prose.refused(error)
+controls.story()
+if shown:
+    prose.say(words.chapter(shown))
 picture, choices = st.columns([6, 5], gap="large")
 with choices:
     controls.draw()

@@ -3,8 +3,9 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.attention_maps import PAGE, below, controls, guess, long, over_time, words
+from ui.pages.attention_maps import PAGE, below, controls, guess, long, words
 from ui.pages.attention_maps import view as views
+from ui.pages.attention_maps.over_time import scene
 from ui.parts import maps, prose
 from ui.parts.guess import card
 from ui.words.text import t
@@ -78,5 +79,5 @@ def in_blocks() -> object:
 
 
 page.setup(PAGE)
-drawn = in_blocks if long.view.asked() else over_time.scene if over_time.view.asked() else whole
+drawn = in_blocks if long.view.asked() else scene if views.keeps_a_state() else whole
 page.footer(drawn())

@@ -16,8 +16,8 @@ if view:
 controls.sides()
 for refusal in refusals:
     prose.refused(refusal)
+controls.below(view)
 if view:
-    controls.topic(view)
     try:
         charts.draw(view)
     except ValueError as refusal:

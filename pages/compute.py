@@ -20,7 +20,7 @@ except ValueError as refusal:
     shown, error = None, refusal
 
 if shown:
-    prose.lead(*words.lead(shown), t("compute.look"))
+    prose.lead(*words.lead(shown), words.look(shown))
     card.ask(guess.question, shown)
 else:
     prose.refused(error)

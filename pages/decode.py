@@ -33,7 +33,8 @@ if shown:
         if said := words.written(shown):
             prose.note(said)
     if said := uneven.grows(shown):
-        prose.say(said)
+        with st.container(key="dec_grows"):
+            prose.say(said)
     prose.say(words.expand(shown))
     running.draw(shown)
     prose.say(words.compared(shown))

@@ -16,7 +16,7 @@ from ui.words.text import t
 page.setup(PAGE)
 shown = view()
 topic = TOPICS[shown.topic]
-prose.title(t(f"kv_cache.title_{shown.topic}"))
+prose.title(topic.title(shown))
 computed = None
 with suppress(ValueError):  # said below, beside the model that it is about
     prose.lead(*topic.lead(shown), topic.look(shown))
@@ -41,6 +41,6 @@ with st.expander(t("kv_cache.sources")):
     for scene in shown.scenes:
         prose.say(f"**{scene.preset.name}** {words.notes(shown, scene)}")
         prose.note(scene.preset.source)
-own.section(shown)
+own.section(shown, controls.takers())
 charts.download(partial(topic.data, shown), topic.file)
 page.footer(computed)

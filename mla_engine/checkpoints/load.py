@@ -36,7 +36,7 @@ class Plan:
     `layer` counts attentions, of which there are `n_layers`; `tensors` are the names in the
     checkpoint and `n_bytes` their size on disk; `dtypes` the stored types. `is_random` says that
     the checkpoint itself calls its weights random. `notes` are words of NOTES. `mechanisms` has the
-    key of each attention's, "" of one that the engine does not model.
+    key of each attention's, and `kinds` what it is counted as, "" of one that is not modelled.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Plan:
     is_random: bool
     notes: tuple[str, ...]
     mechanisms: tuple[str, ...]
+    kinds: tuple[str, ...]
 
 
 NOTES = (
@@ -80,6 +81,7 @@ def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | Non
     fp8.check_quantization(checkpoint.config, attention=True)
     entries = _entries(checkpoint, family, config, layer)
     dtypes = tuple(dict.fromkeys(entry.dtype for entry in entries.values()))
+    keys, kinds = zip(*_mechanisms(checkpoint.config), strict=True)
     return Plan(
         name=checkpoint.name,
         revision=checkpoint.revision,
@@ -92,16 +94,20 @@ def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | Non
         dtypes=dtypes,
         is_random=checkpoint.is_random,
         notes=_notes(family, config, checkpoint.config, dtypes),
-        mechanisms=tuple(_mechanisms(checkpoint.config)),
+        mechanisms=keys,
+        kinds=kinds,
     )
 
 
-def _mechanisms(config: Mapping[str, object]) -> Iterator[str]:
+def _mechanisms(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """The mechanism's key and the kind of every attention."""
     for layer in range(n_attentions(config)):
         try:
-            yield mechanisms.of(attention_config(config, layer)).key
+            own = attention_config(config, layer)
         except CheckpointError:
-            yield ""
+            yield "", ""
+        else:
+            yield mechanisms.of(own).key, mechanisms.of(own).kind(own)
 
 
 def load_attention(

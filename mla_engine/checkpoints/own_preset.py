@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mla_engine import mechanisms
+from mla_engine import costs, mechanisms
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import attention_config, family_of, n_attentions
 from mla_engine.config import AttentionConfig
@@ -16,9 +16,9 @@ CONTEXT = "max_position_embeddings"
 def preset_of_config(
     config: Mapping[str, Any], name: str, shown: Collection[str] = ()
 ) -> GivenPreset:
-    """The first attention of a model that is of one of these mechanisms, as a preset.
+    """A model as a preset: the attention that keeps most of a token, and the others beside it.
 
-    Where some have a sliding window, the first without, as published presets have it.
+    Of those that keep as much, the first without a sliding window, as published presets have it.
 
     Args:
         config: the parsed config.json.
@@ -39,40 +39,54 @@ def preset_of_config(
     if (layer := _shown(found, shown)) is None:
         called = mechanisms.of(found[0]).called
         raise CheckpointError("no_page_of_config", called=called, model_type=family.model_type)
-    growing = [one for one in found if _grows(one)]
     context = inner.get(CONTEXT)
+    (_, n_caches), *beside = kinds(found, layer)
     return given_preset(
         found[layer],
         name=name or family.model_type,
         layer=layer,
         n_layers=number // family.row["sublayers"],
-        n_caches=len(growing),
+        n_caches=n_caches,
+        beside=tuple(beside),
         max_context=context if _is_context(context) else None,
-        not_modelled=tuple(_gaps(found, growing)),
+        not_modelled=tuple(_gaps(found)),
     )
 
 
+def kinds(found: list[AttentionConfig], first: int = 0) -> list[tuple[AttentionConfig, int]]:
+    """The kinds of attention by what they keep, that of number `first` before the others.
+
+    Returns:
+        Of each kind its first configuration, and how many there are of it.
+    """
+    of_kind: dict[object, list[AttentionConfig]] = {_kept(found[first]): [found[first]]}
+    for config in (*found[:first], *found[first + 1 :]):
+        of_kind.setdefault(_kept(config), []).append(config)
+    return [(same[0], len(same)) for same in of_kind.values()]
+
+
+def _kept(config: AttentionConfig) -> tuple[object, ...]:
+    """What tells the cache of one kind from that of another; a window is not counted as one."""
+    of_token, fixed = costs.cache_elements(config), costs.fixed_bytes(config, 1)
+    return mechanisms.of(config).key, of_token, fixed
+
+
 def _shown(found: list[AttentionConfig], shown: Collection[str]) -> int | None:
-    """The first attention of these mechanisms, one over all tokens before one with a window."""
+    """Of these mechanisms the attention that keeps most of a token, over all tokens if it can."""
     fit = [n for n, one in enumerate(found) if not shown or mechanisms.of(one).key in shown]
-    return next((n for n in fit if not _window(found[n])), fit[0] if fit else None)
+    keeps = {n: (costs.cache_elements(found[n]), not _window(found[n])) for n in fit}
+    return max(fit, key=keeps.__getitem__, default=None)
 
 
 def _window(config: AttentionConfig) -> int | None:
     return vars(config).get("sliding_window")
 
 
-def _grows(config: AttentionConfig) -> bool:
-    """Whether it keeps something of each token, and not one state of all."""
-    return "d_decay" not in vars(config)
-
-
 def _is_context(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_CONTEXT
 
 
-def _gaps(found: list[AttentionConfig], growing: list[AttentionConfig]) -> list[str]:
-    """What the model has beside the layer that stands for it, as presets name it."""
-    windows = {_window(one) for one in growing}
-    gaps = ["alternating local and global layers"] * (len(windows) > 1)
-    return gaps + ["linear attention layers"] * (len(growing) < len(found))
+def _gaps(found: list[AttentionConfig]) -> list[str]:
+    """What the model has that its kinds of attention do not tell, as presets name it."""
+    windows = {_window(one) for one in found if "sliding_window" in vars(one)}
+    return ["alternating local and global layers"] * (len(windows) > 1)

@@ -1,7 +1,7 @@
 """Closed forms for one layer: parameters, cache, and the FLOPs and bytes of a call."""
 
 from mla_engine.costs.calls import Cost, decode, prefill
-from mla_engine.costs.formulas import formulas
+from mla_engine.costs.formulas import formulas, mistakes, over_held
 from mla_engine.costs.memory import ATTENTION, Serving, layouts, rank_cache_elements
 from mla_engine.costs.roofline import (
     always_from,
@@ -20,6 +20,7 @@ from mla_engine.costs.sizes import (
     fixed_bytes,
     held_bytes,
     kept_parts,
+    kept_rows,
     mha_cache_elements,
     parameters,
     weight_elements,
@@ -50,9 +51,12 @@ __all__ = [
     "formulas",
     "held_bytes",
     "kept_parts",
+    "kept_rows",
     "layouts",
     "lighter_from",
     "mha_cache_elements",
+    "mistakes",
+    "over_held",
     "parameters",
     "prefill",
     "rank_cache_elements",

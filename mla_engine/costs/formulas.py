@@ -1,14 +1,63 @@
 """Cache formulas that calculators have used, beside the right one.
 
 Each was found in a public thread, mostly in the words of whoever replaced it. `numbers` says what
-it gives per token and layer. They stand with the mechanism whose cache they count.
+it gives per token and layer. They stand with the mechanism whose cache they count, or, where they
+count whole models, with `model_caches.mistakes`, which the mechanism names.
 """
+
+from functools import partial
+from typing import TYPE_CHECKING
 
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
+from mla_engine.costs.sizes import cache_elements, held_bytes
+from mla_engine.late import Late
 from mla_engine.mechanism import Formula
+
+if TYPE_CHECKING:
+    from mla_engine.model_caches.mistakes import Mistake
+
+published = Late("mla_engine.model_caches.mistakes")
 
 
 def formulas(config: AttentionConfig) -> tuple[Formula, ...]:
     """The formulas in use for this kind of layer, the right one first."""
-    return mechanisms.of(config).costs.formulas
+    found = (_of_layer(one) for one in mistakes(config) if one.measure == "stored")
+    wrong = (formula for formula in found if formula.off(config) != 1)
+    return (*mechanisms.of(config).costs.formulas, *wrong)
+
+
+def mistakes(config: AttentionConfig) -> tuple["Mistake", ...]:
+    """The wrong formulas that were published for whole models with layers of this kind."""
+    every = published.mistakes()
+    return tuple(every[key] for key in mechanisms.of(config).costs.mistakes)
+
+
+def over_held(formula: Formula, config: AttentionConfig, tokens: int, dtype_bytes: float) -> float:
+    """What a formula gives for a sequence of so many tokens over what the layer then holds."""
+    counted = formula.numbers(config) * tokens * dtype_bytes
+    return counted / held_bytes(config, tokens, dtype_bytes)
+
+
+def _of_layer(mistake: "Mistake") -> Formula:
+    return Formula(
+        mistake.key,
+        mistake.formula,
+        mistake.short["en"],
+        mistake.source,
+        partial(_numbers, mistake),
+        cache_elements,
+        mistake.short,
+        mistake.forgets,
+        mistake.published.name,
+    )
+
+
+def _numbers(mistake: "Mistake", config: AttentionConfig) -> float:
+    """What a published formula makes of one layer.
+
+    A state has no latent: the formula counts the one of MLA's layers beside it.
+    """
+    kept = {"n_kv_heads": getattr(config, "n_kv_heads", 1), "d_index": vars(config).get("d_index")}
+    sizes = published.sizes_of_layer(mechanisms.sizes_of(config) | kept)
+    return float(mistake.numbers(sizes))

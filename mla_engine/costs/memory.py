@@ -1,28 +1,35 @@
 """What fits on GPUs: the share of weights and cache that each of them holds.
 
 Under tensor parallelism every rank computes some heads of every sequence. Keys and values go with
-their heads, down to one KV head a rank; the latents serve all heads, so each rank needs them whole.
-Data-parallel attention gives each rank whole sequences and all attention weights instead.
+their heads, down to one KV head a rank, and so do states; what serves all heads, a latent or a
+window and entries, each rank needs whole. A mechanism's closed forms say which by what they count
+for some heads. Data-parallel attention gives each rank whole sequences and all attention weights.
 """
 
 from dataclasses import dataclass
 
 from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.costs.sizes import (
-    cache_elements,
-    fixed_bytes,
-    heads_held,
-    kind_of_cache,
-    parameters,
-)
+from mla_engine.costs.sizes import cache_elements, fixed_bytes, held_bytes, parameters
 from mla_engine.refusals import RefusedError
 
 ATTENTION = ("tensor", "data")
 MOST = 2**50  # tokens or sequences: what fits may be far more than any layer is run with
 
 
-def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None = None) -> int:
+def rank_heads(config: AttentionConfig, ranks: int) -> range:
+    """The heads of the fullest of `ranks` that split them.
+
+    Raises:
+        ValueError: more ranks than heads.
+    """
+    checks.whole("ranks", ranks)
+    if ranks > config.n_heads:
+        raise RefusedError("ranks", ranks=ranks, n_heads=config.n_heads)
+    return range(-(-config.n_heads // ranks))
+
+
+def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None = None) -> float:
     """Numbers per token and layer on the fullest of `ranks` that split the heads.
 
     Args:
@@ -33,18 +40,11 @@ def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None =
     Raises:
         ValueError: more ranks than heads, or a cache that the layer cannot have.
     """
-    checks.whole("ranks", ranks)
-    if ranks > config.n_heads:
-        raise RefusedError("ranks", ranks=ranks, n_heads=config.n_heads)
-    whole, kind = cache_elements(config, cache), kind_of_cache(config, cache)
-    if not mechanisms.of(config).cache(kind).per_head:
-        return whole
-    n_kv_heads = heads_held(config, None)[1]
-    return -(-n_kv_heads // ranks) * (whole // n_kv_heads)
+    return cache_elements(config, cache, rank_heads(config, ranks))
 
 
 def layouts(config: AttentionConfig) -> dict[str, dict[str, float]]:
-    """Numbers per token and layer of every way to lay out the cache, by part.
+    """Numbers per token and layer of every way to lay out the cache, by part; its own is the last.
 
     Raises:
         ValueError: a config whose cache is laid out in one way alone.
@@ -70,6 +70,7 @@ class Serving:
         weight_bytes: of one parameter.
         cache_bytes: of one cached number.
         cache: "latent" or "kv" as in `cache_elements`.
+        beside: the model's other kinds of attention, each with its number; they keep their own.
 
     Raises:
         ValueError: an argument that does not fit, named with its value.
@@ -84,9 +85,11 @@ class Serving:
     weight_bytes: float = 2
     cache_bytes: float = 2
     cache: str | None = None
+    beside: tuple[tuple[AttentionConfig, int], ...] = ()
 
     def __post_init__(self) -> None:
-        checks.whole("caches", self.caches)
+        for _, caches in self.kinds:
+            checks.whole("caches", caches)
         checks.non_negative("total_parameters", self.total_parameters)
         checks.positive("gpu_bytes", self.gpu_bytes)
         checks.whole("ranks", self.ranks)
@@ -94,7 +97,16 @@ class Serving:
         checks.positive("weight_bytes", self.weight_bytes)
         checks.positive("cache_bytes", self.cache_bytes)
         if self.attention == "tensor":
-            rank_cache_elements(self.config, self.ranks, self.cache)
+            for config, _ in self.kinds:
+                rank_cache_elements(config, self.ranks, self._cache_of(config))
+
+    @property
+    def kinds(self) -> tuple[tuple[AttentionConfig, int], ...]:
+        """Every kind of attention, and how many of it keep a cache."""
+        return (self.config, self.caches), *self.beside
+
+    def _cache_of(self, config: AttentionConfig) -> str | None:
+        return self.cache if config is self.config else None
 
     @property
     def rank_weight_bytes(self) -> float:
@@ -102,7 +114,7 @@ class Serving:
         total = self.total_parameters
         whole = 0
         if self.attention == "data" and total:
-            whole = min(total, self.caches * parameters(self.config))
+            whole = min(total, sum(n * parameters(config) for config, n in self.kinds))
         return (whole + (total - whole) / self.ranks) * self.weight_bytes
 
     @property
@@ -110,25 +122,29 @@ class Serving:
         """What the weights leave of each GPU; below 0 where they do not fit."""
         return self.gpu_bytes - self.rank_weight_bytes
 
+    def heads_of(self, config: AttentionConfig) -> range | None:
+        """The heads of a kind of attention that the fullest GPU computes; None for all."""
+        return None if self.attention == "data" else rank_heads(config, self.ranks)
+
     @property
     def token_bytes(self) -> float:
         """Of one token of one sequence, on each GPU that keeps it, over all layers."""
-        if self.attention == "data":
-            elements = cache_elements(self.config, self.cache)
-        else:
-            elements = rank_cache_elements(self.config, self.ranks, self.cache)
-        return elements * self.caches * self.cache_bytes
+        of_token = (
+            n * cache_elements(one, self._cache_of(one), self.heads_of(one))
+            for one, n in self.kinds
+        )
+        return sum(of_token) * self.cache_bytes
 
     @property
     def sequence_bytes(self) -> float:
         """Of one sequence, whatever its length, on each GPU that keeps it, over all layers.
 
-        What is kept of each head is split with the heads, what they share is not.
+        The most that it is while the sequence grows, where some of it comes and goes.
         """
-        heads, kind = self.config.n_heads, kind_of_cache(self.config, self.cache)
-        split = self.attention == "tensor" and mechanisms.of(self.config).cache(kind).per_head
-        share = -(-heads // self.ranks) / heads if split else 1
-        return share * self.caches * fixed_bytes(self.config, self.cache_bytes, self.cache)
+        return sum(
+            n * fixed_bytes(one, self.cache_bytes, self._cache_of(one), self.heads_of(one))
+            for one, n in self.kinds
+        )
 
     def rank_sequences(self, batch: int) -> int:
         """Sequences of `batch` that the fullest GPU keeps, wholly or in part."""
@@ -138,8 +154,11 @@ class Serving:
     def held_bytes(self, context: int, batch: int = 1) -> float:
         """Cache on the fullest GPU: `batch` sequences of `context` tokens."""
         checks.whole("context", context, least=0, most=MOST)
-        kept = self.token_bytes * context + self.sequence_bytes
-        return kept * self.rank_sequences(batch)
+        each = sum(
+            n * held_bytes(one, context, self.cache_bytes, self._cache_of(one), self.heads_of(one))
+            for one, n in self.kinds
+        )
+        return each * self.rank_sequences(batch)
 
     def longest_context(self, batch: int = 1) -> int:
         """Tokens to which each of `batch` sequences can grow, at most MOST; 0 without room."""
@@ -149,8 +168,10 @@ class Serving:
         return int(max(0, room) // (self.token_bytes * self.rank_sequences(batch)))
 
     def largest_batch(self, context: int) -> int:
-        """Sequences of `context` tokens that fit; 0 if not one does."""
+        """Sequences that fit and can grow to `context` tokens; 0 if not one does."""
         checks.whole("context", context, most=MOST)
         kept = self.token_bytes * context + self.sequence_bytes
+        if not kept:
+            return MOST if self.free_bytes > 0 else 0
         sequences = int(max(0, self.free_bytes) // kept)
         return sequences if self.attention == "tensor" else sequences * self.ranks

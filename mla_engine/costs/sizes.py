@@ -6,7 +6,7 @@ Each mechanism has its own closed forms; here they are asked for.
 from collections.abc import Iterable
 
 from mla_engine import checks, mechanisms
-from mla_engine.closed_forms import KeptPart
+from mla_engine.closed_forms import Amount, KeptPart
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, RefusedError
 
@@ -45,12 +45,6 @@ def chosen_heads(config: AttentionConfig, heads: Iterable[int] | None) -> tuple[
         if head >= config.n_heads:
             raise RefusedError("no_head", head=head, last=config.n_heads - 1)
     return chosen
-
-
-def heads_held(config: AttentionConfig, heads: Iterable[int] | None) -> tuple[int, int]:
-    """How many heads are chosen, and how many KV heads they use (of MLA: each its own)."""
-    chosen = chosen_heads(config, heads)
-    return len(chosen), len(mechanisms.of(config).costs.kv_heads(config, chosen))
 
 
 def kind_of_cache(config: AttentionConfig, cache: str | None) -> str:
@@ -151,6 +145,24 @@ def kept_parts(config: AttentionConfig, tokens: int, dtype_bytes: float) -> tupl
     checks.positive("dtype_bytes", dtype_bytes)
     parts = mechanisms.of(config).costs.parts
     return parts(config, tokens, dtype_bytes) if parts else ()
+
+
+def kept_rows(config: AttentionConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
+    """Of what kinds of rows a layer's own cache of so many tokens consists.
+
+    By the mechanism's own word, or as the layout that it is meant to have; none without either.
+
+    Raises:
+        ValueError: a number of tokens below 0, or a width of 0 or less.
+    """
+    checks.whole("tokens", tokens, least=0, most=2**50)
+    checks.positive("dtype_bytes", dtype_bytes)
+    closed = mechanisms.of(config).costs
+    if closed.rows:
+        return closed.rows(config, tokens, dtype_bytes)
+    *_, own = closed.layouts(config).values() if closed.layouts else ({},)
+    grown = {kind: each * tokens for kind, each in own.items() if each}
+    return {kind: Amount(numbers, numbers * dtype_bytes) for kind, numbers in grown.items()}
 
 
 def mha_cache_elements(config: AttentionConfig) -> int:

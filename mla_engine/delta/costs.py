@@ -4,9 +4,10 @@ Of the chunked form every product of a chunk is counted whole, without the half 
 may leave out; the triangular matrix of 64 tokens is solved for, and its inverse not counted.
 """
 
+from mla_engine.closed_forms import Amount
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.forms import CHUNK
-from mla_engine.mechanism import Costs, Heads, KeptPart, Shapes, Sizes
+from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.refusals import RefusedError
 
 STATE_BYTES = 4  # of a number of the state, at least: it is kept in float32
@@ -45,14 +46,22 @@ def fixed_bytes(config: DeltaConfig, _cache: str, heads: Heads, dtype_bytes: flo
 
 def parts(config: DeltaConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
     """The states, of all tokens, and what the convolutions need of the last ones."""
-    tails = (config.conv_width - 1) * (2 * config.d_head + config.d_value) * dtype_bytes
-    heads = tuple(range(config.n_heads))
-    of_tails, every = len(heads) * tails, fixed_bytes(config, "delta", heads, dtype_bytes)
+    state, tails = (row.n_bytes for row in rows(config, tokens, dtype_bytes).values())
     first = max(0, tokens - config.conv_width + 1)
     return (
-        KeptPart("state", ((0, tokens),) if tokens else (), every - of_tails),
-        KeptPart("tails", ((first, tokens),) if tokens > first else (), of_tails),
+        KeptPart("state", ((0, tokens),) if tokens else (), state),
+        KeptPart("tails", ((first, tokens),) if tokens > first else (), tails),
     )
+
+
+def rows(config: DeltaConfig, _tokens: int, dtype_bytes: float) -> dict[str, Amount]:
+    """The states, and what the convolutions keep, of any number of tokens."""
+    h, k, v = config.n_heads, config.d_head, config.d_value
+    state, tails = h * k * v, h * (config.conv_width - 1) * (2 * k + v)
+    return {
+        "state": Amount(state, state * max(STATE_BYTES, dtype_bytes)),
+        "tails": Amount(tails, tails * dtype_bytes),
+    }
 
 
 def written(config: DeltaConfig) -> str:
@@ -99,6 +108,16 @@ def products(config: DeltaConfig, form: str, _cache: str, heads: Heads, sizes: S
     }
 
 
+FORMULAS = (
+    Formula(
+        "right",
+        "n_h d_h d_v",
+        "n<sub>h</sub>d<sub>h</sub>d<sub>v</sub>",
+        "Kimi Linear, arXiv 2510.26692, section 3",
+        lambda _config: 0,
+        lambda _config: 0,
+    ),
+)
 COSTS = Costs(
     weights=weights,
     kv_heads=lambda _config, heads: tuple(heads),
@@ -106,6 +125,9 @@ COSTS = Costs(
     fixed_bytes=fixed_bytes,
     written=written,
     parts=parts,
+    rows=rows,
     steady=lambda _config: (CHUNK, CHUNK),
     products=products,
+    formulas=FORMULAS,
+    mistakes=("latent_all_layers", "delta_counted"),
 )

@@ -5,14 +5,20 @@ product of (I - b_u k_u k_u^T) Diag(a_u) over u = s+1 ... t, the latest on the l
 o_t = S_t^T q_t / sqrt(d_head) = sum over s of value_weights[t,s] v_s, with
 value_weights[t,s] = b_s k_s^T P(t,s)^T q_t / sqrt(d_head). They may be below 0, and add up to
 anything.
+
+How long a head remembers is in its decay: of what stands in a row of the state, exp of the sum of
+log_a is left after some tokens, so that half of it is gone after ln 2 / -(mean of log_a) of them.
 """
+
+import math
+from dataclasses import dataclass
 
 from torch import Tensor, einsum
 
 from mla_engine.delta.layer import DeltaAttention
 from mla_engine.delta.trace import ChunkedTrace, RecurrentTrace
 
-__all__ = ["value_weights"]
+__all__ = ["Memory", "memory", "value_weights"]
 
 DeltaTrace = RecurrentTrace | ChunkedTrace
 
@@ -32,3 +38,35 @@ def value_weights(layer: DeltaAttention, trace: DeltaTrace) -> Tensor:
         found[:, s:, :, s] = along
         q[:, s:] = a[:, s].unsqueeze(1) * (read - along.unsqueeze(-1) * k[:, s].unsqueeze(1))
     return found.transpose(1, 2)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Memory:
+    """How each head keeps and writes its state over a text, float64."""
+
+    half_life: Tensor  # [h,k], tokens until the decay alone has halved a row; inf where none
+    strength: Tensor  # [h,t], b of each token, the mean over the batch
+    put: Tensor  # [h], length of b v, what a token puts in along its key, the mean over tokens
+    erased: Tensor  # [h], length of what it takes away there, the mean over tokens
+
+    @property
+    def middle(self) -> Tensor:
+        """The half-life of the middle channel of each head [h]."""
+        return self.half_life.median(-1).values
+
+
+def memory(trace: DeltaTrace) -> Memory:
+    """What a text shows of the memory of each head that was run.
+
+    What a token erases along its key goes beside the decay: a half-life tells how long a row stays
+    that no token writes over.
+    """
+    rate = -trace.log_a.double().mean((0, 1))
+    erased = trace.erased.double()
+    put = trace.written.double() + erased
+    return Memory(
+        half_life=(math.log(2) / rate).cpu(),
+        strength=trace.b.double().mean(0).T.cpu(),
+        put=put.norm(dim=-1).mean((0, 1)).cpu(),
+        erased=erased.norm(dim=-1).mean((0, 1)).cpu(),
+    )

@@ -21,6 +21,7 @@ from mla_engine.figures.roofline import roofline
 from mla_engine.figures.shares import head_shares
 from mla_engine.figures.spans import span_map
 from mla_engine.figures.spectra import spectrum
+from mla_engine.figures.spread import Spread, head_spread
 from mla_engine.figures.theme import symbol_html, symbol_parts
 from mla_engine.figures.tiles import TileGrid, head_tiles
 
@@ -33,6 +34,7 @@ __all__ = [
     "FlowNode",
     "Look",
     "Role",
+    "Spread",
     "TileGrid",
     "attention_map",
     "band_bars",
@@ -46,6 +48,7 @@ __all__ = [
     "curves",
     "data_flow",
     "head_shares",
+    "head_spread",
     "head_tiles",
     "look",
     "over_rank",

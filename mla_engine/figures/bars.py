@@ -14,6 +14,8 @@ PATTERNS = ("", "/", ".", "x")
 ROLES = (0, 1, 2, 3)
 FADED = 0.4
 HEIGHT = 260
+Sign = Role | tuple[Role, str]
+"""What picks a part's colour, and its pattern where that is not the one of its place."""
 
 
 def bars(
@@ -24,7 +26,7 @@ def bars(
     stacked: bool = True,
     log: bool = False,
     chosen: int | None = None,
-    roles: Sequence[Role] = ROLES,
+    roles: Sequence[Sign] = ROLES,
     totals: Sequence[str] | None = None,
     limits: tuple[float, float] | None = None,
     ticks: str = "",
@@ -39,12 +41,12 @@ def bars(
         names: of the rows, in Plotly's text.
         parts: name of a part -> its amount in each row; on a log axis above 0.
         axis: title of the axis of amounts.
-        stacked: parts end to end, on a linear axis alone; otherwise beside one another.
+        stacked: parts end to end, on a linear axis; else side by side, or alone beside NaN.
         log: logarithmic axis.
         chosen: the row to stress; the others fade.
-        roles: what picks the colour of each part.
+        roles: what picks the colour of each part, or this and its pattern in Plotly's signs.
         totals: a text at the end of each row; longer bars leave room for it.
-        limits: ends of the axis, for charts to be compared.
+        limits: ends of the axis.
         ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
         legend: whether it is shown, by default where there are several parts.
         entries: pixels of each of its entries, which then stand in columns.
@@ -55,7 +57,7 @@ def bars(
     around = _around(parts, legend, entries, at, stacked=stacked, log=log)
     around |= {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
     traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
-    return figure(traces + _totals(parts, totals), height=height, **around)
+    return figure(traces + _totals(parts, totals, stacked=stacked), height=height, **around)
 
 
 def ratio_bars(
@@ -97,7 +99,8 @@ def _around(
     if stacked and log:  # their lengths would mean nothing
         raise RefusedError("stacked_log")
     shown = len(parts) > 1 if legend is None else legend
-    stand = {"barmode": "stack" if stacked else "group", "bargap": 0.3}
+    alone = np.isnan(np.asarray(list(parts.values()), dtype=np.float64)).any()
+    stand = {"barmode": "overlay" if alone else "stack" if stacked else "group", "bargap": 0.3}
     stand["shapes"] = upright(at, layer="above")
     return stand | legend_above(shown=shown, entry_width=entries)
 
@@ -105,7 +108,7 @@ def _around(
 def _traces(
     names: Sequence[str],
     parts: Mapping[str, Sequence[float]],
-    roles: Sequence[Role],
+    roles: Sequence[Sign],
     chosen: int | None,
     axis: str,
     base: float = 0,
@@ -128,7 +131,15 @@ def _traces(
             "hovertemplate": f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>",
         }
         | ({"base": base} if base else {})  # with a base of its own a bar is not stacked
-        for (part, amounts), role, pattern in zip(parts.items(), roles, PATTERNS, strict=False)
+        for (part, amounts), (role, pattern) in zip(parts.items(), _signs(roles), strict=False)
+    ]
+
+
+def _signs(roles: Sequence[Sign]) -> list[tuple[Role, str]]:
+    """Each role with its own pattern, or with that of its place."""
+    return [
+        role if isinstance(role, tuple) else (role, PATTERNS[place % len(PATTERNS)])
+        for place, role in enumerate(roles)
     ]
 
 
@@ -166,9 +177,12 @@ def _room(
     return limits or (0, (longest or 1.0) * (1.35 if wide else 1.05))
 
 
-def _totals(parts: Mapping[str, Sequence[float]], totals: Sequence[str] | None) -> list[dict]:
-    """A text behind all parts of each row, if there are any."""
-    ends = np.asarray(list(parts.values()), dtype=np.float64).sum(0)
+def _totals(
+    parts: Mapping[str, Sequence[float]], totals: Sequence[str] | None, *, stacked: bool
+) -> list[dict]:
+    """A text behind all parts of each row, if there are any; NaN is no part."""
+    amounts = np.asarray(list(parts.values()), dtype=np.float64)
+    ends = np.nansum(amounts, 0) if stacked else np.nanmax(amounts, 0)
     return [totals_at_ends(ends, totals)] if totals else []
 
 

@@ -33,21 +33,25 @@ def head_shares(
     """
     drawn = zip(parts.items(), roles, PATTERNS, strict=False)
     traces = [_part(heads, *part, axes[0], style) for part, *style in drawn]
-    every = next(step for step in STEPS if step * MOST_LABELS >= len(heads))
-    places = list(range(0, len(heads), every))
-    ticks = {"tickvals": places, "ticktext": [str(heads[place]) for place in places]}
-    across = ticks | {"tickangle": 0, "fixedrange": True, "showgrid": False}
     up = {"fixedrange": True, "nticks": 6, "gridcolor": MASKED}
     return figure(
         traces,
         height=height,
-        x=titled(axes[0]) | across,
+        x=heads_axis(heads, axes[0]),
         y=titled(axes[1]) | up,
         shapes=[level(0, {"color": MASKED, "width": 2})],
         barmode="relative",
         bargap=0.2,
         **legend_above(shown=True),
     )
+
+
+def heads_axis(heads: Sequence[int], title: str) -> dict:
+    """The axis of one bar a head, with as many numbers as stand beside each other on a phone."""
+    every = next(step for step in STEPS if step * MOST_LABELS >= len(heads))
+    places = list(range(0, len(heads), every))
+    ticks = {"tickvals": places, "ticktext": [str(heads[place]) for place in places]}
+    return titled(title) | ticks | {"tickangle": 0, "fixedrange": True, "showgrid": False}
 
 
 def _part(

@@ -85,9 +85,11 @@ def legend_above(
 ) -> dict:
     """Room of `height` pixels above the plot for the legend, whether it is shown or not.
 
-    `shown` None leaves it to Plotly; entries of one `entry_width` stand in columns.
+    `shown` None leaves it to Plotly; entries of one `entry_width` stand in columns, all of them:
+    where these are narrow, Plotly would let half of a chart's height be scrolled.
     """
     place = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "entrywidth": entry_width}
+    place |= {"maxheight": 0.8} if entry_width else {}
     legend = place | {"traceorder": "normal", "font": FONT}
     return {"showlegend": shown, "legend": legend, "margin": {"t": height}}
 

@@ -79,13 +79,9 @@ def made_anew(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes
     return each * _expanded(config, sizes) if form == "expanded" else 0
 
 
-def layouts(config: IndexedConfig) -> dict[str, dict[str, int]]:
+def layouts(config: IndexedConfig) -> dict[str, dict[str, float]]:
     """MLA's, each with the index key beside it; plain MHA has none."""
-    index = index_elements(config)
-    return {
-        layout: parts | {"key": parts["key"] + (index if layout != "mha" else 0)}
-        for layout, parts in latent.layouts(config).items()
-    }
+    return latent.layouts(config, index=index_elements(config))
 
 
 def _own_cache(config: IndexedConfig) -> int:
@@ -123,4 +119,5 @@ COSTS = Costs(
     as_run=lambda config: replace(config, index_topk=MOST),
     of_latents=(*latent.COSTS.of_latents, "W_IK", "k_I_norm", "b_IK"),
     formulas=FORMULAS,
+    mistakes=("index_every_layer",),
 )

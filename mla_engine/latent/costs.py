@@ -102,19 +102,20 @@ def _absorbed(config: LatentConfig, h: int, sizes: Sizes) -> Shapes:
     }
 
 
-def layouts(config: LatentConfig) -> dict[str, dict[str, int]]:
+def layouts(config: LatentConfig, index: float = 0) -> dict[str, dict[str, float]]:
     """Numbers per token and layer of every way to lay out the cache, by part.
 
     "mha" is plain MHA of the same heads, for comparison; "full" keeps keys and values of
     every head; "copy" keeps the latent a second time, transposed, for the product with the weights.
+    Beside each but the first stand the `index` numbers of an indexer.
     """
     heads, latent, rope = config.n_heads, config.d_latent_kv, config.d_rope
     keys, values = heads * config.d_head, heads * config.d_value
     return {
-        "mha": {"key": keys, "rope": 0, "latent": 0, "value": values},
-        "full": {"key": keys, "rope": heads * rope, "latent": 0, "value": values},
-        "copy": {"key": 0, "rope": rope, "latent": latent, "value": latent},
-        "latent": {"key": 0, "rope": rope, "latent": latent, "value": 0},
+        "mha": {"key": keys, "rope": 0, "latent": 0, "value": values, "index": 0},
+        "full": {"key": keys, "rope": heads * rope, "latent": 0, "value": values, "index": index},
+        "copy": {"key": 0, "rope": rope, "latent": latent, "value": latent, "index": index},
+        "latent": {"key": 0, "rope": rope, "latent": latent, "value": 0, "index": index},
     }
 
 

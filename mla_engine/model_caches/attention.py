@@ -1,9 +1,8 @@
-"""What layers of attention keep: keys and values, latents, index keys, pooled entries."""
+"""What layers with keys and values keep, some of them with index keys that choose blocks."""
 
-from dataclasses import replace
+from collections.abc import Mapping
 
 from mla_engine import checks
-from mla_engine.model_caches.errors import UncountedError
 from mla_engine.model_caches.keys import Keys
 from mla_engine.model_caches.parts import Layer, Part
 
@@ -72,6 +71,22 @@ def own_window(keys: Keys, layer: int) -> Layer:
     return windowed(keys.having(**own), layer)
 
 
+def searched(keys: Keys, layer: int) -> Layer:
+    """What `block_configs` says of a layer, nothing for some (Llama-Nemotron)."""
+    own = keys.entry("block_configs", layer)
+    checks.kind("an entry of block_configs", own, Mapping)
+    checks.kind("attention of block_configs", own.get("attention"), Mapping)
+    block = Keys({**own["attention"], "model_type": keys.model_type})
+    if block.flag("no_op", False) or block.flag("replace_with_linear", False):
+        return Layer("none")
+    n_heads, group = keys.whole("num_attention_heads"), block.whole("n_heads_in_group")
+    checks.multiple("num_attention_heads", n_heads, "n_heads_in_group", group)
+    alone = keys.having(num_key_value_heads=n_heads // group)
+    if block.get("window_length") is None:
+        return grouped(alone, layer)
+    return windowed(alone.having(sliding_window=block.whole("window_length")), layer)
+
+
 def wide(keys: Keys, layer: int) -> Layer:
     """A global layer with KV heads and a width of its own, `global_...` (Gemma 4)."""
     own = {"head_dim": keys.whole("global_head_dim")}
@@ -110,52 +125,15 @@ def blocks(keys: Keys, layer: int) -> Layer:
     return Layer("blocks", (*grouped(keys, layer, read_rows=topk * block).parts, index))
 
 
-def index_heads(keys: Keys) -> int:
-    """Query heads of an indexer, by either name; 0 where there is none or it is not said."""
-    own = keys.whole_or("sparse_attention_config.sparse_num_index_heads", 0, least=0)
-    return keys.whole_or("index_n_heads", own, least=0)
+BLOCKS = ("indexer_head_dim", "indexer_compress_ratio", "indexer_budget")  # all, or no indexer
 
 
-def latent(keys: Keys, _layer: int) -> Layer:
-    """MLA: the latent c_KV and the rotary key k_R, read once as key and as value."""
-    parts = [Part(name="latent", numbers=keys.whole("kv_lora_rank"))]
-    if d_rope := keys.whole("qk_rope_head_dim", least=0):
-        parts.append(Part(name="rope", numbers=d_rope))
-    return Layer("latent", tuple(parts))
-
-
-def two_latents(keys: Keys, layer: int) -> Layer:
-    """A layer with two attentions (LongCat-Flash)."""
-    return Layer("latent", latent(keys, layer).parts * 2)
-
-
-def indexed(keys: Keys, layer: int) -> Layer:
-    """DSA: MLA that reads the top k tokens, chosen by index keys or as the layer before chose."""
-    topk = keys.whole("index_topk")
-    chosen = tuple(replace(part, read_rows=topk) for part in latent(keys, layer).parts)
-    if not _chooses(keys, layer):
-        return Layer("shared_choice", chosen)
-    return Layer("indexed", (*chosen, *_index(keys)))
-
-
-def _index(keys: Keys) -> tuple[Part, ...]:
-    """The index keys, each of `index_kpool` tokens where they are pooled."""
-    d_index, pool = keys.whole("index_head_dim"), keys.whole_or("index_kpool", 1)
-    if pool == 1:
-        return (Part(name="index", numbers=d_index),)
-    waiting = Part(name="buffer", numbers=2 * d_index, growth="buffer", length=pool, read_rows=0)
-    return Part(name="index", numbers=d_index, length=pool), waiting
-
-
-def _chooses(keys: Keys, layer: int) -> bool:
-    """Whether a layer has an indexer of its own: IndexShare lets others reuse its choice."""
-    if keys.get("indexer_types") is not None or keys.get("index_topk_pattern") is not None:
-        name = "index_topk_pattern" if keys.get("indexer_types") is None else "indexer_types"
-        listed = keys.list(name)
-        if len(listed) < keys.n_layers:
-            raise UncountedError("list_length", key=name, given=len(listed), wanted=keys.n_layers)
-        checks.choice(name, mode := listed[layer], ("full", "shared", "F", "S"))
-        return mode in ("full", "F")
-    frequency = keys.whole_or("index_topk_freq", 1)
-    offset = keys.whole_or("index_skip_topk_offset", 2, least=0)
-    return max(layer - offset + 1, 0) % frequency == 0
+def pooled_blocks(keys: Keys, layer: int) -> Layer:
+    """GQA that reads blocks of tokens, chosen by the mean of their index keys (Qwen4-Exp)."""
+    if all(keys.get(name) is None for name in BLOCKS):
+        return grouped(keys, layer)
+    block, d_index = keys.whole("indexer_compress_ratio"), keys.whole("indexer_head_dim")
+    most = keys.whole("indexer_budget") + block - 1  # those of the last block are read as well
+    index = Part(name="index", numbers=d_index, length=block)
+    waiting = Part(name="buffer", numbers=d_index, growth="buffer", length=block, read_rows=0)
+    return Layer("blocks", (*grouped(keys, layer, read_rows=most).parts, index, waiting))

@@ -113,6 +113,13 @@ class Keys:
             raise UncountedError("long_list", key=self.name(name), **given)
         return value if isinstance(value, list) else list(value)
 
+    def entry(self, name: str, layer: int) -> Any:
+        """A layer's entry of a list or text that must have one for each."""
+        if len(listed := self.list(name)) < self.n_layers:
+            given = {"given": len(listed), "wanted": self.n_layers}
+            raise UncountedError("list_length", key=self.name(name), **given)
+        return listed[layer]
+
     @property
     def n_layers(self) -> int:
         """How many layers there are."""

@@ -8,10 +8,10 @@ each factor is the mean over what the factors before it leave.
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mla_engine.model_caches.parts import Model
+from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.storage import Storage
 
-__all__ = ["BITS", "LEVERS", "Levers", "levers"]
+__all__ = ["BITS", "LEVERS", "Levers", "Rows", "levers", "read_per_token", "rows"]
 
 LEVERS = ("width", "length", "depth", "bits")
 BITS = 16  # of a number in bf16
@@ -56,6 +56,44 @@ class Levers:
         return found
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Layers that keep rows of one kind: how many, numbers of a row, tokens that it stands for."""
+
+    layers: int
+    numbers: int
+    tokens: int
+
+
+def rows(model: Model) -> list[Rows]:
+    """The layers whose rows grow, those of one kind together, in the order of the first.
+
+    Where a layer's parts have rows of their own, all numbers count as one row of the widest part.
+    """
+    found: dict[tuple[int, int], int] = {}
+    for layer, n in model.groups.items():
+        if grown := _growing(layer):
+            tokens = max(grown, key=lambda part: part.numbers).length
+            each = (sum(part.numbers for part in grown), tokens)
+            found[each] = found.get(each, 0) + n
+    return [Rows(n, numbers, tokens) for (numbers, tokens), n in found.items()]
+
+
+def read_per_token(model: Model, storage: Storage, context: int) -> Fraction:
+    """Bytes of growing rows that the token after `context` others reads, for each of these."""
+    read = sum(
+        n * part.rows_read(context) * storage.row_bytes(layer.kind, part)
+        for layer, n in model.groups.items()
+        for part in layer.parts
+        if part.growth == "grows"
+    )
+    return Fraction(read) / context
+
+
+def _growing(layer: Layer) -> list[Part]:
+    return [part for part in layer.parts if part.stored and part.growth == "grows"]
+
+
 def levers(model: Model, storage: Storage) -> Levers | None:
     """The factors of a model's cache, None where nothing grows or it has no heads to begin with.
 
@@ -63,21 +101,18 @@ def levers(model: Model, storage: Storage) -> Levers | None:
         model: whose cache.
         storage: the types of its parts.
     """
-    growing = [
-        [part for part in layer.parts if part.stored and part.growth == "grows"]
-        for layer in model.layers
-    ]
-    rows = [
+    growing = [_growing(layer) for layer in model.layers]
+    of_rows = [
         (part, storage.row_bytes(layer.kind, part))
         for layer, parts in zip(model.layers, growing, strict=True)
         for part in parts
     ]
-    if not rows or not model.as_mha:
+    if not of_rows or not model.as_mha:
         return None
     depth = sum(map(bool, growing))
-    numbers = sum(part.numbers for part, _ in rows)
-    entered = sum((part.numbers * part.rows_per_token for part, _ in rows), Fraction(0))
-    n_bytes = sum((one * part.rows_per_token for part, one in rows), Fraction(0))
+    numbers = sum(part.numbers for part, _ in of_rows)
+    entered = sum((part.numbers * part.rows_per_token for part, _ in of_rows), Fraction(0))
+    n_bytes = sum((one * part.rows_per_token for part, one in of_rows), Fraction(0))
     return Levers(
         width=Fraction(numbers, depth),
         length=entered / numbers,

@@ -6,7 +6,7 @@ that its source reads, and `Mistake.right` is what this package counts.
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.resources import files
@@ -66,6 +66,7 @@ class Mistake:
         model: at which it is shown, a key of `models()`.
         context: tokens, None to compare what one token adds; measure: "stored" or "read".
         kv: type of the cache; ranks: GPUs that split the heads.
+        of: sizes in place of those that the source reads of that model.
     """
 
     key: str
@@ -78,11 +79,12 @@ class Mistake:
     measure: str = "stored"
     kv: str = "bf16"
     ranks: int = 1
+    of: Sizes | None = None
 
     @cached_property
     def sizes(self) -> Sizes:
         """What the source reads of the model."""
-        return _sizes(self.published)
+        return self.of or _sizes(self.published)
 
     @property
     def published(self) -> Published:
@@ -103,6 +105,10 @@ class Mistake:
         """Bytes as the source computes them."""
         tokens = 1 if self.measure == "read" else self.context or 1
         return Fraction(PRINTED[self.key](self)) * tokens
+
+    def numbers(self, sizes: Sizes) -> Fraction:
+        """What its formula makes of a token with other sizes, in numbers of its 2 bytes."""
+        return Fraction(PRINTED[self.key](replace(self, of=sizes))) / WIDE
 
     @property
     def ratio(self) -> float:
@@ -127,8 +133,13 @@ def _sizes(published: Published) -> Sizes:
     return Sizes(**{"kv_heads": found["n_heads"]} | _of(found, OF_ROW), **more)
 
 
+def sizes_of_layer(values: Mapping[str, int | None]) -> Sizes:
+    """Of a model of one layer, from its sizes by the names of a row in presets.toml."""
+    return Sizes(layers=1, **_of(values, OF_ROW))
+
+
 def _of(values: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
-    return {letter: values[name] for name, letter in names.items() if name in values}
+    return {letter: values[name] for name, letter in names.items() if values.get(name)}
 
 
 OF_CONFIG = {

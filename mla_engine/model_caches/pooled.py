@@ -1,4 +1,4 @@
-"""What DeepSeek-V4's layers keep: a window, and entries that stand for several tokens each.
+"""What layers of DeepSeek-V4 and V4.1 keep: a window, and entries that stand for tokens each.
 
 A token's vector is key and value at once; of its `head_dim` numbers the last `qk_rope_head_dim`
 are rotated. Until a group of tokens is complete, its vectors and gates wait in a buffer; CSA's
@@ -7,6 +7,7 @@ Sizes as in transformers 5.23, models/deepseek_v4.
 """
 
 from mla_engine import checks
+from mla_engine.model_caches.errors import UncountedError
 from mla_engine.model_caches.keys import Keys
 from mla_engine.model_caches.parts import Layer, Part
 
@@ -37,6 +38,44 @@ def hca(keys: Keys, layer: int) -> Layer:
     rate = _rate(keys, "hca")
     waiting = _waiting(keys.whole("head_dim"), growth="buffer", length=rate)
     return Layer("hca", (*window(keys, layer).parts, *_vectors(keys, length=rate), waiting))
+
+
+def csa2(keys: Keys, layer: int) -> Layer:
+    """CSA2 (DeepSeek-V4.1): a window, and entries of one or two tokens that some layers keep.
+
+    Those after them read the same entries, and their index keys or another layer's choice; from
+    `candidate_source_layer_id` on, choices are made among the blocks that it found.
+    """
+    checks.whole("an entry of compress_ratios", rate := keys.list("compress_ratios")[layer])
+    keeps, chooses = (
+        _is_source(keys, f"{name}_source_layer_ids", layer) for name in ("kv", "index")
+    )
+    entries = _vectors(keys, length=rate, read_rows=keys.whole("index_topk"), stored=keeps)
+    parts = [*window(keys, layer).parts, *entries]
+    if chooses:
+        index = {"length": rate, "stored": keeps, "read_rows": _candidates(keys, layer)}
+        parts.append(Part(name="index", numbers=keys.whole("index_head_dim"), **index))
+    if keeps and rate > 1:
+        parts.append(_waiting(keys.whole("head_dim"), growth="buffer", length=rate))
+    return Layer("csa2" if keeps else "csa2_reader", tuple(parts))
+
+
+def _is_source(keys: Keys, name: str, layer: int) -> bool:
+    """Whether a list has this layer; if not, the last one before it stands for as many tokens."""
+    for source in (listed := keys.list(name)):
+        checks.whole(f"an entry of {name}", source, least=0, most=keys.n_layers - 1)
+    rates, before = keys.list("compress_ratios"), [one for one in listed if one <= layer]
+    if not before or rates[max(before)] != rates[layer]:
+        raise UncountedError("no_keeper", key=name, layer=layer)
+    return layer in listed
+
+
+def _candidates(keys: Keys, layer: int) -> int | None:
+    """Entries that a layer's indexer scores at most, None for all."""
+    source = keys.whole_or("candidate_source_layer_id", -1, least=-1)
+    if not 0 <= source < layer:
+        return None
+    return keys.whole("candidate_topk_blocks") * keys.whole("candidate_block_size")
 
 
 def _vectors(keys: Keys, **rows: object) -> tuple[Part, ...]:

@@ -8,7 +8,15 @@ from importlib.resources import files
 from typing import Any
 
 from mla_engine import checks
-from mla_engine.model_caches import attention, pooled, resembles, schedule, states
+from mla_engine.model_caches import (
+    attention,
+    indexed,
+    latents,
+    pooled,
+    resembles,
+    schedule,
+    states,
+)
 from mla_engine.model_caches.errors import UncountedError
 from mla_engine.model_caches.keys import Keys, language_model
 from mla_engine.model_caches.parts import Layer, Model
@@ -23,19 +31,28 @@ BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "every_head": attention.every_head,
     "falcon": attention.falcon,
     "blocks": attention.blocks,
-    "latent": attention.latent,
-    "two_latents": attention.two_latents,
-    "indexed": attention.indexed,
+    "pooled_blocks": attention.pooled_blocks,
+    "searched": attention.searched,
+    "latent": latents.latent,
+    "two_latents": latents.two_latents,
+    "indexed": indexed.indexed,
+    "latent_window": latents.latent_window,
+    "sourced": indexed.sourced,
     "pooled_window": pooled.window,
     "csa": pooled.csa,
     "hca": pooled.hca,
+    "csa2": pooled.csa2,
     "kda": states.kda,
     "bailing": states.bailing,
     "delta": states.delta,
+    "delta_ngrams": states.delta_ngrams,
     "lightning": states.lightning,
     "mamba": states.mamba,
     "mamba2": states.mamba2,
     "conv": states.conv,
+    "branches": states.branches,
+    "own_branches": states.own_branches,
+    "mixed_heads": states.mixed_heads,
     "none": states.nothing,
 }
 
@@ -72,7 +89,7 @@ def read(config: Mapping[str, Any]) -> Model:
         max_context=keys.max_context,
         as_mha=attention.as_mha(keys),
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
-        n_index_heads=attention.index_heads(keys),
+        n_index_heads=indexed.index_heads(keys),
     )
 
 

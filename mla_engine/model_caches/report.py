@@ -26,6 +26,8 @@ KINDS = {
     "shared_choice": "DSA, with an earlier layer's choice",
     "csa": "CSA, pooled entries that an indexer chooses",
     "hca": "HCA, pooled entries",
+    "csa2": "CSA2, pooled entries that later layers read too",
+    "csa2_reader": "CSA2, reads an earlier layer's entries",
     "kda": "KDA, a state",
     "delta": "gated delta rule, a state",
     "lightning": "lightning attention, a state",

@@ -12,12 +12,14 @@ LAYER_TYPES = {  # of transformers' layer_types
     "attention": "full",
     "indexed_attention": "full",
     "deepseek_sparse_attention": "full",
+    "qwen_sparse_attention": "full",
     "sliding_attention": "window",
     "chunked_attention": "chunk",
     "linear_attention": "linear",
     "mamba": "linear",
     "conv": "conv",
     "hybrid": "hybrid",
+    "hybrid_sliding": "hybrid_window",
     "compressed_sparse_attention": "csa",
     "heavily_compressed_attention": "hca",
     "minimax_m3_sparse": "blocks",
@@ -36,10 +38,12 @@ def kinds(keys: Keys, row: Mapping[str, Any]) -> list[str]:
     for name in ("layer_types", "layers_block_type"):
         if keys.get(name) is not None:
             return _means(keys, name, LAYER_TYPES)
+    if "unless" in row and not _bounds(keys, row["unless"]):
+        return ["full"] * keys.n_layers
     for name, rule in RULES.items():
         if name in row and (found := rule(keys, row[name])) is not None:
             return found
-    if "all" in row and ("unless" not in row or _bounds(keys, row["unless"])):
+    if "all" in row:
         return [row["all"]] * keys.n_layers
     if "listed" in row:
         keys.need(row["listed"]["key"])
@@ -72,7 +76,8 @@ def _said(entry: object) -> object:
 
 
 def _listed(keys: Keys, rule: Mapping[str, Any]) -> list[str] | None:
-    if keys.get(rule["key"]) is None:
+    given = keys.get(rule["key"])
+    if given is None or (rule.get("repeated") and isinstance(given, int)):  # a period, for `every`
         return None
     return _means(keys, rule["key"], rule["means"], repeated=rule.get("repeated", False))
 
@@ -88,7 +93,7 @@ def _numbered(keys: Keys, rule: Mapping[str, Any]) -> list[str]:
         name = f"a layer of {rule['key']}"
         checks.whole(name, number, least=first, most=n_layers - 1 + first)
     numbers = set(keys.list(rule["key"]))
-    return _split(keys, lambda layer: layer + first in numbers, rule["other"])
+    return _split(keys, lambda layer: layer + first in numbers, rule["other"], rule.get("are"))
 
 
 def _stepped(keys: Keys, rule: Mapping[str, Any]) -> list[str]:
@@ -104,8 +109,10 @@ def _late(keys: Keys, name: str) -> list[str]:
     return _split(keys, lambda layer: layer < first, "window")
 
 
-def _split(keys: Keys, full: Callable[[int], bool], other: str) -> list[str]:
-    return ["full" if full(layer) else other for layer in range(keys.n_layers)]
+def _split(
+    keys: Keys, chosen: Callable[[int], bool], other: str, are: str | None = None
+) -> list[str]:
+    return [are or "full" if chosen(layer) else other for layer in range(keys.n_layers)]
 
 
 RULES: dict[str, Rule] = {

@@ -30,11 +30,16 @@ def kda(keys: Keys, _layer: int) -> Layer:
 
 
 def bailing(keys: Keys, layer: int) -> Layer:
-    """The same with as many heads as attention has (Ling 3); in Ling 2.5 lightning attention."""
-    if keys.get("num_kv_heads_for_linear_attn") is not None:
-        return lightning(keys.renamed(num_attention_heads="num_kv_heads_for_linear_attn"), layer)
-    own = {"linear_num_heads": "num_attention_heads", "linear_head_dim": "head_dim"}
-    return kda(keys.renamed(**own, linear_conv_kernel_dim="short_conv_kernel_size"), layer)
+    """The same in Ling 3, whose files say 0 for as many heads as attention has; before, lightning.
+
+    Lightning attention, in Ling 2.5, has no short convolutions.
+    """
+    own = keys.whole_or("num_kv_heads_for_linear_attn", 0, least=0)
+    heads = "num_kv_heads_for_linear_attn" if own else "num_attention_heads"
+    if own and keys.get("short_conv_kernel_size") is None:
+        return lightning(keys.renamed(num_attention_heads=heads), layer)
+    names = {"linear_head_dim": "head_dim", "linear_conv_kernel_dim": "short_conv_kernel_size"}
+    return kda(keys.renamed(linear_num_heads=heads, **names), layer)
 
 
 def delta(keys: Keys, _layer: int) -> Layer:
@@ -50,6 +55,19 @@ def delta(keys: Keys, _layer: int) -> Layer:
             _conv(n_value * d_value, kernel, n_value),
         ),
     )
+
+
+def delta_ngrams(keys: Keys, layer: int) -> Layer:
+    """The same; `ple_layer_ids`, counted from 1, also convolve what n-grams add (Qwen4-Exp).
+
+    Each of that convolution's steps goes back as many tokens as the longest n-gram has.
+    """
+    parts = delta(keys, layer).parts
+    if keys.get("ple_layer_ids") is None or layer + 1 not in keys.list("ple_layer_ids"):
+        return Layer("delta", parts)
+    channels = keys.whole("hc_count") * keys.whole("hidden_size")
+    tokens = (keys.whole("ple_conv_kernel_size") - 1) * keys.whole("ngram_size")
+    return Layer("delta", (*parts, _conv(channels, tokens, channels)))
 
 
 def lightning(keys: Keys, _layer: int) -> Layer:
@@ -95,6 +113,31 @@ def conv(keys: Keys, _layer: int) -> Layer:
     """A short convolution alone (LFM2)."""
     channels = keys.whole("hidden_size")
     return Layer("conv", (_conv(channels, keys.whole("conv_kernel"), channels),))
+
+
+def branches(keys: Keys, _layer: int) -> Layer:
+    """Short convolutions of keys, of values, and of what attention and MLP add (Inkling)."""
+    return _branches(keys, keys.whole("num_key_value_heads"), keys.whole("head_dim"))
+
+
+def own_branches(keys: Keys, _layer: int) -> Layer:
+    """The same where a window has KV heads and a width of its own."""
+    return _branches(keys, keys.whole("swa_num_key_value_heads"), keys.whole("swa_head_dim"))
+
+
+def _branches(keys: Keys, n_kv_heads: int, d_head: int) -> Layer:
+    kernel, d_model = keys.whole("conv_kernel"), keys.whole("hidden_size")
+    heads = (_conv(n_kv_heads * d_head, kernel, n_kv_heads),) * 2
+    return Layer("conv", heads + (_conv(d_model, kernel, d_model),) * 2)
+
+
+def mixed_heads(keys: Keys, _layer: int) -> Layer:
+    """Two convolutions over all queries and keys, and half of the last value (ZAYA's CCA)."""
+    n_kv_heads, d_head = keys.whole("num_key_value_heads"), keys.whole("head_dim")
+    heads = keys.whole("num_attention_heads") + n_kv_heads
+    tokens = keys.whole("cca_time0") - 1 + keys.whole("cca_time1") - 1
+    half = n_kv_heads * d_head // 2
+    return Layer("conv", (_conv(heads * d_head, tokens, heads), _conv(half, 1, n_kv_heads)))
 
 
 def nothing(_keys: Keys, _layer: int) -> Layer:

@@ -39,10 +39,11 @@ TYPES: Mapping[str, StoredType] = {
     "int4": StoredType(4),
     "fp8_128": StoredType(8, 128, 4),  # a float32 scale for 128 numbers
     "fp8_64": StoredType(8, 64, 1, padded=8),  # a power of two for 64 numbers
+    "mxfp8": StoredType(8, 32, 1),
     "mxfp4": StoredType(4, 32, 1),
     "nvfp4": StoredType(4, 16, 1),
 }
-PARTS = ("key", "value", "latent", "rope", "index", "entry", "buffer", "conv", "state")
+PARTS = ("key", "value", "latent", "rope", "index", "entry", "buffer", "conv", "state", "window")
 CONSTANT = {"state": "fp32", "conv": "bf16", "buffer": "bf16"}  # whatever the cache is stored in
 # What "fp8" means where attention reads chosen rows. DeepSeek-V3.2, 656 bytes: 512 of fp8, 4
 # float32 scales, 64 rotated numbers in bf16 (FlashMLA); index keys of 128 have a scale.
@@ -65,7 +66,7 @@ class Storage:
 
     Args:
         usual: of all parts that grow or have a window.
-        of_part: name of a part -> its type, where it has another.
+        of_part: name of a part -> its type, where it has another; "window" is every part of one.
 
     Raises:
         RefusedError: a type that no cache has, or a part that there is not.
@@ -82,7 +83,8 @@ class Storage:
 
     def name(self, kind: str, part: Part) -> str:
         """What a part of a layer of this kind is stored in."""
-        own = self.of_part.get(part.name) or CONSTANT.get(part.name)
+        window = self.of_part.get("window") if part.growth == "window" else None
+        own = window or self.of_part.get(part.name) or CONSTANT.get(part.name)
         return own or (OF_FP8.get((kind, part.name)) if self.usual == "fp8" else None) or self.usual
 
     def row_bytes(self, kind: str, part: Part, ranks: int = 1) -> Fraction:

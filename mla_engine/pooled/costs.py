@@ -5,14 +5,17 @@ min(window, s) tokens and min(index_topk, s / pooling) entries. The indexer read
 """
 
 import math
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
+from mla_engine.closed_forms import Amount
 from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.pooled.cache import held_rows
 from mla_engine.pooled.config import PooledConfig
 from mla_engine.pooled.projections import groups_of
 
+KINDS = {"kv_E": "entries", "k_E": "index", "kv_T": "window"}  # of rows; all others wait
 MOST = 2**20  # tokens in a window and entries in a choice: all
 
 
@@ -168,6 +171,14 @@ def parts(config: PooledConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPa
     return tuple(KeptPart(code, spans, sizes[code]) for code, spans in kept.items())
 
 
+def rows(config: PooledConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
+    """The window, entries, the index keys of these, and what waits, for the indexer too."""
+    numbers = Counter()
+    for name, row in held_rows(config, tokens).items():
+        numbers[KINDS.get(name, "waiting")] += math.prod(row)
+    return {kind: Amount(n, n * dtype_bytes) for kind, n in numbers.items()}
+
+
 def steady(config: PooledConfig) -> tuple[int, int]:
     """Once the window is full and the choice reached, every block of tokens adds the same."""
     chosen = config.pooling * (config.index_topk or 0)
@@ -200,7 +211,9 @@ COSTS = Costs(
     stored=stored,
     held=lambda config, _cache, _heads, tokens: held(config, tokens),
     parts=parts,
+    rows=rows,
     steady=steady,
     as_run=as_run,
     formulas=FORMULAS,
+    mistakes=("pooled_as_gqa", "pooled_each_head"),
 )

@@ -43,6 +43,12 @@ def hca(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
     return replace(pooled, **pools, n_index_heads=None, d_index=None)
 
 
+def window(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
+    """A window and the sink alone, of these sizes, with what else `base` has."""
+    pools = {"pooling": 0, "overlap": False, "index_topk": None}
+    return replace(_of_sizes(s, base), **pools, n_index_heads=None, d_index=None)
+
+
 def _of_sizes(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
     """In the proportions of DeepSeek-V4: what MLA keeps as its latent is key and value at once."""
     width = s["d_latent_kv"]
@@ -109,6 +115,15 @@ MECHANISM = Mechanism(
     variants=(
         Variant(code="csa", kind="CSA", form="pooled", sizes=SIZES, config=csa, order=7),
         Variant(code="hca", kind="HCA", form="pooled", sizes=SIZES, config=hca, order=8),
+        Variant(
+            code="swa",
+            kind="SWA",
+            form="pooled",
+            sizes=SIZES,
+            config=window,
+            order=8,
+            offered=False,  # V4 has a few such layers among its others
+        ),
     ),
     ways=(
         Way(code="csa", variant="csa", form="pooled", cache="pooled", order=8, formulas=STEP),

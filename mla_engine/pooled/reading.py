@@ -3,13 +3,15 @@
 A row of the map is one softmax over all of these, so that it adds up to 1.
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 from mla_engine.pooled.layer import PooledAttention
 from mla_engine.pooled.trace import PooledTrace
 
-__all__ = ["columns", "pooled_from"]
+__all__ = ["Given", "columns", "given", "pooled_from"]
 
 
 def columns(layer: PooledAttention, trace: PooledTrace) -> tuple[Tensor, Tensor]:
@@ -44,3 +46,32 @@ def pooled_from(gates: Tensor, members: Tensor, tokens: int) -> Tensor:
     shares = gates.mean(-1)  # 0 where there is no token
     of_tokens = shares.new_zeros(*shares.shape[:2], tokens)
     return of_tokens.scatter_add_(2, members.clamp(min=0).expand_as(shares), shares)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Given:
+    """What each head gives to the words of its window, to entries and to the sink, float64 [h].
+
+    Each the mean over the same queries; the three of a head add up to 1.
+    """
+
+    window: Tensor
+    entries: Tensor
+    sink: Tensor
+    queries: int  # over which the mean goes
+
+
+def given(trace: PooledTrace) -> Given:
+    """Where the attention of each head goes, of the queries that have an entry to read.
+
+    Earlier ones have no choice but the window. Where no query has an entry, it is of all of them.
+    """
+    window, sink = trace.attention.double().sum(-1), trace.sink_mass.double()
+    entries = torch.zeros_like(window)
+    reads = torch.ones_like(window[:, 0], dtype=torch.bool)
+    if trace.attention_E is not None and trace.chosen_E.any():
+        entries, reads = trace.attention_E.double().sum(-1), trace.chosen_E.any(-1)
+    queries = int(reads.sum())
+    counted = reads.unsqueeze(1)  # of every head alike
+    means = ((part * counted).sum((0, 2)).cpu() / queries for part in (window, entries, sink))
+    return Given(**dict(zip(("window", "entries", "sink"), means, strict=True)), queries=queries)

@@ -5,9 +5,11 @@ several queries as many as the last one attends to. The indexer reads the keys o
 """
 
 import math
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
+from mla_engine.closed_forms import Amount
 from mla_engine.indexed import costs as indexed
 from mla_engine.latent import costs as latent
 from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
@@ -15,6 +17,7 @@ from mla_engine.pooled_index.cache import held_rows
 from mla_engine.pooled_index.config import PooledIndexConfig
 
 PER_TOKEN = ("c_KV", "k_R")
+KINDS = {"c_KV": "latent", "k_R": "rope", "k_E": "index"}  # of rows; all others wait
 ALSO_WRONG = ("no_index", "one_head", "every_head")  # of the formulas for DSA
 
 
@@ -26,11 +29,15 @@ def weights(config: PooledIndexConfig, heads: Heads) -> dict[str, int]:
     return of_dsa | {"W_IZ": x * config.d_model, "b_IZ": config.pooling * x}
 
 
+def index_elements(config: PooledIndexConfig) -> float:
+    """x / m, an index key for every block of tokens."""
+    whole, rest = divmod(indexed.index_elements(config), config.pooling)
+    return whole + rest / config.pooling if rest else whole
+
+
 def cache_elements(config: PooledIndexConfig, _cache: str, heads: Heads) -> float:
     """c + r + x / m, whatever the heads: what grows with each token."""
-    whole, rest = divmod(indexed.index_elements(config), config.pooling)
-    of_index = whole + rest / config.pooling if rest else whole
-    return latent.cache_elements(config, "latent", heads) + of_index
+    return latent.cache_elements(config, "latent", heads) + index_elements(config)
 
 
 def held(config: PooledIndexConfig, tokens: int) -> int:
@@ -134,13 +141,17 @@ def parts(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> tuple[K
     return tuple(KeptPart(code, spans[code], sizes[code]) for code in spans)
 
 
+def rows(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
+    """Latents, the index keys of full blocks, and what waits for one."""
+    numbers = Counter()
+    for name, row in held_rows(config, tokens).items():
+        numbers[KINDS.get(name, "waiting")] += math.prod(row)
+    return {kind: Amount(n, n * dtype_bytes) for kind, n in numbers.items() if n}
+
+
 def layouts(config: PooledIndexConfig) -> dict[str, dict[str, float]]:
-    """MLA's, each with a token's share of its block's index key; plain MHA has none."""
-    share = cache_elements(config, "pooled_index", ()) - config.d_latent_kv - config.d_rope
-    return {
-        layout: kept | {"key": kept["key"] + (share if layout != "mha" else 0)}
-        for layout, kept in latent.layouts(config).items()
-    }
+    """MLA's, each with what a token adds of index keys beside it."""
+    return latent.layouts(config, index=index_elements(config))
 
 
 def steady(config: PooledIndexConfig) -> tuple[int, int]:
@@ -193,6 +204,7 @@ COSTS = Costs(
     stored=stored,
     held=lambda config, _cache, _heads, tokens: held(config, tokens),
     parts=parts,
+    rows=rows,
     steady=steady,
     as_run=as_run,
     of_latents=(*indexed.COSTS.of_latents, "W_IZ", "b_IZ"),

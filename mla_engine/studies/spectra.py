@@ -6,15 +6,18 @@ spreads its energy: exp(H(p)) with p_i = sigma_i^2 / sum sigma^2, which is 1 whe
 all and the number of directions where they are equal.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from mla_engine import checks
+from mla_engine.delta import DeltaAttention
 from mla_engine.latent import MultiHeadLatentAttention
 from mla_engine.latent.absorption import singular_values_of_product
+from mla_engine.layer import AttentionLayer
+from mla_engine.pooled import PooledAttention
 
 __all__ = ["Spectrum", "spectra"]
 
@@ -46,42 +49,74 @@ class Spectrum:
         return (self.singular_values > tolerance * self.singular_values[:, :1]).sum(-1)
 
 
-def spectra(
-    mla: MultiHeadLatentAttention, heads: Iterable[int] | None = None
-) -> dict[str, Spectrum]:
-    """Spectra of W_UK [k,c], W_UV [v,c] and W_QK = W_UQ^T W_UK [l,c] of each head.
+Factors = tuple[Tensor, ...]  # one matrix a head [h,m,n], or two whose product it is
+Places = list[int] | slice
 
-    W_QK is never built: its singular values come from triangular factors of W_UQ and W_UK. Without
-    query compression l is d. Norm weights and latent scales are not in them.
+
+def spectra(layer: AttentionLayer, heads: Iterable[int] | None = None) -> dict[str, Spectrum]:
+    """Spectra of each head's matrices, and of those products that a constant matrix can stand for.
+
+    Of MLA W_UK [k,c], W_UV [v,c] and W_QK = W_UQ^T W_UK [l,c], where without query compression l is
+    d. Of pooled entries W_UQ [k,l], W_DO [z,v] and W_VO = W_UO W_DO [d,v]: nothing stands between
+    these two, while a norm and a rotation part queries from keys, and key and value are one for all
+    heads. Of delta attention W_Q and W_K [k,d], W_V [v,d], W_O [d,v], which a convolution, a norm
+    or a gate part from one another, and W_A = W_UA W_DA [k,d], which makes the decay.
+
+    A product is never built: its singular values come from triangular factors. Norm weights and
+    latent scales are not in them.
 
     Args:
-        mla: the layer.
+        layer: of one of these kinds.
         heads: global numbers of the heads, all by default, in the order of the result.
 
     Returns:
-        {"W_UK": Spectrum, "W_UV": Spectrum, "W_QK": Spectrum}.
+        Name of a matrix -> its spectrum.
 
     Raises:
         ValueError: another kind of layer, or an unknown head.
     """
-    checks.kind("mla", mla, MultiHeadLatentAttention)
-    places = slice(None) if heads is None else [_place(head, mla) for head in heads]
+    checks.kind("layer", layer, tuple(MATRICES))
+    places = slice(None) if heads is None else [_place(head, layer) for head in heads]
+    matrices = next(of for kind, of in MATRICES.items() if isinstance(layer, kind))
+    return {name: _spectrum(made, layer.dtype) for name, made in matrices(layer, places).items()}
+
+
+def _of_latents(mla: MultiHeadLatentAttention, places: Places) -> dict[str, Factors]:
     W_UQ, W_UK, W_UV = (W[places] for W in (mla.W_UQ, mla.W_UK, mla.W_UV))
-    (k, c), v, query = W_UK.shape[1:], W_UV.shape[1], W_UQ.shape[2]
-    found = {
-        "W_UK": ((k, c), _singular_values(W_UK)),
-        "W_UV": ((v, c), _singular_values(W_UV)),
-        "W_QK": ((query, c), singular_values_of_product(W_UQ.mT, W_UK)),
-    }
-    return {
-        name: Spectrum(shape=shape, singular_values=values.cpu(), dtype=mla.dtype)
-        for name, (shape, values) in found.items()
-    }
+    return {"W_UK": (W_UK,), "W_UV": (W_UV,), "W_QK": (W_UQ.mT, W_UK)}
 
 
-def _place(head: int, mla: MultiHeadLatentAttention) -> int:
-    checks.choice("heads", head, mla.heads)
-    return mla.heads.index(head)
+def _of_entries(pooled: PooledAttention, places: Places) -> dict[str, Factors]:
+    group_size, groups = pooled.config.group_size, pooled.output_groups
+    of_heads = [groups.index(head // group_size) for head in pooled.heads]
+    W_UO = pooled.W_UO[:, of_heads].transpose(0, 1)[places]
+    W_UQ, W_DO = pooled.W_UQ[places], pooled.W_DO[places]
+    return {"W_UQ": (W_UQ,), "W_DO": (W_DO,), "W_VO": (W_UO, W_DO)}
+
+
+def _of_state(delta: DeltaAttention, places: Places) -> dict[str, Factors]:
+    single = {name: (delta.get_parameter(name)[places],) for name in ("W_Q", "W_K", "W_V")}
+    W_O, W_UA = delta.W_O.transpose(0, 1)[places], delta.W_UA[places]
+    shared = () if delta.W_DA is None else (delta.W_DA.expand(len(W_UA), -1, -1),)
+    return single | {"W_O": (W_O,), "W_A": (W_UA, *shared)}
+
+
+MATRICES: Mapping[type[AttentionLayer], Callable[..., dict[str, Factors]]] = {
+    MultiHeadLatentAttention: _of_latents,
+    PooledAttention: _of_entries,
+    DeltaAttention: _of_state,
+}
+
+
+def _spectrum(factors: Factors, dtype: torch.dtype) -> Spectrum:
+    values = (_singular_values if len(factors) == 1 else singular_values_of_product)(*factors)
+    shape = factors[0].shape[1], factors[-1].shape[2]
+    return Spectrum(shape=shape, singular_values=values.cpu(), dtype=dtype)
+
+
+def _place(head: int, layer: AttentionLayer) -> int:
+    checks.choice("heads", head, layer.heads)
+    return layer.heads.index(head)
 
 
 def _singular_values(matrices: Tensor) -> Tensor:

@@ -1,11 +1,14 @@
 """The comparison in a real browser: marks, limits and a phone."""
 
+import json
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import PRESETS, costs
 from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import settle, wider
+from tests.checkpoints.test_own_preset import OWN
 
 pytestmark = pytest.mark.browser
 LIMITS = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
@@ -55,3 +58,36 @@ def test_two_trained_models_stand_side_by_side(app_url: str, browser_page: Page)
     expect(page.locator("p", has_text="of A and")).to_contain_text("Next,")
     page.set_viewport_size({"width": 390, "height": 844})
     assert wider(page, "h1, p, .js-plotly-plot", 390) == []
+
+
+def test_a_side_of_the_readers_own_survives_reload_and_back(
+    app_url: str, browser_page: Page
+) -> None:
+    page = browser_page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{app_url}/compare?preset=deepseek-v3")
+    settle(page)
+    page.locator(".st-key-compare_given button").first.click()
+    form = page.get_by_test_id("stPopoverBody")
+    form.get_by_label("Or paste").fill(json.dumps(OWN | {"_name_or_path": "me/mine"}))
+    form.get_by_role("button", name="Show as B").click()
+    page.wait_for_url("**vs_right=own.**")
+    settle(page)
+    own = "B: mine, MLA, absorbed keeps 416"
+    expect(page.locator(STATEMENT)).to_contain_text(own)
+    page.reload()
+    settle(page)
+    expect(page.locator(STATEMENT)).to_contain_text(own)
+    page.locator(".st-key-compare_given button").first.click()
+    expect(form).to_contain_text("B: mine, layer 0 of 31 layers")
+    form.get_by_role("button", name="Keep as B").click()
+    page.wait_for_url("**vs_right=deepseek-v3**")
+    settle(page)
+    expect(page.locator(STATEMENT)).to_contain_text("B: DeepSeek-V3")
+    page.go_back()
+    page.wait_for_url("**vs_right=own.**")
+    settle(page)
+    expect(page.locator(STATEMENT)).to_contain_text(own)
+    page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
+    assert wider(page, "h1, p, .js-plotly-plot, .st-key-compare_given", 390) == []

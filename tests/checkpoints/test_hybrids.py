@@ -76,6 +76,7 @@ def test_says_what_each_layer_is_before_it_reads(saved):
     assert [type(plan.config) for plan in plans] == [DELTA, DELTA, DELTA, MLA, DELTA]
     assert {plan.notes for plan in plans} == {()}
     assert {plan.mechanisms for plan in plans} == {("delta",) * 3 + ("latent", "delta")}
+    assert {plan.kinds for plan in plans} == {("KDA",) * 3 + ("MLA", "KDA")}
     for plan in plans:
         wanted = sum(p.numel() for p in checkpoints.load_attention(folder, plan.layer).parameters())
         assert plan.n_bytes == 4 * wanted

@@ -11,6 +11,7 @@ from mla_engine.checkpoints import attention_config
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.given_preset import MARK, MOST_LETTERS, given_preset, plain, read_given
 from mla_engine.refusals import RefusedError
+from tests.checkpoints import pooled_model
 from tests.checkpoints.models import built, own_config
 
 OWN = {
@@ -38,11 +39,16 @@ SHOWN = ("grouped", "latent", "indexed")
 def test_a_preset_comes_back_from_its_text(key: str):
     one = PRESETS[key]
     given = given_preset(
-        one.config, name=one.name, layer=3, n_layers=one.n_layers, not_modelled=one.not_modelled
+        one.config,
+        name=one.name,
+        layer=3,
+        n_layers=one.n_layers,
+        beside=one.beside,
+        not_modelled=one.not_modelled,
     )
     again = read_given(given.key)
     assert again == given
-    assert again.config == one.config
+    assert (again.config, again.beside) == (one.config, one.beside)
     assert (again.layer, again.n_layers) == (3, one.n_layers)
     assert len(given.key) < 600  # of the 2,000 letters that a link has
 
@@ -73,8 +79,24 @@ def test_the_whole_model_is_told():
 def test_of_a_hybrid_the_first_layer_that_is_shown():
     found = preset_of_config(KIMI, "", SHOWN)
     assert (found.layer, found.n_layers, found.n_caches) == (3, 8, 2)
-    assert found.not_modelled == ("linear attention layers",)
     assert found.name == "kimi_linear"
+    assert found.beside == ((attention_config(KIMI, 0), 6),)
+    assert read_given(found.key).kinds == found.kinds
+
+
+def test_of_compressed_attention_the_layer_that_keeps_most_and_all_others_beside():
+    config = json.loads(pooled_model.config().to_json_string())
+    found = preset_of_config(config, "", ("pooled",))
+    layers = [attention_config(config, n) for n in range(found.n_layers)]
+    assert found.kind == "CSA"
+    assert found.config == layers[found.layer]
+    assert {one: layers.count(one) for one in layers} == dict(found.kinds)
+    assert found.n_attentions == len(layers)
+    assert read_given(found.key) == found
+
+
+def test_what_older_links_said_of_linear_layers_is_no_gap_any_more():
+    assert read_given(folded(told(g=["linear attention layers"]))).not_modelled == ()
 
 
 def test_of_windows_and_full_attention_the_full_one():
@@ -175,6 +197,10 @@ FORGED = {
     "a gap of no kind": folded(told(g=["<b>"])),
     "gaps of no kind": folded(told(g=7)),
     "context as text": folded(told(x="much")),
+    "kinds of no list": folded(told(b={"c": 1})),
+    "a kind of no mechanism": folded(told(b=[{"c": 1, "evil": {}}])),
+    "a kind without a number": folded(told(b=[{"latent": told()["latent"]}])),
+    "kinds without end": folded(told(b=[{"c": 1, "latent": told()["latent"]}] * 99)),
     "scaling of no kind": folded(
         told(latent=told()["latent"] | {"d_rope": 4, "rope": {"scaling": {"new": {}}}})
     ),

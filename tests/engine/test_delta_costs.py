@@ -94,6 +94,11 @@ def test_the_parts_are_a_state_of_all_tokens_and_the_last_ones_for_the_convoluti
     state, tails = costs.kept_parts(KDA, tokens, 4)
     assert state.n_bytes == held["S"].nbytes
     assert tails.n_bytes == sum(held[name].nbytes for name in "qkv")
+    numbers = {"state": held["S"].numel(), "tails": sum(held[name].numel() for name in "qkv")}
+    assert costs.kept_rows(KDA, tokens, 2) == {
+        "state": (numbers["state"], state.n_bytes),  # in float32 beside bfloat16
+        "tails": (numbers["tails"], tails.n_bytes / 2),
+    }
     first = max(0, tokens - KDA.conv_width + 1)
     assert state.spans == (((0, tokens),) if tokens else ())
     assert tails.spans == (((first, tokens),) if tokens else ())

@@ -225,5 +225,16 @@ def test_a_cache_of_zeros_holds_them():
 def test_a_layer_that_no_page_shows_says_so():
     alone = {"pooling": 0, "overlap": False, "index_topk": None}
     window = replace(CSA, **alone, n_index_heads=None, d_index=None)
+    pooled = mechanisms.of(window)
+    without = replace(pooled, variants=tuple(one for one in pooled.variants if one.offered))
     with pytest.raises(RefusedError, match="no page shows attention to pooled entries: choose"):
-        mechanisms.of(window).variant(window)
+        without.variant(window)
+
+
+def test_what_is_not_offered_is_a_variant_all_the_same():
+    alone = {"pooling": 0, "overlap": False, "index_topk": None}
+    window = replace(CSA, **alone, n_index_heads=None, d_index=None)
+    variant = mechanisms.of(window).variant(window)
+    assert variant.code == "swa"
+    assert variant.config(mechanisms.sizes_of(window), window) == window
+    assert {*mechanisms.variants()} - {*mechanisms.offered()} == {"swa"}

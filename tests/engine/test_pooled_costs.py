@@ -1,5 +1,6 @@
 """What CSA, HCA and windows cost: by hand, by torch on real runs, by a step that gathers."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -179,9 +180,10 @@ def test_deepseek_v4_flash():
 
 def test_a_gpu_holds_the_windows_beside_what_grows():
     serving = Serving(config=V4, caches=21, total_parameters=0, gpu_bytes=80e9)
-    exact = 21 * costs.held_bytes(V4, 100_003, 2)
-    assert serving.held_bytes(100_003) == exact, "a block one short of full"
-    assert serving.held_bytes(100_000) > 21 * costs.held_bytes(V4, 100_000, 2)
+    for tokens in (100_000, 100_003):
+        assert serving.held_bytes(tokens) == 21 * costs.held_bytes(V4, tokens, 2)
+    grown = serving.token_bytes * 100_003 + serving.sequence_bytes
+    assert grown == serving.held_bytes(100_003), "most is kept a token before a block is full"
 
 
 @kinds
@@ -194,6 +196,11 @@ def test_the_parts_of_a_cache_are_what_it_holds_and_what_its_entries_pool(config
         trace, cache = layer.decode(hidden(1, 1, 31, n, torch.float32), cache)
     parts = {part.code: part for part in costs.kept_parts(config, tokens, 4)}
     held = {name: rows.nbytes for name, rows in cache.buffers.items()}
+    kinds = Counter()
+    for name, n_bytes in held.items():
+        kinds[{"kv_T": "window", "kv_E": "entries", "k_E": "index"}.get(name, "waiting")] += n_bytes
+    for kind, row in costs.kept_rows(config, tokens, 4).items():
+        assert (4 * row.numbers, row.n_bytes) == (kinds[kind],) * 2, kind
     entries = sum(held.pop(name, 0) for name in ("kv_E", "k_E"))
     assert parts["window"].n_bytes == held.pop("kv_T")
     assert parts["window"].spans == (((max(0, tokens - 8), tokens),) if tokens else ())

@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from mla_engine import GroupedConfig, LatentConfig, costs, mechanisms
+from mla_engine import GroupedConfig, LatentConfig, PooledConfig, costs, mechanisms
 from mla_engine.presets import PRESETS
 
 LATENT = [key for key, p in PRESETS.items() if isinstance(p.config, LatentConfig)]
+POOLED = [key for key, p in PRESETS.items() if isinstance(p.config, PooledConfig)]
 GROUPED = [key for key, p in PRESETS.items() if isinstance(p.config, GroupedConfig)]
 
 
@@ -23,6 +24,20 @@ def test_latent_layer_runs_at_its_published_size(key: str):
     rows = trace.k_R.norm(dim=-1), trace.k_R_pre.norm(dim=-1)
     assert torch.allclose(*rows, rtol=1e-5)
     assert torch.equal(trace.k_R, trace.k_R_pre) == (config.rope is None)
+
+
+@pytest.mark.parametrize("key", POOLED)
+def test_pooled_layers_of_every_kind_run_at_their_published_size(key: str):
+    for config, _ in PRESETS[key].kinds:
+        layer = mechanisms.of(config).layer(config, heads=[0, config.n_heads - 1])
+        h = torch.randn(1, 8, config.d_model, generator=torch.Generator().manual_seed(7))
+        trace = layer(h)
+        assert trace.kv_T.shape == (1, 8, 512)
+        entries = 8 // config.pooling if config.pooling else 0
+        assert (0 if trace.kv_E is None else trace.kv_E.shape[1]) == entries
+        last = trace.kv_T_normed[..., -config.d_rope :], trace.kv_T[..., -config.d_rope :]
+        assert torch.allclose(*(x.norm(dim=-1) for x in last), rtol=1e-5)
+        assert not torch.equal(*last)
 
 
 @pytest.mark.parametrize("key", GROUPED)

@@ -7,8 +7,11 @@ from fractions import Fraction
 import pytest
 import transformers
 
+from mla_engine import GroupedConfig as Grouped
 from mla_engine import config as c
+from mla_engine import mechanisms
 from mla_engine.checkpoints import attention_config
+from mla_engine.model_caches import MODELS
 from mla_engine.presets import NOT_MODELLED, PRESETS, Preset
 
 # Key, kind, layers, cached numbers per token and layer, effective softmax scale to eight digits.
@@ -18,6 +21,8 @@ PUBLISHED = [
     ("deepseek-v3", "MLA", 61, 576, "0.13523378"),
     ("deepseek-v3.1", "MLA", 61, 576, "0.13523378"),
     ("deepseek-v3.2-exp", "DSA", 61, 704, "0.13523378"),
+    ("deepseek-v4-flash", "CSA", 43, 160, "0.04419417"),
+    ("deepseek-v4-pro", "CSA", 61, 160, "0.04419417"),
     ("kimi-k2", "MLA", 61, 576, "0.13086080"),
     ("kimi-k2-instruct-0905", "MLA", 61, 576, "0.14467963"),
     ("kimi-k3", "MLA", 93, 576, "0.07216878"),
@@ -78,6 +83,8 @@ LATENT = ("MLA", "DSA", "Block DSA")
 
 def cached_numbers(preset: Preset) -> int:
     config = preset.config
+    if preset.kind == "CSA":
+        return (config.d_head + config.d_index) // config.pooling
     if preset.kind in LATENT:
         of_index = getattr(config, "d_index", 0) // getattr(config, "pooling", 1)
         return config.d_latent_kv + config.d_rope + of_index
@@ -144,7 +151,7 @@ def test_glm_5_3_flash_is_what_the_library_makes_of_its_keys_but_for_the_pooling
         configs = [attention_config(table, layer) for layer in range(preset.n_layers)]
         assert configs.count(preset.config) == preset.n_caches * same
     assert other.index_kpool == transformers.Glm5NextTextConfig().index_kpool
-    assert "16 in the library" in preset.notes
+    assert "16 by transformers' default" in preset.notes
     assert preset.max_context == other.max_position_embeddings
     assert preset.rms_norm_eps == other.rms_norm_eps == preset.config.norm_eps
 
@@ -167,7 +174,7 @@ def test_pairing(key: str):
     if key in ("kimi-k3", "kimi-linear-48b-a3b", "gpt-2", "glm-5.3-flash"):
         assert rope is None
     else:
-        half = PRESETS[key].kind not in LATENT or key == "minicpm3-4b"
+        half = PRESETS[key].kind not in (*LATENT, "CSA") or key == "minicpm3-4b"
         assert rope.pairing == ("half" if half else "interleaved")
 
 
@@ -223,7 +230,7 @@ def test_details_of_rotations():
 
 def test_details_of_grouped_layers():
     def having(name: str) -> dict[str, object]:
-        grouped = {key: p.config for key, p in PRESETS.items() if p.kind not in LATENT}
+        grouped = {key: p.config for key, p in PRESETS.items() if isinstance(p.config, Grouped)}
         return {key: getattr(config, name) for key, config in grouped.items()}
 
     biased = {"gpt-2", "qwen2.5-7b", "qwen2.5-72b", "gpt-oss-20b", "gpt-oss-120b"}
@@ -249,6 +256,36 @@ def test_what_is_not_modelled_is_named():
 
 def test_caches_that_are_not_one_a_layer():
     odd = {key: p.n_caches for key, p in PRESETS.items() if p.n_caches != p.n_layers}
-    assert odd == {
-        "kimi-k3": 24, "longcat-flash-chat": 56, "kimi-linear-48b-a3b": 7, "glm-5.3-flash": 11
-    }  # fmt: skip
+    whole = {"kimi-k3": 24, "longcat-flash-chat": 56, "kimi-linear-48b-a3b": 7, "glm-5.3-flash": 11}
+    assert odd == whole | {"deepseek-v4-flash": 21, "deepseek-v4-pro": 30}
+
+
+OF_KINDS = {  # as compress_ratios and linear_attn_config list them
+    "deepseek-v4-flash": {"CSA": 21, "HCA": 20, "SWA": 2},
+    "deepseek-v4-pro": {"CSA": 30, "HCA": 31},
+    "kimi-k3": {"MLA": 24, "KDA": 69},
+    "kimi-linear-48b-a3b": {"MLA": 7, "KDA": 20},
+    "glm-5.3-flash": {"Block DSA": 11, "KDA": 34},
+}
+
+
+def test_kinds_of_layers_beside_the_first():
+    mixed = {key: one for key, one in PRESETS.items() if one.beside}
+    found = {
+        key: {mechanisms.of(config).kind(config): n for config, n in one.kinds}
+        for key, one in mixed.items()
+    }
+    assert found == OF_KINDS
+    for one in mixed.values():
+        assert one.n_attentions == one.n_layers
+        assert one.of_kind("no such kind") is one.config
+    assert PRESETS["deepseek-v4-flash"].of_kind("HCA").pooling == 128
+
+
+@pytest.mark.parametrize("key", OF_KINDS)
+def test_every_layer_is_what_its_config_says(key: str):
+    """The row's kinds are those that the loader of checkpoints makes of the published keys."""
+    config = {"q_lora_rank": None} | MODELS[key].row["config"]  # TOML has no null
+    layers = [attention_config(config, n) for n in range(PRESETS[key].n_layers)]
+    kinds = {layer: layers.count(layer) for layer in layers}
+    assert kinds == dict(PRESETS[key].kinds)

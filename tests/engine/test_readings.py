@@ -1,11 +1,13 @@
 """What a query reads, as one map: of a state by loops over its products, of entries by the run."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
-from mla_engine.delta.reading import value_weights
-from mla_engine.pooled.reading import columns, pooled_from
+from mla_engine.delta.reading import memory, value_weights
+from mla_engine.pooled.reading import columns, given, pooled_from
 from tests.engine import delta_samples, pooled_samples
 from tests.engine.delta_samples import CONFIGS, KDA
 from tests.engine.pooled_samples import CSA, KINDS
@@ -77,3 +79,52 @@ def test_an_entry_is_of_the_tokens_that_it_pools_by_the_mean_of_their_gates():
                 wanted[b, e, s] += x["gates"][b, e, p].mean()
     np.testing.assert_allclose(found, wanted, **CLOSE)
     np.testing.assert_allclose(found.sum(-1), np.ones((2, 3)), **CLOSE)
+
+
+def loops_over_queries(x, head, queries):
+    """What a head gives to window, entries and sink, the mean over (row, query) pairs."""
+    names = ("attention", "attention_E", "sink_mass")
+    sums = [math.fsum(float(x[name][b, head, t].sum()) for b, t in queries) for name in names]
+    return [one / len(queries) for one in sums]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_a_head_gives_is_the_mean_over_the_queries_that_have_an_entry(name):
+    config = KINDS[name]
+    layer, h = pooled_samples.layer_of(config), hidden(2, 13, config.d_model)
+    x, found = pooled(config, arrays(layer), h.numpy(), range(13)), given(layer(h))
+    first = config.pooling - 1 if config.pooling else 0
+    queries = [(b, t) for b in range(2) for t in range(first, 13)]
+    assert found.queries == len(queries)
+    for head in range(config.n_heads):
+        wanted = loops_over_queries(x, head, queries)
+        parts = [float(part[head]) for part in (found.window, found.entries, found.sink)]
+        np.testing.assert_allclose(parts, wanted, **CLOSE)
+        assert math.fsum(parts) == pytest.approx(1, rel=1e-12)
+    assert bool(found.entries.any()) == bool(config.pooling)
+
+
+def test_before_the_first_entry_all_queries_count():
+    layer, h = pooled_samples.layer_of(CSA), hidden(1, CSA.pooling - 1, CSA.d_model)
+    found = given(layer(h))
+    assert (found.queries, float(found.entries.sum())) == (CSA.pooling - 1, 0)
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_a_half_life_halves_what_the_decay_leaves_of_a_row(config):
+    layer, h = delta_samples.layer_of(config), hidden(2, 9, config.d_model)
+    x = delta(config, arrays(layer), h.numpy())
+    for trace in (layer.forward_recurrent(h), layer(h)):
+        found = memory(trace)
+        for i, k in np.ndindex(config.n_heads, config.d_head):
+            left = math.prod(float(a) for a in x["a"][:, :, i, k].ravel())  # of both texts
+            tokens = x["a"][:, :, i, k].size
+            halved = 0.5 ** (tokens / float(found.half_life[i, k]))
+            assert halved == pytest.approx(left, rel=1e-9)
+        np.testing.assert_allclose(found.strength, x["b"].mean(0).T, **CLOSE)
+        put = np.linalg.norm(x["b"][..., None] * x["v_D"], axis=-1).mean((0, 1))
+        erased = np.linalg.norm(x["erased"], axis=-1).mean((0, 1))
+        np.testing.assert_allclose(found.put, put, **CLOSE)
+        np.testing.assert_allclose(found.erased, erased, **CLOSE)
+    some = memory(layer(h, heads=[2]))
+    np.testing.assert_allclose(some.half_life[0], found.half_life[2], **CLOSE)

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from mla_engine import MultiHeadLatentAttention
+from mla_engine import (
+    GroupedConfig,
+    GroupedQueryAttention,
+    MultiHeadLatentAttention,
+    PooledAttention,
+)
 from mla_engine.claims.layers import NORMED
 from mla_engine.studies.spectra import Spectrum, spectra
+from tests.engine import delta_samples, pooled_samples
 from tests.engine.samples import arrays, refused
 
 
@@ -46,3 +52,50 @@ def test_effective_rank_of_known_spectra():
     spectrum = Spectrum(shape=(4, 4), singular_values=values, dtype=torch.float32)
     torch.testing.assert_close(spectrum.effective_rank, torch.tensor([4.0, 1, 2]).double())
     assert spectrum.numerical_rank.tolist() == [4, 1, 2]
+
+
+def matrices_of_entries(config, w, head):
+    W_UO = w["W_UO"][:, head * config.n_output_groups // config.n_heads]
+    return {"W_UQ": w["W_UQ"][head], "W_DO": w["W_DO"][head], "W_VO": W_UO @ w["W_DO"][head]}
+
+
+def matrices_of_a_state(_config, w, head):
+    W_A = w["W_UA"][head] @ w["W_DA"] if "W_DA" in w else w["W_UA"][head]
+    single = {name: w[name][head] for name in ("W_Q", "W_K", "W_V")}
+    return single | {"W_O": w["W_O"][:, head], "W_A": W_A}
+
+
+OTHERS = {f"entries, {name}": (pooled_samples.layer_of, config, matrices_of_entries)
+          for name, config in pooled_samples.KINDS.items()}  # fmt: skip
+OTHERS |= {f"state, {name}": (delta_samples.layer_of, config, matrices_of_a_state)
+           for name, config in delta_samples.CONFIGS.items()}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_of_other_kinds_too(name):
+    layer_of, config, matrices = OTHERS[name]
+    layer = layer_of(config)
+    weights = arrays(layer)
+    for heads in (None, [2, 1]):
+        found = spectra(layer, heads)
+        for place, head in enumerate(heads or range(config.n_heads)):
+            wanted = matrices(config, weights, head)
+            assert list(found) == list(wanted)
+            for code, matrix in wanted.items():
+                values = np.linalg.svd(matrix, compute_uv=False)
+                got = found[code].singular_values[place].numpy()
+                np.testing.assert_allclose(got, values[: len(got)], rtol=1e-9, atol=1e-12)
+                assert np.abs(values[len(got) :]).max(initial=0) < 1e-12
+                assert found[code].shape == matrix.shape
+
+
+def test_of_a_head_built_alone_the_output_group_is_its_own():
+    config = pooled_samples.CSA
+    whole, alone = (PooledAttention(config, seed=2, heads=heads) for heads in (None, [3]))
+    of_whole, of_one = spectra(whole)["W_VO"], spectra(alone)["W_VO"]
+    torch.testing.assert_close(of_one.singular_values[0], of_whole.singular_values[3])
+
+
+def test_a_layer_without_such_matrices_is_refused():
+    with refused("layer", "GroupedQueryAttention", "MultiHeadLatentAttention"):
+        spectra(GroupedQueryAttention(GroupedConfig(d_model=8, n_heads=2, n_kv_heads=1, d_head=4)))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mla_engine.figures import bars, ratio_bars, spectrum
+from mla_engine.figures.looks import look
 
 PARTS = {"bracket": (2.0, 5.0), "then": (1.0, 8.0)}
 
@@ -20,6 +21,12 @@ def test_rows_read_from_the_top_and_parts_are_end_to_end():
     assert [text.strip() for text in totals.text] == ["3", "13"]
     assert fig.layout.xaxis.range[1] > 13
     assert first.marker.pattern.shape != second.marker.pattern.shape
+
+
+def test_a_part_can_have_a_pattern_of_its_own_whatever_its_place():
+    fig = bars(["a", "b"], PARTS, roles=[("key", "+"), "latent"])
+    assert [trace.marker.pattern.shape for trace in fig.data] == ["+", "/"]
+    assert [trace.marker.color for trace in fig.data] == [look("key").colour, look("latent").colour]
 
 
 def test_an_amount_is_marked_across_all_rows():

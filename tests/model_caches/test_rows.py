@@ -12,7 +12,7 @@ from mla_engine.model_caches.models import named
 from mla_engine.model_caches.storage import TYPES
 from mla_engine.presets import PRESETS
 
-OTHER_LAYERS = {"alternating local and global layers", "linear attention layers"}
+OTHER_LAYERS = "alternating local and global layers"
 WITH_CONFIG = {key: one.row["config"] for key, one in MODELS.items() if "config" in one.row}
 DEFAULTS = re.compile(r"^transformers 5\.23\.0 configuration defaults for checkpoint \S+ \((\w+)\)")
 LISTED = {"layer_types", "linear_attn_config"}  # spelled out in a row, derived in the library
@@ -29,7 +29,9 @@ def n_layers(row: dict[str, Any]) -> int:
     if "n_layers" in row:
         return row["n_layers"]
     config = row["config"]
-    counts = [config[name] for name in ("num_hidden_layers", "n_layer") if name in config]
+    counts = [
+        config[name] for name in ("num_hidden_layers", "num_layers", "n_layer") if name in config
+    ]
     return counts[0] if counts else len(config["layers_block_type"])
 
 
@@ -50,7 +52,7 @@ def test_a_row_is_whole(key: str):
     assert all(text.strip() == text and text for text in one.notes.values())
     assert set(one.storage.values()) <= set(TYPES)
     assert one.parameters is None or one.parameters > 10**8
-    assert "config" in one.row or OTHER_LAYERS.isdisjoint(one.row.get("not_modelled", ()))
+    assert "config" in one.row or OTHER_LAYERS not in one.row.get("not_modelled", ())
 
 
 @pytest.mark.parametrize("key", MODELS)
@@ -61,14 +63,20 @@ def test_every_layer_is_counted_once(key: str):
     assert len(layers) == (caches or n_layers(one.row))
     if "n_caches" in one.row and "config" in one.row:
         growing = [layer for layer in layers if any(p.growth == "grows" for p in layer.parts)]
-        assert len(growing) == one.row["n_caches"]
+        beside = [other["n_layers"] for other in one.row.get("beside", ()) if _grows(other)]
+        assert len(growing) == one.row["n_caches"] + sum(beside)
+
+
+def _grows(row: dict[str, Any]) -> bool:
+    """Not a state, and not a window alone."""
+    return bool(row.get("pooled", {}).get("pooling"))
 
 
 def test_lists_have_an_entry_for_each_layer_or_for_mtp_too():
     for key, config in WITH_CONFIG.items():
         listed = {name: found for name, found in config.items() if isinstance(found, list)}
         extra = config.get("num_nextn_predict_layers", 0)
-        for found in listed.values():
+        for found in (found for name, found in listed.items() if not name.endswith("_ids")):
             assert n_layers(MODELS[key].row) <= len(found) <= n_layers(MODELS[key].row) + extra
 
 
@@ -95,7 +103,9 @@ def test_a_config_agrees_with_the_layer_of_its_row(key: str):
     assert config["num_hidden_layers"] == PRESETS[key].n_layers
     assert config["num_attention_heads"] == layer.n_heads
     assert config["hidden_size"] == layer.d_model
-    if "kv_lora_rank" in config:
+    if "compress_ratios" in config:
+        assert (config["head_dim"], config["q_lora_rank"]) == (layer.d_head, layer.d_latent_q)
+    elif "kv_lora_rank" in config:
         assert (config["kv_lora_rank"], config["qk_rope_head_dim"]) == (
             layer.d_latent_kv,
             layer.d_rope,

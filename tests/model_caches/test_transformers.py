@@ -8,7 +8,8 @@ from tests.model_caches.tiny import TINY, config_of, real_cache, tensors
 
 FLOAT32 = storage("fp32,conv=fp32,buffer=fp32,state=fp32")
 LENGTH = 14
-UNPOOLED = ("index", "buffer")  # transformers pools GLM-5.3's index keys anew at every step
+POOLED_ANEW = ("glm5_next_text", "qwen4_exp_text")  # index keys, at every step of transformers
+UNPOOLED, INDEXED = ("index", "buffer"), ("indexed", "blocks")
 
 
 def real_bytes(model_type: str, length: int, dtype: torch.dtype = torch.float32) -> int:
@@ -21,7 +22,7 @@ def real_bytes(model_type: str, length: int, dtype: torch.dtype = torch.float32)
         tensor.nbytes
         for path, tensor in found.items()
         if tensor.is_floating_point()
-        and not (model_type == "glm5_next_text" and path.endswith("indexer_keys"))
+        and not (model_type in POOLED_ANEW and path.endswith("indexer_keys"))
     )
 
 
@@ -37,7 +38,7 @@ def layer_bytes(layer: Layer, length: int, types: Storage) -> int:
         (part.rows(length) - (part.growth == "window" and length >= part.length))
         * types.row_bytes(layer.kind, part)
         for part in layer.parts
-        if part.stored and not (pooled and layer.kind == "indexed" and part.name in UNPOOLED)
+        if part.stored and not (pooled and layer.kind in INDEXED and part.name in UNPOOLED)
     )
 
 

@@ -34,6 +34,10 @@ MAMBA = PLAIN | {
     "mamba_d_state": 5, "mamba_d_conv": 4, "mamba_expand": 2, "mamba_n_heads": 4,
     "mamba_n_groups": 2, "mamba_chunk_size": 8,
 }  # fmt: skip
+INKLING = PLAIN | MOE | {
+    "sliding_window_size": 9, "swa_num_attention_heads": 6, "swa_num_key_value_heads": 3,
+    "swa_head_dim": 8, "sconv_kernel_size": 4, "d_rel": 4, "rel_extent": 16,
+}  # fmt: skip
 LOCAL = ["sliding_attention", "sliding_attention", "full_attention"]
 TINY: dict[str, dict[str, Any]] = {
     "llama": PLAIN,
@@ -56,15 +60,32 @@ TINY: dict[str, dict[str, Any]] = {
         "vocab_size_per_layer_input": 32, "attention_k_eq_v": True, "layer_types": LOCAL,
     },
     "gpt_oss": WINDOW | MOE,
+    "exaone4": WINDOW | {"sliding_window_pattern": 2},
+    "exaone_moe": WINDOW | MOE | {"sliding_window_pattern": 3, "num_shared_experts": 1},
+    "muse_spark_text": WINDOW | MOE | {"moe_hidden_size": 12, "layer_types": LOCAL},
+    "granite_swa": WINDOW | {"layer_types": LOCAL},
+    "granitemoe_swa": WINDOW | MOE | {"layer_types": LOCAL},
     "cohere2": WINDOW | {"sliding_window_pattern": 3},
     "llama4_text": PLAIN | MOE | {
         "intermediate_size_mlp": 16, "attention_chunk_size": 9, "num_hidden_layers": 4},
     "deepseek_v2": LATENT,
     "deepseek_v3": LATENT,
     "minicpm3": LATENT,
+    "dots3_note_text": INDEXED | {
+        "num_hidden_layers": 4, "sliding_window_size": 9, "swa_num_attention_heads": 4,
+        "swa_num_key_value_heads": 4, "swa_q_lora_rank": 12, "swa_kv_lora_rank": 14,
+        "swa_head_dim": 8, "swa_qk_nope_head_dim": 6, "swa_qk_rope_head_dim": 2,
+        "swa_v_head_dim": 5, "moe_shared_expert_intermediate_size": 8,
+        "layer_types": ["full_attention"] * 2 + ["sliding_attention"] * 2,
+    },
     "glm4_moe_lite": LATENT,
     "deepseek_v32": INDEXED,
     "glm_moe_dsa": INDEXED | {"num_hidden_layers": 5, "index_topk_pattern": "FSSFS"},
+    "hy_v4": INDEXED | {"num_hidden_layers": 6, "hc_mult": 2},
+    "mistral_large4_text": INDEXED | {
+        "num_hidden_layers": 6, "kv_source_layers": [0, 1, 1, 3, 3, 3], "index_topk_freq": 2,
+        "q_lora_rank": None,
+    },
     "glm5_next_text": INDEXED | {
         "num_hidden_layers": 4, "qk_rope_head_dim": 0, "linear_attn_config": KDA,
         "layer_types": ["linear_attention"] * 2 + ["indexed_attention"] * 2,
@@ -81,6 +102,13 @@ TINY: dict[str, dict[str, Any]] = {
         "head_dim": 7, "layer_group_size": 3, "short_conv_kernel_size": 4},
     "qwen3_next": DELTA | {"full_attention_interval": 4},
     "qwen3_5_text": DELTA,
+    "qwen4_exp_text": DELTA | {
+        "indexer_n_heads": 2, "indexer_kv_heads": 1, "indexer_head_dim": 10, "indexer_budget": 8,
+        "indexer_compress_ratio": 4, "ple_layer_ids": [2], "ple_embed_dim": 24, "ngram_size": 3,
+        "ple_conv_kernel_size": 4, "heads_per_ngram": 2, "ngram_vocab_size_base": 50,
+        "make_ngram_vocab_size_divisible_by": 8, "split_ngram_parts": 1, "hc_count": 2,
+        "hc_lowrank": 4,
+    },
     "minimax": PLAIN | MOE | {
         "layer_types": ["linear_attention", "linear_attention", "full_attention"], "block_size": 8},
     "minimax_m2": PLAIN | MOE,
@@ -101,6 +129,15 @@ TINY: dict[str, dict[str, Any]] = {
     "lfm2": PLAIN | {
         "conv_L_cache": 3, "layer_types": ["conv", "full_attention", "conv"],
         "block_auto_adjust_ff_dim": False,
+    },
+    "lfm3": WINDOW | {
+        "conv_L_cache": 5, "layer_types": ["conv", "full_attention", "sliding_attention"]},
+    "inkling_text": INKLING | {"local_layer_ids": [0, 2]},
+    "inkling2_text": INKLING | {
+        "layer_types": ["hybrid_sliding", "hybrid", "hybrid_sliding"], "unpadded_vocab_size": 32},
+    "zaya": PLAIN | {
+        "num_experts": 4, "num_experts_per_tok": 1, "moe_intermediate_size": 8,
+        "router_hidden_size": 8, "cca_time0": 2, "cca_time1": 3, "layer_types": ["hybrid"] * 3,
     },
     "mamba2": {
         "vocab_size": 32, "hidden_size": 24, "state_size": 5, "num_hidden_layers": 2, "expand": 2,

@@ -104,6 +104,14 @@ def llama(demo: str) -> str:
     return str(folder)
 
 
+@pytest.fixture(scope="session")
+def hybrids(demo: str) -> dict[str, str]:
+    """Small models with three layers of a state before one of MLA, and the same tokenizer."""
+    from tests.ui import hybrid_models  # which takes a second
+
+    return hybrid_models.saved(Path(demo))
+
+
 @pytest.fixture
 def real(opened: Callable[..., AppTest], demo: str) -> Callable[..., AppTest]:
     """`real("rope", rope_head="2")` opens that page on REAL_LAYER of the demonstration model."""

@@ -34,6 +34,13 @@ def numbers_of(text: str) -> list[float]:
     return [float(found) for found in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", plain)]
 
 
+def sizes_of(text: str) -> list[float]:
+    """Every size of a sentence that is in B or KiB, in bytes."""
+    words = text.replace("\xa0", " ").replace(",", "").split()
+    units = {"B": 1, "KiB": 1024}
+    return [float(words[at - 1]) * units[word] for at, word in enumerate(words) if word in units]
+
+
 def check_map(
     chart: Chart,
     values: np.ndarray,

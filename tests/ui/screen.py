@@ -135,12 +135,16 @@ def cells(data: Any) -> list[list[str]]:
     return list(reader(io.StringIO(data().decode("utf-8-sig"))))
 
 
-def own(at: AppTest, kind: str) -> list[Any]:
-    """What the page draws of a kind, without what stands in the row above its title."""
-    blocks = [block for block in at.main if hasattr(block, "proto")]
-    (row,) = (block for block in blocks if getattr(block.proto, "id", "").endswith("-page_row"))
-    above = [id(element) for element in row]
-    return [element for element in getattr(at.main, kind) if id(element) not in above]
+def own(at: AppTest, kind: str, but: str = "") -> list[Any]:
+    """What the page draws of a kind, without what stands in the row above its title.
+
+    And without what stands in the container of the key `but`, if one is named.
+    """
+    named = {
+        getattr(b.proto, "id", "").rpartition("-")[2]: b for b in at.main if hasattr(b, "proto")
+    }
+    left_out = [id(element) for key in filter(None, ("page_row", but)) for element in named[key]]
+    return [element for element in getattr(at.main, kind) if id(element) not in left_out]
 
 
 def texts(at: AppTest) -> list[str]:
@@ -172,6 +176,18 @@ def everything(at: AppTest) -> list[str]:
     frames = [(table.value, *table.value.columns, *table.value.index) for table in at.table]
     cells = [str(cell) for frame, *names in frames for cell in (*names, *frame.to_numpy().ravel())]
     return cells + [text for proto in protos for text in _strings(proto)]
+
+
+def outside(at: AppTest, keys: set[str]) -> Iterator[str]:
+    """Every text that the page draws but for that in containers of these keys."""
+    waiting = [at.main]
+    while waiting:
+        node = waiting.pop()
+        if getattr(node.proto, "id", "").rpartition("-")[2] in keys:
+            continue
+        waiting += getattr(node, "children", {}).values()
+        yield from map(str, node.value.to_numpy().ravel()) if node.type == "table" else ()
+        yield from _strings(node.proto)
 
 
 def _strings(sent: Any) -> Iterator[str]:

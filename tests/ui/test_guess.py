@@ -6,7 +6,7 @@ import re
 import pytest
 
 from mla_engine import PRESETS
-from tests.ui.screen import charts, component, lead
+from tests.ui.screen import charts, component, lead, outside, prose, statement
 
 LITE, V3 = PRESETS["deepseek-v2-lite"].config, PRESETS["deepseek-v3"].config
 PAGES = (
@@ -202,3 +202,89 @@ def test_only_what_gives_the_answer_away_is_hidden(opened):
     assert ".st-key-absorption-adds" in asked["absorption"]["hides"]
     assert asked["attention_maps"]["hides"] == [".st-key-lead", ".st-key-framed"]
     assert all(re.search("[一-鿿]", one["asks"] + one["why"]) for one in asked.values())
+
+
+V3_BY_VARIANT = {"preset": "deepseek-v3", "dec_heads": "1", "lang": "en"}
+LATENT = 512 + 64  # numbers that MLA keeps of a token
+
+
+def reads_less() -> int:
+    """Tokens from which on 128 index numbers each and 2,048 latents are fewer than all latents."""
+    return next(n for n in range(1, 10**4) if 128 * n + LATENT * min(n, 2048) < LATENT * n)
+
+
+def outgrows() -> int:
+    """Tokens whose latents are more than a state of 128 heads and three tokens' q, k and v."""
+    kept = 128 * 128 * 128 + 3 * 3 * 128 * 128  # float32, as the page counts
+    return next(n for n in range(1, 10**5) if LATENT * n > kept)
+
+
+@pytest.mark.parametrize(
+    ("variant", "true", "hides"),
+    [
+        ("dsa", reads_less(), "lead"),
+        ("csa", LATENT / ((512 + 128) / 4), "dec_grows"),
+        ("hca", LATENT / (512 / 128), "dec_grows"),
+        ("kda", outgrows(), "lead"),
+    ],
+)
+def test_a_step_is_asked_of_the_chosen_variant(opened, variant, true, hides):
+    at = opened(file("decode"), **V3_BY_VARIANT, variant=variant)
+    asked = question(at)
+    assert position(asked) == pytest.approx(true, rel=1e-6)
+    assert variant.upper() in asked["asks"]
+    assert asked["key"] == f"decode_{variant}"
+    number = asked["true"].removesuffix(" tokens")
+    grown = next((one for one in prose(at) if "on average" in one), "")
+    assert number in {"lead": statement(at), "dec_grows": grown}[hides]
+    assert number not in asked["asks"]
+    chinese = opened(file("decode"), **V3_BY_VARIANT | {"lang": "zh"}, variant=variant)
+    assert re.search("[一-鿿]", question(chinese)["asks"] + question(chinese)["why"])
+
+
+@pytest.mark.parametrize("phase", ["decode", "prefill"])
+@pytest.mark.parametrize("variant", ["dsa", "csa", "hca", "kda"])
+def test_less_work_is_asked_of_the_chosen_variant(opened, variant, phase):
+    at = opened(file("compute"), preset="deepseek-v3", variant=variant, cost_phase=phase)
+    asked = question(at)
+    (turn,) = re.findall(r"from ([\d,]+) (?:cached )?tokens on", statement(at))
+    assert asked["true"] == f"{turn} tokens"
+    assert position(asked) == pytest.approx(amount(turn), rel=1e-6)
+    if phase == "decode":
+        assert turn == {"dsa": "2,283", "csa": "1,698", "hca": "989", "kda": "2,126"}[variant]
+    assert turn not in asked["asks"]
+    assert f" {variant.upper()} " in asked["asks"]
+    assert ("“MLA, absorbed”" in asked["asks"]) == (phase == "decode")
+    explains = {"dsa": "k = 2,048 keys", "csa": " 4 tokens", "hca": " 128 tokens", "kda": "length"}
+    assert explains[variant] in asked["why"]
+    assert asked["key"] == f"compute_{phase}_{variant}"
+
+
+def test_a_variant_that_never_pays_is_not_asked_about(opened):
+    wide = {"preset": "small", "d_latent_kv": "2", "d_rope": "4", "n_heads": "1"}
+    for page in ("decode", "compute"):  # an index key of 8 numbers beside 6 that are kept
+        at = opened(file(page), **wide, variant="dsa")
+        assert "never" in statement(at)
+        assert not [c for c in at.get("bidi_component") if c.proto.component_name == "guess"]
+
+
+@pytest.mark.parametrize(
+    ("page", "variant", "hidden"),
+    [
+        ("decode", "dsa", {"lead"}),
+        ("decode", "csa", {"dec_grows"}),
+        ("decode", "kda", {"lead"}),
+        ("compute", "dsa", {"lead", "place_over", "place_choosing"}),
+        ("compute", "hca", {"lead", "place_over"}),
+    ],
+)
+def test_every_place_that_has_a_variants_answer_is_hidden(opened, page, variant, hidden):
+    at = opened(file(page), preset="deepseek-v3")
+    at.session_state["guess_links"].clear()  # as if the reader had chosen it here
+    at.session_state["settings"]["variant"] = variant
+    at.run()
+    asked = question(at)
+    assert set(asked["hides"]) == {f".st-key-{key}" for key in hidden}
+    number = asked["true"].removesuffix(" tokens")
+    assert not [one for one in outside(at, {*hidden, "guess"}) if number in one]
+    assert [one for one in outside(at, {"guess"}) if number in one]

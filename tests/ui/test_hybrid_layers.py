@@ -1,41 +1,18 @@
 """Hybrids on the pages: a layer that no page shows is refused in a sentence, with one that is."""
 
 import html
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer
-from transformers import AutoModelForCausalLM, BailingHybridConfig, KimiLinearConfig
+from transformers import AutoModelForCausalLM
 
-from tests.checkpoints.models import HYBRID, LINEAR, LING
-from tests.ui.screen import charts
+from mla_engine.checkpoints import hidden_states, load_attention
+from tests.ui.pages.test_real_models import balance, shares
+from tests.ui.screen import charts, prose, statement
 
-PAGES = ("absorption", "compression", "real_models", "rope")
-FOUR = {"num_hidden_layers": 4, "vocab_size": 800, "head_dim": 12}
-CONFIGS = {
-    "kimi": KimiLinearConfig(
-        **HYBRID | LINEAR | FOUR | {"layer_types": ["linear_attention"] * 3 + ["full_attention"]}
-    ),
-    "ling": BailingHybridConfig(**HYBRID | LING | FOUR | {"layer_group_size": 4}),
-}
-
-
-@pytest.fixture(scope="module")
-def folders(demo: str) -> dict[str, str]:
-    """A small model of each family beside the demonstration model, with its tokenizer."""
-    found = {}
-    for name, config in CONFIGS.items():
-        torch.manual_seed(5)
-        folder = Path(demo).parent / name
-        AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-        shutil.copy(Path(demo) / "tokenizer.json", folder)
-        found[name] = str(folder)
-    return found
-
-
+PAGES = ("absorption", "compression", "rope")
 TEXT = "the cat sat on the mat and the moon"
 SAID = {
     "en": "this page does not show delta attention (KDA), which layer 1 is, but Attention maps, ",
@@ -47,8 +24,8 @@ CASES = [(page, "kimi") for page in PAGES] + [("absorption", "ling")]
 
 
 @pytest.mark.parametrize(("page", "name"), CASES)
-def test_a_linear_layer_is_refused_with_the_next_one_that_is_shown(page, name, folders, opened):
-    at = opened(f"pages/{page}.py", source=folders[name], layer="1")
+def test_a_linear_layer_is_refused_with_the_next_one_that_is_shown(page, name, hybrids, opened):
+    at = opened(f"pages/{page}.py", source=hybrids[name], layer="1")
     assert not at.exception
     said = html.unescape(at.error[0].value)
     assert SAID["en"] in said
@@ -62,14 +39,14 @@ def test_a_linear_layer_is_refused_with_the_next_one_that_is_shown(page, name, f
     assert at.query_params["layer"] in ("3", ["3"])
 
 
-def test_it_is_refused_in_the_readers_language(folders, opened):
-    at = opened("pages/rope.py", source=folders["kimi"], layer="1", lang="zh")
+def test_it_is_refused_in_the_readers_language(hybrids, opened):
+    at = opened("pages/rope.py", source=hybrids["kimi"], layer="1", lang="zh")
     assert SAID["zh"] in html.unescape(at.error[0].value)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-def test_the_state_of_a_real_layer_is_the_one_that_transformers_keeps(name, folders, opened):
-    folder = folders[name]
+@pytest.mark.parametrize("name", ["kimi", "ling"])
+def test_the_state_of_a_real_layer_is_the_one_that_transformers_keeps(name, hybrids, opened):
+    folder = hybrids[name]
     ids = Tokenizer.from_file(f"{folder}/tokenizer.json").encode(TEXT).ids
     link = {"source": folder, "layer": "1", "text": TEXT, "map_head": "1"}
     at = opened("pages/attention_maps.py", **link, map_query=str(len(ids) - 1))
@@ -83,7 +60,35 @@ def test_the_state_of_a_real_layer_is_the_one_that_transformers_keeps(name, fold
     assert not any("weights are random" in one.value for one in at.markdown)
 
 
-def test_layers_of_two_kinds_are_not_compared(folders, opened):
-    at = opened("pages/real_models.py", source=folders["kimi"], layer="3", real_layers="yes")
+def test_a_layer_is_chosen_by_its_number_and_its_kind(hybrids, opened):
+    at = opened("pages/attention_maps.py", source=hybrids["kimi"], layer="1", text=TEXT)
+    (chosen,) = (box for box in at.selectbox if box.key == "layer:en")
+    assert chosen.options == ["0 · KDA", "1 · KDA", "2 · KDA", "3 · MLA"]
+    assert chosen.value == 1
+    chosen.set_value(3).run()
+    assert at.query_params["layer"] == "3"
+    assert any(chart.alt.startswith("Attention map of head 0, MLA") for chart in charts(at))
+
+
+def test_layers_of_two_kinds_are_not_compared(hybrids, opened):
+    at = opened("pages/real_models.py", source=hybrids["kimi"], layer="3", real_layers="yes")
     assert not at.exception
     assert any("Only some layers of this model are MLA" in m.value for m in at.caption)
+
+
+def test_a_shared_key_that_nothing_rotates_is_not_said_to_tell_places(hybrids, opened):
+    folder = hybrids["kimi"]
+    with torch.inference_mode():
+        trace = load_attention(folder, 3)(hidden_states(folder, TEXT, 3).h)
+    wanted, parts = balance(trace), shares(trace)
+    at = opened("pages/real_models.py", source=folder, layer="3", text=TEXT, map_head="1")
+    follow = int((wanted > 0.5).sum())
+    assert f"{follow} of {len(wanted)} heads go by the key that all heads share" in statement(at)
+    assert not any("looks mostly at" in one or "rotary" in one for one in prose(at))
+    (chart,) = (one for one in charts(at) if one.alt.startswith("Vertical bars"))
+    assert chart.names == ["own keys", "shared key", "twice the covariance"]
+    for name, part in zip(chart.names, parts.T, strict=True):
+        np.testing.assert_allclose(chart.values(name, "y"), part, rtol=1e-3, atol=1e-5)
+    most = max(wanted[1], 1 - wanted[1])
+    (kind,) = (one for one in prose(at) if one.startswith("Head 1 goes mostly by"))
+    assert f"{100 * most:#.3g} %" in kind.replace("\xa0", " ")

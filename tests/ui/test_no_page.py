@@ -10,6 +10,7 @@ from safetensors.torch import save_file
 from transformers import Glm5NextTextConfig
 from transformers.models.glm5_next.modeling_glm5_next import Glm5NextTextModel
 
+from mla_engine.pooled.mechanism import MECHANISM
 from tests.checkpoints.models import GLM_5_3
 from tests.checkpoints.pooled_model import built, saved
 from tests.checkpoints.texts import IDS, TEXT, add_tokenizer
@@ -28,20 +29,26 @@ def told(app):
     return html.unescape(error.value)
 
 
-@pytest.mark.parametrize("page", ["real_models", "absorption"])
-def test_a_page_that_does_not_show_it_names_those_that_do(opened, v4, page):
-    app = opened(f"pages/{page}.py", source=v4, layer="2", text=TEXT)
+@pytest.mark.parametrize("layer", ["0", "2"], ids=["window", "CSA"])
+@pytest.mark.parametrize("page", ["rope", "absorption"])
+def test_a_page_that_does_not_show_it_names_those_that_do(opened, v4, page, layer):
+    app = opened(f"pages/{page}.py", source=v4, layer=layer, text=TEXT)
     said = told(app)
     assert "this page does not show attention to pooled entries, but Attention maps, " in said
-    assert said.split(" do: go there, or choose another model")[0].endswith("Compare")
+    pages = said.split(" do: go there, or choose another model")[0]
+    assert "Real models" in pages
+    assert pages.endswith("Compare")
     assert app.title
     assert not app.exception
-    window = told(opened(f"pages/{page}.py", source=v4, layer="0", text=TEXT))
-    assert "no page shows a layer of the kind SWA: choose another model" in window
 
 
 @pytest.mark.parametrize("page", ["attention_maps", "compare"])
-def test_a_layer_of_windows_alone_is_refused_with_the_next_one_that_is_shown(opened, v4, page):
+def test_a_kind_that_no_page_shows_is_refused_with_the_next_layer_that_is(
+    opened, v4, page, monkeypatch
+):
+    variants = [one for one in MECHANISM.variants if one.offered]
+    only = lambda config: variants if config.pooling else []  # noqa: E731
+    monkeypatch.setattr("ui.engine.shown._variants", only)
     app = opened(f"pages/{page}.py", source=v4, layer="0", text=TEXT)
     said = "no page shows a layer of the kind SWA, which layer 0 is: choose layer 1"
     assert said in told(app)
@@ -49,9 +56,15 @@ def test_a_layer_of_windows_alone_is_refused_with_the_next_one_that_is_shown(ope
     assert "give its hidden states" in told(app), "no page, but what enters it, is missing"
 
 
-@pytest.mark.parametrize(("layer", "pools"), [(1, 10), (2, 4)])
+def test_a_page_of_ways_does_not_show_a_window_which_is_none(opened, v4):
+    said = told(opened("pages/decode.py", source=v4, layer="0", text=TEXT))
+    assert "does not show a layer of the kind SWA, which layer 0 is, but Attention maps, " in said
+    assert said.split(" do: go there, or choose layer 1")[0].endswith("Compare")
+
+
+@pytest.mark.parametrize(("layer", "entries"), [(0, 0), (1, 2), (2, 6)])
 def test_a_real_layers_map_is_that_of_transformers_with_the_sink_behind_it(
-    opened, v4, layer, pools
+    opened, v4, layer, entries
 ):
     found = []
     attention = built().model.layers[layer].self_attn
@@ -66,7 +79,7 @@ def test_a_real_layers_map_is_that_of_transformers_with_the_sink_behind_it(
     app = opened("pages/attention_maps.py", **link, text=" ".join([TEXT] * 3))
     assert not [error.value for error in app.error]
     shares = clicked(app, "large").values(0, "z")
-    assert shares.shape == (24, 24 + 24 // pools + 1)
+    assert shares.shape == (24, 24 + entries + 1)
     np.testing.assert_allclose(np.nan_to_num(shares[:, :-1]), weights[0, 3], atol=1e-5)
     np.testing.assert_allclose(np.nansum(shares, -1), np.ones(24), rtol=1e-5)
     assert not any("weights are random" in one.value for one in app.markdown)
@@ -121,6 +134,6 @@ def test_nothing_of_it_is_fetched(opened, v4, monkeypatch):
         return ask(what, *given, **named)
 
     monkeypatch.setattr("ui.engine.real_layer.ask", noted)
-    app = opened("pages/real_models.py", source=v4, layer="3", text=TEXT, lang="zh")
+    app = opened("pages/rope.py", source=v4, layer="3", text=TEXT, lang="zh")
     assert set(asked) == {"plan"}
     assert "本页不能展示关注池化条目的注意力，能展示的页面：注意力图、" in told(app)

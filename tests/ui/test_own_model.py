@@ -146,7 +146,9 @@ def test_what_cannot_be_shown_changes_nothing_and_is_named(opened: Opened, text:
 def test_a_hybrid_says_which_layer_it_is(opened: Opened):
     at = given(opened(PAGE), json.dumps(KIMI))
     assert "layer 3 of 8 layers" in captions(at)
-    assert "linear attention in its other layers" in captions(at)
+    assert "The layers of kimi_linear are 2\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}MLA, 6" in captions(
+        at
+    )
     assert at.session_state["settings"]["cost_layers"] == 2
 
 
@@ -158,11 +160,14 @@ def test_another_preset_leaves_it(opened: Opened):
     assert link(at) == {"preset": "kimi-k2"}
 
 
-def test_a_link_to_an_attention_that_some_page_cannot_show_opens_with_a_line(opened: Opened):
+@pytest.mark.parametrize("page", ["app.py", PAGE, "pages/absorption.py", "pages/kv_cache.py"])
+def test_a_model_of_linear_attention_alone_opens_on_every_kind_of_page(opened: Opened, page: str):
     linear = given_preset(DeltaConfig(d_model=64, n_heads=2, d_head=16), name="linear")
-    at = opened(PAGE, preset=linear.key)
-    assert "preset" in html.unescape(at.warning[0].value)
-    assert not is_own(at.session_state["settings"]["preset"])
+    at = opened(page, preset=linear.key)
+    assert not at.warning
+    assert not at.error
+    chosen = at.session_state["settings"]
+    assert (chosen["preset"], chosen["variant"], chosen["d_head"]) == (linear.key, "kda", 16)
 
 
 @pytest.mark.parametrize("text", [FORGED["cut"], FORGED["unfolds without end"], FORGED["nothing"]])

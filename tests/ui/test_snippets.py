@@ -10,12 +10,15 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 from streamlit.testing.v1 import AppTest
 
 import mla_engine
 from mla_engine import PRESETS, costs
 from mla_engine.studies.words import words_of
-from tests.checkpoints.texts import TEXT, folder_of
+from tests.checkpoints import pooled_model
+from tests.checkpoints.texts import TEXT, add_tokenizer, folder_of
 from tests.ui.screen import statement
 from ui.parts import snippet
 from ui.settings.sizes import SMALL_SIZES, sizes_of
@@ -256,6 +259,28 @@ def test_a_grouped_models_snippet_reads_its_checkpoint(opened, notebook, demo):
     assert len(code.splitlines()) <= MOST_LINES
     assert statement(at).endswith("6 heads read 2 KV heads")
     assert_shown(statement(at), printed_numbers(notebook(code).splitlines()[-1]))
+
+
+@pytest.mark.parametrize("layer", ["0", "3"], ids=["state", "MLA"])
+def test_a_hybrids_snippet_reads_its_checkpoint(opened, notebook, hybrids, layer):
+    link = {"source": hybrids["kimi"], "layer": layer, "text": "The cat and the moon."}
+    at = page_of(opened, "real_models", code="snippet", **link)
+    code = at.code[0].value
+    assert len(code.splitlines()) <= MOST_LINES
+    assert_shown(statement(at), printed_numbers(notebook(code).splitlines()[-1]))
+
+
+@pytest.mark.parametrize("layer", [0, 2], ids=["window", "CSA"])
+def test_a_snippet_of_entries_reads_its_checkpoint(opened, notebook, models, layer):
+    folder = add_tokenizer(pooled_model.saved(models / "v4 of snippets", published=False))
+    h = torch.randn(9, 48, generator=torch.Generator().manual_seed(1))
+    file = folder / f"h{layer}.safetensors"
+    save_file({"h": h}, file, {"tokens": json.dumps([*"abcdefghi"])})
+    link = {"source": str(folder), "layer": str(layer), "activations": str(file)}
+    at = page_of(opened, "real_models", code="snippet", **link)
+    assert not at.error
+    said = statement(at).replace("v4 of snippets", "")
+    assert_shown(said, printed_numbers(notebook(at.code[0].value).splitlines()[-1]))
 
 
 def test_the_snippet_makes_the_key_figures_of_the_overview(opened, notebook):

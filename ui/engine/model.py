@@ -18,7 +18,8 @@ from ui.settings.rooms import SETTINGS
 from ui.settings.shared import SIZES
 from ui.settings.sizes import SMALL_VARIANT, divisors, published, sizes_of, variant_of
 from ui.settings.visit import visit
-from ui.words.text import t
+from ui.words.numbers import TIED, count
+from ui.words.text import listed, t
 
 Config = AttentionConfig
 FREE = (
@@ -99,7 +100,14 @@ class Model:
         Raises:
             ValueError: sizes that no layer can have, in the engine's words.
         """
-        return built(self.base, self.sizes, variant or self.variant)
+        chosen = variant or self.variant
+        return built(self.base_of(chosen), self.sizes, chosen)
+
+    def base_of(self, variant: str) -> Config:
+        """What a variant takes rotation, norms and scales from: the model's own of its kind."""
+        if self.layer or self.trained is not None or self.preset == SMALL:
+            return self.base
+        return preset_of(self.preset).of_kind(mechanisms.variants()[variant].kind)
 
     def origin(self, config: Config) -> Origin:
         """Whose the weights are: a trained or real layer's that is of this kind, or the seed's.
@@ -195,10 +203,17 @@ def preset_name(key: str) -> str:
     return preset_of(key).name
 
 
-def not_modelled(key: str) -> str:
-    """One sentence on what a published model has beside what the engine computes."""
-    gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in preset_of(key).not_modelled]
-    return t("common.not_modelled", name=preset_name(key), gaps="; ".join(gaps))
+def besides(key: str) -> list[str]:
+    """What a published model has beside the layer that stands for it, a sentence each."""
+    preset, said = preset_of(key), []
+    if preset.beside:
+        kinds = [(mechanisms.of(config).kind(config), n) for config, n in preset.kinds]
+        each = listed(f"{count(n)}{TIED}×{TIED}{kind}" for kind, n in kinds)
+        said.append(t("common.kinds", name=preset.name, each=each))
+    if preset.not_modelled:
+        gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in preset.not_modelled]
+        said.append(t("common.not_modelled", name=preset.name, gaps="; ".join(gaps)))
+    return said
 
 
 def mend() -> list[Note]:
@@ -217,7 +232,7 @@ def check(name: str, size: int) -> None:
     """Raise ValueError where the present model cannot have this size beside its others."""
     shown = present()
     if name != "n_heads":  # what depends on the heads is brought to them
-        built(shown.base, {**shown.sizes, name: size}, shown.variant)
+        built(shown.base_of(shown.variant), {**shown.sizes, name: size}, shown.variant)
 
 
 def _rotary_widths() -> tuple[int, ...]:

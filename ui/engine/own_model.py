@@ -1,12 +1,19 @@
-"""A model of the reader's own for every page: by the name of a repository, or by a config.json."""
+"""A model of the reader's own: by the name of a repository, by a config.json, or of typed sizes."""
 
-from mla_engine import PRESETS
+from collections.abc import Mapping
+from typing import Any
+
+from mla_engine import PRESETS, mechanisms
 from mla_engine.checkpoints.json_object import parse_json
 from mla_engine.checkpoints.names import CONFIG, MOST_CONFIG_BYTES
 from mla_engine.checkpoints.own_preset import preset_of_config
+from mla_engine.config import AttentionConfig
+from mla_engine.given_preset import given_preset, plain
 from mla_engine.model_caches import UncountedError
 from ui.engine import model_cache
-from ui.settings.parsers import OF_PRESETS, check_shown
+from ui.engine.model import Model, built
+from ui.settings.parsers import OF_PRESETS, check_shown, has_preset, preset_of
+from ui.settings.sizes import SMALL_VARIANT, sizes_of, variant_of
 
 NAMED = "_name_or_path"  # where transformers writes what a config.json was loaded from
 
@@ -28,3 +35,47 @@ def key_of(name: str, data: bytes) -> str:
     found = preset_of_config(config, own, OF_PRESETS)
     check_shown(found)
     return found.key
+
+
+def key_of_sizes(shown: Model, variant: str) -> str:
+    """The key of a model that has the same layer in this variant whatever sizes are typed later.
+
+    Where nothing that the variant has was changed it is the preset's own.
+
+    Raises:
+        ValueError: sizes that no layer can have, in the engine's words.
+    """
+    wanted, own = shown.config(variant), sizes_of(shown.preset)
+    if built(shown.base_of(variant), own, variant) == wanted:
+        return shown.preset
+    every = map(shown.config, (variant_of(shown.preset), SMALL_VARIANT))
+    kept = next((one for one in every if _keeps(one, variant, wanted)), wanted)
+    name = _named(shown, variant, own)
+    found = given_preset(kept, name=name, **_told(shown.preset))
+    check_shown(found)
+    return found.key
+
+
+def _keeps(config: AttentionConfig, variant: str, wanted: AttentionConfig) -> bool:
+    """Whether a preset of this configuration is the wanted one in this variant."""
+    return built(config, mechanisms.sizes_of(config), variant) == wanted
+
+
+def _told(preset: str) -> dict[str, Any]:
+    """What a preset says of its model beside one layer."""
+    if not has_preset(preset):
+        return {}
+    found = preset_of(preset)
+    told = {"n_layers": found.n_layers, "n_caches": found.n_caches or found.n_layers}
+    return told | {"max_context": found.max_context, "not_modelled": found.not_modelled}
+
+
+def _named(shown: Model, variant: str, own: Mapping[str, int]) -> str:
+    """The preset's name, and behind it as many of the typed sizes as there is room for."""
+    name = preset_of(shown.preset).name if has_preset(shown.preset) else shown.preset
+    name = " ".join(plain(name).split())
+    for size in mechanisms.variants()[variant].sizes:
+        longer = f"{name} {size} {shown.sizes[size]}"
+        if shown.sizes[size] != own[size] and plain(longer) == longer:
+            name = longer
+    return name

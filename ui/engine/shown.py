@@ -5,6 +5,7 @@ from collections.abc import Callable
 from mla_engine import mechanisms
 from mla_engine.checkpoints import Plan
 from mla_engine.config import AttentionConfig
+from mla_engine.mechanism import Variant
 from mla_engine.refusals import Phrase, RefusedError
 from ui.settings.page import ANY_LAYER, Page
 from ui.settings.rooms import PAGES
@@ -39,18 +40,22 @@ def require(layer: int, plans: Plans) -> None:
 
 def _shows(page: Page, config: AttentionConfig) -> bool:
     """Whether a page shows layers of this kind."""
-    return mechanisms.of(config).key in page.mechanisms and _has_variant(config)
+    if mechanisms.of(config).key not in page.mechanisms:
+        return False
+    return any(variant.offered or page.every_kind for variant in _variants(config))
 
 
-def _has_variant(config: AttentionConfig) -> bool:
+def _variants(config: AttentionConfig) -> list[Variant]:
+    """The variants of its kind."""
     mechanism = mechanisms.of(config)
-    return mechanism.kind(config) in {variant.kind for variant in mechanism.variants}
+    kind = mechanism.kind(config)
+    return [variant for variant in mechanism.variants if variant.kind == kind]
 
 
 def _called(config: AttentionConfig) -> str | Phrase:
-    """What it is called: by its kind where pages show other kinds of its mechanism alone."""
+    """What it is called: by its kind where this page shows other kinds of its mechanism alone."""
     mechanism = mechanisms.of(config)
-    if not mechanism.variants or _has_variant(config):
+    if not mechanism.variants or mechanism.key not in visit().page.mechanisms:
         return mechanism.called
     return Phrase("layer_of_kind", kind=mechanism.kind(config))
 

@@ -1,5 +1,7 @@
 """A model of the reader's own: a repository's name, or a config.json that is dropped or pasted."""
 
+from collections.abc import Callable, Mapping
+
 import streamlit as st
 
 from mla_engine import PRESETS
@@ -13,13 +15,15 @@ EXAMPLE, PASTED = "moonshotai/Kimi-K2-Instruct", '{"model_type": ...}'
 MOST_MIB, MOST_LETTERS = 2, 200_000
 HEIGHT = 100  # pixels
 
+Take = Callable[[str], object]  # what is done with the key of a model that can be shown
+
 
 def draw(preset: str) -> None:
     """Which layer is shown, and the way to give another model."""
     if is_own(preset):
         st.caption(_shown(preset))
     with st.expander(t("own_model.title")):
-        _form()
+        form("own_model", {t("own_model.take"): model.take})
 
 
 def _shown(preset: str) -> str:
@@ -29,18 +33,25 @@ def _shown(preset: str) -> str:
     return t("own_model.shown", name=safe(found.name), **numbers)
 
 
-def _form() -> None:
-    """The three ways; the file goes before the text, and both before the name."""
-    with st.form("own_model", border=False):
-        name = st.text_input(t("own_model.name"), key="own_model:name", placeholder=EXAMPLE)
-        file = upload(t("own_model.file"), "own_model:file")
+def form(key: str, takers: Mapping[str, Take]) -> None:
+    """The three ways; the file goes before the text, and both before the name.
+
+    Args:
+        key: of the form, and the beginning of its widgets' keys.
+        takers: a button each, by its label: what takes the model that is given.
+    """
+    with st.form(key, border=False):
+        name = st.text_input(t("own_model.name"), key=f"{key}:name", placeholder=EXAMPLE)
+        file = upload(t("own_model.file"), f"{key}:file")
         most = {"max_chars": MOST_LETTERS, "height": HEIGHT}
-        text = st.text_area(t("own_model.text"), key="own_model:text", placeholder=PASTED, **most)
+        text = st.text_area(t("own_model.text"), key=f"{key}:text", placeholder=PASTED, **most)
         st.caption(t("own_model.what"))
-        said = st.container()  # above the button, where the reader looks
-        if st.form_submit_button(t("own_model.take")):
-            with said:
-                _take(name.strip(), file or text.strip().encode(errors="replace"))
+        said = st.container()  # above the buttons, where the reader looks
+        with st.container(horizontal=True):
+            pressed = [take for label, take in takers.items() if st.form_submit_button(label)]
+        with said:
+            for take in pressed:
+                _give(name.strip(), file or text.strip().encode(errors="replace"), take)
 
 
 def upload(label: str, key: str) -> bytes:
@@ -49,16 +60,20 @@ def upload(label: str, key: str) -> bytes:
     return file.getvalue() if file else b""
 
 
-def button(name: str, data: bytes) -> None:
-    """The way to show on every page a model that is counted here, where its sizes are known."""
-    if (data or "/" in name or name in PRESETS) and st.button(
-        t("own_model.everywhere"), icon=":material/tune:"
-    ):
-        _take(name, data)
+def buttons(name: str, data: bytes, takers: Mapping[str, Take]) -> None:
+    """The ways to show a model that is counted here, where its sizes are known; as `form`."""
+    if not (data or "/" in name or name in PRESETS):
+        return
+    said = st.container()
+    with st.container(horizontal=True):
+        pressed = [take for label, take in takers.items() if st.button(label)]
+    with said:
+        for take in pressed:
+            _give(name, data, take)
 
 
-def _take(name: str, data: bytes) -> None:
-    """Show the model on every page; one that cannot be shown changes nothing."""
+def _give(name: str, data: bytes, take: Take) -> None:
+    """Hand the model over to be shown; one that cannot be shown changes nothing."""
     if not (name or data):
         st.error(t("own_model.nothing"))
         return
@@ -68,5 +83,5 @@ def _take(name: str, data: bytes) -> None:
     except ValueError as error:
         prose.refused(error)
         return
-    model.take(key)
+    take(key)
     st.rerun()

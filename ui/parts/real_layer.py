@@ -96,14 +96,25 @@ def _choices() -> None:
         st.caption(t("real_layer.plan", family=found.family, size=size(found.n_bytes)))
         for note in found.notes:
             st.caption(t(f"real_layer.note_{note.replace(' ', '_')}", **_limits(found)))
-        last = found.n_layers - 1
-        state.control(st.number_input, t("real_layer.layer", last=last), "layer", 0, last)
+        _layer(found)
     state.control(st.text_input, t("real_layer.revision"), "revision", placeholder="main")
     example = t("real_layer.example")
     state.control(st.text_area, t("real_layer.text"), "text", placeholder=example, height=100)
     state.control(st.text_input, t("real_layer.activations"), "activations")
     own = dict.fromkeys(("source", "revision", "text", "activations"), "")
     st.button(t("real_layer.leave"), on_click=state.change, kwargs=own | {"layer": 0})
+
+
+def _layer(found: Plan) -> None:
+    """Which layer: by its number, and in a model of several kinds by its kind too."""
+    last = found.n_layers - 1
+    label = t("real_layer.layer", last=last)
+    if len(set(found.kinds)) == 1:
+        state.control(st.number_input, label, "layer", 0, last)
+        return
+    named = [f"{n} · {kind or t('real_layer.no_kind')}" for n, kind in enumerate(found.kinds)]
+    layers = range(found.n_layers)
+    state.control(st.selectbox, label, "layer", layers, format_func=named.__getitem__)
 
 
 def _limits(found: Plan) -> dict[str, str]:

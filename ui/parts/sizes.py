@@ -10,7 +10,7 @@ from ui.parts import own_model, real_layer, trained_layer, typed
 from ui.parts.choice import choice
 from ui.parts.ways import of_model
 from ui.settings import state
-from ui.settings.parsers import SMALL, TRAINED, has_preset, is_own, preset_of
+from ui.settings.parsers import SMALL, TRAINED, has_preset, is_own
 from ui.settings.visit import visit
 from ui.words.numbers import count, heads
 from ui.words.text import safe, t
@@ -67,8 +67,8 @@ def _preset(shown: Model) -> None:
         format_func=model.preset_name,
         keep=model.take,
     )
-    if has_preset(shown.preset) and preset_of(shown.preset).not_modelled:
-        st.caption(model.not_modelled(shown.preset))
+    for sentence in model.besides(shown.preset) if has_preset(shown.preset) else ():
+        st.caption(sentence)
     own_model.draw(shown.preset)
 
 

@@ -13,6 +13,7 @@ from textwrap import indent, wrap
 
 import mla_engine
 from mla_engine import PRESETS
+from mla_engine.config import AttentionConfig
 from mla_engine.drawn import hides, turns
 
 WIDTH = 88
@@ -21,7 +22,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine": {*mla_engine.__all__},
     "mla_engine.claims": {"CLAIMS", "check"},
     "mla_engine.costs": {"GPUS", "Serving", "cache_elements"},
-    "mla_engine.delta.reading": {"value_weights"},
+    "mla_engine.delta.reading": {"memory", "value_weights"},
     "mla_engine.heads": {"with_heads"},
     "mla_engine.language_model": {"generate", "load_model"},
     "mla_engine.language_model.accuracy": {"by_task"},
@@ -41,7 +42,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.model_caches": {"MODELS", "Plan", "Storage", "storage"},
     "mla_engine.model_caches.levers": {"levers"},
     "mla_engine.model_caches.sources": {"find"},
-    "mla_engine.pooled.reading": {"columns"},
+    "mla_engine.pooled.reading": {"columns", "given"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},
     "mla_engine.studies": {
@@ -59,6 +60,9 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.studies.merging": {"content_attention"},
     "mla_engine.worked_example": {"printed_count", "read", "steps"},
 }
+
+
+Kinds = tuple[tuple[AttentionConfig, int], ...]
 
 
 class Code(str):
@@ -114,6 +118,15 @@ def config(value: object, preset: str = "") -> Code:
         if PRESETS[key].config == value:
             return Code(f"PRESETS[{literal(key)}].config")
     return call(value)
+
+
+def kinds(value: Kinds, preset: str = "") -> Code:
+    """Kinds of attention with their numbers: a published model's, all or beside the first."""
+    if value and preset in PRESETS:
+        own = {"kinds": PRESETS[preset].kinds, "beside": PRESETS[preset].beside}
+        if name := next((n for n, one in own.items() if one == value), ""):
+            return Code(f"PRESETS[{literal(preset)}].{name}")
+    return listed(tuple(Code(f"({config(one, preset)}, {n})") for one, n in value))
 
 
 def call(value: object) -> Code:

@@ -8,12 +8,14 @@ from mla_engine.config import AttentionConfig
 from ui.engine import trained
 from ui.engine.model import Model, present, preset_name
 from ui.settings.visit import visit
+from ui.words.numbers import count
 from ui.words.text import t
 
 INDEXED = "dsa"  # the variant, and the way, that reads chosen keys
 CHOOSING = (INDEXED, "block_dsa")  # those whose every key is chosen, alone or in its block
 # Mechanisms that came after MLA, each told by itself.
 SUCCESSORS = ("indexed", "pooled", "pooled_index", "delta")
+PROPORTION = 4  # of DeepSeek-V2: the latent is so many times as wide as a head
 MOST = 2**20  # tokens up to which it is asked when that takes less
 
 
@@ -90,7 +92,8 @@ def of_model(model: Model) -> str:
 
 
 def assumed(model: Model, latent: LatentConfig) -> str:
-    """Where the latent comes from when the preset has none."""
-    if "d_latent_kv" in vars(model.base):
+    """Where the latent comes from when the model itself has none; empty where it has one."""
+    if model.trained is not None or "d_latent_kv" in vars(model.base):
         return ""
-    return t("ways.assumed", latent=latent.d_latent_kv, rope=latent.d_rope)
+    key = "assumed" if latent.d_latent_kv == PROPORTION * latent.d_head else "assumed_sizes"
+    return t(f"ways.{key}", latent=count(latent.d_latent_kv), rope=latent.d_rope)

@@ -55,6 +55,7 @@ class Page:
         mechanisms: keys of those whose variants and ways it shows.
         sizes: whether the chip above it has the preset picker and the sliders of the sizes.
         real_layers: "any", or the key of a mechanism, where a real layer can stand in for them.
+        every_kind: whether it shows a real layer of a kind, too, that is not offered for any sizes.
         trained: whether the trained models read the shared sentence there; where it has sizes, one
             of their layers stands in for them until others are chosen.
         fresh_texts: whether they read fresh texts of their language there, and not that sentence.
@@ -74,6 +75,7 @@ class Page:
     mechanisms: tuple[str, ...] = field(default_factory=every)
     sizes: bool = True
     real_layers: str = ""
+    every_kind: bool = False
     trained: bool = False
     fresh_texts: bool = False
     drawn: Callable[[], bool] = bool
@@ -87,7 +89,7 @@ class Page:
     @property
     def variants(self) -> tuple[str, ...]:
         """Codes of the variants that it shows, in the order in which they are offered."""
-        every = mechanisms.variants()
+        every = mechanisms.offered()
         return tuple(code for code in every if mechanisms.of_variant(code).key in self.mechanisms)
 
     @property

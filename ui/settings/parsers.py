@@ -20,7 +20,7 @@ TRAINED = "trained"  # our small models that were trained
 ROOM_LETTERS, ROOM_LENGTH = "23456789ABCDEFGHJKMNPQRSTVWXYZ", 8  # none looks like another
 MOST_WORDS, MOST_CHARACTERS = 256, 2000  # of a sentence that they read
 
-OF_PRESETS = frozenset(mechanisms.of(one.config).key for one in PRESETS.values())
+OF_PRESETS = frozenset(one.key for one in mechanisms.all() if one.variants)  # that pages show
 
 Parser = Callable[[str], object]
 

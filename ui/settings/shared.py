@@ -5,7 +5,7 @@ from ui.settings import parsers
 from ui.settings.parsers import TRAINED, Setting, flag, known, one_of, preset, room, whole, words
 
 LANGUAGES = {"en": "English", "zh": "中文"}
-VARIANTS = tuple(mechanisms.variants())
+VARIANTS = mechanisms.offered()
 
 # Sizes as DeepSeek-V2-Lite has them: real, and all heads run on a laptop. d_latent_q 0 is none.
 PUBLISHED = "deepseek-v2-lite"

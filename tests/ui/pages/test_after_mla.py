@@ -9,9 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 from streamlit.testing.v1 import AppTest
 
+from mla_engine import PRESETS
 from mla_engine.model_caches import MODELS, Placing, Storage, read_bytes
 from mla_engine.model_caches.mistakes import mistakes
 from tests.ui.screen import Chart, charts, csv, lead, prose, statement
+from ui.pages.after_mla.settings import STORY as SETTINGS_STORY
 
 PAGE = "pages/after_mla.py"
 CHINESE = "[\u4e00-\u9fff]"
@@ -50,25 +52,42 @@ def test_v4_flash_by_hand(opened, downloads):
         "(5.64 MB)"
     )
     steps, _ = drawn(at)
-    wanted = [mha, width, length, bytes_per_token, bytes_per_token]
-    assert_allclose(ended(steps, "bytes per token"), wanted)
+    read = 2 * (21 * (512 * 512 + 2**15 * 128) + 20 * 1024 * 512) / 2**17
+    kept = [mha, width, length, bytes_per_token, bytes_per_token]
+    wanted = [*kept, read]
+    assert_allclose(ended(steps, "stored"), [*kept, np.nan])
+    assert_allclose(ended(steps, "read by the next token"), [*[np.nan] * 5, read])
+    assert steps.layout["barmode"] == "overlay"
     begin, end = steps.layout["xaxis"]["range"]
     assert begin < np.log10(min(wanted)) - 0.3, "the least bar is seen"
     assert end > np.log10(max(wanted)) + 1, "the text at the longest has room"
-    assert steps.layout["yaxis"]["ticktext"] == ["MHA, bf16", "width", "length", "depth", "bits"]
+    assert steps.layout["yaxis"]["ticktext"] == [
+        "MHA, bf16", "width", "length", "depth", "bits", "then read",
+    ]  # fmt: skip
     assert (steps.layout["xaxis"]["type"], steps.axis("x")) == (
         "log",
         "bytes per token (logarithmic)",
     )
-    ends = [plain(text).strip() for text in steps.traces[1]["text"]]
-    assert ends == ["5.64 MB", "49.7 kB (÷ 113)", "7.22 kB (÷ 6.88)", "6.88 kB (÷ 1.05)", "6.88 kB"]
+    ends = [plain(text).strip() for text in steps.traces[2]["text"]]
+    assert ends == [
+        "5.64 MB", "49.7 kB (÷ 113)", "7.22 kB (÷ 6.88)", "6.88 kB (÷ 1.05)", "6.88 kB",
+        f"{read / 1000:.2f} kB (÷ {bytes_per_token / read:.2f})",
+    ]  # fmt: skip
+    assert steps.traces[2]["x"] == pytest.approx(wanted)
     for end in ends:
         assert end in plain(steps.alt)
-    assert "Width 578 × length 0.145 × depth 41 × 16 bits = **6.88 kB**" in said(at)
-    assert "**Depth**: 41 of 43 layers keep rows that grow" in said(at)
+    assert "On average: width 578 × length 0.145 × depth 41 × 16 bits = **6.88 kB**" in said(at)
+    assert "**Width**: a row has 640 numbers in 21 layers, 512 numbers in 20 layers; with" in said(
+        at
+    )
+    assert "**Length**: one row stands for 4 tokens in 21 layers, 128 tokens in 20 layers." in said(
+        at
+    )
+    assert "**Depth**: 41 of 43 layers keep rows that grow; 2 keep a window of the" in said(at)
+    assert f"of 131,072 tokens the next one reads {read / 1000:.2f} kB a token" in said(at)
     assert "**Bits**: unchanged, 16 a number." in said(at)
     table = csv(downloads["mla_after_levers.csv"])
-    assert table["lever"].tolist() == ["mha", "width", "length", "depth", "bits"]
+    assert table["lever"].tolist() == ["mha", "width", "length", "depth", "bits", "read"]
     assert_allclose(table["bytes_per_token"], wanted)
 
 
@@ -77,7 +96,18 @@ def test_v4_flash_by_hand(opened, downloads):
     [
         ({"am_model": "deepseek-v3"}, "70.3 kB", "57 times less", "**Length**: unchanged"),
         ({"am_model": "deepseek-v3"}, "70.3 kB", "57 times less", "**Depth**: unchanged"),
-        ({"am_model": "kimi-k3"}, "27.6 kB", "165 times less", "**Depth**: 24 of 93 layers"),
+        (
+            {"am_model": "kimi-k3"},
+            "27.6 kB",
+            "165 times less",
+            "**Depth**: 24 of 93 layers keep rows that grow; 69 keep one state of a fixed size.",
+        ),
+        (
+            {"am_model": "deepseek-v4.1-flash", "am_kv": "mxfp4"},
+            "850 B",
+            "6,168 times less",
+            "4 of 40 layers keep rows that grow; 2 keep a window of the last tokens, 34 read the",
+        ),
         (
             {"am_model": "llama-3.1-70b", "am_kv": "fp8"},
             "164 kB",
@@ -97,6 +127,69 @@ def test_other_models_and_types(opened, link, number, line, sentence):
     assert lead(at)[0] == number
     assert line in plain(statement(at))
     assert sentence in said(at)
+
+
+STORY = {  # the step of each model, as its widget says it
+    "llama-3.1-405b": "GQA", "deepseek-v3": "MLA", "deepseek-v3.2-exp": "DSA",
+    "glm-5.2": "IndexShare", "kimi-k3": "KDA + MLA", "deepseek-v4-flash": "CSA + HCA",
+    "deepseek-v4.1-flash": "CSA2",
+}  # fmt: skip
+
+
+def test_the_story_goes_from_model_to_model(opened):
+    at = opened(PAGE, am_own="")
+    (steps,) = [one for one in at.button_group if one.key.startswith("am_story")]
+    assert list(steps.options) == list(STORY.values())
+    assert steps.value == "pooled"
+    for code, key in SETTINGS_STORY.items():
+        (steps,) = [one for one in at.button_group if one.key.startswith("am_story")]
+        steps.set_value(code).run()
+        assert at.session_state["settings"]["am_model"] == key
+        assert at.query_params == ({} if code == "pooled" else {"am_model": key})
+        assert MODELS[key].name in plain(statement(at))
+    at = opened(PAGE, am_model="gpt-2")
+    (steps,) = [one for one in at.button_group if one.key.startswith("am_story")]
+    assert steps.value is None
+
+
+@pytest.mark.parametrize("key", SETTINGS_STORY.values())
+def test_what_the_story_says_of_a_mechanism_is_what_its_model_does(opened, key):
+    """The kinds of layers, and the numbers that a step names, by the model's own configuration."""
+    config, kinds = (
+        MODELS[key].row.get("config", {}),
+        {one.kind for one in MODELS[key].model().layers},
+    )
+    text = said(opened(PAGE, am_model=key))
+    match STORY[key]:
+        case "GQA":
+            assert kinds == {"gqa"}
+        case "MLA":
+            assert kinds == {"latent"}
+        case "DSA":
+            assert kinds == {"indexed"}
+            assert f"the best {PRESETS[key].config.index_topk:,}" in text
+        case "IndexShare":
+            assert kinds == {"indexed", "shared_choice"}
+        case "KDA + MLA":
+            assert kinds == {"kda", "latent"}
+            counts = [one.kind for one in MODELS[key].model().layers].count("kda")
+            assert counts / config["num_hidden_layers"] == pytest.approx(3 / 4, abs=0.01)
+        case "CSA + HCA":
+            assert kinds == {"window", "csa", "hca"}
+            pools = sorted(set(config["compress_ratios"]) - {0})
+            assert f"CSA pools {pools[0]} tokens" in text
+            assert f"HCA pools {pools[1]} and reads all" in text
+            assert f"The last {config['sliding_window']} tokens" in text
+        case "CSA2":
+            assert kinds == {"window", "csa2", "csa2_reader"}
+            assert MODELS[key].storage["entry"] == "nvfp4"
+
+
+def test_what_does_not_grow_is_told_beside_the_product(opened):
+    text = said(opened(PAGE, am_model="kimi-k3"))
+    state = 69 * (96 * 128**2 * 4 + 3 * 96 * 128 * 4 * 2) / 2**20  # float32, and inputs in bf16
+    assert f"{state:.0f} MiB of what is stored are windows and states" in text
+    assert "windows and states" not in said(opened(PAGE, am_model="deepseek-v3"))
 
 
 def test_where_layers_share_a_choice_those_with_an_indexer_are_named(opened):
@@ -123,13 +216,19 @@ def test_stored_and_read_side_by_side(opened, downloads, kv, context):
     names = chart.layout["yaxis"]["ticktext"]
     by_name = {one.name: one for one in MODELS.values()}
     assert names[-1] == MODELS["gpt-oss-120b"].name
-    assert len(names) == 7
+    assert len(names) == 8
     models, storage = [by_name[name].model() for name in names], Storage(kv)
     stored = [float(Placing(model=one, storage=storage).held_bytes(context)) for one in models]
     read = [
         float(sum(read_bytes(layer, storage, context) for layer in one.layers)) for one in models
     ]
     assert_allclose(ended(chart, "stored"), [n / GIB for n in stored])
+    assert chart.layout["barmode"] == "group"
+    text = chart.traces[2]
+    assert text["x"] == pytest.approx([max(pair) / GIB for pair in zip(stored, read, strict=True)])
+    assert [" (÷ " in plain(end) for end in text["text"]] == [
+        one / other > 1.005 for one, other in zip(stored, read, strict=True)
+    ]
     assert_allclose(ended(chart, "read by the next token"), [n / GIB for n in read])
     table = csv(downloads["mla_after_stored_read.csv"])
     assert table["model"].tolist() == names
@@ -159,7 +258,7 @@ def test_every_counted_model_has_a_row_with_its_source(opened, downloads):
     assert len(whole) == 2  # stored and read: all of it
     assert_allclose(v3[whole].astype(float), 61 * 576 * 2 * 2**17 / GIB)
     assert (v3["layers"], v3["source"]) == ("61 MLA", MODELS["deepseek-v3"].source)
-    assert table["bytes per token"].is_monotonic_increasing
+    assert table[whole[0]].is_monotonic_increasing
     assert len(csv(downloads["mla_caches_of_models.csv"])) == len(table)
 
 
@@ -243,7 +342,8 @@ def test_a_model_of_the_readers_own_goes_before_the_published_one(opened, droppe
     kept = 2 * (512 + 64) * 2  # two layers of latent and rotary key, in two bytes each
     assert lead(at)[0] == f"{kept / 1000:.2f} kB"
     steps, read = drawn(at)
-    assert ended(steps, "bytes per token")[-1] == pytest.approx(kept)
+    assert ended(steps, "stored")[-2] == pytest.approx(kept)
+    assert ended(steps, "read by the next token")[-1] == pytest.approx(kept)
     assert read.layout["yaxis"]["ticktext"][-1] == "deepseek_v3"
     assert ended(read, "stored")[-1] * GIB == pytest.approx(1024 * kept)
     assert "deepseek_v3: counted from its config.json." in said(at)

@@ -64,7 +64,7 @@ def name(code: str) -> str:
 
 def notes(at) -> list[str]:
     """The captions of the page, behind the one that calls drawn weights noise."""
-    first, *others = (caption.value for caption in own(at, "caption"))
+    first, *others = (caption.value for caption in own(at, "caption", but="compare_below"))
     assert first.endswith("what it looks at is noise.")
     return others
 

@@ -622,8 +622,12 @@ def test_what_came_after_mla_is_set_against_it_over_the_context(opened, code):
     dense_read = tied_size(2 * 8192 * (384 + 32))
     assert line == (
         f"DeepSeek-V3 / R1 (671B), sizes changed: with 8,192 cached tokens a step of "
-        f"{called} takes {flop(its(8192))} and reads {tied_size(2 * held)} of its cache, of "
-        f"“MLA, absorbed” {flop(mla(8192))} and {dense_read}; fewer FLOP from {wins:,} tokens on"
+        f"{called} takes {flop(its(8192))} and reads {tied_size(2 * held)} of its cache, "
+        f"“MLA, absorbed” takes {flop(mla(8192))} and reads {dense_read}; "
+        f"fewer FLOP with {called} from {wins:,} tokens on"
+    )
+    assert prose(at)[0].endswith(
+        f"{called} may stand left of absorbed MLA and still take less of both."
     )
     *_, products, over, cache = charts(at)
     assert over.names[:6] == ["MLA, absorbed", *list(CODES)[-5:]]

@@ -196,14 +196,17 @@ def test_the_title_sets_what_mha_holds_against_mla(shown):
 
 def test_with_an_indexer_the_title_tells_what_a_step_reads(opened):
     read, every = 4 * (CONTEXT * 8 + 4 * (20 + 4)), 4 * CONTEXT * (20 + 4)
+    turn = next(n for n in range(1, 100) if n * 8 + min(n, 4) * (20 + 4) < n * (20 + 4))
     at = opened(PAGE, **LINK, variant="dsa")
     assert at.title[0].value == "Each new token reads chosen latents, all index keys"
     assert lead(at)[0] == tied_size(read) == at.main.table[0].value.loc["DSA, absorbed", "Read"]
     assert statement(at) == (
         f"Small sizes of our own, sizes changed: after {CONTEXT} tokens a step reads 4 chosen "
         f"latents and all index keys, {tied_size(read)} per layer in float32, MLA "
-        f"{tied_size(every)}; {times(every / read)} as much"
+        f"{tied_size(every)}; {times(every / read)} as much; DSA reads less from {turn} tokens on"
     )
+    look = next(one for one in prose(at) if one.startswith("Watch the newest block of DSA"))
+    assert ">k<sup>I</sup></span>, so DSA holds more" in look
 
 
 @pytest.mark.parametrize(
@@ -219,7 +222,7 @@ def test_below_the_choice_a_step_reads_all_and_its_full_length_is_told(
     assert f"after {context} tokens a step reads every latent (k = 2,048 is not reached)" in said
     assert f"{tied_size(4 * context * 704)} per layer in float32" in said
     dense = tied_size(4 * context * 576)
-    assert said.endswith(f"MLA {dense}; it reads less from {turn:,} tokens on")
+    assert said.endswith(f"MLA {dense}; DSA reads less from {turn:,} tokens on")
     read, every = (2 * layers * n for n in (128 * tokens + 576 * 2048, 576 * tokens))
     length = next(one for one in prose(at) if "At the full length" in one)
     assert f"({tokens:,} tokens, {layers} layers, bf16)" in length
@@ -229,7 +232,7 @@ def test_below_the_choice_a_step_reads_all_and_its_full_length_is_told(
 
 def test_an_index_key_wider_than_the_latent_never_saves_reading(opened):
     at = opened(PAGE, **LINK | {"d_latent_kv": "2", "d_rope": "4"}, variant="dsa")
-    assert statement(at).endswith("with these sizes it never reads less")
+    assert statement(at).endswith("with these sizes DSA never reads less")
 
 
 def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
@@ -303,7 +306,8 @@ def test_the_strip_of_blocks_has_latents_at_once_and_index_keys_block_by_block(o
     assert lines["waiting"]["held"] == [tied_size(4 * (n % 2) * 2 * 8) for n in after]
     each, of_mla = tied_size((20 + 8 / 2) * 4), tied_size(24 * 4)
     said = f"a token adds **{each}** on average, its latent and its share of a block's index key"
-    assert any(said in one and one.endswith(f"MLA {of_mla}.") for one in prose(at))
+    more = f"MLA {of_mla}, {times(24 / (20 + 8 / 2))} as much."
+    assert any(said in one and one.endswith(more) for one in prose(at))
 
 
 @pytest.mark.parametrize(("step", "own"), [(3, 0), (4, 1)])
@@ -318,7 +322,7 @@ def test_over_blocks_the_title_tells_which_latents_a_step_reads(opened, step, ow
     table = at.main.table[0].value
     assert lead(at)[0] == tied_size(read) == table.loc["Block DSA, absorbed", "Read"]
     every = 4 * context * (20 + 4)
-    assert statement(at) == (
+    assert statement(at).startswith(
         f"Small sizes of our own, sizes changed: after {context} tokens a step reads the latents "
         f"of 2 chosen blocks of 2 tokens and of its own, and an index key a block, "
         f"{tied_size(read)} per layer in float32, MLA {tied_size(every)}; "
@@ -340,7 +344,7 @@ def test_glm_5_3_flash_reads_less_only_from_where_its_choice_begins(opened):
     assert "reads every latent (k = 2,048 is not reached) and an index key for every 4" in said
     assert f"{tied_size(4 * reads(context))} per layer in float32" in said
     assert said.endswith(
-        f"MLA {tied_size(4 * context * 512)}; it reads less from {turn:,} tokens on"
+        f"MLA {tied_size(4 * context * 512)}; Block DSA reads less from {turn:,} tokens on"
     )
     tokens, layers = 1_048_576, 11
     read, every = (2 * layers * n for n in (reads(tokens), 512 * tokens))
@@ -348,6 +352,13 @@ def test_glm_5_3_flash_reads_less_only_from_where_its_choice_begins(opened):
     assert f"({tokens:,} tokens, {layers} layers with a cache, bf16)" in length
     assert f"reads **{tied_size(read)}**: 2,048 latents a layer, and an index key for" in length
     assert f"read **{tied_size(every)}**, {times(every / read)} as much" in length
+
+
+def test_the_tick_stands_clear_of_the_axis_title(opened):
+    """The state of V3's sizes is a little more than a power of two."""
+    picture = component(opened(PAGE, preset="deepseek-v3", dec_heads="1"), "growing")
+    assert picture["widest"] > 2**23
+    assert picture["tick"] == {"at": 2**22, "text": tied_size(2**22)}
 
 
 def test_the_lead_of_entries_and_of_a_state_is_what_their_caches_hold(opened):
@@ -361,7 +372,8 @@ def test_the_lead_of_entries_and_of_a_state_is_what_their_caches_hold(opened):
         f"tokens (9 so far), the last 2 tokens, and what waits to be pooled; MLA {mla}"
     )
     each, of_mla = tied_size((20 + 8) * 4 / 2), tied_size(24 * 4)
-    said = f"a token adds **{each}** on average, with MLA {of_mla}"
+    said = f"a token adds **{each}** on average, with MLA {of_mla}, "
+    said += f"{times(24 / 14)} as much."
     assert any(said in one for one in prose(at))
     at = opened(PAGE, **LINK, variant="kda")
     state = 4 * 948
@@ -369,7 +381,7 @@ def test_the_lead_of_entries_and_of_a_state_is_what_their_caches_hold(opened):
     assert at.title[0].value == "One state takes in every token and never grows"
     assert statement(at) == (
         f"{name}: after 19 tokens KDA holds {tied_size(state)} per layer in float32, as much as "
-        f"after the first; MLA {mla}, and more than that from {turn} tokens on"
+        f"after the first; MLA {mla}, and more than KDA from {turn} tokens on"
     )
     assert any(f"to the fixed **{tied_size(state)}**" in said for said in prose(at))
 

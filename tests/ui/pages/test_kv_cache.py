@@ -44,14 +44,15 @@ LINEAR = {
 
 
 # A model that keeps an index key beside its latent, and one more that chooses.
+KINDS = {"kv_left": "deepseek-v4-flash", "kv_right": "kimi-k3", "kv_gpu": "b200"}
 SPARSE = {"kv_left": "deepseek-v3.2-exp", "kv_right": "glm-5", "kv_context": "65536"}
 BLOCKS = {"kv_left": "glm-5.3-flash", "kv_right": "glm-5", "kv_context": "65536"}
-LINKS = {"mixed": MIXED, "linear": LINEAR, "sparse": SPARSE, "blocks": BLOCKS}
+LINKS = {"mixed": MIXED, "linear": LINEAR, "sparse": SPARSE, "kinds": KINDS, "blocks": BLOCKS}
 
 
 def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -> None:
     """Everything that a topic has to say and draw of both models of a link."""
-    told, both = TOPICS[topic], sides(link)
+    told, both = TOPICS[topic], sides(link, topic)
     assert [m.value for m in at.main.markdown] == [
         lead(at)[0],
         told.title(both[0]),
@@ -60,29 +61,42 @@ def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -
         *[f"**{one.name}** {one.preset.notes}".strip() for one in both],
     ]
     assert [c.value for c in at.main.caption] == [
-        *captions(topic, both[0]),
+        *captions(topic, both),
         *[one.preset.source for one in both],
     ]
     drawn = charts(at)
     assert [
         json.loads(c.proto.config)["toImageButtonOptions"]["filename"]
         for c in at.get("plotly_chart")
-    ] == [f"kv_cache_{one.key}" for one in both for _ in range(len(drawn) // 2)]
-    assert len(at.table) == 2
-    each = len(drawn) // 2
-    for n, one in enumerate(both):
-        pd.testing.assert_frame_equal(at.table[n].value, told.table(one))
-        mine = drawn[n * each : (n + 1) * each]
-        assert mine[-1].alt == told.drawn(mine, one, both[1 - n])
+    ] == [f"kv_cache_{one.key}" for one in both for _ in range(each(topic, one))]
+    tables = [table for one in both for table in tables_of(told, one)]
+    for found, table in zip(at.table, tables, strict=True):
+        pd.testing.assert_frame_equal(found.value, table)
+    for one, other in (both, both[::-1]):
+        mine, drawn = drawn[: each(topic, one)], drawn[each(topic, one) :]
+        assert mine[-1].alt == told.drawn(mine, one, other)
+    assert not drawn
     rows = pd.DataFrame([row for one in both for row in told.data(one)])
     written = csv(lambda: rows.to_csv(index=False))
     pd.testing.assert_frame_equal(csv(downloads[told.FILE]), written, check_dtype=False, rtol=1e-12)
 
 
-def captions(topic: str, one: Side) -> Iterator[str]:
+def each(topic: str, one: Side) -> int:
+    """How many charts a model has."""
+    return (2 if one.is_uneven else 3) if topic == "layouts" else 1
+
+
+def tables_of(told: object, one: Side) -> list[pd.DataFrame]:
+    """The tables below a model's charts."""
+    return told.tables(one) if hasattr(told, "tables") else [told.table(one)]
+
+
+def captions(topic: str, both: tuple[Side, Side]) -> Iterator[str]:
     """The quiet lines beside charts and controls."""
+    one = both[0]
     if topic == "layouts":
-        yield from ["The two with a latent, magnified:"] * 2
+        own, two = "The model's own, magnified:", "The two with a latent, magnified:"
+        yield from (own if side.is_uneven else two for side in both)
     yield "1 GiB = 1,024³ bytes, 1 GB = 1,000³ bytes."
     if topic == "context" and one.type in DTYPES:
         yield (
@@ -189,6 +203,8 @@ PAIRS = [
     {"kv_left": "falcon-7b", "kv_right": "glm-5", "kv_groups": "32"},
     {"kv_left": "mistral-small-4-119b", "kv_right": "gpt-2", "kv_groups": "12"},
     {"kv_left": "qwen2.5-7b", "kv_right": "kimi-k3", "kv_layers": "25"},
+    {"kv_left": "deepseek-v4-flash", "kv_right": "kimi-linear-48b-a3b", "kv_batch": "4"},
+    {"kv_left": "kimi-k3", "kv_right": "deepseek-v4-pro", "kv_type": "fp8"},
 ]
 
 
@@ -303,9 +319,9 @@ SHOWN = {
         "Serving.free_bytes", "Serving.token_bytes", "Serving.rank_weight_bytes",
         "Serving.held_bytes", "Serving.longest_context", "Serving.largest_batch",
     ],
-    "layouts": ["layouts"],
+    "layouts": ["layouts", "kept_rows"],
     "parallel": ["rank_cache_elements", "Serving.rank_sequences", "Serving.held_bytes"],
-    "formula": ["formulas", "Formula.off", "cache_elements"],
+    "formula": ["formulas", "over_held", "held_bytes"],
 }  # fmt: skip
 
 
@@ -334,8 +350,8 @@ def expected(topic: str, one: Side) -> list[float]:
     if topic == "layouts":
         return [sum(parts.values()) for n, parts in costs.layouts(one.mla).items() if n != "mha"]
     if topic == "parallel":
-        return [one.each(one.config, None, "tensor", ranks) for ranks in (1, one.ranks)]
-    return [costs.cache_elements(one.config)]
+        return list(map(one.by_heads(one.config), (1, one.ranks)))
+    return [costs.cache_elements(one.config), min(formula.off(one)), max(formula.off(one))]
 
 
 def test_the_code_of_numbers_without_caches_shows_none(opened: Opened) -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mla_engine.checkpoints.own_preset import preset_of_config
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
+from tests.checkpoints.test_own_preset import OWN
 from tests.model_caches.published import GLM_5_2, KIMI_K3, V3, V4_FLASH
 from ui.pages.kv_cache.own import PASTED
+from ui.settings.parsers import preset_of
 
 WINDOW = {"a sliding window"}
 PAGE = "pages/kv_cache.py"
@@ -164,3 +167,27 @@ def test_in_chinese(opened: Opened):
     assert list(at.table[2].value.index) == ["状态（KDA）", "潜在向量（MLA）"]
     pasted(at, '{"model_type": "new"}')
     assert "未知架构" in at.error[0].value
+
+
+@pytest.mark.parametrize(("side", "other"), [("left", "right"), ("right", "left")])
+def test_a_model_given_there_is_shown_on_one_side(opened: Opened, side: str, other: str):
+    at = opened(PAGE, kv_context="1024", kv_left="deepseek-v3", kv_right="deepseek-v3")
+    pasted(at, json.dumps(OWN | {"_name_or_path": "me/mine"}))
+    button = next(one for one in at.button if one.label == f"Show it on the {side}")
+    button.click().run()
+    assert not at.exception
+    key = at.session_state["settings"][f"kv_{side}"]
+    assert preset_of(key).config == preset_of_config(OWN, "").config
+    assert at.session_state["settings"][f"kv_{other}"] == "deepseek-v3"
+    again = opened(PAGE, **{f"kv_{side}": key, "kv_context": "1024"})
+    rows = again.table[side == "right"].value.iloc[:, 0]
+    assert rows[rows.index.str.startswith("MLA")].iloc[0].endswith(f"{384 + 32}")
+    assert again.selectbox(key=f"kv_{side}:en").value == key
+
+
+def test_a_model_that_is_only_counted_is_refused_as_a_side(opened: Opened):
+    at = pasted(opened(PAGE), json.dumps(V4_FLASH))
+    before = dict(at.session_state["settings"])
+    next(one for one in at.button if one.label == "Show it on the right").click().run()
+    assert len(at.error) == 1
+    assert dict(at.session_state["settings"]) == before

@@ -462,7 +462,8 @@ def test_the_softmax_scale_of_every_model(opened, downloads):
     assert list(rows.index) == [preset.name for preset in PRESETS.values()]
     for preset in PRESETS.values():
         config, row = preset.config, rows.loc[preset.name]
-        width = config.d_head + getattr(config, "d_rope", 0)
+        apart = "d_latent_kv" in vars(config)  # else the rotated part is one of the head's
+        width = config.d_head + config.d_rope if apart else config.d_head
         assert row.width == width
         assert row.plain == pytest.approx(width**-0.5)
         assert row.scale == pytest.approx(config.scale)

@@ -5,6 +5,7 @@ from mla_engine.studies.bracketing import FORMS
 from ui.pages.absorption import run
 from ui.pages.absorption.run import Merged, Rounding, TooMuch
 from ui.pages.absorption.view import LARGE, View
+from ui.parts import ways
 from ui.words.numbers import (
     count,
     digits,
@@ -47,6 +48,11 @@ def verdict(view: View) -> str:
         key = f"absorption.large_{_less(large)}"
         said.append(t(key, name=LARGE.name, ratio=_ratio(large)))
     return sentences(said)
+
+
+def notes(view: View) -> list[str]:
+    """What is counted, and where the latent is from if the model has none."""
+    return [t("absorption.counted"), *filter(None, [ways.assumed(view.model, view.config)])]
 
 
 def _less(work: dict[str, int]) -> str:

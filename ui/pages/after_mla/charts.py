@@ -1,5 +1,6 @@
 """The pictures of the page after_mla: levers, stored beside read, and wrong formulas."""
 
+import math
 from functools import partial
 
 import streamlit as st
@@ -14,25 +15,29 @@ from ui.words.text import t, translated
 
 pd = Late("pandas")
 
-STEPS, READ, ROW = 320, 90, 58  # pixels; a row of the second picture has two bars
+STEPS, READ, ROW = 350, 90, 58  # pixels; a row of the second picture has two bars
 PRINTED, LINE = 90, 22  # of the picture of formulas
 LINES = 74  # of a row of their table; in lower ones text does not wrap
 ROOM = 30.0  # times the longest bar, for the text at its end
-LOOKS = (0,)
 PAIR = (0, 3)
 
 
 def steps(view: View) -> None:
-    """Bytes of a token as MHA, and after each lever; equal distances are equal factors."""
-    amounts = [float(step) for step in view.shown.levers.steps.values()]
+    """Bytes of a token as MHA, after each lever, and read; equal distances are equal factors."""
+    kept = [float(step) for step in view.shown.levers.steps.values()]
+    amounts = [*kept, view.shown.read_per_token]
+    parts = {
+        t("after_mla.stored"): [*kept, math.nan],
+        t("after_mla.read"): [*([math.nan] * len(kept)), amounts[-1]],
+    }
     fig = partial(
         figures.bars,
-        words.steps(view),
-        {t("after_mla.bytes"): amounts},
+        words.rows_of_picture(),
+        parts,
         axis=t("after_mla.axis_bytes"),
         stacked=False,
         log=True,
-        roles=LOOKS,
+        roles=PAIR,
         totals=words.ends(view),
         limits=(min(amounts) / 3, max(amounts) * ROOM),
         ticks="~s",
@@ -59,7 +64,8 @@ def stored_and_read(view: View) -> None:
         stacked=False,
         log=True,
         roles=PAIR,
-        limits=(least / 2, 1.5 * max(map(max, parts.values()))),
+        totals=words.ends_of_milestones(view),
+        limits=(least / 2, ROOM * max(map(max, parts.values()))),
         ticks="~g",
         height=READ + ROW * len(names),
     )

@@ -3,12 +3,33 @@
 import streamlit as st
 
 from mla_engine.model_caches import MODELS
-from ui.pages.after_mla.settings import PASTED, TYPES
+from ui.pages.after_mla.settings import PASTED, STORY, TYPES
 from ui.parts import counted_model
 from ui.parts.growth import LENGTHS
 from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
+
+
+def story() -> None:
+    """One step of the story after another; a step chooses the model that it is told of."""
+    s = state.settings()
+    key = f"am_story:{s['lang']}"
+    told = {} if s["am_own"] else {model: code for code, model in STORY.items()}
+    st.session_state[key] = told.get(s["am_model"])
+
+    def tell() -> None:
+        if (code := st.session_state[key]) is not None:
+            state.change(am_model=STORY[code], am_own="")
+
+    st.segmented_control(
+        t("after_mla.story"),
+        list(STORY),
+        format_func=lambda code: t(f"after_mla.step_{code}"),
+        key=key,
+        on_change=tell,
+        label_visibility="collapsed",
+    )
 
 
 def draw() -> None:

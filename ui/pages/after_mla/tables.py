@@ -13,7 +13,7 @@ pd = Late("pandas")
 
 
 def steps(view: View) -> "pd.DataFrame":
-    """A row a lever: its factor, and the bytes of a token once it is pulled."""
+    """A row a lever: its factor, and the bytes of a token once it is pulled; then what is read."""
     found = view.shown.levers
     rows = [{"lever": "mha", "value": found.as_mha, "bytes_per_token": float(found.steps["mha"])}]
     rows += [
@@ -24,7 +24,8 @@ def steps(view: View) -> "pd.DataFrame":
         }
         for name in LEVERS
     ]
-    return pd.DataFrame(rows)
+    read = {"lever": "read", "value": view.context, "bytes_per_token": view.shown.read_per_token}
+    return pd.DataFrame([*rows, read])
 
 
 def milestones(view: View) -> "pd.DataFrame":
@@ -38,9 +39,9 @@ def _bytes(one: Shown) -> dict[str, object]:
 
 
 def every(view: View) -> "pd.DataFrame":
-    """A row a published model, the smallest cache of a token first."""
+    """A row a published model, the smallest cache at the context first."""
     rows = sorted(
-        (_row(one) for one in view.every), key=lambda row: row[t("after_mla.column_token")]
+        (_row(one) for one in view.every), key=lambda row: row[t("after_mla.column_stored")]
     )
     return pd.DataFrame(rows)
 
@@ -50,13 +51,18 @@ def _row(one: Shown) -> dict[str, object]:
     kinds = Counter(layer.kind for layer in one.model.layers)
     cells = {
         "model": one.name,
-        "layers": ", ".join(f"{n} {t(f'after_mla.kind_{kind}')}" for kind, n in kinds.items()),
+        "layers": ", ".join(f"{n} {_kind(kind)}" for kind, n in kinds.items()),
         "token": float(found.bytes_per_token) if found else 0.0,
         "stored": one.stored / 2**30,
         "read": one.read / 2**30,
         "source": one.published.source,
     }
     return {t(f"after_mla.column_{name}"): cell for name, cell in cells.items()}
+
+
+def _kind(kind: str) -> str:
+    """What a layer keeps, in a word; of a layer with two kinds of attention both."""
+    return " + ".join(t(f"after_mla.kind_{part}") for part in kind.split("+"))
 
 
 def printed() -> "pd.DataFrame":

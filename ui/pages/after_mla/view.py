@@ -6,21 +6,12 @@ from functools import cached_property
 
 from mla_engine.drawn import drawn
 from mla_engine.model_caches import MODELS, Model, Placing, Published, Storage, read_bytes
-from mla_engine.model_caches.levers import Levers, levers
+from mla_engine.model_caches.levers import Levers, levers, read_per_token
 from mla_engine.model_caches.sources import Found
 from mla_engine.refusals import RefusedError
-from ui.pages.after_mla.settings import PASTED
+from ui.pages.after_mla.settings import PASTED, STORY
 from ui.parts import counted_model
 from ui.settings import state
-
-MILESTONES = (  # from the longest entries on, by what makes each cache small
-    "llama-3.1-405b",
-    "deepseek-v3",
-    "deepseek-v3.2-exp",
-    "glm-5.2",
-    "kimi-k3",
-    "deepseek-v4-flash",
-)
 
 
 @dataclass(frozen=True)
@@ -49,6 +40,16 @@ class Shown:
         if found is None:
             raise RefusedError("no_growth", name=self.name)
         return found
+
+    @property
+    def read_per_token(self) -> float:
+        """Bytes of the rows that grow that the next token reads, for each token before it."""
+        return float(read_per_token(self.model, self.storage, self.context))
+
+    @property
+    def fixed(self) -> float:
+        """Bytes of a sequence that do not grow with it: windows, states, tokens that wait."""
+        return self.stored - float(self.levers.bytes_per_token) * self.context
 
     @property
     def stored(self) -> float:
@@ -87,9 +88,15 @@ class View:
     @cached_property
     def milestones(self) -> list[Shown]:
         """The models that are set side by side, the chosen one among them."""
-        found = [self.of(key) for key in MILESTONES]
+        found = [self.of(key) for key in STORY.values()]
         told = self.shown.name in {one.name for one in found}
         return found if told else [*found, self.shown]
+
+    @property
+    def chapter(self) -> str:
+        """Which chapter of STORY the shown model is told of, "" for none."""
+        told = {model: code for code, model in STORY.items()}
+        return "" if self.own else told.get(self.key, "")
 
     @property
     def every(self) -> list[Shown]:

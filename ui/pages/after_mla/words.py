@@ -1,16 +1,19 @@
 """What the page after_mla says, with its numbers."""
 
+from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 
 from mla_engine.model_caches import Layer
-from mla_engine.model_caches.levers import BITS, LEVERS
+from mla_engine.model_caches.levers import BITS, LEVERS, Rows, rows
 from ui.pages.after_mla.tables import by_ratio
 from ui.pages.after_mla.view import Shown, View
 from ui.words.numbers import TIED, amount, count, digits, size, tied_size, times
-from ui.words.text import listed, safe, t, translated
+from ui.words.text import listed, safe, sentences, t, translated
 
 SAME = 1.005  # a factor below it changes nothing that is seen
+SILENT = ("rows", "nothing")  # of layers that mix no tokens nothing is said
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -41,41 +44,89 @@ def product(view: View) -> str:
     return t("after_mla.product", **numbers, total=total)
 
 
-def steps(view: View) -> list[str]:
-    """The rows of the picture: MHA, and each lever after those above it."""
-    return [t("after_mla.row_mha"), *(t(f"after_mla.row_{name}") for name in LEVERS)]
+def chapter(view: View) -> str:
+    """What the mechanism of the shown model does, "" of one that the story does not tell."""
+    return t(f"after_mla.story_{view.chapter}") if view.chapter else ""
+
+
+def rows_of_picture() -> list[str]:
+    """MHA, each lever after those above it, and what is read."""
+    return [t(f"after_mla.row_{name}") for name in ("mha", *LEVERS, "read")]
 
 
 def ends(view: View) -> list[str]:
-    """What stands at the end of each row: its bytes, and by what the lever divides them."""
-    found = list(view.shown.levers.steps.values())
-    said = [size(float(found[0]), binary=False)]
+    """What stands at the end of each row: its bytes, and by what they are divided there."""
+    found = [*map(float, view.shown.levers.steps.values()), view.shown.read_per_token]
+    said = [size(found[0], binary=False)]
     for before, after in pairwise(found):
-        ratio = float(before / after)
-        times = f" (÷{TIED}{factor(ratio)})" if ratio > SAME else ""
-        said.append(size(float(after), binary=False) + times)
+        said.append(_divided(size(after, binary=False), before / after))
     return said
 
 
 def how(view: View) -> list[str]:
-    """A sentence a lever: what the model does, or that it leaves it as it is."""
+    """A sentence a lever: what the model does, or that it leaves it as it is; what is read."""
     found = view.shown.levers
     facts = {
-        "width": {"n": amount(float(found.width)), "all": count(found.as_mha)},
-        "length": {"tokens": amount(float(1 / found.length))},
-        "depth": {"n": count(found.depth), "all": count(found.layers)},
+        "width": {"rows": _widths(view.shown), "all": count(found.as_mha)},
+        "length": {"rows": _lengths(view.shown)},
+        "depth": {"n": count(found.depth), "all": count(found.layers), "rest": _rest(view.shown)},
         "bits": {"n": amount(float(found.bits)), "all": count(BITS)},
+        "read": _of_read(view),
     }
     moved = {
         "width": found.width < found.as_mha,
         "length": found.length < 1,
         "depth": found.depth < found.layers,
         "bits": found.bits != BITS,
+        "read": float(found.bytes_per_token) > view.shown.read_per_token * SAME,
     }
     return [
         t(f"after_mla.{name}_{'moved' if moved[name] else 'same'}", **facts[name])
-        for name in LEVERS
+        for name in (*LEVERS, "read")
     ]
+
+
+def _widths(shown: Shown) -> str:
+    """The numbers of a row, by the layers that have it."""
+    return _by_layers(shown, lambda row: t("after_mla.numbers", n=count(row.numbers)))
+
+
+def _lengths(shown: Shown) -> str:
+    """The tokens of a row, by the layers that have it."""
+    return _by_layers(shown, lambda row: t("after_mla.tokens", n=count(row.tokens)))
+
+
+def _by_layers(shown: Shown, say: Callable[[Rows], str]) -> str:
+    layers: Counter[str] = Counter()
+    for row in rows(shown.model):
+        layers[say(row)] += row.layers
+    if len(layers) == 1:
+        return next(iter(layers))
+    return listed(t("after_mla.in_layers", what=what, n=count(n)) for what, n in layers.items())
+
+
+def _rest(shown: Shown) -> str:
+    """What the layers without rows of their own keep or read in their place."""
+    found = Counter(_instead(layer) for layer in shown.model.layers)
+    return listed(
+        t(f"after_mla.rest_{name}", n=count(n)) for name, n in found.items() if name not in SILENT
+    )
+
+
+def _instead(layer: Layer) -> str:
+    """What a layer has in the place of rows that grow, "rows" where it has these."""
+    if any(part.stored and part.growth == "grows" for part in layer.parts):
+        return "rows"
+    if any(not part.stored for part in layer.parts):
+        return "shared"
+    growths = {part.growth for part in layer.parts}
+    return "window" if "window" in growths else "state" if growths else "nothing"
+
+
+def _of_read(view: View) -> dict[str, str]:
+    kept, read = float(view.shown.levers.bytes_per_token), view.shown.read_per_token
+    found = {"context": count(view.context), "read": tied_size(read, binary=False)}
+    return found | {"times": factor(kept / read)}
 
 
 def sharing(view: View) -> str:
@@ -117,7 +168,10 @@ def reading(view: View) -> str:
         "read": tied_size(shown.read),
     }
     key = "less" if shown.read < shown.stored / SAME else "all"
-    return t(f"after_mla.reading_{key}", **facts, times=factor(shown.stored / max(shown.read, 1)))
+    told = t(f"after_mla.reading_{key}", **facts, times=factor(shown.stored / max(shown.read, 1)))
+    if shown.fixed < shown.stored * (SAME - 1):
+        return told
+    return sentences([told, t("after_mla.fixed", fixed=tied_size(shown.fixed))])
 
 
 def formulas() -> str:
@@ -144,7 +198,7 @@ def source(view: View) -> str:
 
 def alt_steps(view: View) -> str:
     """The first picture in words."""
-    pairs = zip(steps(view), ends(view), strict=True)
+    pairs = zip(rows_of_picture(), ends(view), strict=True)
     return t("after_mla.alt_steps", each="; ".join(f"{row}: {end}" for row, end in pairs))
 
 
@@ -152,6 +206,17 @@ def alt_read(view: View) -> str:
     """The second picture in words."""
     each = "; ".join(_stored_and_read(one) for one in view.milestones)
     return t("after_mla.alt_read", context=count(view.context), each=each)
+
+
+def ends_of_milestones(view: View) -> list[str]:
+    """What stands at the end of each pair of bars: stored, and by what it is divided when read."""
+    return [
+        _divided(tied_size(one.stored), one.stored / max(one.read, 1)) for one in view.milestones
+    ]
+
+
+def _divided(amount: str, ratio: float) -> str:
+    return f"{amount} (÷{TIED}{factor(ratio)})" if ratio > SAME else amount
 
 
 def _stored_and_read(one: Shown) -> str:

@@ -11,6 +11,7 @@ PAGE = Page(
     order=1,
     settings=SETTINGS,
     real_layers=ANY_LAYER,
+    every_kind=True,
     trained=True,
     lecture=("map_head", "map_query"),
     mend=mend,

@@ -4,9 +4,10 @@ from functools import partial
 
 import streamlit as st
 
-from ui.pages.attention_maps import charts, controls, entries, words
+from ui.pages.attention_maps import charts, controls, words
 from ui.pages.attention_maps.view import View
 from ui.parts import maps, prose, sections
+from ui.parts.maps import entries
 from ui.words.text import t
 
 LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
@@ -17,7 +18,7 @@ def sections_of(view: View) -> None:
     """What is drawn once the reader comes near."""
     if view.maps.run.entries or view.maps.run.blocks:
         kind = "blocks" if view.maps.run.blocks else "entries"
-        st.subheader(t(f"attention_maps.{kind}_title"), anchor=False)
+        st.subheader(t(f"maps.{kind}_title"), anchor=False)
         sections.later("entries", partial(entries.draw, view.maps), ENTRIES)
     st.subheader(t("maps.parts_title"), anchor=False)
     sections.later("parts", partial(parts, view), PARTS, holds=LOGITS)

@@ -4,8 +4,14 @@ import streamlit as st
 
 from ui.engine.model import Model, present
 from ui.pages.attention_maps.long import view as long
-from ui.pages.attention_maps.over_time import view as over_time
-from ui.pages.attention_maps.view import View, at_the_answer, at_the_end, can_be_unmasked, mend
+from ui.pages.attention_maps.view import (
+    View,
+    at_the_answer,
+    at_the_end,
+    can_be_unmasked,
+    keeps_a_state,
+    mend,
+)
 from ui.parts import sentences, trained_layer
 from ui.parts.choice import choice
 from ui.parts.maps.controls import head_control, text_controls
@@ -32,7 +38,7 @@ def run() -> None:
 
 def _read_otherwise(model: Model) -> None:
     """What a long text has no choice of: mask, temperature, how many heads; a state of none."""
-    if over_time.asked():
+    if keeps_a_state():
         return
     _temperature()
     if can_be_unmasked(model):

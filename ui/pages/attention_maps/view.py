@@ -1,6 +1,5 @@
 """What the page shows: the maps of a head, the way of one of their numbers, another tensor."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +13,11 @@ from ui.pages.attention_maps.long import view as long
 from ui.pages.attention_maps.look import Look, look
 from ui.pages.attention_maps.terms import Terms, terms
 from ui.parts.maps import view as maps_of
-from ui.parts.maps.view import Maps
+from ui.parts.maps.view import CELL, Maps
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.visit import visit
 
-CELL = {"map_query", "map_key"}  # of the settings
 LEARNED = "learned positions"  # added to the words, as the plan of a checkpoint notes
 
 
@@ -121,6 +119,20 @@ def has_blocks() -> bool:
     return "p" in mechanisms.of_variant(present().variant).letters and not has_entries()
 
 
+def pools_nothing() -> bool:
+    """Whether a window and a sink alone stand there, also where nothing could be run."""
+    return getattr(present().base, "pooling", None) == 0
+
+
+def keeps_a_state() -> bool:
+    """Whether the variant keeps a state: there is no attention to draw.
+
+    Raises:
+        CheckpointError: a real model's layer that cannot be read.
+    """
+    return mechanisms.form_of(present().variant).read is not None
+
+
 def can_be_unmasked(model: Model) -> bool:
     """Whether a map without its mask says anything: entries hold what is to come."""
     form = mechanisms.form_of(model.variant)
@@ -143,17 +155,6 @@ def at_the_answer() -> None:
     state.change(map_head=maps.run.heads[int(looks.argmax())])
 
 
-def _at_an_entry() -> None:
-    """Of the cell that every page of maps begins with, which no window shows: an entry instead."""
-    s = state.settings()
-    if any(s[name] != state.default(name) for name in CELL):
-        return
-    with suppress(ValueError):  # which the page will tell
-        maps = maps_of.chosen()
-        row, n = maps.attention[maps.place, maps.query], len(maps.run.words)
-        state.change(map_key=n + int(row[n : -1 if maps.run.entries else None].argmax()))
-
-
 def _favourite() -> int:
     maps = maps_of.chosen()
     return int(maps.attention[maps.place, maps.query].argmax())
@@ -167,7 +168,7 @@ def mend() -> list[Note]:
     if present().layer is None and present().trained is None:
         notes += state.at_most(map_generated=maps_of.WHOLE)
     if has_entries() and not CELL & visit().asked:
-        _at_an_entry()
+        maps_of.begin_at_an_entry()
     if "sentence" in visit().asked and not CELL & visit().asked and reads_a_sentence():
         at_the_end()
     return notes

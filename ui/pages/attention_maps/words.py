@@ -7,9 +7,16 @@ from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from ui.pages.attention_maps import block_words, pooled_words, trained_words
 from ui.pages.attention_maps.terms import WRITTEN, Part, Terms
-from ui.pages.attention_maps.view import View, has_blocks, has_entries, reads_a_sentence
+from ui.pages.attention_maps.view import (
+    View,
+    has_blocks,
+    has_entries,
+    pools_nothing,
+    reads_a_sentence,
+)
 from ui.parts import prose, weights
 from ui.parts.maps import axes
+from ui.parts.maps import pooled_words as entries
 from ui.parts.maps.view import Maps, short
 from ui.parts.maps.words import large, shown
 from ui.words.numbers import count, digits, heads, number
@@ -25,6 +32,8 @@ def title() -> str:
     """Of a trained model where a head looks; what entries stand in for; else that heads differ."""
     if reads_a_sentence():
         return t("attention_maps.title_trained")
+    if pools_nothing():
+        return t("attention_maps.title_window")
     kind = "_pooled" if has_entries() else "_blocks" if has_blocks() else ""
     return t(f"attention_maps.title{kind}")
 
@@ -55,7 +64,7 @@ def framed(view: View) -> str:
 def under(view: View) -> list[str]:
     """Below the large map: of a trained layer, what makes the look; of entries, what adds up."""
     if view.maps.run.sinks:
-        return pooled_words.under(view.maps)
+        return entries.under(view.maps)
     return trained_words.under(view.maps, view.trained, view.look) if view.trained else []
 
 
@@ -74,7 +83,9 @@ def look(view: View) -> str:
 
 def parts(view: View) -> str:
     """What the logits are made of."""
-    alone = "one_softmax" if view.maps.run.sinks else "no_split"
+    alone = "no_split"
+    if view.maps.run.sinks:
+        alone = "one_softmax" if view.maps.run.config.pooling else "one_softmax_window"
     said = say(view, "split" if view.maps.parts else alone)
     return said + weights.mark(view.maps.run.origin)
 

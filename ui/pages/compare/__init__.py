@@ -11,6 +11,7 @@ PAGE = Page(
     order=4,
     settings=SETTINGS,
     real_layers=ANY_LAYER,
+    every_kind=True,
     trained=True,
     lecture=("vs_view", "vs_right"),
     mend=mend,

@@ -6,6 +6,7 @@ import streamlit as st
 
 from mla_engine import PRESETS
 from ui.engine import model, real_layer
+from ui.pages.compare import given
 from ui.pages.compare.settings import SHARED_SIZES
 from ui.pages.compare.view import OWN, SIDES, View, most_tokens
 from ui.parts import prose, sentences, trained_layer
@@ -52,7 +53,8 @@ def _models() -> dict[str, str]:
     loaded, trained = real_layer.chosen(), model.present().trained is not None
     ours = t("compare.shared_trained" if trained else "compare.shared")
     shared = real_layer.own_name(loaded) if loaded else ours
-    every = dict.fromkeys((SMALL, *PRESETS, *filter(is_own, state.settings().values())))
+    chosen = (state.settings()[name] for name in ("preset", *SIDES.values()))
+    every = dict.fromkeys((SMALL, *PRESETS, *filter(is_own, chosen)))
     return {SHARED_SIZES: shared} | {key: model.preset_name(key) for key in every}
 
 
@@ -62,8 +64,22 @@ def _variants() -> dict[str, str]:
     return {OWN: t("compare.own")} | {code: t(f"common.{code}") for code in variants}
 
 
-def topic(view: View) -> None:
-    """What is looked at."""
+def below(view: View | None) -> None:
+    """What is looked at, if anything can be, and the way to give a side of the reader's own."""
+    with st.container(key="compare_below", horizontal=True, vertical_alignment="center"):
+        if view:
+            _topic(view)
+        s = state.settings()
+        sides = {letter: (s[name], s[f"{name}_as"]) for letter, name in SIDES.items()}
+        given.draw(sides, model.present(), _take)
+
+
+def _take(letter: str, key: str, variant: str) -> None:
+    """Show a model on one side."""
+    state.change(**{SIDES[letter]: key, f"{SIDES[letter]}_as": variant})
+
+
+def _topic(view: View) -> None:
     choice(
         st.segmented_control,
         t("compare.view"),

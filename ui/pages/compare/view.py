@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mla_engine import mechanisms
+from mla_engine.config import AttentionConfig
 from ui.engine import model as models
 from ui.engine.model import Model, present
 from ui.engine.trained_layer import TrainedLayer
@@ -104,15 +105,24 @@ def _side(letter: str, model: Model) -> Side:
     key, wanted = s[SIDES[letter]], s[f"{SIDES[letter]}_as"]
     if key == SHARED_SIZES:
         return _shared(letter, model, served(model.variant) if wanted == OWN else wanted)
-    own = preset_of(key).config if has_preset(key) else models.SMALL_CONFIG
     return Side(
         letter=letter,
         model=models.preset_name(key),
-        config=own if wanted == OWN else models.built(own, sizes_of(key), wanted),
+        config=_config(key, wanted),
         variant=served(variant_of(key)) if wanted == OWN else wanted,
         origin=model.seed,
         preset=_published(key),
     )
+
+
+def _config(key: str, wanted: str) -> AttentionConfig:
+    """A model's own attention, or its sizes in another: in its own of that kind where it has it."""
+    preset = preset_of(key) if has_preset(key) else None
+    if wanted == OWN:
+        return preset.config if preset else models.SMALL_CONFIG
+    kind = mechanisms.variants()[wanted].kind
+    base = preset.of_kind(kind) if preset else models.SMALL_CONFIG
+    return models.built(base, sizes_of(key), wanted)
 
 
 def served(variant: str) -> str:

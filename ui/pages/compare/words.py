@@ -10,7 +10,6 @@ from ui.pages.compare.side import BF16_BYTES
 from ui.pages.compare.view import View
 from ui.parts.maps import reading
 from ui.parts.maps.view import short
-from ui.settings.parsers import preset_of
 from ui.words.numbers import amount, count, heads, signed, size, times
 from ui.words.text import listed, safe, t, tensor
 
@@ -101,6 +100,6 @@ def apart(view: View, cell: tuple[int, int] | None, a: np.ndarray, b: np.ndarray
 
 
 def limitations(view: View) -> list[str]:
-    """What the engine does not compute of the models, a sentence each."""
+    """What the models have beside the layers that are compared, a sentence each."""
     keys = dict.fromkeys(side.preset for side in view.sides if side.preset)
-    return [model.not_modelled(key) for key in keys if preset_of(key).not_modelled]
+    return [sentence for key in keys for sentence in model.besides(key)]

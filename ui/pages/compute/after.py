@@ -13,12 +13,11 @@ from ui.words.text import sentences, t
 
 def lead(view: View) -> tuple[str, str]:
     """What the chosen way takes at this context, and MLA; from when on it takes fewer FLOP."""
-    phase = "decode" if view.decoding else "prefill"
     codes = {"chosen": view.shown, "every": view.dense}
     flops = {name: flop(view.layers * view.cost(n).total_flops) for name, n in codes.items()}
     read = {name: view.layers * view.cost(n).cache_read_bytes for name, n in codes.items()}
     line = t(
-        f"compute.line_after_{phase}",
+        f"compute.line_after_{view.phase}",
         model=of_model(view.model),
         name=kind(view.shown),
         dense=label(view.ways, view.dense),

@@ -43,6 +43,11 @@ class View:
     layers: int
 
     @property
+    def phase(self) -> str:
+        """What is counted: "decode" or "prefill"."""
+        return "decode" if self.decoding else "prefill"
+
+    @property
     def latent(self) -> LatentConfig:
         """MLA at the present sizes."""
         return self.ways["mla_absorbed"].config

@@ -10,6 +10,7 @@ from ui.pages.compute.view import THIS, View
 from ui.parts import measure
 from ui.parts.measure import device_name, here, machine
 from ui.parts.ways import INDEXED, label, listed, of_model, successor
+from ui.words.names import kind
 from ui.words.numbers import clock, count, digits, flop, giga, share, shortest, tied_size
 from ui.words.text import sentences, t
 
@@ -40,14 +41,20 @@ def lead(view: View) -> tuple[str, str]:
     return t("compute.each_byte", flops=numbers["mla_absorbed"]), line
 
 
+def look(view: View) -> str:
+    """What to look at under the roof."""
+    if view.shown in view.later:
+        return t("compute.look_later", name=kind(view.shown))
+    return t("compute.look")
+
+
 def _lead_indexed(view: View) -> tuple[str, str]:
     turn = view.choosing_wins()
-    phase = "decode" if view.decoding else "prefill"
     values = _chosen_and_all(view) | {"model": of_model(view.model)}
     if turn is None:
-        return t("compute.never"), t(f"compute.line_indexed_never_{phase}", **values)
+        return t("compute.never"), t(f"compute.line_indexed_never_{view.phase}", **values)
     number = t("compute.from_tokens", tokens=count(turn))
-    return number, t(f"compute.line_indexed_{phase}", **values, turn=count(turn))
+    return number, t(f"compute.line_indexed_{view.phase}", **values, turn=count(turn))
 
 
 def _chosen_and_all(view: View) -> dict[str, str]:

@@ -18,6 +18,7 @@ from ui.words.text import t
 
 SECONDS = {"slow": 2.0, "normal": 1.0, "fast": 0.4}  # a step
 BLOCKS = ("prompt", "old", "new")
+TICKS = 0.7  # of the axis; its end has the axis's title
 SHOWN = 24  # words of the sentence that are drawn, the last ones
 
 
@@ -97,5 +98,5 @@ def _text(view: View) -> dict[str, Any]:
 
 def _tick(view: View) -> dict[str, Any]:
     """One beside 0, in the unit of the texts: more run together on a phone."""
-    tick = 2.0 ** int(log2(view.widest_bytes))
+    tick = 2.0 ** int(log2(TICKS * view.widest_bytes))
     return {"at": tick, "text": tied_size(tick)}

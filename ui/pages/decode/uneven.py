@@ -2,8 +2,7 @@
 
 from ui.pages.decode.view import View
 from ui.parts.ways import joined, label
-from ui.words.names import kind
-from ui.words.numbers import count, tied_size
+from ui.words.numbers import count, tied_size, times
 from ui.words.text import t
 
 
@@ -11,7 +10,7 @@ def lead(view: View, model: str) -> tuple[str, str]:
     """What the chosen way holds after the step, of which parts, and what MLA holds."""
     code, parts = view.uneven, {part.code: part for part in view.parts(view.uneven, view.step)}
     held = tied_size(view.held_bytes(code))
-    values = {"model": model, "tokens": count(view.tokens), "held": held, "name": kind(code)}
+    values = {"model": model, "tokens": count(view.tokens), "held": held, "name": code.upper()}
     values["mla"] = tied_size(view.held_bytes("mla_absorbed"))
     if "state" in parts:
         return held, t("decode.line_delta", **values, turn=count(view.outgrown()))
@@ -30,6 +29,7 @@ def grows(view: View) -> str:
     values = {"name": label(view.ways, code), "mla": mla}
     if not view.bytes_per_token(code):
         return t("decode.grows_not", held=tied_size(fixed), **values)
+    values |= {"ratio": times(view.added_by_mla())}
     window = vars(view.ways[code].config).get("window")
     if window is None:
         return t("decode.grows_blocks", each=each, **values)
@@ -48,4 +48,4 @@ def alt(view: View, step: int) -> str:
         t("ways.amount", name=t(f"decode.part_{part.code}"), n=tied_size(part.n_bytes))
         for part in view.parts(view.uneven, step)
     ]
-    return t("decode.alt_parts", name=kind(view.uneven), parts=t("ways.between").join(parts))
+    return t("decode.alt_parts", name=view.uneven.upper(), parts=t("ways.between").join(parts))

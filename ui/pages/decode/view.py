@@ -116,6 +116,13 @@ class View:
         """
         return int(self.held_bytes(self.uneven) // self.bytes_per_token("mla_absorbed")) + 1
 
+    def added_by_mla(self) -> float:
+        """How many times as much a token adds to MLA's cache as to the chosen way's, on average.
+
+        Asked of a way that grows.
+        """
+        return self.bytes_per_token("mla_absorbed") / self.bytes_per_token(self.uneven)
+
     @property
     def choosing(self) -> str:
         """The chosen variant, if it reads latents that an indexer chooses; else empty."""

@@ -10,6 +10,7 @@ from ui.pages.decode.view import View
 from ui.parts import measure
 from ui.parts.ways import CHOOSING, INDEXED, joined, label, listed, of_model, successor
 from ui.settings.parsers import MOST_WORDS
+from ui.words.names import kind
 from ui.words.numbers import count, digits, tied_size, times
 from ui.words.text import safe, sentences, t
 
@@ -60,7 +61,7 @@ def _lead_choosing(view: View) -> tuple[str, str]:
         read=_reads(view),
         dsa=tied_size(dsa),
         mla=tied_size(mla),
-        verdict=_verdict(dsa, mla, view.reads_less()),
+        verdict=_verdict(view, dsa, mla),
     )
     return tied_size(dsa), line
 
@@ -76,12 +77,13 @@ def _reads(view: View) -> str:
     return t(f"decode.reads_{every}_blocks", **values)
 
 
-def _verdict(dsa: float, mla: float, turn: int | None) -> str:
-    if dsa < mla:
-        return t("decode.reads_less", ratio=times(mla / dsa))
+def _verdict(view: View, dsa: float, mla: float) -> str:
+    turn, name = view.reads_less(), kind(view.choosing)
     if turn is None:
-        return t("decode.reads_never")
-    return t("decode.reads_more", turn=count(turn))
+        return t("decode.reads_never", name=name)
+    if dsa < mla:
+        return t("decode.reads_less", ratio=times(mla / dsa), turn=count(turn), name=name)
+    return t("decode.reads_more", turn=count(turn), name=name)
 
 
 def counted(view: View) -> str:
@@ -94,6 +96,8 @@ def look(view: View) -> str:
     """What to watch."""
     if view.uneven:
         return t(f"decode.look_{successor()}")
+    if view.model.variant == INDEXED:
+        return t("decode.look_words_indexed" if view.writer else "decode.look_indexed")
     return t("decode.look_words" if view.writer else "decode.look")
 
 
@@ -155,8 +159,8 @@ def at_large(view: View) -> str:
 
 def _at_length(view: View) -> str:
     """What a step reads with and without an indexer where a published model's context ends."""
-    chosen, kind = PRESETS.get(view.model.preset), type(view.ways[view.choosing].config)
-    own = chosen and type(chosen.config) is kind
+    chosen, of_kind = PRESETS.get(view.model.preset), type(view.ways[view.choosing].config)
+    own = chosen and type(chosen.config) is of_kind
     preset = chosen if own else PRESETS[LARGE_CHOOSING[view.choosing]]
     dense = mechanisms.variants()["mla_absorbed"].config
     layers = (preset.config, dense(mechanisms.sizes_of(preset.config), preset.config))

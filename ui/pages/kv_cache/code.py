@@ -2,7 +2,7 @@
 
 from mla_engine import costs
 from mla_engine.cache import Cache
-from mla_engine.costs import Formula, Serving
+from mla_engine.costs import Serving
 from ui.pages.kv_cache.view import View
 from ui.settings.page import Functions
 
@@ -18,9 +18,9 @@ def ran(view: View) -> Functions:
             Serving.longest_context,
             Serving.largest_batch,
         ),
-        "layouts": (costs.layouts,),
+        "layouts": (costs.layouts, costs.kept_rows),
         "parallel": (costs.rank_cache_elements, Serving.rank_sequences, Serving.held_bytes),
-        "formula": (costs.formulas, Formula.off, costs.cache_elements),
+        "formula": (costs.formulas, costs.over_held, costs.held_bytes),
     }[view.topic]
 
 

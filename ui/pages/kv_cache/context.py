@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from mla_engine import costs, mechanisms
-from mla_engine.config import AttentionConfig
+from mla_engine import costs
 from mla_engine.late import Late
 from ui.pages.kv_cache.charts import growth
-from ui.pages.kv_cache.scene import Scene
+from ui.pages.kv_cache.rows import beside, told
+from ui.pages.kv_cache.scene import Scene, kind_of
 from ui.pages.kv_cache.view import View
-from ui.pages.kv_cache.words import limitations, shown, window
+from ui.pages.kv_cache.words import limitations, numbers_of, shown, window
 from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
 from ui.words.numbers import amount, count, mixed, times
@@ -17,7 +17,11 @@ from ui.words.text import t
 pd = Late("pandas")
 
 GROUPED = "mha", "gqa", "own", "mqa"
-WIDTH = 4  # bytes of a number, of a state, too
+
+
+def title(view: View) -> str:
+    """The point of the picture."""
+    return t("kv_cache.title_context" if view.scenes[0].grows else "kv_cache.title_state")
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -72,7 +76,7 @@ def _table(view: View, scene: Scene) -> "pd.DataFrame":
     held = {way: scene.held_bytes(way, view.context) for way in scene.ways}
     rows = {
         scene.label(way): (
-            _numbers(config),
+            _mean(scene) if scene.mixed and way == scene.own else numbers_of(config),
             shown(view, held[way]),
             times(held["mha"] / held[way]),
         )
@@ -86,33 +90,38 @@ def _table(view: View, scene: Scene) -> "pd.DataFrame":
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _numbers(config: AttentionConfig) -> str:
-    """How the numbers per token and layer come about, g x (k + v) or c + r; what does not grow."""
-    numbers, fixed = costs.cache_elements(config), costs.fixed_bytes(config, WIDTH) / WIDTH
-    if not numbers:
-        return t("kv_cache.numbers_state", fixed=count(fixed))
-    written, of_token = mechanisms.of(config).costs.written(config), amount(numbers)
-    written = written if written == of_token else f"{written} = {of_token}"
-    return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
+def _mean(scene: Scene) -> str:
+    """The numbers of a token of a model whose layers do not all keep the same."""
+    mean = scene.numbers(scene.own)
+    every = {"all": amount(mean * scene.n_caches), "layers": count(scene.n_caches)}
+    return t("kv_cache.numbers_mean", mean=amount(mean), **every)
 
 
 def _product(view: View, scene: Scene) -> str:
-    """How the model's own bytes come about."""
-    return t(
-        "kv_cache.product",
-        numbers=count(costs.cache_elements(scene.ways[scene.own])),
-        caches=count(scene.n_caches),
-        tokens=count(view.context),
-        batch=count(scene.batch),
-        width=scene.width,
-        bytes=shown(view, scene.held_bytes(scene.own, view.context)),
-    )
+    """How the model's own bytes come about: a product, rows of a kind, or kinds of layers."""
+    tokens, batch = count(view.context), count(scene.batch)
+    held = shown(view, scene.held_bytes(scene.own, view.context))
+    values = {"caches": count(scene.n_caches), "tokens": tokens, "batch": batch, "bytes": held}
+    if scene.mixed:
+        each = (
+            t("kv_cache.of_kind", n=count(n), kind=kind_of(one), numbers=numbers_of(one))
+            for one, n in scene.kinds(scene.own)
+        )
+        return t("kv_cache.product_kinds", each="; ".join(each), width=scene.width, **values)
+    if scene.uneven:
+        rows = told(scene.rows(scene.own, view.context))
+        each = shown(view, costs.held_bytes(scene.ways[scene.own], view.context, scene.width))
+        return t("kv_cache.product_rows", rows=rows, each=each, **values)
+    numbers = amount(costs.cache_elements(scene.ways[scene.own]))
+    return t("kv_cache.product", numbers=numbers, width=scene.width, **values)
 
 
 def _baseline(scene: Scene) -> str:
     """What the ratios are measured against, and where the MLA of the chart comes from."""
     mla = scene.ways["mla"]
     groups = mixed(costs.equivalent_kv_heads(mla))
+    if scene.uneven:
+        return f"{t('kv_cache.against_mha')} {beside(scene)}"
     if scene.assumes("mla"):
         latent = count(mla.d_latent_kv)
         return t("kv_cache.assumed", latent=latent, rope=mla.d_rope, groups=groups)
@@ -145,7 +154,7 @@ def data(view: View) -> "pd.DataFrame":
             "batch": scene.batch,
             "type": scene.dtype,
             "context_tokens": tokens,
-            "numbers_per_token_and_layer": costs.cache_elements(config),
+            "numbers_per_token_and_layer": scene.numbers(way),
             "bytes": scene.held_bytes(way, tokens),
         }
         for scene in view.scenes

@@ -1,15 +1,19 @@
 """The controls of the cache page: for each topic those that change it."""
 
+from functools import partial
+
 import streamlit as st
 
 from mla_engine import PRESETS
 from mla_engine.costs import ATTENTION, GPUS
+from ui.engine import model
 from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.topics import TOPICS
 from ui.pages.kv_cache.view import RANKS, View, kv_heads, most_caches
 from ui.pages.kv_cache.words import type_label
 from ui.parts import prose, typed
 from ui.parts.growth import LENGTHS
+from ui.parts.own_model import Take
 from ui.settings import state
 from ui.settings.parsers import preset_of
 from ui.settings.sizes import longest
@@ -45,6 +49,16 @@ def right() -> None:
 def _model(label: str, name: str) -> None:
     keys = dict.fromkeys((*PRESETS, state.default(name), state.settings()[name]))
     state.control(st.selectbox, label, name, keys, format_func=lambda key: preset_of(key).name)
+
+
+def takers() -> dict[str, Take]:
+    """What shows a model of the reader's own: each side, and every page; by their labels."""
+    sides = {t(f"kv_cache.own_{name}"): partial(_show, f"kv_{name}") for name in ("left", "right")}
+    return sides | {t("own_model.everywhere"): model.take}
+
+
+def _show(side: str, key: str) -> None:
+    state.change(**{side: key})
 
 
 def draw(view: View) -> None:

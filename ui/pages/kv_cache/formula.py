@@ -9,12 +9,14 @@ from mla_engine.late import Late
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
-from ui.pages.kv_cache.words import limitations, shown
+from ui.pages.kv_cache.words import limitations, numbers_of, shown
 from ui.parts import charts, prose
-from ui.words.numbers import count, size, times, times_in_percent
-from ui.words.text import t
+from ui.words.numbers import amount, count, size, times, times_in_percent
+from ui.words.text import t, translated
 
 pd = Late("pandas")
+
+RIGHT = "right"  # code of what a layer keeps
 
 
 def _formulas(scene: Scene) -> tuple[Formula, ...]:
@@ -22,19 +24,37 @@ def _formulas(scene: Scene) -> tuple[Formula, ...]:
     return costs.formulas(scene.preset.config)
 
 
+def _held(scene: Scene, formula: Formula, tokens: int) -> float:
+    """Bytes that a formula gives; the right one knows what does not grow, too."""
+    if formula.code == RIGHT:
+        return scene.held_bytes(scene.own, tokens)
+    return scene.bytes_of(formula.numbers(scene.preset.config), tokens)
+
+
+def _off(view: View, scene: Scene, formula: Formula) -> float:
+    if formula.code == RIGHT:
+        return 1
+    return costs.over_held(formula, scene.preset.config, view.context, scene.width)
+
+
+def title(_view: View) -> str:
+    """The point of the picture."""
+    return t("kv_cache.title_formula")
+
+
 def lead(view: View) -> tuple[str, str]:
     """The left model's right count, and the range of the others."""
     scene = view.scenes[0]
     right, *wrong = _formulas(scene)
-    off = sorted(formula.off(scene.preset.config) for formula in wrong)
-    line = t(
-        "kv_cache.line_formula",
-        model=scene.preset.name,
-        numbers=count(right.numbers(scene.preset.config)),
-        low=times(off[0]),
-        high=times(off[-1]),
-    )
-    return t("kv_cache.numbers", n=count(right.numbers(scene.preset.config))), line
+    off = sorted(_off(view, scene, formula) for formula in wrong)
+    values = {"model": scene.preset.name, "low": times(off[0]), "high": times(off[-1])}
+    if not scene.uneven:
+        numbers = amount(right.numbers(scene.preset.config))
+        line = t("kv_cache.line_formula", numbers=numbers, **values)
+        return t("kv_cache.numbers", n=numbers), line
+    values |= {"own": shown(view, _held(scene, right, view.context)), "tokens": count(view.context)}
+    key = "line_formula_held" if len(off) > 1 else "line_formula_one"
+    return values["own"], t(f"kv_cache.{key}", **values)
 
 
 def look(_view: View) -> str:
@@ -55,27 +75,28 @@ def draw(view: View, scene: Scene, side: str) -> None:
     charts.show(figure, f"{side}:formula", alt=_alt(scene), file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))
     prose.say("\n".join(f"- {_why(formula)}" for formula in _formulas(scene)))
-    for sentence in (_units(view, scene), *limitations(view, scene)):
+    for sentence in (*_misread(scene), _units(view, scene), *limitations(view, scene)):
         prose.say(sentence)
 
 
+def _name(formula: Formula) -> str:
+    """What its line is called."""
+    return translated(formula.named) if formula.named else formula.short
+
+
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
-    config = scene.preset.config
     return {
-        formula.short: np.array(
-            [scene.bytes_of(formula.numbers(config), tokens) for tokens in view.contexts]
-        )
+        _name(formula): np.array([_held(scene, formula, tokens) for tokens in view.contexts])
         for formula in _formulas(scene)
     }
 
 
 def _table(view: View, scene: Scene) -> "pd.DataFrame":
-    config = scene.preset.config
     rows = {
         f"${formula.written}$": (
-            count(formula.numbers(config)),
-            shown(view, scene.bytes_of(formula.numbers(config), view.context)),
-            _off(formula.off(config)),
+            _numbers(scene, formula),
+            shown(view, _held(scene, formula, view.context)),
+            _how_far(_off(view, scene, formula)),
         )
         for formula in _formulas(scene)
     }
@@ -87,13 +108,46 @@ def _table(view: View, scene: Scene) -> "pd.DataFrame":
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _off(ratio: float) -> str:
+def _numbers(scene: Scene, formula: Formula) -> str:
+    """What it counts of a token; the right one says what does not grow, too."""
+    config = scene.preset.config
+    if scene.uneven and formula.code == RIGHT:
+        return numbers_of(config)
+    return amount(formula.numbers(config))
+
+
+def _how_far(ratio: float) -> str:
     return t("kv_cache.right") if ratio == 1 else times_in_percent(ratio)
 
 
 def _why(formula: Formula) -> str:
-    said = t(f"kv_cache.formula_{formula.code}")
-    return f"${formula.written}$: {said} ({formula.source})"
+    if not formula.forgets:
+        said = t(f"kv_cache.formula_{formula.code}")
+        return f"${formula.written}$: {said} ({formula.source})"
+    return t(
+        "kv_cache.forgets",
+        name=_name(formula),
+        formula=formula.written,
+        model=formula.model,
+        forgets=translated(formula.forgets),
+        source=formula.source,
+    )
+
+
+def _misread(scene: Scene) -> list[str]:
+    """What is published wrongly of how much a step reads of such a cache."""
+    return [
+        t(
+            "kv_cache.misread",
+            formula=one.formula,
+            model=one.published.name,
+            ratio=times(one.ratio),
+            forgets=translated(one.forgets),
+            source=one.source,
+        )
+        for one in costs.mistakes(scene.preset.config)
+        if one.measure == "read"
+    ]
 
 
 def _units(view: View, scene: Scene) -> str:
@@ -102,8 +156,7 @@ def _units(view: View, scene: Scene) -> str:
 
 
 def _alt(scene: Scene) -> str:
-    config = scene.preset.config
-    said = "; ".join(f"{f.written} {count(f.numbers(config))}" for f in _formulas(scene))
+    said = "; ".join(f"{f.written} {_numbers(scene, f)}" for f in _formulas(scene))
     return t("kv_cache.alt_formula", model=scene.preset.name, held=said)
 
 
@@ -115,10 +168,10 @@ def data(view: View) -> "pd.DataFrame":
             "formula": formula.code,
             "written": formula.written,
             "source": formula.source,
-            "numbers_per_token_and_layer": (numbers := formula.numbers(scene.preset.config)),
-            "over_the_right_one": formula.off(scene.preset.config),
+            "numbers_per_token_and_layer": formula.numbers(scene.preset.config),
+            "over_the_right_one": _off(view, scene, formula),
             "context_tokens": view.context,
-            "bytes": scene.bytes_of(numbers, view.context),
+            "bytes": _held(scene, formula, view.context),
         }
         for scene in view.scenes
         for formula in _formulas(scene)

@@ -1,13 +1,10 @@
-"""The cache page's topic of layouts: what MLA can keep of a token, part by part."""
-
-from collections.abc import Mapping
-from functools import partial
+"""The cache page's topic of layouts: of what parts and kinds of rows a cache consists."""
 
 import streamlit as st
 
 from mla_engine import costs
-from mla_engine.figures import bars
 from mla_engine.late import Late
+from ui.pages.kv_cache import rows
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations
@@ -17,20 +14,29 @@ from ui.words.text import t
 
 pd = Late("pandas")
 
-ROLES = ("key", "rope", "latent", "value")  # the parts, in the order of the bars
 LATENTS = ("copy", "latent")
-ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
+
+
+def _layouts(scene: Scene) -> dict[str, dict[str, float]]:
+    """Of the model's MLA, or of the assumed one."""
+    return costs.layouts(scene.ways[scene.latents])
 
 
 def _totals(scene: Scene) -> dict[str, float]:
-    """Numbers per token and layer of each layout of the model's MLA, or of the assumed one."""
-    kept = costs.layouts(scene.ways[scene.latents])
-    return {layout: sum(parts.values()) for layout, parts in kept.items()}
+    """Numbers per token and layer of each layout."""
+    return {layout: sum(parts.values()) for layout, parts in _layouts(scene).items()}
+
+
+def title(view: View) -> str:
+    """The point of the picture."""
+    return t("kv_cache.title_rows" if view.scenes[0].uneven else "kv_cache.title_layouts")
 
 
 def lead(view: View) -> tuple[str, str]:
     """Of the left model: keys and values of every head, the latent with a copy, the latent."""
     scene = view.scenes[0]
+    if scene.uneven:
+        return rows.lead(view)
     kept = _totals(scene)
     ratio = times(kept["full"] / kept["latent"])
     numbers = {layout: amount(n) for layout, n in kept.items()}
@@ -38,12 +44,22 @@ def lead(view: View) -> tuple[str, str]:
     return t("kv_cache.numbers", n=numbers["latent"]), line
 
 
-def look(_view: View) -> str:
+def look(view: View) -> str:
     """What to look at."""
-    return t("kv_cache.look_layouts")
+    return t("kv_cache.look_rows" if view.scenes[0].uneven else "kv_cache.look_layouts")
 
 
 def draw(view: View, scene: Scene, side: str) -> None:
+    """Layouts of latents; what came after them, or the model's own, by its kinds of rows."""
+    if not scene.uneven:
+        _of_latents(view, scene, side)
+        prose.say(t("kv_cache.rows_of", tokens=count(view.context)))
+    rows.draw(view, scene, side)
+    for sentence in limitations(view, scene):
+        prose.say(sentence)
+
+
+def _of_latents(view: View, scene: Scene, side: str) -> None:
     """All layouts on one scale, the two with latents on their own, and the table."""
     _bars(scene, tuple(_totals(scene)), f"{side}:layouts", height=320)
     prose.note(t("kv_cache.magnified"))
@@ -52,37 +68,21 @@ def draw(view: View, scene: Scene, side: str) -> None:
     prose.say(_baselines(scene))
     prose.say(t("kv_cache.layout_full"))
     prose.say(t("kv_cache.layout_copy"))
-    if said := _index(vars(scene.preset.config)):
-        prose.say(said)
+    if index := _layouts(scene)["latent"]["index"]:
+        prose.say(t("kv_cache.layout_index", index=amount(index)))
     if scene.assumes("mla"):
         latent, rope = count(scene.ways["mla"].d_latent_kv), scene.ways["mla"].d_rope
         prose.say(t("kv_cache.layout_assumed", latent=latent, rope=rope))
-    for sentence in limitations(view, scene):
-        prose.say(sentence)
-
-
-def _index(own: Mapping[str, object]) -> str:
-    """What an indexer keeps beside the model's own latents, if one does."""
-    if "d_index" not in own or "d_latent_kv" not in own:
-        return ""
-    index = count(own["d_index"])
-    if "pooling" in own:
-        return t("kv_cache.layout_index_pooled", index=index, pools=count(own["pooling"]))
-    return t("kv_cache.layout_index", index=index)
 
 
 def _bars(scene: Scene, layouts: tuple[str, ...], key: str, *, height: int) -> None:
-    kept, totals = costs.layouts(scene.ways[scene.latents]), _totals(scene)
-    figure = partial(
-        bars,
-        [_short(layout) for layout in layouts],
-        {t(f"kv_cache.part_{role}"): [kept[layout][role] for layout in layouts] for role in ROLES},
-        axis=t("kv_cache.axis_numbers"),
-        roles=ROLES,
-        totals=[amount(totals[layout]) for layout in layouts],
+    kept, totals = _layouts(scene), _totals(scene)
+    figure = rows.stacked(
+        {_short(layout): kept[layout] for layout in layouts},
+        [amount(totals[layout]) for layout in layouts],
+        t("kv_cache.axis_numbers"),
         height=height,
         legend=layouts != LATENTS,
-        entries=ENTRY_WIDTH,
     )
     held = "; ".join(f"{_short(layout)} {amount(totals[layout])}" for layout in layouts)
     alt = t("kv_cache.alt_layouts", model=scene.preset.name, held=held)
@@ -96,7 +96,7 @@ def _short(layout: str) -> str:
 def _table(view: View, scene: Scene) -> "pd.DataFrame":
     kept = _totals(scene)
     held = {layout: scene.bytes_of(numbers, view.context) for layout, numbers in kept.items()}
-    rows = {
+    found = {
         _short(layout): (
             size(held[layout]),
             size(held[layout], binary=False),
@@ -109,7 +109,7 @@ def _table(view: View, scene: Scene) -> "pd.DataFrame":
         t("kv_cache.column_decimal", tokens=count(view.context)),
         t("kv_cache.column_latent"),
     ]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return pd.DataFrame.from_dict(found, orient="index", columns=columns)
 
 
 def _baselines(scene: Scene) -> str:
@@ -124,18 +124,30 @@ def _baselines(scene: Scene) -> str:
 
 
 def data(view: View) -> "pd.DataFrame":
-    """Every part of every layout, numbers as numbers."""
-    rows = [
+    """Every kind of row of every layout and cache, numbers as numbers."""
+    return pd.DataFrame([row for scene in view.scenes for row in _rows(view, scene)])
+
+
+def _rows(view: View, scene: Scene) -> list[dict[str, object]]:
+    """The layouts of latents, and what else does not keep keys and values in full."""
+    laid_out = {
+        layout: {kind: n * view.context for kind, n in parts.items()}
+        for layout, parts in _layouts(scene).items()
+    }
+    held = {layout: sum(parts.values()) * scene.width for layout, parts in laid_out.items()}
+    for way in scene.ways:
+        if way != scene.latents and (kept := scene.rows(way, view.context)):
+            laid_out[way] = {kind: row.numbers for kind, row in kept.items()}
+            held[way] = sum(row.n_bytes for row in kept.values())
+    return [
         {
             "model": scene.preset.name,
-            "mla": "assumed" if scene.assumes("mla") else "own",
-            "layout": layout,
-            **{f"{role}_numbers": parts[role] for role in ROLES},
-            "numbers_per_token_and_layer": sum(parts.values()),
+            "cache": cache,
+            "is_the_models_own": cache == ("latent" if scene.own == scene.latents else scene.own),
+            **{f"{kind}_numbers": numbers.get(kind, 0) for kind in rows.KINDS},
+            "numbers_of_a_layer": sum(numbers.values()),
             "context_tokens": view.context,
-            "bytes": scene.bytes_of(sum(parts.values()), view.context),
+            "bytes": held[cache] * scene.n_caches * scene.batch,
         }
-        for scene in view.scenes
-        for layout, parts in costs.layouts(scene.ways[scene.latents]).items()
+        for cache, numbers in laid_out.items()
     ]
-    return pd.DataFrame(rows)

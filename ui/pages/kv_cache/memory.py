@@ -25,9 +25,11 @@ def served(view: View, scene: Scene, way: str | None = None, gpu: str | None = N
     Raises:
         ValueError: more GPUs than heads to split.
     """
+    (config, caches), *beside = scene.kinds(way or scene.own, whole=True)
     return Serving(
-        config=scene.ways[way or scene.own],
-        caches=scene.all_caches,
+        config=config,
+        caches=caches,
+        beside=tuple(beside),
         total_parameters=scene.preset.parameters or 0,
         gpu_bytes=GPUS[gpu or view.gpu].memory_bytes,
         ranks=view.ranks,
@@ -40,6 +42,11 @@ def served(view: View, scene: Scene, way: str | None = None, gpu: str | None = N
 def _gpus(view: View) -> str:
     """So many of a GPU, "8 × H200 SXM"."""
     return f"{view.ranks}{TIED}×{TIED}{GPUS[view.gpu].name}"
+
+
+def title(view: View) -> str:
+    """The point of the picture."""
+    return t("kv_cache.title_memory" if view.scenes[0].grows else "kv_cache.title_memory_state")
 
 
 def lead(view: View) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """The cache page's section of the reader's own model: by name, or by its config.json."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -24,14 +25,17 @@ NONE = "–"
 BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_bytes_per_step"}
 
 
-def section(view: View) -> None:
-    """Ask for a model, and show what it keeps with the page's lengths, types and GPUs."""
+def section(view: View, takers: Mapping[str, own_model.Take]) -> None:
+    """Ask for a model, and show what it keeps with the page's lengths, types and GPUs.
+
+    `takers` are buttons, by their labels, that show it elsewhere.
+    """
     with st.expander(t("kv_cache.own_title"), expanded=bool(view.own)):
         counted_model.ask("kv_own", PASTED)
         try:
             if found := counted_model.found(view.own, PASTED):
                 _draw(view, found)
-                own_model.button(view.own, counted_model.data(PASTED))
+                own_model.buttons(view.own, counted_model.data(PASTED), takers)
         except ValueError as error:
             prose.refused(error)
 

@@ -1,13 +1,15 @@
 """The cache page's topic of several GPUs: what each keeps of heads or sequences dealt out."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
-from mla_engine.costs import Serving, cache_elements
+from mla_engine.costs import Serving, cache_elements, kept_parts
 from mla_engine.late import Late
+from mla_engine.studies.split_latents import cached_on_each_gpu
 from ui.pages.kv_cache.charts import growth
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import RANKS, View
@@ -18,7 +20,7 @@ from ui.words.text import t
 
 pd = Late("pandas")
 
-COMPARED = ("mha", "gqa", "mqa", "mla")  # of which no further line is needed
+GROUPS = 2  # of heads that have a latent each in GLA-2
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,11 @@ class Sharing:
         Raises:
             ValueError: more GPUs than heads to split.
         """
+        (config, caches), *beside = self.scene.kinds(self.way, whole=True)
         return Serving(
-            config=self.scene.ways[self.way],
-            caches=self.scene.all_caches,
+            config=config,
+            caches=caches,
+            beside=tuple(beside),
             total_parameters=0,
             gpu_bytes=1,
             ranks=ranks,
@@ -73,9 +77,24 @@ class Sharing:
 
     def copies(self, ranks: int) -> float:
         """How often the GPUs together keep the whole cache; uneven shares count as the fullest."""
-        numbers = cache_elements(self.scene.ways[self.way], self.cache) * self.scene.all_caches
-        every = numbers * self.scene.width * self.view.context * self.view.sequences
-        return ranks * self.held(ranks) / every
+        return ranks * self.held(ranks) / self.held(1)
+
+
+class SplitLatents(Sharing):
+    """MLA whose groups of heads have a latent each, which GPUs share out."""
+
+    code = "gla_tensor"
+    role = "gla"
+    label = f"GLA-{GROUPS}"
+
+    def numbers(self, ranks: int) -> int:
+        """Per token and layer, on each of so many GPUs."""
+        return cached_on_each_gpu(self.scene.ways[self.way], GROUPS, ranks)
+
+    def held(self, ranks: int) -> float:
+        """Bytes on each of so many GPUs."""
+        numbers = self.numbers(ranks) * self.scene.all_caches * self.scene.width
+        return numbers * self.view.context * self.view.sequences
 
 
 def _sharings(view: View, scene: Scene) -> Iterator[Sharing]:
@@ -84,9 +103,25 @@ def _sharings(view: View, scene: Scene) -> Iterator[Sharing]:
     yield Sharing(view, scene, "gqa")
     yield Sharing(view, scene, "mla", cache="kv")
     yield Sharing(view, scene, "mla")
+    yield from _split(view, scene)
+    later = [way for way, config in scene.ways.items() if kept_parts(config, 1, scene.width)]
+    yield from (Sharing(view, scene, way) for way in later)
     yield Sharing(view, scene, scene.own, attention="data")
-    if scene.own not in COMPARED:
+    if scene.own not in ("mha", "gqa", "mla", *later):
         yield Sharing(view, scene, scene.own)
+
+
+def _split(view: View, scene: Scene) -> Iterator[SplitLatents]:
+    """GLA-2, where heads and latent can be halved."""
+    sharing = SplitLatents(view, scene, "mla")
+    with suppress(ValueError):
+        sharing.numbers(GROUPS)
+        yield sharing
+
+
+def title(_view: View) -> str:
+    """The point of the picture."""
+    return t("kv_cache.title_parallel")
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -135,7 +170,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
     alt = _alt(view, scene)
     charts.show(figure, f"{side}:parallel", alt=alt, file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))
-    for sentence in (_dealt(view, scene), *limitations(view, scene)):
+    for sentence in (_dealt(view, scene), *_halved(view, scene), *limitations(view, scene)):
         prose.say(sentence)
 
 
@@ -168,6 +203,13 @@ def _dealt(view: View, scene: Scene) -> str:
     whole = Sharing(view, scene, scene.own, attention="data").on(view.ranks)
     each, every = count(whole.rank_sequences(view.sequences)), count(view.sequences)
     return t("kv_cache.dealt", sequences=every, ranks=view.ranks, each=each)
+
+
+def _halved(view: View, scene: Scene) -> Iterator[str]:
+    """What a second latent saves each GPU."""
+    for split in _split(view, scene):
+        half, whole = count(split.numbers(GROUPS)), count(cache_elements(scene.ways["mla"]))
+        yield t("kv_cache.split_latents", half=half, whole=whole)
 
 
 def _alt(view: View, scene: Scene) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from mla_engine import costs, mechanisms
+from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.presets import Preset
 from ui.engine import kept, queue
@@ -21,26 +22,38 @@ from ui.words.names import kind
 from ui.words.text import t
 
 WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
+WIDTH_OF_STATES = 4  # bytes of a number of a state, at least
 HELD = {"fp32": torch.float32, "bf16": torch.bfloat16}  # what a cache of the engine can hold
 ASSUMED = (
     "d_latent_kv",
     "d_index",
     "d_latent_o",
     "pooling",
+    "window",
     "conv_width",
 )  # sizes that only some kinds of attention have
+SAID_KINDS = 2  # in the label of a model that has more: it names the first
 MEASURED = (64, 256, 1024)
+
+
+def kind_of(config: AttentionConfig) -> str:
+    """What a kind of attention is called."""
+    return mechanisms.of(config).kind(config)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One model and the reader's choices; `layers` 0 means every layer that keeps a cache."""
+    """One model and the reader's choices; `layers` 0 means every layer that keeps a cache.
+
+    With `first` the layers of its first kind alone are counted, where it has several.
+    """
 
     key: str
     kv_heads: int
     layers: int
     batch: int
     dtype: str
+    first: bool = False
 
     @property
     def preset(self) -> Preset:
@@ -49,8 +62,8 @@ class Scene:
 
     @property
     def all_caches(self) -> int:
-        """Caches of the whole model."""
-        return self.preset.n_caches
+        """Caches of the whole model, of whatever kind."""
+        return self.preset.n_caches if self.first else self.preset.n_attentions
 
     @property
     def n_caches(self) -> int:
@@ -84,7 +97,8 @@ class Scene:
         every = mechanisms.variants()
         of_kind = {every[code].kind: every[code] for code in reversed(PAGES["kv_cache"].variants)}
         first = sorted(of_kind.values(), key=lambda one: one.order)
-        return {one.code: one.config(sizes, config) for one in first} | {self.own: config}
+        bases = {one.code: self.preset.of_kind(one.kind) for one in first}
+        return {one.code: one.config(sizes, bases[one.code]) for one in first} | {self.own: config}
 
     @property
     def latents(self) -> str:
@@ -92,13 +106,31 @@ class Scene:
         return "mla" if self.assumes("mla") else self.own
 
     def assumes(self, way: str) -> bool:
-        """Whether a way has a size that the model itself has not."""
+        """Whether a way has a size that the model itself has not, or has otherwise."""
+        if self.ways[way] in (config for config, _ in self.preset.kinds):
+            return False
         own, other = vars(self.preset.config), vars(self.ways[way])
-        return any(size in other and size not in own for size in ASSUMED)
+        return any(other.get(size) and other[size] != own.get(size) for size in ASSUMED)
+
+    @cached_property
+    def uneven(self) -> bool:
+        """Whether not every token adds the same to what the model keeps."""
+        return bool(costs.kept_parts(self.preset.config, 1, self.width))
+
+    @property
+    def grows(self) -> bool:
+        """Whether what the model keeps grows with the tokens."""
+        return bool(costs.cache_elements(self.preset.config))
+
+    def rows(self, way: str, tokens: int) -> dict[str, Amount]:
+        """Of what kinds of rows the cache of one layer and sequence consists."""
+        return costs.kept_rows(self.ways[way], tokens, self.width)
 
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""
-        if way in ("gqa", "own"):
+        if way == self.own and self.mixed:
+            name = " + ".join(map(kind_of, [one for one, _ in self.kinds(way)][:SAID_KINDS]))
+        elif way in ("gqa", "own"):
             name = t("kv_cache.gqa", n=self.ways[way].n_kv_heads)
         elif self.assumes(way):
             name = t("kv_cache.kind_assumed", kind=kind(way))
@@ -110,10 +142,30 @@ class Scene:
         """What picks a way's looks: a latent is kept for the absorbed form."""
         return {"own": "gqa", "mla": "mla_absorbed"}.get(way, way)
 
+    def kinds(self, way: str, *, whole: bool = False) -> tuple[tuple[AttentionConfig, int], ...]:
+        """What is counted as a way, each kind of attention with its number.
+
+        The model's own kinds where all its layers are counted; else each layer keeps the same.
+        `whole` counts them all, however many are chosen.
+        """
+        if way == self.own and (whole or not self.layers) and not self.first:
+            return self.preset.kinds
+        return ((self.ways[way], self.all_caches if whole else self.n_caches),)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether several kinds of attention are counted as the model's own."""
+        return len(self.kinds(self.own)) > 1
+
     def held_bytes(self, way: str, tokens: int) -> float:
         """Bytes kept of `tokens` tokens, by the closed form."""
-        of_layer = costs.held_bytes(self.ways[way], tokens, self.width)
-        return of_layer * self.n_caches * self.batch
+        kinds = self.kinds(way)
+        return self.batch * sum(n * costs.held_bytes(one, tokens, self.width) for one, n in kinds)
+
+    def numbers(self, way: str) -> float:
+        """Numbers kept of each further token, on average over the layers."""
+        total = sum(n * costs.cache_elements(one) for one, n in self.kinds(way))
+        return total / self.n_caches if total % self.n_caches else total // self.n_caches
 
     def bytes_of(self, numbers: float, tokens: int) -> float:
         """Bytes of `tokens` tokens where each takes so many numbers in a layer."""
@@ -138,11 +190,12 @@ class Scene:
         """
         if not self.has_points:
             return {}
-        caches = self.n_caches * self.batch
-        return {
-            self.label(way): (MEASURED, [caches * n for n in cache_nbytes(config, self.dtype)])
-            for way, config in self.ways.items()
-        }
+        return {self.label(way): (MEASURED, self._measured(way)) for way in self.ways}
+
+    def _measured(self, way: str) -> list[int]:
+        kinds = [(cache_nbytes(config, self.dtype), n) for config, n in self.kinds(way)]
+        places = range(len(MEASURED))
+        return [self.batch * sum(n * held[at] for held, n in kinds) for at in places]
 
 
 @kept.keep

@@ -37,8 +37,8 @@ def contrast(preset: str) -> str:
 
 
 def _plain(one: Preset) -> bool:
-    """Whether all that it keeps is known and counted."""
-    return bool(one.parameters) and not one.not_modelled
+    """Whether all that it keeps is known and counted, and each layer keeps the same."""
+    return bool(one.parameters) and not one.not_modelled and not one.beside
 
 
 def _kind(one: Preset) -> Mechanism:

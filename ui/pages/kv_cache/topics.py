@@ -16,6 +16,7 @@ class Topic:
     """How one question is answered.
 
     Args:
+        title: the point of the picture.
         lead: the number and the answer for the left model; refuses what the engine refuses.
         look: what to look at.
         draw: chart, table and sentences of one model, on the side of this name.
@@ -23,6 +24,7 @@ class Topic:
         file: its name.
     """
 
+    title: Callable[[View], str]
     lead: Callable[[View], tuple[str, str]]
     look: Callable[[View], str]
     draw: Callable[[View, Scene, str], None]
@@ -31,15 +33,12 @@ class Topic:
 
 
 TOPICS = {
-    "context": Topic(context.lead, context.look, context.draw, context.data, "kv_cache.csv"),
-    "memory": Topic(memory.lead, memory.look, memory.draw, memory.data, "kv_cache_memory.csv"),
-    "layouts": Topic(
-        layouts.lead, layouts.look, layouts.draw, layouts.data, "kv_cache_layouts.csv"
-    ),
-    "parallel": Topic(
-        parallel.lead, parallel.look, parallel.draw, parallel.data, "kv_cache_parallel.csv"
-    ),
-    "formula": Topic(
-        formula.lead, formula.look, formula.draw, formula.data, "kv_cache_formula.csv"
-    ),
+    name: Topic(one.title, one.lead, one.look, one.draw, one.data, file)
+    for name, one, file in (
+        ("context", context, "kv_cache.csv"),
+        ("memory", memory, "kv_cache_memory.csv"),
+        ("layouts", layouts, "kv_cache_layouts.csv"),
+        ("parallel", parallel, "kv_cache_parallel.csv"),
+        ("formula", formula, "kv_cache_formula.csv"),
+    )
 }

@@ -12,6 +12,7 @@ from ui.settings.page import Note
 from ui.settings.sizes import divisors, longest
 from ui.settings.state import at_most, nearest, settings
 
+OF_ONE_KIND = "layouts", "formula"  # topics that look into one layer
 RANKS = tuple(2**n for n in range(8))  # GPUs that can share a model
 
 
@@ -90,7 +91,8 @@ def view() -> View:
 def scenes() -> tuple[Scene, Scene]:
     """The two models that the settings choose."""
     s = settings()
-    choices = (s["kv_groups"], s["kv_layers"], s["kv_batch"], s["kv_type"])
+    first = s["kv_view"] in OF_ONE_KIND
+    choices = (s["kv_groups"], s["kv_layers"], s["kv_batch"], s["kv_type"], first)
     return Scene(s["kv_left"], *choices), Scene(s["kv_right"], *choices)
 
 

@@ -1,15 +1,27 @@
 """The words that several topics of the cache page share."""
 
-from ui.pages.kv_cache.scene import Scene
+from mla_engine import costs, mechanisms
+from mla_engine.config import AttentionConfig
+from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene, kind_of
 from ui.pages.kv_cache.view import View
 from ui.words import numbers
-from ui.words.numbers import count
-from ui.words.text import t
+from ui.words.numbers import TIED, amount, count
+from ui.words.text import listed, t
 
 
 def shown(view: View, n_bytes: float) -> str:
     """Bytes in the chosen kind of unit."""
     return numbers.tied_size(n_bytes, binary=view.unit == "GiB")
+
+
+def numbers_of(config: AttentionConfig) -> str:
+    """How the numbers per token and layer come about, g x (k + v) or c + r; what does not grow."""
+    width = WIDTH_OF_STATES
+    numbers, fixed = costs.cache_elements(config), costs.fixed_bytes(config, width) / width
+    if not numbers:
+        return t("kv_cache.numbers_state", fixed=count(fixed))
+    written = f"{mechanisms.of(config).costs.written(config)} = {amount(numbers)}"
+    return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
 
 
 def type_label(code: str) -> str:
@@ -39,12 +51,27 @@ def _published(view: View, scene: Scene) -> list[str]:
     preset, said = scene.preset, []
     if preset.max_context and view.context > preset.max_context:
         said.append(beyond(scene))
-    if preset.n_caches != preset.n_layers:
-        caches, layers = count(preset.n_caches), count(preset.n_layers)
-        said.append(t("kv_cache.caches_differ", caches=caches, layers=layers))
+    if preset.beside:
+        said.append(_kinds(scene))
+    if preset.n_attentions != preset.n_layers:
+        caches, layers = count(preset.n_attentions), count(preset.n_layers)
+        key = "caches_differ" if scene.grows else "states_differ"
+        said.append(t(f"kv_cache.{key}", caches=caches, layers=layers))
     if window(scene):
         said.append(t("kv_cache.window", window=count(window(scene))))
     return said
+
+
+def _kinds(scene: Scene) -> str:
+    """Of which kinds the model's layers are, or as what so many of them are counted."""
+    kind = kind_of(scene.preset.config)
+    if scene.layers and not scene.first:
+        return t("kv_cache.counted_as", layers=count(scene.n_caches), kind=kind)
+    each = [f"{count(n)}{TIED}×{TIED}{kind_of(config)}" for config, n in scene.preset.kinds]
+    if scene.first:
+        others = listed(each[1:])
+        return t("kv_cache.first_kind", n=count(scene.n_caches), kind=kind, others=others)
+    return t("kv_cache.kinds", layers=count(scene.all_caches), each=listed(each))
 
 
 def beyond(scene: Scene) -> str:

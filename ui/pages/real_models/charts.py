@@ -1,20 +1,23 @@
-"""The charts of what all heads look at, of the latents, and of the heads' matrices."""
+"""The charts of what all heads of MLA look at, of what is kept, and of the heads' matrices."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
-from mla_engine import figures
+from mla_engine import SYMBOLS, figures
 from mla_engine.figures import symbol_html
 from mla_engine.late import Late
 from mla_engine.studies.logit_shares import LogitShares, table
 from mla_engine.studies.spectra import Spectrum
+from ui.pages.real_models import controls
 from ui.pages.real_models.view import View
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
 from ui.parts.maps.run import Run
+from ui.parts.maps.view import Maps
+from ui.settings.page import LATENT_LAYER
 from ui.words.numbers import count, digits
 from ui.words.text import t
 
@@ -27,20 +30,28 @@ ROLES = {"content": "latent", "position": "rope", "shared": "score"}
 
 def shares(view: View) -> None:
     """Content, position and what they share of each head's logit variance."""
-    found, heads = view.shares, range(view.config.n_heads)
+    found, heads = view.measured, range(view.config.n_heads)
     amounts = (found.content, found.position, found.shared)
     fig = partial(
         figures.head_shares,
         heads,
-        {t(f"real_models.{name}"): part.numpy() for name, part in zip(ROLES, amounts, strict=True)},
+        {of: part.numpy() for of, part in zip(_parts(view), amounts, strict=True)},
         roles=tuple(ROLES.values()),
         axes=(t("real_models.head"), t("real_models.share")),
     )
     most = int(np.nan_to_num(view.balance).argmax())
     values = {"most": count(most), "share": digits(float(view.balance[most]), 2)}
-    alt = t("real_models.alt_shares", heads=count(len(heads)), **values)
-    data = partial(numbers, {view.loaded.layer: found})
-    charts.show(fig, "real:shares", alt=alt, data=data, file="heads.csv")
+    told = "alt_shares" if view.of_places else "alt_shares_shared"
+    alt = t(f"real_models.{told}", heads=count(len(heads)), **values)
+    rows = numbers({view.loaded.layer: found})
+    rows.columns = [*rows.columns[:2], *_parts(view)]
+    charts.show(fig, "real:shares", alt=alt, data=lambda: rows, file="heads.csv")
+
+
+def _parts(view: View) -> list[str]:
+    """What the parts of the variance are called."""
+    own = ("content", "position") if view.of_places else ("own_keys", "shared_key")
+    return [t(f"real_models.{name}") for name in (*own, "shared")]
 
 
 def numbers(layers: Mapping[int, LogitShares]) -> "pd.DataFrame":
@@ -49,38 +60,68 @@ def numbers(layers: Mapping[int, LogitShares]) -> "pd.DataFrame":
     return rows.rename(columns={name: t(f"real_models.{name}") for name in rows.columns})
 
 
-def latents(view: View) -> None:
-    """What is cached of each token: c_KV and k_R."""
-    for column, code in zip(st.columns([3, 2]), ("c_KV", "k_R"), strict=True):
-        if code in view.maps.run.tensors:
-            with column:
-                _latent(view, code)
+def kept(view: View, *codes: str) -> None:
+    """What is cached of each token or entry, side by side, of what the layer has."""
+    made = view.maps.run.tensors
+    there = [code for code in codes if code in made and made[code].size]
+    widths = [made[code].shape[-1] for code in there]
+    columns = st.columns([max(n, 2 * max(widths) / 3) for n in widths])
+    for column, code in zip(columns, there, strict=True):
+        with column:
+            _kept(view, code)
 
 
-def _latent(view: View, code: str) -> None:
-    values, words = view.maps.run.tensors[code][0], view.maps.run.words
+def _kept(view: View, code: str) -> None:
+    values, words = view.maps.run.tensors[code][0], _rows(view.maps, code)
     fig = partial(
         figures.tensor_map,
         values,
-        axes=(t("real_models.token"), t(f"maps.axis_{'c' if code == 'c_KV' else 'r'}")),
+        axes=(t(_row(code)), t(f"maps.axis_{SYMBOLS[code].axes[-1]}")),
         name=symbol_html(code),
         rows=words,
         height=LATENTS,
         words=map_words(),
     )
-    prose.say(t(f"real_models.latent_{code}", width=count(values.shape[1])))
-    alt = t("real_models.alt_latent", name=code, tokens=count(len(words)))
-    charts.show(fig, f"real:{code}", alt=alt, data=partial(_of_tokens, view.maps.run, code))
+    alone = code == "k_R" and not view.of_places
+    said = "latent_k_R_shared" if alone else f"latent_{code}"
+    prose.say(t(f"real_models.{said}", width=count(values.shape[1])))
+    of = "entry" if _of_entries(code) else "latent"
+    alt = t(f"real_models.alt_{of}", name=code, tokens=count(len(words)))
+    charts.show(fig, f"real:{code}", alt=alt, data=partial(_named, view.maps.run, code, words))
 
 
-def _of_tokens(run: Run, code: str) -> "pd.DataFrame":
-    """A row for each token, its word first."""
+def _row(code: str) -> str:
+    return "maps.entries_axis" if _of_entries(code) else "real_models.token"
+
+
+def _of_entries(code: str) -> bool:
+    return "i" in SYMBOLS[code].axes.split()
+
+
+def _rows(maps: Maps, code: str) -> tuple[str, ...]:
+    """What the rows are named by: words, or entries by the words that they pool."""
+    words = maps.run.words
+    return maps.columns[len(words) : -1] if _of_entries(code) else words
+
+
+def _named(run: Run, code: str, names: Sequence[str]) -> "pd.DataFrame":
+    """A row for each token or entry, its name first."""
     rows = pd.DataFrame(run.tensors[code][0])
-    rows.insert(0, "token", run.words)
+    rows.insert(0, "token", names)
     return rows
 
 
-def spectra(view: View) -> None:
+def matrices(view: View) -> None:
+    """How many directions each head uses, of a matrix of the reader's choice."""
+    st.subheader(t("real_models.matrices_title"), anchor=False)
+    prose.say(t("real_models.matrices_look"))
+    if view.mechanism != LATENT_LAYER:
+        prose.say(t(f"real_models.matrices_{view.mechanism}"))
+    controls.matrix(view)
+    _spectra_of(view)
+
+
+def _spectra_of(view: View) -> None:
     """The singular values of one matrix in every head, and what sums them up."""
     found = view.spectra[view.matrix]
     values, rows = found.singular_values.numpy(), summed_up(found)

@@ -8,7 +8,9 @@ from mla_engine.checkpoints import CheckpointError
 from ui.engine import real_layer
 from ui.pages.real_models import uploads
 from ui.pages.real_models.settings import MATRICES
+from ui.pages.real_models.view import View
 from ui.parts import prose
+from ui.parts.choice import choice
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.text import safe, t
@@ -16,10 +18,10 @@ from ui.words.text import safe, t
 FILE = "activations:file"  # the key of the box for a file
 
 
-def matrix() -> None:
-    """The matrix whose singular values are shown."""
-    label = t("real_models.matrix")
-    state.control(st.segmented_control, label, "real_matrix", MATRICES, required=True)
+def matrix(view: View) -> None:
+    """The matrix whose singular values are shown, of those that the layer's kind has."""
+    label, every = t("real_models.matrix"), list(MATRICES[view.mechanism])
+    choice(st.segmented_control, label, "real_matrix", view.matrix, every, required=True)
 
 
 def activations() -> None:

@@ -1,13 +1,16 @@
-"""What all heads look at: of one layer some heads at a time, and of one layer after the other."""
+"""What all heads do: of one layer some heads at a time, and of one layer after the other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from mla_engine import LatentConfig, MultiHeadLatentAttention
+from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
+from mla_engine.delta.reading import Memory, memory
+from mla_engine.layer import AttentionLayer
+from mla_engine.pooled.reading import Given, given
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
 from mla_engine.studies.spectra import Spectrum, spectra
 from ui.engine import kept, layers, queue, real_layer
@@ -16,7 +19,19 @@ from ui.parts.maps.run import block_of_heads
 from ui.settings.page import LATENT_LAYER
 
 FEWEST_HEADS = 16  # of a block: each reads the layer anew
-Block = tuple[LogitShares, dict[str, Spectrum]]
+Measured = LogitShares | Given | Memory
+Block = tuple[Measured, dict[str, Spectrum]]
+MEASURES: Mapping[str, Callable[..., Measured]] = {  # of a trace, by the mechanism of its layer
+    LATENT_LAYER: logit_shares,
+    "pooled": given,
+    "delta": memory,
+}
+
+
+def can_measure(config: AttentionConfig, tokens: int) -> bool:
+    """Whether all heads of a layer are measured: of MLA they compare a key with another."""
+    key = mechanisms.of(config).key
+    return key in MEASURES and (tokens > 1 or key != LATENT_LAYER)
 
 
 def blocks(config: AttentionConfig, tokens: int) -> list[tuple[int, ...]]:
@@ -29,7 +44,7 @@ def blocks(config: AttentionConfig, tokens: int) -> list[tuple[int, ...]]:
 
 
 def pieces(
-    loaded: RealLayer, config: LatentConfig, words: tuple[str, ...]
+    loaded: RealLayer, config: AttentionConfig, words: tuple[str, ...]
 ) -> Iterator[tuple[Block, float]]:
     """Block after block of all heads, with the share that is done."""
     parts = blocks(config, len(words))
@@ -39,33 +54,31 @@ def pieces(
 
 @kept.keep
 def block(
-    config: LatentConfig, loaded: RealLayer, words: tuple[str, ...], heads: tuple[int, ...]
+    config: AttentionConfig, loaded: RealLayer, words: tuple[str, ...], heads: tuple[int, ...]
 ) -> Block:
-    """Logit shares and spectra of some heads.
+    """What some heads do on these words, and the spectra of their matrices.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
+    measure = MEASURES[mechanisms.of(config).key]
     with queue.turn(), torch.inference_mode():
         layer, h = _weights(config, loaded, heads), layers.hidden(words, loaded, config.d_model)
-        return logit_shares(layer(h)), spectra(layer)
+        return measure(layer(h)), spectra(layer)
 
 
-def _weights(
-    config: LatentConfig, loaded: RealLayer, heads: tuple[int, ...]
-) -> MultiHeadLatentAttention:
+def _weights(config: AttentionConfig, loaded: RealLayer, heads: tuple[int, ...]) -> AttentionLayer:
     """These heads: those of a whole layer shared with the maps, others read for this once."""
     if len(heads) == config.n_heads:
         return layers.layer(config, loaded, heads)
     return layers.real(config, loaded, heads, torch.float32)
 
 
-def joined_shares(found: list[LogitShares]) -> LogitShares:
-    """The shares of all heads [h], from those of some."""
-    return LogitShares(
-        variance_content=torch.cat([one.variance_content for one in found]),
-        variance_position=torch.cat([one.variance_position for one in found]),
-        covariance=torch.cat([one.covariance for one in found]),
+def joined(found: list[Measured]) -> Measured:
+    """Of all heads, from those of some: they are the first axis of each tensor."""
+    tensors = [name for name, value in vars(found[0]).items() if isinstance(value, Tensor)]
+    return replace(
+        found[0], **{name: torch.cat([vars(one)[name] for one in found]) for name in tensors}
     )
 
 
@@ -128,4 +141,4 @@ def _shares(loaded: RealLayer, h: Tensor) -> LogitShares:
         layer = layers.real(config, loaded, heads, torch.float32)
         with queue.turn(), torch.inference_mode():
             found.append(logit_shares(layer(h.to(layers.DEVICE))))
-    return joined_shares(found)
+    return joined(found)

@@ -9,34 +9,36 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.studies.logit_shares import LogitShares
 from mla_engine.studies.spectra import Spectrum
 from ui.engine import real_layer
+from ui.engine.model import present
 from ui.engine.real_layer import RealLayer
 from ui.pages.real_models import run
+from ui.pages.real_models.run import Measured
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import Maps
 from ui.settings import state
-from ui.settings.page import LATENT_LAYER
+from ui.settings.page import Note
+from ui.settings.visit import visit
 from ui.words.text import t
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The chosen head's maps, and of an MLA layer what all its heads look at.
+    """The chosen head's maps, and what all heads of its layer do.
 
     Args:
         maps: of the chosen head.
-        shares: of the variance of every head's logits; None without latents, or of one token.
-        spectra: of the matrices of every head, by the matrix; empty where there are no shares.
-        matrix: the one that is shown.
+        measured: of every head, by the layer's kind; None of one without, or of one token of MLA.
+        spectra: of the matrices of every head, by the matrix; empty where nothing is measured.
+        wanted: the matrix that is set.
         every_layer: whether all layers are compared.
     """
 
     maps: Maps
-    shares: LogitShares | None
+    measured: Measured | None
     spectra: Mapping[str, Spectrum]
-    matrix: str
+    wanted: str
     every_layer: bool
 
     @property
@@ -50,9 +52,19 @@ class View:
         return self.maps.run.config
 
     @property
-    def latent(self) -> bool:
-        """Whether it has latents."""
-        return has_latents(self.config)
+    def mechanism(self) -> str:
+        """The key of its mechanism."""
+        return mechanisms.of(self.config).key
+
+    @property
+    def of_places(self) -> bool:
+        """Of MLA, whether its shared key tells places: without a rotation it is one more key."""
+        return self.config.rotation is not None or not self.config.d_rope
+
+    @property
+    def matrix(self) -> str:
+        """The matrix that is shown: the one that is set, or the first that this kind has."""
+        return self.wanted if self.wanted in self.spectra else next(iter(self.spectra))
 
     @property
     def topk(self) -> int:
@@ -61,13 +73,17 @@ class View:
 
     @property
     def balance(self) -> np.ndarray:
-        """How much of each head's two variances is position [h]."""
-        return self.shares.balance.numpy()
+        """Of MLA, how much of each head's two variances is position [h]."""
+        return self.measured.balance.numpy()
 
 
-def has_latents(config: AttentionConfig) -> bool:
-    """Whether a layer's latents, matrices and parts of the logits can be shown."""
-    return mechanisms.of(config).key == LATENT_LAYER
+def mend() -> list[Note]:
+    """As of every page of maps; of a layer of entries the first cell is one that is read."""
+    notes = maps_of.mend()
+    asked = visit().asked & maps_of.CELL
+    if real_layer.chosen() and not asked and mechanisms.form_of(present().variant).columns:
+        maps_of.begin_at_an_entry()
+    return notes
 
 
 def view() -> View | None:
@@ -81,12 +97,12 @@ def view() -> View | None:
     s, maps = state.settings(), maps_of.chosen()
     chosen = (s["real_matrix"], s["real_layers"])
     config, words = maps.run.config, maps.run.words
-    if not has_latents(config) or len(words) < 2:
+    if not run.can_measure(config, len(words)):
         return View(maps, None, {}, *chosen)
     pieces = run.pieces(maps.model.layer, config, words)
     done = list(with_bar(pieces, st.empty(), t("real_models.all_heads")))
-    shares = run.joined_shares([one for one, _ in done])
-    return View(maps, shares, run.joined_spectra([of for _, of in done]), *chosen)
+    measured = run.joined([one for one, _ in done])
+    return View(maps, measured, run.joined_spectra([of for _, of in done]), *chosen)
 
 
 def with_bar(pieces: Iterator, place: DeltaGenerator, told: str) -> Iterator:

@@ -161,7 +161,8 @@ def _explain_yarn(view: View) -> str:
 def notes(view: View) -> list[str]:
     """What is assumed where the chosen model has no such part."""
     said, config = [], view.head.config
-    if not view.model.variant.startswith("mla"):
+    own = view.model.trained is not None or "d_latent_kv" in vars(view.model.base)
+    if not (own and view.model.variant.startswith("mla")):
         sizes = {"latent": config.d_latent_kv, "rope": config.d_rope}
         said.append(t("rope.assumed_mla", **sizes))
     if view.model.base.rope is None:

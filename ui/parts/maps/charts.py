@@ -70,7 +70,8 @@ def parts(maps: Maps) -> None:
     *columns, last = st.columns(len(panels) + 1)
     for column, (code, values) in zip(columns, panels.items(), strict=True):
         with column:
-            prose.say(t(f"maps.panel_{code}"))
+            alone = code == "scores_R" and maps.run.config.rotation is None
+            prose.say(t("maps.panel_shared" if alone else f"maps.panel_{code}"))
             _scores(maps, code, values, limit)
     with last:
         prose.say(t("maps.panel_attention"))

@@ -1,5 +1,6 @@
 """The maps of one head among those that are run, and the cell of them that is looked at."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from ui.settings import state
 from ui.settings.page import Note
 
 WHOLE = 1024  # tokens of a text whose maps are run whole
+CELL = {"map_query", "map_key"}  # of the settings
 SHOWN_WORD = 20  # characters of a word in a sentence
 
 
@@ -83,6 +85,22 @@ def mend() -> list[Note]:
     heads, tokens = present().sizes["n_heads"], len(words())
     most = {"map_head": heads - 1, "map_run": heads, "map_query": tokens - 1}
     return state.at_most(**most, map_key=_columns(tokens) - 1)
+
+
+def begin_at_an_entry() -> None:
+    """Of the cell that every page of maps begins with, which no window shows: an entry instead.
+
+    Of a query that has no entry to read yet it is what it looks at most.
+    """
+    s = state.settings()
+    if any(s[name] != state.default(name) for name in CELL):
+        return
+    with suppress(ValueError):  # which the page will tell
+        maps = chosen()
+        row, n = maps.attention[maps.place, maps.query], len(maps.run.words)
+        entries = row[n:-1]
+        best = n + int(entries.argmax()) if entries.any() else int(row.argmax())
+        state.change(map_key=best)
 
 
 def _columns(tokens: int) -> int:

@@ -14,7 +14,9 @@ from mla_engine import (
     PooledConfig,
     PooledIndexConfig,
     costs,
+    mechanisms,
 )
+from tests.ui.pages.kv_cache import rows
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
 from tests.ui.screen import Chart
@@ -73,15 +75,18 @@ def look(one: Side) -> str:
     )
 
 
-def _sum(one: Side, config: object) -> str:
+def sum_of(one: Side, config: object) -> str:
+    """How the numbers of a token come about, and what does not grow."""
     if isinstance(config, DeltaConfig):
-        return f"0; {count(one.of_layer(config, 1, 4) / 4)} in all"
+        return f"0, and {count(one.of_layer(config, 1, 4) / 4)} besides"
     if isinstance(config, PooledConfig):
         wide, m = config.d_head, config.pooling
+        if not m:
+            return f"0, and {count(127 * wide)} besides"
         each = (wide + (config.d_index or 0)) / m
         index = f"({count(wide)} + {config.d_index})" if config.d_index else count(wide)
         most = max(one.of_layer(config, n, 1) - each * n for n in range(127, 600))
-        return f"{index} / {m} = {amount(each)}, and up to {count(most)} in all"
+        return f"{index} / {m} = {amount(each)}, and at most {count(most)} besides"
     total = count(costs.cache_elements(config))
     if isinstance(config, PooledIndexConfig):
         m, x = config.pooling, config.d_index
@@ -99,12 +104,34 @@ def _sum(one: Side, config: object) -> str:
     )
 
 
+def _mean(one: Side) -> str:
+    total = sum(costs.cache_elements(c) * n for c, n in one.preset.kinds)
+    return f"{amount(total)} / {one.caches} = {amount(total / one.caches)}"
+
+
+def _product(one: Side) -> str:
+    """The sentence on the model's own bytes."""
+    held = f"**{one.size(one.held(one.config, one.context))}**."
+    rest = f"{count(one.context)} tokens × batch {one.batch}"
+    if one.mixed:
+        each = (f"{n} × {mechanisms.of(c).kind(c)} {sum_of(one, c)}" for c, n in one.preset.kinds)
+        return (
+            f"★ Of each token its layers keep {'; '.join(each)} numbers. For {rest} at "
+            f"{BYTES[one.type]} bytes a number that is {held}"
+        )
+    own = count(costs.cache_elements(one.config))
+    return (
+        f"★ This model keeps {own} numbers × {one.caches} caches × {rest} × {BYTES[one.type]} "
+        f"bytes = {held}"
+    )
+
+
 def table(one: Side) -> pd.DataFrame:
     mha = one.held(one.mha, one.context)
     return pd.DataFrame.from_dict(
         {
             name: (
-                _sum(one, config),
+                _mean(one) if one.mixed and name == one.own else sum_of(one, config),
                 one.size(one.held(config, one.context)),
                 times(mha / one.held(config, one.context)),
             )
@@ -116,10 +143,13 @@ def table(one: Side) -> pd.DataFrame:
 
 
 def said(one: Side) -> list[str]:
-    own, kept = costs.cache_elements(one.config), costs.cache_elements(one.mla)
+    kept = costs.cache_elements(one.mla)
     groups = mixed(kept / (one.mla.d_head + one.mla.d_value))
     full = one.config.n_heads * (one.mla.d_head + one.mla.d_rope + one.mla.d_value)
     base = "“MHA / this” compares with MHA of the same heads, $n_h (d_h + d_v)$. "
+    if one.is_uneven:
+        product = _product(one) if one.mixed else _product_of_rows(one)
+        return [product, base + rows.beside(one)]
     if one.is_mla:
         base += (
             "Against the keys and values of its own heads in full, $n_h (d_h + d_R + d_v)$ = "
@@ -131,29 +161,42 @@ def said(one: Side) -> list[str]:
             f"$d_c = 4 d_h$ = {count(one.mla.d_latent_kv)} and $d_R = d_h / 2$ = {one.mla.d_rope}."
         )
     return [
-        f"★ This model keeps {count(own)} numbers × {one.caches} caches × {count(one.context)} "
-        f"tokens × batch {one.batch} × {BYTES[one.type]} bytes = "
-        f"**{one.size(one.held(one.config, one.context))}**.",
+        _product(one),
         f"{base} Same memory as GQA with {groups} KV heads.",
     ]
 
 
+def _numbers(one: Side, name: str, config: object) -> float:
+    if not (one.mixed and name == one.own):
+        return costs.cache_elements(config)
+    return sum(costs.cache_elements(c) * n for c, n in one.preset.kinds) / one.caches
+
+
+def _product_of_rows(one: Side) -> str:
+    found = one.rows(one.config)
+    each = one.size(sum(n_bytes for _, n_bytes in found.values()))
+    return (
+        f"★ Of {count(one.context)} tokens a layer of this model keeps {each} "
+        f"({rows.told(found)}) × {one.caches} caches × batch {one.batch} = "
+        f"**{one.size(one.held(one.config, one.context))}**."
+    )
+
+
 def data(one: Side) -> list[dict]:
-    codes = {"MHA": "mha", "MQA": "mqa", "MLA": "mla", "MLA, assumed": "mla"}
-    codes |= {"DSA": "dsa", "DSA, assumed": "dsa"}
-    codes |= {"Block DSA": "block_dsa", "Block DSA, assumed": "block_dsa"}
-    codes |= {f"{kind.upper()}, assumed": kind for kind in ("csa", "hca", "kda")}
+    codes = {kind.upper(): kind for kind in ("mha", "mqa", "mla", "dsa", "csa", "hca", "kda")}
+    codes |= {"CSA + HCA": "csa", "MLA + KDA": "mla", "Block DSA": "block_dsa"}
+    codes |= {"Block DSA + KDA": "block_dsa"}
     return [
         {
             "model": one.name,
-            "cache": codes.get(name.removesuffix(" ★"), "gqa"),
+            "cache": codes.get(name.removesuffix(" ★").removesuffix(", assumed"), "gqa"),
             "kv_heads": config.n_kv_heads if isinstance(config, GroupedConfig) else "",
             "is_the_models_own": name == one.own,
             "layers": one.caches,
             "batch": one.batch,
             "type": one.type,
             "context_tokens": tokens,
-            "numbers_per_token_and_layer": costs.cache_elements(config),
+            "numbers_per_token_and_layer": _numbers(one, name, config),
             "bytes": one.held(config, tokens),
         }
         for name, config in one.ways.items()

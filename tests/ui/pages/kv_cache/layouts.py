@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from mla_engine import PooledIndexConfig, costs
+from mla_engine import costs
+from tests.ui.pages.kv_cache import rows
 from tests.ui.pages.kv_cache.side import Side
 from tests.ui.screen import Chart
 from ui.words.numbers import count, size, times
@@ -16,16 +17,29 @@ FILE = "kv_cache_layouts.csv"
 LAYOUTS = {
     "mha": "MHA", "full": "heads in full", "copy": "latent + copy", "latent": "latent",
 }  # fmt: skip
-PARTS = {"key": "keys", "rope": "rotary keys", "latent": "latent", "value": "values, copy"}
+PARTS = {
+    "key": "keys", "rope": "rotary keys", "latent": "latent", "value": "values",
+    "index": "index keys",
+}  # fmt: skip
 
 
 def drawn(charts: Sequence[Chart], one: Side, _: Side) -> str:
+    if one.is_uneven:
+        every, own = charts
+        rows.drawn(every, one, list(rows.caches(one)))
+        return rows.drawn(own, one, [one.own])
+    *layouts, after = charts
     kept = costs.layouts(one.latents)
-    for chart, drawn in zip(charts, (list(LAYOUTS), ["copy", "latent"]), strict=True):
+    for chart, drawn in zip(layouts, (list(LAYOUTS), ["copy", "latent"]), strict=True):
         names = [LAYOUTS[layout] for layout in drawn]
         *bars, totals = chart.traces
-        assert [bar["name"] for bar in bars] == list(PARTS.values())
-        for bar, (part, name) in zip(bars, PARTS.items(), strict=True):
+        parts = {
+            part: name
+            for part, name in PARTS.items()
+            if any(kept[layout][part] for layout in drawn)
+        }
+        assert [bar["name"] for bar in bars] == list(parts.values())
+        for bar, (part, name) in zip(bars, parts.items(), strict=True):
             assert list(chart.values(bar, "x")) == [kept[layout][part] for layout in drawn]
             assert bar["y"] == list(range(len(drawn)))
             assert bar["orientation"] == "h"
@@ -44,10 +58,12 @@ def drawn(charts: Sequence[Chart], one: Side, _: Side) -> str:
         said = "; ".join(f"{n} {count(total)}" for n, total in zip(names, sums, strict=True))
         alt = f"Numbers per token and layer that {one.name} keeps, by layout: {said}."
         assert chart.alt == alt
-    return alt
+    return rows.drawn(after, one, list(rows.caches(one)))
 
 
 def title(one: Side) -> str:
+    if one.is_uneven:
+        return rows.title(one)
     kept = {layout: sum(parts.values()) for layout, parts in costs.layouts(one.latents).items()}
     return (
         f"{one.name} keeps {count(kept['latent'])} numbers per token and layer as a latent, "
@@ -56,26 +72,38 @@ def title(one: Side) -> str:
     )
 
 
-def look(_: Side) -> str:
+def look(one: Side) -> str:
+    if one.is_uneven:
+        return (
+            "Not every token has a row of its own here. The bars count what one layer keeps at the "
+            "chosen length: choose another to see what grows and what stays. The lower chart "
+            "magnifies the model's own."
+        )
     return (
         "The same layer can keep its cache in several layouts. Only the one with just "
         f"{tensor('c_KV')} and {tensor('k_R')} is MLA's small cache; the lower chart magnifies it."
     )
 
 
+def tables(one: Side) -> list[pd.DataFrame]:
+    return [rows.table(one)] if one.is_uneven else [table(one), rows.table(one)]
+
+
 def table(one: Side) -> pd.DataFrame:
     kept = {layout: sum(parts.values()) for layout, parts in costs.layouts(one.latents).items()}
     tokens = f"{count(one.context)} tokens"
-    rows = {}
+    found = {}
     for layout, numbers in kept.items():
         held = one.bytes_of(numbers, one.context)
         ratio = times(numbers / kept["latent"])
-        rows[LAYOUTS[layout]] = (size(held), size(held, binary=False), ratio)
+        found[LAYOUTS[layout]] = (size(held), size(held, binary=False), ratio)
     columns = [f"{tokens}, 1,024³", f"{tokens}, 1,000³", "Times the latent"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return pd.DataFrame.from_dict(found, orient="index", columns=columns)
 
 
 def said(one: Side) -> list[str]:
+    if one.is_uneven:
+        return rows.said(one)
     kept = {layout: sum(parts.values()) for layout, parts in costs.layouts(one.latents).items()}
     said = [
         f"Two baselines give two ratios: **{times(kept['full'] / kept['latent'])}** against its "
@@ -95,30 +123,31 @@ def said(one: Side) -> list[str]:
         "This model has no MLA: these are the layouts of one in DeepSeek-V2's proportions, "
         f"$d_c$ = {count(one.mla.d_latent_kv)} and $d_R$ = {one.mla.d_rope}."
     )
-    if isinstance(one.config, PooledIndexConfig):
+    if one.is_dsa:
         said.append(
-            f"Beside every layout stands an index key of $d_I$ = {one.config.d_index} numbers for "
-            f"every {one.config.pooling} tokens, which the indexer scores; a token's share is "
-            "counted with the keys."
+            f"Beside every layout stands the key of the indexer, $d_I$ = {one.config.d_index} "
+            "numbers per token: with the latent and the rotary key it is all that sparse attention "
+            "(DSA) keeps."
         )
-    elif one.is_dsa:
-        said.append(
-            f"Beside every layout stands one index key, $d_I$ = {one.config.d_index} numbers, for "
-            "the indexer; it is counted with the keys."
-        )
-    return said + [assumed] * (not one.is_mla)
+    after = (
+        "**What came after MLA** does not always keep a row for each token, so it is counted at a "
+        f"length. Of {count(one.context)} tokens a layer keeps:"
+    )
+    return said + [assumed] * (not one.is_mla) + [after, *rows.said(one)]
 
 
 def data(one: Side) -> list[dict]:
+    kept = costs.layouts(one.latents)
     return [
         {
             "model": one.name,
-            "mla": "own" if one.is_mla else "assumed",
-            "layout": layout,
-            **{f"{part}_numbers": parts[part] for part in PARTS},
-            "numbers_per_token_and_layer": sum(parts.values()),
+            "cache": layout,
+            "is_the_models_own": layout == ("latent" if one.is_mla else one.preset.kind.lower()),
+            **dict.fromkeys((f"{kind}_numbers" for kind in rows.KINDS), 0),
+            **{f"{part}_numbers": parts[part] * one.context for part in PARTS},
+            "numbers_of_a_layer": sum(parts.values()) * one.context,
             "context_tokens": one.context,
             "bytes": one.bytes_of(sum(parts.values()), one.context),
         }
-        for layout, parts in costs.layouts(one.latents).items()
-    ]
+        for layout, parts in kept.items()
+    ] + rows.data(one)

@@ -16,7 +16,7 @@ FILE = "kv_cache_parallel.csv"
 def drawn(charts: Sequence[Chart], one: Side, other: Side) -> str:
     (chart,) = charts
     held = [
-        {n: [s.each(*how, ranks) for ranks in s.splits] for n, (_, *how) in s.shares.items()}
+        {n: [each(ranks) for ranks in s.splits] for n, (_, each) in s.shares.items()}
         for s in (one, other)
     ]
     growth(
@@ -26,35 +26,33 @@ def drawn(charts: Sequence[Chart], one: Side, other: Side) -> str:
     ticks = one.splits[::2] if one.log else one.splits[-3:]
     assert chart.layout["xaxis"]["tickvals"] == ticks
     assert chart.layout["xaxis"]["ticktext"] == [count(n) for n in ticks]
-    said = "; ".join(
-        f"{n} {one.size(one.each(*how, one.ranks))}" for n, (_, *how) in one.shares.items()
-    )
+    said = "; ".join(f"{n} {one.size(each(one.ranks))}" for n, (_, each) in one.shares.items())
     return f"Cache of {one.name} on each GPU against their number. On {one.ranks} GPUs: {said}."
 
 
 def title(one: Side) -> str:
-    how = one.config, None, "tensor"
-    held, whole = (one.size(one.each(*how, ranks)) for ranks in (one.ranks, 1))
+    each = one.by_heads(one.config)
+    held, whole = (one.size(each(ranks)) for ranks in (one.ranks, 1))
+    copies = digits(one.ranks * each(one.ranks) / each(1))
     return (
-        f"{one.ranks} GPUs keep {held} each of {one.name}'s {whole} cache: "
-        f"{digits(one.copies(*how, one.ranks))} copies in all"
+        f"{one.ranks} GPUs keep {held} each of {one.name}'s {whole} cache: {copies} copies in all"
     )
 
 
 def look(_: Side) -> str:
     return (
         "Falling lines are split among the GPUs, flat ones are repeated on each. MLA's latent "
-        f"{tensor('c_KV')} serves all heads, so splitting by heads leaves it whole on every GPU; "
-        "splitting by sequences does not."
+        f"{tensor('c_KV')} serves all heads, and so does the one vector of CSA and HCA: split by "
+        "heads, each GPU keeps it whole. KDA's states go with their heads. Split by sequences, "
+        "each GPU keeps its own alone."
     )
 
 
 def table(one: Side) -> pd.DataFrame:
     rows = {}
-    for name, (_, *how) in one.shares.items():
-        each = one.each(*how, one.ranks)
-        copies = digits(one.copies(*how, one.ranks))
-        rows[name] = (one.size(each), one.size(one.ranks * each), copies)
+    for name, (_, each) in one.shares.items():
+        together = one.ranks * each(one.ranks)
+        rows[name] = one.size(each(one.ranks)), one.size(together), digits(together / each(1))
     columns = [f"Each of {one.ranks} GPUs", "All together", "Copies"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
@@ -64,8 +62,19 @@ def said(one: Side) -> list[str]:
         f"Heads are split down to one KV head per GPU. By sequences, {count(one.sequences)} are "
         f"split over {one.ranks} GPUs: the fullest has {-(-one.sequences // one.ranks)}, each of "
         "them whole (deepseek-ai/DeepSeek-V3 #283; sgl-project/sglang #1970). All layers are "
-        "counted, weights are not."
+        "counted, weights are not.",
+        *_halved(one),
     ]
+
+
+def _halved(one: Side) -> list[str]:
+    latent, rope = one.mla.d_latent_kv, one.mla.d_rope
+    said = (
+        "GLA-2 gives each half of the heads a latent of its own, half as long: from 2 GPUs on "
+        f"each keeps {count(latent // 2 + rope)} numbers per token and layer, where MLA keeps all "
+        f"{count(latent + rope)} (arXiv 2505.21487)."
+    )
+    return [said] * (one.config.n_heads % 2 == 0)
 
 
 def data(one: Side) -> list[dict]:
@@ -76,9 +85,9 @@ def data(one: Side) -> list[dict]:
             "gpus": ranks,
             "context_tokens": one.context,
             "sequences": one.sequences,
-            "bytes_each": one.each(*how, ranks),
-            "copies": one.copies(*how, ranks),
+            "bytes_each": each(ranks),
+            "copies": ranks * each(ranks) / each(1),
         }
-        for code, *how in one.shares.values()
+        for code, each in one.shares.values()
         for ranks in one.splits
     ]

@@ -1,6 +1,6 @@
 """What the cache page has to show of one model: the engine asked apart from the page's code."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 
 import torch
@@ -17,8 +17,10 @@ from mla_engine import (
     PooledConfig,
     PooledIndexConfig,
     costs,
+    mechanisms,
 )
 from mla_engine.costs import GPUS, Serving
+from mla_engine.given_preset import read_given
 from mla_engine.presets import Preset
 from tests.engine.samples import dense
 from ui.words.numbers import count, tied_size
@@ -48,10 +50,11 @@ class Side:
     attention: str = "tensor"
     weights: str = "fp8"
     sequences: int = 4
+    first: bool = False  # the layers of its first kind alone
 
     @property
     def preset(self) -> Preset:
-        return PRESETS[self.key]
+        return read_given(self.key) if self.key.startswith("own.") else PRESETS[self.key]
 
     @property
     def name(self) -> str:
@@ -66,8 +69,26 @@ class Side:
         return isinstance(self.config, LatentConfig)
 
     @property
+    def is_uneven(self) -> bool:
+        """Whether a token does not just add its own to what the model keeps."""
+        return isinstance(self.config, PooledConfig | DeltaConfig)
+
+    @property
     def all_caches(self) -> int:
-        return self.preset.n_caches
+        beside = 0 if self.first else sum(n for _, n in self.preset.beside)
+        return self.preset.n_caches + beside
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the model's own layers, of several kinds, are all counted."""
+        return bool(self.preset.beside) and not self.layers and not self.first
+
+    def own_of(self, kind: str) -> Config | None:
+        """The model's own attention of a kind, where it has one."""
+        for config, _ in self.preset.kinds:
+            if mechanisms.of(config).kind(config) == kind:
+                return config
+        return None
 
     @property
     def caches(self) -> int:
@@ -87,13 +108,19 @@ class Side:
 
     @property
     def mla(self) -> LatentConfig:
-        """The model's own without its indexer, or one in the proportions of DeepSeek-V2."""
+        """The model's own without its indexer, or one in the proportions of DeepSeek-V2.
+
+        As wide as the vectors of a model that keeps key and value in one.
+        """
         c = self.config
         if self.is_mla:
             return dense(c)
+        latent, rope = 4 * c.d_head, c.d_head // 2
+        if isinstance(c, PooledConfig):
+            latent, rope = c.d_head, c.d_rope
         return LatentConfig(
             d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value,
-            d_latent_kv=4 * c.d_head, d_rope=c.d_head // 2,
+            d_latent_kv=latent, d_rope=rope,
         )  # fmt: skip
 
     @property
@@ -125,6 +152,9 @@ class Side:
 
     def entries(self, **pools: object) -> PooledConfig:
         """In the proportions of DeepSeek-V4: as wide as the latent, a window of 128."""
+        if isinstance(self.config, PooledConfig):
+            none = {"overlap": False, "index_topk": None, "n_index_heads": None, "d_index": None}
+            return replace(self.config, **none | pools)
         c = self.mla
         window = 3 if c.d_model < 1024 else 128
         return PooledConfig(
@@ -135,6 +165,8 @@ class Side:
     @property
     def kda(self) -> DeltaConfig:
         c = self.config
+        if isinstance(c, DeltaConfig):
+            return c
         return DeltaConfig(d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value)
 
     @property
@@ -150,28 +182,32 @@ class Side:
         """English label -> what is cached in that way, the model's own marked."""
         narrow = self.config.d_model < 1024  # a short text is to fill entries
         kind, gqa = self.preset.kind, f"GQA, g = {self.drawn_groups}"
+        csa, hca, kda = map(self.own_of, ("CSA", "HCA", "KDA"))
         ways = {
             "MHA": self.grouped(self.config.n_heads),
             gqa: self.grouped(self.drawn_groups),
             "MQA": self.grouped(1),
             "MLA" if self.is_mla else "MLA, assumed": self.mla,
             "DSA" if self.is_dsa or self.is_blocks else "DSA, assumed": self.dsa,
-            "CSA, assumed": self.entries(
+            "CSA" if csa else "CSA, assumed": csa
+            or self.entries(
                 pooling=2 if narrow else 4,
                 overlap=True,
                 index_topk=512,
                 n_index_heads=self.mla.n_heads,
                 d_index=2 * self.mla.d_rope or self.mla.d_latent_kv,
             ),
-            "HCA, assumed": self.entries(pooling=4 if narrow else 128),
-            "KDA, assumed": self.kda,
+            "HCA" if hca else "HCA, assumed": hca or self.entries(pooling=4 if narrow else 128),
+            "KDA" if kda else "KDA, assumed": kda or self.kda,
             "Block DSA" if self.is_blocks else "Block DSA, assumed": self.blocks,
         }
         own = gqa if kind == "GQA" else kind
         if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
             own = f"GQA, g = {self.config.n_kv_heads}"
         ways[own] = self.config
-        return {f"{n} ★" if n == own else n: config for n, config in ways.items()}
+        mix = " + ".join(mechanisms.of(one).kind(one) for one, _ in self.preset.kinds[:2])
+        starred = f"{mix if self.mixed else own} ★"
+        return {starred if n == own else n: config for n, config in ways.items()}
 
     @property
     def mha(self) -> GroupedConfig:
@@ -183,15 +219,24 @@ class Side:
 
     def held(self, config: Config, tokens: int) -> float:
         """Bytes of all counted layers and sequences."""
+        if self.mixed and config is self.config:
+            return self.batch * sum(self._of_one(c, tokens) * n for c, n in self.preset.kinds)
         if isinstance(config, UNEVEN):
             return self.of_layer(config, tokens, BYTES[self.type]) * self.caches * self.batch
         return self.bytes_of(costs.cache_elements(config), tokens)
+
+    def _of_one(self, config: Config, tokens: int) -> float:
+        if isinstance(config, PooledConfig | DeltaConfig):
+            return self.of_layer(config, tokens, BYTES[self.type])
+        return costs.cache_elements(config) * BYTES[self.type] * tokens
 
     def of_layer(self, config: Config, tokens: int, width: float) -> float:
         """Bytes of a layer and a sequence: entries, window and what waits; a state in float32."""
         if isinstance(config, DeltaConfig):
             k, v = config.d_head, config.d_value
-            return config.n_heads * (4 * k * v + 3 * (2 * k + v) * width)
+            return config.n_heads * (max(4, width) * k * v + 3 * (2 * k + v) * width)
+        if not config.pooling:
+            return width * min(tokens, config.window - 1) * config.d_head
         full, waiting = divmod(tokens, config.pooling)
         if isinstance(config, PooledIndexConfig):
             return width * (tokens * config.d_latent_kv + (full + 2 * waiting) * config.d_index)
@@ -206,7 +251,8 @@ class Side:
 
     def reserved(self, config: Config) -> list[int]:
         """Bytes that real caches of the engine have, at the lengths that are measured."""
-        if isinstance(config, UNEVEN):
+        mixed = self.mixed and config is self.config
+        if mixed or isinstance(config, UNEVEN):
             return [self.held(config, n) for n in MEASURED]
         kinds = {LatentConfig: LatentCache, IndexedConfig: IndexedCache}
         kind = kinds.get(type(config), KVCache)
@@ -231,9 +277,11 @@ class Side:
 
     def served(self, config: Config | None = None, gpu: str = "") -> Serving:
         """The whole model on the chosen GPUs."""
+        own = config is None or config is self.config
         return Serving(
             config=config or self.config,
-            caches=self.all_caches,
+            caches=self.preset.n_caches if own else self.all_caches,
+            beside=self.preset.beside if own else (),
             total_parameters=self.preset.parameters or 0,
             gpu_bytes=GPUS[gpu or self.gpu].memory_bytes,
             ranks=self.ranks,
@@ -243,39 +291,85 @@ class Side:
         )
 
     @property
-    def shares(self) -> dict[str, tuple[str, Config, str | None, str]]:
-        """English label -> code, what is cached, as what, and shared by heads or sequences."""
+    def shares(self) -> dict[str, tuple[str, Callable[[int], float]]]:
+        """English label -> code, and bytes on the fullest of so many GPUs."""
         ways = self.ways
         mha, gqa, _, mla = list(ways)[:4]
-        codes = {"MLA": "mla", "DSA": "dsa", "MHA": "mha", "MQA": "mqa", "Block DSA": "block_dsa"}
-        own = codes.get(self.preset.kind)
-        own = own or ("own" if len(ways) > 9 else "gqa")
-        shares = {
-            mha: ("mha_tensor", ways[mha], None, "tensor"),
-            gqa: ("gqa_tensor", ways[gqa], None, "tensor"),
-            "MLA in full": ("mla_full_tensor", ways[mla], "kv", "tensor"),
-            mla: ("mla_tensor", ways[mla], None, "tensor"),
-            f"{self.own} by seq.": (f"{own}_data", ways[self.own], None, "data"),
-        }
-        extra = {self.own: (f"{own}_tensor", ways[self.own], None, "tensor")}
-        return shares | (extra if own in ("own", "dsa", "block_dsa") else {})
+        shares = {name: (code, self.by_heads(ways[name])) for name, code in
+                  ((mha, "mha_tensor"), (gqa, "gqa_tensor"))}  # fmt: skip
+        shares["MLA in full"] = "mla_full_tensor", self.by_heads(ways[mla], "kv")
+        shares[mla] = "mla_tensor", self.by_heads(ways[mla])
+        if self.config.n_heads % 2 == 0:
+            shares["GLA-2"] = "gla_tensor", self.by_latents
+        for name, config in ways.items():
+            if isinstance(config, PooledConfig | DeltaConfig):
+                shares[name] = f"{name[:3].lower()}_tensor", self.by_heads(config)
+        own = self.preset.kind.lower()
+        if own == "gqa" and self.own not in shares:
+            own = "own"
+        shares[f"{self.own} by seq."] = f"{own}_data", self.by_sequences
+        return shares | {self.own: (f"{own}_tensor", self.by_heads(self.config))}
 
-    def each(self, config: Config, cache: str | None, attention: str, ranks: int) -> float:
-        """Bytes on the fullest of so many GPUs, layers all and sequences all."""
-        sequences = self.sequences if attention == "tensor" else -(-self.sequences // ranks)
-        of_token = costs.cache_elements(config, cache)
-        if attention == "tensor":
-            of_token = costs.rank_cache_elements(config, ranks, cache)
-        waiting = 0
-        if isinstance(config, PooledIndexConfig):  # all but one of a block, which no head owns
-            waiting = (config.pooling - 1) * (2 - 1 / config.pooling) * config.d_index
-        numbers = of_token * self.context + waiting
-        return numbers * sequences * self.all_caches * BYTES[self.type]
+    def by_heads(self, config: Config, cache: str | None = None) -> Callable[[int], float]:
+        """The fullest of so many GPUs has some heads of every sequence."""
+        own = config is self.config
+        first = [(config, cache, self.preset.n_caches if own else self.all_caches)]
+        every = first + [(one, None, n) for one, n in self.preset.beside if own]
+        return lambda ranks: (
+            self.sequences * sum(self.of_rank(one, ranks, kept) * n for one, kept, n in every)
+        )
 
-    def copies(self, config: Config, cache: str | None, attention: str, ranks: int) -> float:
-        whole = costs.cache_elements(config, cache) * self.sequences * self.context
-        bytes_each = self.each(config, cache, attention, ranks)
-        return ranks * bytes_each / (whole * self.all_caches * BYTES[self.type])
+    def by_sequences(self, ranks: int) -> float:
+        """The fullest of so many GPUs has some sequences, and all of these."""
+        each = sum(self.of_rank(one, 1) * n for one, n in self.preset.kinds)
+        return each * -(-self.sequences // ranks)
+
+    def by_latents(self, ranks: int) -> float:
+        """One of two latents on each of several GPUs, and the rotary key."""
+        c = self.mla
+        numbers = c.d_latent_kv // min(2, ranks) + c.d_rope
+        whole = numbers * BYTES[self.type] * self.context
+        return whole * self.all_caches * self.sequences
+
+    def of_rank(self, config: Config, ranks: int, cache: str | None = None) -> float:
+        """Bytes of a layer and a sequence: what serves all heads is whole, the rest is split."""
+        width, heads = BYTES[self.type], -(-config.n_heads // ranks)
+        if isinstance(config, PooledConfig):
+            return self.of_layer(config, self.context, width)
+        if isinstance(config, DeltaConfig):
+            return self.of_layer(config, self.context, width) * heads / config.n_heads
+        if isinstance(config, GroupedConfig):
+            numbers = -(-config.n_kv_heads // ranks) * (config.d_head + config.d_value)
+        elif cache == "kv":
+            numbers = heads * (config.d_head + config.d_rope + config.d_value)
+        else:
+            index = config.d_index if isinstance(config, IndexedConfig) else 0
+            numbers = config.d_latent_kv + config.d_rope + index
+        return numbers * width * self.context
+
+    def rows(self, config: Config) -> dict[str, tuple[int, float]]:
+        """English name of a kind of row -> numbers and bytes of a layer and a sequence."""
+        width, n = BYTES[self.type], self.context
+        if isinstance(config, DeltaConfig):
+            h, k, v = config.n_heads, config.d_head, config.d_value
+            state, tails = h * k * v, h * 3 * (2 * k + v)
+            return {"state": (state, max(4, width) * state), "convolutions": (tails, width * tails)}
+        if isinstance(config, PooledConfig):
+            full, waits = divmod(n, config.pooling)
+            series = 2 if config.overlap else 1
+            ahead = config.pooling if config.overlap and full else 0
+            index = config.d_index or 0
+            found = {
+                "entries": full * config.d_head,
+                "index keys": full * index,
+                "window": min(n, config.window - 1) * config.d_head,
+                "waiting": 2 * (waits * series + ahead) * (config.d_head + index),
+            }
+        else:
+            found = {"rotary keys": n * config.d_rope, "latent": n * config.d_latent_kv}
+            if isinstance(config, IndexedConfig):
+                found["index keys"] = n * config.d_index
+        return {kind: (numbers, numbers * width) for kind, numbers in found.items() if numbers}
 
     @property
     def splits(self) -> list[int]:
@@ -294,17 +388,36 @@ class Side:
             )
         if preset.max_context and self.context > preset.max_context:
             yield self.published
-        if preset.n_caches != preset.n_layers:
-            yield (
-                f"The model has {preset.n_layers} layers and {preset.n_caches} caches "
-                "that grow with the context."
-            )
+        if preset.beside:
+            yield self._kinds
+        if preset.n_caches + sum(n for _, n in preset.beside) != preset.n_layers:
+            if isinstance(self.config, DeltaConfig):
+                yield (
+                    f"{self.all_caches} of the model's {preset.n_layers} layers keep such a state."
+                )
+            else:
+                yield f"The model has {preset.n_layers} layers and {self.all_caches} caches."
         if window:
             yield (
                 f"A layer with a window of {count(window)} tokens may drop older ones; the lines "
                 "keep every token and say at most how much it takes."
             )
         yield from (GAPS[gap] for gap in preset.not_modelled)
+
+    @property
+    def _kinds(self) -> str:
+        """Of which kinds the layers are, or as what they are counted."""
+        kind = self.preset.kind
+        if self.layers and not self.first:
+            return f"All {self.caches} layers that you chose are counted as {kind}."
+        found = [f"{n}\xa0×\xa0{mechanisms.of(c).kind(c)}" for c, n in self.preset.kinds]
+        if self.first:
+            others = ", ".join(found[1:])
+            return f"Shown are its {self.caches} {kind} layers; the model also has {others}."
+        return (
+            f"Its {self.all_caches} layers are {', '.join(found)}; every other line gives all "
+            f"{self.all_caches} the same attention."
+        )
 
     @property
     def published(self) -> str:
@@ -319,16 +432,14 @@ GAPS = {
     "attention sinks": "Not modelled: a learned sink logit per head; it needs no cache.",
     "learned positions": "Not modelled: learned positions, added before attention; they need no "
     "cache.",
-    "linear attention layers": "Not modelled: the linear attention of its other layers, whose "
-    "state does not grow with the context.",
     "no output bias": "Not modelled: the output has no bias; the cache is the same.",
     "query scale by position": "Not modelled: queries scaled by their position; the cache is the "
     "same.",
 }
 
 
-def sides(link: dict[str, str]) -> tuple[Side, Side]:
-    """Both models of a link to the page."""
+def sides(link: dict[str, str], topic: str = "context") -> tuple[Side, Side]:
+    """Both models of a link to the page, as a topic counts them."""
     given = {name.removeprefix("kv_"): value for name, value in link.items()}
     left, right = given.pop("left", "deepseek-v3"), given.pop("right", "llama-3.1-405b")
     typed = {
@@ -336,4 +447,5 @@ def sides(link: dict[str, str]) -> tuple[Side, Side]:
         for name, value in given.items()
         if name not in ("view", "lang")
     }
+    typed["first"] = topic in ("layouts", "formula")
     return Side(left, **typed), Side(right, **typed)

@@ -1,16 +1,16 @@
-"""What the page says of a state."""
+"""What is said of a state."""
 
 import numpy as np
 
-from ui.pages.attention_maps.over_time import view as states
 from ui.parts import weights
+from ui.parts.maps.over_time import view as states
 from ui.parts.maps.view import Maps
 from ui.parts.maps.words import facts as plain
 from ui.parts.maps.words import shown
 from ui.words.numbers import count, digits, number, signed
-from ui.words.text import sentences, t
+from ui.words.text import t
 
-__all__ = ["facts", "lead", "look", "plain", "say"]
+__all__ = ["facts", "plain", "say"]
 
 
 def facts(maps: Maps) -> dict[str, str]:
@@ -37,19 +37,6 @@ def facts(maps: Maps) -> dict[str, str]:
     }
 
 
-def lead(maps: Maps) -> tuple[str, str]:
-    """How many numbers a head keeps, whatever it has read."""
-    said = facts(maps)
-    return t("attention_maps.state_numbers", **said), t("attention_maps.state_line", **said)
-
-
-def look(maps: Maps) -> str:
-    """What to look at."""
-    said = t("attention_maps.state_look")
-    drawn = isinstance(maps.run.origin, int)
-    return sentences((said, t("attention_maps.noise_state"))) if drawn else said
-
-
 def say(maps: Maps, key: str) -> str:
     """A text of these pictures, marked where its weights are random."""
-    return t(f"attention_maps.state_{key}", **facts(maps)) + weights.mark(maps.run.origin)
+    return t(f"maps.state_{key}", **facts(maps)) + weights.mark(maps.run.origin)

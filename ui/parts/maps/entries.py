@@ -12,9 +12,9 @@ import torch
 from mla_engine import figures
 from mla_engine.pooled.reading import pooled_from
 from ui.engine.layers import to_numpy
-from ui.pages.attention_maps import block_words, pooled_words
 from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
+from ui.parts.maps import block_words, pooled_words
 from ui.parts.maps.charts import PANEL
 from ui.parts.maps.columns import entries
 from ui.parts.maps.view import Maps
@@ -32,11 +32,11 @@ def draw(maps: Maps) -> None:
     chooses = "index_E" in maps.run.tensors
     left, right = st.columns(2, gap="large") if chooses else (st.container(), None)
     with left:
-        prose.say(t(f"attention_maps.{_kind(maps)}_look", **facts) + mark)
+        prose.say(t(f"maps.{_kind(maps)}_look", **facts) + mark)
         _gates(maps)
     if chooses:
         with right:
-            prose.say(t(f"attention_maps.index_of_{_kind(maps)}", **facts) + mark)
+            prose.say(t(f"maps.index_of_{_kind(maps)}", **facts) + mark)
             _index(maps)
 
 
@@ -58,15 +58,15 @@ def _gates(maps: Maps) -> None:
     fig = partial(
         figures.share_map,
         shares,
-        axes=(t(f"attention_maps.{kind}_axis"), t("attention_maps.entries_words")),
-        name=t("attention_maps.entries_name"),
+        axes=(t(f"maps.{kind}_axis"), t("maps.entries_words")),
+        name=t("maps.entries_name"),
         rows=names,
         columns=words,
         height=PANEL,
-        words=dict(map_words()) | {"masked": t("attention_maps.entries_masked")},
+        words=dict(map_words()) | {"masked": t("maps.entries_masked")},
     )
     counted = {"entries": count(len(names)), "tokens": count(len(words))}
-    alt = t(f"attention_maps.alt_{kind}", most=share(float(np.nanmax(shares))), **counted)
+    alt = t(f"maps.alt_{kind}", most=share(float(np.nanmax(shares))), **counted)
     charts.show(fig, "entries:gates", alt=alt, data=partial(named, shares, names, words))
 
 
@@ -81,12 +81,12 @@ def index_scores(maps: Maps) -> tuple[np.ndarray, np.ndarray]:
 def _index(maps: Maps) -> None:
     words, names, kind = maps.run.words, entries(maps.run), _kind(maps)
     found, chosen = index_scores(maps)
-    marked = (chosen, t("attention_maps.index_chosen"))
+    marked = (chosen, t("maps.index_chosen"))
     fig = partial(
         figures.tensor_map,
         found,
-        axes=(t("figures.query"), t(f"attention_maps.{kind}_axis")),
-        name=t("attention_maps.index_name"),
+        axes=(t("figures.query"), t(f"maps.{kind}_axis")),
+        name=t("maps.index_name"),
         rows=words,
         columns=names,
         height=PANEL,
@@ -95,8 +95,8 @@ def _index(maps: Maps) -> None:
         marked=marked if max(found.shape) <= MOST_MARKED else None,
     )
     of_query = [names[place] for place in np.flatnonzero(chosen[maps.query])]
-    facts = _facts(maps) | {"chosen": listed(of_query) or t("attention_maps.index_none")}
-    alt = t(f"attention_maps.alt_index_of_{kind}", **facts)
+    facts = _facts(maps) | {"chosen": listed(of_query) or t("maps.index_none")}
+    alt = t(f"maps.alt_index_of_{kind}", **facts)
     charts.show(fig, "entries:index", alt=alt, data=partial(named, found, words, names))
 
 

@@ -1,26 +1,15 @@
-"""What the page shows of a state: after each word, what a word puts in, erases and keeps."""
+"""What is shown of a state: after each word, what a word puts in, erases and keeps."""
 
 import numpy as np
 import torch
 
-from mla_engine import mechanisms
 from mla_engine.delta import forms
 from ui.engine import kept
 from ui.engine.layers import to_numpy
-from ui.engine.model import present
 from ui.parts.maps.run import WIDTH, Run
 from ui.parts.maps.view import Maps
 
 ROWS = 16  # words whose writes are drawn, up to the chosen one
-
-
-def asked() -> bool:
-    """Whether the variant keeps a state: there is no attention to draw.
-
-    Raises:
-        CheckpointError: a real model's layer that cannot be read.
-    """
-    return mechanisms.form_of(present().variant).read is not None
 
 
 def field(maps: Maps, code: str) -> np.ndarray:

@@ -9,12 +9,12 @@ from mla_engine import figures
 from mla_engine.figures import symbol_html
 from mla_engine.figures.axes import MAX_LABEL_LENGTH, safe
 from mla_engine.late import Late
-from ui.pages.attention_maps.over_time import view as states
-from ui.pages.attention_maps.over_time import words
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
 from ui.parts.maps import axes
 from ui.parts.maps.charts import LARGE, PANEL
+from ui.parts.maps.over_time import view as states
+from ui.parts.maps.over_time import words
 from ui.parts.maps.view import Maps
 from ui.parts.tables import named
 from ui.words.numbers import fixed
@@ -34,7 +34,7 @@ def weights(maps: Maps) -> None:
         tokens,
         tokens,
         head=str(maps.head),
-        name=t("attention_maps.state_weight"),
+        name=t("maps.state_weight"),
         cell=(maps.query, maps.key),
         height=LARGE,
         numbers=False,
@@ -83,7 +83,7 @@ def _decay(maps: Maps) -> None:
     fig = partial(
         figures.share_map,
         values,
-        axes=(t("attention_maps.entries_words"), *_axes(maps, "k")),
+        axes=(t("maps.entries_words"), *_axes(maps, "k")),
         name=symbol_html("a"),
         rows=tokens,
         height=PANEL,
@@ -102,8 +102,8 @@ def _writes(maps: Maps) -> None:
     fig = partial(
         figures.bars,
         [_row(maps, row, float(b[row])) for row in rows],
-        {t(f"attention_maps.state_bar_{name}"): all_[rows] for name, all_ in amounts.items()},
-        axis=t("attention_maps.state_length"),
+        {t(f"maps.state_bar_{name}"): all_[rows] for name, all_ in amounts.items()},
+        axis=t("maps.state_length"),
         stacked=False,
         limits=(0, 1.05 * float(np.max(list(amounts.values()))) or 1.0),
         height=AROUND + ROW_PIXELS * max(len(rows), 4),
@@ -116,7 +116,7 @@ def _writes(maps: Maps) -> None:
 
 def _row(maps: Maps, row: int, b: float) -> str:
     word = safe(maps.run.words[row], MAX_LABEL_LENGTH)
-    return t("attention_maps.state_row", word=word, b=fixed(b, 2))
+    return t("maps.state_row", word=word, b=fixed(b, 2))
 
 
 def _axes(maps: Maps, *letters: str) -> tuple[str, ...]:
@@ -125,4 +125,4 @@ def _axes(maps: Maps, *letters: str) -> tuple[str, ...]:
 
 def _alt(maps: Maps, chart: str) -> str:
     plain = words.facts(maps) | words.plain(maps)
-    return t(f"attention_maps.state_alt_{chart}", **plain)
+    return t(f"maps.state_alt_{chart}", **plain)

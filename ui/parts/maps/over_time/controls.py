@@ -16,7 +16,7 @@ def words(maps: Maps) -> None:
     for name in ("query", "key"):
         state.control(
             st.select_slider if name == "query" else st.selectbox,
-            t(f"attention_maps.state_{name}"),
+            t(f"maps.state_{name}"),
             f"map_{name}",
             range(len(numbered)),
             format_func=numbered.__getitem__,

@@ -1,0 +1,86 @@
+"""What each of several GPUs keeps: the bytes of caches that layers of its heads alone fill."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+
+from mla_engine import GroupedConfig, LatentConfig, mechanisms
+from mla_engine.costs import Serving, rank_cache_elements
+from tests.engine import delta_samples, indexed_samples, pooled_index_samples, pooled_samples
+from tests.engine.samples import hidden
+
+GQA = GroupedConfig(d_model=10, n_heads=6, n_kv_heads=3, d_head=4)
+MLA = LatentConfig(d_model=10, n_heads=6, d_head=4, d_latent_kv=5, d_rope=2)
+CONFIGS = {
+    "GQA": GQA,
+    "MLA": MLA,
+    "DSA": indexed_samples.DSA,
+    "pooled index": pooled_index_samples.GLM,
+    **pooled_samples.KINDS,
+    **delta_samples.CONFIGS,
+}
+WIDTHS = {torch.float32: 4, torch.bfloat16: 2}
+
+
+def shares(heads: int, ranks: int) -> list[range]:
+    """Neighbouring heads, the first ranks one more where they do not come out even."""
+    each, more = divmod(heads, ranks)
+    ends = [rank * each + min(rank, more) for rank in range(ranks + 1)]
+    return [range(*pair) for pair in pairwise(ends)]
+
+
+def filled(config, heads: range, tokens: int, dtype: torch.dtype) -> int:
+    """Bytes of the cache of a layer that has these heads alone, after so many steps."""
+    mechanism = mechanisms.of(config)
+    layer = mechanism.layer(config, seed=2, heads=heads, dtype=dtype)
+    cache = layer.empty_cache(mechanism.caches[0])
+    for n in range(tokens):
+        _, cache = layer.decode(hidden(1, 1, config.d_model, n, dtype), cache)
+    assert cache.length == tokens
+    return sum(tensor[:, : _used(cache, tensor)].nbytes for tensor in cache.buffers.values())
+
+
+def _used(cache, tensor) -> int:
+    return cache.length if cache.grows_evenly and not cache.fixed else tensor.shape[1]
+
+
+@pytest.mark.parametrize("dtype", WIDTHS, ids=str)
+@pytest.mark.parametrize("tokens", [0, 1, 4, 11])
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_the_fullest_gpu_holds_what_the_caches_of_its_heads_hold(config, tokens, dtype):
+    for ranks in range(1, config.n_heads + 1):
+        on = Serving(
+            config=config,
+            caches=3,
+            total_parameters=0,
+            gpu_bytes=1e9,
+            ranks=ranks,
+            cache_bytes=WIDTHS[dtype],
+        )
+        held = [filled(config, heads, tokens, dtype) for heads in shares(config.n_heads, ranks)]
+        assert on.held_bytes(tokens, batch=2) == 2 * 3 * max(held)
+
+
+@pytest.mark.parametrize("config", pooled_samples.KINDS.values(), ids=pooled_samples.KINDS)
+def test_one_vector_for_all_heads_is_whole_on_every_gpu(config):
+    sharing = {"config": config, "caches": 1, "total_parameters": 0, "gpu_bytes": 1e9}
+    alone, four = (Serving(**sharing, ranks=ranks) for ranks in (1, 4))
+    assert four.held_bytes(23) == alone.held_bytes(23) > 0
+    assert four.sequence_bytes == alone.sequence_bytes > 0
+    assert four.token_bytes == alone.token_bytes
+
+
+def test_states_go_with_their_heads():
+    sharing = {"config": delta_samples.KDA, "caches": 1, "total_parameters": 0, "gpu_bytes": 1e9}
+    alone, three = (Serving(**sharing, ranks=ranks) for ranks in (1, 3))
+    assert 3 * three.held_bytes(23) == alone.held_bytes(23) > 0
+    assert rank_cache_elements(delta_samples.KDA, 3) == 0
+
+
+def test_a_cache_that_is_empty_leaves_room_for_any_number_of_sequences():
+    """A window of one token keeps no earlier one."""
+    config = pooled_samples.PooledConfig(**pooled_samples.SIZES | {"window": 1})
+    on = Serving(config=config, caches=1, total_parameters=0, gpu_bytes=1.0)
+    assert on.held_bytes(100) == 0
+    assert on.largest_batch(100) == on.longest_context() == 2**50

@@ -1,0 +1,55 @@
+"""The page of a layer that keeps a state in the place of keys."""
+
+from functools import partial
+
+import streamlit as st
+
+from ui.pages.attention_maps import below, controls
+from ui.pages.attention_maps import view as views
+from ui.pages.attention_maps.view import View
+from ui.parts import prose, sections
+from ui.parts.maps import over_time
+from ui.parts.maps.over_time.words import facts
+from ui.parts.maps.view import Maps
+from ui.words.text import sentences, t
+
+CHANGES, TENSOR = (620, 640, 1300), (720, 720, 800)  # pixels, see sections
+
+
+def scene() -> View | None:
+    """The state of a head that keeps one, in the place of a map."""
+    prose.title(t("attention_maps.title_state"))
+    try:
+        view = views.view()
+    except ValueError as refusal:
+        prose.refused(refusal)
+        controls.run()
+        return None
+    prose.lead(*lead(view.maps), look(view.maps))
+    with st.container(key="beside"):
+        weights, state, side = st.columns((8, 8, 5), gap="medium")
+    with side:
+        controls.run()
+        over_time.controls.words(view.maps)
+    with weights:
+        over_time.draw.weights(view.maps)
+    with state:
+        over_time.draw.state(view.maps)
+    st.subheader(t("maps.state_title_changes"), anchor=False)
+    sections.later("changes", partial(over_time.draw.changes, view.maps), CHANGES)
+    sections.later("tensor", partial(below.tensor_of, view), TENSOR)
+    over_time.controls.listen(view.maps)
+    return view
+
+
+def lead(maps: Maps) -> tuple[str, str]:
+    """How many numbers a head keeps, whatever it has read."""
+    said = facts(maps)
+    return t("attention_maps.state_numbers", **said), t("attention_maps.state_line", **said)
+
+
+def look(maps: Maps) -> str:
+    """What to look at."""
+    said = t("attention_maps.state_look")
+    drawn = isinstance(maps.run.origin, int)
+    return sentences((said, t("attention_maps.noise_state"))) if drawn else said
