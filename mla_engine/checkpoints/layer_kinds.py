@@ -16,7 +16,12 @@ WINDOWS: Mapping[str, Callable[[Entries, int], bool]] = {
 }
 SLIDING = {"sliding_attention": True, "full_attention": False}
 SHARED = {"shared": True, "full": False}
-LINEAR = {"linear_attention": True, "full_attention": False, "indexed_attention": False}
+LINEAR = {
+    "linear_attention": True,
+    "full_attention": False,
+    "indexed_attention": False,
+    "deepseek_sparse_attention": False,  # as GLM-5.3-Flash's own file has it
+}
 
 
 def window(row: Entries, config: Entries, layer: int) -> dict[str, int]:

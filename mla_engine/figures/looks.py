@@ -44,12 +44,13 @@ VARIANTS: Mapping[str, Look] = {
     "mla_each": Look("#AA77FF", "longdashdot", "x", "--way-mla-each"),
     "mla_absorbed": Look("#8844BB", "solid", "circle", "--way-mla-absorbed"),
 }
-# What came after MLA; ten colours are nearer to one another: marks and dashes count for more.
+# What came after MLA; eleven colours are nearer to one another: marks and dashes count for more.
 SUCCESSORS: Mapping[str, Look] = {
     "dsa": Look("#8877BB", "14px,4px", "star-triangle-up", "--way-dsa"),
     "csa": Look("#22AA00", "14px,4px,3px,4px", "pentagon", "--way-csa"),
     "hca": Look("#337788", "6px,3px", "hexagon", "--way-hca"),
     "kda": Look("#AA7777", "3px,3px", "hourglass", "--way-kda"),
+    "block_dsa": Look("#B34D4F", "20px,4px,6px,4px", "star-diamond", "--way-block-dsa"),
 }
 OTHERS: Sequence[Look] = (
     Look("#3355DD", "solid", "circle", "--other-0"),

@@ -1,7 +1,7 @@
 """What MLA with a lightning indexer declares."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields
 from functools import partial
 
 from mla_engine.config import AttentionConfig
@@ -29,7 +29,8 @@ def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> IndexedConfig:
     many index heads as heads, twice as wide as the rotated part.
     """
     if isinstance(base, IndexedConfig):
-        return replace(base, **of_latent.sizes_in(s))
+        own = {field.name: getattr(base, field.name) for field in fields(IndexedConfig)}
+        return IndexedConfig(**own | of_latent.sizes_in(s))  # also of one that has more
     mla = of_latent.of_sizes(s, base)
     return IndexedConfig(
         **vars(mla),

@@ -46,7 +46,7 @@ def cache_elements(config: LatentConfig, cache: str, heads: Heads) -> int:
 
 def written(config: LatentConfig) -> str:
     """The latent cache as arithmetic."""
-    return f"{config.d_latent_kv:,} + {config.d_rope:,}"
+    return f"{config.d_latent_kv:,}" + (f" + {config.d_rope:,}" if config.d_rope else "")
 
 
 def made_anew(config: LatentConfig, form: str, cache: str, heads: Heads, sizes: Sizes) -> int:

@@ -5,16 +5,20 @@ several queries as many as the last one attends to. The indexer reads the keys o
 """
 
 import math
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
+from mla_engine.closed_forms import Amount
 from mla_engine.indexed import costs as indexed
 from mla_engine.latent import costs as latent
-from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
+from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.pooled_index.cache import held_rows
 from mla_engine.pooled_index.config import PooledIndexConfig
 
 PER_TOKEN = ("c_KV", "k_R")
+KINDS = {"c_KV": "latent", "k_R": "rope", "k_E": "index"}  # of rows; all others wait
+ALSO_WRONG = ("no_index", "one_head", "every_head")  # of the formulas for DSA
 
 
 def weights(config: PooledIndexConfig, heads: Heads) -> dict[str, int]:
@@ -34,11 +38,6 @@ def index_elements(config: PooledIndexConfig) -> float:
 def cache_elements(config: PooledIndexConfig, _cache: str, heads: Heads) -> float:
     """c + r + x / m, whatever the heads: what grows with each token."""
     return latent.cache_elements(config, "latent", heads) + index_elements(config)
-
-
-def layouts(config: PooledIndexConfig) -> dict[str, dict[str, float]]:
-    """MLA's, each with what a token adds of index keys beside it."""
-    return latent.layouts(config, index=index_elements(config))
 
 
 def held(config: PooledIndexConfig, tokens: int) -> int:
@@ -120,6 +119,46 @@ def _indexer(config: PooledIndexConfig, sizes: Sizes) -> Shapes:
     }
 
 
+def parts(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
+    """A latent for each token, an index key for each block, and what waits for one.
+
+    Nothing of a layer that shares its choice: there a token just adds its latent.
+    """
+    if config.index_shared:
+        return ()
+    rows, m = held_rows(config, tokens), config.pooling
+    full = tokens - tokens % m
+    blocks = tuple((first, first + m) for first in range(0, full, m))
+    spans = {
+        "latents": tuple((token, token + 1) for token in range(tokens)),
+        "blocks": blocks,
+        "waiting": ((full, tokens),) if tokens > full else (),
+    }
+    sizes = dict.fromkeys(spans, 0.0)
+    for name, row in rows.items():
+        part = "latents" if name in PER_TOKEN else "blocks" if name == "k_E" else "waiting"
+        sizes[part] += math.prod(row) * dtype_bytes
+    return tuple(KeptPart(code, spans[code], sizes[code]) for code in spans)
+
+
+def rows(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
+    """Latents, the index keys of full blocks, and what waits for one."""
+    numbers = Counter()
+    for name, row in held_rows(config, tokens).items():
+        numbers[KINDS.get(name, "waiting")] += math.prod(row)
+    return {kind: Amount(n, n * dtype_bytes) for kind, n in numbers.items() if n}
+
+
+def layouts(config: PooledIndexConfig) -> dict[str, dict[str, float]]:
+    """MLA's, each with what a token adds of index keys beside it."""
+    return latent.layouts(config, index=index_elements(config))
+
+
+def steady(config: PooledIndexConfig) -> tuple[int, int]:
+    """Once the choice is reached, every block of tokens adds the same."""
+    return config.index_topk, config.pooling
+
+
 def made_anew(config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
     """Expanded, keys and values of every head of the tokens that are attended to."""
     each = len(heads) * (config.d_head + config.d_value)
@@ -135,20 +174,23 @@ def _own_cache(config: PooledIndexConfig) -> float:
     return cache_elements(config, "pooled_index", ())
 
 
-_formula = partial(Formula, source="transformers glm5_next", right=_own_cache)
+_formula = partial(Formula, right=_own_cache)
 FORMULAS = (
     _formula(
         code="right",
         written="d_c + d_R + d_I / m",
         short="d<sub>c</sub>+d<sub>R</sub>+d<sub>I</sub>/m",
+        source="transformers glm5_next, get_pooled_states",
         numbers=_own_cache,
     ),
     _formula(
         code="not_pooled",
         written="d_c + d_R + d_I",
         short="d<sub>c</sub>+d<sub>R</sub>+d<sub>I</sub>",
+        source="transformers glm5_next, the cache of its indexer",
         numbers=lambda c: indexed.cache_elements(c, "indexed", ()),
     ),
+    *(replace(one, right=_own_cache) for one in indexed.FORMULAS if one.code in ALSO_WRONG),
 )
 COSTS = Costs(
     weights=weights,
@@ -161,6 +203,9 @@ COSTS = Costs(
     fixed_bytes=fixed_bytes,
     stored=stored,
     held=lambda config, _cache, _heads, tokens: held(config, tokens),
+    parts=parts,
+    rows=rows,
+    steady=steady,
     as_run=as_run,
     of_latents=(*indexed.COSTS.of_latents, "W_IZ", "b_IZ"),
     formulas=FORMULAS,

@@ -1,11 +1,16 @@
 """What MLA with an indexer over pooled keys declares."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
+from mla_engine.config import AttentionConfig
+from mla_engine.indexed import mechanism as of_indexed
 from mla_engine.indexed.forms import over_choice
 from mla_engine.latent import forms as latent
+from mla_engine.latent import mechanism as of_latent
 from mla_engine.latent.projections import latents_of, queries_of
-from mla_engine.mechanism import Form, Mechanism
+from mla_engine.mechanism import Form, Mechanism, Variant, Way
 from mla_engine.pooled.pooling import in_blocks
 from mla_engine.pooled_index import forms
 from mla_engine.pooled_index.cache import PooledIndexCache
@@ -16,7 +21,24 @@ from mla_engine.pooled_index.layer import PooledIndexAttention
 from mla_engine.pooled_index.trace import PooledIndexAbsorbedTrace, PooledIndexTrace
 from mla_engine.refusals import Phrase
 
-STEP = (forms.decode, queries_of, latents_of, index_blocks, in_blocks, indexed, tokens_of)
+POOLING, TOY_POOLING = 4, 2  # of GLM-5.3-Flash; of a layer whose sentence is to show a choice
+
+
+def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> PooledIndexConfig:
+    """A configuration of these sizes, with what else `base` has.
+
+    A model of another kind gets DSA's indexer at these sizes, over blocks of as many tokens as
+    GLM-5.3-Flash pools, and loses the part that is rotated.
+    """
+    if isinstance(base, PooledIndexConfig):
+        return replace(base, **of_latent.sizes_in(s | {"d_rope": base.d_rope}))
+    dsa = replace(of_indexed.of_sizes(s, base), d_rope=0, rope=None)
+    pooling = TOY_POOLING if dsa.d_model < of_indexed.NARROW else POOLING
+    topk = max(pooling, dsa.index_topk // pooling * pooling)  # whole blocks
+    return PooledIndexConfig(**vars(dsa) | {"index_topk": topk}, pooling=pooling)
+
+
+PROJECTED = (queries_of, forms.after, latents_of, index_blocks, in_blocks, indexed, tokens_of)
 EXPANDED = Form(
     name="expanded",
     trace=PooledIndexTrace,
@@ -28,7 +50,7 @@ EXPANDED = Form(
     scores={"scores_C": ("q_C", "k_C"), "scores_R": ("q_R", "k_R")},
     growing=("scores_IE", "index_E", "scores_C", "scores_R", "o"),
     needs=Phrase("the_latents"),
-    formulas=(*STEP, over_choice, latent.up_projected, latent.attend),
+    formulas=(forms.prefill, *PROJECTED, over_choice, latent.up_projected, latent.attend),
 )
 ABSORBED = Form(
     name="absorbed",
@@ -41,7 +63,7 @@ ABSORBED = Form(
     scores={"scores_C": ("q_C_absorbed", "c_KV"), "scores_R": ("q_R", "k_R")},
     growing=("scores_IE", "index_E", "scores_C", "scores_R", "o_latent"),
     needs=Phrase("the_latents"),
-    formulas=(*STEP, over_choice, latent.absorbed),
+    formulas=(forms.prefill, *PROJECTED, over_choice, latent.absorbed),
 )
 MECHANISM = Mechanism(
     key="pooled_index",
@@ -51,12 +73,37 @@ MECHANISM = Mechanism(
     forms=(EXPANDED, ABSORBED),
     caches=(PooledIndexCache,),
     decoded_by={"pooled_index": "absorbed"},
-    variants=(),
-    ways=(),
+    variants=(
+        Variant(
+            code="block_dsa",
+            kind="Block DSA",
+            form="absorbed",
+            sizes=of_latent.SIZES,
+            config=of_sizes,
+            order=10,
+        ),
+    ),
+    ways=(
+        Way(
+            code="block_dsa",
+            variant="block_dsa",
+            form="absorbed",
+            cache="pooled_index",
+            order=11,
+            formulas=(forms.decode, *PROJECTED, over_choice, latent.absorbed),
+        ),
+    ),
     costs=COSTS,
     fused=forms.fused,
     of_preset=lambda fields: PooledIndexConfig(**{"latent_norm": True} | fields),
-    kind=lambda _config: "pooled DSA",
+    kind=lambda _config: "Block DSA",
     suggested=lambda _config: {},
+    letters={
+        "j": "n_index_heads",
+        "x": "d_index",
+        "a": "n_series",
+        "m": "pooling",
+        "p": "n_slots",
+    },
     order=5,
 )

@@ -18,7 +18,8 @@ FIRST: dict[str, Generator] = {
 }
 LATER: dict[str, Generator] = {ask.__name__: ask for ask in successors.KINDS}
 LAST: dict[str, Generator] = {ask.__name__: ask for ask in successors.LAST}
-KINDS: dict[str, Generator] = FIRST | LATER | LAST
+NEWEST: dict[str, Generator] = {ask.__name__: ask for ask in successors.NEWEST}
+KINDS: dict[str, Generator] = FIRST | LATER | LAST | NEWEST
 
 
 def order(seed: int) -> tuple[str, ...]:
@@ -31,7 +32,8 @@ def order(seed: int) -> tuple[str, ...]:
     """
     checks.whole("seed", seed, least=0)
     rng = Random(f"{seed}")
-    return tuple(kind for of in (FIRST, LATER, LAST) for kind in rng.sample(tuple(of), len(of)))
+    groups = (FIRST, LATER, LAST, NEWEST)
+    return tuple(kind for of in groups for kind in rng.sample(tuple(of), len(of)))
 
 
 def question(seed: int, kind: str) -> Question:

@@ -11,6 +11,7 @@ from mla_engine.quiz.caches import BF16_BYTES, sizes
 from mla_engine.quiz.question import Generator, Question, amounts
 
 INDEXED = ("deepseek-v3.2-exp", "glm-5")
+OF_BLOCKS = ("glm-5.3-flash",)
 HYBRID = ("kimi-k3", "kimi-linear-48b-a3b")
 POOLED = "deepseek-v4-flash"
 CONTEXTS = (1024, 4096, 32_768, 131_072)
@@ -115,5 +116,23 @@ def state(rng: Random) -> Question:
     return Question("state", facts=facts, unit="elements", **mixed)
 
 
+def block_index(rng: Random) -> Question:
+    """Numbers per token and layer of MLA with an index key for each block of tokens."""
+    preset = rng.choice(OF_BLOCKS)
+    config = PRESETS[preset].config
+    right, latent = costs.cache_elements(config), config.d_latent_kv + config.d_rope
+    wrong = {
+        "without_index": latent,
+        "index_per_token": latent + config.d_index,
+        "all_pooled": (latent + config.d_index) / config.pooling,
+        "key_and_value": 2 * right,
+    }
+    facts = (*sizes(preset), Figure("d_index", config.d_index))
+    facts += (Figure("pooling", config.pooling),)
+    mixed = amounts(rng, right, "latent_and_share", wrong)
+    return Question("block_index", facts=facts, unit="elements", preset=preset, **mixed)
+
+
 KINDS: tuple[Generator, ...] = (index_keys, chosen_keys, hybrid, pooled)
 LAST: tuple[Generator, ...] = (heavily_pooled, state)
+NEWEST: tuple[Generator, ...] = (block_index,)

@@ -1,5 +1,6 @@
 """The published models: figures read elsewhere, and the library's own configurations."""
 
+import json
 import math
 from fractions import Fraction
 
@@ -54,6 +55,7 @@ PUBLISHED = [
     ("falcon-7b", "MQA", 32, 128, "0.12500000"),
     ("gpt-oss-20b", "GQA", 24, 1024, "0.12500000"),
     ("gpt-oss-120b", "GQA", 36, 1024, "0.12500000"),
+    ("glm-5.3-flash", "Block DSA", 45, 544, "0.06250000"),
 ]
 # Scales from the formula: width under the root, YaRN factor, mscale_all_dim.
 YARN_SCALES = {
@@ -76,7 +78,7 @@ CONFIGURATIONS = {
 CONTEXTS = {"a.x-k1": 131_072}  # published with 128K; the library's default is 32,768
 
 
-LATENT = ("MLA", "DSA")
+LATENT = ("MLA", "DSA", "Block DSA")
 
 
 def cached_numbers(preset: Preset) -> int:
@@ -84,7 +86,8 @@ def cached_numbers(preset: Preset) -> int:
     if preset.kind == "CSA":
         return (config.d_head + config.d_index) // config.pooling
     if preset.kind in LATENT:
-        return config.d_latent_kv + config.d_rope + getattr(config, "d_index", 0)
+        of_index = getattr(config, "d_index", 0) // getattr(config, "pooling", 1)
+        return config.d_latent_kv + config.d_rope + of_index
     return config.n_kv_heads * (config.d_head + config.d_value)
 
 
@@ -139,6 +142,20 @@ def test_sizes_are_those_of_the_library(key: str):
     assert config.norm_eps == 1e-6
 
 
+def test_glm_5_3_flash_is_what_the_library_makes_of_its_keys_but_for_the_pooling():
+    """Its blocks are of 4 tokens, and of 16 by the library's default: the row says so."""
+    preset = PRESETS["glm-5.3-flash"]
+    for pooling, same in ((4, True), (16, False)):
+        other = transformers.Glm5NextTextConfig(index_kpool=pooling)
+        table = json.loads(other.to_json_string())
+        configs = [attention_config(table, layer) for layer in range(preset.n_layers)]
+        assert configs.count(preset.config) == preset.n_caches * same
+    assert other.index_kpool == transformers.Glm5NextTextConfig().index_kpool
+    assert "16 by transformers' default" in preset.notes
+    assert preset.max_context == other.max_position_embeddings
+    assert preset.rms_norm_eps == other.rms_norm_eps == preset.config.norm_eps
+
+
 @pytest.mark.parametrize("key", ["a.x-k1", "mistral-small-4-119b"])
 def test_rotation_is_that_of_the_library(key: str):
     rope, other = PRESETS[key].config.rope, getattr(transformers, CONFIGURATIONS[key])()
@@ -154,7 +171,7 @@ def test_rotation_is_that_of_the_library(key: str):
 @pytest.mark.parametrize("key", PRESETS)
 def test_pairing(key: str):
     rope = PRESETS[key].config.rope
-    if key in ("kimi-k3", "kimi-linear-48b-a3b", "gpt-2"):
+    if key in ("kimi-k3", "kimi-linear-48b-a3b", "gpt-2", "glm-5.3-flash"):
         assert rope is None
     else:
         half = PRESETS[key].kind not in (*LATENT, "CSA") or key == "minicpm3-4b"
@@ -239,7 +256,7 @@ def test_what_is_not_modelled_is_named():
 
 def test_caches_that_are_not_one_a_layer():
     odd = {key: p.n_caches for key, p in PRESETS.items() if p.n_caches != p.n_layers}
-    whole = {"kimi-k3": 24, "longcat-flash-chat": 56, "kimi-linear-48b-a3b": 7}
+    whole = {"kimi-k3": 24, "longcat-flash-chat": 56, "kimi-linear-48b-a3b": 7, "glm-5.3-flash": 11}
     assert odd == whole | {"deepseek-v4-flash": 21, "deepseek-v4-pro": 30}
 
 
@@ -248,6 +265,7 @@ OF_KINDS = {  # as compress_ratios and linear_attn_config list them
     "deepseek-v4-pro": {"CSA": 30, "HCA": 31},
     "kimi-k3": {"MLA": 24, "KDA": 69},
     "kimi-linear-48b-a3b": {"MLA": 7, "KDA": 20},
+    "glm-5.3-flash": {"Block DSA": 11, "KDA": 34},
 }
 
 

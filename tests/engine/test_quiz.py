@@ -55,6 +55,7 @@ def by_hand(question):
         "absorbed_width": lambda: c + r,
         "scale": lambda: math.sqrt(k + r),
         "index_keys": lambda: c + r + 128,
+        "block_index": lambda: c + r + 128 / 4,
         "chosen_keys": lambda: min(fact("context"), 2048),
         "hybrid": lambda: {"kimi-k3": 24, "kimi-linear-48b-a3b": 7}[question.preset] * 2 * (c + r),
     }[question.kind]()
@@ -82,6 +83,7 @@ NUMBERS = (
     "pooled",
     "heavily_pooled",
     "state",
+    "block_index",
 )
 FIXED = {
     "query_latent": "the_same",
@@ -97,7 +99,7 @@ FIXED = {
 
 
 def test_there_are_enough_kinds_and_each_has_a_test():
-    assert len(quiz.KINDS) == 37
+    assert len(quiz.KINDS) == 38
     others = {"norm_between", "head_of_group", "statement"}
     maps = {"unrotated", "window", "wrong_scale", "not_causal"}
     assert {*NUMBERS, *FIXED, *others, *maps} == set(quiz.KINDS)

@@ -90,4 +90,18 @@ def state(q):
     )
 
 
-KINDS = (index_keys, chosen_keys, hybrid, pooled, heavily_pooled, state)
+def block_index(q):
+    _, _, _, c, r, _ = widths(q)
+    return Truth(
+        (c, 128, 4, c + r + 128 / 4),
+        {
+            "the latent and a share of the block's index key": c + r + 32,
+            "leaves out the index key": c + r,
+            "an index key for each token": c + r + 128,
+            "pools the latents, too": (c + r + 128) / 4,
+            "counts everything twice, as key and as value": 2 * (c + r + 32),
+        },
+    )
+
+
+KINDS = (index_keys, chosen_keys, hybrid, pooled, heavily_pooled, state, block_index)

@@ -46,6 +46,7 @@ SOURCE_STATES = [
     ("attention_maps", SMALL | {"variant": "mla_absorbed", "d_rope": "0"}),
     ("attention_maps", SMALL | {"variant": "csa"}),
     ("attention_maps", SMALL | {"variant": "kda"}),
+    ("attention_maps", SMALL | {"variant": "block_dsa"}),
     *[("rope", SMALL | {"rope_topic": topic}) for topic in ("turning", "merged", "scale")],
     ("rope", {"rope_topic": "yarn"}),
     ("rope", SMALL | {"rope_topic": "pairing", "rope_pairing": "layout"}),

@@ -101,6 +101,9 @@ def test_as_many_cells_hold_attention_as_the_map_draws(opened):
     few = question(opened(file("attention_maps"), **small, variant="dsa"))
     assert chosen(few) == str(1 + 2 + 3 + 13 * 4)
     assert "its indexer chooses" in few["why"]
+    blocks = question(opened(file("attention_maps"), **small, variant="block_dsa"))
+    assert chosen(blocks) == str(1 + 2 + 3 + 4 + 6 * (5 + 4))  # odd rows read all but their own
+    assert "the few blocks that its indexer chooses" in blocks["why"]
 
 
 def test_the_keys_are_off_by_what_the_chart_draws(opened):

@@ -85,12 +85,45 @@ def test_a_real_layers_map_is_that_of_transformers_with_the_sink_behind_it(
     assert not any("weights are random" in one.value for one in app.markdown)
 
 
-def test_a_layer_with_pooled_index_keys_is_not_shown_as_one_whose_keys_are_not(opened, models):
-    folder = models / "glm5_next"
-    Glm5NextTextModel(Glm5NextTextConfig(**GLM_5_3)).save_pretrained(folder)
-    app = opened("pages/real_models.py", source=str(add_tokenizer(folder)), layer="2", text=TEXT)
-    assert "no page shows attention with an indexer over pooled keys" in told(app)
-    assert not app.exception
+@pytest.fixture(scope="module")
+def glm_5_3(models):
+    """A small GLM-5.3 as transformers saves it, with a layer's input and its attention there."""
+    torch.manual_seed(3)
+    config = Glm5NextTextConfig(**GLM_5_3, attn_implementation="eager")
+    model = Glm5NextTextModel(config).eval().requires_grad_(False)
+    for name, parameter in model.named_parameters():
+        if "self_attn" in name:
+            parameter.normal_(1.0 if "norm" in name else 0.0, 0.3)
+    folder, found = models / "glm5_next", []
+    keep = lambda _, __, given, out: found.append((given["hidden_states"], out[1]))  # noqa: E731
+    model.layers[2].self_attn.register_forward_hook(keep, with_kwargs=True)
+    model(torch.tensor([IDS * 3]))
+    model.save_pretrained(folder)
+    ((h, weights),) = found
+    save_file({"h": h[0].contiguous()}, folder / "h.safetensors")
+    return str(add_tokenizer(folder)), weights[0].numpy()
+
+
+@pytest.mark.parametrize("page", ["attention_maps", "real_models"])
+def test_a_real_layer_with_pooled_index_keys_is_drawn_with_what_it_chose(opened, glm_5_3, page):
+    """Six tokens of three blocks of two, and of a query's own block while that is not full."""
+    source, weights = glm_5_3
+    link = {"source": source, "layer": "2", "activations": f"{source}/h.safetensors"}
+    app = opened(f"pages/{page}.py", **link, map_head="1", text=" ".join([TEXT] * 3))
+    assert not app.error
+    chart = clicked(app, "large")
+    shares, seen = chart.values(0, "z"), weights[1] > 0
+    np.testing.assert_allclose(np.nan_to_num(shares), weights[1], atol=1e-5)
+    np.testing.assert_array_equal(np.isfinite(shares), seen)
+    assert set(seen.sum(1)) == {*range(1, 7), 7}
+    left = next(t for t in chart.traces if "not chosen<" in t.get("hovertemplate", ""))
+    drawn = np.isfinite(chart.values(left, "z"))
+    np.testing.assert_array_equal(drawn, np.tri(24, dtype=bool) & ~seen)
+
+
+def test_without_its_inputs_such_a_layer_asks_for_them(opened, glm_5_3):
+    app = opened("pages/real_models.py", source=glm_5_3[0], layer="2", text=TEXT)
+    assert "give its hidden states" in told(app)
 
 
 def test_nothing_of_it_is_fetched(opened, v4, monkeypatch):

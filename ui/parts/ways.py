@@ -12,7 +12,9 @@ from ui.words.numbers import count
 from ui.words.text import t
 
 INDEXED = "dsa"  # the variant, and the way, that reads chosen keys
-SUCCESSORS = ("indexed", "pooled", "delta")  # mechanisms that came after MLA, each told by itself
+CHOOSING = (INDEXED, "block_dsa")  # those whose every key is chosen, alone or in its block
+# Mechanisms that came after MLA, each told by itself.
+SUCCESSORS = ("indexed", "pooled", "pooled_index", "delta")
 PROPORTION = 4  # of DeepSeek-V2: the latent is so many times as wide as a head
 MOST = 2**20  # tokens up to which it is asked when that takes less
 

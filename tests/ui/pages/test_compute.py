@@ -18,6 +18,7 @@ from mla_engine import (
     IndexedConfig,
     LatentConfig,
     PooledConfig,
+    PooledIndexConfig,
     RopeConfig,
     costs,
     timing,
@@ -46,6 +47,7 @@ CSA = PooledConfig(
 ALL_ENTRIES = {"overlap": False, "index_topk": None, "n_index_heads": None, "d_index": None}
 HCA = replace(CSA, pooling=128, **ALL_ENTRIES)
 KDA = DeltaConfig(**COMMON, d_decay=96, d_gate=96)
+BLOCKS = PooledIndexConfig(**vars(replace(INDEXED, d_rope=0, rope=None)), pooling=4)
 MHA, GQA, MQA = (GroupedConfig(**COMMON, n_kv_heads=n) for n in (64, 4, 1))
 LAYERS = 61  # of DeepSeek-V3
 DECODING = {
@@ -59,6 +61,7 @@ DECODING = {
     "CSA, chosen entries": partial(costs.decode, CSA),
     "HCA, all entries": partial(costs.decode, HCA),
     "KDA, one state": partial(costs.decode, KDA),
+    "Block DSA, absorbed": partial(costs.decode, BLOCKS),
 }
 FILLING = {
     "MHA": partial(costs.prefill, MHA),
@@ -70,12 +73,14 @@ FILLING = {
     "CSA, chosen entries": partial(costs.prefill, CSA),
     "HCA, all entries": partial(costs.prefill, HCA),
     "KDA, one state": partial(costs.prefill, KDA, form="chunked"),
+    "Block DSA, absorbed": partial(costs.prefill, BLOCKS, form="absorbed"),
 }
 CODES = {
     "MHA": "mha", "GQA, g = 4": "gqa", "MQA": "mqa", "MLA, full K and V": "mla_kv",
     "MLA, expanded each step": "mla_each", "MLA, expanded": "mla_each",
     "MLA, absorbed": "mla_absorbed", "DSA, absorbed": "dsa",
     "CSA, chosen entries": "csa", "HCA, all entries": "hca", "KDA, one state": "kda",
+    "Block DSA, absorbed": "block_dsa",
 }  # fmt: skip
 DOUBLINGS = [2**n for n in range(13)]
 C_KV = (
@@ -578,6 +583,12 @@ def later_by_hand(code: str, tokens: int) -> int:
         k, v, conv, low = 96, 160, 4, 96
         into = h * (2 * k + v) * (d + conv) + low * d + h * k * low + h * d + low * d + h * v * low
         return 2 * (into + 3 * h * k * v + d * h * v)  # the state is read, erased and written
+    if code == "block_dsa":
+        c, low, j, x = 384, 1024, 32, 64
+        into = c * d + low * d + h * 96 * low + h * 96 * c  # no part of it is rotated
+        index = j * x * low + j * d + 2 * x * d + held // 4 * j * (x + 1)
+        over = held if held < 2048 + 4 else 2048 + held % 4
+        return 2 * (into + index + h * over * 2 * c + h * c * 160 + d * h * 160)
     c, block = (CSA, 4) if code == "csa" else (HCA, 128)
     k, latent, series = 384, 1024, 2 if code == "csa" else 1
     work = latent * d + h * k * latent + k * d + 2 * series * k * d
@@ -589,33 +600,41 @@ def later_by_hand(code: str, tokens: int) -> int:
     return 2 * (work + h * k * c.d_latent_o + d * 8 * c.d_latent_o)
 
 
-@pytest.mark.parametrize("code", ["csa", "hca", "kda"])
+NAMES = {
+    "csa": "CSA, chosen entries", "hca": "HCA, all entries", "kda": "KDA, one state",
+    "block_dsa": "Block DSA, absorbed",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", NAMES)
 def test_what_came_after_mla_is_set_against_it_over_the_context(opened, code):
     link = {"cost_scope": "layer", "cost_batch": "1", "cost_context": "8192", "variant": code}
     at = opened(PAGE, **LINK, **link)
-    name = {"csa": "CSA, chosen entries", "hca": "HCA, all entries", "kda": "KDA, one state"}[code]
+    name, called = NAMES[code], {"block_dsa": "Block DSA"}.get(code, code.upper())
     mla, its = partial(by_hand, INDEXED, 1, indexer=False), partial(later_by_hand, code)
     wins = 1 + next(n for n in range(2**16, 0, -1) if its(n) >= mla(n))
     number, line = lead(at)
     assert number == flop(its(8192))
-    held = {"csa": 127 * 384 + 2048 * 64 + 512 * 384, "hca": 127 * 384 + 64 * 384,
-            "kda": 64 * (2 * 96 * 160 + 3 * 352)}[code]  # fmt: skip
+    held = {
+        "csa": 127 * 384 + 2048 * 64 + 512 * 384, "hca": 127 * 384 + 64 * 384,
+        "kda": 64 * (2 * 96 * 160 + 3 * 352), "block_dsa": 2048 * 384 + 2048 * 64,
+    }[code]  # fmt: skip
     dense_read = tied_size(2 * 8192 * (384 + 32))
     assert line == (
         f"DeepSeek-V3 / R1 (671B), sizes changed: with 8,192 cached tokens a step of "
-        f"{code.upper()} takes {flop(its(8192))} and reads {tied_size(2 * held)} of its cache, "
+        f"{called} takes {flop(its(8192))} and reads {tied_size(2 * held)} of its cache, "
         f"“MLA, absorbed” takes {flop(mla(8192))} and reads {dense_read}; "
-        f"fewer FLOP with {code.upper()} from {wins:,} tokens on"
+        f"fewer FLOP with {called} from {wins:,} tokens on"
     )
     assert prose(at)[0].endswith(
-        f"{code.upper()} may stand left of absorbed MLA and still take less of both."
+        f"{called} may stand left of absorbed MLA and still take less of both."
     )
     *_, products, over, cache = charts(at)
-    assert over.names[:5] == ["MLA, absorbed", *list(CODES)[-4:]]
+    assert over.names[:6] == ["MLA, absorbed", *list(CODES)[-5:]]
     contexts = [2**n for n in range(8, 18)]
     assert list(over.values("MLA, absorbed", "y")) == near([mla(n) for n in contexts])
     assert list(over.values(name, "y")) == near([its(n) for n in contexts])
-    ringed = over.traces[5]
+    ringed = over.traces[6]
     assert (ringed["x"][0], ringed["y"][0]) == (wins, its(wins))
     assert ringed["text"][0] == f"<b>{wins:,}</b>"
     assert [line["x0"] for line in over.layout["shapes"]] == [8192]
@@ -666,7 +685,7 @@ def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypa
 
 PEAK, SPEED = 3e11, 2e10
 # seconds of each way, in the order of the table
-TAKEN = [0.5, 0.25, 0.125, 4.0, 2.0, 1.0, 0.03, 0.75, 3.0, 0.0625]
+TAKEN = [0.5, 0.25, 0.125, 4.0, 2.0, 1.0, 0.03, 0.75, 3.0, 0.0625, 0.375]
 
 
 @pytest.fixture
@@ -708,7 +727,8 @@ TINY = {"d_model": 48, "n_heads": 6, "d_head": 8, "d_value": 10, "rope": RopeCon
 TINY_LATENT = LatentConfig(**TINY, d_latent_kv=20, d_latent_q=24, d_rope=4, latent_norm=True)
 TINY_INDEXED = IndexedConfig(**vars(TINY_LATENT), n_index_heads=3, d_index=8, index_topk=4)
 HELD = {"kv": "KVCache", "latent": "LatentCache", "indexed": "IndexedCache"}
-HELD |= {"pooled": "PooledCache", "delta": "DeltaCache"}
+HELD |= {"pooled": "PooledCache", "delta": "DeltaCache", "pooled_index": "PooledIndexCache"}
+TINY_BLOCKS = PooledIndexConfig(**vars(replace(TINY_INDEXED, d_rope=0, rope=None)), pooling=2)
 TINY_CSA = PooledConfig(
     d_model=48, n_heads=6, d_head=20, d_latent_q=24, d_latent_o=40, n_output_groups=3, window=3,
     d_rope=4, pooling=2, overlap=True, index_topk=2, n_index_heads=6, d_index=8,
@@ -726,6 +746,7 @@ TIMED = {  # code: layer, form, kind of cache
     "csa": (TINY_CSA, "pooled", "pooled"),
     "hca": (TINY_HCA, "pooled", "pooled"),
     "kda": (TINY_KDA, "recurrent", "delta"),
+    "block_dsa": (TINY_BLOCKS, "absorbed", "pooled_index"),
 }
 
 
@@ -814,7 +835,10 @@ def test_measuring_prefill_times_both_forms_of_mla(opened, timed, rates, downloa
     at = opened(PAGE, **SMALL, cost_phase="prefill", cost_context="256")
     button(at, "cost_measure").click().run()
     forms = [(form, tuple(h.shape)) for _, h, form in timed]
-    of_mla, later = ["absorbed", "expanded"], ["absorbed", "pooled", "pooled", "chunked"]
+    of_mla, later = (
+        ["absorbed", "expanded"],
+        ["absorbed", "pooled", "pooled", "chunked", "absorbed"],
+    )
     assert forms == [(form, (1, 256, 48)) for form in (*["expanded"] * 3, *of_mla, *later)]
     assert said(at, "Taken on").endswith(
         "One layer of 4 heads, one sequence of 256 tokens: as much of the sizes above as runs in "
@@ -832,11 +856,11 @@ def test_measuring_again_takes_the_times_anew(opened, timed):
     at = opened(PAGE, **SMALL, cost_context="128")
     button(at, "cost_measure").click().run()
     at.run()
-    assert len(timed) == 10, "what was measured is kept"
+    assert len(timed) == 11, "what was measured is kept"
     TAKEN.extend(TAKEN)
     button(at, "cost_again").click().run()
-    assert len(timed) == 20
-    del TAKEN[10:]
+    assert len(timed) == 22
+    del TAKEN[11:]
 
 
 def test_the_kernel_is_measured_alone_where_there_is_a_gpu(opened, timed, rates, monkeypatch):

@@ -29,6 +29,8 @@ from mla_engine import (
     PooledAttention,
     PooledCache,
     PooledConfig,
+    PooledIndexAttention,
+    PooledIndexConfig,
     RopeConfig,
     checkpoints,
     costs,
@@ -58,6 +60,7 @@ CSA = PooledConfig(
     d_rope=4, pooling=2, overlap=True, index_topk=2, n_index_heads=6, d_index=8,
 )  # fmt: skip
 HCA = replace(CSA, pooling=4, overlap=False, index_topk=None, n_index_heads=None, d_index=None)
+BLOCKS = PooledIndexConfig(**vars(replace(INDEXED, d_rope=0, rope=None)), pooling=2)
 KDA = DeltaConfig(d_model=48, n_heads=6, d_head=8, d_value=10, d_decay=8, d_gate=8)
 PROMPT, STEP, HEADS, SEED = 16, 3, 4, 5
 CONTEXT = PROMPT + STEP - 1  # tokens before the step
@@ -80,6 +83,7 @@ class Kept:
             "csa": 2 * 20 + tokens // 2 * (20 + 8) + 2 * (tokens % 2 * 2 + 2) * (20 + 8),
             "hca": 2 * 20 + tokens // 4 * 20 + 2 * (tokens % 4) * 20,
             "kda": 6 * (8 * 10 + 3 * (8 + 8 + 10)),
+            "block_dsa": tokens * 20 + tokens // 2 * 8 + tokens % 2 * 2 * 8,
         }
         return 4 * by_code.get(self.code, tokens * self.numbers)
 
@@ -93,6 +97,8 @@ class Kept:
             return self.held_bytes(CONTEXT)
         if self.code == "dsa":  # every index key, and the latents of four tokens
             return 4 * (CONTEXT * 8 + 4 * (20 + 4))
+        if self.code == "block_dsa":  # an index key for two tokens, the latents of two blocks
+            return 4 * (CONTEXT // 2 * 8 + 4 * 20)
         made = (CONTEXT + 1) * 6 * (8 + 10) if self.code == "mla_each" else 0
         return 4 * (CONTEXT * self.numbers + made)
 
@@ -113,6 +119,7 @@ WAYS = {
     "CSA, chosen entries": Kept("csa", CSA, 0, "pooled", "pooled"),
     "HCA, all entries": Kept("hca", HCA, 0, "pooled", "pooled"),
     "KDA, one state": Kept("kda", KDA, 0, "recurrent", "delta"),
+    "Block DSA, absorbed": Kept("block_dsa", BLOCKS, 0, "absorbed", "pooled_index"),
 }
 LAYERS = {
     GroupedConfig: GroupedQueryAttention,
@@ -120,11 +127,12 @@ LAYERS = {
     IndexedConfig: IndexedLatentAttention,
     PooledConfig: PooledAttention,
     DeltaConfig: DeltaAttention,
+    PooledIndexConfig: PooledIndexAttention,
 }
 # seconds of each way, in the order of the table
-TAKEN = [2.5, 0.5, 0.25, 0.125, 4e-3, 3e-6, 0.75, 5e-3, 7e-4, 0.375]
+TAKEN = [2.5, 0.5, 0.25, 0.125, 4e-3, 3e-6, 0.75, 5e-3, 7e-4, 0.375, 0.0625]
 SPEEDS = {"slow": 2.0, "normal": 1.0, "fast": 0.4}  # seconds a step
-OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7, 8e-8, 9e-8, 7e-8, 6e-8]  # distances
+OFF = [1e-7, 6e-7, 2e-7, 3e-7, 5e-7, 4e-7, 8e-8, 9e-8, 7e-8, 6e-8, 5e-8]  # distances
 
 
 @dataclass(frozen=True)
@@ -281,6 +289,71 @@ def test_the_strip_says_which_tokens_a_cache_keeps_as_what(opened, variant):
         assert sum(part.n_bytes for part in kept) == way.held_bytes(n)
 
 
+def test_the_strip_of_blocks_has_latents_at_once_and_index_keys_block_by_block(opened):
+    at = opened(PAGE, **LINK, variant="block_dsa")
+    strip = component(at, "growing")["strip"]
+    assert strip["title"] == "Block DSA: which tokens each part stands for"
+    lines = {line["name"]: line for line in strip["lines"]}
+    after = range(17, 49)
+    assert [tuple(s) for s in lines["latents"]["spans"]] == [(0, n) for n in after]
+    full = [n // 2 * 2 for n in after]
+    assert [tuple(s) for s in lines["index keys"]["spans"]] == [(0, end) for end in full]
+    waits = [(end, n) if n > end else (n, n) for end, n in zip(full, after, strict=True)]
+    assert [tuple(s) for s in lines["waiting"]["spans"]] == waits
+    assert [line["block"] for line in lines.values()] == [1, 2, 0]
+    assert lines["latents"]["held"] == [tied_size(4 * n * 20) for n in after]
+    assert lines["index keys"]["held"] == [tied_size(4 * (n // 2) * 8) for n in after]
+    assert lines["waiting"]["held"] == [tied_size(4 * (n % 2) * 2 * 8) for n in after]
+    each, of_mla = tied_size((20 + 8 / 2) * 4), tied_size(24 * 4)
+    said = f"a token adds **{each}** on average, its latent and its share of a block's index key"
+    more = f"MLA {of_mla}, {times(24 / (20 + 8 / 2))} as much."
+    assert any(said in one and one.endswith(more) for one in prose(at))
+
+
+@pytest.mark.parametrize(("step", "own"), [(3, 0), (4, 1)])
+def test_over_blocks_the_title_tells_which_latents_a_step_reads(opened, step, own):
+    """A step that does not fill its block reads the token before it there, too."""
+    context = PROMPT + step - 1
+    fills = (context + 1) % 2 == 0
+    waiting = 2 * 8 * fills  # of the token whose block it fills
+    read = 4 * (context // 2 * 8 + (4 + own * (not fills)) * 20 + waiting)
+    at = opened(PAGE, **LINK | {"dec_step": str(step)}, variant="block_dsa")
+    assert at.title[0].value == "Few blocks are read whole, the others by one key"
+    table = at.main.table[0].value
+    assert lead(at)[0] == tied_size(read) == table.loc["Block DSA, absorbed", "Read"]
+    every = 4 * context * (20 + 4)
+    assert statement(at).startswith(
+        f"Small sizes of our own, sizes changed: after {context} tokens a step reads the latents "
+        f"of 2 chosen blocks of 2 tokens and of its own, and an index key a block, "
+        f"{tied_size(read)} per layer in float32, MLA {tied_size(every)}; "
+        f"{times(every / read)} as much"
+    )
+
+
+def test_glm_5_3_flash_reads_less_only_from_where_its_choice_begins(opened):
+    at = opened(PAGE, preset="glm-5.3-flash", dec_heads="1")
+    context = 8 + 4 - 1
+
+    def reads(before):
+        own = before % 4 if (before + 1) % 4 else 0
+        waits = 2 * (before % 4) * 128 * ((before + 1) % 4 == 0)
+        return min(before, 2048 + own) * 512 + before // 4 * 128 + waits
+
+    turn = 1 + next(n for n in range(2**13, 0, -1) if reads(n) >= 512 * n)
+    said = statement(at)
+    assert "reads every latent (k = 2,048 is not reached) and an index key for every 4" in said
+    assert f"{tied_size(4 * reads(context))} per layer in float32" in said
+    assert said.endswith(
+        f"MLA {tied_size(4 * context * 512)}; Block DSA reads less from {turn:,} tokens on"
+    )
+    tokens, layers = 1_048_576, 11
+    read, every = (2 * layers * n for n in (reads(tokens), 512 * tokens))
+    length = next(one for one in prose(at) if "At the full length" in one)
+    assert f"({tokens:,} tokens, {layers} layers with a cache, bf16)" in length
+    assert f"reads **{tied_size(read)}**: 2,048 latents a layer, and an index key for" in length
+    assert f"read **{tied_size(every)}**, {times(every / read)} as much" in length
+
+
 def test_the_tick_stands_clear_of_the_axis_title(opened):
     """The state of V3's sizes is a little more than a power of two."""
     picture = component(opened(PAGE, preset="deepseek-v3", dec_heads="1"), "growing")
@@ -320,8 +393,8 @@ def test_ways_whose_weights_take_too_long_are_counted_and_said_not_to_run(opened
         4 * (12 * 512 + 3 * 640 + 2 * 4 * 640)  # 12 of the window, 3 entries, a block for the next
     )
     assert list(table.loc["CSA, chosen entries"][3:]) == ["—", "—"]
-    assert list(table["Measured"]).count("—") == 3
-    said = "takes too long: CSA, chosen entries; HCA, all entries; KDA, one state."
+    assert list(table["Measured"]).count("—") == 4
+    said = "long: CSA, chosen entries; HCA, all entries; KDA, one state; Block DSA, absorbed."
     assert any(said in one for one in of_page(at, "caption"))
 
 
@@ -394,7 +467,7 @@ def test_chinese_says_it_with_the_same_numbers(shown, opened):
     assert list(table.columns) == ["缓存", "读取", "乘加次数", "实测", "距离"]
     assert list(table.index)[3:] == [
         "MLA，吸收", "MLA，每步展开", "MLA，完整 K、V", "DSA，吸收", "CSA，选出的条目",
-        "HCA，全部条目", "KDA，一个状态",
+        "HCA，全部条目", "KDA，一个状态", "分块 DSA，吸收",
     ]  # fmt: skip
     assert "个词元之后，MLA 每层缓存" in statement(chinese)
     assert "MLA 的三种形式输出相同" in prose(chinese)[3]
@@ -617,7 +690,8 @@ def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
     assert [html.unescape(m) for m in prose(at) if "With the weights" in m] == [
         f"With the weights of {named}: MLA, absorbed; MLA, expanded each step; MLA, full K and V. "
         "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA; DSA, absorbed; "
-        "CSA, chosen entries; HCA, all entries; KDA, one state. All of them "
+        "CSA, chosen entries; HCA, all entries; KDA, one state; Block "
+        "DSA, absorbed. All of them "
         "read the same real inputs of this layer, one token after another."
     ]
     tokens = len(checkpoints.hidden_states(checkpoints.open_checkpoint(demo), REAL_TEXT, 1).tokens)

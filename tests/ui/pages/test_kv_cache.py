@@ -46,7 +46,8 @@ LINEAR = {
 # A model that keeps an index key beside its latent, and one more that chooses.
 KINDS = {"kv_left": "deepseek-v4-flash", "kv_right": "kimi-k3", "kv_gpu": "b200"}
 SPARSE = {"kv_left": "deepseek-v3.2-exp", "kv_right": "glm-5", "kv_context": "65536"}
-LINKS = {"mixed": MIXED, "linear": LINEAR, "sparse": SPARSE, "kinds": KINDS}
+BLOCKS = {"kv_left": "glm-5.3-flash", "kv_right": "glm-5", "kv_context": "65536"}
+LINKS = {"mixed": MIXED, "linear": LINEAR, "sparse": SPARSE, "kinds": KINDS, "blocks": BLOCKS}
 
 
 def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -> None:
@@ -111,9 +112,7 @@ def captions(topic: str, both: tuple[Side, Side]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-@pytest.mark.parametrize(
-    "link", [MIXED, LINEAR, SPARSE, KINDS], ids=["mixed", "linear", "sparse", "kinds"]
-)
+@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
 def test_a_topic_shows_what_the_engine_counts_of_both_models(
     opened: Opened, downloads: Downloads, topic: str, link: dict[str, str]
 ) -> None:

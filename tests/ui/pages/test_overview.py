@@ -311,7 +311,7 @@ def test_the_variants_can_be_chosen(opened: Opened) -> None:
     assert control.label == "Attention"
     assert list(control.options) == [
         "MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed",
-        "CSA", "HCA", "KDA",
+        "CSA", "HCA", "KDA", "Block DSA",
     ]  # fmt: skip
     control.set_value("gqa").run()
     assert statement(at).startswith(f"GQA remembers {held(LAYERS['gqa'][0])} ")
@@ -365,7 +365,8 @@ def test_every_preset_opens_in_its_variant(opened: Opened) -> None:
         at.selectbox[0].set_value(key).run()
         assert not at.exception, key
         assert not at.error, key
-        assert at.metric[0].value == count(held(preset.config)), key
+        own = {"glm-5.3-flash": 512 + 128 // 4}  # whose cache does not grow evenly
+        assert at.metric[0].value == count(own.get(key) or held(preset.config)), key
 
 
 @pytest.mark.parametrize("variant", ["gqa", "mla", "mla_absorbed"])

@@ -13,6 +13,9 @@ from mla_engine import (
     PooledAttention,
     PooledCache,
     PooledConfig,
+    PooledIndexAttention,
+    PooledIndexCache,
+    PooledIndexConfig,
     RopeConfig,
 )
 from mla_engine.studies.words import hidden_states
@@ -33,6 +36,10 @@ CSA = PooledConfig(
 )  # fmt: skip
 HCA = PooledConfig(**POOLED, pooling=4)
 KDA = DeltaConfig(d_model=96, n_heads=6, d_head=20, d_value=28, d_decay=20, d_gate=20)
+BLOCKS = PooledIndexConfig(
+    d_model=96, n_heads=6, d_head=20, d_value=28, d_latent_kv=44, d_latent_q=36, latent_norm=True,
+    rope=None, n_index_heads=3, d_index=20, index_topk=4, pooling=2,
+)  # fmt: skip
 MHA = 6 * (20 + 28)
 STATE = 6 * (20 * 28 + 3 * (20 + 20 + 28))  # and three tokens of the short convolutions
 TOKENS = 8
@@ -98,6 +105,42 @@ def test_a_state_does_not_grow(opened: Opened) -> None:
     shows(blocks["S"], trace.S[0, 0].T[:, :8])
     shows(blocks["b"], trace.b[0, :, 0][None])
     assert "8 × 8 of 28 × 20 numbers" in blocks["S"]["cut"]
+
+
+def test_of_two_tokens_one_index_key_is_drawn_and_kept(opened: Opened) -> None:
+    at = opened(variant="block_dsa", **LINK)
+    grows, waiting = 44 + 20 // 2, 2 * 20 - 20 // 2
+    assert statement(at) == (
+        f"Block DSA remembers {grows} numbers per token and layer, and at most {waiting} more "
+        f"however long the text; standard attention (MHA) with the same 6 heads remembers {MHA} "
+        "per token"
+    )
+    assert [m.value for m in at.metric][:2] == [f"{grows}", f"{MHA / grows:#.3g}×"]
+    scene = component(at, "scene")
+    shows_held(scene, PooledIndexCache, BLOCKS)
+    blocks = {block["code"]: block for block in scene["blocks"]}
+    assert {"k_I", "z_IE", "q_I", "k_R", "q_R"}.isdisjoint(blocks), "a token's own only go into k_E"
+    key = blocks["k_E"]
+    assert key["size"] == f"8/2 × 20 = {8 * 20 // 2} numbers"
+    assert key["meaning"].endswith("one for all index heads; one stands for 2 tokens")
+    assert key["kept"] == "Kept in the cache: 10 numbers a token."
+    made = 8 * (20 + 20) * 96  # of each token an index key and the logits of its gates
+    assert key["cost"] == f"Cost: {made / 1000:.1f}\xa0k multiply-adds for 8 tokens."
+    assert {code for code, block in blocks.items() if block["cached"]} == {"c_KV", "k_E"}
+    boxes = scene["pictures"]["wide"]["boxes"]
+    areas = {code: width * height for code, (_, _, width, height) in boxes.items()}
+    assert areas["c_KV"] / areas["k_E"] == pytest.approx(8 * 44 / (8 * 20 / 2), rel=0.02)
+    pieces = {one["code"]: one["height"] for one in scene["pictures"]["wide"]["shelf"]["pieces"]}
+    assert pieces["c_KV"] / pieces["k_E"] == pytest.approx(44 / 10)
+    layer = PooledIndexAttention(BLOCKS, seed=0, heads=(0,))
+    with torch.inference_mode():
+        trace = layer.forward_absorbed(hidden(scene))
+    shows(key, trace.k_E[0].T)
+    assert key["cut"].startswith("One column a block: 8 of 20 numbers, random")
+
+
+def test_in_chinese_it_has_its_own_name(opened: Opened) -> None:
+    assert statement(opened(variant="block_dsa", lang="zh", **LINK)).startswith("分块 DSA 每个词元")
 
 
 def test_a_sentence_too_short_for_an_entry_says_so(opened: Opened) -> None:

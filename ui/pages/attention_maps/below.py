@@ -16,8 +16,9 @@ PARTS, NUMBERS, ENTRIES = (570, 570, 2150), (760, 900, 1900), (600, 640, 1200)
 
 def sections_of(view: View) -> None:
     """What is drawn once the reader comes near."""
-    if view.maps.run.entries:
-        st.subheader(t("maps.entries_title"), anchor=False)
+    if view.maps.run.entries or view.maps.run.blocks:
+        kind = "blocks" if view.maps.run.blocks else "entries"
+        st.subheader(t(f"maps.{kind}_title"), anchor=False)
         sections.later("entries", partial(entries.draw, view.maps), ENTRIES)
     st.subheader(t("maps.parts_title"), anchor=False)
     sections.later("parts", partial(parts, view), PARTS, holds=LOGITS)

@@ -60,8 +60,9 @@ def _cells(view: View) -> Guess | None:
     numbers, right = among([cell for cell in cells if cell], int(mask.sum()))
     if len(numbers) < len(cells):
         return None
-    choosing = hasattr(view.maps.run.config, "index_topk")
-    fewer = "choice" if choosing else "window"
+    run = view.maps.run
+    choosing = "blocks" if run.blocks else "choice"
+    fewer = choosing if hasattr(run.config, "index_topk") else "window"
     why = "all" if mask.all() else "causal" if numbers[right] == cells[2] else fewer
     return choice(
         "attention_maps",

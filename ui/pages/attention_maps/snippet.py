@@ -1,6 +1,5 @@
 """The snippet of the page."""
 
-from mla_engine import mechanisms
 from ui.pages.attention_maps.long.view import LongView
 from ui.pages.attention_maps.view import View
 from ui.parts.snippet import Code, literal
@@ -26,7 +25,7 @@ def recipe(view: View | LongView) -> Recipe:
     values |= layer(run.config, maps.model.preset, run.form)
     if run.sinks or run.linear:
         return "pooled" if run.sinks else "state", values
-    unmasked = f"unmasked_{mechanisms.of(run.config).key}"
+    unmasked = f"unmasked_{'latent' if 'scores_C' in run.scores else 'grouped'}"
     return "masked" if maps.causal else unmasked, values
 
 

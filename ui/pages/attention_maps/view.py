@@ -114,6 +114,11 @@ def has_entries() -> bool:
     return mechanisms.form_of(present().variant).columns is not None
 
 
+def has_blocks() -> bool:
+    """Whether words are chosen block by block, also where nothing could be run."""
+    return "p" in mechanisms.of_variant(present().variant).letters and not has_entries()
+
+
 def pools_nothing() -> bool:
     """Whether a window and a sink alone stand there, also where nothing could be run."""
     return getattr(present().base, "pooling", None) == 0

@@ -5,9 +5,15 @@ import streamlit as st
 from mla_engine import figures
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
-from ui.pages.attention_maps import pooled_words, trained_words
+from ui.pages.attention_maps import block_words, pooled_words, trained_words
 from ui.pages.attention_maps.terms import WRITTEN, Part, Terms
-from ui.pages.attention_maps.view import View, has_entries, pools_nothing, reads_a_sentence
+from ui.pages.attention_maps.view import (
+    View,
+    has_blocks,
+    has_entries,
+    pools_nothing,
+    reads_a_sentence,
+)
 from ui.parts import prose, weights
 from ui.parts.maps import axes
 from ui.parts.maps import pooled_words as entries
@@ -28,7 +34,8 @@ def title() -> str:
         return t("attention_maps.title_trained")
     if pools_nothing():
         return t("attention_maps.title_window")
-    return t("attention_maps.title_pooled" if has_entries() else "attention_maps.title")
+    kind = "_pooled" if has_entries() else "_blocks" if has_blocks() else ""
+    return t(f"attention_maps.title{kind}")
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -37,6 +44,8 @@ def lead(view: View) -> tuple[str, str]:
         return trained_words.lead(view.maps, view.look)
     if view.maps.run.sinks:
         return pooled_words.lead(view.maps)
+    if has_blocks():
+        return block_words.lead(view.maps)
     run, favourites = view.maps.run, view.favourites
     facts = shown(view.maps) | {"heads": heads(len(run.heads)), "n": count(len(favourites))}
     facts["favourite"] = safe(short(run.words[favourites[0]]))
@@ -65,6 +74,8 @@ def look(view: View) -> str:
         return ""  # it is said below the map, which then stands higher
     if view.maps.run.sinks:
         return pooled_words.look(view.maps)
+    if has_blocks():
+        return block_words.look(view.maps)
     if not view.equal_words:
         return t("attention_maps.look_unequal")
     return t("attention_maps.look" if view.maps.parts else "attention_maps.look_one")
@@ -147,6 +158,8 @@ def _hidden(found: Terms, maps: Maps) -> str:
     entry = "_entry" if maps.key >= len(maps.run.words) else ""
     if found.window:
         return t("attention_maps.hidden_window", window=count(found.window), **words)
+    if found.topk and maps.run.blocks:
+        return t("attention_maps.hidden_choice_block", **block_words.facts(maps))
     if found.topk:
         return t(f"attention_maps.hidden_choice{entry}", k=count(found.topk), **words)
     return t(f"attention_maps.hidden{entry}", **words)

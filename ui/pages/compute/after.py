@@ -6,6 +6,7 @@ from mla_engine.costs import Cost
 from mla_engine.figures import symbol_html
 from ui.pages.compute.view import CONTEXTS, View
 from ui.parts.ways import label, listed, of_model
+from ui.words.names import kind
 from ui.words.numbers import count, flop, tied_size
 from ui.words.text import sentences, t
 
@@ -18,7 +19,7 @@ def lead(view: View) -> tuple[str, str]:
     line = t(
         f"compute.line_after_{view.phase}",
         model=of_model(view.model),
-        name=view.shown.upper(),
+        name=kind(view.shown),
         dense=label(view.ways, view.dense),
         tokens=count(view.context),
         read=tied_size(read["chosen"]),

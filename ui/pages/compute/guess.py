@@ -4,6 +4,7 @@ from mla_engine import mechanisms
 from ui.pages.compute.view import View
 from ui.parts.guess.question import Guess, decades, tokens
 from ui.parts.ways import INDEXED, label
+from ui.words.names import kind
 from ui.words.numbers import count, times
 from ui.words.text import t
 
@@ -40,7 +41,7 @@ def _later(view: View) -> Guess | None:
     dense = label(view.ways, view.dense)
     return decades(
         f"compute_{view.phase}_{code}",
-        t(f"compute.guess_later_{view.phase}", name=code.upper(), dense=dense),
+        t(f"compute.guess_later_{view.phase}", name=kind(code), dense=dense),
         turn,
         (1, LONGEST),
         say=lambda n: tokens(count(n)),

@@ -2,7 +2,7 @@
 
 from ui.pages.decode.view import View
 from ui.parts.guess.question import Guess, decades, tokens
-from ui.parts.ways import INDEXED
+from ui.words.names import kind
 from ui.words.numbers import count, times
 from ui.words.text import t
 
@@ -11,8 +11,8 @@ LONGEST = 10**6  # tokens at the end of a scale
 
 def question(view: View) -> Guess | None:
     """The question of the chosen variant; None of an indexer that never saves reading."""
-    if view.model.variant == INDEXED:
-        return _indexed(view)
+    if view.choosing:
+        return _choosing(view)
     if view.uneven:
         return _pooled(view) if view.bytes_per_token(view.uneven) else _delta(view)
     return decades(
@@ -26,16 +26,19 @@ def question(view: View) -> Guess | None:
     )
 
 
-def _indexed(view: View) -> Guess | None:
+def _choosing(view: View) -> Guess | None:
     """From how many tokens on a step with an indexer reads less."""
-    turn, topk = view.reads_less(), view.ways[INDEXED].config.index_topk
-    why = t("decode.guess_indexed_why", topk=count(topk))
-    return turn and _tokens(view, t("decode.guess_indexed"), turn, why)
+    turn, config = view.reads_less(), view.ways[view.choosing].config
+    pools = vars(config).get("pooling", 0)
+    values = {"topk": count(config.index_topk)} | ({"pools": count(pools)} if pools else {})
+    why = t(f"decode.guess_{'blocks' if pools else 'indexed'}_why", **values)
+    asks = t("decode.guess_indexed", name=kind(view.choosing))
+    return turn and _tokens(view, asks, turn, why)
 
 
 def _delta(view: View) -> Guess:
     """From how many tokens on MLA holds more than the state."""
-    asks = t("decode.guess_delta", name=view.uneven.upper())
+    asks = t("decode.guess_delta", name=kind(view.uneven))
     return _tokens(view, asks, view.outgrown(), t("decode.guess_delta_why"))
 
 
@@ -57,7 +60,7 @@ def _pooled(view: View) -> Guess:
     block = count(view.ways[view.uneven].config.pooling)
     return decades(
         f"decode_{view.uneven}",
-        t("decode.guess_pooled", name=view.uneven.upper()),
+        t("decode.guess_pooled", name=kind(view.uneven)),
         view.added_by_mla(),
         (1, 1000),
         say=times,

@@ -5,14 +5,15 @@ from ui.engine.trained_layer import TrainedLayer
 from ui.pages.decode.view import View
 from ui.parts.snippet import Code, config
 from ui.parts.snippet_layer import made
-from ui.parts.ways import INDEXED, MOST, successor
+from ui.parts.ways import MOST, successor
 from ui.settings.page import Recipe
 
 
 def recipe(view: View) -> Recipe:
     """A template and the values that make the title's numbers."""
-    if view.model.variant == INDEXED:
-        return "indexed", _indexed(view)
+    if view.choosing:
+        of_blocks = "pooling" in vars(view.ways[view.choosing].config)
+        return "blocks" if of_blocks else "indexed", _indexed(view)
     if view.uneven:
         return successor(), _uneven(view)
     words = f"tuple(str(n) for n in range({view.tokens}))"
@@ -40,7 +41,7 @@ def _indexed(view: View) -> dict[str, object]:
     """The values of the template that sets what is read with an indexer against all."""
     preset = view.model.preset
     return {
-        "config": config(view.ways[INDEXED].config, preset),
+        "config": config(view.ways[view.choosing].config, preset),
         "mla": config(view.latent, preset),
         "context": view.context,
         "most": Code(f"2**{MOST.bit_length() - 1}"),

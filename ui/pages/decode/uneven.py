@@ -29,9 +29,11 @@ def grows(view: View) -> str:
     values = {"name": label(view.ways, code), "mla": mla}
     if not view.bytes_per_token(code):
         return t("decode.grows_not", held=tied_size(fixed), **values)
-    window = view.ways[code].config.window
-    values |= {"window": count(window - 1), "ratio": times(view.added_by_mla())}
-    return t("decode.grows", each=each, **values)
+    values |= {"ratio": times(view.added_by_mla())}
+    window = vars(view.ways[code].config).get("window")
+    if window is None:
+        return t("decode.grows_blocks", each=each, **values)
+    return t("decode.grows", each=each, window=count(window - 1), **values)
 
 
 def not_run(view: View) -> str:

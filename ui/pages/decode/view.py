@@ -13,7 +13,7 @@ from ui.engine import kept, work
 from ui.engine.model import Model, present
 from ui.pages.decode import text
 from ui.pages.decode.run import WIDTH, Words, n_bytes
-from ui.parts.ways import INDEXED, MOST, Ways, ways
+from ui.parts.ways import CHOOSING, MOST, Ways, ways
 from ui.settings.page import Note
 from ui.settings.state import at_most, settings
 
@@ -123,13 +123,16 @@ class View:
         """
         return self.bytes_per_token("mla_absorbed") / self.bytes_per_token(self.uneven)
 
+    @property
+    def choosing(self) -> str:
+        """The chosen variant, if it reads latents that an indexer chooses; else empty."""
+        return self.model.variant if self.model.variant in CHOOSING else ""
+
     def reads_less(self) -> int | None:
         """Tokens in the cache from which on a step with an indexer reads less than without one."""
-        chosen, every = (
-            partial(costs.decode, config) for config in (self.ways[INDEXED].config, self.latent)
-        )
-        read = attrgetter("cache_read_bytes")
-        return costs.first_whole(lambda tokens: read(chosen(tokens)) < read(every(tokens)), MOST)
+        configs = self.ways[self.choosing].config, self.latent
+        steps = (partial(costs.decode, config) for config in configs)
+        return costs.lighter_from(*steps, configs, attrgetter("cache_read_bytes"), MOST)
 
     @property
     def ran(self) -> Ways:

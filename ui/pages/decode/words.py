@@ -8,15 +8,17 @@ from ui.pages.decode import uneven
 from ui.pages.decode.run import Step
 from ui.pages.decode.view import View
 from ui.parts import measure
-from ui.parts.ways import INDEXED, joined, label, listed, of_model, successor
+from ui.parts.ways import CHOOSING, INDEXED, joined, label, listed, of_model, successor
 from ui.settings.parsers import MOST_WORDS
+from ui.words.names import kind
 from ui.words.numbers import count, digits, tied_size, times
 from ui.words.text import safe, sentences, t
 
 LATENT = ("mla_kv", "mla_each", "mla_absorbed")
 LARGE = "deepseek-v3"  # where the choice between the same two caches is told in real units
 BF16_BYTES = 2
-LARGE_INDEXED = "deepseek-v3.2-exp"  # where the published lengths of a choice are told
+LARGE_CHOOSING = dict(zip(CHOOSING, ("deepseek-v3.2-exp", "glm-5.3-flash"), strict=True))
+"""Where the published lengths of a choice are told."""
 
 
 def title() -> str:
@@ -27,8 +29,8 @@ def title() -> str:
 
 def lead(view: View) -> tuple[str, str]:
     """A statement with live numbers: what MHA and MLA hold, or of what came after MLA its point."""
-    if view.model.variant == INDEXED:
-        return _lead_indexed(view)
+    if view.choosing:
+        return _lead_choosing(view)
     if view.uneven:
         return uneven.lead(view, _model(view))
     mha, mla = view.held_bytes("mha"), view.held_bytes("mla_absorbed")
@@ -49,28 +51,39 @@ def _model(view: View) -> str:
     return real_layer.title(loaded) if loaded else of_model(view.model)
 
 
-def _lead_indexed(view: View) -> tuple[str, str]:
+def _lead_choosing(view: View) -> tuple[str, str]:
     """What a step with an indexer reads and would read without, and from when on that is less."""
-    topk = view.ways[INDEXED].config.index_topk
-    dsa, mla = view.read_bytes(INDEXED), view.read_bytes("mla_absorbed")
+    dsa, mla = view.read_bytes(view.choosing), view.read_bytes("mla_absorbed")
     line = t(
         "decode.line_words_indexed" if view.writer else "decode.line_indexed",
         model=_model(view),
         tokens=count(view.context),
-        read=t(f"decode.reads_{'all' if view.context <= topk else 'chosen'}", topk=count(topk)),
+        read=_reads(view),
         dsa=tied_size(dsa),
         mla=tied_size(mla),
-        verdict=_verdict(dsa, mla, view.reads_less()),
+        verdict=_verdict(view, dsa, mla),
     )
     return tied_size(dsa), line
 
 
-def _verdict(dsa: float, mla: float, turn: int | None) -> str:
+def _reads(view: View) -> str:
+    """Of what a step reads the latents and index keys."""
+    config = view.ways[view.choosing].config
+    every = "all" if view.context <= config.index_topk else "chosen"
+    values, pooling = {"topk": count(config.index_topk)}, vars(config).get("pooling")
+    if not pooling:
+        return t(f"decode.reads_{every}", **values)
+    values |= {"pools": count(pooling), "blocks": count(config.chosen_blocks)}
+    return t(f"decode.reads_{every}_blocks", **values)
+
+
+def _verdict(view: View, dsa: float, mla: float) -> str:
+    turn, name = view.reads_less(), kind(view.choosing)
     if turn is None:
-        return t("decode.reads_never")
+        return t("decode.reads_never", name=name)
     if dsa < mla:
-        return t("decode.reads_less", ratio=times(mla / dsa), turn=count(turn))
-    return t("decode.reads_more", turn=count(turn))
+        return t("decode.reads_less", ratio=times(mla / dsa), turn=count(turn), name=name)
+    return t("decode.reads_more", turn=count(turn), name=name)
 
 
 def counted(view: View) -> str:
@@ -130,7 +143,7 @@ def written(view: View) -> str:
 
 def at_large(view: View) -> str:
     """What the same choice means in a published model; empty where one is shown."""
-    if view.model.variant == INDEXED:
+    if view.choosing:
         return _at_length(view)
     if not view.writer:
         return ""
@@ -146,16 +159,19 @@ def at_large(view: View) -> str:
 
 def _at_length(view: View) -> str:
     """What a step reads with and without an indexer where a published model's context ends."""
-    chosen = PRESETS.get(view.model.preset)
-    preset = chosen if chosen and "index_topk" in vars(chosen.config) else PRESETS[LARGE_INDEXED]
+    chosen, of_kind = PRESETS.get(view.model.preset), type(view.ways[view.choosing].config)
+    own = chosen and type(chosen.config) is of_kind
+    preset = chosen if own else PRESETS[LARGE_CHOOSING[view.choosing]]
     dense = mechanisms.variants()["mla_absorbed"].config
     layers = (preset.config, dense(mechanisms.sizes_of(preset.config), preset.config))
     dsa, mla = (
-        preset.n_layers * costs.decode(one, preset.max_context).cache_read_bytes for one in layers
+        preset.n_caches * costs.decode(one, preset.max_context).cache_read_bytes for one in layers
     )
     sizes = {"dsa": tied_size(dsa), "mla": tied_size(mla), "ratio": times(mla / dsa)}
-    numbers = (preset.max_context, preset.n_layers, preset.config.index_topk)
+    numbers = (preset.max_context, preset.n_caches, preset.config.index_topk)
     counts = dict(zip(("tokens", "layers", "topk"), map(count, numbers), strict=True))
+    if pooling := vars(preset.config).get("pooling"):
+        return t("decode.at_length_blocks", name=preset.name, pools=pooling, **counts, **sizes)
     return t("decode.at_length", name=preset.name, **counts, **sizes)
 
 

@@ -18,6 +18,7 @@ from ui.engine import kept, queue
 from ui.settings.parsers import preset_of
 from ui.settings.rooms import PAGES
 from ui.settings.sizes import divisors
+from ui.words.names import kind
 from ui.words.text import t
 
 WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
@@ -26,6 +27,7 @@ HELD = {"fp32": torch.float32, "bf16": torch.bfloat16}  # what a cache of the en
 ASSUMED = (
     "d_latent_kv",
     "d_index",
+    "d_latent_o",
     "pooling",
     "window",
     "conv_width",
@@ -131,9 +133,9 @@ class Scene:
         elif way in ("gqa", "own"):
             name = t("kv_cache.gqa", n=self.ways[way].n_kv_heads)
         elif self.assumes(way):
-            name = t("kv_cache.kind_assumed", kind=mechanisms.variants()[way].kind)
+            name = t("kv_cache.kind_assumed", kind=kind(way))
         else:
-            name = mechanisms.variants()[way].kind
+            name = kind(way)
         return f"{name} ★" if way == self.own else name
 
     def role(self, way: str) -> str:

@@ -4,6 +4,7 @@ from math import ceil
 
 from mla_engine import costs
 from ui.pages.overview.view import View
+from ui.words.names import kind
 from ui.words.numbers import amount, count, digits, heads, in_millions, mixed, size, times
 from ui.words.text import t
 
@@ -13,7 +14,7 @@ BF16_BYTES = 2
 def lead(view: View) -> tuple[str, str]:
     """How much less than MHA of as many heads the layer caches, and what both do."""
     cached, mha, fixed = view.cached, view.model.mha, view.fixed
-    variant = view.model.variant.removesuffix("_absorbed").upper()
+    variant = kind(view.model.variant)
     values = {
         "variant": variant,
         "elements": amount(cached),

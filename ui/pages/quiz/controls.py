@@ -47,7 +47,7 @@ def ways(here: View) -> None:
 def choose_set() -> None:
     """Which questions, and how many."""
     state.control(st.number_input, t("quiz.seed"), "quiz_seed", 0, 9999, then=begin)
-    state.control(st.slider, t("quiz.count"), "quiz_count", 1, 37, then=begin)
+    state.control(st.slider, t("quiz.count"), "quiz_count", 1, 38, then=begin)
     st.button(t("quiz.again"), on_click=begin, width="stretch")
 
 

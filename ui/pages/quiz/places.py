@@ -15,6 +15,7 @@ PAGE_OF = {  # of the others the overview
     "per_gpu": "kv_cache",
     "query_latent": "kv_cache",
     "index_keys": "kv_cache",
+    "block_index": "kv_cache",
     "hybrid": "kv_cache",
     "bytes_read": "compute",
     "flops_of_a_step": "compute",

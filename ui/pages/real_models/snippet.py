@@ -9,6 +9,8 @@ from ui.settings.page import Recipe
 def recipe(view: View) -> Recipe:
     """The template and the values that make the numbers of the page's title."""
     template = view.mechanism if view.mechanism in (*MEASURES, "grouped") else "plain"
+    if template == "plain" and view.topk:
+        template = "choosing"
     if template == "pooled" and not view.maps.run.entries:
         template = "window"
     return template, made(view.maps.model, view.config, None)

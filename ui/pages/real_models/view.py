@@ -67,6 +67,11 @@ class View:
         return self.wanted if self.wanted in self.spectra else next(iter(self.spectra))
 
     @property
+    def topk(self) -> int:
+        """Keys that an indexer chooses at most for a query; 0 without one."""
+        return vars(self.config).get("index_topk", 0)
+
+    @property
     def balance(self) -> np.ndarray:
         """Of MLA, how much of each head's two variances is position [h]."""
         return self.measured.balance.numpy()

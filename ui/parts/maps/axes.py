@@ -44,8 +44,15 @@ def group_place(config: AttentionConfig, heads: Sequence[int], head: int) -> int
 
 def named(config: AttentionConfig, letter: str) -> str:
     """What an axis is called; of a letter with two meanings the one of this mechanism."""
-    own = mechanisms.of(config).letters if letter == "i" else ()
-    return t(f"maps.axis_{'decay' if letter in own else letter}") if letter else ""
+    return t(f"maps.axis_{_entries(config) if letter == 'i' else letter}") if letter else ""
+
+
+def _entries(config: AttentionConfig) -> str:
+    """What the letter i stands for."""
+    mechanism = mechanisms.of(config)
+    if "i" in mechanism.letters:
+        return "decay"
+    return "i" if mechanism.forms[0].columns else "block"
 
 
 def _letters(code: str) -> list[str]:

@@ -4,30 +4,36 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from ui.parts.maps.run import Run
 from ui.words.text import t
 
 MOST_WORDS = 4  # of a block that its entry is named by in full
+FEW_BLOCKS = 16  # between which lines leave the cells to be seen
 AHEAD = "|"  # after the words that an entry pools of the block before its own
 
 
 def count_of(config: AttentionConfig, tokens: int) -> int:
     """How many columns the map of so many tokens has."""
-    pooling = getattr(config, "pooling", None)
-    if pooling is None:
+    if mechanisms.of(config).forms[0].columns is None:
         return tokens
-    return tokens + (tokens // pooling if pooling else 0) + 1
+    return tokens + (tokens // config.pooling if config.pooling else 0) + 1
 
 
 def columns(run: Run) -> tuple[str, ...]:
     """The names of the columns: the words, each entry by the words it pools, the sink."""
     if not run.sinks:
         return run.words
-    return (*run.words, *(entry(run, place) for place in range(run.entries)), t("maps.sink"))
+    return (*run.words, *entries(run), t("maps.sink"))
 
 
-def entry(run: Run, place: int) -> str:
+def entries(run: Run) -> tuple[str, ...]:
+    """The names of what pools words: entries, or blocks by their index keys."""
+    return tuple(_entry(run, place) for place in range(run.entries or run.blocks))
+
+
+def _entry(run: Run, place: int) -> str:
     """An entry by the words of its block, after those that it pools of the block before."""
     members = [int(token) for token in run.tensors["members"][place]]
     own = run.config.pooling
@@ -37,8 +43,10 @@ def entry(run: Run, place: int) -> str:
 
 
 def breaks(run: Run) -> tuple[int, ...]:
-    """The columns before which the words end, and the entries."""
+    """The columns before which the words end, and the entries; of few blocks each one's first."""
     words = len(run.words)
+    if 0 < run.blocks <= FEW_BLOCKS:
+        return tuple(range(run.config.pooling, words, run.config.pooling))
     return tuple(dict.fromkeys((words, words + run.entries))) if run.sinks else ()
 
 

@@ -1,4 +1,7 @@
-"""What the entries of a run stand for: the words that each pools, and how the indexer chooses."""
+"""What the entries of a run stand for: the words that each pools, and how the indexer chooses.
+
+Of blocks that are chosen as wholes it is their index keys that are pooled.
+"""
 
 from functools import partial
 
@@ -11,34 +14,36 @@ from mla_engine.pooled.reading import pooled_from
 from ui.engine.layers import to_numpy
 from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
-from ui.parts.maps import pooled_words
+from ui.parts.maps import block_words, pooled_words
 from ui.parts.maps.charts import PANEL
+from ui.parts.maps.columns import entries
 from ui.parts.maps.view import Maps
 from ui.parts.tables import named
 from ui.words.numbers import count, share
 from ui.words.text import listed, t
 
+GATES = "gates", "gates_I"  # of entries, and of index keys where these alone are pooled
 MOST_MARKED = 128  # words and entries: beyond them dots would hide the cells
 
 
 def draw(maps: Maps) -> None:
     """Their gates, and beside these the index scores where an indexer chooses."""
-    facts, mark = pooled_words.facts(maps), weights.mark(maps.run.origin)
-    chooses = maps.run.config.chooses
+    facts, mark = _facts(maps), weights.mark(maps.run.origin)
+    chooses = "index_E" in maps.run.tensors
     left, right = st.columns(2, gap="large") if chooses else (st.container(), None)
     with left:
-        prose.say(t("maps.entries_look", **facts) + mark)
+        prose.say(t(f"maps.{_kind(maps)}_look", **facts) + mark)
         _gates(maps)
     if chooses:
         with right:
-            k = count(maps.run.config.index_topk)
-            prose.say(t("maps.index_look", k=k) + mark)
+            prose.say(t(f"maps.index_of_{_kind(maps)}", **facts) + mark)
             _index(maps)
 
 
 def gates(maps: Maps) -> np.ndarray:
     """How much of each entry is of which word [i,s], NaN where it pools it not."""
-    made, members = (maps.run.tensors[code] for code in ("gates", "members"))
+    of_index = "gates" not in maps.run.tensors
+    made, members = (maps.run.tensors[code] for code in (GATES[of_index], "members"))
     # Of a run's own arrays, which are read-only, torch wants copies.
     of_words = pooled_from(torch.tensor(made), torch.tensor(members).long(), len(maps.run.words))
     shares, pooled = to_numpy(of_words[0]), np.zeros(of_words.shape[1:], dtype=bool)
@@ -48,12 +53,12 @@ def gates(maps: Maps) -> np.ndarray:
 
 
 def _gates(maps: Maps) -> None:
-    words, shares = maps.run.words, gates(maps)
-    names = _names(maps)
+    words, shares, kind = maps.run.words, gates(maps), _kind(maps)
+    names = entries(maps.run)
     fig = partial(
         figures.share_map,
         shares,
-        axes=(t("maps.entries_axis"), t("maps.entries_words")),
+        axes=(t(f"maps.{kind}_axis"), t("maps.entries_words")),
         name=t("maps.entries_name"),
         rows=names,
         columns=words,
@@ -61,7 +66,7 @@ def _gates(maps: Maps) -> None:
         words=dict(map_words()) | {"masked": t("maps.entries_masked")},
     )
     counted = {"entries": count(len(names)), "tokens": count(len(words))}
-    alt = t("maps.alt_entries", most=share(float(np.nanmax(shares))), **counted)
+    alt = t(f"maps.alt_{kind}", most=share(float(np.nanmax(shares))), **counted)
     charts.show(fig, "entries:gates", alt=alt, data=partial(named, shares, names, words))
 
 
@@ -74,13 +79,13 @@ def index_scores(maps: Maps) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _index(maps: Maps) -> None:
-    words, names = maps.run.words, _names(maps)
+    words, names, kind = maps.run.words, entries(maps.run), _kind(maps)
     found, chosen = index_scores(maps)
     marked = (chosen, t("maps.index_chosen"))
     fig = partial(
         figures.tensor_map,
         found,
-        axes=(t("figures.query"), t("maps.entries_axis")),
+        axes=(t("figures.query"), t(f"maps.{kind}_axis")),
         name=t("maps.index_name"),
         rows=words,
         columns=names,
@@ -90,10 +95,14 @@ def _index(maps: Maps) -> None:
         marked=marked if max(found.shape) <= MOST_MARKED else None,
     )
     of_query = [names[place] for place in np.flatnonzero(chosen[maps.query])]
-    facts = pooled_words.facts(maps) | {"chosen": listed(of_query) or t("maps.index_none")}
-    alt = t("maps.alt_index", **facts)
+    facts = _facts(maps) | {"chosen": listed(of_query) or t("maps.index_none")}
+    alt = t(f"maps.alt_index_of_{kind}", **facts)
     charts.show(fig, "entries:index", alt=alt, data=partial(named, found, words, names))
 
 
-def _names(maps: Maps) -> tuple[str, ...]:
-    return maps.columns[len(maps.run.words) : -1]
+def _kind(maps: Maps) -> str:
+    return "blocks" if maps.run.blocks else "entries"
+
+
+def _facts(maps: Maps) -> dict[str, str]:
+    return (block_words if maps.run.blocks else pooled_words).facts(maps)

@@ -35,6 +35,7 @@ def facts(maps: Maps) -> dict[str, str]:
         "window": count(config.window),
         "pools": count(config.pooling),
         "slots": count(config.n_slots),
+        "k": count(config.index_topk or 0),
         "most": count(config.window + (config.index_topk or 0)),
         "of_words": share(float(of_words)),
         "of_entries": share(float(of_entries)),

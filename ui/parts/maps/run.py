@@ -73,7 +73,12 @@ class Run:
     @property
     def entries(self) -> int:
         """How many pooled entries stand behind the tokens."""
-        return len(self.tensors.get("members", ()))
+        return len(self.tensors.get("members", ())) if self.sinks else 0
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of tokens an indexer chooses among."""
+        return 0 if self.sinks else len(self.tensors.get("members", ()))
 
     @property
     def steps(self) -> tuple[str, ...]:

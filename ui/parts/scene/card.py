@@ -99,10 +99,11 @@ def told_of_shelf(scene: Scene) -> dict[str, str]:
             "kept": t("scene.shelf_as_mha", mha=count(scene.mha), tokens=tokens),
             "open": _way(SHELF),
         }
+    beside = "fixed" if "kv_T" in scene.shapes else "waiting"
     size = t("scene.shelf_size", parts=parts, numbers=amount(scene.kept))
     return {
         "meaning": t("scene.shelf_meaning"),
-        "size": t("scene.shelf_and_fixed", size=size, fixed=fixed) if scene.fixed else size,
+        "size": t(f"scene.shelf_and_{beside}", size=size, fixed=fixed) if scene.fixed else size,
         "kept": t("scene.shelf_ratio", mha=count(scene.mha), ratio=times(scene.mha / scene.kept)),
         "open": _way(SHELF),
     }
@@ -129,7 +130,7 @@ def _made(code: str, form: str, shapes: Shapes) -> list[str]:
     hidden = [name for name in SYMBOLS[code].step(form).inputs if name in shapes]
     found = [code]
     for name in hidden:
-        found += [] if shown(name) else _made(name, form, shapes)
+        found += [] if shown(name, shapes) else _made(name, form, shapes)
     return found
 
 
@@ -153,7 +154,7 @@ def formula(code: str, form: str, shapes: Shapes) -> str:
         if name not in shapes:
             instead = symbol.instead and SYMBOLS[symbol.instead].latex
             text = text.replace(symbol.latex, instead) if instead else _without(text, symbol.latex)
-        elif not shown(name) and name not in OF_ATTENTION:
+        elif not shown(name, shapes) and name not in OF_ATTENTION:
             text = text.replace(symbol.latex, _inside(text, symbol, formula(name, form, shapes)))
     return text
 
@@ -172,7 +173,7 @@ def cells(made: Run, code: str) -> dict[str, Any]:
     """The first of its numbers of one head: a row a number, a column a token or an entry."""
     whole = _rows(made, code)
     if not whole.size:
-        return {"cut": t("scene.no_entry")}
+        return {"cut": t("scene.no_entry" if made.sinks else "scene.no_block")}
     found = whole[:ROWS, :ROWS] if code == "S" else whole[:ROWS]
     real = isinstance(made.origin, RealLayer)
     values = {"shown": len(found), "all": len(whole)} | ({} if real else {"seed": made.origin})
@@ -181,7 +182,7 @@ def cells(made: Run, code: str) -> dict[str, Any]:
         "cells": [[float(f"{value:.3g}") for value in row] for row in found],
         "most": float(np.abs(found).max()) or 1.0,
         "signed": [NEGATIVE, POSITIVE],
-        "cut": t(_cut(code, real), **values),
+        "cut": t(_cut(made, code, real), **values),
     }
 
 
@@ -201,7 +202,8 @@ def _of_head(made: Run, code: str) -> np.ndarray:
     return found.reshape(len(found), -1).T if len(found) else found.T
 
 
-def _cut(code: str, real: bool) -> str:
+def _cut(made: Run, code: str, real: bool) -> str:
     """The text that says what the cells are."""
-    kind = "state" if code == "S" else "entries" if "i" in SYMBOLS[code].axes.split()[1] else ""
+    pooled = "entries" if made.sinks else "blocks"
+    kind = "state" if code == "S" else pooled if "i" in SYMBOLS[code].axes.split()[1] else ""
     return "scene.cut" + ("_" + kind if kind else "") + ("_real" if real else "")

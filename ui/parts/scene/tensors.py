@@ -1,6 +1,6 @@
 """The tensors of a run that the scene shows, each with what it reads, its lane and its stage."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -14,6 +14,7 @@ STAGES = LAST + 1
 PREPARING = ("_pre", "_normed", "_conv", "_turned")
 # What also only prepares another tensor: what goes into entries and gates, parts of a write.
 MAKING = {"c_E", "c_IE", "c_A", "c_G", "erased", "written"}
+POOLED = {"k_I": "k_E"}  # what does so where there is another, that of a block of tokens
 SCORES = {"attention", "a", "b"}  # that have a block; all others are within one
 ASIDE = {"members", "gate"}  # are not read through: a table of places, and a factor that is written
 OF_ATTENTION = {"attention_E": "attention", "sink_mass": "attention"}  # parts of one softmax
@@ -70,7 +71,7 @@ def tensors(form: str, shapes: Shapes) -> list[Tensor]:
         form: "expanded", "absorbed", "grouped", ..., as SYMBOLS names it.
         shapes: of every step of the trace.
     """
-    reads = {code: _inputs(code, form, shapes) for code in shapes if shown(code)}
+    reads = {code: _inputs(code, form, shapes) for code in shapes if shown(code, shapes)}
     places: dict[str, tuple[int, int]] = {}
     for code, inputs in reads.items():
         stage = _stage(code, [places[name][0] for name in inputs])
@@ -100,10 +101,11 @@ def _shape(code: str, shapes: Shapes) -> tuple[int, ...]:
 
 
 def _pooled(code: str, shapes: Shapes) -> int:
-    """Tokens for which an entry stands; 0 of what is no entry."""
+    """Tokens for which an entry stands, or a block's index key; 0 of what is neither."""
     if "i" not in SYMBOLS[code].axes.split()[1:2]:
         return 0
-    series = shapes["c_E"][2]  # into so many entries a token goes
+    of_tokens = (at[2] for name, at in shapes.items() if SYMBOLS[name].axes.split()[2:3] == ["a"])
+    series = next(of_tokens)  # into so many entries a token goes
     return shapes["members"][1] // series
 
 
@@ -121,10 +123,11 @@ def _late(
     return found
 
 
-def shown(code: str) -> bool:
-    """Whether it has a block of its own."""
+def shown(code: str, shapes: Collection[str]) -> bool:
+    """Whether it has a block of its own among all that there are."""
     scored = SYMBOLS[code].role == "score" and code not in SCORES
-    return not (code.endswith(PREPARING) or code in MAKING or scored or _ranks(code))
+    making = code in MAKING or POOLED.get(code) in shapes
+    return not (code.endswith(PREPARING) or making or scored or _ranks(code))
 
 
 def _inputs(code: str, form: str, shapes: Shapes) -> tuple[str, ...]:
@@ -136,7 +139,7 @@ def _reads(code: str, form: str, shapes: Shapes) -> Iterable[str]:
     for name in sources(code, form, shapes):
         source = OF_ATTENTION.get(name, name)
         if not (_ranks(source) or source in ASIDE):
-            yield from (source,) if shown(source) else _reads(source, form, shapes)
+            yield from (source,) if shown(source, shapes) else _reads(source, form, shapes)
 
 
 def _ranks(code: str) -> bool:

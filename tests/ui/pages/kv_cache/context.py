@@ -12,6 +12,7 @@ from mla_engine import (
     IndexedConfig,
     LatentConfig,
     PooledConfig,
+    PooledIndexConfig,
     costs,
     mechanisms,
 )
@@ -87,9 +88,16 @@ def sum_of(one: Side, config: object) -> str:
         most = max(one.of_layer(config, n, 1) - each * n for n in range(127, 600))
         return f"{index} / {m} = {amount(each)}, and at most {count(most)} besides"
     total = count(costs.cache_elements(config))
+    if isinstance(config, PooledIndexConfig):
+        m, x = config.pooling, config.d_index
+        each, most = config.d_latent_kv + x / m, 2 * (m - 1) * x - (m - 1) * x / m
+        kept = f"{count(config.d_latent_kv)} + {x} / {m} = {amount(each)}"
+        return f"{kept}, and up to {count(most)} in all"
     if isinstance(config, LatentConfig):
         index = f" + {config.d_index}" if isinstance(config, IndexedConfig) else ""
-        return f"{count(config.d_latent_kv)} + {config.d_rope}{index} = {total}"
+        rope = f" + {config.d_rope}" if config.d_rope else ""
+        parts = f"{count(config.d_latent_kv)}{rope}{index}"
+        return f"{parts} = {total}" if parts != total else total
     keys, values, g = config.d_head, config.d_value, config.n_kv_heads
     return (
         f"2 × {g} × {keys} = {total}" if keys == values else f"{g} × ({keys} + {values}) = {total}"
@@ -176,7 +184,8 @@ def _product_of_rows(one: Side) -> str:
 
 def data(one: Side) -> list[dict]:
     codes = {kind.upper(): kind for kind in ("mha", "mqa", "mla", "dsa", "csa", "hca", "kda")}
-    codes |= {"CSA + HCA": "csa", "MLA + KDA": "mla"}
+    codes |= {"CSA + HCA": "csa", "MLA + KDA": "mla", "Block DSA": "block_dsa"}
+    codes |= {"Block DSA + KDA": "block_dsa"}
     return [
         {
             "model": one.name,

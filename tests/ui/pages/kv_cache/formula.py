@@ -44,6 +44,11 @@ OF_SPARSE = {
     "d_c + d_R": "leaves out the indexer's own key, which is cached beside them "
     "(sgl-project/sglang #11309)",
 }
+OF_BLOCKS = OF_SPARSE | {
+    "d_c + d_R + d_I / m": "what the layer keeps (transformers glm5_next, get_pooled_states)",
+    "d_c + d_R + d_I": "keeps the index key of every token to pool them anew at each step; pooled "
+    "once, a block needs only one (transformers glm5_next, the cache of its indexer)",
+}
 
 
 def formulas(one: Side) -> dict[str, tuple[costs.Formula, float, Callable[[int], float]]]:
@@ -130,7 +135,7 @@ def table(one: Side) -> pd.DataFrame:
 
 def said(one: Side) -> list[str]:
     held = one.held(one.config, one.context)
-    known = WHY | (OF_SPARSE if one.is_dsa else {})
+    known = WHY | (OF_SPARSE if one.is_dsa else OF_BLOCKS if one.is_blocks else {})
     why = [f"- {_why(f, known)}" for f, _, _ in formulas(one).values()]
     return [
         "\n".join(why),

@@ -1,7 +1,7 @@
 """What the cache page has to show of one model: the engine asked apart from the page's code."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import torch
 
@@ -15,6 +15,7 @@ from mla_engine import (
     LatentCache,
     LatentConfig,
     PooledConfig,
+    PooledIndexConfig,
     costs,
     mechanisms,
 )
@@ -25,6 +26,7 @@ from tests.engine.samples import dense
 from ui.words.numbers import count, tied_size
 
 Config = GroupedConfig | LatentConfig | PooledConfig | DeltaConfig
+UNEVEN = PooledConfig | DeltaConfig | PooledIndexConfig
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 BYTES = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}
 MEASURED = (64, 256, 1024)
@@ -128,13 +130,20 @@ class Side:
 
     @property
     def is_dsa(self) -> bool:
-        return isinstance(self.config, IndexedConfig)
+        return type(self.config) is IndexedConfig
+
+    @property
+    def is_blocks(self) -> bool:
+        return isinstance(self.config, PooledIndexConfig)
 
     @property
     def dsa(self) -> IndexedConfig:
         """The model's own, or one in the proportions of DeepSeek-V3.2."""
         if self.is_dsa:
             return self.config
+        if self.is_blocks:
+            own = {one.name: getattr(self.config, one.name) for one in fields(IndexedConfig)}
+            return IndexedConfig(**own)
         c = self.mla
         width = 2 * c.d_rope or c.d_head
         return IndexedConfig(
@@ -161,6 +170,14 @@ class Side:
         return DeltaConfig(d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_head, d_value=c.d_value)
 
     @property
+    def blocks(self) -> PooledIndexConfig:
+        """DSA's indexer over blocks of as many tokens as GLM-5.3-Flash's, without rotation."""
+        if self.is_blocks:
+            return self.config
+        dsa = replace(self.dsa, d_rope=0, rope=None, index_topk=2048)
+        return PooledIndexConfig(**vars(dsa), pooling=2 if dsa.d_model < 1024 else 4)
+
+    @property
     def ways(self) -> dict[str, Config]:
         """English label -> what is cached in that way, the model's own marked."""
         narrow = self.config.d_model < 1024  # a short text is to fill entries
@@ -171,17 +188,18 @@ class Side:
             gqa: self.grouped(self.drawn_groups),
             "MQA": self.grouped(1),
             "MLA" if self.is_mla else "MLA, assumed": self.mla,
-            "DSA" if self.is_dsa else "DSA, assumed": self.dsa,
+            "DSA" if self.is_dsa or self.is_blocks else "DSA, assumed": self.dsa,
             "CSA" if csa else "CSA, assumed": csa
             or self.entries(
                 pooling=2 if narrow else 4,
                 overlap=True,
                 index_topk=512,
                 n_index_heads=self.mla.n_heads,
-                d_index=2 * self.mla.d_rope,
+                d_index=2 * self.mla.d_rope or self.mla.d_latent_kv,
             ),
             "HCA" if hca else "HCA, assumed": hca or self.entries(pooling=4 if narrow else 128),
             "KDA" if kda else "KDA, assumed": kda or self.kda,
+            "Block DSA" if self.is_blocks else "Block DSA, assumed": self.blocks,
         }
         own = gqa if kind == "GQA" else kind
         if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
@@ -203,7 +221,7 @@ class Side:
         """Bytes of all counted layers and sequences."""
         if self.mixed and config is self.config:
             return self.batch * sum(self._of_one(c, tokens) * n for c, n in self.preset.kinds)
-        if isinstance(config, PooledConfig | DeltaConfig):
+        if isinstance(config, UNEVEN):
             return self.of_layer(config, tokens, BYTES[self.type]) * self.caches * self.batch
         return self.bytes_of(costs.cache_elements(config), tokens)
 
@@ -220,6 +238,8 @@ class Side:
         if not config.pooling:
             return width * min(tokens, config.window - 1) * config.d_head
         full, waiting = divmod(tokens, config.pooling)
+        if isinstance(config, PooledIndexConfig):
+            return width * (tokens * config.d_latent_kv + (full + 2 * waiting) * config.d_index)
         series = 2 if config.overlap else 1
         ahead = config.pooling if config.overlap and full else 0
         of_each = config.d_head + (config.d_index or 0)
@@ -232,7 +252,7 @@ class Side:
     def reserved(self, config: Config) -> list[int]:
         """Bytes that real caches of the engine have, at the lengths that are measured."""
         mixed = self.mixed and config is self.config
-        if mixed or isinstance(config, PooledConfig | DeltaConfig):
+        if mixed or isinstance(config, UNEVEN):
             return [self.held(config, n) for n in MEASURED]
         kinds = {LatentConfig: LatentCache, IndexedConfig: IndexedCache}
         kind = kinds.get(type(config), KVCache)

@@ -117,10 +117,11 @@ def asked() -> bool:
 
 
 def can_be(model: Model) -> bool:
-    """Whether a text of any length can be read: of weights that are drawn, key by key."""
+    """Whether a text of any length can be read: drawn weights, a cache that grows key by key."""
     form = mechanisms.form_of(model.variant)
     drawn = model.layer is None and model.trained is None
-    return drawn and form.columns is None and form.read is None
+    by_key = any(one.grows_evenly for one in mechanisms.of_variant(model.variant).caches)
+    return drawn and by_key and form.columns is None and form.read is None
 
 
 def chosen(told: Told) -> LongView:

@@ -15,14 +15,17 @@ below, listen = grouped.below, drawn.listen
 
 
 def lead(view: View) -> tuple[str, str]:
-    """Its kind, and how many heads it has."""
+    """Its kind, how many heads it has, and whether they read chosen keys."""
     facts = {"layer": count(view.loaded.layer), "heads": heads(view.config.n_heads)}
     facts["kind"] = mechanisms.of(view.config).kind(view.config)
     facts["name"] = real_layer.title(view.loaded)
+    if view.topk:
+        facts |= {"heads": count(view.config.n_heads), "topk": count(view.topk)}
+        return heads(view.config.n_heads), t("real_models.line_choosing", **facts)
     return facts["heads"], t("real_models.line_plain", **facts)
 
 
 def first(view: View) -> None:
     """The maps, and what else is not shown of this kind."""
     drawn.maps_of(view)
-    st.info(t("real_models.plain"))
+    st.info(t("real_models.choosing" if view.topk else "real_models.plain"))
