@@ -78,10 +78,10 @@ class Preset:
         """How many attentions of any kind keep a cache."""
         return sum(n for _, n in self.kinds)
 
-    def of_kind(self, kind: str) -> AttentionConfig:
-        """Its own attention of this kind, such as "HCA", or the first where it has none."""
-        own = (one for one, _ in self.kinds if mechanisms.of(one).kind(one) == kind)
-        return next(own, self.config)
+    def beside_of(self, kind: str) -> AttentionConfig | None:
+        """Which of its attentions beside the first is of this kind, such as "HCA"."""
+        found = (one for one, _ in self.beside if mechanisms.of(one).kind(one) == kind)
+        return next(found, None)
 
     @property
     def kind(self) -> str:

@@ -84,7 +84,7 @@ def test_weights_that_do_not_fit_leave_no_room():
 UNNAMED = {  # in 10**9, by the texts that the rows' sources name
     "deepseek-v3.1": 671, "deepseek-v3.2-exp": 671, "deepseek-v4-flash": 284,
     "deepseek-v4-pro": 1600, "kimi-k2": 1000, "kimi-k2-instruct-0905": 1000, "kimi-k3": 2800,
-    "glm-4.7-flash": 30, "glm-5": 744, "a.x-k1": 519,
+    "glm-4.7-flash": 30, "glm-5": 744, "glm-5.3-flash": 320, "a.x-k1": 519,
 }  # fmt: skip
 
 

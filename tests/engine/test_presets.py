@@ -278,8 +278,8 @@ def test_kinds_of_layers_beside_the_first():
     assert found == OF_KINDS
     for one in mixed.values():
         assert one.n_attentions == one.n_layers
-        assert one.of_kind("no such kind") is one.config
-    assert PRESETS["deepseek-v4-flash"].of_kind("HCA").pooling == 128
+        assert one.beside_of(one.kind) is None
+    assert PRESETS["deepseek-v4-flash"].beside_of("HCA").pooling == 128
 
 
 @pytest.mark.parametrize("key", OF_KINDS)

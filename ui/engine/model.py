@@ -101,13 +101,18 @@ class Model:
             ValueError: sizes that no layer can have, in the engine's words.
         """
         chosen = variant or self.variant
-        return built(self.base_of(chosen), self.sizes, chosen)
+        own = self._beside(chosen)
+        return own if own and not self.changed else built(own or self.base, self.sizes, chosen)
 
     def base_of(self, variant: str) -> Config:
         """What a variant takes rotation, norms and scales from: the model's own of its kind."""
+        return self._beside(variant) or self.base
+
+    def _beside(self, variant: str) -> Config | None:
+        """The model's own attention of this kind beside the first, at its own sizes."""
         if self.layer or self.trained is not None or self.preset == SMALL:
-            return self.base
-        return preset_of(self.preset).of_kind(mechanisms.variants()[variant].kind)
+            return None
+        return preset_of(self.preset).beside_of(mechanisms.variants()[variant].kind)
 
     def origin(self, config: Config) -> Origin:
         """Whose the weights are: a trained or real layer's that is of this kind, or the seed's.

@@ -46,7 +46,8 @@ def key_of_sizes(shown: Model, variant: str) -> str:
         ValueError: sizes that no layer can have, in the engine's words.
     """
     wanted, own = shown.config(variant), sizes_of(shown.preset)
-    if built(shown.base_of(variant), own, variant) == wanted:
+    base = shown.base_of(variant)
+    if wanted in (base, built(base, own, variant)):
         return shown.preset
     every = map(shown.config, (variant_of(shown.preset), SMALL_VARIANT))
     kept = next((one for one in every if _keeps(one, variant, wanted)), wanted)

@@ -120,9 +120,9 @@ def _config(key: str, wanted: str) -> AttentionConfig:
     preset = preset_of(key) if has_preset(key) else None
     if wanted == OWN:
         return preset.config if preset else models.SMALL_CONFIG
-    kind = mechanisms.variants()[wanted].kind
-    base = preset.of_kind(kind) if preset else models.SMALL_CONFIG
-    return models.built(base, sizes_of(key), wanted)
+    own = preset and preset.beside_of(mechanisms.variants()[wanted].kind)
+    base = preset.config if preset else models.SMALL_CONFIG
+    return own or models.built(base, sizes_of(key), wanted)
 
 
 def served(variant: str) -> str:

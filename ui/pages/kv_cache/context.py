@@ -12,7 +12,7 @@ from ui.pages.kv_cache.words import limitations, numbers_of, shown, window
 from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
 from ui.words.numbers import amount, count, mixed, times
-from ui.words.text import t
+from ui.words.text import sentences, t
 
 pd = Late("pandas")
 
@@ -121,7 +121,7 @@ def _baseline(scene: Scene) -> str:
     mla = scene.ways["mla"]
     groups = mixed(costs.equivalent_kv_heads(mla))
     if scene.uneven:
-        return f"{t('kv_cache.against_mha')} {beside(scene)}"
+        return sentences([t("kv_cache.against_mha"), *beside(scene)])
     if scene.assumes("mla"):
         latent = count(mla.d_latent_kv)
         return t("kv_cache.assumed", latent=latent, rope=mla.d_rope, groups=groups)

@@ -160,10 +160,12 @@ def _sentences(scene: Scene, found: Caches) -> list[str]:
     said = [t(f"kv_cache.kind_{kind}") for kind in TOLD if kind in kinds]
     if "state" in kinds and scene.width < WIDTH_OF_STATES:
         said.append(t("kv_cache.state_wide"))
-    return said + [beside(scene)] * scene.uneven
+    return said + beside(scene) * scene.uneven
 
 
-def beside(scene: Scene) -> str:
+def beside(scene: Scene) -> list[str]:
     """What MLA stands beside a model that has none, nor keys and values of each token."""
+    if not scene.assumes("mla"):
+        return []
     latent, rope = count(scene.ways["mla"].d_latent_kv), scene.ways["mla"].d_rope
-    return t("kv_cache.mla_beside", latent=latent, rope=rope)
+    return [t("kv_cache.mla_beside", latent=latent, rope=rope)]

@@ -18,6 +18,7 @@ from ui.engine import kept, queue
 from ui.settings.parsers import preset_of
 from ui.settings.rooms import PAGES
 from ui.settings.sizes import divisors
+from ui.words import names
 from ui.words.names import kind
 from ui.words.text import t
 
@@ -38,7 +39,7 @@ MEASURED = (64, 256, 1024)
 
 def kind_of(config: AttentionConfig) -> str:
     """What a kind of attention is called."""
-    return mechanisms.of(config).kind(config)
+    return names.kind(mechanisms.of(config).variant(config).code)
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,9 @@ class Scene:
         every = mechanisms.variants()
         of_kind = {every[code].kind: every[code] for code in reversed(PAGES["kv_cache"].variants)}
         first = sorted(of_kind.values(), key=lambda one: one.order)
-        bases = {one.code: self.preset.of_kind(one.kind) for one in first}
-        return {one.code: one.config(sizes, bases[one.code]) for one in first} | {self.own: config}
+        own = {one.code: self.preset.beside_of(one.kind) for one in first}
+        made = {one.code: own[one.code] or one.config(sizes, config) for one in first}
+        return made | {self.own: config}
 
     @property
     def latents(self) -> str:

@@ -29,9 +29,12 @@ def left(preset: str) -> str:
 
 
 def contrast(preset: str) -> str:
-    """To set beside it: of those with the other kind of cache the one nearest in size."""
-    ours = preset_of(left(preset))
-    others = [key for key, one in PRESETS.items() if _plain(one) and _kind(one) is not _kind(ours)]
+    """To set beside it: MLA, or another kind of cache beside MLA, of the model nearest in size."""
+    ours, mla = preset_of(left(preset)), _kind(PRESETS[LEFT])
+    with_mla = _kind(ours) is not mla
+    others = [
+        key for key, one in PRESETS.items() if _plain(one) and (_kind(one) is mla) == with_mla
+    ]
     size = ours.parameters or PRESETS[LEFT].parameters
     return min(others, key=lambda key: abs(log(PRESETS[key].parameters / size)))
 

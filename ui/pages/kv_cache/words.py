@@ -20,7 +20,8 @@ def numbers_of(config: AttentionConfig) -> str:
     numbers, fixed = costs.cache_elements(config), costs.fixed_bytes(config, width) / width
     if not numbers:
         return t("kv_cache.numbers_state", fixed=count(fixed))
-    written = f"{mechanisms.of(config).costs.written(config)} = {amount(numbers)}"
+    parts, total = mechanisms.of(config).costs.written(config), amount(numbers)
+    written = f"{parts} = {total}" if parts != total else total
     return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
 
 

@@ -92,7 +92,7 @@ def sum_of(one: Side, config: object) -> str:
         m, x = config.pooling, config.d_index
         each, most = config.d_latent_kv + x / m, 2 * (m - 1) * x - (m - 1) * x / m
         kept = f"{count(config.d_latent_kv)} + {x} / {m} = {amount(each)}"
-        return f"{kept}, and up to {count(most)} in all"
+        return f"{kept}, and at most {count(most)} besides"
     if isinstance(config, LatentConfig):
         index = f" + {config.d_index}" if isinstance(config, IndexedConfig) else ""
         rope = f" + {config.d_rope}" if config.d_rope else ""
@@ -149,7 +149,7 @@ def said(one: Side) -> list[str]:
     base = "“MHA / this” compares with MHA of the same heads, $n_h (d_h + d_v)$. "
     if one.is_uneven:
         product = _product(one) if one.mixed else _product_of_rows(one)
-        return [product, base + rows.beside(one)]
+        return [product, (base + rows.beside(one)).strip()]
     if one.is_mla:
         base += (
             "Against the keys and values of its own heads in full, $n_h (d_h + d_R + d_v)$ = "

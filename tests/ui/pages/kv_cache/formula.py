@@ -63,6 +63,8 @@ def formulas(one: Side) -> dict[str, tuple[costs.Formula, float, Callable[[int],
 
 def by_hand(one: Side, formula: costs.Formula) -> float:
     """Of one layer whose model config.json says to have one KV head, or one a head."""
+    if not formula.forgets:  # it stands with the mechanism
+        return formula.numbers(one.config)
     heads = one.config.n_heads if one.preset.kind == "KDA" else 1
     return {
         "2 L g d_h × 2 B": 2 * heads * one.config.d_head,

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tests.ui.pages.kv_cache.side import BYTES, Config, Side
+from tests.ui.pages.kv_cache.side import BYTES, Config, Side, code_of
 from tests.ui.screen import Chart
 from ui.words.numbers import count, prefixed_count, times
 
@@ -105,11 +105,14 @@ def said(one: Side) -> list[str]:
         "\n".join(f"- **{label}**: {told(rows)}" for label, rows in found.items()),
         *[sentence for kind, sentence in sentences.items() if kind in kinds],
         *["The state is kept in float32, 4 bytes a number, whatever the type of the rest."] * wide,
-        *[beside(one)] * one.is_uneven,
+        *filter(None, [beside(one)]),
     ]
 
 
 def beside(one: Side) -> str:
+    """Where the MLA beside them is from, if they have none."""
+    if one.is_mla or not one.is_uneven:
+        return ""
     return (
         "These layers have no MLA: the one beside them is assumed, with $d_c$ = "
         f"{count(one.mla.d_latent_kv)} and $d_R$ = {one.mla.d_rope}."
@@ -135,7 +138,7 @@ def data(one: Side) -> list[dict]:
     return [
         {
             "model": one.name,
-            "cache": label[:3].lower(),
+            "cache": code_of(label),
             "is_the_models_own": label == one.own,
             **dict.fromkeys((f"{code}_numbers" for code in KINDS), 0),
             **{f"{names[kind]}_numbers": n for kind, (n, _) in rows.items()},

@@ -33,6 +33,12 @@ MEASURED = (64, 256, 1024)
 POWERS = [2**n for n in range(6, 21)]
 
 
+def code_of(label: str) -> str:
+    """What names a way in tables of codes, by its English label."""
+    name = label.removesuffix(" ★").split(",")[0].split(" + ")[0]
+    return name.lower().replace(" ", "_")
+
+
 @dataclass(frozen=True)
 class Side:
     """One model with what a link chooses, the page's defaults otherwise."""
@@ -71,7 +77,7 @@ class Side:
     @property
     def is_uneven(self) -> bool:
         """Whether a token does not just add its own to what the model keeps."""
-        return isinstance(self.config, PooledConfig | DeltaConfig)
+        return isinstance(self.config, UNEVEN)
 
     @property
     def all_caches(self) -> int:
@@ -226,7 +232,7 @@ class Side:
         return self.bytes_of(costs.cache_elements(config), tokens)
 
     def _of_one(self, config: Config, tokens: int) -> float:
-        if isinstance(config, PooledConfig | DeltaConfig):
+        if isinstance(config, UNEVEN):
             return self.of_layer(config, tokens, BYTES[self.type])
         return costs.cache_elements(config) * BYTES[self.type] * tokens
 
@@ -302,9 +308,9 @@ class Side:
         if self.config.n_heads % 2 == 0:
             shares["GLA-2"] = "gla_tensor", self.by_latents
         for name, config in ways.items():
-            if isinstance(config, PooledConfig | DeltaConfig):
-                shares[name] = f"{name[:3].lower()}_tensor", self.by_heads(config)
-        own = self.preset.kind.lower()
+            if isinstance(config, UNEVEN):
+                shares[name] = f"{code_of(name)}_tensor", self.by_heads(config)
+        own = code_of(self.preset.kind)
         if own == "gqa" and self.own not in shares:
             own = "own"
         shares[f"{self.own} by seq."] = f"{own}_data", self.by_sequences
@@ -334,7 +340,7 @@ class Side:
     def of_rank(self, config: Config, ranks: int, cache: str | None = None) -> float:
         """Bytes of a layer and a sequence: what serves all heads is whole, the rest is split."""
         width, heads = BYTES[self.type], -(-config.n_heads // ranks)
-        if isinstance(config, PooledConfig):
+        if isinstance(config, PooledConfig | PooledIndexConfig):
             return self.of_layer(config, self.context, width)
         if isinstance(config, DeltaConfig):
             return self.of_layer(config, self.context, width) * heads / config.n_heads
@@ -367,7 +373,11 @@ class Side:
             }
         else:
             found = {"rotary keys": n * config.d_rope, "latent": n * config.d_latent_kv}
-            if isinstance(config, IndexedConfig):
+            if isinstance(config, PooledIndexConfig):
+                full, waits = divmod(n, config.pooling)
+                found["index keys"] = full * config.d_index
+                found["waiting"] = 2 * waits * config.d_index
+            elif isinstance(config, IndexedConfig):
                 found["index keys"] = n * config.d_index
         return {kind: (numbers, numbers * width) for kind, numbers in found.items() if numbers}
 
