@@ -20,14 +20,14 @@ else:
     from ui.words.text import t
 
     page.setup(PAGE)
-    prose.title(t("overview.title"))
+    prose.title(words.say("title"))
     try:
         shown = view()
     except ValueError as error:
         shown = None
         prose.refused(error)
     else:
-        prose.lead(*words.lead(shown), t("overview.look"))
+        prose.lead(*words.lead(shown), words.look(shown))
         state.control(
             st.segmented_control,
             t("overview.variant"),
@@ -47,5 +47,5 @@ else:
             with cell.container(border=True):
                 st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
                 prose.note(t(f"overview.{key}_beside", beside=by))
-        prose.say(t("overview.problem"))
+        prose.say(words.say("problem"))
     page.footer(shown)

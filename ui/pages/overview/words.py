@@ -3,11 +3,26 @@
 from math import ceil
 
 from mla_engine import costs
+from ui.engine.model import present
 from ui.pages.overview.view import View
 from ui.words.numbers import amount, count, digits, heads, in_millions, mixed, size, times
 from ui.words.text import t
 
 BF16_BYTES = 2
+LATER = ("dsa", "csa", "hca", "kda")  # came after MLA: each has a point of its own
+
+
+def say(part: str, **values: str) -> str:
+    """The title, what to look at, or the problem: the chosen variant's own, or else MLA's."""
+    variant = present().variant
+    return t(f"overview.{part}_{variant}" if variant in LATER else f"overview.{part}", **values)
+
+
+def look(view: View) -> str:
+    """What a token leaves in the cache, with the sizes of entries, window and choice."""
+    sizes = {"pooling": "pooling", "window": "window", "topk": "index_topk"}
+    there = {key: vars(view.config).get(name) for key, name in sizes.items()}
+    return say("look", **{key: count(size) for key, size in there.items() if size})
 
 
 def lead(view: View) -> tuple[str, str]:
