@@ -41,9 +41,10 @@ else:
         prose.note(t("scene.look"))
         card.ask(guess.question, shown)
         charts.download(shown.flow.table, "mla_data_flow.csv")
+        figures = words.figures(shown)
         with st.container(key="figures"):
-            cells = st.columns(4)
-        for cell, (key, (number, by)) in zip(cells, words.figures(shown).items(), strict=True):
+            cells = st.columns(len(figures))
+        for cell, (key, (number, by)) in zip(cells, figures.items(), strict=True):
             with cell.container(border=True):
                 st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
                 prose.note(t(f"overview.{key}_beside", beside=by))
