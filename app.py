@@ -20,14 +20,14 @@ else:
     from ui.words.text import t
 
     page.setup(PAGE)
-    prose.title(t("overview.title"))
+    prose.title(words.say("title"))
     try:
         shown = view()
     except ValueError as error:
         shown = None
         prose.refused(error)
     else:
-        prose.lead(*words.lead(shown), t("overview.look"))
+        prose.lead(*words.lead(shown), words.look(shown))
         state.control(
             st.segmented_control,
             t("overview.variant"),
@@ -41,11 +41,12 @@ else:
         prose.note(t("scene.look"))
         card.ask(guess.question, shown)
         charts.download(shown.flow.table, "mla_data_flow.csv")
+        figures = words.figures(shown)
         with st.container(key="figures"):
-            cells = st.columns(4)
-        for cell, (key, (number, by)) in zip(cells, words.figures(shown).items(), strict=True):
+            cells = st.columns(len(figures))
+        for cell, (key, (number, by)) in zip(cells, figures.items(), strict=True):
             with cell.container(border=True):
                 st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
                 prose.note(t(f"overview.{key}_beside", beside=by))
-        prose.say(t("overview.problem"))
+        prose.say(words.say("problem"))
     page.footer(shown)

@@ -107,10 +107,10 @@ class Scene {
     ["outline", "filled", "lit"].forEach((part) => { parts[part] = element(node, "rect", part); });
     parts.lines = element(node, "path", "lines");
     if (this.picture.cut[block.code]) parts.torn = element(node, "path", "torn");
+    parts.reach = element(node, "rect", "reach"); // below the label, which it would strike through
     parts.label = element(node, "text");
     const dy = name(parts.label, block.label, this.picture.tall);
     element(parts.label, "tspan", "count", { dy, dx: 6 }).textContent = block.count;
-    parts.reach = element(node, "rect", "reach");
     const made = { ...block, parts };
     this.listen(node, made);
     return made;

@@ -69,6 +69,27 @@ function written(html, className = "") { // of the glossary's own names and our 
   return made;
 }
 
+// Browsers break no line within a formula: from each sign on it is one of its own.
+function breaking(paragraph) {
+  const whole = paragraph.querySelector("math > mrow");
+  let row = null;
+  [...(whole?.children ?? [])].forEach((child, n, all) => {
+    const sign = child.localName === "mo" && /^[=+−-]$/.test(child.textContent);
+    const before = all[n - 1]?.textContent;
+    const inner = before === "," || (before === "(" && all[n - 2]?.textContent.length > 1);
+    if (!row || sign || inner) {
+      const part = whole.parentElement.cloneNode();
+      row = whole.cloneNode();
+      part.append(row);
+      paragraph.append(part, document.createElement("wbr"));
+    }
+    if (sign) child.setAttribute("form", "infix");
+    row.append(child);
+  });
+  whole?.parentElement.remove();
+  return paragraph;
+}
+
 // A small heatmap: a row a number of the tensor, a column a token.
 function cells({ cells: rows, most, signed }) {
   const grid = document.createElement("div");
@@ -97,7 +118,7 @@ function card(block, cut, go, open) {
   return [
     heading,
     ...line(block.meaning),
-    ...line(block.formula, "formula"),
+    ...line(block.formula, "formula").map(breaking),
     ...line(block.size),
     ...line(block.cost),
     ...line(block.kept, "keeps"),

@@ -111,7 +111,7 @@ def test_a_block_tells_its_numbers_and_opens_them(app_url: str, browser_page: Pa
     expect(card).to_have_attribute("data-code", "k_R")
     expect(card).to_contain_text("8 × 8 = 64 numbers")
     expect(card).to_contain_text("Kept in the cache: 8 numbers a token.")
-    expect(card.locator("math")).to_contain_text("RoPE")
+    expect(card.locator(".formula")).to_contain_text("RoPE")
     expect(card).to_contain_text("Cost: 4.10 k multiply-adds for 8 tokens.")
     expect(card).to_contain_text("RoPE shows its inside.")
     lighted = page.locator(".block.lighted").evaluate_all(CODES)
@@ -128,6 +128,22 @@ def test_a_block_tells_its_numbers_and_opens_them(app_url: str, browser_page: Pa
     assert "seed=3" in page.url
     opens(page, app_url, ".block[data-code=q_R]", "rope")
     opens(page, app_url, ".shelves", "kv_cache")
+
+
+@pytest.mark.parametrize("variant", ["mla", "csa", "kda"])
+def test_a_formula_is_read_whole(app_url: str, browser_page: Page, variant: str) -> None:
+    page = browser_page
+    page.goto(f"{app_url}/{LINK}&variant={variant}")
+    at_rest(page)
+    for code in page.locator(BLOCK).evaluate_all(CODES):
+        page.locator(f".block[data-code={code}]").focus()
+        expect(page.locator(".card")).to_have_attribute("data-code", code)
+        wide = page.locator(".card").evaluate(
+            "card => [...card.querySelectorAll('.formula')].map(p => p.scrollWidth - p.clientWidth)"
+        )
+        assert set(wide) <= {0}, code
+        label = page.locator(f".block[data-code={code}]")
+        assert label.evaluate("g => g.querySelector('.reach').nextSibling.localName") == "text"
 
 
 def opens(page: Page, app_url: str, part: str, name: str) -> None:

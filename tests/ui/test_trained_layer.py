@@ -1,5 +1,6 @@
 """A trained layer on the pages of values: whose numbers they are, and the ways in and out."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -9,13 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine.language_model import load_model
 from tests.ui import trained_models
-from tests.ui.screen import clicked
+from tests.ui.screen import clicked, statement
 from ui.engine import layers, trained
 from ui.engine.trained_layer import TrainedLayer, of
 
 WORDS = trained.OWN.split()
 VALUES = "attention_maps", "absorption", "compression", "decode", "compare"
 V2_LITE = {"d_model": 2048, "n_heads": 16, "d_latent_kv": 512}
+UNTRAINED = {"csa": "CSA", "hca": "HCA", "kda": "KDA"}
 Opened = Callable[..., AppTest]
 
 
@@ -96,7 +98,39 @@ def test_without_files_weights_are_seeded(opened: Opened, tmp_path, monkeypatch)
     trained_models.write(tmp_path, "mla")
     assert "layer 1" in captions(at.run())
     variants = at.selectbox(key="variant:en").options
-    assert variants == ["MLA, expanded", "MLA, absorbed"]
+    assert variants == ["MLA, expanded", "MLA, absorbed", *UNTRAINED.values()]
+
+
+@pytest.mark.parametrize("page", ["attention_maps", "decode", "compare"])
+@pytest.mark.parametrize("variant", UNTRAINED)
+def test_a_variant_without_a_model_is_shown_with_drawn_weights(opened: Opened, page, variant):
+    at = opened(f"pages/{page}.py", variant=variant)
+    assert f"No {UNTRAINED[variant]} has been trained here" in captions(at)
+    assert at.query_params["variant"] == variant
+    assert at.selectbox(key="preset:en").value == "small"
+    assert UNTRAINED[variant] in shown(at)
+    at.button(key="take_trained").click().run()
+    assert "noise" not in captions(at)
+    assert "variant" not in at.query_params
+
+
+def shown(at: AppTest) -> list[str]:
+    """The variant in the picker of the maps, or else every word of the statement."""
+    boxes = [box.value.upper() for box in at.selectbox if box.key == "variant:en"]
+    return boxes or re.findall(r"\w+", re.sub(r"<[^>]*>", "", statement(at)))
+
+
+def test_its_sizes_stay_small_with_another_seed_and_can_be_changed(opened: Opened):
+    at = opened("pages/attention_maps.py", variant="csa")
+    first = clicked(at, "attention").values(0, "z")
+    at.number_input(key="seed:en").set_value(3).run()
+    other = clicked(at, "attention").values(0, "z")
+    assert first.shape == other.shape
+    assert not np.array_equal(first, other, equal_nan=True)
+    at.button(key="customise").click().run()
+    assert at.query_params["preset"] == "small"
+    assert at.select_slider(key="n_heads:en").value == 4
+    np.testing.assert_array_equal(clicked(at, "attention").values(0, "z"), other)
 
 
 def test_an_unknown_word_stays_in_the_box_alone(opened: Opened):

@@ -49,7 +49,7 @@ class Model:
     Args:
         layer: the real layer that stands in for sizes and seed, if one does.
         preset: the published model that the sizes began with, SMALL, or TRAINED where a layer of
-            our trained models stands in.
+            our trained models stands in; SMALL where there is none of the variant that is set.
         base: its configuration, with rotation, norms and scales.
         sizes: those in force, by the names of their settings.
         wanted: the variant that is set.
@@ -67,10 +67,10 @@ class Model:
 
     @cached_property
     def variants(self) -> tuple[str, ...]:
-        """What can be shown: all, those that were trained, or what a real layer is made for."""
+        """What can be shown: all but what was to be trained, or what a real layer is made for."""
         if self.trained is not None:
-            every = visit().page.variants
-            return tuple(v for v in every if not isinstance(self.origin(self.config(v)), int))
+            every, never = visit().page.variants, trained_layer.never
+            return tuple(v for v in every if never(v) or self._has_trained(v))
         if not self.layer:
             return visit().page.variants
         mechanism = mechanisms.of(self.base)
@@ -95,11 +95,7 @@ class Model:
         return mechanisms.form_of(self.variant).symbols
 
     def config(self, variant: str | None = None) -> Config:
-        """The configuration of these sizes, in this variant or another.
-
-        Raises:
-            ValueError: sizes that no layer can have, in the engine's words.
-        """
+        """The configuration of these sizes, in this variant or another, or ValueError."""
         chosen = variant or self.variant
         own = self._beside(chosen)
         return own if own and not self.changed else built(own or self.base, self.sizes, chosen)
@@ -113,6 +109,9 @@ class Model:
         if self.layer or self.trained is not None or self.preset == SMALL:
             return None
         return preset_of(self.preset).beside_of(mechanisms.variants()[variant].kind)
+
+    def _has_trained(self, variant: str) -> bool:
+        return not isinstance(self.origin(self.config(variant)), int)
 
     def origin(self, config: Config) -> Origin:
         """Whose the weights are: a trained or real layer's that is of this kind, or the seed's.
@@ -172,11 +171,12 @@ def _present(_page: str, *_settings: tuple[str, object]) -> Model:
     if trained is not None:
         base, sizes = trained_layer.config(), trained_layer.sizes()
         return Model(None, TRAINED, base, sizes, *chosen, trained)
-    preset = published(s["preset"])
+    lacks = not layer and trained_layer.lacking()
+    preset = SMALL if lacks else published(s["preset"])
     own = SMALL_CONFIG if preset == SMALL else preset_of(preset).config
     base = real_layer.plan(layer).config if layer else own
-    sizes = mechanisms.sizes_of(base) if layer else {name: s[name] for name in SIZES}
-    return Model(layer, preset, base, sizes, *chosen)
+    sizes = sizes_of(SMALL) if lacks else {name: s[name] for name in SIZES}
+    return Model(layer, preset, base, mechanisms.sizes_of(base) if layer else sizes, *chosen)
 
 
 def take(preset: str) -> None:

@@ -45,7 +45,27 @@ def chosen() -> int | None:
     if not visit().page.trained or s["preset"] != TRAINED or FIRST not in trained.readable():
         return None
     plain = all(s[name] == state.default(name) for name in SEEDED)
-    return s["trained_layer"] if plain else None
+    return s["trained_layer"] if plain and not lacking() else None
+
+
+def lacking() -> bool:
+    """Whether the page has the variant that is set, and none of its kind is ever trained.
+
+    Our own small sizes stand there then, with weights that are drawn, until sizes are chosen.
+    """
+    s, page = state.settings(), visit().page
+    if not page.trained or s["preset"] != TRAINED or s["variant"] not in page.variants:
+        return False
+    if FIRST not in trained.readable() or any(s[name] != state.default(name) for name in SIZES):
+        return False
+    return never(s["variant"])
+
+
+def never(variant: str) -> bool:
+    """Whether no model of a variant's kind is trained in this project."""
+    every = mechanisms.variants()
+    kinds = {every[code].kind for code in trained.VARIANTS if code in every}
+    return every[variant].kind not in kinds
 
 
 def config() -> AttentionConfig:

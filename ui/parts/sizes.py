@@ -4,6 +4,7 @@ import streamlit as st
 
 from mla_engine import PRESETS, mechanisms
 from ui.engine import model
+from ui.engine import trained_layer as trained_layers
 from ui.engine.model import Model
 from ui.engine.real_layer import chosen
 from ui.parts import own_model, real_layer, trained_layer, typed
@@ -49,6 +50,9 @@ def controls() -> None:
         _preset(shown)
         if shown.trained is not None:
             trained_layer.layer_control()
+        elif trained_layers.lacking():
+            label = t("sizes.customise")
+            st.button(label, key="customise", type="tertiary", on_click=model.take, args=(SMALL,))
         else:
             with st.expander(t("sizes.customise"), expanded=bool(shown.changed)):
                 _sliders()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from mla_engine import mechanisms
 from mla_engine.language_model import ModelConfig
 from ui.engine import model, real_layer, trained, trained_layer
 from ui.parts.choice import choice
@@ -23,7 +24,7 @@ def badge() -> None:
         return
     if layer is None or page.drawn():
         with st.container(key="seeded", horizontal=True, vertical_alignment="center"):
-            st.caption(t("trained_layer.seeded"), width="content")
+            st.caption(_seeded(), width="content")
             _way_back()
     elif page.fresh_texts:
         st.caption(t("trained_layer.badge_fresh", layer=layer))
@@ -31,6 +32,14 @@ def badge() -> None:
         read = " ".join(trained_layer.words())
         read = read if len(read) <= SHOWN else f"{read[:SHOWN]}…"
         st.caption(t("trained_layer.badge", layer=layer, text=safe(read)))
+
+
+def _seeded() -> str:
+    """That weights are drawn, and why where no model of the variant could stand there."""
+    if not trained_layer.lacking():
+        return t("trained_layer.seeded")
+    kind = mechanisms.variants()[state.settings()["variant"]].kind
+    return t("trained_layer.lacking", variant=kind)
 
 
 def _way_back() -> None:

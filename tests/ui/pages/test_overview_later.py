@@ -19,7 +19,7 @@ from mla_engine import (
     RopeConfig,
 )
 from mla_engine.studies.words import hidden_states
-from tests.ui.screen import component, statement
+from tests.ui.screen import component, lead, statement
 
 Opened = Callable[..., AppTest]
 SIZES = {
@@ -42,7 +42,7 @@ BLOCKS = PooledIndexConfig(
 )  # fmt: skip
 MHA = 6 * (20 + 28)
 STATE = 6 * (20 * 28 + 3 * (20 + 20 + 28))  # and three tokens of the short convolutions
-TOKENS = 8
+LONG = 2**15  # tokens
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,17 @@ def test_entries_grow_by_their_share_of_a_token(
 ) -> None:
     at = opened(variant=variant, **LINK)
     most = max(held(PooledCache, config, n) - grows * n for n in range(24))
-    assert statement(at) == (
-        f"{variant.upper()} remembers {grows:.0f} numbers per token and layer, and at most "
-        f"{most:.0f} more however long the text; standard attention (MHA) with the same 6 heads "
-        f"remembers {MHA} per token"
+    kept, ratio = held(PooledCache, config, LONG), MHA * LONG / held(PooledCache, config, LONG)
+    assert lead(at) == (
+        f"{ratio:#.3g}× smaller",
+        f"At {LONG:,} tokens {variant.upper()} remembers {kept:,} numbers per layer; standard "
+        f"attention (MHA) with the same 6 heads remembers {MHA * LONG:,}. A further token adds "
+        f"{grows:.0f} numbers instead of {MHA}; at most {most:.0f} stay besides, however long the "
+        "text",
     )
-    assert [m.value for m in at.metric][:2] == [f"{grows:.0f}", f"{MHA / grows:#.3g}×"]
+    values = f"{grows:.0f}", f"{ratio:#.3g}×", None, f"{6 / ratio:#.3g}"
+    for shown, value in zip(at.metric, values, strict=True):
+        assert value in (None, shown.value)
     scene = component(at, "scene")
     shows_held(scene, PooledCache, config)
     blocks = {block["code"]: block for block in scene["blocks"]}
@@ -92,7 +97,12 @@ def test_a_state_does_not_grow(opened: Opened) -> None:
         f"(MHA) with the same 6 heads remembers {MHA} per token, more than that from token {first} "
         "on"
     )
-    assert [m.value for m in at.metric][:2] == ["0", "∞"]
+    shown = {m.label: m.value for m in at.metric}
+    assert shown.pop("State") == f"{STATE:,}"
+    assert shown.pop("MHA keeps more from token") == str(first)
+    assert [*shown] == ["Parameters"]
+    assert held(DeltaCache, KDA, first) <= MHA * first
+    assert held(DeltaCache, KDA, first - 1) > MHA * (first - 1)
     scene = component(at, "scene")
     shows_held(scene, DeltaCache, KDA)
     assert scene["texts"]["each"] == f"more per token: always {STATE:,}"

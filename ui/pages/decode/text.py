@@ -32,7 +32,8 @@ def writers(model: Model) -> dict[str, str]:
     """The variants whose trained models can write, each with what it is set by."""
     found: dict[str, str] = {}
     for variant in model.variants if model.trained is not None else ():
-        found.setdefault(model.origin(model.config(variant)).code, variant)
+        if not isinstance(origin := model.origin(model.config(variant)), int):
+            found.setdefault(origin.code, variant)
     return found
 
 

@@ -1,12 +1,16 @@
 """What the overview shows: one layer of the chosen sizes, in the chosen variant."""
 
 from dataclasses import dataclass
+from math import ceil
 
 from mla_engine import costs
 from ui.engine import model
 from ui.engine.model import Config, Model
 from ui.parts.flow import Overview
 from ui.parts.scene.scene import WIDTH, Scene
+from ui.settings.sizes import longest
+
+TOKENS = 2**15  # of a long text, which MHA's cache is compared at
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,21 @@ class View:
     def fixed(self) -> int:
         """Numbers that it keeps at most beside them, however long the text."""
         return round(costs.fixed_bytes(self.config, WIDTH) / WIDTH)
+
+    @property
+    def context(self) -> int:
+        """The tokens at which it is compared with MHA where not every token adds the same."""
+        return longest(self.model.preset, most=TOKENS)
+
+    @property
+    def held(self) -> int:
+        """Numbers that the layer keeps of so many tokens."""
+        return round(costs.held_bytes(self.config, self.context, WIDTH) / WIDTH)
+
+    @property
+    def outgrown(self) -> int:
+        """From which token on MHA keeps more than a state."""
+        return ceil(self.fixed / self.model.mha)
 
     @property
     def scene(self) -> Scene:

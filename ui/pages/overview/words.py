@@ -1,14 +1,29 @@
 """The words of the overview: its title and its four key figures."""
 
-from math import ceil
+from collections.abc import Mapping
 
 from mla_engine import costs
+from ui.engine.model import present
 from ui.pages.overview.view import View
 from ui.words.names import kind
 from ui.words.numbers import amount, count, digits, heads, in_millions, mixed, size, times
 from ui.words.text import t
 
 BF16_BYTES = 2
+LATER = ("dsa", "block_dsa", "csa", "hca", "kda")  # came after MLA: each has a point of its own
+
+
+def say(part: str, **values: str) -> str:
+    """The title, what to look at, or the problem: the chosen variant's own, or else MLA's."""
+    variant = present().variant
+    return t(f"overview.{part}_{variant}" if variant in LATER else f"overview.{part}", **values)
+
+
+def look(view: View) -> str:
+    """What a token leaves in the cache, with the sizes of entries, window and choice."""
+    sizes = {"pooling": "pooling", "window": "window", "topk": "index_topk"}
+    there = {key: vars(view.config).get(name) for key, name in sizes.items()}
+    return say("look", **{key: count(size) for key, size in there.items() if size})
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -25,20 +40,40 @@ def lead(view: View) -> tuple[str, str]:
     if variant == "MHA":
         return t("overview.numbers", n=count(mha)), t("overview.line_mha", **values)
     if not cached:
-        values["tokens"] = count(ceil(fixed / mha))
+        values["tokens"] = count(view.outgrown)
         return t("overview.number_state"), t("overview.line_state", **values)
+    if fixed:
+        return _lead_at_length(view, values)
     key, ratio = ("smaller", mha / cached) if cached <= mha else ("larger", cached / mha)
-    line = t("overview.line_fixed", **values) if fixed else t("overview.line", **values)
+    return t(f"overview.number_{key}", ratio=digits(ratio)), t("overview.line", **values)
+
+
+def _lead_at_length(view: View, values: Mapping[str, str]) -> tuple[str, str]:
+    """The same of a long text, which a fixed part counts in."""
+    held, mha = view.held, view.model.mha * view.context
+    key, ratio = ("smaller", mha / held) if held <= mha else ("larger", held / mha)
+    sizes = {"tokens": count(view.context), "held": count(held), "all": count(mha)}
+    line = t("overview.line_fixed", **values, **sizes)
     return t(f"overview.number_{key}", ratio=digits(ratio)), line
 
 
 def figures(view: View) -> dict[str, tuple[str, str]]:
     """Key of a label -> the figure and what it is measured by."""
-    cached, mha = view.cached, view.model.mha
-    beside = size(cached * BF16_BYTES) if cached else "0 B"
+    parameters = {"parameters": (in_millions(costs.parameters(view.config)), "")}
+    if not view.cached:
+        state = count(view.fixed), size(view.fixed * BF16_BYTES)
+        turn = count(view.outgrown), count(view.model.mha)
+        return {"state": state, "turn": turn} | parameters
+    cached, mha, at = view.cached, view.model.mha, ""
+    beside, each = size(cached * BF16_BYTES), cached
+    if view.fixed:
+        at, each = "_at", view.held / view.context
+        beside = t("overview.and_fixed", size=beside)
+    by, n_heads = count(view.context if at else mha), view.config.n_heads
+    equivalent = mixed(each * n_heads / mha), count(view.context) if at else ""
     return {
-        "cache": (amount(cached), t("overview.and_fixed", size=beside) if view.fixed else beside),
-        "ratio": (times(mha / cached) if cached else "∞", count(mha)),
-        "parameters": (in_millions(costs.parameters(view.config)), ""),
-        "equivalent": (mixed(cached * view.config.n_heads / mha), ""),
+        "cache": (amount(cached), beside),
+        f"ratio{at}": (times(mha / each), by),
+        **parameters,
+        f"equivalent{at}": equivalent,
     }
