@@ -13,14 +13,14 @@ if __name__ != "__main__":  # `streamlit run` imports this file; every visit the
 else:
     from ui.frame import page
     from ui.pages.overview import PAGE, guess, words
-    from ui.pages.overview.view import view
+    from ui.pages.overview.view import variant, view
     from ui.parts import charts, prose, scene
     from ui.parts.guess import card
     from ui.settings import state
     from ui.words.text import t
 
     page.setup(PAGE)
-    prose.title(words.say("title"))
+    prose.title(words.say("title", variant()))
     try:
         shown = view()
     except ValueError as error:
@@ -48,5 +48,5 @@ else:
             with cell.container(border=True):
                 st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
                 prose.note(t(f"overview.{key}_beside", beside=by))
-        prose.say(words.say("problem"))
+        prose.say(words.say("problem", variant()))
     page.footer(shown)

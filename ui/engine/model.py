@@ -18,8 +18,7 @@ from ui.settings.rooms import SETTINGS
 from ui.settings.shared import SIZES
 from ui.settings.sizes import SMALL_VARIANT, divisors, published, sizes_of, variant_of
 from ui.settings.visit import visit
-from ui.words.numbers import TIED, count
-from ui.words.text import listed, t
+from ui.words.text import t
 
 Config = AttentionConfig
 FREE = (
@@ -206,19 +205,6 @@ def preset_name(key: str) -> str:
     if key in (SMALL, TRAINED):
         return t(f"common.{key}_sizes")
     return preset_of(key).name
-
-
-def besides(key: str) -> list[str]:
-    """What a published model has beside the layer that stands for it, a sentence each."""
-    preset, said = preset_of(key), []
-    if preset.beside:
-        kinds = [(mechanisms.of(config).kind(config), n) for config, n in preset.kinds]
-        each = listed(f"{count(n)}{TIED}×{TIED}{kind}" for kind, n in kinds)
-        said.append(t("common.kinds", name=preset.name, each=each))
-    if preset.not_modelled:
-        gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in preset.not_modelled]
-        said.append(t("common.not_modelled", name=preset.name, gaps="; ".join(gaps)))
-    return said
 
 
 def mend() -> list[Note]:

@@ -8,6 +8,7 @@ from ui.engine import trained_layer as trained_layers
 from ui.engine.model import Model
 from ui.engine.real_layer import chosen
 from ui.parts import own_model, real_layer, trained_layer, typed
+from ui.parts.besides import besides
 from ui.parts.choice import choice
 from ui.parts.ways import of_model
 from ui.settings import state
@@ -71,7 +72,7 @@ def _preset(shown: Model) -> None:
         format_func=model.preset_name,
         keep=model.take,
     )
-    for sentence in model.besides(shown.preset) if has_preset(shown.preset) else ():
+    for sentence in besides(shown.preset) if has_preset(shown.preset) else ():
         st.caption(sentence)
     own_model.draw(shown.preset)
 

@@ -120,12 +120,13 @@ def test_a_state_does_not_grow(opened: Opened) -> None:
 def test_of_two_tokens_one_index_key_is_drawn_and_kept(opened: Opened) -> None:
     at = opened(variant="block_dsa", **LINK)
     grows, waiting = 44 + 20 // 2, 2 * 20 - 20 // 2
+    kept = held(PooledIndexCache, BLOCKS, 32_768)
     assert statement(at) == (
-        f"Block DSA remembers {grows} numbers per token and layer, and at most {waiting} more "
-        f"however long the text; standard attention (MHA) with the same 6 heads remembers {MHA} "
-        "per token"
+        f"At 32,768 tokens Block DSA remembers {kept:,} numbers per layer; standard attention "
+        f"(MHA) with the same 6 heads remembers {32_768 * MHA:,}. A further token adds {grows} "
+        f"numbers instead of {MHA}; at most {waiting} stay besides, however long the text"
     )
-    assert [m.value for m in at.metric][:2] == [f"{grows}", f"{MHA / grows:#.3g}×"]
+    assert [m.value for m in at.metric][:2] == [f"{grows}", f"{MHA / (kept / 32_768):#.3g}×"]
     scene = component(at, "scene")
     shows_held(scene, PooledIndexCache, BLOCKS)
     blocks = {block["code"]: block for block in scene["blocks"]}
@@ -150,7 +151,9 @@ def test_of_two_tokens_one_index_key_is_drawn_and_kept(opened: Opened) -> None:
 
 
 def test_in_chinese_it_has_its_own_name(opened: Opened) -> None:
-    assert statement(opened(variant="block_dsa", lang="zh", **LINK)).startswith("分块 DSA 每个词元")
+    assert statement(opened(variant="block_dsa", lang="zh", **LINK)).startswith(
+        "到 32,768 个词元时，分块 DSA 每层记"
+    )
 
 
 def test_a_sentence_too_short_for_an_entry_says_so(opened: Opened) -> None:

@@ -3,11 +3,12 @@
 import numpy as np
 
 from mla_engine import costs
-from ui.engine import model, real_layer
+from ui.engine import real_layer
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare import trained
 from ui.pages.compare.side import BF16_BYTES
 from ui.pages.compare.view import View
+from ui.parts.besides import besides
 from ui.parts.maps import reading
 from ui.parts.maps.view import short
 from ui.words.numbers import amount, count, heads, signed, size, times
@@ -102,4 +103,4 @@ def apart(view: View, cell: tuple[int, int] | None, a: np.ndarray, b: np.ndarray
 def limitations(view: View) -> list[str]:
     """What the models have beside the layers that are compared, a sentence each."""
     keys = dict.fromkeys(side.preset for side in view.sides if side.preset)
-    return [sentence for key in keys for sentence in model.besides(key)]
+    return [sentence for key in keys for sentence in besides(key)]

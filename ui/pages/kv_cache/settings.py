@@ -1,5 +1,6 @@
 """The settings of the page kv_cache."""
 
+import re
 from functools import partial
 from math import log
 
@@ -20,6 +21,7 @@ from ui.settings.parsers import (
 )
 from ui.settings.sizes import longest
 
+SIZED = re.compile(r"\d[BM]\b")  # readers know these models by it
 LEFT, RIGHT, CONTEXT = "deepseek-v3", "llama-3.1-405b", 2**17
 
 
@@ -35,13 +37,17 @@ def contrast(preset: str) -> str:
     others = [
         key for key, one in PRESETS.items() if _plain(one) and (_kind(one) is mla) == with_mla
     ]
-    size = ours.parameters or PRESETS[LEFT].parameters
+    size = (ours if _sized(ours) else PRESETS[LEFT]).parameters
     return min(others, key=lambda key: abs(log(PRESETS[key].parameters / size)))
 
 
 def _plain(one: Preset) -> bool:
-    """Whether all that it keeps is known and counted, and each layer keeps the same."""
-    return bool(one.parameters) and not one.not_modelled and not one.beside
+    """Whether its name says its size, and each of its layers keeps as much, all of it counted."""
+    return _sized(one) and not one.not_modelled and not one.beside
+
+
+def _sized(one: Preset) -> bool:
+    return bool(SIZED.search(one.name) and one.parameters)
 
 
 def _kind(one: Preset) -> Mechanism:

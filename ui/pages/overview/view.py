@@ -56,6 +56,11 @@ class View:
         return Scene(self.model)
 
 
+def variant() -> str:
+    """The chosen variant, whether it can have the chosen sizes or not."""
+    return model.present().variant
+
+
 def view() -> View:
     """What the settings choose.
 

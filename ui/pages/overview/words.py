@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from mla_engine import costs
-from ui.engine.model import present
 from ui.pages.overview.view import View
 from ui.words.names import kind
 from ui.words.numbers import amount, count, digits, heads, in_millions, mixed, size, times
@@ -13,9 +12,8 @@ BF16_BYTES = 2
 LATER = ("dsa", "block_dsa", "csa", "hca", "kda")  # came after MLA: each has a point of its own
 
 
-def say(part: str, **values: str) -> str:
-    """The title, what to look at, or the problem: the chosen variant's own, or else MLA's."""
-    variant = present().variant
+def say(part: str, variant: str, **values: str) -> str:
+    """The title, what to look at, or the problem: the variant's own, or else MLA's."""
     return t(f"overview.{part}_{variant}" if variant in LATER else f"overview.{part}", **values)
 
 
@@ -23,7 +21,9 @@ def look(view: View) -> str:
     """What a token leaves in the cache, with the sizes of entries, window and choice."""
     sizes = {"pooling": "pooling", "window": "window", "topk": "index_topk"}
     there = {key: vars(view.config).get(name) for key, name in sizes.items()}
-    return say("look", **{key: count(size) for key, size in there.items() if size})
+    return say(
+        "look", view.model.variant, **{key: count(size) for key, size in there.items() if size}
+    )
 
 
 def lead(view: View) -> tuple[str, str]:
