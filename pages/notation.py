@@ -8,6 +8,7 @@ from ui.frame import page
 from ui.pages.notation import PAGE, tables, words
 from ui.pages.notation.view import CHOICES, view
 from ui.parts import charts, prose
+from ui.parts.choice import choice
 from ui.settings import state
 from ui.words.text import safe, t
 
@@ -20,14 +21,15 @@ except ValueError as error:
     prose.refused(error)
 else:
     prose.lead(*words.lead(here), words.look())
-    search, choice = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
+    search, which = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with search:
         state.control(st.text_input, t("notation.search"), "notation_search", max_chars=60)
-    with choice:
-        state.control(
+    with which:
+        choice(
             st.segmented_control,
             t("notation.of"),
             "notation_of",
+            here.of,
             CHOICES,
             format_func=lambda code: t(f"notation.of_{code}"),
             required=True,

@@ -29,7 +29,11 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.screen import statement
 
 OLD = json.loads(Path(__file__).with_name("old_links.json").read_text("utf-8"))
-NOW = {"preset": "trained", "vs_view": "auto"}  # defaults that are others now
+NOW = {
+    "preset": "trained",
+    "vs_view": "auto",
+    "notation_of": "auto",
+}  # defaults that are others now
 MOST_WORDS = 1024  # made up, of then
 UNKNOWN = "gpt-9"  # to this app and that one
 OF_VALUES = "attention_maps", "absorption", "compression", "decode", "compare"

@@ -78,7 +78,7 @@ STATES = {  # link, form, size of every letter, whether queries are compressed
 @pytest.mark.parametrize(("variant", "lang"), [*((v, "en") for v in STATES), ("mla", "zh")])
 def test_every_cell_of_every_row(opened, downloads, variant, lang):
     link, form, sizes, compressed = STATES[variant]
-    at = opened(PAGE, variant=variant, lang=lang, **link)
+    at = opened(PAGE, variant=variant, lang=lang, notation_of="all", **link)
     assert [re.sub("<.*?>", "", cell) for cell in lines(at)[0]] == HEADS[lang]
     for row in lines(at)[1:]:
         heads = [re.match(r'<span class="on-phone">(.*?)</span>', cell)[1] for cell in row]
@@ -127,6 +127,11 @@ def test_sizes_are_those_of_a_real_layers_weights(opened):
         ("gqa", ("GQA", "GQA"), ["k", "v"]),
         ("mla", ("MLA, expanded", "MLA（展开）"), ["c_KV", "k_R"]),
         ("mla_absorbed", ("MLA, absorbed", "MLA（吸收）"), ["c_KV", "k_R"]),
+        (
+            "csa",
+            ("CSA", "CSA"),
+            ["kv_T", "c_E", "z_E", "kv_E", "c_IE", "z_IE", "k_E"],
+        ),
     ],
 )
 def test_what_a_variant_has_and_caches(opened, variant, name, cached):
@@ -134,13 +139,31 @@ def test_what_a_variant_has_and_caches(opened, variant, name, cached):
     assert list(rows(at)) == [code for code in SYMBOLS if code in cached]
     has = len(rows(opened(PAGE, variant=variant, notation_of="present")))
     order = [code for code in SYMBOLS if code in cached]
-    assert statement(at) == (
-        f"{name[0]} has {has} of the {len(SYMBOLS)} symbols and caches only {' and '.join(order)}"
+    assert said(at) == (
+        f"{name[0]} has {has} of the {len(SYMBOLS)} symbols and caches {', '.join(order)}"
     )
+    assert statement(at).count('<span class="tensor ') == len(order)
     zh = opened(PAGE, variant=variant, lang="zh", notation_of="cached")
-    assert statement(zh) == (
-        f"{name[1]} 用到 {len(SYMBOLS)} 个符号中的 {has} 个，只缓存 {' 和 '.join(order)}"
+    assert said(zh) == (
+        f"{name[1]} 用到 {len(SYMBOLS)} 个符号中的 {has} 个，缓存的是 {'、'.join(order)}"
     )
+
+
+def said(at) -> str:
+    """The statement with its symbols written as their codes."""
+    text = re.sub(r"</?sp[^>]*>|</su[bp]>", "", statement(at))
+    return re.sub(r"<su[bp]>", "_", text)
+
+
+def test_another_variant_than_mla_begins_with_its_own_symbols(opened):
+    of = next(b for b in opened(PAGE, variant="csa").button_group if b.key == "notation_of:en")
+    assert of.value == "present"
+    own = rows(opened(PAGE, variant="csa"))
+    assert list(own) == list(rows(opened(PAGE, variant="csa", notation_of="present")))
+    assert "c_KV" not in own
+    every = opened(PAGE, variant="csa", notation_of="all")
+    assert list(rows(every)) == list(rows(opened(PAGE))) == list(SYMBOLS)
+    assert every.query_params["notation_of"] == "all"
 
 
 def test_the_present_variant_has_its_own_symbols(opened):
@@ -162,7 +185,7 @@ ROLES = {
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_each_role_has_its_word_in_its_colour(opened, lang):
-    said = next(m.value for m in opened(PAGE, lang=lang).markdown if 'class="tensor' in m.value)
+    said = next(m.value for m in opened(PAGE, lang=lang).markdown if 'tensor query"' in m.value)
     found = re.findall(r'<span class="tensor (\w+)">(.*?)</span>', said)
     classes = ["query", "key", "value", "latent", "rope", "output"]
     assert found == list(zip(classes, ROLES[lang], strict=True))
@@ -253,7 +276,7 @@ BESIDE = {  # code -> the other page on which it is seen, and with what
 
 
 def test_links_lead_to_the_numbers_with_the_present_settings(opened):
-    found = rows(opened(PAGE, seed="7", variant="mla_absorbed", n_heads="8"))
+    found = rows(opened(PAGE, seed="7", variant="mla_absorbed", n_heads="8", notation_of="all"))
     here = {"lang": "en", "seed": "7", "n_heads": "8"}
     homes = {"q_C_absorbed": "mla_absorbed", "W_UK": "mla_absorbed", "k_C": "mla", "W_K": "mha"}
     for code, row in found.items():

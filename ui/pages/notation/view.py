@@ -9,8 +9,9 @@ from mla_engine.names import DEEPSEEK, citation
 from mla_engine.symbols import SIZES, SYMBOLS
 from ui.engine import kept, layers, model
 from ui.engine.model import Config, Model
+from ui.pages.notation.settings import AUTO
 from ui.settings import state
-from ui.settings.shared import VARIANTS
+from ui.settings.shared import SHARED, VARIANTS
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -48,6 +49,7 @@ class View:
         model: what the shared settings choose.
         homes: code of each symbol that can be seen -> a variant that has it, the present one first.
         present: the codes of the symbols that the present variant has.
+        of: of CHOICES, which symbols are shown.
         sought: the text that is searched for.
         entries: the symbols that choice and search leave.
         link: what every link to another page carries along.
@@ -56,6 +58,7 @@ class View:
     model: Model
     homes: Mapping[str, str]
     present: frozenset[str]
+    of: str
     sought: str
     entries: tuple[Entry, ...]
     link: Mapping[str, str]
@@ -83,10 +86,17 @@ def view() -> View:
         "all": list(SYMBOLS),
         "present": [code for code in SYMBOLS if code in present],
         "cached": [code for code, one in SYMBOLS.items() if one.cached and code in present],
-    }[s["notation_of"]]
+    }[of := _chosen()]
     made = (_entry(code, chosen.config(), form_of(chosen.variant)) for code in kept)
     entries = tuple(entry for entry in made if entry.has(s["notation_search"]))
-    return View(chosen, _homes(chosen), present, s["notation_search"], entries, state.link())
+    return View(chosen, _homes(chosen), present, of, s["notation_search"], entries, state.link())
+
+
+def _chosen() -> str:
+    """Which symbols are asked for; of another variant than MLA its own, but sought among all."""
+    s = state.settings()
+    own = s["variant"] != SHARED["variant"].default and not s["notation_search"]
+    return s["notation_of"] if s["notation_of"] != AUTO else "present" if own else "all"
 
 
 def form_of(variant: str) -> str:

@@ -3,7 +3,7 @@
 from mla_engine.symbols import SYMBOLS
 from ui.pages.notation.view import View
 from ui.words.numbers import count
-from ui.words.text import t
+from ui.words.text import listed, t, tensor
 
 ROLES = ("query", "key", "value", "latent", "rope", "output")
 
@@ -15,7 +15,7 @@ def lead(here: View) -> tuple[str, str]:
         variant=t(f"common.{here.model.variant}"),
         has=count(len(here.present)),
         all=count(len(SYMBOLS)),
-        cached=t("notation.and").join(here.cached),
+        cached=listed(map(tensor, here.cached)),
     )
     return t("common.out_of", n=count(len(here.present)), all=count(len(SYMBOLS))), line
 
