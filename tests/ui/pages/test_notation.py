@@ -277,7 +277,7 @@ BESIDE = {  # code -> the other page on which it is seen, and with what
 
 def test_links_lead_to_the_numbers_with_the_present_settings(opened):
     found = rows(opened(PAGE, seed="7", variant="mla_absorbed", n_heads="8", notation_of="all"))
-    here = {"lang": "en", "seed": "7", "n_heads": "8"}
+    here = {"lang": "en", "seed": "7", "n_heads": "8", "notation_of": "all"}
     homes = {"q_C_absorbed": "mla_absorbed", "W_UK": "mla_absorbed", "k_C": "mla", "W_K": "mha"}
     for code, row in found.items():
         links = re.findall(r"\[(.*?)\]\((\w+)\?(.*?)\)", row[7])
