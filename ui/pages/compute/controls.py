@@ -19,8 +19,7 @@ SLIDERS = {
 
 def draw() -> None:
     """Phase, device, sizes of the call, one layer or all of them."""
-    phase, scope = st.columns(2)
-    with phase:
+    with st.container(horizontal=True, gap="medium"):  # one below the other where it is narrow
         state.control(
             st.segmented_control,
             t("compute.phase"),
@@ -29,7 +28,6 @@ def draw() -> None:
             format_func=lambda code: t(f"compute.phase_{code}"),
             required=True,
         )
-    with scope:
         state.control(
             st.segmented_control,
             t("compute.scope"),
