@@ -18,9 +18,16 @@ def test_latent_layer_runs_at_its_published_size(key: str):
     h = torch.randn(1, 8, config.d_model, generator=torch.Generator().manual_seed(7))
     trace, absorbed = layer(h), layer.forward_absorbed(h)
     assert trace.attention.shape == (1, 2, 8, 8)
-    held = [getattr(trace, name, None) for name in ("c_KV", "k_R", "k_I")]
-    assert sum(x.shape[-1] for x in held if x is not None) == costs.cache_elements(config)
+    of_token = {"c_KV": 1, "k_R": 1, "k_I": 1}
+    if "pooling" in vars(config):  # an index key stands for a block
+        of_token = {"c_KV": 1, "k_R": 1, "k_E": 1 / config.pooling}
+    held = {name: getattr(trace, name, None) for name in of_token}
+    numbers = (x.shape[-1] * of_token[name] for name, x in held.items() if x is not None)
+    assert sum(numbers) == costs.cache_elements(config)
     assert torch.allclose(trace.u, absorbed.u, rtol=1e-4, atol=1e-5)
+    if not config.d_rope:
+        assert trace.k_R is None
+        return
     rows = trace.k_R.norm(dim=-1), trace.k_R_pre.norm(dim=-1)
     assert torch.allclose(*rows, rtol=1e-5)
     assert torch.equal(trace.k_R, trace.k_R_pre) == (config.rope is None)

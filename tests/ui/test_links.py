@@ -55,13 +55,13 @@ CONTRADICTIONS = [
     ),
     ("compare", SMALL | {"vs_head": "5"}, "vs_head", "5", 3),
     ("compare", {"vs_left": "gemma-2b", "vs_right": "small", "vs_head": "8"}, "vs_head", "8", 7),
-    ("real_models", {"real_matrix": "W_O"}, "real_matrix", "W_O", "W_QK"),
+    ("real_models", {"real_matrix": "W_QQ"}, "real_matrix", "W_QQ", "W_QK"),
     ("quiz", {"quiz_count": "2", "quiz_number": "9"}, "quiz_number", "9", 2),
     ("quiz", {"quiz_count": "2", "quiz_answers": "0044"}, "quiz_answers", "0044", "00"),
     ("claims", {"claims_verdict": "maybe"}, "claims_verdict", "maybe", "all"),
     ("language_model", {"lm_back": "200"}, "lm_back", "200", 8),  # the page's own text: 9 words
     ("quality", {"quality_task": "back", "quality_load": "16"}, "quality_load", "16", 4),
-    ("notation", {"notation_of": "none"}, "notation_of", "none", "all"),
+    ("notation", {"notation_of": "none"}, "notation_of", "none", "auto"),
     ("trained_heads", {"th_text": "none"}, "th_text", "none", "recall"),
 ]
 

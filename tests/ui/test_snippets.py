@@ -275,9 +275,11 @@ def test_of_a_layer_that_reads_chosen_keys_the_maps_are_shown(opened, notebook, 
     folder = str(folder_of("deepseek_v32", models))
     at = page_of(opened, "real_models", code="snippet", source=folder, layer="1", text=TEXT)
     assert not at.error
-    assert any("Of a layer of this kind the maps are shown" in one.value for one in at.info)
-    assert statement(at).endswith("(DSA) has 4 heads")
-    assert printed_numbers(notebook(at.code[0].value).splitlines()[-1]) == [1, 4]
+    assert any("this layer reads chosen ones" in one.value for one in at.info)
+    assert "4 heads read the keys that one indexer chooses" in statement(at)
+    printed = printed_numbers(notebook(at.code[0].value).splitlines()[-1])
+    assert printed[:2] == [1, 4]
+    assert f"about {printed[2]:.0f} a query" in statement(at)
 
 
 @pytest.mark.parametrize("layer", [0, 2], ids=["window", "CSA"])

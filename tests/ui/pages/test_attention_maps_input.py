@@ -42,7 +42,7 @@ def test_every_control_has_its_label_its_choices_and_the_value_of_the_link(opene
     assert all(control(chinese, name, "zh").label != label for name, label in labels.items())
     assert control(app, "map_text").value == CELL["map_text"]
     names = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed"]
-    names += ["CSA", "HCA", "KDA"]
+    names += ["CSA", "HCA", "KDA", "Block DSA"]
     assert control(app, "variant").options == names
     heads = ["as many as run in a moment", "1", "2", "4", "6"]
     assert control(app, "map_run").options == heads

@@ -13,7 +13,7 @@ from ui.engine import kept
 from ui.words.text import catalogue
 
 VARIANTS = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed"]
-VARIANTS += ["CSA", "HCA", "KDA"]
+VARIANTS += ["CSA", "HCA", "KDA", "Block DSA"]
 
 
 def widget(at, name: str):

@@ -4,6 +4,7 @@ What is drawn is compared with counts by hand, and these with the tensors of rea
 """
 
 import io
+import re
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -19,7 +20,7 @@ from tests.engine.test_pooled_costs import V4, V4_HCA
 from tests.ui.pages.kv_cache import rows
 from tests.ui.pages.kv_cache.side import DTYPES, Side, sides
 from tests.ui.pages.test_kv_cache import PAGE, TOPICS, expected, shows
-from tests.ui.screen import charts
+from tests.ui.screen import charts, statement
 from ui.settings import parsers
 
 Opened = Callable[..., AppTest]
@@ -47,7 +48,7 @@ def of_presets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsers, "OF_PRESETS", parsers.OF_PRESETS | {"pooled", "delta"})
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", [topic for topic in TOPICS if topic != "memory"])
 @pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
 def test_a_topic_shows_what_is_counted_of_both_models(
     opened: Opened, downloads: dict[str, object], topic: str, link: dict[str, str]
@@ -55,6 +56,14 @@ def test_a_topic_shows_what_is_counted_of_both_models(
     at = opened(PAGE, kv_view=topic, **link)
     assert not at.warning
     shows(at, topic, link, downloads)
+
+
+@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
+def test_without_parameters_nothing_is_said_to_fit(opened: Opened, link: dict[str, str]) -> None:
+    at = opened(PAGE, kv_view="memory", **link)
+    assert not at.warning
+    assert "weights" in statement(at)
+    assert not re.search(r"room for [\d,]+ sequences", statement(at))
 
 
 @pytest.mark.parametrize("topic", TOPICS)
