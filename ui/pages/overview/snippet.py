@@ -11,4 +11,8 @@ def recipe(view: View) -> Recipe:
     lines = layer(view.config, view.model.preset, view.flow.form)
     sizes = {name: view.model.sizes[name] for name in ("n_heads", "d_head", "d_value")}
     values = lines | sizes | {"tokens": TOKENS}
-    return ("overview" if view.cached else "overview_state"), values
+    if not view.cached:
+        return "overview_state", values
+    if not view.fixed:
+        return "overview", values
+    return "overview_long", values | {"context": view.context}
