@@ -98,6 +98,7 @@ STATES = [
     ("kv_cache", {"kv_view": "layouts", "kv_left": "llama-3-8b"}),
     ("kv_cache", {"kv_view": "parallel", "kv_left": "llama-3-8b", "kv_ranks": "16"}),
     ("kv_cache", {"kv_view": "layouts", "kv_left": "glm-5.3-flash"}),
+    ("kv_cache", {"kv_view": "layouts", "kv_left": "deepseek-v4-flash", "lang": "zh"}),
     ("kv_cache", {"kv_view": "formula", "kv_left": "llama-3.1-405b", "lang": "zh"}),
     ("decode", {"dec_step": "9"}),
     ("decode", SMALL | {"dec_prompt": "64", "lang": "zh"}),
@@ -275,9 +276,11 @@ def test_of_a_layer_that_reads_chosen_keys_the_maps_are_shown(opened, notebook, 
     folder = str(folder_of("deepseek_v32", models))
     at = page_of(opened, "real_models", code="snippet", source=folder, layer="1", text=TEXT)
     assert not at.error
-    assert any("Of a layer of this kind the maps are shown" in one.value for one in at.info)
-    assert statement(at).endswith("(DSA) has 4 heads")
-    assert printed_numbers(notebook(at.code[0].value).splitlines()[-1]) == [1, 4]
+    assert any("this layer reads chosen ones" in one.value for one in at.info)
+    said = statement(at)
+    assert "4 heads read the keys that one indexer chooses for all of them" in said
+    number, topk = map(float, re.search(r"Layer (\d+) .*about (\d+) a query$", said).groups())
+    assert printed_numbers(notebook(at.code[0].value).splitlines()[-1]) == [number, 4, topk]
 
 
 @pytest.mark.parametrize("layer", [0, 2], ids=["window", "CSA"])
