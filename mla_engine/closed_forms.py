@@ -61,7 +61,7 @@ class KeptPart:
     """A part of what a sequence keeps where not every token adds the same to it.
 
     Attributes:
-        code: "window", "entries", "waiting", "state" or "tails".
+        code: "window", "entries", "latents", "blocks", "waiting", "state" or "tails".
         spans: the tokens that each of its pieces stands for, the first and one beyond the last.
         n_bytes: of all of them.
     """

@@ -291,7 +291,11 @@ def test_the_strip_says_which_tokens_a_cache_keeps_as_what(opened, variant):
 
 def test_the_strip_of_blocks_has_latents_at_once_and_index_keys_block_by_block(opened):
     at = opened(PAGE, **LINK, variant="block_dsa")
-    strip = component(at, "growing")["strip"]
+    picture = component(at, "growing")
+    strip, latents, keys = picture["strip"], tied_size(4 * 19 * 20), tied_size(4 * 9 * 8)
+    waiting = tied_size(4 * 2 * 8)
+    parts = f"Of Block DSA: latents: {latents}; index keys: {keys}; waiting: {waiting}."
+    assert picture["told"][2].endswith(parts)
     assert strip["title"] == "Block DSA: which tokens each part stands for"
     lines = {line["name"]: line for line in strip["lines"]}
     after = range(17, 49)
