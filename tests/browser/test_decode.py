@@ -22,12 +22,13 @@ PER_TOKEN = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 40, 40, 4 * 40, 40 
 
 
 def kept(tokens: int) -> list[int]:
-    """Bytes that CSA, HCA and KDA hold: 2 tokens of the window, entries, and what waits."""
+    """Bytes that CSA, HCA, KDA and Block DSA hold: a window of 2, entries, and what waits."""
     window, entries, waiting = 2 * 32, tokens // 2, tokens % 2
     csa = window + (32 + 16) * (entries + 4 * waiting + 4)  # twice two series; a block for the next
     hca = window + 32 * (tokens // 4 + 2 * (tokens % 4))
     kda = 4 * 16 * 16 + 3 * 4 * 3 * 16  # the states, and what the convolutions need
-    return [4 * n for n in (csa, hca, kda)]
+    block_dsa = tokens * 32 + 16 * (entries + 2 * waiting)  # a key of a block, or key and gate
+    return [4 * n for n in (csa, hca, kda, block_dsa)]
 
 
 WAYS = """ways => ways.map(way => [...way.querySelectorAll("rect")]

@@ -137,6 +137,5 @@ def test_a_tensor_lights_in_words_formulas_and_pictures(app_url: str, browser_pa
 
     walk(page, f"{app_url}/compare?lang=en&vs_view=flow")
     page.locator(".js-plotly-plot .textpoint").nth(3).hover(force=True)
-    found = until(page, lambda: page.evaluate(LIT))
-    assert found
-    assert found[0].startswith("path ")
+    wanted = {"path q_R_pre", "span q_R_pre"}  # a box, and the list below of what differs
+    assert lit(page, *wanted) == wanted

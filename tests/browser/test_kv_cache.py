@@ -5,7 +5,7 @@ import csv
 import pytest
 from playwright.sync_api import Page, expect
 
-from mla_engine import PRESETS, costs
+from mla_engine import PRESETS, costs, mechanisms
 from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import nothing_shifts, settle, wider
 
@@ -89,7 +89,8 @@ def test_the_download_holds_every_curve(app_url: str, browser_page: Page) -> Non
         page.get_by_role("button", name="Data as CSV").click()
     text = download.value.path().read_text("utf-8-sig")
     rows = list(csv.DictReader(text.splitlines()))
-    assert len(rows) == 2 * 8 * 15
+    kinds = {variant.kind for variant in mechanisms.variants().values()}
+    assert len(rows) == 2 * len(kinds) * 15
     own = [r for r in rows if r["is_the_models_own"] == "True" and r["type"] == "int4"]
     assert {(r["model"], r["cache"]) for r in own} == {
         ("DeepSeek-V3 / R1 (671B)", "mla"),

@@ -47,6 +47,7 @@ def test_a_click_chooses_the_head_and_layers_are_compared(
     share = float(shares.balance[6])
     said = page.get_by_text(re.compile("^Head 6 looks mostly at"))
     expect(said).to_contain_text(f"{100 * max(share, 1 - share):#.3g} %")
+    settle(page)  # a run under way would take the file back
 
     with page.expect_download() as waiting:
         page.locator(".st-key-download-real-shares").get_by_role("button").click()

@@ -50,7 +50,7 @@ def steps(view: View) -> None:
 
 def stored_and_read(view: View) -> None:
     """What a sequence takes, and what its next token reads of it."""
-    names = [one.label for one in view.milestones]
+    names = ["<br>".join(figures.rows(one.label)) for one in view.milestones]
     parts = {
         t("after_mla.stored"): [one.stored / 2**30 for one in view.milestones],
         t("after_mla.read"): [one.read / 2**30 for one in view.milestones],

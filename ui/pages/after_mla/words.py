@@ -209,14 +209,15 @@ def alt_read(view: View) -> str:
 
 
 def ends_of_milestones(view: View) -> list[str]:
-    """What stands at the end of each pair of bars: stored, and by what it is divided when read."""
+    """Beside each pair of bars: what is stored; below it, by what that is divided when read."""
     return [
-        _divided(tied_size(one.stored), one.stored / max(one.read, 1)) for one in view.milestones
+        _divided(tied_size(one.stored), one.stored / max(one.read, 1), "{}<br>{}")
+        for one in view.milestones
     ]
 
 
-def _divided(amount: str, ratio: float) -> str:
-    return f"{amount} (÷{TIED}{factor(ratio)})" if ratio > SAME else amount
+def _divided(amount: str, ratio: float, shape: str = "{} ({})") -> str:
+    return shape.format(amount, f"÷{TIED}{factor(ratio)}") if ratio > SAME else amount
 
 
 def _stored_and_read(one: Shown) -> str:
