@@ -52,7 +52,8 @@ def _flow(view: View) -> None:
     """Both data flows, steps that differ marked, and the sizes beside them."""
     marked = tables.differing(view)
     if max(len(side.shapes) for side in view.sides) > MOST_STEPS:  # one below the other
-        flows, table = st.columns((10, 4), gap="medium")
+        with st.container(key="compare_long"):
+            flows, table = st.columns((10, 4), gap="medium")
         places = flows, flows
     else:
         *places, table = st.columns((5, 5, 4), gap="medium")
