@@ -57,6 +57,13 @@ def test_json_has_the_bytes_that_each_token_adds(ran, config, expected):
     assert sum(one["layers"] for one in found["kinds"]) == found["layers"]
 
 
+def test_the_command_is_installed_and_answers_in_any_folder(tmp_path):
+    command = [Path(sys.executable).with_name("mla"), "cache", "-", "--json"]
+    given = {"cwd": tmp_path, "input": json.dumps(KIMI_K3), "text": True, "check": True}
+    out = subprocess.run(command, capture_output=True, **given).stdout
+    assert json.loads(out)["stored_bytes_per_token"] == 24 * 576 * 2
+
+
 def test_json_has_what_each_gpu_holds(ran):
     _, out, _ = ran(
         V3, "--json", "--gpus", "8", "--batch", "16", "--context", "1000", "--gpu", "h20"
