@@ -2,7 +2,8 @@
 
 Under tensor parallelism each GPU keeps some KV heads of every sequence, down to one, then copies;
 a latent serves all heads and is copied to each. Under data parallelism each has whole sequences.
-Weights are split evenly over all GPUs, and nothing but weights and cache takes memory.
+Attention's weights are split over the GPUs of a group, all others over all GPUs; nothing else takes
+memory.
 """
 
 from collections.abc import Callable
@@ -78,14 +79,19 @@ class Placing:
         )
         return self.sequences * sum(of_layers, Fraction(0))
 
+    def rank_parameters(self, parameters: float) -> Fraction:
+        """Of so many parameters, attention's among them, those that each GPU keeps."""
+        attention = min(Fraction(self.model.attention_parameters), Fraction(parameters))
+        return attention / self.ranks + (Fraction(parameters) - attention) / self.gpus
+
     def longest_context(self, gpu_bytes: float, weight_bytes: float = 0) -> int | None:
         """Tokens to which each sequence can grow on GPUs of this memory, None if without bound.
 
         Args:
             gpu_bytes: memory of one GPU.
-            weight_bytes: of the whole model.
+            weight_bytes: of the weights that it keeps.
         """
-        room = Fraction(gpu_bytes) - Fraction(weight_bytes) / self.gpus
+        room = Fraction(gpu_bytes) - Fraction(weight_bytes)
         if self.most_bytes(MOST) <= room:
             return None
         low, high = 0, MOST

@@ -212,9 +212,7 @@ class Plan:
 
     def _weights(self, parameters: Fraction) -> Fraction:
         """Bytes of each GPU's share of so many parameters, attention's among them."""
-        attention = min(Fraction(self.model.attention_parameters), parameters)
-        each = attention * self.data / self.gpus + (parameters - attention) / self.gpus
-        return each * Fraction(self.weight_bytes)
+        return self.placing(1).rank_parameters(parameters) * Fraction(self.weight_bytes)
 
     def _reading(self, n_bytes: Fraction) -> Fraction:
         return n_bytes / Fraction(self.device.bytes_per_second)

@@ -108,23 +108,23 @@ def _part(layer: Layer, part: Part, asked: Asked) -> dict[str, Any]:
 
 def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
     """What each GPU holds, with heads split and with sequences dealt out."""
-    weights = (asked.parameters or 0) * TYPES[asked.weights].bits / 8
     ways = {"tensor": 1, "data": asked.gpus}
-    placed = {way: _placed(model, asked, data, weights) for way, data in ways.items()}
+    placed = {way: _placed(model, asked, data) for way, data in ways.items()}
     return {
         "gpu": asked.gpu,
         "count": asked.gpus,
         "memory_bytes": number(Fraction(GPUS[asked.gpu].memory_bytes)),
         "weights": asked.weights,
-        "weight_bytes_each": number(Fraction(weights) / asked.gpus) if weights else None,
     } | placed
 
 
-def _placed(model: Model, asked: Asked, data: int, weights: float) -> dict[str, Any]:
+def _placed(model: Model, asked: Asked, data: int) -> dict[str, Any]:
     sizes = {"gpus": asked.gpus, "data": data, "batch": asked.batch}
     placing = Placing(model=model, storage=asked.storage, **sizes)
     memory = GPUS[asked.gpu].memory_bytes
+    weights = placing.rank_parameters(asked.parameters or 0) * TYPES[asked.weights].bits / 8
     return {
+        "weight_bytes_each": number(weights) if weights else None,
         "sequences_each": placing.sequences,
         "stored_bytes_per_token_each": number(placing.token_bytes()),
         "stored_bytes_each": number(placing.held_bytes(asked.context)),

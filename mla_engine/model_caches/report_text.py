@@ -90,20 +90,15 @@ def _rows(part: Mapping[str, Any]) -> str:
 def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
     """What each GPU holds, however the model is shared."""
     on, context = found["gpus"], found["context"]
-    weights = on["weight_bytes_each"]
-    said = (
-        f"weights in {on['weights']} take {size(weights)} of each"
-        if weights
-        else "weights are left out, their number is not known (--parameters)"
-    )
-    yield f"{on['count']} x {GPUS[on['gpu']].name}, {size(on['memory_bytes'])} each; {said}"
+    weights = on["tensor"]["weight_bytes_each"]
+    yield f"{on['count']} x {GPUS[on['gpu']].name}, {size(on['memory_bytes'])} each; {_weights(on)}"
     title = "each holds at most" if on["count"] > 1 else "it holds"
     most = "longest context" if weights else "longest context before any weights"
     yield f"{title:<31} sequences  bytes a token  {f'at {context:,}':>13}  {most}"
     ways = WAYS if on["count"] > 1 else {"data": "all of it"}
     for way, words in ways.items():
         one = on[way]
-        held, longest = size(one["stored_bytes_each"]), _longest(one, on)
+        held, longest = size(one["stored_bytes_each"]), _longest(one, on["memory_bytes"])
         token = _count(number(Fraction(one["stored_bytes_per_token_each"]) / one["sequences_each"]))
         yield f"{words:<31} {one['sequences_each']:>9,}  {token:>13}  {held:>13}  {longest}"
     if weights and weights >= on["memory_bytes"]:
@@ -113,22 +108,32 @@ def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"made for contexts of {found['max_context']:,} tokens{less}"
 
 
-def _longest(one: Mapping[str, Any], on: Mapping[str, Any]) -> str:
-    longest = one[LONGEST if on["weight_bytes_each"] else BEFORE_WEIGHTS]
+def _weights(on: Mapping[str, Any]) -> str:
+    """What they take of each GPU; more where each has the whole attention."""
+    if not on["tensor"]["weight_bytes_each"]:
+        return "weights are left out, their number is not known (--parameters)"
+    split, whole = (size(on[way]["weight_bytes_each"]) for way in ("tensor", "data"))
+    said = f"weights in {on['weights']} take {split} of each"
+    return said if split == whole else f"{said}, with whole sequences {whole}"
+
+
+def _longest(one: Mapping[str, Any], memory: int) -> str:
+    longest = one[LONGEST if one["weight_bytes_each"] else BEFORE_WEIGHTS]
     if longest is None:
         return "without bound"
-    if (on["weight_bytes_each"] or 0) > on["memory_bytes"]:
+    if (one["weight_bytes_each"] or 0) > memory:
         return "none, the weights do not fit"
     return f"{longest:,}"
 
 
 def _too_large(on: Mapping[str, Any]) -> str:
     """What would help where the weights do not fit."""
-    total, memory = on["weight_bytes_each"] * on["count"], on["memory_bytes"]
+    split, memory = on["tensor"]["weight_bytes_each"], on["memory_bytes"]
     bits = TYPES[on["weights"]].bits
-    each = {name: on["weight_bytes_each"] * TYPES[name].bits / bits for name in ("fp8", "fp4")}
+    each = {name: split * TYPES[name].bits / bits for name in ("fp8", "fp4")}
     tries = [f"--weights {name} ({size(n)} of each)" for name, n in each.items() if n < memory]
-    return f"try {' or '.join((*tries, f'--gpus {int(total // memory) + 1} or more'))}"
+    most = int(split * on["count"] // memory) + 1
+    return f"try {' or '.join((*tries, f'--gpus {most} or more'))}"
 
 
 def _count(value: float) -> str:

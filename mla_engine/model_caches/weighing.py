@@ -1,20 +1,26 @@
 """Parameters of attention, as far as they are told: what each group of GPUs keeps whole.
 
-Projections alone: norms and biases are thousands among billions. Of layers with a state or pooled
-entries, and where a width is not said, nothing is counted.
+Projections alone: norms, biases and short convolutions are thousands among billions. Nothing is
+counted of states other than KDA's, and where a width is not said.
 """
 
+import math
 from dataclasses import dataclass
 
 from mla_engine.model_caches.keys import MOST, Keys
 from mla_engine.model_caches.parts import Layer, Part
 
 LATENT = ("latent", "indexed", "shared_choice", "shared")
+SERIES = {"csa": 2, "hca": 1, "window": 0}  # how often a token is projected to be pooled
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """Widths of a layer, 0 where there is none or it is not said."""
+    """Widths of a layer, 0 where there is none or it is not said.
+
+    `gate` says what multiplies the heads' outputs in MLA: each "channel", each "head" or nothing.
+    In KDA, `full_decay` and `full_gate` come from one matrix, and not by way of a head's width.
+    """
 
     d_model: int
     n_heads: int
@@ -23,6 +29,11 @@ class Sizes:
     d_value: int = 0
     d_latent_q: int = 0
     n_index_heads: int = 0
+    n_output_groups: int = 0
+    d_latent_o: int = 0
+    gate: str | None = None
+    full_decay: bool = False
+    full_gate: bool = False
 
 
 def of_config(keys: Keys, layer: Layer) -> int:
@@ -35,8 +46,17 @@ def of_config(keys: Keys, layer: Layer) -> int:
         "d_value": "v_head_dim",
         "d_latent_q": "q_lora_rank",
         "n_index_heads": "index_n_heads",
+        "n_output_groups": "o_groups",
+        "d_latent_o": "o_lora_rank",
     }
-    return of_layer(layer, Sizes(**{size: _said(keys, name) for size, name in names.items()}))
+    ling = keys.model_type == "bailing_hybrid"
+    options = {
+        "gate": "head" if ling else "channel" if keys.get("mla_use_output_gate") is True else None,
+        "full_decay": ling,
+        "full_gate": ling or keys.get("linear_attn_config.use_full_rank_gate") is True,
+    }
+    widths = {size: _said(keys, name) for size, name in names.items()}
+    return of_layer(layer, Sizes(**widths, **options))
 
 
 def _said(keys: Keys, name: str) -> int:
@@ -55,6 +75,10 @@ def of_layer(layer: Layer, sizes: Sizes) -> int:
         return n_latents * _latent(parts, sizes)
     if "key" in parts and "value" in parts:
         return _grouped(parts["key"], parts["value"], sizes)
+    if "entry" in parts and layer.kind in SERIES and sizes.d_latent_q and sizes.d_latent_o:
+        return _pooled(SERIES[layer.kind], parts, sizes)
+    if layer.kind == "kda":
+        return _delta(parts["state"], sizes)
     return 0
 
 
@@ -65,9 +89,35 @@ def _latent(parts: dict[str, Part], sizes: Sizes) -> int:
     latent = sizes.d_latent_q or d
     queries = (d * latent if sizes.d_latent_q else 0) + latent * h * (sizes.d_head + r)
     keys = d * (c + r) + h * c * (sizes.d_head + sizes.d_value)
-    index = parts["index"].numbers if "index" in parts and sizes.n_index_heads else 0
-    of_index = index * (latent * sizes.n_index_heads + d) + bool(index) * d * sizes.n_index_heads
-    return queries + keys + h * sizes.d_value * d + of_index
+    gate = {"channel": h * sizes.d_value * d, "head": h * d}.get(sizes.gate, 0)
+    return queries + keys + h * sizes.d_value * d + gate + _indexer(parts, latent, 1, sizes)
+
+
+def _indexer(parts: dict[str, Part], latent: int, series: int, sizes: Sizes) -> int:
+    """j x l + j d, and d x for the key: once more for the gate of keys that are pooled."""
+    if "index" not in parts or not sizes.n_index_heads:
+        return 0
+    x, j, pooled = parts["index"].numbers, sizes.n_index_heads, parts["index"].length > 1
+    return j * x * latent + j * sizes.d_model + x * sizes.d_model * series * (1 + pooled)
+
+
+def _pooled(series: int, parts: dict[str, Part], sizes: Sizes) -> int:
+    """d l + l h k + d k, h k o + g o d, the pooling's 2 s d k, and the indexer's."""
+    d, latent, o = sizes.d_model, sizes.d_latent_q, sizes.d_latent_o
+    width = parts["entry"].numbers + (parts["rope"].numbers if "rope" in parts else 0)
+    heads = sizes.n_heads * width
+    read = d * latent + latent * heads + d * width + 2 * series * d * width
+    made = heads * o + sizes.n_output_groups * o * d
+    return read + made + _indexer(parts, latent, series, sizes)
+
+
+def _delta(state: Part, sizes: Sizes) -> int:
+    """d h k for queries, keys, values and the output; decay, gate, and d h for the strength."""
+    d, h = sizes.d_model, state.heads
+    k = math.isqrt(state.numbers // h)
+    whole, narrow = d * h * k, d * k + k * h * k
+    decay, gate = (whole if full else narrow for full in (sizes.full_decay, sizes.full_gate))
+    return 4 * whole + decay + gate + d * h
 
 
 def _grouped(key: Part, value: Part, sizes: Sizes) -> int:

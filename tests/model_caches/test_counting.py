@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 from mla_engine.model_caches import (
+    MODELS,
     Layer,
     Model,
     Part,
@@ -170,10 +171,15 @@ def _most(layer: Layer, context: int) -> Fraction:
 
 
 def test_weights_take_their_share_of_each_gpu():
-    sizes = {"model": read(V3), "storage": BF16, "gpus": 8}
-    free = Placing(**sizes).longest_context(141e9, 671e9)
-    assert free == (141 * 10**9 - 671 * 10**9 / 8) // (61 * 576 * 2)
-    assert Placing(**sizes).longest_context(80e9, 671e9) == 0
+    sizes = {"model": MODELS["deepseek-v3"].model(), "storage": BF16, "gpus": 8}
+    attention = sizes["model"].attention_parameters
+    assert attention > 10**10
+    for data in (1, 2, 8):
+        on = Placing(**sizes, data=data)
+        share = on.rank_parameters(671e9)
+        assert share == attention * data / 8 + (671 * 10**9 - attention) / 8
+        assert on.longest_context(141e9, share) == (141 * 10**9 - share) // (61 * 576 * 2)
+        assert on.longest_context(80e9, share) == 0
 
 
 def test_states_alone_have_no_longest_context():

@@ -166,7 +166,8 @@ def test_the_largest_batch_is_the_last_that_can_be_placed(config: dict, gpus: in
 
     def fits(batch: int) -> bool:
         memory = Fraction(plan.device.memory_bytes) - plan.overhead_bytes
-        longest = plan.placing(batch).longest_context(memory, 140e9)
+        on = plan.placing(batch)
+        longest = on.longest_context(memory, 2 * on.rank_parameters(70e9))
         return longest is None or longest >= plan.context
 
     found, last = plan.largest_batch, 0

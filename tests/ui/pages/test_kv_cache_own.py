@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.given_preset import given_preset
+from mla_engine.model_caches import MODELS
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import OWN
@@ -53,9 +54,11 @@ def test_a_stored_model_by_its_name(opened: Opened, downloads: dict[str, object]
     assert list(gpus["Stored a token on each"]) == ["281,088 B", "70,272 B"]
     found = json.loads(downloads["model_cache.json"]())
     assert found["stored_bytes_per_token"] == 70_272
-    each = 141e9 - 671e9 / 8  # weights are fp8 at first
-    assert found["gpus"]["tensor"]["longest_context"] == each // (4 * 70_272)
-    assert found["gpus"]["data"]["longest_context"] == each // 70_272
+    attention = MODELS["deepseek-v3"].model().attention_parameters
+    assert list(gpus["Weights on each"]) == ["78.1\xa0GiB", "87.4\xa0GiB"]  # fp8 at first
+    for way, whole, sequences in (("tensor", 0, 4), ("data", attention, 1)):
+        each = 141e9 - whole - (671e9 - whole) / 8
+        assert found["gpus"][way]["longest_context"] == each // (sequences * 70_272)
 
 
 @pytest.mark.parametrize(

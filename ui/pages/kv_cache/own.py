@@ -109,29 +109,36 @@ def _shown(view: View, n_bytes: float) -> str:
 
 def _gpus(view: View, told: dict[str, Any]) -> "pd.DataFrame":
     """A row a way of sharing the cache, as text."""
-    known = told["gpus"]["weight_bytes_each"] is not None
+    ways = {way: told["gpus"][way] for way in ("tensor", "data")}
+    known = _known(told)
     longest = LONGEST if known else BEFORE_WEIGHTS
     rows = {
         t(f"kv_cache.own_{way}"): (
-            _bytes(told["gpus"][way]["stored_bytes_per_token_each"]),
-            shown(view, told["gpus"][way]["stored_bytes_each"]),
-            _longest(told["gpus"][way][longest]),
+            _bytes(one["stored_bytes_per_token_each"]),
+            shown(view, one["stored_bytes_each"]),
+            *([shown(view, one["weight_bytes_each"])] if known else []),
+            _longest(one[longest]),
         )
-        for way in ("tensor", "data")
+        for way, one in ways.items()
     }
-    names = ("each_token", "each", "longest" if known else "before_weights")
+    last = ("weights", "longest") if known else ("before_weights",)
+    names = ("each_token", "each", *last)
     columns = [t(f"kv_cache.own_column_{name}") for name in names]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
+def _known(told: dict[str, Any]) -> bool:
+    """Whether its weights are counted."""
+    return told["gpus"]["tensor"]["weight_bytes_each"] is not None
+
+
 def _weights(view: View, told: dict[str, Any]) -> str:
-    """On which GPUs, and what their weights take of them."""
+    """On which GPUs, and in which type its weights are."""
     on = told["gpus"]
     said = {"gpus": count(on["count"]), "gpu": GPUS[on["gpu"]].name}
-    if on["weight_bytes_each"] is None:
+    if not _known(told):
         return t("kv_cache.own_no_weights", **said)
-    each = shown(view, on["weight_bytes_each"])
-    return t("kv_cache.own_weights", each=each, type=type_label(view.weights), **said)
+    return t("kv_cache.own_weights", type=type_label(view.weights), **said)
 
 
 def _longest(tokens: int | None) -> str:
