@@ -61,6 +61,12 @@ def shipped_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
+def unscrolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands below the first screen waits, as before a reader who has not come near it."""
+    monkeypatch.setattr("ui.parts.sections.watched", lambda: True)
+
+
+@pytest.fixture
 def opened() -> Callable[..., AppTest]:
     """`opened("pages/kv_cache.py", n_heads="7")` runs that page from that link."""
     return open_page

@@ -10,6 +10,7 @@ from tests.ui.screen import lead
 from tests.ui.test_prose import VIEWS as SOME_VIEWS
 from ui.frame.rooms import PAGES
 
+pytestmark = pytest.mark.usefixtures("unscrolled")
 Opened = Callable[..., AppTest]
 VIEWS = [*SOME_VIEWS, ("notation", {}), ("compute", {"cost_phase": "prefill"})]
 MOST_WORDS, MOST_CHARACTERS = 10, 20  # in English; in Chinese

@@ -109,6 +109,7 @@ def test_every_page_has_a_contradiction_here() -> None:
     assert {page for page, *_ in CONTRADICTIONS} == set(PAGES)
 
 
+@pytest.mark.usefixtures("unscrolled")
 @pytest.mark.parametrize(
     ("page", "kind"),
     [
