@@ -15,7 +15,7 @@ from mla_engine.figures.theme import FONT
 LONGEST = 12  # letters of a row; a longer name goes on in the next
 GAP = 6  # pixels between a line's end and its name
 LETTER, WIDE_LETTER, ROW = 9.7, 18, 20  # pixels that a letter and a row take
-BETWEEN = 5  # pixels between two names
+BETWEEN, MARKS = 5, 5  # pixels between two names, and what marks above and below a symbol add
 AT_EDGE = 0.97  # of the axis: what ends beyond has its name beside the plot
 AXIS_ROOM = 62  # pixels below the plot for ticks and title
 
@@ -55,8 +55,12 @@ def named_lines(
 
 
 def resized(fig: Figure, height: int) -> Figure:
-    """The same figure so many pixels high, names at the ends of its lines apart again."""
+    """The same figure so many pixels high, names at the ends of its lines apart again.
+
+    It is made no lower than the names of its lines, or of its bars, one above the other need.
+    """
     spec = fig.spec or fig.to_dict()
+    height = max(height, min(spec["layout"]["height"], _least(spec)))
     layout = spec["layout"] | {"height": height}
     if notes := layout.get("annotations"):
         room = height - layout["margin"]["t"]
@@ -64,17 +68,36 @@ def resized(fig: Figure, height: int) -> Figure:
     return Figure(spec | {"layout": layout})
 
 
+def _least(spec: Mapping) -> int:
+    """Pixels that a figure's names need, one above the other, with all that is around them."""
+    layout, bars = spec["layout"], any(trace["type"] == "bar" for trace in spec["data"])
+    ends = _at_one_end(layout.get("annotations", ()))
+    stacks = [sum(_height(note["text"]) for note in group) for group in ends]
+    names = layout["yaxis"].get("ticktext") if bars else None
+    stacks += [sum(_height(name) + MARKS * ("<su" in name) for name in names or ())]
+    return layout["margin"]["t"] + AXIS_ROOM + max(stacks)
+
+
 def _parted(notes: Sequence[dict], ends: Sequence[float], height: float) -> list[dict]:
     """The notes, of which names at one x are moved apart, as little as it takes at this height."""
-    names = sorted((n for n in notes if n.get("name") == "end"), key=itemgetter("x"))
     room, shifts = height - AXIS_ROOM, {}
-    for _, group in groupby(names, key=itemgetter("x")):
-        here = sorted(group, key=itemgetter("y"))
+    for here in _at_one_end(notes):
         wanted = [(note["y"] - ends[0]) / (ends[1] - ends[0]) * room for note in here]
-        heights = [BETWEEN + ROW * (1 + note["text"].count("<br>")) for note in here]
+        heights = [_height(note["text"]) for note in here]
         for note, at, place in zip(here, wanted, apart(wanted, heights, room), strict=True):
             shifts[id(note)] = {"yshift": place - at}
     return [note | shifts.get(id(note), {}) for note in notes]
+
+
+def _at_one_end(notes: Sequence[dict]) -> list[list[dict]]:
+    """The names at each x, upwards."""
+    names = sorted((n for n in notes if n.get("name") == "end"), key=itemgetter("x", "y"))
+    return [list(group) for _, group in groupby(names, key=itemgetter("x"))]
+
+
+def _height(text: str) -> int:
+    """Pixels that a name takes, and the room to the next."""
+    return BETWEEN + ROW * (1 + text.count("<br>"))
 
 
 def apart(wanted: Sequence[float], heights: Sequence[float], room: float) -> list[float]:

@@ -1,7 +1,7 @@
 """Parameters of attention, as far as they are told: what each group of GPUs keeps whole.
 
 Projections alone: norms, biases and short convolutions are thousands among billions. Nothing is
-counted of states other than KDA's, and where a width is not said.
+counted of CSA2, of states other than KDA's, and where a width is not said.
 """
 
 import math

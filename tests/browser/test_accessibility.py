@@ -46,6 +46,7 @@ VIEWS = (
     "compression?cmp_weights=spectrum&cmp_log=1",
     *(f"kv_cache?kv_view={view}" for view in ("memory", "layouts", "parallel", "formula")),
     "compute?cost_phase=prefill",
+    "compute?preset=deepseek-v3&lecture=1",
     "compare?vs_view=costs",
     "compare?vs_view=maps",
 )

@@ -28,12 +28,8 @@ forms = pytest.mark.parametrize(("config", "form"), FORMS.values(), ids=FORMS)
 ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 stricts = pytest.mark.parametrize("strict", [False, True], ids=["traced", "strict"])
 # A cache that is written in place asks more of what compiles it than one that grows anew.
-IN_PLACE = ("latent, absorbed", "keys and values of MLA", "grouped, window")
-steps = pytest.mark.parametrize(
-    ("way", "capacity", "backend"),
-    [(way, None, "eager") for way in WAYS.values()]
-    + [(WAYS[name], 9, "aot_eager") for name in IN_PLACE],
-    ids=[*WAYS, *(f"{name}, reserved" for name in IN_PLACE)],
+compilers = pytest.mark.parametrize(
+    ("capacity", "backend"), [(None, "eager"), (9, "aot_eager")], ids=["growing", "reserved"]
 )
 exports = pytest.mark.parametrize(
     ("capacity", "strict"), [(None, True), (9, False)], ids=["growing, strict", "reserved, traced"]
@@ -78,7 +74,8 @@ def unmeasured(request, monkeypatch):
     monkeypatch.setattr(budget, "course", course)
 
 
-@steps
+@compilers
+@ways
 def test_a_step_is_one_graph(way, capacity, backend):
     layer, h = way.layer(), hidden(2, 7, 10)
     step = in_one_graph(lambda h, cache: way.step(layer, h, cache), backend)

@@ -45,10 +45,8 @@ def _used(cache, tensor) -> int:
     return cache.length if cache.grows_evenly and not cache.fixed else tensor.shape[1]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "dtype"),
-    [(0, torch.float32), (1, torch.bfloat16), (4, torch.float32), (11, torch.bfloat16)],
-)
+@pytest.mark.parametrize("dtype", WIDTHS, ids=str)
+@pytest.mark.parametrize("tokens", [0, 1, 4, 11])
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_the_fullest_gpu_holds_what_the_caches_of_its_heads_hold(config, tokens, dtype):
     for ranks in range(1, config.n_heads + 1):

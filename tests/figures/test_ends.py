@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mla_engine.figures import VARIANTS, cache_growth, crossing, over_rank, resized, spectrum
+from mla_engine.figures import VARIANTS, bars, cache_growth, crossing, over_rank, resized, spectrum
 from mla_engine.figures.ends import apart, rows
 
 
@@ -56,6 +56,30 @@ def test_names_part_again_when_the_chart_is_lowered():
     low = sorted(note.yshift for note in resized(fig, 260).layout.annotations)
     assert np.diff(tall) == pytest.approx(np.diff(low))
     assert min(np.diff(low)) > 16
+
+
+@pytest.mark.parametrize("height", [100, 277, 350, 420])
+def test_a_chart_stays_as_high_as_its_names_need(height):
+    names = [f"KDA number {n}, one state" for n in range(6)]  # two rows each
+    lines = {name: np.array([1.0, 10 + n]) for n, name in enumerate(names)}
+    fig = resized(crossing([1, 2], lines, titles=("", ""), roles=range(6)), height)
+    low, high = fig.layout.yaxis.range
+    plot = fig.layout.height - fig.layout.margin.t - 62  # below it ticks and a title
+    middles = [(n.y - low) / (high - low) * plot + n.yshift for n in fig.layout.annotations]
+    assert min(middles) >= 22
+    assert max(middles) <= plot - 22
+    assert min(np.diff(sorted(middles))) >= 44
+    assert fig.layout.height == max(height, 12 + 62 + 6 * 45)
+
+
+def test_bars_stay_as_high_as_their_names_need():
+    names = ["MHA", "DeepSeek-V3<br>/ R1 (671B)", "c<sub>Q</sub>"]
+    fig = bars(names, {"bytes": [1, 2, 3]}, legend=False, height=400)
+    around = fig.layout.margin.t + 62
+    assert resized(fig, 100).layout.height == around + 25 + 45 + 30
+    assert resized(fig, 390).layout.height == 390
+    low = bars(names, {"bytes": [1, 2, 3]}, legend=False, height=around + 20)
+    assert resized(low, 50).layout.height == around + 20, "never higher than it was"
 
 
 def test_lines_that_end_early_have_their_names_there():

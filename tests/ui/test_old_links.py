@@ -28,7 +28,6 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.screen import statement
 
-pytestmark = pytest.mark.usefixtures("unscrolled")
 OLD = json.loads(Path(__file__).with_name("old_links.json").read_text("utf-8"))
 NOW = {
     "preset": "trained",

@@ -12,7 +12,7 @@ FILE = ASSETS / "vendor/anime-4.4.1.umd.min.js"
 NOTHING = "\nexport default () => {};"
 
 
-def library() -> None:
+def load() -> None:
     """Have it there, once a page: a picture stands first, and moves when the reader asks for it."""
     script = FILE.read_text("utf-8") + NOTHING
     st.components.v2.component("animation", js=script)(key="animation")

@@ -86,9 +86,6 @@ def ready(drawing: Drawing, clicks: str, lecture: bool) -> Ready:
 def _lower(spec: Mapping[str, Any]) -> int:
     is_map = any(trace["type"] == "heatmap" for trace in spec["data"])
     height = spec["layout"]["height"]
-    names = spec["layout"]["yaxis"].get("ticktext") or ()
-    if not is_map and any("<su" in name for name in names):  # rows of symbols, with marks above
-        return height
     return max(min(height, LOWEST), round(height * (LOWER_MAP if is_map else LOWER)))
 
 

@@ -84,7 +84,7 @@ def show(
 
     frame = _frame(dials, seconds) | {"turn": st.session_state.get(turn, 0)}
     _component(picture)(key=key, data=frame | dict(data), on_told_change=told)
-    animation.library()
+    animation.load()
     download(table, file, key)
 
 

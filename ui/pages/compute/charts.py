@@ -17,6 +17,7 @@ from ui.words.text import t
 
 PARTS = {"weights": 1, "cache": 0, "up_projected": 2, "hidden": 3}  # looks of what is no tensor
 RIDGE = 1
+ROOM = 1.7  # times the longest bar: on a phone as much as its text takes
 Places = Mapping[str, tuple[float, float]]  # code -> FLOP per byte, FLOP/s
 
 
@@ -51,7 +52,8 @@ def roof(view: View) -> None:
 
 def byte_bars(view: View) -> None:
     """Where the bytes of each way come from."""
-    unit_bytes, unit = unit_of(max(view.bytes_in_all().values()))
+    most = max(view.bytes_in_all().values())
+    unit_bytes, unit = unit_of(most)
     parts = {
         t(f"compute.part_{part}"): [n / unit_bytes for n in every]
         for part, every in view.bytes_by_part().items()
@@ -63,6 +65,7 @@ def byte_bars(view: View) -> None:
         axis=t("compute.axis_bytes", unit=unit),
         roles=[PARTS[part] for part in view.bytes_by_part()],
         totals=list(words.totals(view).values()),
+        limits=(0, ROOM * most / unit_bytes),
         height=420,
     )
     show(

@@ -40,7 +40,7 @@ def show(scene: Scene, alt: str) -> None:
         told = data(scene, made, alt) | {"pictures": pictures, "texts": words}
         # a tuple: whether values of a dictionary are tables Streamlit asks pandas, and imports it
         _component()(key="scene", data=(told,), on_open_change=_opened)
-        animation.library()
+        animation.load()
     if failed:
         st.caption(t("scene.no_values", reason=safe(prose.reason(failed))))
 
