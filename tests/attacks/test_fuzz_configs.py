@@ -10,7 +10,7 @@ from transformers import CONFIG_MAPPING
 from mla_engine.checkpoints.families import FAMILIES, attention_config
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import RefusedError
-from tests.attacks.nearly import fuzz, junk, mutated, outcome, within
+from tests.attacks.nearly import fuzz, junk, mutated, outcome, outcome_within
 from tests.checkpoints import pooled_model
 from tests.checkpoints.models import MODELS, as_published
 
@@ -38,8 +38,7 @@ def test_every_family_is_changed_and_was_good():
 def test_a_config(name, data):
     form = data.draw(st.sampled_from([name, f"{name} (published)"]))
     config = data.draw(mutated(VALID[form], most=3))
-    with within(64):
-        found = outcome(attention_config, config, data.draw(st.integers(-1, 2)))
+    found = outcome_within(64, attention_config, config, data.draw(st.integers(-1, 2)))
     assert isinstance(found, AttentionConfig | RefusedError)
 
 

@@ -16,7 +16,7 @@ from mla_engine.checkpoints.safetensors_file import (
     parse_header,
     parse_json,
 )
-from tests.attacks.nearly import deep, fuzz, junk, mutated, outcome, texts_of, within
+from tests.attacks.nearly import deep, fuzz, junk, mutated, outcome, outcome_within, texts_of
 
 ROWS = {
     "__metadata__": {"format": "pt"},
@@ -34,8 +34,9 @@ SAVED = save(
 @fuzz(100)
 @given(texts_of(mutated(ROWS)) | texts_of(junk) | deep.map(str.encode), st.integers(-5, 40))
 def test_a_header(text, more):
-    with within(64):
-        found = outcome(parse_header, text, "model.safetensors", LENGTH_BYTES + len(text) + more)
+    found = outcome_within(
+        64, parse_header, text, "model.safetensors", LENGTH_BYTES + len(text) + more
+    )
     for entry in found.values() if isinstance(found, dict) else ():
         assert LENGTH_BYTES + len(text) <= entry.start <= entry.stop
         assert entry.stop <= LENGTH_BYTES + len(text) + more
@@ -56,8 +57,7 @@ def test_the_length_of_a_header(prefix, size):
 @fuzz(80)
 @given(texts_of(junk) | deep.map(str.encode) | st.binary(max_size=200))
 def test_any_json(text):
-    with within(64):
-        outcome(parse_json, text, "config.json")
+    outcome_within(64, parse_json, text, "config.json")
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +75,7 @@ def index(demo):
 def test_an_index(demo, index, data):
     text = data.draw(texts_of(mutated(index)) | texts_of(junk))
     (demo / "model.safetensors.index.json").write_bytes(text)
-    with within(64):
-        outcome(describe, str(demo), 1)
+    outcome_within(64, describe, str(demo), 1)
 
 
 @fuzz(40)
@@ -89,8 +88,7 @@ def test_a_shard_with_another_header(demo, index, data):
     text = data.draw(texts_of(mutated(json.loads(whole[LENGTH_BYTES:stop]))))
     try:
         file.write_bytes(len(text).to_bytes(LENGTH_BYTES, "little") + text + whole[stop:])
-        with within(64):
-            outcome(lambda: describe(open_checkpoint(demo), 0))
+        outcome_within(64, lambda: describe(open_checkpoint(demo), 0))
     finally:
         file.write_bytes(whole)
 
@@ -101,10 +99,9 @@ def test_activations(data):
     stop = LENGTH_BYTES + int.from_bytes(SAVED[:LENGTH_BYTES], "little")
     header = data.draw(texts_of(mutated(json.loads(SAVED[LENGTH_BYTES:stop]))))
     body = data.draw(st.sampled_from([SAVED[stop:], b"", SAVED[stop:] * 2, b"\xff" * 96]))
-    with within(64):
-        found = outcome(
-            read_activations, len(header).to_bytes(8, "little") + header + body, WIDTH, 1
-        )
+    found = outcome_within(
+        64, read_activations, len(header).to_bytes(8, "little") + header + body, WIDTH, 1
+    )
     assert isinstance(found, ValueError) or found.h.shape[2] == WIDTH
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mla_engine.checkpoints import build_demo, describe, open_checkpoint
-from tests.attacks.nearly import deep, fuzz, junk, mutated, outcome, texts_of, within
+from tests.attacks.nearly import deep, fuzz, junk, mutated, outcome, outcome_within, texts_of
 from tests.checkpoints.serving import COMMIT, serving
 
 
@@ -24,8 +24,7 @@ def test_a_listing(hub, data):
     siblings = [{"rfilename": p.name, "size": p.stat().st_size} for p in hub.folder.iterdir()]
     body = {"id": "who/model", "sha": COMMIT, "siblings": siblings, "tags": [], "private": False}
     hub.listed = data.draw(texts_of(mutated(body)) | texts_of(junk) | deep.map(str.encode))
-    with within(64):
-        outcome(describe, "who/model", 1)
+    outcome_within(64, describe, "who/model", 1)
 
 
 def test_the_listing_that_is_changed_is_good(hub):
