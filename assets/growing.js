@@ -21,7 +21,7 @@ class Picture {
     const foot = 2 * font;
     const head = data.text.written.length ? this.text(width) : this.legend(width);
     this.tall = wide ? (room < Infinity ? 1.5 : 1.9) : 3.2;
-    const below = data.strip ? this.font * (3.3 + this.tall * data.strip.lines.length) : 0;
+    const below = data.strip ? this.font * (3.6 + this.tall * data.strip.lines.length) : 0;
     const each = (room - head - foot - below) / rows.length;
     const row = room < Infinity ? Math.max(above + 1.3 * font, Math.min(each, above + 4 * font)) : above + ROW;
     const across = width - left - 6 * font;

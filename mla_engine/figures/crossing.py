@@ -35,7 +35,7 @@ def crossing(
         x: ascending, above 0.
         lines: name -> numbers above 0, NaN where a line has none.
         titles: of the axes.
-        cross: where they cross, marked by a ring; None if they do not.
+        cross: where they cross, marked by a ring if x reaches there; None if they do not.
         label: what stands beside the ring.
         here: the reader's own x, an upright line.
         roles: what picks the looks of each line.
@@ -46,7 +46,8 @@ def crossing(
     looks = dict(zip(lines, map(look, roles), strict=True))
     traces = [line(x, y, name, looks[name], hover) for name, y in lines.items()]
     across, up = _axes(titles, np.asarray(x), np.concatenate(list(lines.values())))
-    traces += [_ring(cross, label, across["range"])] if cross else []
+    reached = cross and x[0] <= cross[0] <= x[-1]
+    traces += [_ring(cross, label, across["range"])] if reached else []
     options = {"shapes": upright(here), "hovermode": "closest", "beside": beside}
     return named_lines(traces, looks, across, up, height=height, **options)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from operator import itemgetter
 from textwrap import wrap
 
@@ -70,12 +70,25 @@ def resized(fig: Figure, height: int) -> Figure:
 
 def _least(spec: Mapping) -> int:
     """Pixels that a figure's names need, one above the other, with all that is around them."""
-    layout, bars = spec["layout"], any(trace["type"] == "bar" for trace in spec["data"])
+    layout = spec["layout"]
     ends = _at_one_end(layout.get("annotations", ()))
     stacks = [sum(_height(note["text"]) for note in group) for group in ends]
-    names = layout["yaxis"].get("ticktext") if bars else None
-    stacks += [sum(_height(name) + MARKS * ("<su" in name) for name in names or ())]
-    return layout["margin"]["t"] + AXIS_ROOM + max(stacks)
+    above, bars = layout["margin"]["t"], [one for one in spec["data"] if one["type"] == "bar"]
+    if bars:
+        stacks.append(_rows_of_bars(spec))
+        if layout.get("showlegend") and layout["legend"].get("entrywidth"):  # perhaps in one column
+            above = max(above, (ROW + BETWEEN) * len(bars))
+    return above + AXIS_ROOM + max(stacks, default=0)
+
+
+def _rows_of_bars(spec: Mapping) -> int:
+    """Pixels of all rows, each as high as its name and the text at its end need."""
+    names = spec["layout"]["yaxis"].get("ticktext") or ()
+    texts = next((one["text"] for one in spec["data"] if one.get("mode") == "text"), ())
+    return sum(
+        max(_height(name) + MARKS * ("<su" in name), _height(text))
+        for name, text in zip_longest(names, texts, fillvalue="")
+    )
 
 
 def _parted(notes: Sequence[dict], ends: Sequence[float], height: float) -> list[dict]:

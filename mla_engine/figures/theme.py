@@ -88,7 +88,8 @@ def legend_above(
     `shown` None leaves it to Plotly; entries of one `entry_width` stand in columns, all of them:
     where these are narrow, Plotly would let half of a chart's height be scrolled.
     """
-    place = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "entrywidth": entry_width}
+    place = {"orientation": "h", "x": 0, "y": 1, "yref": "container", "yanchor": "top"}
+    place |= {"entrywidth": entry_width}
     place |= {"maxheight": 0.8} if entry_width else {}
     legend = place | {"traceorder": "normal", "font": FONT}
     return {"showlegend": shown, "legend": legend, "margin": {"t": height}}

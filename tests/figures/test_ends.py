@@ -78,6 +78,13 @@ def test_bars_stay_as_high_as_their_names_need():
     around = fig.layout.margin.t + 62
     assert resized(fig, 100).layout.height == around + 25 + 45 + 30
     assert resized(fig, 390).layout.height == 390
+    told = bars(
+        names, {"bytes": [1, 2, 3]}, totals=["1", "2", "3<br>/ 2"], legend=False, height=400
+    )
+    assert resized(told, 100).layout.height == around + 25 + 45 + 45
+    parts = {name: [1, 2, 3] for name in ("keys", "values", "latents", "index keys")}
+    listed = bars(names, parts, entries=110, height=400)
+    assert resized(listed, 100).layout.height == 4 * 25 + 62 + 25 + 45 + 30
     low = bars(names, {"bytes": [1, 2, 3]}, legend=False, height=around + 20)
     assert resized(low, 50).layout.height == around + 20, "never higher than it was"
 
@@ -93,6 +100,14 @@ def test_what_falls_to_nothing_has_its_name_where_it_was_last_seen():
     falls, nothing = (note for note in fig.layout.annotations if note.name == "end")
     assert (falls.x, falls.y) == (2, -1)
     assert nothing.y == fig.layout.yaxis.range[0]
+
+
+def test_a_crossing_that_x_does_not_reach_has_no_ring():
+    lines = {"absorbed": np.array([1.0, 8]), "expanded": np.array([4.0, 5])}
+    for place, rings in ((2, 1), (4, 1), (8, 1), (1, 0), (9, 0)):
+        fig = crossing([2, 8], lines, titles=("", ""), cross=(place, 4.0), label="here")
+        assert sum(trace.mode == "markers+text" for trace in fig.data) == rings
+        assert len(fig.data) == len(lines) + rings
 
 
 def test_crossing_lines_of_variants_carry_their_looks():

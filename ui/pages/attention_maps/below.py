@@ -11,7 +11,7 @@ from ui.parts.maps import entries
 from ui.words.text import t
 
 LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
-PARTS, NUMBERS, ENTRIES = (570, 570, 2150), (760, 900, 1900), (600, 640, 1200)
+PARTS, NUMBERS, ENTRIES = (570, 570, 2150), (760, 900, 1900), (730, 770, 1330)
 
 
 def sections_of(view: View) -> None:

@@ -32,7 +32,7 @@ KINDS = {  # of rows, in the order of the bars -> colour, by the kind of tensor,
 }
 TOLD = ("entries", "waiting", "state")  # which do not explain themselves
 ENTRY_WIDTH = 110  # of the legend: two entries a row fit a phone
-ROW, ENTRY, AXIS = 40, 24, 90  # pixels of a bar, of an entry on a phone, and of the axis
+ROW, ENTRY, AXIS = 40, 24, 110  # pixels of a bar, of an entry on a phone, and of the axis
 
 Caches = Mapping[str, Mapping[str, Amount]]
 """Label -> kind of row -> what a layer keeps of it."""

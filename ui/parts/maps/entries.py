@@ -15,7 +15,7 @@ from ui.engine.layers import to_numpy
 from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
 from ui.parts.maps import block_words, pooled_words
-from ui.parts.maps.charts import PANEL
+from ui.parts.maps.charts import LARGE, PANEL
 from ui.parts.maps.columns import entries
 from ui.parts.maps.view import Maps
 from ui.parts.tables import named
@@ -89,7 +89,7 @@ def _index(maps: Maps) -> None:
         name=t("maps.index_name"),
         rows=words,
         columns=names,
-        height=PANEL,
+        height=LARGE,
         numbers=False,
         words=map_words(),
         marked=marked if max(found.shape) <= MOST_MARKED else None,

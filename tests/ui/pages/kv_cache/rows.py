@@ -50,7 +50,7 @@ def drawn(chart: Chart, one: Side, labels: list[str]) -> str:
     found = {label: caches(one)[label] for label in labels}
     kinds = [kind for kind in KINDS.values() if any(kind in rows for rows in found.values())]
     *bars, totals = chart.traces
-    axis = f"numbers a layer, {count(one.context)} tokens"
+    axis = f"numbers a layer,<br>{count(one.context)} tokens"
     assert [bar["name"] for bar in bars] == kinds
     for bar, kind in zip(bars, kinds, strict=True):
         numbers = [rows.get(kind, (0, 0))[0] for rows in found.values()]
