@@ -226,7 +226,7 @@ def test_as_an_mla_that_can_be_absorbed(opened, downloads, rank):
     assert_allclose(chart.values(names[0], "y"), wanted, rtol=1e-3)
     joint = engine.lost("joint", ranks)["u"]
     assert_allclose(chart.values(names[1], "y"), 100 * joint, rtol=1e-3, atol=1e-4)
-    axes = "numbers cached per token and layer", "relative RMS error of the output, %"
+    axes = "numbers cached per token and layer", "relative RMS error of u, %"
     assert (chart.axis("x"), chart.axis("y")) == axes
     assert [shape["x0"] for shape in chart.layout["shapes"]] == [rank]
     floor = error_percent(lost[-1].u)
