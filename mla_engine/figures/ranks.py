@@ -11,7 +11,7 @@ from mla_engine.figures.theme import FONT, line, upright
 from mla_engine.refusals import RefusedError
 
 HEIGHT = 420
-TOP = 130  # per cent: two rows of a name stand above the line of 100
+TOP = 138  # per cent: two rows of a name stand above the line of 100
 ROLES = ("key", "value", "score", "output")
 
 
