@@ -18,6 +18,7 @@ LETTER, WIDE_LETTER, ROW = 9.7, 18, 20  # pixels that a letter and a row take
 BETWEEN, MARKS = 5, 5  # pixels between two names, and what marks above and below a symbol add
 AT_EDGE = 0.97  # of the axis: what ends beyond has its name beside the plot
 AXIS_ROOM = 62  # pixels below the plot for ticks and title
+LOWEST_PLOT = 100  # pixels, below a list of what is drawn
 
 
 def named_lines(
@@ -73,11 +74,13 @@ def _least(spec: Mapping) -> int:
     layout = spec["layout"]
     ends = _at_one_end(layout.get("annotations", ()))
     stacks = [sum(_height(note["text"]) for note in group) for group in ends]
-    above, bars = layout["margin"]["t"], [one for one in spec["data"] if one["type"] == "bar"]
-    if bars:
+    if any(trace["type"] == "bar" for trace in spec["data"]):
         stacks.append(_rows_of_bars(spec))
-        if layout.get("showlegend") and layout["legend"].get("entrywidth"):  # perhaps in one column
-            above = max(above, (ROW + BETWEEN) * len(bars))
+    above = layout["margin"]["t"]
+    if layout.get("showlegend") is not False and layout.get("legend", {}).get("entrywidth"):
+        listed = sum(trace.get("showlegend", True) for trace in spec["data"])
+        above = max(above, (ROW + BETWEEN) * listed)  # perhaps in one column
+        stacks.append(LOWEST_PLOT)
     return above + AXIS_ROOM + max(stacks, default=0)
 
 

@@ -5,7 +5,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mla_engine.figures import VARIANTS, bars, cache_growth, crossing, over_rank, resized, spectrum
+from mla_engine.figures import (
+    VARIANTS,
+    bars,
+    cache_growth,
+    crossing,
+    over_rank,
+    resized,
+    roofline,
+    spectrum,
+)
 from mla_engine.figures.ends import apart, rows
 
 
@@ -72,7 +81,7 @@ def test_a_chart_stays_as_high_as_its_names_need(height):
     assert fig.layout.height == max(height, 12 + 62 + 6 * 45)
 
 
-def test_bars_stay_as_high_as_their_names_need():
+def test_charts_stay_as_high_as_rows_and_legends_need():
     names = ["MHA", "DeepSeek-V3<br>/ R1 (671B)", "c<sub>Q</sub>"]
     fig = bars(names, {"bytes": [1, 2, 3]}, legend=False, height=400)
     around = fig.layout.margin.t + 62
@@ -85,6 +94,10 @@ def test_bars_stay_as_high_as_their_names_need():
     parts = {name: [1, 2, 3] for name in ("keys", "values", "latents", "index keys")}
     listed = bars(names, parts, entries=110, height=400)
     assert resized(listed, 100).layout.height == 4 * 25 + 62 + 25 + 45 + 30
+    calls = {f"call {n}": (10.0 * n, 1e12) for n in range(1, 12)}
+    titles = ("FLOP per byte", "TFLOP/s")
+    roof = roofline((1e15, 1e12), calls, titles=titles, ridge="ridge", below="measured")
+    assert resized(roof, 100).layout.height == 11 * 25 + 62 + 100
     low = bars(names, {"bytes": [1, 2, 3]}, legend=False, height=around + 20)
     assert resized(low, 50).layout.height == around + 20, "never higher than it was"
 
