@@ -6,6 +6,7 @@ FUZZ_EXAMPLES runs the tests longer, and no longer in the same way each time.
 
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -41,19 +42,25 @@ def outcome(call, *given):
 
 
 def outcome_within(mebibytes, call, *given):
-    """The outcome, of which the process may not hold more than this beside what it held before.
+    """The outcome, for which Python may allocate no more than this, nor the process hold more.
 
-    Whatever else a process maps meanwhile adds to a single measurement, and the kernel counts in
-    batches: what a call really takes it takes each time.
+    What Python allocates is counted exactly. To what a process holds pages of its libraries add,
+    which the system had taken away: once, whereas what a call really holds it holds each time.
     """
     for _ in range(3):
         Path("/proc/self/clear_refs").write_text("5")  # forget the peak
-        before = _status("VmRSS")
-        found = outcome(call, *given)
-        taken = (_status("VmHWM") - before) / MIB
-        if taken < mebibytes:
+        held = _status("VmRSS")
+        tracemalloc.start()
+        try:
+            found = outcome(call, *given)
+            _, allocated = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        held = _status("VmHWM") - held
+        assert allocated < mebibytes * MIB, f"{allocated / MIB:.0f} MiB allocated"
+        if held < mebibytes * MIB:
             return found
-    raise AssertionError(f"{taken:.0f} MiB beside what was held")
+    raise AssertionError(f"{held / MIB:.0f} MiB beside what was held")
 
 
 def _status(name):
