@@ -275,10 +275,11 @@ def test_what_training_keeps_of_the_queries(opened, downloads, link, width, begi
     assert chart.names == ["kept per token", ""]
     assert_array_equal(chart.values("kept per token", "x"), kept)
     assert chart.traces[0]["customdata"] == chart.layout["yaxis"]["ticktext"] == names
-    assert chart.axis("x") == "numbers kept per token and layer"
+    assert chart.axis("x") == "numbers kept<br>per token and layer"
     assert chart.traces[0]["hovertemplate"].endswith(
-        "kept per token<br>%{x:,.4g} numbers kept per token and layer<extra></extra>"
+        "kept per token<br>%{x:,.4g} numbers kept<br>per token and layer<extra></extra>"
     )
+    assert chart.layout["xaxis"]["range"][1] == pytest.approx(1.8 * max(kept))
     ends = chart.traces[1]
     assert (ends["text"], ends["x"]) == ([f" {count(n)}" for n in kept], kept)
     each = "; ".join(f"{name}: {count(n)}" for name, n in zip(names, kept, strict=True))

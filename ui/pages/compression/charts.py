@@ -18,6 +18,7 @@ from ui.words.text import t
 pd = Late("pandas")
 
 PICTURE, STRIP, SPECTRUM, BARS = 380, 210, 380, 300
+ROOM = 1.8  # times the longest bar: beside the sidebar as much as its number takes
 SEPARATE = ("latent", 1)  # looks: one latent, and two
 CACHES = ("latent", "mha")
 WIDTHS = [6, 5, 4]
@@ -169,6 +170,7 @@ def queries(view: View) -> None:
             axis=t("compression.axis_kept"),
             roles=("query",),
             totals=totals,
+            limits=(0, ROOM * max(way.kept_elements for way in found)),
             height=BARS,
         )
         each = "; ".join(f"{name}: {kept}" for name, kept in zip(names, totals, strict=True))
