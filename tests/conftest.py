@@ -39,6 +39,7 @@ from streamlit.runtime.scriptrunner_utils import script_run_context  # noqa: E40
 from mla_engine.checkpoints import build_demo  # noqa: E402
 from ui.handout.browser import FLAGS, chromium_path  # noqa: E402
 
+pytest_plugins = ["tests.sampling", "tests.spent"]
 torch.set_num_threads(1)
 # Two thirds of the time of many tests: Streamlit looks through all packages for components before
 # each run of a page that a test opens, and warns of each use outside a page.

@@ -1,0 +1,42 @@
+"""Every test file runs in one tier, and a change of an area calls for its parts."""
+
+import pytest
+
+from tests.tiers import TESTS, TIERS, every_file, files_of, tiers_of, touched
+
+
+@pytest.mark.parametrize("file", every_file())
+def test_a_file_is_in_exactly_one_tier(file: str) -> None:
+    assert len(tiers_of(file)) == 1
+
+
+@pytest.mark.parametrize("line", [line for lines in TIERS.values() for line in lines])
+def test_every_line_names_a_test(line: str) -> None:
+    assert list(TESTS.glob(line))
+
+
+def test_what_make_test_runs_is_not_run_again_by_a_part() -> None:
+    here = set(files_of("test"))
+    assert set(files_of("check")) < here
+    assert not here & {
+        file
+        for part in TIERS
+        if part not in ("check", "test")
+        for file in files_of(part)
+        if part != "sweeps"
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [
+        ("ui/server/classes/together.py", ["browser", "load", "deploy"]),
+        ("mla_engine/kernels/plan.py", ["kernels"]),
+        ("mla_engine/latent/cache.py", ["graphs"]),
+        ("ui/engine/on_ray.py", ["ray"]),
+        ("assets/section.js", ["browser"]),
+        ("README.md", []),
+    ],
+)
+def test_a_change_calls_for_its_parts(path: str, parts: list[str]) -> None:
+    assert touched([path]) == parts
