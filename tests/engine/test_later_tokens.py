@@ -8,7 +8,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tests.engine.indexed_samples import DSA
 from tests.engine.samples import hidden
-from tests.engine.test_compiled import Call, assert_same, in_one_graph
 from tests.engine.test_decode import GQA, MLA, PLAIN_MLA, WAYS, WINDOW, Way
 from tests.engine.test_selection import build
 
@@ -79,39 +78,3 @@ def test_whole_numbers_cost_no_product_more(config, form):
         return counter.get_total_flops()
 
     assert flops(hidden(2, TOKENS, 10)) < flops(broken(torch.nan))
-
-
-@forms
-def test_one_graph_gives_the_same_and_of_whole_numbers_has_no_product_more(config, form):
-    call = getattr(build(config), form)
-    graph = in_one_graph(call)
-    for value in (0.5, *BAD):
-        assert_same(graph(broken(value)), call(broken(value)))
-    whole, nan = broken(0.5), broken(torch.nan)
-    assert products(graph, whole) == products(call, whole) < products(graph, nan)
-
-
-@forms
-def test_an_exported_graph_gives_the_same(config, form):
-    layer = build(config)
-    call = getattr(type(layer), form)
-    exported = torch.export.export(Call(layer, call), (broken(0.5),)).module()
-    for value in (0.5, *BAD):
-        assert_same(exported(broken(value)), call(layer, broken(value)))
-
-
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_step_in_one_graph_gives_the_same(way: Way):
-    layer = way.layer()
-    _, held = way.step(layer, broken(0.5)[:, :2], way.empty())
-    step = in_one_graph(lambda h, cache: way.step(layer, h, cache))
-    for value in (0.5, *BAD):
-        h = broken(value)[:, 2:]
-        assert_same(step(h, held)[0], way.step(layer, h, held)[0])
-
-
-def products(call, h):
-    """Matrix products that the call makes."""
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
-        call(h)
-    return sum(one.count for one in seen.key_averages() if one.key in ("aten::bmm", "aten::mm"))
