@@ -10,6 +10,7 @@ import torch
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
+from mla_engine import figures
 from tests import patience
 from tests.ui import trained_models
 from ui.engine import kept
@@ -64,6 +65,20 @@ def shipped_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def unscrolled(monkeypatch: pytest.MonkeyPatch) -> None:
     """What stands below the first screen waits, as before a reader who has not come near it."""
     monkeypatch.setattr("ui.parts.sections.watched", lambda: True)
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[figures.Figure]:
+    """Every figure that a builder made since."""
+    made: list[figures.Figure] = []
+    make = figures.Figure.__init__
+
+    def noting(self: figures.Figure, spec: dict) -> None:
+        made.append(self)
+        make(self, spec)
+
+    monkeypatch.setattr(figures.Figure, "__init__", noting)
+    return made
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Terms explained where they stand, and random weights called so beside their pictures."""
 
-import html
 import re
 from collections.abc import Callable
 
@@ -14,9 +13,7 @@ from ui.settings.visit import Visit
 from ui.words import glossary
 
 Opened = Callable[..., AppTest]
-ASKED = {"mla", "token", "head", "latent", "cache"}  # that nobody can be expected to know
 MARK = weights.mark  # before conftest takes it away
-NONE_FIRST = {"rope", "real_models", "claims", "quiz"}  # begin with words that all know
 TERM = re.compile(r'<span class="term" tabindex="(-?\d)" aria-description="([^"]+)">([^<]+)</span>')
 
 
@@ -82,49 +79,6 @@ def test_every_term_has_its_meaning_in_every_language() -> None:
     for name, entry in glossary.terms().items():
         assert set(entry["means"]) == set(entry["written"]) == set(LANGUAGES), name
         assert len(set(entry["means"].values())) == len(LANGUAGES), name
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.usefixtures("marks")
-def test_the_overview_explains_what_nobody_knows(opened: Opened, lang: str) -> None:
-    at = opened(lang=lang)
-    found = (TERM.findall(written.value) for written in at.markdown)
-    means = {html.unescape(meaning) for terms in found for _, meaning, _ in terms}
-    assert {glossary.terms()[name]["means"][lang] for name in ASKED} <= means
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in NONE_FIRST])
-@pytest.mark.usefixtures("marks")
-def test_the_first_words_of_a_page_explain_their_terms(opened: Opened, page: str) -> None:
-    at = opened(PAGES[page].file)
-    rows = [b for b in at.main if str(getattr(b.proto, "id", "")).endswith(("-lead", "-look"))]
-    texts = [one.value for row in rows for one in row.children.values()]
-    assert any(TERM.search(text) for text in texts)
-    assert not any("<span" in one.value and not one.allow_html for one in at.markdown)
-
-
-DRAWN = [  # page, its state, pictures of random weights
-    ("attention_maps", {}, 4),  # all heads, one head, the parts, any tensor
-    ("absorption", {}, 4),  # merged, both outputs, one matrix for all heads, keys past the norm
-    ("compression", {}, 1),
-    ("compare", {"vs_view": "maps"}, 2),
-    ("rope", {}, 2),
-    ("rope", {"rope_topic": "merged"}, 2),
-    ("rope", {"rope_topic": "pairing"}, 2),
-    ("kv_cache", {}, 0),  # nothing there depends on weights
-]
-
-
-@pytest.mark.parametrize(("page", "link", "pictures"), DRAWN)
-@pytest.mark.parametrize(("lang", "says"), [("en", "random weights"), ("zh", "随机权重")])
-@pytest.mark.usefixtures("marks")
-def test_random_weights_are_called_so_beside_their_pictures(
-    opened: Opened, page: str, link: dict, pictures: int, lang: str, says: str
-) -> None:
-    at = opened(PAGES[page].file, **link, seed="7", lang=lang)
-    found = [re.findall(r'drawn"[^>]*seed 7|drawn"[^>]*种子 7', w.value) for w in at.markdown]
-    assert sum(map(len, found)) == pictures
-    assert sum(f">{says}" in w.value for w in at.markdown) == pictures
 
 
 @pytest.mark.usefixtures("marks")

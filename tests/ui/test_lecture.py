@@ -3,43 +3,17 @@
 import json
 from collections.abc import Callable
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui.frame.rooms import PAGES
+from tests.ui.test_page_contract import controls
 from ui.frame.story import sentence, steps
-from ui.settings.rooms import SETTINGS
 
 Opened = Callable[..., AppTest]
 
 
-def widgets(at: AppTest) -> list[str]:
-    """The settings that have a widget, in the order of the page."""
-    keys = [node.key for node in at.main if getattr(node, "key", None)]
-    return [key.removesuffix(":en") for key in keys if key.endswith(":en")]
-
-
-def test_every_page_has_two_controls_in_the_bar() -> None:
-    for page in PAGES:
-        assert len(PAGES[page].lecture) >= 2
-        assert set(PAGES[page].lecture) <= set(SETTINGS), page
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_bar_takes_a_page_s_two_controls_and_loses_none(opened: Opened, page: str) -> None:
-    plain, at = opened(PAGES[page].file), opened(PAGES[page].file, lecture="1")
-    assert not at.error
-    assert not at.warning
-    in_bar = [name for name in PAGES[page].lecture if name in widgets(at)]
-    assert 1 <= len(in_bar) <= 2
-    assert widgets(at)[: len(in_bar)] == in_bar  # before all others
-    at_home = {name for name in widgets(plain) if name not in ("lang", "preset")}
-    assert at_home <= set(widgets(at))
-
-
 def test_a_chosen_model_leaves_the_bar_to_its_layer_and_head(opened: Opened, demo: str) -> None:
     at = opened("pages/real_models.py", lecture="1", source=demo)
-    assert widgets(at)[:2] == ["layer", "map_head"]
+    assert controls(at)[:2] == ["layer", "map_head"]
 
 
 def test_next_leads_on_and_keeps_lecture_mode_and_sizes(opened: Opened) -> None:

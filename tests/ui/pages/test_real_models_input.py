@@ -16,7 +16,7 @@ from mla_engine.checkpoints.load import NOTES
 from tests.checkpoints.models import built
 from tests.checkpoints.texts import IDS, TEXT, folder_of
 from tests.ui.screen import clicked, statement
-from tests.ui.test_prose import APART, BARE
+from tests.ui.test_page_contract import APART, BARE
 from ui.parts import real_layer
 from ui.words.text import catalogue
 

@@ -1,0 +1,24 @@
+"""Each page opens in a moment, with its title, its first words and its first chart."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.screen import charts, texts
+from tests.ui.test_charts import CHANGED
+from ui.frame.rooms import PAGES
+
+
+@pytest.mark.usefixtures("unscrolled")
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_with_its_title_and_its_chart(
+    opened: Callable[..., AppTest], page: str
+) -> None:
+    at = opened(PAGES[page].file)
+    assert not at.error
+    assert not at.warning
+    (title,) = at.title
+    assert title.value
+    assert len(texts(at)) > 2
+    assert bool(charts(at)) == (page in CHANGED)

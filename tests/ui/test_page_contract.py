@@ -1,0 +1,264 @@
+"""What holds of every page in each of its views, which is opened once in each language.
+
+Titles are short, symbols and terms are explained, both languages say the same numbers, charts are
+valid and built once, files can be read, and lecture mode has its controls in the bar.
+"""
+
+import ast
+import html
+import io
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+from zipfile import ZipFile
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mla_engine import SYMBOLS
+from tests.ui.conftest import noted_downloads, open_page
+from tests.ui.screen import csv, lead, numbers, texts
+from ui.frame.rooms import PAGES
+from ui.parts import weights
+from ui.settings.rooms import SETTINGS
+from ui.settings.shared import LANGUAGES
+from ui.words import glossary
+from ui.words.text import catalogue
+
+MARK = weights.mark  # before conftest takes it away
+SEED = {"seed": "7"}  # weights drawn at random
+VIEWS = [
+    *((page, {}) for page in PAGES),
+    ("absorption", SEED | {"preset": "small"}),
+    ("absorption", {"ab_side": "output", "preset": "small"}),
+    ("attention_maps", SEED),
+    ("compression", SEED),
+    ("compression", {"cmp_weights": "spectrum", "preset": "small"}),
+    ("compare", {"vs_view": "costs"}),
+    ("compare", {"vs_view": "maps"} | SEED),
+    ("compute", {"cost_phase": "prefill"}),
+    *(("kv_cache", {"kv_view": view}) for view in ("memory", "layouts", "parallel", "formula")),
+    ("rope", SEED),
+    *(("rope", {"rope_topic": topic} | SEED) for topic in ("merged", "pairing")),
+    *(("rope", {"rope_topic": topic}) for topic in ("scale", "yarn")),
+    ("quiz", {"quiz_seed": "1", "quiz_count": "31", "quiz_answers": "0" * 31, "quiz_number": "7"}),
+    ("worked_example", {"we_variant": "mha"}),
+]
+PICTURES = {  # page and what is seen there -> pictures of weights drawn at random
+    "attention_maps": 4,  # all heads, one head, the parts, any tensor
+    "absorption": 4,  # merged, both outputs, one matrix for all heads, keys past the norm
+    "compression": 1,
+    "compare-maps": 2,
+    "rope": 2,
+    "rope-merged": 2,
+    "rope-pairing": 2,
+}
+# Views whose statement repeats the figures of the number beside it.
+REPEATS = {
+    *("kv_cache", "kv_cache-memory", "kv_cache-parallel", "rope", "rope-merged", "rope-pairing"),
+    *("rope-scale", "compute", "compute-prefill", "worked_example", "worked_example-mha"),
+    *("claims", "notation"),
+}
+EXPLAINED = {  # symbols with their meaning as tooltip
+    "overview": ("c_KV", "k_R", "k_C", "v_C", "q_C"),
+    "absorption": ("c_KV", "k_C", "q_C", "W_UK", "W_DKV", "h"),
+    "compression": ("k_R", "h", "c_Q"),
+    "kv_cache": ("c_KV", "k_R"),
+    "decode": ("c_KV", "k_R"),
+    "compute": ("c_KV",),
+    "claims": ("c_KV", "k_R", "W_UK", "q_C"),
+}
+NO_TERM_FIRST = {"rope", "real_models", "claims", "quiz"}  # begin with words that all know
+NEW_TO_ALL = {"mla", "token", "head", "latent", "cache"}
+MOST_WORDS, MOST_CHARACTERS = 10, 20  # of a title in English; in Chinese
+TWINS = "|".join(sorted((code for code in SYMBOLS if "_" in code), key=len, reverse=True))
+BARE = re.compile(rf"(?<![\w^])({TWINS})(?!\w)", re.ASCII)
+APART = re.compile(r"\$[^$]*\$|`[^`]*`|<[^>]*>")  # formulas, code, the tags themselves
+TERM = re.compile(r'<span class="term" tabindex="(?:-?\d)" aria-description="([^"]+)">')
+# Numbers that one language writes as words where the other has digits; "one of 32 heads" is the
+# English name of a mistake.
+SPELT = {"0", "1", "2", "32"}
+LEAST_TEXTS = 5  # of a page: the two languages differ in at least as many
+
+
+@dataclass
+class Shown:
+    """A view, opened in each language, and the files that it hands out there."""
+
+    page: str
+    link: dict[str, str]
+    at: dict[str, AppTest]
+    files: dict[str, dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """Its page, and what is seen there."""
+        seen = [text for name, text in self.link.items() if name not in ("seed", "preset")]
+        return "-".join([self.page, *seen])
+
+
+def sent(at: AppTest) -> list[dict[str, Any]]:
+    """Every chart as the browser gets it."""
+    return [json.loads(element.proto.spec) for element in at.get("plotly_chart")]
+
+
+def written(at: AppTest) -> list[str]:
+    """All sentences with their marks."""
+    return [w.value for w in (*at.markdown, *at.caption)] + [w.proto.body for w in at.get("html")]
+
+
+@pytest.fixture(
+    scope="module", params=VIEWS, ids=["-".join([page, *link.values()]) for page, link in VIEWS]
+)
+def shown(request: pytest.FixtureRequest) -> Shown:
+    """With symbols and terms marked, and the same made-up text in each language."""
+    made = Shown(*request.param, {}, {})
+    example = dict.fromkeys(LANGUAGES, catalogue()["maps.example"]["en"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ui.parts.prose.explained", glossary.explained)
+        patch.setattr("ui.parts.weights.mark", MARK)
+        patch.setitem(catalogue(), "maps.example", example)
+        for lang in LANGUAGES:
+            with pytest.MonkeyPatch.context() as noting:
+                made.files[lang] = noted_downloads(noting)
+                made.at[lang] = open_page(PAGES[made.page].file, lang=lang, **made.link)
+    return made
+
+
+def test_no_symbol_stands_bare_in_prose(shown: Shown) -> None:
+    for at in shown.at.values():
+        for text in written(at) if shown.page != "notation" else ():  # the glossary itself
+            assert not BARE.findall(html.unescape(APART.sub("", text))), text
+        for one in (*at.markdown, *at.caption):
+            assert "<span" not in one.value or one.allow_html, one.value
+        for plain in (*at.title, *at.metric):
+            assert "<span" not in str(plain.proto)
+
+
+def test_a_symbols_tooltip_is_its_meaning(shown: Shown) -> None:
+    for lang, at in shown.at.items():
+        for code in EXPLAINED.get(shown.name, ()):
+            name, _, suffix = code.partition("_")
+            letters = f"{name}<sup>{suffix}</sup>" if suffix else name
+            meaning = html.escape(catalogue()[f"symbols.{code}"][lang])
+            marks = f'title="{meaning}" data-tensor="{code}"'
+            span = f'<span class="tensor {SYMBOLS[code].role}" {marks}>{letters}</span>'
+            assert any(span in text for text in written(at)), code
+
+
+def test_the_first_words_explain_their_terms(shown: Shown) -> None:
+    at = shown.at["en"]
+    rows = [b for b in at.main if str(getattr(b.proto, "id", "")).endswith(("-lead", "-look"))]
+    first = [one.value for row in rows for one in row.children.values()]
+    assert any(map(TERM.search, first)) or shown.page in NO_TERM_FIRST
+
+
+def test_the_overview_explains_what_nobody_knows(shown: Shown) -> None:
+    for lang, at in shown.at.items():
+        means = {html.unescape(found) for text in written(at) for found in TERM.findall(text)}
+        asked = NEW_TO_ALL if shown.page == "overview" else ()
+        assert {glossary.terms()[name]["means"][lang] for name in asked} <= means
+
+
+def test_random_weights_are_called_so_beside_their_pictures(shown: Shown) -> None:
+    says = {"en": ("random weights", "seed 7"), "zh": ("随机权重", "种子 7")}
+    pictures = PICTURES[shown.name] if "seed" in shown.link else 0
+    for lang, at in shown.at.items():
+        words, seed = says[lang]
+        found = [re.findall(rf'drawn"[^>]*{seed}[^>]*>{words}', text) for text in written(at)]
+        assert sum(map(len, found)) == pictures
+
+
+def test_a_title_is_short_and_holds_no_number(shown: Shown) -> None:
+    (english,), (chinese,) = (shown.at[lang].title for lang in ("en", "zh"))
+    assert not re.search(r"\d|[{}]", english.value + chinese.value)
+    assert len(english.value.split()) <= MOST_WORDS
+    assert len(re.sub(r"[A-Za-z]+", "x", chinese.value)) <= MOST_CHARACTERS
+
+
+def test_the_statement_tells_what_the_number_is(shown: Shown) -> None:
+    for at in shown.at.values():
+        number, statement = map(numbers, lead(at))
+        if shown.name in REPEATS:
+            assert number
+            assert set(number) <= set(statement)
+
+
+def test_both_languages_say_the_same_numbers(shown: Shown) -> None:
+    pairs = list(zip(*(texts(shown.at[lang]) for lang in ("en", "zh")), strict=True))
+    for english, chinese in pairs:
+        ours, theirs = numbers(english), numbers(chinese)
+        assert {*(ours - theirs), *(theirs - ours)} <= SPELT, (english, chinese)
+    assert sum(english != chinese for english, chinese in pairs) >= LEAST_TEXTS
+
+
+def read(name: str, content: bytes) -> int:
+    """How much a file holds, read by what its name says that it is."""
+    match name.rpartition(".")[2]:
+        case "csv":
+            return csv(content).size
+        case "xlsx":
+            return pd.read_excel(io.BytesIO(content)).size
+        case "py":
+            return len(ast.parse(content).body)
+        case "ipynb":
+            return len(json.loads(content)["cells"])
+        case "zip":
+            archive = ZipFile(io.BytesIO(content))
+            return min(read(one, archive.read(one)) for one in archive.namelist())
+    return len(content)
+
+
+def test_every_file_can_be_read_and_is_not_empty(shown: Shown) -> None:
+    for name, data in shown.files["en"].items():
+        content = data() if callable(data) else data
+        assert read(name, content.encode() if isinstance(content, str) else content), name
+
+
+def test_plotly_finds_every_chart_valid_and_would_send_the_same(shown: Shown) -> None:
+    for at in shown.at.values():
+        for spec in sent(at):
+            assert json.loads(go.Figure(spec).to_json()) == spec
+
+
+def test_a_rerun_in_which_nothing_changed_builds_no_figure(
+    shown: Shown, built: list[object]
+) -> None:
+    at = shown.at["en"]
+    before = sent(at)
+    at.run()
+    assert sent(at) == before
+    assert not built
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def lecture(request: pytest.FixtureRequest) -> tuple[str, AppTest]:
+    """A page in lecture mode."""
+    return request.param, open_page(PAGES[request.param].file, lecture="1")
+
+
+def controls(at: AppTest) -> list[str]:
+    """The settings that have a control, in the order of the page."""
+    keys = [node.key for node in at.main if getattr(node, "key", None)]
+    return [key.removesuffix(":en") for key in keys if key.endswith(":en")]
+
+
+def test_the_bar_takes_a_pages_controls_and_loses_none(lecture: tuple[str, AppTest]) -> None:
+    page, at = lecture
+    assert not at.error
+    assert not at.warning
+    assert len(PAGES[page].lecture) >= 2
+    assert set(PAGES[page].lecture) <= set(SETTINGS)
+    in_bar = [name for name in PAGES[page].lecture if name in controls(at)]
+    assert 1 <= len(in_bar) <= 2
+    assert controls(at)[: len(in_bar)] == in_bar  # before all others
+    plain = set(controls(open_page(PAGES[page].file))) - {"lang", "preset"}
+    assert plain <= set(controls(at))
+
+
+def test_plotly_finds_every_chart_of_a_lecture_valid(lecture: tuple[str, AppTest]) -> None:
+    for spec in sent(lecture[1]):
+        assert json.loads(go.Figure(spec).to_json()) == spec
