@@ -1,6 +1,7 @@
 """What a page put on the screen, read back from what was sent to the browser."""
 
 import base64
+import html
 import io
 import json
 import re
@@ -85,6 +86,35 @@ def _lead(page: AppTest) -> list[Any]:
     return [element for row in rows for element in row.children.values()]
 
 
+def plain(text: str) -> str:
+    """Without tags, entities and spaces that do not break."""
+    return html.unescape(re.sub(r"<[^>]*>", "", text)).replace("\xa0", " ")
+
+
+def said(at: AppTest) -> list[str]:
+    """What a page says in words: the statement below its title, its prose, its captions."""
+    captions = [caption.value for caption in own(at, "caption")]
+    return [plain(text) for text in (statement(at), *prose(at), *captions)]
+
+
+def speech(at: AppTest) -> str:
+    """All that a page says in words, as one text."""
+    return "\n".join(said(at))
+
+
+def saying(at: AppTest, words: str) -> str:
+    """The one text of a page that has these words."""
+    found = [text for text in said(at) if words in text]
+    assert len(found) == 1, f"{len(found)} with {words!r} among {said(at)}"
+    return found[0]
+
+
+def refusal(at: AppTest) -> str:
+    """The one refusal of a page."""
+    [error] = at.error
+    return html.unescape(error.value)
+
+
 def array(sent: Any) -> np.ndarray:
     """A list, or the typed array that Plotly writes as base64."""
     if isinstance(sent, dict) and "bdata" in sent:
@@ -107,6 +137,18 @@ def charts(at: AppTest) -> list[Chart]:
     """Every chart of the page, from top to bottom."""
     sent = [element.proto for element in at.get("plotly_chart")]
     return [Chart(json.loads(proto.spec), proto.alt) for proto in sent]
+
+
+def drawn(at: AppTest, names: Iterable[str]) -> dict[str, Chart]:
+    """All charts of the page, from top to bottom, by these names."""
+    return dict(zip(names, charts(at), strict=True))
+
+
+def chart_of(at: AppTest, alt: str) -> Chart:
+    """The one chart whose alternative text begins so."""
+    found = [chart for chart in charts(at) if chart.alt.startswith(alt)]
+    assert len(found) == 1, f"{len(found)} of {alt!r} among {[one.alt for one in charts(at)]}"
+    return found[0]
 
 
 def component(at: AppTest, name: str) -> dict[str, Any]:

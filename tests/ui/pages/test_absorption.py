@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
-from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, costs, weights
 from mla_engine.latent import forms
 from mla_engine.studies.agreement import agreement
 from mla_engine.studies.merging import heads_in_one, past_the_norm
 from mla_engine.studies.words import hidden_states
-from tests.ui.screen import Chart, charts, component, csv, prose, statement
+from tests.ui.controls import control
+from tests.ui.screen import Chart, component, csv, drawn, plain, said, speech, statement
 from ui.engine import queue
 from ui.pages.absorption import run as absorption_run
 from ui.words.numbers import digits, entries, off_by, prefixed_count, size, times
@@ -80,28 +80,10 @@ def hidden(gain: float = 1) -> torch.Tensor:
     return h
 
 
-def drawn(at: AppTest) -> dict[str, Chart]:
-    return dict(zip(DRAWN, charts(at), strict=True))
-
-
-def control(at: AppTest, name: str, language: str = "en"):
-    widgets = [*at.select_slider, *at.number_input, *at.button_group]
-    return next(w for w in widgets if w.key == f"{name}:{language}")
-
-
-def plain(text: str) -> str:
-    """Without tags, entities and spaces that do not break."""
-    return html.unescape(re.sub("<[^>]*>", "", text)).replace("\xa0", " ")
-
-
-def said(at: AppTest) -> list[str]:
-    return [plain(text) for text in (statement(at), *prose(at), *(c.value for c in at.caption))]
-
-
 @pytest.mark.parametrize(("side", "form"), MADE)
 def test_the_product_and_what_it_costs(opened, downloads, side, form):
     at = opened(PAGE, **LINK, ab_side=side, ab_order=form)
-    adds, moved = (drawn(at)[name] for name in DRAWN[:2])
+    adds, moved = (drawn(at, DRAWN)[name] for name in DRAWN[:2])
     codes, letters = list(FACTORS[side]), list(FACTORS[side].values())
     inner = MADE[side, form][:2]
     result = RESULT[side]
@@ -217,7 +199,7 @@ def test_a_merged_matrix_and_its_singular_values(opened, downloads, name, link, 
     symbol = f"W<sup>{name[2:]}</sup>"
     rows = rows if name == "W_QK" else "d, model"
 
-    picture = drawn(at)["merged"]
+    picture = drawn(at, DRAWN)["merged"]
     assert_allclose(picture.values(0, "z"), wanted, atol=1e-6)
     assert (picture.axis("y"), picture.axis("x")) == (rows, "c, KV latent")
     assert picture.traces[0]["hovertemplate"] == (
@@ -229,7 +211,7 @@ def test_a_merged_matrix_and_its_singular_values(opened, downloads, name, link, 
     assert_array_equal(table.to_numpy(np.float32), picture.values(0, "z"))
 
     falling = np.linalg.svd(wanted, compute_uv=False)
-    spectrum = drawn(at)["spectrum"]
+    spectrum = drawn(at, DRAWN)["spectrum"]
     assert spectrum.names == [symbol]
     assert_array_equal(spectrum.values(0, "x"), range(1, 21))
     assert_allclose(spectrum.values(0, "y"), falling, atol=1e-6)
@@ -270,7 +252,7 @@ def test_both_forms_and_their_rounding(opened, downloads, name):
     labels["difference"] = "Difference, on a scale of its own"
     most = max(float(wanted[form].abs().max()) for form in ("expanded", "absorbed"))
     for form, u in wanted.items():
-        chart, largest = drawn(at)[f"u_{form}"], float(u.abs().max())
+        chart, largest = drawn(at, DRAWN)[f"u_{form}"], float(u.abs().max())
         assert_array_equal(chart.values(0, "z"), u[0].numpy().astype(np.float32))
         assert (chart.axis("y"), chart.axis("x")) == ("t, query position", "d, model")
         limit = largest if form == "difference" else most
@@ -289,7 +271,7 @@ def test_both_forms_and_their_rounding(opened, downloads, name):
 
     rows = {str(dtype)[6:]: (one.between, *one.errors) for dtype, one in found.items()}
     parts = ["between the forms", "naive, against float64", "absorbed, against float64"]
-    chart = drawn(at)["rounding"]
+    chart = drawn(at, DRAWN)["rounding"]
     assert chart.names == parts
     for part, amounts in zip(parts, zip(*rows.values(), strict=True), strict=True):
         reached = chart.values(part, "x") + chart.trace(part)["base"]
@@ -326,7 +308,7 @@ def test_one_matrix_for_all_heads(opened, downloads):
     most = max(float(scores.abs().max()) for scores in panels.values())
     names = [f"{word} ({place})" for place, word in enumerate(WORDS)]
     for n, (label, scores) in enumerate(panels.items()):
-        chart = drawn(at)[f"map_{n}"]
+        chart = drawn(at, DRAWN)[f"map_{n}"]
         assert_allclose(chart.values(0, "z"), scores, rtol=1e-4, atol=1e-5)
         assert (chart.axis("y"), chart.axis("x")) == ("query", "key")
         assert [chart.layout[f"{axis}axis2"]["ticktext"] for axis in "xy"] == [names, names]
@@ -364,7 +346,7 @@ def test_merging_past_the_norm(opened, downloads, link, place):
     normed = past_the_norm(layer(config), hidden(4))
     without = past_the_norm(layer(replace(config, latent_norm=False)), hidden(4))
     right, merged = (k[0, :, place].norm(dim=-1) for k in (normed.keys, normed.keys_merged))
-    chart = drawn(at)["norm"]
+    chart = drawn(at, DRAWN)["norm"]
     names = [f"{n} {word}" for n, word in enumerate(WORDS)]
     for name, lengths in (("key, through the norm", right), ("key, from W_UK W_DKV", merged)):
         assert_allclose(chart.values(name, "x"), lengths, rtol=1e-5)
@@ -398,7 +380,7 @@ def test_merging_past_the_norm(opened, downloads, link, place):
 
 def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
     one, other = (opened(PAGE, **LINK, lang=lang) for lang in ("en", "zh"))
-    ours, theirs = drawn(one), drawn(other)
+    ours, theirs = drawn(one, DRAWN), drawn(other, DRAWN)
     for name in ("adds", "bytes", "merged", "spectrum"):
         for english, chinese in zip(ours[name].traces, theirs[name].traces, strict=True):
             for part in {"x", "y", "z"} & set(english):
@@ -442,18 +424,18 @@ MARKUP = re.compile(r"[\\`*_{}\[\]()+\-.!|~$:<>]")
 def test_a_readers_words_stay_words(opened, demo):
     at = opened(PAGE, source=demo, layer="1", text=HOSTILE, ab_head="6")
     tokens = [html.unescape(name.rpartition(" (")[0])
-              for name in drawn(at)["u_expanded"].layout["yaxis2"]["ticktext"]]  # fmt: skip
+              for name in drawn(at, DRAWN)["u_expanded"].layout["yaxis2"]["ticktext"]]  # fmt: skip
     assert "".join(tokens).replace(" ", "").endswith("`")
     assert {"<", "*", "$", "|"} <= set("".join(tokens))
     label = control(at, "ab_gain").label
     word = re.search("“(.*)”", label)[1]
     assert html.unescape(word) == tokens[-1]
     assert not MARKUP.search(re.sub(r"&#?\w+;", "", word))
-    names = drawn(at)["norm"].layout["yaxis"]["ticktext"]
+    names = drawn(at, DRAWN)["norm"].layout["yaxis"]["ticktext"]
     last = list(enumerate(tokens))[-12:]
     assert names == [f"{n} {html.escape(token, quote=False)}" for n, token in last]
     assert {"<", "&"} <= {c for _, token in last for c in token}
-    for chart in drawn(at).values():
+    for chart in drawn(at, DRAWN).values():
         for axis in ("xaxis", "yaxis", "xaxis2", "yaxis2"):
             texts = chart.layout.get(axis, {}).get("ticktext", [])
             ours = [text for rows in ROWS.values() for text in rows]
@@ -495,7 +477,7 @@ def test_a_grouped_preset_and_values_out_of_range(opened):
     at = opened(PAGE, **LINK | {"preset": "llama-3-8b", "ab_queries": "5", "ab_head": "99"})
     assert control(at, "ab_queries").value == 4
     assert control(at, "ab_head").value == 5
-    assert "WQK of head 5 is 28 × 20, and 8 of its 20" in " ".join(said(at))
+    assert "WQK of head 5 is 28 × 20, and 8 of its 20" in speech(at)
     assert not at.error
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
-from streamlit.testing.v1 import AppTest
 
 from mla_engine.language_model import ModelTrace
-from tests.ui.screen import charts, component, csv, prose, statement
+from tests.ui.controls import control
+from tests.ui.screen import component, csv, drawn, speech, statement
 from tests.ui.trained_models import model
 from ui.engine.trained import OWN
 from ui.words.numbers import off_by, prefixed_count, times
@@ -21,10 +21,6 @@ DRAWN = ("adds", "bytes", "merged", "spectrum", "u_expanded", "u_absorbed")
 DRAWN += ("u_difference", "rounding", "map_0", "map_1", "map_2", "norm")
 
 
-def drawn(at: AppTest):
-    return dict(zip(DRAWN, charts(at), strict=True))
-
-
 def attention(layer: int = 1):
     return model("mla").blocks[layer].attention
 
@@ -33,14 +29,6 @@ def read(text: str) -> ModelTrace:
     decoder = model("mla")
     with torch.no_grad():
         return decoder(torch.tensor([decoder.config.tokens(text)]))
-
-
-def preset(at: AppTest):
-    return next(box for box in at.selectbox if box.key == "preset:en")
-
-
-def said(at: AppTest) -> str:
-    return html.unescape(" ".join(prose(at)))
 
 
 def work(queries: int, context: int, widths: tuple[int, int, int]) -> dict[str, int]:
@@ -63,29 +51,29 @@ def test_the_work_is_that_of_the_trained_sizes_and_of_a_published_one(opened, qu
         f"One product, two brackets: {prefixed_count(own[less])} multiply-adds {less}, "
         f"{prefixed_count(own[more])} {more}"
     )
-    shown = drawn(at)["adds"].traces[-1]["x"]
+    shown = drawn(at, DRAWN)["adds"].traces[-1]["x"]
     assert shown == [own["absorbed"], own["expanded"]]
     large = work(queries, context, (128, 128, 512))
     less, more = sorted(large, key=large.get)
     assert (
         f"In DeepSeek-V3 / R1 (671B), with the same lengths, the **{less}** order takes "
         f"**{times(large[more] / large[less])}** less."
-    ) in said(at)
-    assert f"With {queries} new and {context:,} cached tokens" in said(at)
+    ) in speech(at)
+    assert f"With {queries} new and {context:,} cached tokens" in speech(at)
 
 
 def test_a_published_size_is_one_choice_away_and_reads_no_sentence(opened):
     at = opened(PAGE)
     small = statement(at)
-    preset(at).set_value("deepseek-v3").run()
+    control(at, "preset").set_value("deepseek-v3").run()
     large = work(1, 4096, (128, 128, 512))
     assert statement(at) == (
         f"One product, two brackets: {prefixed_count(large['absorbed'])} multiply-adds absorbed, "
         f"{prefixed_count(large['expanded'])} expanded"
     )
-    assert "with the same lengths" not in said(at)
+    assert "with the same lengths" not in speech(at)
     assert not [area for area in at.text_area if area.key.startswith("sentence:")]
-    preset(at).set_value("trained").run()
+    control(at, "preset").set_value("trained").run()
     assert (statement(at), at.query_params) == (small, {})
 
 
@@ -96,11 +84,11 @@ def test_merged_matrices_are_those_of_the_trained_weights(opened, name, layer):
     own = attention(layer)
     pairs = {"W_QK": (own.W_UQ[2].T, own.W_UK[2]), "W_VO": (own.W_O[:, 2], own.W_UV[2])}
     left, right = (factor.detach().double().numpy() for factor in pairs[name])
-    assert_allclose(drawn(at)["merged"].values(0, "z"), left @ right, atol=1e-6)
+    assert_allclose(drawn(at, DRAWN)["merged"].values(0, "z"), left @ right, atol=1e-6)
     falling = np.linalg.svd(left @ right, compute_uv=False)
-    assert_allclose(drawn(at)["spectrum"].values(0, "y"), falling, atol=1e-6)
+    assert_allclose(drawn(at, DRAWN)["spectrum"].values(0, "y"), falling, atol=1e-6)
     rank = np.linalg.matrix_rank(left @ right, tol=1e-5)
-    assert f"of head 2 is {D} × {C}, and {rank} of its {C} singular values" in said(at)
+    assert f"of head 2 is {D} × {C}, and {rank} of its {C} singular values" in speech(at)
     assert list(at.table[0].value["merged"]) == [str(HEADS * D * C)] * 2
 
 
@@ -108,7 +96,7 @@ def test_both_forms_give_what_the_model_itself_computes(opened, downloads):
     at = opened(PAGE, sentence=TEXT, ab_type="float32")
     wanted = read(TEXT).blocks[1].attention.u[0].numpy()
     for form in ("expanded", "absorbed"):
-        chart = drawn(at)[f"u_{form}"]
+        chart = drawn(at, DRAWN)[f"u_{form}"]
         assert_allclose(chart.values(0, "z"), wanted, rtol=1e-4, atol=1e-5)
         names = [f"{word} ({place})" for place, word in enumerate(TEXT.split())]
         assert chart.layout["yaxis2"]["ticktext"] == names
@@ -116,19 +104,19 @@ def test_both_forms_give_what_the_model_itself_computes(opened, downloads):
     for name, dtype in (("float64", torch.float64), ("float32", torch.float32)):
         assert 0 < far[name] < 10 * torch.finfo(dtype).eps
     assert far["float32"] < far["bfloat16"] < 10 * torch.finfo(torch.bfloat16).eps
-    assert "(4 heads, 5 tokens)" in said(at)
+    assert "(4 heads, 5 tokens)" in speech(at)
 
 
 def test_one_matrix_gives_the_sum_of_the_models_own_scores(opened):
     at = opened(PAGE, sentence=TEXT, ab_head="2")
     scores = read(TEXT).blocks[1].attention.scores_C[0].numpy()
     for place, head in enumerate((2, 3)):
-        found = drawn(at)[f"map_{place}"].values(0, "z")
+        found = drawn(at, DRAWN)[f"map_{place}"].values(0, "z")
         assert_allclose(found, scores[head], rtol=1e-4, atol=1e-5)
     one = scores.sum(0)
-    assert_allclose(drawn(at)["map_2"].values(0, "z"), one, rtol=1e-4, atol=1e-5)
+    assert_allclose(drawn(at, DRAWN)["map_2"].values(0, "z"), one, rtol=1e-4, atol=1e-5)
     error = np.sqrt(((one - scores) ** 2).sum() / (scores**2).sum())
-    assert f"but by {off_by(error)} from each head's own scores" in said(at)
+    assert f"but by {off_by(error)} from each head's own scores" in speech(at)
 
 
 def test_keys_have_the_length_of_the_models_own_beside_the_merged_ones(opened):
@@ -137,23 +125,23 @@ def test_keys_have_the_length_of_the_models_own_beside_the_merged_ones(opened):
     right = trace.k_C[0, :, 3].norm(dim=-1).numpy()
     straight = own.W_UK[3] @ torch.diag(own.c_KV_norm) @ own.W_DKV
     merged = (trace.h[0] @ straight.T).norm(dim=-1).detach().numpy()
-    chart = drawn(at)["norm"]
+    chart = drawn(at, DRAWN)["norm"]
     assert_allclose(chart.values("key, through the norm", "x"), right, rtol=1e-4)
     assert_allclose(chart.values("key, from W_UK W_DKV", "x"), merged, rtol=1e-4)
 
 
 def test_the_sentence_is_read_and_unknown_words_are_refused(opened):
     at = opened(PAGE)
-    names = drawn(at)["norm"].layout["yaxis"]["ticktext"]
+    names = drawn(at, DRAWN)["norm"].layout["yaxis"]["ticktext"]
     assert names == [f"{n} {word}" for n, word in enumerate(OWN.split())]
     (box,) = [area for area in at.text_area if area.key == "sentence:en"]
     box.set_value("anna lampe").run()
     assert "the model does not know “lampe”" in html.unescape(at.error[0].value)
-    assert drawn(at)["norm"].layout["yaxis"]["ticktext"] == names
+    assert drawn(at, DRAWN)["norm"].layout["yaxis"]["ticktext"] == names
     (box,) = [area for area in at.text_area if area.key == "sentence:en"]
     box.set_value("anna lamp").run()
     assert not at.error
-    assert drawn(at)["norm"].layout["yaxis"]["ticktext"] == ["0 anna", "1 lamp"]
+    assert drawn(at, DRAWN)["norm"].layout["yaxis"]["ticktext"] == ["0 anna", "1 lamp"]
     assert at.query_params == {"sentence": "anna lamp"}
 
 
@@ -161,11 +149,12 @@ def test_chinese_shows_the_same_numbers(opened):
     english, chinese = (opened(PAGE, lang=lang, sentence=TEXT) for lang in ("en", "zh"))
     for name in ("adds", "bytes", "merged", "spectrum"):
         for one, other in zip(
-            drawn(english)[name].traces, drawn(chinese)[name].traces, strict=True
+            drawn(english, DRAWN)[name].traces, drawn(chinese, DRAWN)[name].traces, strict=True
         ):
             for part in {"x", "y", "z"} & set(one):
                 assert_allclose(
-                    drawn(english)[name].values(one, part), drawn(chinese)[name].values(other, part)
+                    drawn(english, DRAWN)[name].values(one, part),
+                    drawn(chinese, DRAWN)[name].values(other, part),
                 )
     assert component(english, "bracket")["at"] == component(chinese, "bracket")["at"]
-    assert "同样长度下换成 DeepSeek-V3" in said(chinese)
+    assert "同样长度下换成 DeepSeek-V3" in speech(chinese)

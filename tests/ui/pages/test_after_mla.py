@@ -12,16 +12,12 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS
 from mla_engine.model_caches import MODELS, Placing, Storage, read_bytes
 from mla_engine.model_caches.mistakes import mistakes
-from tests.ui.screen import Chart, charts, csv, lead, prose, statement
+from tests.ui.screen import Chart, charts, csv, lead, plain, prose, speech, statement
 from ui.pages.after_mla.settings import STORY as SETTINGS_STORY
 
 PAGE = "pages/after_mla.py"
 CHINESE = "[\u4e00-\u9fff]"
 GIB = 2**30
-
-
-def plain(text: str) -> str:
-    return html.unescape(re.sub("<[^>]*>", "", text)).replace("\xa0", " ")
 
 
 def drawn(at: AppTest) -> tuple[Chart, Chart]:
@@ -34,10 +30,6 @@ def ended(chart: Chart, name: str) -> np.ndarray:
     begin = chart.trace(name)["base"]
     assert np.log10(begin) == pytest.approx(chart.layout["xaxis"]["range"][0])
     return begin + chart.values(name, "x")
-
-
-def said(at: AppTest) -> str:
-    return "\n".join(plain(text) for text in prose(at))
 
 
 def test_v4_flash_by_hand(opened, downloads):
@@ -76,16 +68,18 @@ def test_v4_flash_by_hand(opened, downloads):
     assert steps.traces[2]["x"] == pytest.approx(wanted)
     for end in ends:
         assert end in plain(steps.alt)
-    assert "On average: width 578 × length 0.145 × depth 41 × 16 bits = **6.88 kB**" in said(at)
-    assert "**Width**: a row has 640 numbers in 21 layers, 512 numbers in 20 layers; with" in said(
-        at
+    assert "On average: width 578 × length 0.145 × depth 41 × 16 bits = **6.88 kB**" in speech(at)
+    assert (
+        "**Width**: a row has 640 numbers in 21 layers, 512 numbers in 20 layers; with"
+        in speech(at)
     )
-    assert "**Length**: one row stands for 4 tokens in 21 layers, 128 tokens in 20 layers." in said(
-        at
+    assert (
+        "**Length**: one row stands for 4 tokens in 21 layers, 128 tokens in 20 layers."
+        in speech(at)
     )
-    assert "**Depth**: 41 of 43 layers keep rows that grow; 2 keep a window of the" in said(at)
-    assert f"of 131,072 tokens the next one reads {read / 1000:.2f} kB a token" in said(at)
-    assert "**Bits**: unchanged, 16 a number." in said(at)
+    assert "**Depth**: 41 of 43 layers keep rows that grow; 2 keep a window of the" in speech(at)
+    assert f"of 131,072 tokens the next one reads {read / 1000:.2f} kB a token" in speech(at)
+    assert "**Bits**: unchanged, 16 a number." in speech(at)
     table = csv(downloads["mla_after_levers.csv"])
     assert table["lever"].tolist() == ["mha", "width", "length", "depth", "bits", "read"]
     assert_allclose(table["bytes_per_token"], wanted)
@@ -126,7 +120,7 @@ def test_other_models_and_types(opened, link, number, line, sentence):
     at = opened(PAGE, **link)
     assert lead(at)[0] == number
     assert line in plain(statement(at))
-    assert sentence in said(at)
+    assert sentence in speech(at)
 
 
 STORY = {  # the step of each model, as its widget says it
@@ -159,7 +153,7 @@ def test_what_the_story_says_of_a_mechanism_is_what_its_model_does(opened, key):
         MODELS[key].row.get("config", {}),
         {one.kind for one in MODELS[key].model().layers},
     )
-    text = said(opened(PAGE, am_model=key))
+    text = speech(opened(PAGE, am_model=key))
     match STORY[key]:
         case "GQA":
             assert kinds == {"gqa"}
@@ -186,14 +180,14 @@ def test_what_the_story_says_of_a_mechanism_is_what_its_model_does(opened, key):
 
 
 def test_what_does_not_grow_is_told_beside_the_product(opened):
-    text = said(opened(PAGE, am_model="kimi-k3"))
+    text = speech(opened(PAGE, am_model="kimi-k3"))
     state = 69 * (96 * 128**2 * 4 + 3 * 96 * 128 * 4 * 2) / 2**20  # float32, and inputs in bf16
     assert f"{state:.0f} MiB of what is stored are windows and states" in text
-    assert "windows and states" not in said(opened(PAGE, am_model="deepseek-v3"))
+    assert "windows and states" not in speech(opened(PAGE, am_model="deepseek-v3"))
 
 
 def test_where_layers_share_a_choice_those_with_an_indexer_are_named(opened):
-    text = said(opened(PAGE, am_model="glm-5.2"))
+    text = speech(opened(PAGE, am_model="glm-5.2"))
     owners = [0, 1, 2, *range(6, 78, 4)]  # three, and then every fourth
     named = ", ".join(map(str, owners))
     assert f"21 of 78 layers have an indexer of their own (layers {named}, counted" in text
@@ -206,7 +200,7 @@ def test_where_layers_share_a_choice_those_with_an_indexer_are_named(opened):
 
 @pytest.mark.parametrize("model", ["deepseek-v3.2-exp", "glm-5.3-flash", "deepseek-v3"])
 def test_where_every_layer_chooses_no_choice_is_shared(opened, model):
-    assert "Shared choice" not in said(opened(PAGE, am_model=model))
+    assert "Shared choice" not in speech(opened(PAGE, am_model=model))
 
 
 @pytest.mark.parametrize(("kv", "context"), [("bf16", 2**17), ("fp8", 2**11)])
@@ -238,12 +232,12 @@ def test_stored_and_read_side_by_side(opened, downloads, kv, context):
 
 
 def test_what_a_choice_of_keys_reads_of_v3_2(opened):
-    text = said(opened(PAGE, am_model="deepseek-v3.2-exp"))
+    text = speech(opened(PAGE, am_model="deepseek-v3.2-exp"))
     stored = 61 * (512 + 64 + 128) * 2 * 2**17 / GIB
     read = 61 * (2048 * (512 + 64) + 2**17 * 128) * 2 / GIB
     assert f"stores **{stored:.1f} GiB**" in text
     assert f"reads **{read:.2f} GiB** of it, {stored / read:.2f} times less" in text
-    assert "all of it" in said(opened(PAGE, am_model="deepseek-v3"))
+    assert "all of it" in speech(opened(PAGE, am_model="deepseek-v3"))
 
 
 def test_every_counted_model_has_a_row_with_its_source(opened, downloads):
@@ -274,8 +268,8 @@ def test_what_calculators_print(opened, downloads):
     assert ends[found.index(mistakes()["latent_all_layers"])] == "3.88×"
     for one, end in zip(found, ends, strict=True):
         assert f"{one.short['en']}: {end}" in plain(chart.alt)
-    assert f"{len(found)} formulas" in said(at)
-    assert f"from {ends[0]} to {ends[-1]}" in said(at)
+    assert f"{len(found)} formulas" in speech(at)
+    assert f"from {ends[0]} to {ends[-1]}" in speech(at)
     shown = at.dataframe[0].value
     assert shown["source"].tolist() == [one.source for one in found]
     assert shown["what it forgets"].tolist() == [one.forgets["en"] for one in found]
@@ -346,7 +340,7 @@ def test_a_model_of_the_readers_own_goes_before_the_published_one(opened, droppe
     assert ended(steps, "read by the next token")[-1] == pytest.approx(kept)
     assert read.layout["yaxis"]["ticktext"][-1] == "deepseek_v3"
     assert ended(read, "stored")[-1] * GIB == pytest.approx(1024 * kept)
-    assert "deepseek_v3: counted from its config.json." in said(at)
+    assert "deepseek_v3: counted from its config.json." in speech(at)
 
 
 def test_a_config_that_is_not_understood_is_refused_and_stays(opened):

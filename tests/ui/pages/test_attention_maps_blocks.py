@@ -1,6 +1,5 @@
 """The maps of words that are chosen block by block: each number is one that loops give."""
 
-import html
 import re
 
 import numpy as np
@@ -12,7 +11,7 @@ from mla_engine.studies.words import hidden_states, words_of
 from tests.engine.samples import arrays
 from tests.reference import absorbed
 from tests.reference_pooled_index import pooled_index
-from tests.ui.screen import cells, charts, clicked, lead, statement
+from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, statement
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
 
@@ -23,16 +22,6 @@ N = len(WORDS)
 CLOSE = {"rtol": 1e-4, "atol": 1e-6}  # the page's float32
 CONFIG = mechanisms.variants()["block_dsa"].config(SMALL_SIZES, SMALL_CONFIG)
 HATCHED = r"(masked|not chosen|outside the window)<"
-
-
-def said(app):
-    return [html.unescape(one.value) for one in (*app.markdown, *app.caption)]
-
-
-def drawn(app, alt):
-    """The chart whose alternative text begins so."""
-    (found,) = (chart for chart in charts(app) if chart.alt.startswith(alt))
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -113,12 +102,12 @@ def test_a_cell_of_a_block_that_was_not_chosen_says_so(opened, x):
 def test_the_gates_of_the_index_keys_and_the_index_scores_are_drawn(opened, downloads, x):
     app = opened(PAGE, **LINK, map_query="10", map_key="3")
     names = [f"{WORDS[i]} {WORDS[i + 1]}" for i in range(0, N - 1, 2)]
-    gates = drawn(app, f"Gates of 5 blocks over {N} words")
+    gates = chart_of(app, f"Gates of 5 blocks over {N} words")
     values, wanted = gates.values(0, "z"), np.full((5, N), np.nan)
     for block in range(5):
         wanted[block, 2 * block : 2 * block + 2] = x["gates_I"][0, block].mean(-1)
     np.testing.assert_allclose(values, wanted, **CLOSE)
-    index = drawn(app, f"Index scores of {N} words for 5 blocks")
+    index = chart_of(app, f"Index scores of {N} words for 5 blocks")
     full = np.arange(5) * 2 + 1 <= np.arange(N)[:, None]
     scores = index.values(0, "z")
     np.testing.assert_array_equal(np.isfinite(scores), full)

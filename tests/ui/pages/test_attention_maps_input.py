@@ -6,6 +6,7 @@ import torch
 
 from mla_engine import figures
 from mla_engine.studies.words import generated_words
+from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps import CELL, LINK, PAGE, SEEN, WORDS, isolated, trace_of
 from tests.ui.screen import charts, clicked, statement
 from ui.engine import queue
@@ -15,11 +16,6 @@ from ui.settings import state
 
 def drawn(app, name: str) -> np.ndarray:
     return clicked(app, name).values(0, "z")
-
-
-def control(app, name: str, lang: str = "en"):
-    kinds = (app.text_area, app.number_input, app.selectbox, app.select_slider, app.toggle)
-    return next(one for kind in kinds for one in kind if one.key == f"{name}:{lang}")
 
 
 def test_every_control_has_its_label_its_choices_and_the_value_of_the_link(opened):

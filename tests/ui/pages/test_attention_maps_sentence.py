@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 
 from mla_engine.language_model.texts import TASKS, exercise
+from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps import PAGE
 from tests.ui.pages.test_attention_maps_trained import OWN, attention, nth
 from tests.ui.screen import clicked, component, statement
 from ui.parts import sentences
-
-
-def control(app, name: str):
-    kinds = (app.text_area, app.number_input, app.selectbox, app.select_slider, app.button_group)
-    return next(one for kind in kinds for one in kind if one.key == f"{name}:en")
 
 
 def cell(app) -> tuple[int, int, int]:

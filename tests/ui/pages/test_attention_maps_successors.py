@@ -13,7 +13,7 @@ from tests.engine.samples import arrays
 from tests.reference_delta import delta
 from tests.reference_pooled import pooled, slots
 from tests.ui.maps import numbers_of
-from tests.ui.screen import cells, charts, clicked, lead, statement
+from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, statement
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
 
@@ -32,16 +32,6 @@ def looped(variant, *more):
     layer = LAYERS[variant](config, seed=0, dtype=torch.float64)
     h = hidden_states(WORDS, 0, config.d_model).astype(np.float64)[None]
     return config, REFERENCES[variant](config, arrays(layer), h, *more)
-
-
-def said(app):
-    return [one.value for one in (*app.markdown, *app.caption)]
-
-
-def drawn(app, alt):
-    """The chart whose alternative text begins so."""
-    (found,) = (chart for chart in charts(app) if chart.alt.startswith(alt))
-    return found
 
 
 @pytest.fixture(scope="module", params=["csa", "hca"])
@@ -130,14 +120,14 @@ def test_of_a_short_text_it_is_said_what_is_read_of_any(opened, entries):
 def test_an_entrys_gates_and_the_indexers_choice_are_drawn(opened):
     config, x = looped("csa", range(N))
     app = opened(PAGE, **SMALL, variant="csa", map_query="10")
-    gates = drawn(app, "Gates of 5 entries over 11 words").values(0, "z")
+    gates = chart_of(app, "Gates of 5 entries over 11 words").values(0, "z")
     wanted = np.full((5, N), np.nan)
     for e in range(5):
         for p, (s, _) in enumerate(slots(config, e)):
             if s is not None:
                 wanted[e, s] = x["gates"][0, e, p].mean()
     np.testing.assert_allclose(gates, wanted, **CLOSE)
-    index = drawn(app, "Index scores of 11 words for 5 entries")
+    index = chart_of(app, "Index scores of 11 words for 5 entries")
     values, complete = index.values(0, "z"), np.arange(1, 6) * 2 <= np.arange(1, N + 1)[:, None]
     np.testing.assert_array_equal(np.isfinite(values), complete)
     np.testing.assert_allclose(values[complete], x["index_E"][0][complete], **CLOSE)
@@ -244,7 +234,7 @@ def test_the_state_after_each_word_is_drawn_on_one_scale(opened, state):
     limit = np.abs(states).max()
     for query in (0, 7):
         app = opened(PAGE, **SMALL, variant="kda", map_head="3", map_query=str(query))
-        chart = drawn(app, "The state of head 3")
+        chart = chart_of(app, "The state of head 3")
         np.testing.assert_allclose(chart.values(0, "z"), states[query], **CLOSE)
         assert chart.traces[0]["zmax"] == pytest.approx(limit, rel=1e-4)
 
@@ -252,7 +242,7 @@ def test_the_state_after_each_word_is_drawn_on_one_scale(opened, state):
 def test_decay_strength_and_what_is_put_in_and_erased_are_drawn(opened, downloads, state):
     _, x = state
     app = opened(PAGE, **SMALL, variant="kda", map_head="1", map_query="6")
-    decay = drawn(app, "Share of each of 16 rows").values(0, "z")
+    decay = chart_of(app, "Share of each of 16 rows").values(0, "z")
     np.testing.assert_allclose(decay, x["a"][0, :, 1], **CLOSE)
     put, erased = [], []
     for t in range(N):
@@ -261,7 +251,7 @@ def test_decay_strength_and_what_is_put_in_and_erased_are_drawn(opened, download
         held = k @ (x["a"][0, t, 1][:, None] * before)
         put.append(b * math.sqrt(v @ v))
         erased.append(b * math.sqrt(held @ held))
-    bars = drawn(app, "What words 1 to 7 put into the state")
+    bars = chart_of(app, "What words 1 to 7 put into the state")
     np.testing.assert_allclose(bars.values("put in", "x"), put[:7], **CLOSE)
     np.testing.assert_allclose(bars.values("erased", "x"), erased[:7], **CLOSE)
     assert bars.axis("x") == "length of the vector"

@@ -19,13 +19,9 @@ from tests.ui.pages.test_attention_maps import (
     markdown,
     trace_of,
 )
-from tests.ui.screen import clicked
+from tests.ui.screen import clicked, plain
 
 CLOSE = 6e-4  # of four digits
-
-
-def plain(text: str) -> str:
-    return re.sub(r"<.*?>", "", text)
 
 
 def tables(app) -> list[list[list[str]]]:

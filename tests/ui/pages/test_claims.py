@@ -12,6 +12,7 @@ from mla_engine import budget
 from mla_engine import claims as engine
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.refusals import RefusedError
+from tests.ui.controls import control
 from tests.ui.screen import csv, statement
 from ui.parts.statements import findings
 from ui.parts.statements.words import typeset
@@ -64,11 +65,6 @@ def word(verdict: str, lang: str) -> str:
 
 def paragraph(card: str, kind: str) -> str:
     return re.search(rf'<p class="{kind}">(.*?)</p>', card)[1]
-
-
-def control(at: AppTest, name: str, language: str = "en"):
-    widgets = [*at.button_group, *at.selectbox, *at.text_input]
-    return next(w for w in widgets if w.key == f"{name}:{language}")
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

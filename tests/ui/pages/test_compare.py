@@ -20,7 +20,7 @@ from mla_engine import (
 )
 from mla_engine.figures import symbol_html
 from mla_engine.studies import hidden_states, words_of
-from tests.ui.screen import array, cells, charts, csv, own, prose, statement
+from tests.ui.screen import array, cells, charts, csv, own, plain, prose, statement
 from ui.words.numbers import count, digits, flop, intensity, signed, size, times
 
 PAGE = "pages/compare.py"
@@ -51,10 +51,6 @@ def steps() -> tuple[dict, dict]:
     return tuple(
         {step: tuple(getattr(trace, step).shape) for step in trace.steps} for trace in traces
     )
-
-
-def plain(text: str) -> str:
-    return re.sub("<[^>]*>", "", text)
 
 
 def name(code: str) -> str:

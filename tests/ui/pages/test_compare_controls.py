@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mla_engine import PRESETS
+from tests.ui.controls import control
 from tests.ui.pages.test_compare import BESIDE_LLAMA, BESIDE_SMALL, LINK, PAGE, A
 from tests.ui.screen import charts, numbers, statement, texts
 from ui.engine import kept
@@ -14,11 +15,6 @@ from ui.words.text import catalogue
 
 VARIANTS = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed"]
 VARIANTS += ["CSA", "HCA", "KDA", "Block DSA"]
-
-
-def widget(at, name: str):
-    kinds = (at.select_slider, at.slider, at.selectbox, at.button_group, at.text_area)
-    return next(w for kind in kinds for w in kind if w.key == f"{name}:en")
 
 
 @pytest.mark.parametrize(
@@ -37,11 +33,11 @@ def widget(at, name: str):
 def test_a_control_changes_what_it_says(opened, topic, name, label, value, shown):
     at = opened(PAGE, **LINK | {"vs_view": topic})
     before = texts(at)
-    control = widget(at, name)
-    assert control.label == label
-    control.set_value(value).run()
+    widget = control(at, name)
+    assert widget.label == label
+    widget.set_value(value).run()
     assert at.query_params.get(name) == str(value)
-    assert widget(at, name).value == value
+    assert control(at, name).value == value
     assert texts(at) != before
     assert any(shown in text for text in texts(at))
 
@@ -54,20 +50,20 @@ def test_the_choices_are_named(opened):
         *(p.name for p in PRESETS.values()),
     ]
     for side in ("vs_left", "vs_right"):
-        assert widget(at, side).options == names
-        assert widget(at, f"{side}_as").options == ["its own attention", *VARIANTS]
-    assert widget(at, "vs_view").options == ["Sizes and data flow", "Cache and costs", "Maps"]
-    widget(at, "vs_view").set_value("costs").run()
-    lengths = widget(at, "vs_context").options
+        assert control(at, side).options == names
+        assert control(at, f"{side}_as").options == ["its own attention", *VARIANTS]
+    assert control(at, "vs_view").options == ["Sizes and data flow", "Cache and costs", "Maps"]
+    control(at, "vs_view").set_value("costs").run()
+    lengths = control(at, "vs_context").options
     assert lengths == [f"{2**n:,}" for n in range(10, 18)]  # V3's 163,840
-    widget(at, "vs_view").set_value("maps").run()
-    assert widget(at, "vs_map").options == ["attention", "logits"]
-    assert (widget(at, "vs_head").min, widget(at, "vs_head").max) == (0, 5)
+    control(at, "vs_view").set_value("maps").run()
+    assert control(at, "vs_map").options == ["attention", "logits"]
+    assert (control(at, "vs_head").min, control(at, "vs_head").max) == (0, 5)
 
 
 def test_the_head_goes_to_the_last_of_the_side_with_more(opened):
     at = opened(PAGE, **BESIDE_SMALL | {"vs_head": "77"})
-    assert widget(at, "vs_head").value == 5
+    assert control(at, "vs_head").value == 5
     assert [chart.alt.split(" of ")[1] for chart in charts(at)] == ["head 5", "head 3"]
     at = opened(PAGE, **BESIDE_SMALL | {"vs_head": "1"})
     assert [chart.alt.split(" of ")[1] for chart in charts(at)] == ["head 1", "head 1"]
@@ -87,7 +83,7 @@ def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, mon
     assert not charts(at)
     assert any("no code" in info.value for info in at.info)
     assert len(opened(PAGE, **lite).error) == 2
-    widget(at, "vs_left").set_value("kimi-k2").run()
+    control(at, "vs_left").set_value("kimi-k2").run()
     assert not at.error
     assert "A: Kimi-K2" in statement(at)
 
@@ -98,13 +94,13 @@ def test_maps_beyond_the_memory_budget_are_refused(opened, monkeypatch):
     at = opened(PAGE, vs_view="maps", seed="4711")
     assert len(at.error) == 1
     assert not charts(at)
-    assert widget(at, "vs_head").value == 0
+    assert control(at, "vs_head").value == 0
 
 
 def test_an_unknown_model_becomes_the_default(opened):
     at = opened(PAGE, vs_left="no-such-model")
     assert "no-such-model" in html.unescape(at.warning[0].value)
-    assert widget(at, "vs_left").value == "shared"
+    assert control(at, "vs_left").value == "shared"
 
 
 def test_what_is_not_computed_of_a_model_is_said_once(opened):
@@ -148,7 +144,7 @@ def test_whose_weights_the_maps_are_of(opened, demo, request):
 
 def test_a_real_layer_is_compared_under_its_own_name(real, demo):
     at = real("compare", vs_right_as="gqa", vs_right="llama-3-8b")
-    assert widget(at, "vs_left").options[0] == Path(demo).name
+    assert control(at, "vs_left").options[0] == Path(demo).name
     assert html.unescape(statement(at)).startswith(f"A: {Path(demo).name}, MLA, absorbed keeps")
     assert at.table[0].value.loc["Layers of the model", "A"] != "none"
 

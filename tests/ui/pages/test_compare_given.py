@@ -12,6 +12,7 @@ from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import KIMI, OWN
 from tests.model_caches.published import V3
+from tests.ui.controls import link, pressed
 from tests.ui.screen import charts, lead, statement
 from ui.engine import kept
 from ui.settings.parsers import is_own, preset_of
@@ -34,12 +35,6 @@ def given(at: AppTest, side: str, text: str = "", name: str = "", file: bytes = 
     return pressed(at, f"Show as {side}")
 
 
-def pressed(at: AppTest, label: str) -> AppTest:
-    next(one for one in at.button if one.label == label).click().run()
-    assert not at.exception
-    return at
-
-
 def typed(at: AppTest, **sizes: int) -> AppTest:
     for name, size in sizes.items():
         at.number_input(key=f"{name}:en:typed").set_value(size).run()
@@ -49,12 +44,6 @@ def typed(at: AppTest, **sizes: int) -> AppTest:
 
 def settings(at: AppTest) -> dict[str, object]:
     return dict(at.session_state["settings"])
-
-
-def link(at: AppTest) -> dict[str, str]:
-    """What the page's address says."""
-    found = dict(at.query_params)  # lists where a link brought them, texts where a run wrote them
-    return {name: v[0] if isinstance(v, list) else v for name, v in found.items()}
 
 
 def column(at: AppTest, letter: str) -> dict[str, str]:

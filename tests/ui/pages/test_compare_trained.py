@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mla_engine import costs
+from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps_trained import OWN, attention, nth, run
-from tests.ui.pages.test_compare_controls import widget
 from tests.ui.screen import charts, own, prose, statement
 from tests.ui.trained_models import CACHED, LAYERS, TRAINED_ON, VARIANTS, model
 from ui.words.numbers import count, share, times
@@ -26,19 +26,20 @@ def likeliest(variant: str, text: str = OWN) -> str:
     return model(variant).config.words[int(run(text, variant).logits[0, -1].argmax())]
 
 
-def plain(text: str) -> str:
+def bare(text: str) -> str:
+    """Without marks of bold and of where a foreign word begins and ends."""
     return re.sub(r"[\u2066-\u2069*]", "", text)
 
 
 def captions(at) -> list[str]:
-    return [plain(caption.value) for caption in own(at, "caption")]
+    return [bare(caption.value) for caption in own(at, "caption")]
 
 
 @pytest.mark.parametrize(("layer", "head"), [(1, 0), (0, 3)])
 def test_the_page_begins_with_the_maps_of_both_models(opened, layer, head):
     at = opened(PAGE, **({"trained_layer": "0"} if layer == 0 else {}), vs_head=str(head))
     assert at.title[0].value == "Two models read the same sentence"
-    assert widget(at, "vs_view").value == "maps"
+    assert control(at, "vs_view").value == "maps"
     assert "vs_view" not in at.query_params
     assert statement(at) == (
         f"{A} keeps {CACHED['mla']} numbers per token and layer, {B} keeps {CACHED['mha']}: "
@@ -51,8 +52,8 @@ def test_the_page_begins_with_the_maps_of_both_models(opened, layer, head):
         frame = chart.layout["shapes"][0]
         assert (frame["x0"], frame["y0"]) == (0.5, 7.5), "from anna to what followed her"
         assert chart.layout["height"] == 400
-    said = [plain(line) for line in prose(at)]
-    anna, lamp = plain(nth(OWN, 8)), plain(nth(OWN, 1))
+    said = [bare(line) for line in prose(at)]
+    anna, lamp = bare(nth(OWN, 8)), bare(nth(OWN, 1))
     a, b = (share(float(maps[head, 8, 1])) for maps in both)
     next_a, next_b = likeliest("mla"), likeliest("mha")
     after = f"both models expect “{next_a}”." if next_a == next_b else None
@@ -64,7 +65,7 @@ def test_the_page_begins_with_the_maps_of_both_models(opened, layer, head):
         both, [c for c in captions(at) if "the heads look most" in c], strict=True
     ):
         each = (
-            f"{number}: {plain(nth(OWN, int(row.argmax())))} {share(float(row.max()))}"
+            f"{number}: {bare(nth(OWN, int(row.argmax())))} {share(float(row.max()))}"
             for number, row in enumerate(maps[:, 8])
         )
         assert told == f"From {anna}, the heads look most at: {', '.join(each)}."
@@ -104,7 +105,7 @@ def test_one_model_in_two_forms_is_called_so(opened):
 def test_a_published_model_beside_a_trained_one_is_called_noise(opened):
     at = opened(PAGE, vs_right="llama-3-8b", vs_right_as="own")
     assert at.title[0].value == "Two layers side by side"
-    assert widget(at, "vs_view").value == "flow", "its maps are noise"
+    assert control(at, "vs_view").value == "flow", "its maps are noise"
     maps = opened(PAGE, vs_right="small", vs_right_as="own", vs_view="maps")
     said = next(c for c in captions(maps) if "noise" in c)
     assert said.startswith("A is layer 1 of a trained model. B has random weights")
@@ -130,17 +131,17 @@ def test_sizes_and_costs_are_those_of_the_small_models(opened):
 
 def test_the_sentence_the_layer_and_an_example_are_chosen_below_the_maps(opened):
     at = opened(PAGE)
-    widget(at, "trained_layer_beside").set_value(0).run()
+    control(at, "trained_layer_beside").set_value(0).run()
     drawn = charts(at)[1].values(0, "z")
     np.testing.assert_allclose(drawn[SEEN], looks("mha", 0)[0][SEEN], rtol=1e-5, atol=1e-6)
     at.button(key="example_back").click().run()
-    text = widget(at, "sentence").value
+    text = control(at, "sentence").value
     words = tuple(text.split())
     assert words[-1] in ("one", "two", "three", "four")
     drawn = charts(at)[0].values(0, "z")
     expected = np.where(np.isfinite(drawn), looks("mla_absorbed", 0, text)[0], np.nan)
     np.testing.assert_allclose(drawn, expected, rtol=1e-5, atol=1e-6)
-    widget(at, "sentence").set_value(" ".join(["fig"] * (TRAINED_ON + 1))).run()
+    control(at, "sentence").set_value(" ".join(["fig"] * (TRAINED_ON + 1))).run()
     assert any(line.startswith(f"The sentence has {TRAINED_ON + 1} words") for line in prose(at))
 
 

@@ -29,7 +29,8 @@ from mla_engine.studies.merging import content_config
 from mla_engine.studies.training import query_memory
 from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT
-from tests.ui.screen import Chart, charts, csv, prose, statement
+from tests.ui.controls import control
+from tests.ui.screen import Chart, csv, drawn, plain, said, speech, statement
 from ui.engine import queue
 from ui.words.numbers import count, error_percent, millions, size
 
@@ -70,26 +71,8 @@ class Engine:
         return {name: np.array([getattr(one, name) for one in found]) for name in ERRORS}
 
 
-def drawn(at: AppTest) -> dict[str, Chart]:
-    return dict(zip(DRAWN, charts(at), strict=True))
-
-
-def control(at: AppTest, name: str, language: str = "en"):
-    widgets = [*at.slider, *at.select_slider, *at.button_group, *at.toggle]
-    return next(w for w in widgets if w.key == f"{name}:{language}")
-
-
 def metrics(at: AppTest) -> dict[str, str]:
     return {metric.label: metric.value for metric in at.metric}
-
-
-def plain(text: str) -> str:
-    """Without tags, entities and spaces that do not break."""
-    return html.unescape(re.sub("<[^>]*>", "", text)).replace("\xa0", " ")
-
-
-def said(at: AppTest) -> list[str]:
-    return [plain(text) for text in (statement(at), *prose(at))]
 
 
 def percents(lost: dict[str, np.ndarray], at: int = 0) -> dict[str, str]:
@@ -113,14 +96,14 @@ def over_rank(chart: Chart, ranks: list[int], lines: dict[str, np.ndarray], titl
 def test_what_a_latent_loses_and_saves(opened, downloads, link):
     engine = Engine(falling=link is FALLING)
     at = opened(PAGE, **LINK | link)
-    ranks = drawn(at)["errors"].values(0, "x").tolist()
+    ranks = drawn(at, DRAWN)["errors"].values(0, "x").tolist()
     closer_to_none = {round(FULL * (n / 16) ** 2) for n in range(17)}
     assert ranks == sorted(closer_to_none | {RANK, 35, 36}), "36 columns: there nothing is lost"
     lost = {way: engine.lost(way, ranks) for way in WAYS}
     lines = {label: 100 * lost["joint"][name] for name, label in ERRORS.items()}
-    over_rank(drawn(at)["errors"], ranks, lines, "relative RMS error, %")
+    over_rank(drawn(at, DRAWN)["errors"], ranks, lines, "relative RMS error, %")
     cache = {"latent": 2 * np.array(ranks), "MHA, these heads": np.full(len(ranks), 2 * FULL)}
-    over_rank(drawn(at)["cache"], ranks, cache, "bytes per token")
+    over_rank(drawn(at, DRAWN)["cache"], ranks, cache, "bytes per token")
 
     shown = percents(engine.lost("joint", [RANK]))
     assert metrics(at) == {ERRORS[name]: text for name, text in shown.items()}
@@ -131,11 +114,11 @@ def test_what_a_latent_loses_and_saves(opened, downloads, link):
         "Cached per token and layer: **9** numbers instead of 40; in bf16, "
         f"{size(18)} instead of {size(80)}."
     ) in said(at)
-    assert plain(drawn(at)["errors"].alt) == plain(
+    assert plain(drawn(at, DRAWN)["errors"].alt) == plain(
         f"Errors over the size of the latent. At 9: keys {shown['k']}, values {shown['v']}, "
         f"scores {shown['scores']}, output {shown['u']}."
     )
-    assert drawn(at)["cache"].alt == (
+    assert drawn(at, DRAWN)["cache"].alt == (
         f"Cache per token over the size of the latent. At 9 it is {size(18)}, MHA keeps {size(80)}."
     )
     table = csv(downloads["mla_compression_errors.csv"])
@@ -153,7 +136,7 @@ def test_the_singular_values(opened, downloads, link):
     layer = Engine(falling=link is FALLING).layer
     keys, values = (weight.flatten(0, 1).double().numpy() for weight in (layer.W_K, layer.W_V))
     at = opened(PAGE, **LINK | link)
-    chart = drawn(at)["spectrum"]
+    chart = drawn(at, DRAWN)["spectrum"]
     matrices = {
         "W<sup>K</sup> over W<sup>V</sup>": np.concatenate([keys, values]),
         "W<sup>K</sup>": keys,
@@ -185,7 +168,7 @@ def test_the_singular_values(opened, downloads, link):
 def test_joint_and_separate_at_equal_cache(opened, downloads, error):
     engine = Engine()
     at = opened(PAGE, **LINK, **FALLING, cmp_error=error)
-    chart = drawn(at)["separate"]
+    chart = drawn(at, DRAWN)["separate"]
     ranks = chart.values(0, "x").tolist()
     lost = {way: engine.lost(way, ranks)[error] for way in WAYS}
     lines = {WAYS[way]: 100 * lost[way] for way in WAYS}
@@ -215,9 +198,9 @@ def test_as_an_mla_that_can_be_absorbed(opened, downloads, rank):
     engine = Engine()
     found = transmla.converted(engine.layer)
     at = opened(PAGE, **LINK | FALLING | {"cmp_rank": str(rank)})
-    chart = drawn(at)["as_mla"]
+    chart = drawn(at, DRAWN)["as_mla"]
     ranks = chart.values(0, "x").tolist()
-    assert ranks == drawn(at)["errors"].values(0, "x").tolist()
+    assert ranks == drawn(at, DRAWN)["errors"].values(0, "x").tolist()
     sizes = [size for size in ranks if size > 8] + [FULL + 8]  # the rotary key has 8 numbers
     lost = transmla.losses(found, engine.h, [min(size - 8, found.most) for size in sizes])
     wanted = [np.nan] * (len(ranks) + 1 - len(sizes)) + [100 * loss.u for loss in lost[:-1]]
@@ -248,7 +231,7 @@ def test_as_an_mla_that_can_be_absorbed(opened, downloads, rank):
 )
 def test_one_key_loses_nothing_of_its_rotation(opened, link, begins):
     at = opened(PAGE, **LINK | FALLING | {"cmp_rank": "20"} | link)
-    last = drawn(at)["as_mla"].values(0, "y")[-1]
+    last = drawn(at, DRAWN)["as_mla"].values(0, "y")[-1]
     assert (last < 1e-3) == bool(link)
     assert any(text.startswith(begins) for text in said(at))
 
@@ -271,7 +254,7 @@ def test_what_training_keeps_of_the_queries(opened, downloads, link, width, begi
     names = ["no latent", "no latent, q anew", "latent", "latent, q anew"]
     kept = [way.kept_elements for way in found]
     assert kept == [72, 0, 72 + width, width]
-    chart = drawn(at)["queries"]
+    chart = drawn(at, DRAWN)["queries"]
     assert chart.names == ["kept per token", ""]
     assert_array_equal(chart.values("kept per token", "x"), kept)
     assert chart.traces[0]["customdata"] == chart.layout["yaxis"]["ticktext"] == names
@@ -310,16 +293,16 @@ def test_a_logarithmic_axis_is_that_of_the_errors_alone(opened):
         ("as_mla", "log"),
         ("cache", "linear"),
     ):
-        assert drawn(at)[name].layout["yaxis"]["type"] == axis
+        assert drawn(at, DRAWN)[name].layout["yaxis"]["type"] == axis
     assert metrics(at) == dict.fromkeys(ERRORS.values(), "0.0\xa0%")
-    assert drawn(at)["spectrum"].layout.get("shapes", []) == [], "40 are more than there are"
+    assert drawn(at, DRAWN)["spectrum"].layout.get("shapes", []) == [], "40 are more than there are"
 
 
 def test_rank_zero_loses_all(opened):
     at = opened(PAGE, **LINK | {"cmp_rank": "0"})
     assert metrics(at) == dict.fromkeys(ERRORS.values(), "100.0\xa0%")
     assert statement(at).startswith("0 numbers in place of 40:")
-    assert drawn(at)["errors"].layout["shapes"][0]["x0"] == 0
+    assert drawn(at, DRAWN)["errors"].layout["shapes"][0]["x0"] == 0
 
 
 def test_the_keys_error_is_that_of_numpys_svd(opened):
@@ -340,7 +323,7 @@ def test_the_keys_error_is_that_of_numpys_svd(opened):
 
 def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
     one, other = (opened(PAGE, **LINK, lang=lang) for lang in ("en", "zh"))
-    ours, theirs = drawn(one), drawn(other)
+    ours, theirs = drawn(one, DRAWN), drawn(other, DRAWN)
     for name in ("cache", "spectrum", "queries"):
         for n, trace in enumerate(ours[name].traces):
             assert_array_equal(ours[name].values(trace, "x"), theirs[name].values(n, "x"))
@@ -379,10 +362,10 @@ def test_every_control_changes_what_it_names(opened):
     at = opened(PAGE, **LINK)
     for name, label, option, shown in CONTROLS:
         assert control(at, name).label == label
-        assert shown not in " ".join(said(at))
+        assert shown not in speech(at)
         control(at, name).set_value(option).run()
         assert at.query_params[name] == str(option)
-        assert shown in " ".join(said(at))
+        assert shown in speech(at)
     assert control(at, "cmp_decay").disabled
     control(at, "cmp_weights").set_value("spectrum").run()
     before = metrics(at)
@@ -391,7 +374,7 @@ def test_every_control_changes_what_it_names(opened):
     assert float(before["keys k"].split()[0]) > float(metrics(at)["keys k"].split()[0])
     assert control(at, "cmp_log").label == "Logarithmic error axis"
     control(at, "cmp_log").set_value(True).run()
-    assert drawn(at)["errors"].layout["yaxis"]["type"] == "log"
+    assert drawn(at, DRAWN)["errors"].layout["yaxis"]["type"] == "log"
     assert control(at, "cmp_heads").options == ["1", "2", "4", "6"]
     assert control(at, "cmp_weights").options == ["chosen spectrum", "random"]
     assert control(at, "cmp_error").options == list(ERRORS.values())
@@ -404,12 +387,14 @@ def test_every_control_changes_what_it_names(opened):
 
 def test_a_real_layers_own_latent_and_random_weights_on_its_inputs(real, demo):
     at = real("compression", cmp_rank="20", cmp_heads="2")
-    assert {63, 64} <= set(drawn(at)["errors"].values(0, "x").tolist()), "where nothing is lost"
-    values = drawn(at)["spectrum"].values(0, "y")
+    assert {63, 64} <= set(drawn(at, DRAWN)["errors"].values(0, "x").tolist()), (
+        "where nothing is lost"
+    )
+    values = drawn(at, DRAWN)["spectrum"].values(0, "y")
     assert values[64] < 1e-6 * values[0] < values[63]
-    ends = drawn(at)["spectrum"].layout["yaxis"]["range"]
+    ends = drawn(at, DRAWN)["spectrum"].layout["yaxis"]["range"]
     assert 7 < ends[1] - ends[0] < 9, "down to the rounding beyond the latent"
-    assert "falls to rounding after 64 numbers" in " ".join(said(at))
+    assert "falls to rounding after 64 numbers" in speech(at)
     assert control(at, "cmp_weights").options == ["the model's own", "chosen spectrum", "random"]
     control(at, "cmp_weights").set_value("random").run()
     config = content_config(load_attention(demo, REAL_LAYER, heads=(0,)).config)
@@ -417,12 +402,12 @@ def test_a_real_layers_own_latent_and_random_weights_on_its_inputs(real, demo):
     h = hidden_states_of(demo, REAL_TEXT, REAL_LAYER).h
     (lost,) = loss(layer, h, joint(layer.W_K, layer.W_V), [20])
     assert metrics(at) == {label: error_percent(vars(lost)[name]) for name, label in ERRORS.items()}
-    assert "In random weights no direction" in " ".join(said(at))
+    assert "In random weights no direction" in speech(at)
 
 
 def test_a_grouped_model_compresses_its_kv_heads(real, llama):
     at = real("compression", source=llama, cmp_rank="20")
-    assert "its 8 heads share 2 KV heads" in " ".join(said(at))
+    assert "its 8 heads share 2 KV heads" in speech(at)
     assert statement(at).startswith("20 numbers in place of 64:")
     assert control(at, "cmp_heads").label == "Heads that share the latent (of 2)"
 

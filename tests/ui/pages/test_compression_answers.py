@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
-from streamlit.testing.v1 import AppTest
 
 from mla_engine import GroupedQueryAttention
 from mla_engine.heads import with_heads
@@ -22,8 +21,9 @@ from mla_engine.studies.compression import joint, loss
 from mla_engine.studies.words import hidden_states
 from tests.ui import trained_models
 from tests.ui.conftest import SHIPPED
-from tests.ui.pages.test_compression import ERRORS, WORDS, control, metrics, plain, said
-from tests.ui.screen import Chart, charts, component, csv, lead, prose, statement
+from tests.ui.controls import control
+from tests.ui.pages.test_compression import ERRORS, WORDS, metrics
+from tests.ui.screen import component, csv, drawn, lead, plain, prose, said, speech, statement
 from ui.pages.compression import answers
 from ui.words.numbers import error_percent
 
@@ -42,13 +42,6 @@ CHINESE = "[\u4e00-\u9fff]"
 @pytest.fixture(scope="module")
 def models(small_models) -> dict[str, LanguageModel]:
     return {code: load_model(small_models / f"{code}.safetensors")[0] for code in ("mha", "mla")}
-
-
-def drawn(at: AppTest) -> dict[str, Chart]:
-    """By name; the bars stand to the right of the lines, and were drawn first."""
-    found = charts(at)
-    assert len(found) == len(DRAWN)
-    return dict(zip(DRAWN, found, strict=True))
 
 
 def truncated(model: LanguageModel, rank: int) -> LanguageModel:
@@ -92,7 +85,7 @@ def percent(model: LanguageModel) -> str:
 
 def test_right_answers_stand_over_the_size_of_the_cache(opened, downloads, models):
     at = opened(PAGE)
-    chart = drawn(at)["answers"]
+    chart = drawn(at, DRAWN)["answers"]
     assert chart.names == [*LINES.values(), "MLA, trained with 13"]
     table = csv(downloads["mla_compression_answers.csv"])
     assert list(table) == ["way", "size", *TASKS, "mean"]
@@ -124,7 +117,7 @@ def test_the_number_on_top_is_the_cut_models(opened, models):
         f"of the answers are right when the trained MHA keeps 6 of 48 numbers per token "
         f"(all: {whole}); an MLA trained with 13 gets {trained}"
     )
-    assert plain(drawn(at)["answers"].alt) == (
+    assert plain(drawn(at, DRAWN)["answers"].alt) == (
         f"Right answers over the numbers cached. MHA of 6 numbers: {number} cut by its weights, "
         f"{percent(cut(models, 'texts', 6))} by its texts. MLA, trained with 13: {trained}."
     )
@@ -135,7 +128,7 @@ def test_the_number_on_top_is_the_cut_models(opened, models):
 def test_the_bars_tell_which_answers_break(opened, downloads, models, size, mla):
     """Beside the MLA cut to the same cache, or as it was trained where it has no such size."""
     at = opened(PAGE, cmp_size=str(size))
-    chart = drawn(at)["tasks"]
+    chart = drawn(at, DRAWN)["tasks"]
     bars = {
         "MHA 48": models["mha"],
         f"MHA cut to {size}": truncated(models["mha"], size),
@@ -163,7 +156,7 @@ def test_the_slider_walks_over_the_sizes_that_are_drawn(opened):
     assert at.query_params["cmp_size"] == "8"
     assert "keeps 8 of 48" in statement(at)
     for name in ("answers", "errors", "spectrum", "separate"):
-        assert drawn(at)[name].layout["shapes"][0]["x0"] == 8
+        assert drawn(at, DRAWN)[name].layout["shapes"][0]["x0"] == 8
     assert "cmp_heads:en" not in [widget.key for widget in at.select_slider]
 
 
@@ -182,7 +175,7 @@ def test_inside_a_layer_errors_are_those_of_fresh_texts(opened, downloads, model
     tokens = batch(measured(answers.MEASURED, answers.SEED), model.config.words).tokens
     h = model(tokens).blocks[number].attention.h
     found = loss(layer, h, joint(layer.W_K, layer.W_V), [0, *SIZES])
-    chart = drawn(at)["errors"]
+    chart = drawn(at, DRAWN)["errors"]
     for name, label in ERRORS.items():
         assert_array_equal(chart.values(label, "x"), [0, *SIZES])
         wanted = [100 * getattr(one, name) for one in found]
@@ -191,10 +184,10 @@ def test_inside_a_layer_errors_are_those_of_fresh_texts(opened, downloads, model
     assert metrics(at) == shown
     stacked = np.concatenate([layer.W_K.flatten(0, 1), layer.W_V.flatten(0, 1)])
     falling = np.linalg.svd(stacked.astype(float), compute_uv=False)
-    assert_allclose(drawn(at)["spectrum"].values(0, "y"), falling, rtol=1e-4)
+    assert_allclose(drawn(at, DRAWN)["spectrum"].values(0, "y"), falling, rtol=1e-4)
     last = f"{100 * falling[-1] / falling[0]:.0f} %"
-    assert f"The smallest singular value is still {last} of the largest" in " ".join(said(at))
-    assert f"The weights of layer {number} of the trained MHA" in " ".join(said(at))
+    assert f"The smallest singular value is still {last} of the largest" in speech(at)
+    assert f"The weights of layer {number} of the trained MHA" in speech(at)
     assert at.subheader[0].value.startswith(f"Inside layer {number}:")
     table = csv(downloads["mla_compression_errors.csv"])
     assert set(table["rank"]) == {0, *SIZES}
@@ -250,7 +243,7 @@ def test_the_reader_is_asked_for_the_share_of_right_answers(opened, models):
 
 def test_a_chinese_run_has_the_same_numbers_in_other_words(opened):
     one, other = (opened(PAGE, cmp_size="8", lang=lang) for lang in ("en", "zh"))
-    ours, theirs = drawn(one), drawn(other)
+    ours, theirs = drawn(one, DRAWN), drawn(other, DRAWN)
     for name in ("answers", "tasks"):
         for n, trace in enumerate(ours[name].traces):
             assert_array_equal(ours[name].values(trace, "x"), theirs[name].values(n, "x"))

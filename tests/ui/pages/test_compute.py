@@ -26,7 +26,20 @@ from mla_engine import (
 from mla_engine.costs import Cost, Device
 from tests.engine.samples import dense
 from tests.ui.conftest import noted_downloads, open_page
-from tests.ui.screen import Chart, charts, csv, lead, numbers, own, prose, statement, texts
+from tests.ui.controls import button, control, has_button, pressed
+from tests.ui.screen import (
+    Chart,
+    charts,
+    csv,
+    lead,
+    numbers,
+    own,
+    plain,
+    prose,
+    saying,
+    statement,
+    texts,
+)
 from ui.engine.queue import Queue
 from ui.pages.compute import run
 from ui.words.numbers import clock, count, digits, flop, giga, share, tied_size, times
@@ -156,19 +169,6 @@ def of_page(at: AppTest, kind: str) -> list[str]:
     return [element.value for element in own(at, kind)]
 
 
-def control(at: AppTest, name: str, language: str = "en"):
-    widgets = [*at.select_slider, *at.selectbox, *at.button_group]
-    return next(w for w in widgets if w.key == f"{name}:{language}")
-
-
-def said(at: AppTest, words: str) -> str:
-    return next(m.value for m in at.markdown if words in m.value)
-
-
-def button(at: AppTest, key: str):
-    return next((b for b in at.button if b.key == key), None)
-
-
 def near(expected: object) -> object:
     return pytest.approx(expected, rel=1e-12)
 
@@ -259,8 +259,8 @@ def test_flop_of_both_forms_cross_where_the_engine_says(shown):
         "by the least time on {gpu}: {clocked}."
     )
     facts = {"tokens": count(context), "limit": limit, "gpu": shown.device.name, "clocked": clocked}
-    assert said(shown.at, "endless cache") == sentence.format(
-        c_KV=C_KV, bold=f"**{wins}**", **facts
+    assert saying(shown.at, "endless cache") == plain(
+        sentence.format(c_KV="cKV", bold=f"**{wins}**", **facts)
     )
     assert chart.alt == sentence.format(c_KV="cKV", bold=wins, **facts)
 
@@ -285,7 +285,7 @@ def test_the_intensity_of_absorbed_attention_meets_the_ridge(shown):
         f"{64 * queries}: {bound}. The batch does not matter, since every sequence reads its own "
         "cache."
     )
-    assert said(shown.at, "absorbed attention alone") == sentence
+    assert saying(shown.at, "absorbed attention alone") == sentence
     assert chart.alt == sentence.replace("*", "")
 
 
@@ -379,7 +379,7 @@ def test_the_batches_where_a_whole_step_turns_compute_bound(decoding):
         step = partial(call, 8192, new_tokens=4)
         turns = costs.step_turns(lambda n, step=step: step(batch=n), decoding.device)
         found.append(f"{name}: {'never' if turns is None else count(turns)}")
-    assert said(decoding.at, "batch sizes") == (
+    assert saying(decoding.at, "batch sizes") == (
         "On MI300X the whole step, weights included, turns compute-bound at these batch sizes. "
         f"{'; '.join(found)}."
     )
@@ -502,7 +502,7 @@ def test_a_latent_as_wide_as_keys_and_values_is_never_expanded(opened):
         "Over 256 cached tokens, absorbing takes fewer FLOP however many query tokens there are "
         "(A10G or any other device): the latent {} is no wider than keys and values."
     )
-    assert said(at, "absorbing takes fewer FLOP") == sentence.format(C_KV)
+    assert saying(at, "absorbing takes fewer FLOP") == sentence.format("cKV")
     chart = charts(at)[2]
     assert chart.alt == sentence.format("cKV")
     assert chart.names == ["MLA, absorbed", "MLA, expanded each step"], "no ring"
@@ -563,10 +563,10 @@ def test_the_indexer_pays_from_where_it_saves_more_than_it_costs(opened, queries
         f"costs; with 65,536 a step takes {flop(chosen(65_536))}, without an indexer "
         f"{flop(every(65_536))}"
     )
-    sentence = said(at, "An indexer scores every key")
+    sentence = saying(at, "An indexer scores every key")
     assert f"Below **{wins:,}** tokens" in sentence
     assert "no more than 2,048 of them" in sentence
-    assert f"{flop(chosen(65_536))}, of which the indexer {flop(index)}" in sentence
+    assert plain(f"{flop(chosen(65_536))}, of which the indexer {flop(index)}") in sentence
     assert "assumed" not in sentence
     chart = charts(at)[4]
     contexts = [2**n for n in range(8, 18)]
@@ -641,7 +641,7 @@ def test_what_came_after_mla_is_set_against_it_over_the_context(opened, code):
     state = 2 * 2 * 64 * (2 * 96 * 160 + 3 * 352)  # read and written, its numbers of four bytes
     assert list(cache.values("KDA, one state", "y")) == near([state] * 10)
     assert sum(products.values("FLOP", "x")) == its(8192)
-    assert f"{name}: from {wins:,} tokens on" in said(at, "From how many tokens on each")
+    assert f"{name}: from {wins:,} tokens on" in saying(at, "From how many tokens on each")
 
 
 def test_a_prompt_is_set_against_expanding_all_keys(opened):
@@ -657,12 +657,12 @@ def test_a_prompt_is_set_against_expanding_all_keys(opened):
     (few, every), (fewer, more) = flops(wins), flops(wins - 1)
     assert few < every
     assert fewer >= more
-    assert "of which the indexer" in said(at, f"Below **{wins:,}** tokens")
-    assert "“MLA, expanded”" in said(at, "An indexer scores every key")
+    assert "of which the indexer" in saying(at, f"Below **{wins:,}** tokens")
+    assert "“MLA, expanded”" in saying(at, "An indexer scores every key")
 
 
 def test_a_model_without_an_indexer_has_an_assumed_one(opened):
-    sentence = said(opened(PAGE, preset="deepseek-v3"), "An indexer scores every key")
+    sentence = saying(opened(PAGE, preset="deepseek-v3"), "An indexer scores every key")
     assert "one is assumed in the proportions of DeepSeek-V3.2's" in sentence
 
 
@@ -771,13 +771,13 @@ def timed(monkeypatch: pytest.MonkeyPatch, rates: Device) -> list[tuple]:
 def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rates, downloads):
     link = {"cost_context": "128", "cost_queries": "2", "cost_batch": "8"}
     at = opened(PAGE, **SMALL, **link)
-    assert button(at, "cost_again") is None
+    assert not has_button(at, "cost_again")
     assert not timed
     assert button(at, "cost_measure").label == "Measure on this machine"
-    button(at, "cost_measure").click().run()
-    assert not at.exception
+    pressed(at, "cost_measure")
     assert button(at, "cost_again").label == "Measure again"
-    assert button(at, "cost_measure") is button(at, "cost_stop") is None
+    assert not has_button(at, "cost_measure")
+    assert not has_button(at, "cost_stop")
     for (layer, h, cache, form), (config, its_form, kind) in zip(
         timed, TIMED.values(), strict=True
     ):
@@ -819,28 +819,28 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
     assert chart.alt.startswith("Roofline of this machine's CPU with modelled and measured marks.")
     first = rates.seconds(every["mha"])
     assert f": MHA: {clock(first)} / {clock(0.5)}; GQA, g = 3: " in chart.alt
-    assert said(at, "Taken on") == (
-        "Taken on: this machine's CPU (1 thread, float32), which here reaches "
-        f"{giga(PEAK, 'FLOP/s')} in products and {giga(SPEED, 'B/s')} in copies. One layer of 4 "
-        "heads, one sequence, 128 tokens in the cache, 2 new: as much of the sizes above as runs "
-        "in a moment."
+    reached = f"{giga(PEAK, 'FLOP/s')} in products and {giga(SPEED, 'B/s')} in copies"
+    assert saying(at, "Taken on") == plain(
+        f"Taken on: this machine's CPU (1 thread, float32), which here reaches {reached}. One layer "
+        "of 4 heads, one sequence, 128 tokens in the cache, 2 new: as much of the sizes above as "
+        "runs in a moment."
     )
     assert any(c.startswith("Both columns are for exactly") for c in of_page(at, "caption"))
 
     control(at, "cost_context").set_value(256).run()
-    assert button(at, "cost_measure"), "other sizes are measured on request again"
+    assert has_button(at, "cost_measure"), "other sizes are measured on request again"
 
 
 def test_measuring_prefill_times_both_forms_of_mla(opened, timed, rates, downloads):
     at = opened(PAGE, **SMALL, cost_phase="prefill", cost_context="256")
-    button(at, "cost_measure").click().run()
+    pressed(at, "cost_measure")
     forms = [(form, tuple(h.shape)) for _, h, form in timed]
     of_mla, later = (
         ["absorbed", "expanded"],
         ["absorbed", "pooled", "pooled", "chunked", "absorbed"],
     )
     assert forms == [(form, (1, 256, 48)) for form in (*["expanded"] * 3, *of_mla, *later)]
-    assert said(at, "Taken on").endswith(
+    assert saying(at, "Taken on").endswith(
         "One layer of 4 heads, one sequence of 256 tokens: as much of the sizes above as runs in "
         "a moment."
     )
@@ -854,11 +854,11 @@ def test_measuring_prefill_times_both_forms_of_mla(opened, timed, rates, downloa
 
 def test_measuring_again_takes_the_times_anew(opened, timed):
     at = opened(PAGE, **SMALL, cost_context="128")
-    button(at, "cost_measure").click().run()
+    pressed(at, "cost_measure")
     at.run()
     assert len(timed) == 11, "what was measured is kept"
     TAKEN.extend(TAKEN)
-    button(at, "cost_again").click().run()
+    pressed(at, "cost_again")
     assert len(timed) == 22
     del TAKEN[11:]
 
@@ -872,7 +872,7 @@ def test_the_kernel_is_measured_alone_where_there_is_a_gpu(opened, timed, rates,
 
     monkeypatch.setattr(timing, "kernel_step", kernel_step)
     at = opened(PAGE, **SMALL, cost_context="128", cost_queries="2")
-    button(at, "cost_measure").click().run()
+    pressed(at, "cost_measure")
     assert not asked, "no kernel on a CPU"
     monkeypatch.setattr(run, "DEVICE", "meta")  # any that is not the CPU
     monkeypatch.setattr(timing, "seconds", lambda *_: 1e-6)
@@ -883,10 +883,9 @@ def test_the_kernel_is_measured_alone_where_there_is_a_gpu(opened, timed, rates,
     assert asked == [(TINY_LATENT, 4, 130, 2)]
     cost = costs.decode(TINY_LATENT, 128, heads=range(4), new_tokens=2, dtype_bytes=4)
     rate, speed = cost.attention_flops / 1e-6, cost.cache_read_bytes / 1e-6
-    assert said(at, "The kernel alone").endswith(
-        f": {clock(1e-6)}, {giga(rate, 'FLOP/s')} and {giga(speed, 'B/s')}, {share(speed / SPEED)} "
-        "of what a copy moves here."
-    )
+    found = f"{clock(1e-6)}, {giga(rate, 'FLOP/s')} and {giga(speed, 'B/s')}"
+    told = f": {found}, {share(speed / SPEED)} of what a copy moves here."
+    assert saying(at, "The kernel alone").endswith(plain(told))
 
 
 def test_a_full_line_is_said_where_the_result_would_be(opened, rates, monkeypatch):
@@ -896,7 +895,7 @@ def test_a_full_line_is_said_where_the_result_would_be(opened, rates, monkeypatc
     assert "项计算在排队" in at.error[0].value
     at = opened(PAGE, **SMALL, cost_context="128")
     assert not at.error
-    button(at, "cost_measure").click().run()
+    pressed(at, "cost_measure")
     assert "pieces of work are waiting" in at.error[0].value
     assert len(at.main.table) == 2, "costs and devices stay"
 
