@@ -5,7 +5,8 @@ Hypothesis draws the same examples each time in `make test` and new ones in `mak
 
 import os
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
+from itertools import combinations
 from typing import TypeVar
 
 from hypothesis import settings
@@ -24,6 +25,27 @@ def some(cases: Iterable[Case], count: int, seed: int = 0) -> list[Case]:
         return listed
     drawn = random.Random(seed).sample(range(len(listed)), count)
     return [listed[place] for place in sorted(drawn)]
+
+
+def covering(
+    cases: Iterable[Case], count: int, values: Callable[[Case], Iterable[Hashable]]
+) -> list[Case]:
+    """`count` of the cases in their order, all of them in test-all.
+
+    Chosen so that every value occurs, as far as there is room, and then many pairs of values.
+    """
+    listed = list(cases)
+    if ALL or len(listed) <= count:
+        return listed
+    alone = [set(values(case)) for case in listed]
+    pairs = [set(map(frozenset, combinations(held, 2))) for held in alone]
+    chosen: list[int] = []
+    for _ in range(count):
+        known, met = (set().union(*(of[p] for p in chosen)) for of in (alone, pairs))
+        left = [place for place in range(len(listed)) if place not in chosen]
+        new = {p: (len(alone[p] - known), len(pairs[p] - met)) for p in left}
+        chosen.append(max(left, key=new.get))
+    return [listed[place] for place in sorted(chosen)]
 
 
 def many(here: int, in_all: int) -> int:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,13 +53,21 @@ def small_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture
-def shipped_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@contextmanager
+def shipped_in_use() -> Iterator[None]:
     """The models that the project comes with, in the place of the small ones."""
-    monkeypatch.setattr("ui.engine.trained.FOLDER", SHIPPED)
-    kept.clear()
-    yield SHIPPED
-    kept.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ui.engine.trained.FOLDER", SHIPPED)
+        kept.clear()
+        yield
+        kept.clear()
+
+
+@pytest.fixture
+def shipped_models() -> Iterator[Path]:
+    """The folder of the shipped models, which are in use."""
+    with shipped_in_use():
+        yield SHIPPED
 
 
 @pytest.fixture

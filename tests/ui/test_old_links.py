@@ -26,8 +26,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.sampling import covering
 from tests.ui.screen import statement
 
+pytestmark = pytest.mark.usefixtures("unscrolled")
 OLD = json.loads(Path(__file__).with_name("old_links.json").read_text("utf-8"))
 NOW = {
     "preset": "trained",
@@ -49,7 +51,13 @@ def of_page(old: dict) -> str:
     return "app.py" if old["page"] == "overview" else f"pages/{old['page']}.py"
 
 
-@pytest.mark.parametrize("old", OLD["links"], ids=of_page)
+def given(old: dict) -> list[tuple[str, object]]:
+    """Its page, each setting that it names and whether its value is taken, its language."""
+    names = [(name, name in old["settings"]) for name in old["link"]]
+    return [("page", old["page"]), *names, ("lang", old["link"].get("lang"))]
+
+
+@pytest.mark.parametrize("old", covering(OLD["links"], 82, given), ids=of_page)
 def test_an_old_link_opens_as_it_did(opened: Callable[..., AppTest], old: dict) -> None:
     link = old["link"]
     if old["page"] in OF_VALUES and link.get("preset", UNKNOWN) == UNKNOWN:

@@ -1,11 +1,12 @@
 """The story: every step opens with its whole state, says what its page shows, and gives back."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.conftest import shipped_in_use
 from tests.ui.screen import component
 from ui.frame import presenter
 from ui.frame.story import Step, chapters, css, steps
@@ -14,12 +15,18 @@ from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import LANGUAGES
 
 Opened = Callable[..., AppTest]
-pytestmark = pytest.mark.usefixtures("shipped_models")
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 NAMED = r"DeepSeek-V\d"
 SUM = rf"([\d,]+(?: [×+/] [\d,]+)+) = ({NUMBER})"
 OURS = ("story_stage", "cell_and_key_bridge")  # components of the story itself
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shipped() -> Iterator[None]:
+    """The models that the project comes with, and one cache for all steps."""
+    with shipped_in_use():
+        yield
 
 
 def shown(at: AppTest, say: str) -> str:
