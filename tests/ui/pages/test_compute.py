@@ -821,9 +821,9 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
     assert f": MHA: {clock(first)} / {clock(0.5)}; GQA, g = 3: " in chart.alt
     reached = f"{giga(PEAK, 'FLOP/s')} in products and {giga(SPEED, 'B/s')} in copies"
     assert saying(at, "Taken on") == plain(
-        f"Taken on: this machine's CPU (1 thread, float32), which here reaches {reached}. One layer "
-        "of 4 heads, one sequence, 128 tokens in the cache, 2 new: as much of the sizes above as "
-        "runs in a moment."
+        f"Taken on: this machine's CPU (1 thread, float32), which here reaches {reached}. One "
+        "layer of 4 heads, one sequence, 128 tokens in the cache, 2 new: as much of the sizes "
+        "above as runs in a moment."
     )
     assert any(c.startswith("Both columns are for exactly") for c in of_page(at, "caption"))
 
