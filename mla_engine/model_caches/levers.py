@@ -101,23 +101,22 @@ def levers(model: Model, storage: Storage) -> Levers | None:
         model: whose cache.
         storage: the types of its parts.
     """
-    growing = [_growing(layer) for layer in model.layers]
     of_rows = [
-        (part, storage.row_bytes(layer.kind, part))
-        for layer, parts in zip(model.layers, growing, strict=True)
-        for part in parts
+        (n, part, storage.row_bytes(layer.kind, part))
+        for layer, n in model.groups.items()
+        for part in _growing(layer)
     ]
     if not of_rows or not model.as_mha:
         return None
-    depth = sum(map(bool, growing))
-    numbers = sum(part.numbers for part, _ in of_rows)
-    entered = sum((part.numbers * part.rows_per_token for part, _ in of_rows), Fraction(0))
-    n_bytes = sum((one * part.rows_per_token for part, one in of_rows), Fraction(0))
+    depth = sum(n for layer, n in model.groups.items() if _growing(layer))
+    numbers = sum(n * part.numbers for n, part, _ in of_rows)
+    entered = sum((n * part.numbers * part.rows_per_token for n, part, _ in of_rows), Fraction(0))
+    n_bytes = sum((n * one * part.rows_per_token for n, part, one in of_rows), Fraction(0))
     return Levers(
         width=Fraction(numbers, depth),
         length=entered / numbers,
         depth=depth,
         bits=8 * n_bytes / entered,
         as_mha=model.as_mha,
-        layers=sum(layer.kind != "none" for layer in model.layers),
+        layers=sum(n for layer, n in model.groups.items() if layer.kind != "none"),
     )

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
@@ -43,11 +43,15 @@ class Published:
     row: Mapping[str, Any]
 
     def model(self) -> Model:
-        """What its layers keep.
+        """What its layers keep; the row is read once.
 
         Raises:
             RefusedError: a row whose config is not understood.
         """
+        return self._model
+
+    @cached_property
+    def _model(self) -> Model:
         if "config" in self.row:
             found = read(self.row["config"])
             most = self.row.get("max_context", found.max_context)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mla_engine.drawn import drawn
-from mla_engine.model_caches import MODELS, Model, Placing, Published, Storage, read_bytes
+from mla_engine.model_caches import MODELS, Model, Placing, Published, Storage
 from mla_engine.model_caches.levers import Levers, levers, read_per_token
 from mla_engine.model_caches.sources import Found
 from mla_engine.refusals import RefusedError
@@ -54,13 +54,16 @@ class Shown:
     @property
     def stored(self) -> float:
         """Bytes of a sequence of so many tokens, windows and states included."""
-        return float(Placing(model=self.model, storage=self.storage).held_bytes(self.context))
+        return float(self._placing.held_bytes(self.context))
 
     @property
     def read(self) -> float:
         """Bytes that its next token reads."""
-        of_layers = (read_bytes(layer, self.storage, self.context) for layer in self.model.layers)
-        return float(sum(of_layers))
+        return float(self._placing.read_bytes(self.context))
+
+    @property
+    def _placing(self) -> Placing:
+        return Placing(model=self.model, storage=self.storage)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,63 @@
+"""What takes a page long is computed once for all visitors, and not again where room is made."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+import pytest
+
+from mla_engine import PRESETS, checks, costs
+from ui.engine import kept
+from ui.pages.sparse import run
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[object, str], list]:
+    """`counted(module, "name")` is a list that grows with every call of that function."""
+
+    def count(owner: object, name: str) -> list:
+        calls, called = [], getattr(owner, name)
+
+        def counting(*args: object, **kwargs: object) -> object:
+            calls.append(args)
+            return called(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, counting)
+        return calls
+
+    return count
+
+
+def test_the_config_of_a_published_model_is_read_once(opened, counted):
+    opened("pages/after_mla.py")
+    calls = counted(import_module("mla_engine.model_caches.models"), "read")
+    at = opened("pages/after_mla.py", am_model="kimi-k3", am_kv="fp8")
+    assert at.dataframe
+    assert not calls
+
+
+def test_where_a_way_is_lighter_is_searched_once_whatever_the_batch(opened, counted):
+    kept.clear()
+    calls = counted(costs, "lighter_from")
+    opened("pages/compute.py")
+    first = len(calls)
+    assert first
+    opened("pages/compute.py", cost_batch="64", cost_context="65536", cost_gpu="h100")
+    assert len(calls) == first
+    opened("pages/compute.py", cost_queries="4")
+    assert len(calls) == 2 * first
+
+
+def test_a_cost_checks_its_heads_no_more_often_where_there_are_many(counted):
+    config = PRESETS["deepseek-v3"].config
+    calls = counted(checks, "whole")
+    costs.decode(config, 4096)
+    assert len(calls) < config.n_heads
+
+
+def test_what_a_model_was_asked_outlives_a_full_cache(opened, counted):
+    asked = opened("pages/sparse.py").main
+    kept.clear()
+    calls = counted(run, "answered")
+    again = opened("pages/sparse.py").main
+    assert not calls
+    assert [one.value for one in asked.markdown] == [one.value for one in again.markdown]
