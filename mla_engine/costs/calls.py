@@ -12,10 +12,8 @@ from dataclasses import dataclass, fields
 from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import (
-    cache_elements,
     chosen_heads,
     kind_of_cache,
-    weight_elements,
 )
 from mla_engine.mechanism import Form, Shapes, Sizes
 from mla_engine.refusals import Phrase, RefusedError
@@ -155,7 +153,7 @@ def call_cost(
     cache, closed = kind_of_cache(config, cache), mechanisms.of(config).costs
     heads, computed = chosen_heads(config, heads), form_with(config, form, cache)
     shapes = in_order(computed, closed.products(config, form, cache, heads, sizes))
-    weights = weight_elements(config, heads)
+    weights = closed.weights(config, heads)
     if not sizes.new:
         weights = {name: size for name, size in weights.items() if name not in closed.of_latents}
     row_bytes = sizes.batch * dtype_bytes
@@ -178,7 +176,7 @@ def _moved_bytes(
 ) -> tuple[float, float]:
     """What a call reads of one sequence's cache, and what it writes into it."""
     closed, held = mechanisms.of(config).costs, sizes.keys - sizes.new
-    entry = cache_elements(config, cache, heads) * dtype_bytes
+    entry = closed.cache_elements(config, cache, heads) * dtype_bytes
     fixed = closed.fixed_bytes(config, cache, heads, dtype_bytes)
     read = entry * held + (fixed if held else 0)
     written = entry * sizes.new + (fixed if sizes.new else 0)

@@ -62,8 +62,8 @@ class View:
         return costs.decode(way.config, tokens, way.form, **given)
 
     def call(self, code: str) -> tuple:
-        """On what the work of one layer in this way depends, apart from the context."""
-        return self.ways[code], self.decoding, self.queries, self.batch
+        """On what the FLOP of one layer depend for each sequence, apart from the context."""
+        return self.ways[code], self.decoding, self.queries
 
     def places(self) -> dict[str, tuple[float, float]]:
         """Code -> FLOP per byte, and the FLOP/s that the device can reach there."""
