@@ -1,6 +1,7 @@
 """What the page has the engine compute: a text with few keys, and what is then still answered."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import streamlit as st
@@ -82,18 +83,29 @@ def questions(words: tuple[str, ...]) -> Questions:
 
 
 def asked(keys: int, rule: str = "indexer") -> Answered:
-    """What the model answers with so many keys, chosen by a rule: by its card, or asked anew.
+    """What the model answers with so many keys, chosen by a rule: by its card, or asked once.
 
     Raises:
         ValueError, MemoryBudgetError, FullError: in the engine's words.
     """
-    return _by_card(keys, rule) or _asked(trained.load(CODE).written, keys, rule)
+    if found := _told(keys, rule):
+        return found
+    model = trained.load(CODE)
+    answers = _asked_before(model.key)[keys, rule] = _asked(model.written, keys, rule)
+    return answers
 
 
-def _by_card(keys: int, rule: str) -> Answered | None:
-    """What the model's training has asked it, if it has."""
-    found = trained.load(CODE).card.get("answers", {}).get(rule, {}).get(str(keys))
-    return found and Answered(*found)
+def _told(keys: int, rule: str) -> Answered | None:
+    """What the model's training has asked it, or a page since its file was read."""
+    model = trained.load(CODE)
+    by_card = model.card.get("answers", {}).get(rule, {}).get(str(keys))
+    return Answered(*by_card) if by_card else _asked_before(model.key).get((keys, rule))
+
+
+@lru_cache(8)
+def _asked_before(_model: trained.Key) -> dict[tuple[int, str], Answered]:
+    """What was asked of a model: so few numbers that they stay where room is made."""
+    return {}
 
 
 @kept.keep(anywhere=True)
@@ -106,12 +118,11 @@ def _asked(_written: int, keys: int, rule: str) -> Answered:
 
 def by_keys() -> "pd.DataFrame":
     """Every rule at every number of keys, one after the other, with a bar."""
-    written = trained.load(CODE).written
     wanted = [(rule, keys) for rule in RULES for keys in KEYS]
     place, rows = st.empty(), []
     try:
         for done, (rule, keys) in enumerate(wanted):
-            if not _by_card(keys, rule) and _asked.at_hand(written, keys, rule) is None:
+            if not _told(keys, rule):
                 place.progress(done / len(wanted), t("sparse.asking"))
             found = asked(keys, rule)
             rows.append({"rule": rule, "keys": keys, "right": found.right} | found.by_task)
