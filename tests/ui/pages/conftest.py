@@ -1,8 +1,8 @@
 """Pages that several tests read and none changes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.conftest import noted_downloads, open_page
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     """A page, and file name -> what the button of that file hands out."""
 
     at: AppTest

@@ -295,8 +295,7 @@ def test_both_forms_and_their_rounding(opened, downloads, name):
 
 
 def test_one_matrix_for_all_heads(seen):
-    page = seen(PAGE, **LINK)
-    at, downloads = page.at, page.files
+    at, downloads = seen(PAGE, **LINK)
     found = heads_in_one(layer(), hidden())
     panels = {
         "Content scores of **head 5**": found.scores[0, 1],
@@ -340,8 +339,7 @@ def test_what_is_published_of_it_stands_on_claims_alone(opened, claim):
 @pytest.mark.parametrize(("link", "place"), [({}, 1), (NO_QUERY_LATENT | {"ab_head": "4"}, 0)])
 def test_merging_past_the_norm(seen, link, place):
     config = replace(CONFIG, d_latent_q=int(link.get("d_latent_q", 28)) or None)
-    page = seen(PAGE, **LINK | link)
-    at, downloads = page.at, page.files
+    at, downloads = seen(PAGE, **LINK | link)
     normed = past_the_norm(layer(config), hidden(4))
     without = past_the_norm(layer(replace(config, latent_norm=False)), hidden(4))
     right, merged = (k[0, :, place].norm(dim=-1) for k in (normed.keys, normed.keys_merged))

@@ -179,8 +179,7 @@ def test_where_every_layer_chooses_no_choice_is_shared(seen, model):
 
 @pytest.mark.parametrize(("kv", "context"), [("bf16", 2**17), ("fp8", 2**11)])
 def test_stored_and_read_side_by_side(seen, kv, context):
-    page = seen(PAGE, am_model="gpt-oss-120b", am_kv=kv, am_context=str(context))
-    at = page.at
+    at, files = seen(PAGE, am_model="gpt-oss-120b", am_kv=kv, am_context=str(context))
     _, chart = drawn(at)
     names = [name.replace("<br>", " ") for name in chart.layout["yaxis"]["ticktext"]]
     by_name = {one.name: one for one in MODELS.values()}
@@ -199,7 +198,7 @@ def test_stored_and_read_side_by_side(seen, kv, context):
         one / other > 1.005 for one, other in zip(stored, read, strict=True)
     ]
     assert_allclose(ended(chart, "read by the next token"), [n / GIB for n in read])
-    table = csv(page.files["mla_after_stored_read.csv"])
+    table = csv(files["mla_after_stored_read.csv"])
     assert table["model"].tolist() == names
     assert_allclose(table["stored_bytes"], stored)
     assert_allclose(table["read_bytes"], read)
@@ -216,8 +215,7 @@ def test_what_a_choice_of_keys_reads_of_v3_2(seen):
 
 
 def test_every_counted_model_has_a_row_with_its_source(seen):
-    page = seen(PAGE)
-    at = page.at
+    at, files = seen(PAGE)
     table = at.dataframe[1].value
     counted = list(MODELS.values())
     assert set(table["model"]) == {one.name for one in counted}
@@ -229,12 +227,11 @@ def test_every_counted_model_has_a_row_with_its_source(seen):
     assert_allclose(v3[whole].astype(float), 61 * 576 * 2 * 2**17 / GIB)
     assert (v3["layers"], v3["source"]) == ("61 MLA", MODELS["deepseek-v3"].source)
     assert table[whole[0]].is_monotonic_increasing
-    assert len(csv(page.files["mla_caches_of_models.csv"])) == len(table)
+    assert len(csv(files["mla_caches_of_models.csv"])) == len(table)
 
 
 def test_what_calculators_print(seen):
-    page = seen(PAGE)
-    at = page.at
+    at, files = seen(PAGE)
     found = sorted(mistakes().values(), key=lambda one: float(one.printed / one.right))
     ratios = [float(one.printed / one.right) for one in found]
     _, _, chart = charts(at)
@@ -257,7 +254,7 @@ def test_what_calculators_print(seen):
         "27.6 kB",
     )
     assert (k3["tokens"], k3["printed / true"]) == ("", "3.88×")
-    table = csv(page.files["mla_printed_formulas.csv"])
+    table = csv(files["mla_printed_formulas.csv"])
     assert table["mistake"].tolist() == [one.key for one in found]
     assert_allclose(table["printed_bytes"], [float(one.printed) for one in found])
     assert_allclose(table["true_bytes"], [float(one.right) for one in found])
