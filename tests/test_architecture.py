@@ -165,6 +165,7 @@ CACHES_OF_PYTHON = {
     "ui/settings/server.py:_of": "the settings that the operator has now",
     "ui/__init__.py:asset": "a file of the project",
     "ui/engine/head_scores.py:texts": "of a kind of head",
+    "ui/pages/sparse/run.py:_asked_before": "some numbers for each of 41 questions, of 8 models",
     "ui/settings/sizes.py:implied": "of 512 presets, those of readers as well",
     "ui/settings/sizes.py:variant_of": "of 512 presets, those of readers as well",
     "ui/server/early.py:scripts": "of two kinds of page",
