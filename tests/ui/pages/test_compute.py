@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import (
@@ -32,16 +31,16 @@ from tests.ui.screen import (
     charts,
     csv,
     lead,
-    numbers,
     own,
     plain,
     prose,
+    refusal,
     saying,
     statement,
-    texts,
 )
 from ui.engine.queue import Queue
 from ui.pages.compute import run
+from ui.parts import measure
 from ui.words.numbers import clock, count, digits, flop, giga, share, tied_size, times
 
 PAGE = "pages/compute.py"
@@ -96,10 +95,6 @@ CODES = {
     "Block DSA, absorbed": "block_dsa",
 }  # fmt: skip
 DOUBLINGS = [2**n for n in range(13)]
-C_KV = (
-    '<span class="tensor latent" title="shared latent of keys and values" data-tensor="c_KV">'
-    "c<sup>KV</sup></span>"
-)
 
 
 @dataclass(frozen=True)
@@ -337,18 +332,7 @@ def test_the_title_of_decoding_sets_intensities_against_the_ridge(decoding):
         "heads' outputs stay on the chip. These are estimates at the device's best rates, which "
         "no kernel reaches.",
     ]
-    assert of_page(decoding.at, "subheader") == [
-        "Bytes that have to move", "When expanding beats absorbing",
-        "When decoding turns compute-bound", "When choosing keys beats reading all",
-        "Which products take the FLOP", "Work over the context",
-        "Measured against modelled, on this machine",
-    ]  # fmt: skip
-    looks = prose(decoding.at)
-    assert looks[0].startswith("See where each mark stands under the roof")
-    assert looks[0].endswith(
-        f"Absorbed MLA reads {C_KV} once for all heads, which moves it to the right."
-    )
-    assert any(look.startswith("Look at the longest part of each bar") for look in looks)
+    assert any("Absorbed MLA reads" in look for look in prose(decoding.at))
 
 
 def test_the_title_of_prefill_has_the_least_times_of_both_forms(filling):
@@ -438,43 +422,13 @@ def test_files_of_the_crossings_hold_their_lines(shown):
         assert list(table[column]) == near(list(choosing.values(line, "y")))
 
 
-# Languages, controls, refusals
-
-
-@pytest.mark.parametrize(("link", "fixture"), [(STEP, "decoding"), (FILL, "filling")])
-def test_chinese_says_it_with_the_same_numbers(request, opened, link, fixture):
-    english = request.getfixturevalue(fixture).at
-    chinese = opened(PAGE, **LINK, **link, lang="zh")
-    pairs = list(zip(texts(english), texts(chinese), strict=True))
-    for one, other in pairs:
-        assert numbers(one) == numbers(other), (one, other)
-    own = {
-        "Below 2": "MI300X 要等内存：解码 DeepSeek-V3 / R1 (671B)（尺寸已改） 时",
-        "DeepSeek-V3 / R1 (671B), sizes changed: to prefill": "预填充 2,048 个词元，L4 上",
-        "Below **": "展开全部", "batch sizes": "从以下 batch 起转为计算受限",
-        "Bytes moved": "按来源划分的字节数", "Roofline of": "的屋顶线",
-        "memory-bound": "访存受限", "compute-bound": "计算受限", "cache": "缓存",
-    }  # fmt: skip
-    for word, translated in own.items():
-        assert all(translated in zh for en, zh in pairs if en.startswith(word)), word
-    assert sum(one != other for one, other in pairs) > 25
+# Controls, refusals
 
 
 def test_each_control_changes_what_it_says(opened):
     at = opened(PAGE, **LINK)
-    labels = {
-        "cost_phase": ("Phase", "decode", ["Decode", "Prefill"]),
-        "cost_scope": ("Count", "model", ["One layer", "All layers"]),
-        "cost_context": ("Context length, tokens", 32768, [count(2**n) for n in range(7, 18)]),
-        "cost_queries": ("Query tokens per step", 1, [count(2**n) for n in range(11)]),
-        "cost_batch": ("Sequences at once (batch)", 32, [count(2**n) for n in range(11)]),
-        "cost_gpu": (
-            "Device", "h200", [*(g.name for g in costs.GPUS.values()), "this machine, measured"],
-        ),
-    }  # fmt: skip
-    for name, expected in labels.items():
-        widget = control(at, name)
-        assert (widget.label, widget.value, widget.options) == expected
+    assert control(at, "cost_context").options == [count(2**n) for n in range(7, 18)]
+    assert len(control(at, "cost_gpu").options) == len(costs.GPUS) + 1
     for name, value in {"cost_context": 4096, "cost_queries": 16, "cost_batch": 8}.items():
         control(at, name).set_value(value)
     control(at, "cost_gpu").set_value("l4")
@@ -691,13 +645,14 @@ TAKEN = [0.5, 0.25, 0.125, 4.0, 2.0, 1.0, 0.03, 0.75, 3.0, 0.0625, 0.375]
 @pytest.fixture
 def rates(monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
     """A machine of known rates."""
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    taken = measure.rate, run.seconds, run.kernel_seconds
+    for kept in taken:
+        kept.clear()
     monkeypatch.setattr(timing, "product_rate", lambda *_: PEAK)
     monkeypatch.setattr(timing, "copy_rate", lambda *_: SPEED)
     yield Device(name="", flops_per_second=PEAK, bytes_per_second=SPEED, source="", dtype_bytes=4)
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    for kept in taken:
+        kept.clear()
 
 
 def test_this_machine_has_a_roof_of_its_own(opened, rates):
@@ -878,7 +833,6 @@ def test_the_kernel_is_measured_alone_where_there_is_a_gpu(opened, timed, rates,
     monkeypatch.setattr(timing, "seconds", lambda *_: 1e-6)
     run.kernel_seconds.clear()
     at.run()
-    run.kernel_seconds.clear()
     assert not at.exception
     assert asked == [(TINY_LATENT, 4, 130, 2)]
     cost = costs.decode(TINY_LATENT, 128, heads=range(4), new_tokens=2, dtype_bytes=4)
@@ -888,15 +842,12 @@ def test_the_kernel_is_measured_alone_where_there_is_a_gpu(opened, timed, rates,
     assert saying(at, "The kernel alone").endswith(plain(told))
 
 
-def test_a_full_line_is_said_where_the_result_would_be(opened, rates, monkeypatch):
+def test_a_full_line_is_said_where_the_times_would_be(opened, rates, monkeypatch):
     monkeypatch.setattr("ui.engine.queue._queue", lambda: Queue(-1, 1))
-    at = opened(PAGE, cost_gpu="this", lang="zh")
-    assert statement(at) == ""
-    assert "项计算在排队" in at.error[0].value
     at = opened(PAGE, **SMALL, cost_context="128")
     assert not at.error
     pressed(at, "cost_measure")
-    assert "pieces of work are waiting" in at.error[0].value
+    assert "pieces of work are waiting" in refusal(at)
     assert len(at.main.table) == 2, "costs and devices stay"
 
 
