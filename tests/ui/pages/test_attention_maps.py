@@ -58,8 +58,8 @@ def markdown(app) -> list[str]:
 
 
 @pytest.mark.parametrize("variant", NAMES)
-def test_every_picture_and_every_download_is_the_engines(opened, downloads, variant):
-    app = opened(PAGE, **LINK, **CELL, variant=variant)
+def test_every_picture_and_every_download_is_the_engines(seen, variant):
+    app, downloads = seen(PAGE, **LINK, **CELL, variant=variant)
     trace = trace_of(variant)
     every = hidden(trace.attention[0].numpy(), SEEN)
     options = {"words": WORDS, "head": 4, "cell": (7, 2)}
@@ -87,8 +87,8 @@ def test_every_picture_and_every_download_is_the_engines(opened, downloads, vari
 
 
 @pytest.mark.parametrize("variant", ["mla", "gqa"])
-def test_titles_captions_and_alternative_texts_say_the_numbers(opened, variant):
-    app = opened(PAGE, **LINK, **CELL, variant=variant)
+def test_titles_captions_and_alternative_texts_say_the_numbers(seen, variant):
+    app = seen(PAGE, **LINK, **CELL, variant=variant).at
     share = percent(float(trace_of(variant).attention[0, 4, 7, 2]))
     query, key = (isolated(word) for word in ("&#96;q&#96;", "2024"))
     places = len({*trace_of(variant).attention[0, :, 7].argmax(-1).tolist()})

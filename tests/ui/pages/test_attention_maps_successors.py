@@ -39,9 +39,9 @@ def entries(request):
     return request.param, *looped(request.param, range(N))
 
 
-def test_one_map_has_words_entries_and_sink_and_each_row_adds_up_to_1(opened, downloads, entries):
+def test_one_map_has_words_entries_and_sink_and_each_row_adds_up_to_1(seen, entries):
     variant, config, x = entries
-    app = opened(PAGE, **SMALL, variant=variant, map_head="2", map_query="10", map_key="3")
+    app, downloads = seen(PAGE, **SMALL, variant=variant, map_head="2", map_query="10", map_key="3")
     large = clicked(app, "large")
     values = large.values(0, "z")
     count = N // config.pooling
@@ -67,9 +67,9 @@ def test_one_map_has_words_entries_and_sink_and_each_row_adds_up_to_1(opened, do
     np.testing.assert_allclose(logits[:, N:-1][chosen], x["scores_E"][0, 2][chosen], **CLOSE)
 
 
-def test_what_is_left_out_is_told_apart_from_what_is_to_come(opened, entries):
+def test_what_is_left_out_is_told_apart_from_what_is_to_come(seen, entries):
     variant, config, x = entries
-    large = clicked(opened(PAGE, **SMALL, variant=variant), "large")
+    large = clicked(seen(PAGE, **SMALL, variant=variant).at, "large")
     told = {}
     for trace in large.traces:
         kind = re.search(r"(masked|not chosen|outside the window)<", trace.get("hovertemplate", ""))

@@ -65,8 +65,8 @@ def notes(at) -> list[str]:
     return others
 
 
-def test_two_data_flows_with_what_differs_marked(opened, downloads):
-    at = opened(PAGE, **BESIDE_LLAMA)
+def test_two_data_flows_with_what_differs_marked(seen):
+    at, downloads = seen(PAGE, **BESIDE_LLAMA)
     left, right = steps()
     kept = costs.cache_elements(CONFIG), costs.cache_elements(LLAMA.config)
     assert statement(at) == (
@@ -115,8 +115,8 @@ def test_two_data_flows_with_what_differs_marked(opened, downloads):
     assert list(table.differs) == [how.get(code, "") for code in codes]
 
 
-def test_every_size_of_both(opened, downloads):
-    at = opened(PAGE, **BESIDE_LLAMA)
+def test_every_size_of_both(seen):
+    at, downloads = seen(PAGE, **BESIDE_LLAMA)
     llama = LLAMA.config
     parameters = [f"{digits(costs.parameters(c) / 1e6)} M" for c in (CONFIG, llama)]
     kept = [count(costs.cache_elements(c)) for c in (CONFIG, llama)]
@@ -161,8 +161,8 @@ def test_every_size_of_both(opened, downloads):
         ({"vs_right": "deepseek-v3.2-exp"}, "Index width d_I", "128"),
     ],
 )
-def test_conventions_by_their_names(opened, link, row, shown):
-    at = opened(PAGE, **LINK | {"vs_right_as": "own"} | link)
+def test_conventions_by_their_names(seen, link, row, shown):
+    at = seen(PAGE, **LINK | {"vs_right_as": "own"} | link).at
     assert at.table[0].value.loc[row, "B"] == shown
 
 

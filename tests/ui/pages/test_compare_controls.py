@@ -8,7 +8,7 @@ import pytest
 
 from mla_engine import PRESETS
 from tests.ui.controls import control
-from tests.ui.pages.test_compare import BESIDE_LLAMA, BESIDE_SMALL, LINK, PAGE, A
+from tests.ui.pages.test_compare import BESIDE_LLAMA, BESIDE_SMALL, LINK, PAGE
 from tests.ui.screen import charts, numbers, statement, texts
 from ui.engine import kept
 from ui.words.text import catalogue
@@ -42,22 +42,15 @@ def test_a_control_changes_what_it_says(opened, topic, name, label, value, shown
     assert any(shown in text for text in texts(at))
 
 
-def test_the_choices_are_named(opened):
+def test_the_choices_are_those_there_are(opened):
     at = opened(PAGE, **LINK)
-    names = [
-        "the sizes above",
-        "Small sizes of our own",
-        *(p.name for p in PRESETS.values()),
-    ]
     for side in ("vs_left", "vs_right"):
-        assert control(at, side).options == names
+        assert len(control(at, side).options) == 2 + len(PRESETS)
         assert control(at, f"{side}_as").options == ["its own attention", *VARIANTS]
-    assert control(at, "vs_view").options == ["Sizes and data flow", "Cache and costs", "Maps"]
     control(at, "vs_view").set_value("costs").run()
     lengths = control(at, "vs_context").options
     assert lengths == [f"{2**n:,}" for n in range(10, 18)]  # V3's 163,840
     control(at, "vs_view").set_value("maps").run()
-    assert control(at, "vs_map").options == ["attention", "logits"]
     assert (control(at, "vs_head").min, control(at, "vs_head").max) == (0, 5)
 
 
@@ -149,16 +142,7 @@ def test_a_real_layer_is_compared_under_its_own_name(real, demo):
     assert at.table[0].value.loc["Layers of the model", "A"] != "none"
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        BESIDE_LLAMA,
-        LINK | {"vs_right_as": "mla_absorbed"},
-        BESIDE_LLAMA | {"vs_view": "costs"},
-        BESIDE_SMALL,
-        BESIDE_SMALL | {"vs_map": "scores"},
-    ],
-)
+@pytest.mark.parametrize("link", [BESIDE_LLAMA, BESIDE_SMALL | {"vs_map": "scores"}])
 def test_chinese_says_the_same_numbers(opened, monkeypatch, link):
     example = catalogue()["maps.example"]
     monkeypatch.setitem(example, "zh", example["en"])  # other words would be other numbers
@@ -170,6 +154,3 @@ def test_chinese_says_the_same_numbers(opened, monkeypatch, link):
     for chart in charts(chinese):
         hovers = [trace.get("hovertemplate", "") for trace in chart.traces]
         assert not re.search("query|key|attention|score|masked|head|moved", " ".join(hovers))
-    titles = [statement(at) for at in (chinese, english)]
-    assert titles[0] != titles[1]
-    assert A in titles[1]

@@ -3,6 +3,7 @@
 import html
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import KIMI, OWN
 from tests.model_caches.published import V3
+from tests.sampling import covering
 from tests.ui.controls import link, pressed
-from tests.ui.screen import charts, lead, statement
+from tests.ui.screen import charts, lead, speech, statement
 from ui.engine import kept
 from ui.settings.parsers import is_own, preset_of
 
@@ -61,10 +63,6 @@ def flow(at: AppTest, letter: str) -> str:
     return charts(at)["AB".index(letter)].alt
 
 
-def captions(at: AppTest) -> str:
-    return html.unescape(" ".join(one.value for one in at.caption))
-
-
 @pytest.mark.parametrize("side", SIDES)
 def test_a_pasted_config_is_that_side_and_a_link_brings_it_back(opened: Opened, side: str):
     at = given(opened(PAGE, **LINK), side, MINE)
@@ -79,8 +77,8 @@ def test_a_pasted_config_is_that_side_and_a_link_brings_it_back(opened: Opened, 
     again = opened(PAGE, **link(at))
     assert settings(again) == settings(at)
     assert lead(again) == lead(at)
-    assert f"{side}: mine, layer 0 of 31 layers" in captions(again)
-    assert f"{other}: mine" not in captions(again)
+    assert f"{side}: mine, layer 0 of 31 layers" in speech(again)
+    assert f"{other}: mine" not in speech(again)
 
 
 def test_both_sides_can_be_given_and_the_pickers_offer_them(opened: Opened):
@@ -88,7 +86,7 @@ def test_both_sides_can_be_given_and_the_pickers_offer_them(opened: Opened):
     at = given(at, "B", json.dumps(KIMI | {"_name_or_path": "me/hybrid"}))
     for name in SIDES.values():
         assert {"mine", "hybrid"} <= set(at.selectbox(key=f"{name}:en").options)
-    assert "B: hybrid, layer 3 of 8 layers" in captions(at)
+    assert "B: hybrid, layer 3 of 8 layers" in speech(at)
     assert "A: mine, MLA" in statement(at)
     assert "B: hybrid, MLA" in statement(at)
     at.selectbox(key="vs_left:en").set_value("kimi-k2").run()
@@ -146,8 +144,10 @@ def test_what_cannot_be_shown_changes_nothing_and_is_named(opened: Opened, text:
     assert lead(at) == said
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("preset", ["deepseek-v3", "llama-3-8b", "small"])
+@pytest.mark.parametrize(
+    ("preset", "variant"),
+    covering(product(["deepseek-v3", "llama-3-8b", "small"], VARIANTS), 12, iter),
+)
 def test_typed_sizes_are_kept_for_one_side(opened: Opened, preset: str, variant: str):
     sizes = {"d_model": "96", "n_heads": "6", "n_kv_heads": "3", "d_head": "10", "d_value": "6"}
     sizes |= {"d_latent_kv": "20", "d_latent_q": "28", "d_rope": "6"}
@@ -204,7 +204,7 @@ def test_sizes_of_every_attention_are_kept(opened: Opened, variant: str):
 def test_trained_models_have_no_sizes_to_keep(opened: Opened, real):
     labels = {"Keep as A", "Keep as B"}
     for at in (opened(PAGE), real("compare")):
-        assert "choose another model there than a trained one" in captions(at)
+        assert "choose another model there than a trained one" in speech(at)
         assert not labels & {one.label for one in at.button}
     at = given(opened(PAGE), "B", MINE)
     assert "B: mine, MLA, absorbed keeps 416" in statement(at)
@@ -230,5 +230,5 @@ def test_a_side_that_cannot_be_drawn_can_still_be_given_another(opened: Opened, 
 
 def test_in_chinese(opened: Opened):
     at = opened(PAGE, **link(given(opened(PAGE, **LINK), "B", MINE)), lang="zh")
-    assert "B：mine，共 31 层，所示为第 0 层" in captions(at)
+    assert "B：mine，共 31 层，所示为第 0 层" in speech(at)
     assert {"作为 A 展示", "固定为 B"} <= {one.label for one in at.button}

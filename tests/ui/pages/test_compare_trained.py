@@ -36,8 +36,8 @@ def captions(at) -> list[str]:
 
 
 @pytest.mark.parametrize(("layer", "head"), [(1, 0), (0, 3)])
-def test_the_page_begins_with_the_maps_of_both_models(opened, layer, head):
-    at = opened(PAGE, **({"trained_layer": "0"} if layer == 0 else {}), vs_head=str(head))
+def test_the_page_begins_with_the_maps_of_both_models(seen, layer, head):
+    at = seen(PAGE, **({"trained_layer": "0"} if layer == 0 else {}), vs_head=str(head)).at
     assert at.title[0].value == "Two models read the same sentence"
     assert control(at, "vs_view").value == "maps"
     assert "vs_view" not in at.query_params
@@ -94,8 +94,8 @@ def test_logits_are_the_models_own(opened):
         np.testing.assert_allclose(drawn[SEEN], values[SEEN], rtol=1e-5, atol=1e-5)
 
 
-def test_one_model_in_two_forms_is_called_so(opened):
-    at = opened(PAGE, vs_right_as="mla")
+def test_one_model_in_two_forms_is_called_so(seen):
+    at = seen(PAGE, vs_right_as="mla").at
     assert at.title[0].value == "Two layers side by side"
     assert any(c.startswith("Both sides have the weights of the same") for c in captions(at))
     a, b = (chart.values(0, "z") for chart in charts(at))
@@ -143,13 +143,3 @@ def test_the_sentence_the_layer_and_an_example_are_chosen_below_the_maps(opened)
     np.testing.assert_allclose(drawn, expected, rtol=1e-5, atol=1e-6)
     control(at, "sentence").set_value(" ".join(["fig"] * (TRAINED_ON + 1))).run()
     assert any(line.startswith(f"The sentence has {TRAINED_ON + 1} words") for line in prose(at))
-
-
-@pytest.mark.parametrize("link", [{}, {"sentence": "fig plum"}, {"vs_view": "costs"}])
-def test_chinese_says_the_same_numbers(opened, link):
-    english, chinese = (opened(PAGE, **link, lang=lang) for lang in ("en", "zh"))
-    told = [
-        sorted(re.findall(r"\d+\.\d+", " ".join((*prose(at), *captions(at), statement(at)))))
-        for at in (english, chinese)
-    ]
-    assert told[0] == told[1] != []
