@@ -15,7 +15,7 @@ from mla_engine import (
 )
 from mla_engine.figures import symbol_html
 from mla_engine.studies.words import generated_words, hidden_states
-from tests.ui.maps import check_map, check_tiles, hidden, numbers_of, written
+from tests.ui.maps import check_map, check_tiles, hidden, written
 from tests.ui.screen import cells, charts, clicked, statement
 
 PAGE = "pages/attention_maps.py"
@@ -126,28 +126,6 @@ def test_titles_captions_and_alternative_texts_say_the_numbers(seen, variant):
     assert clicked(app, "attention").alt == clicked(app, "large").alt
     assert clicked(app, "scores").alt.startswith(f"Heatmap of head 4, {name}: ")
     assert clicked(app, "scores").alt.endswith(", 10 by 10 tokens.")
-
-
-def test_the_language_changes_the_words_and_no_number(opened):
-    english, chinese = (opened(PAGE, **LINK, **CELL, lang=lang) for lang in ("en", "zh"))
-    share = percent(float(trace_of("mla").attention[0, 4, 7, 2]))
-    query, key = (f"“{isolated(word)}”" for word in ("&#96;q&#96;", "2024"))
-    given = f"{query}把 {share.replace(' ', '')} 分给{key}（加框）"
-    assert any(given in line for line in markdown(chinese))
-    assert statement(chinese).startswith(f"查询为{query}时，此处运行的 6 个头")
-    for mine, theirs in zip(charts(english), charts(chinese), strict=True):
-        assert mine.alt != theirs.alt
-        assert mine.traces[0]["hovertemplate"] != theirs.traces[0]["hovertemplate"]
-        np.testing.assert_array_equal(mine.values(0, "z"), theirs.values(0, "z"))
-    large = clicked(chinese, "large")
-    assert (large.axis("x"), large.axis("y")) == ("键", "查询")
-    hover = "查询 %{y}<br>键 %{x}<br>头 4<br>注意力 %{z:.6g}<extra></extra>"
-    assert large.traces[0]["hovertemplate"] == hover
-    mine, theirs = (
-        [sorted(numbers_of(line)) for line in markdown(app) if "exp((" in line]
-        for app in (english, chinese)
-    )
-    assert mine == theirs != []
 
 
 def test_temperature_and_mask_are_recomputed_from_the_logits(opened):

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ REFERENCES = {"csa": pooled, "hca": pooled, "kda": delta}
 CLOSE = {"rtol": 1e-4, "atol": 1e-6}  # the page's float32
 
 
+@cache
 def looped(variant, *more):
     """The configuration of the page, and every field by loops in float64."""
     config = mechanisms.variants()[variant].config(SMALL_SIZES, SMALL_CONFIG)
@@ -137,9 +139,9 @@ def test_an_entrys_gates_and_the_indexers_choice_are_drawn(opened):
 
 
 @pytest.mark.parametrize("column", [3, 9, N, N + 2, N + 5])
-def test_a_columns_number_has_its_way_from_products_or_the_sink(opened, column):
+def test_a_columns_number_has_its_way_from_products_or_the_sink(seen, column):
     _, x = looped("csa", range(N))
-    app = opened(PAGE, **SMALL, variant="csa", map_query="9", map_key=str(column))
+    app = seen(PAGE, **SMALL, variant="csa", map_query="9", map_key=str(column)).at
     lines = said(app)
     whole = np.concatenate((x["attention"], x["attention_E"], x["sink_mass"][..., None]), -1)
     share = whole[0, 0, 9, column]
@@ -156,14 +158,14 @@ def test_a_columns_number_has_its_way_from_products_or_the_sink(opened, column):
         assert "lies outside the sliding window of 3 tokens" in ended[0]
 
 
-def test_an_entry_says_why_it_is_hidden(opened):
+def test_an_entry_says_why_it_is_hidden(seen):
     _, x = looped("csa", range(N))
     query, left = next(
         zip(*np.nonzero(~x["chosen_E"][0] & (np.arange(N)[:, None] >= 9)), strict=True)
     )
-    app = opened(PAGE, **SMALL, variant="csa", map_query=str(query), map_key=str(N + left))
+    app = seen(PAGE, **SMALL, variant="csa", map_query=str(query), map_key=str(N + left)).at
     assert any("is not among the 2 that the indexer chose" in line for line in said(app))
-    early = opened(PAGE, **SMALL, variant="csa", map_query="4", map_key=str(N + 4))
+    early = seen(PAGE, **SMALL, variant="csa", map_query="4", map_key=str(N + 4)).at
     assert any("is not complete yet, its logit becomes" in line for line in said(early))
 
 
@@ -175,8 +177,10 @@ def test_a_text_shorter_than_a_block_has_no_entry(opened):
 
 
 @pytest.mark.parametrize("variant", ["csa", "kda"])
-def test_a_long_text_is_brought_to_the_longest_whole_map(opened, variant):
+def test_a_long_text_is_brought_to_the_longest_whole_map(opened, monkeypatch, variant):
+    monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")  # so that nothing is run
     app = opened(PAGE, **SMALL, variant=variant, map_generated="2048")
+    assert app.error
     assert app.session_state["settings"]["map_generated"] == 1024
     assert len(app.warning) == 1
 
@@ -200,11 +204,6 @@ def test_any_tensor_of_a_pooled_run_is_a_matrix(opened, code):
     assert bool(cut) == (code != "sink_mass")
 
 
-@pytest.fixture(scope="module")
-def state():
-    return looped("kda")
-
-
 def weight(x, t, s, head):
     """How much of the value of s is in what t reads: the product written out."""
     row = x["b"][0, s, head] * x["k_D"][0, s, head]
@@ -214,8 +213,8 @@ def weight(x, t, s, head):
     return float(row @ x["q_D"][0, t, head]) / math.sqrt(16)
 
 
-def test_in_the_place_of_a_map_stand_the_weights_of_the_values(opened, downloads, state):
-    _, x = state
+def test_in_the_place_of_a_map_stand_the_weights_of_the_values(opened, downloads):
+    _, x = looped("kda")
     app = opened(PAGE, **SMALL, variant="kda", map_head="3", map_query="7", map_key="5")
     values = clicked(app, "weights").values(0, "z")
     wanted = [[weight(x, t, s, 3) if s <= t else np.nan for s in range(N)] for t in range(N)]
@@ -228,8 +227,8 @@ def test_in_the_place_of_a_map_stand_the_weights_of_the_values(opened, downloads
     assert not app.error
 
 
-def test_the_state_after_each_word_is_drawn_on_one_scale(opened, state):
-    _, x = state
+def test_the_state_after_each_word_is_drawn_on_one_scale(opened):
+    _, x = looped("kda")
     states = x["states"][0, :, 3]
     limit = np.abs(states).max()
     for query in (0, 7):
@@ -239,8 +238,8 @@ def test_the_state_after_each_word_is_drawn_on_one_scale(opened, state):
         assert chart.traces[0]["zmax"] == pytest.approx(limit, rel=1e-4)
 
 
-def test_decay_strength_and_what_is_put_in_and_erased_are_drawn(opened, downloads, state):
-    _, x = state
+def test_decay_strength_and_what_is_put_in_and_erased_are_drawn(opened, downloads):
+    _, x = looped("kda")
     app = opened(PAGE, **SMALL, variant="kda", map_head="1", map_query="6")
     decay = chart_of(app, "Share of each of 16 rows").values(0, "z")
     np.testing.assert_allclose(decay, x["a"][0, :, 1], **CLOSE)
