@@ -9,6 +9,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, RopeConfig
 from mla_engine.config import Llama3Scaling
+from mla_engine.grouped.mechanism import MECHANISM
 from tests import reference
 from tests.engine.samples import (
     YARN,
@@ -61,6 +62,8 @@ def check(config, batch, tokens, start):
     expected = reference.grouped(config, arrays(gqa), h.numpy(), positions)
     assert_equals_oracle(trace, expected, STEPS)
     np.testing.assert_array_equal(trace.mask.numpy(), np.isfinite(expected["scores"][0, 0]))
+    fused = MECHANISM.fused(gqa, h, torch.tensor(positions))
+    torch.testing.assert_close(fused, trace.u, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from mla_engine.presets import PRESETS
 from tests.engine.samples import dense
 
 V3, LLAMA = PRESETS["deepseek-v3"], PRESETS["llama-3-70b"]
+STATES = PRESETS["kimi-linear-48b-a3b"].beside
 
 
 @pytest.mark.parametrize(
@@ -63,8 +64,9 @@ def test_data_parallel_attention_deals_out_sequences_and_repeats_weights():
 
 
 @pytest.mark.parametrize("attention", costs.ATTENTION)
-def test_the_longest_and_the_most_fit_and_one_more_does_not(attention):
-    serving = served(attention, cache_bytes=0.5)
+@pytest.mark.parametrize("beside", [(), STATES], ids=["MLA", "and states"])
+def test_the_longest_and_the_most_fit_and_one_more_does_not(attention, beside):
+    serving = served(attention, cache_bytes=0.5, beside=beside)
     for batch in (1, 3, 24):
         longest = serving.longest_context(batch)
         assert serving.held_bytes(longest, batch) <= serving.free_bytes

@@ -4,7 +4,7 @@ import pytest
 
 from mla_engine.model_caches import read
 from mla_engine.refusals import RefusedError
-from tests.model_caches.published import V4_FLASH
+from tests.model_caches.published import GLM_5_2, V4_FLASH
 
 
 def test_ling_3_says_0_for_as_many_heads_as_attention_has():
@@ -33,6 +33,11 @@ def test_exaone_says_a_pattern_as_letters_or_as_a_period(said: dict, kinds: str)
     config = {"model_type": "exaone4", "hidden_size": 32} | sizes | said
     expected = [{"L": "window", "G": "gqa"}[letter] for letter in kinds]
     assert [layer.kind for layer in read(config).layers] == expected
+
+
+def test_glm_lists_the_choices_that_its_frequency_and_offset_give():
+    by_rule = {name: said for name, said in GLM_5_2.items() if name != "indexer_types"}
+    assert read(by_rule).layers == read(GLM_5_2).layers
 
 
 def test_a_search_leaves_some_layers_without_attention():
