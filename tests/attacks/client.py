@@ -20,7 +20,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 from websockets.sync.client import connect
 
-PATIENCE_SECONDS = 120  # that a run may take on a busy machine
+from tests import patience
+
 LARGEST_ANSWER = 2**28
 PROTOCOLS = ["streamlit", "PLACEHOLDER_AUTH_TOKEN"]
 ANOTHER_FOLLOWS = ForwardMsg.FINISHED_EARLY_FOR_RERUN
@@ -166,7 +167,7 @@ class Talk:
 class Session(Talk):
     """One visitor: a connection, the state of its widgets, and what it sees."""
 
-    def __init__(self, url, *, headers=None, patience=PATIENCE_SECONDS):
+    def __init__(self, url, *, headers=None, patience=patience.SECONDS):
         super().__init__()
         self.patience = patience
         self.connection = connect(

@@ -21,6 +21,23 @@ HUGE = 2**20  # characters
 GOOD = "notation"  # a page that shows what its link says
 ASKED = 3  # times at most for one page: a run may be lost, or what ends be the one before
 
+WRONG = {  # a value that no browser sends for a widget, by the field of the protocol
+    "a number for words": {"int_value": -3},
+    "words for a number": {"string_value": "x" * 100_000},
+    "no number": {"double_value": float("nan")},
+    "numbers that are none": {"double_array_value": {"data": [float("nan"), 1e308]}},
+    "no numbers": {"double_array_value": {"data": []}},
+    "an index that is none": {"int_array_value": {"data": [-1, 99]}},
+    "several words": {"string_array_value": {"data": ["a", "b"]}},
+    "a press": {"trigger_value": True},
+    "bytes": {"bytes_value": b"\x00"},
+    "JSON that breaks off": {"json_value": "{"},
+    "JSON of another kind": {"json_value": '{"cell": {"chart": 1}}'},
+    "a list of presses": {"json_trigger_value": "[1]"},
+    "a file": {"file_uploader_state_value": {}},
+    "nothing": {},
+}
+
 
 def exchange(session, message, url, mark):
     """Send a message, and then a good one; the session to go on with, a new one if it was closed.

@@ -1,9 +1,9 @@
 """The real app in a process of its own, and what it takes of the machine."""
 
 import os
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,21 +12,35 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
+from tests import patience
+
 ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 180  # that a server may take to start on a busy machine
 OURS = ("MLA_", "HF_", "HUGGING", "PUBLIC_URL", "STREAMLIT_")  # nothing of these from outside
+TELLS = r"\bURL: (http://[\w.:]+)"
 MIB = 2**20
 
 
 @dataclass(frozen=True)
 class App:
-    """A server that runs: its address, its process, and the file of its log."""
+    """A server that runs: its process, the file of its log, and its address if that is given."""
 
-    url: str
     process: subprocess.Popen
     log_file: Path
+    address: str = ""
+
+    @property
+    def url(self):
+        """Where it answers: the system has chosen its port, which its log tells.
+
+        Raises:
+            OSError: it does not say yet.
+        """
+        if not (told := self.address or re.search(TELLS, self.log)):
+            raise ConnectionRefusedError("no address in its log")
+        return self.address or told[1]
 
     @property
     def log(self):
@@ -41,7 +55,7 @@ class App:
         """Status, headers and body of an answer, of a refusal too."""
         asked = urllib.request.Request(f"{self.url}{path}", headers=headers)
         try:
-            with urllib.request.urlopen(asked, timeout=PATIENCE_SECONDS) as answer:
+            with urllib.request.urlopen(asked, timeout=patience.SECONDS) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as refused:
             return refused.code, refused.headers, refused.read()
@@ -74,32 +88,38 @@ def resident_bytes(process):
     return pages * os.sysconf("SC_PAGESIZE")
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def _own_host():
+    """An address of this machine that no other process of it uses: it has the process's number."""
+    number = os.getpid()
+    return f"127.{64 + (number >> 16) % 128}.{number >> 8 & 255}.{number & 255}"
+
+
+OWN_HOST, _PORTS = _own_host(), count(20_000 + os.getpid() % 1_000 * 12)
+
+
+def own_ports(many):
+    """So many ports in a row at OWN_HOST; never the same again, so that nobody else takes them.
+
+    They lie below those that the system gives to whoever asks for any.
+    """
+    return [next(_PORTS) for _ in range(many)]
 
 
 @contextmanager
-def started(environment=None, *, root=ROOT, folder=None, options=(), port=None):
-    """The app's process, as `streamlit run` makes it; perhaps not yet answering, or ended.
+def logged(command, environment=None, folder=ROOT, kind=App, **given):
+    """A process that writes into a log, as a `kind` with what is `given`; it ends with the block.
 
-    `root` is the project that it runs, perhaps a changed copy, `folder` the working directory,
-    `environment` what it has beside this process's own, `options` are more of streamlit's, and
-    `port` is where it answers, a free one by default.
+    `environment` is what it has beside this process's own, of which nothing of OURS is passed.
     """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
-    inherited |= {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    inherited |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     inherited["STREAMLIT_BROWSER_GATHER_USAGE_STATS"] = "false"
-    port = port or free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(root / "app.py")]
-    command += ["--server.port", str(port), "--server.address", "127.0.0.1", *options]
     with tempfile.TemporaryDirectory() as place:
         log_file = Path(place) / "log.txt"
         with log_file.open("wb") as log:
             process = subprocess.Popen(
                 command,
-                cwd=folder or root,
+                cwd=folder,
                 env=inherited | (environment or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -107,9 +127,22 @@ def started(environment=None, *, root=ROOT, folder=None, options=(), port=None):
                 start_new_session=True,  # so that its workers end with it
             )
         try:
-            yield App(f"http://127.0.0.1:{port}", process, log_file)
+            yield kind(process, log_file, **given)
         finally:
             end(process)
+
+
+def started(environment=None, *, root=ROOT, folder=None, options=(), port=0):
+    """The app's process, as `streamlit run` makes it; perhaps not yet answering, or ended.
+
+    `root` is the project that it runs, perhaps a changed copy, `folder` the working directory,
+    `environment` what it has beside this process's own, `options` are more of streamlit's, and
+    `port` is where it answers: at 0 the system chooses.
+    """
+    command = [sys.executable, "-m", "streamlit", "run", str(root / "app.py")]
+    command += ["--server.port", str(port), "--server.address", "127.0.0.1", *options]
+    given = {"PYTHONPATH": str(root)} | (environment or {})
+    return logged(command, given, folder or root)
 
 
 def copied(root, changes):
@@ -149,7 +182,7 @@ def healthy(app):
         return False
 
 
-def wait_until(holds, what, seconds=PATIENCE_SECONDS):
+def wait_until(holds, what, seconds=patience.SECONDS):
     """Wait for a state; the limit is only there so that a failure is told."""
     until = time.monotonic() + seconds
     while not (found := holds()):

@@ -5,37 +5,19 @@ from urllib.parse import urlparse
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.WidgetStates_pb2 import WidgetState
-from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX, WidgetMetadata
-from streamlit.runtime.state.session_state import WStates
 
+from tests import patience
 from tests.attacks.client import Session, StuckError
+from tests.attacks.forged import WRONG
 from tests.attacks.server import copied, running
-from ui.server.widgets import tolerate
 
 MIB = 2**20
-WRONG = {  # a value that no browser sends for a widget, by the field of the protocol
-    "a number for words": {"int_value": -3},
-    "words for a number": {"string_value": "x" * 100_000},
-    "no number": {"double_value": float("nan")},
-    "numbers that are none": {"double_array_value": {"data": [float("nan"), 1e308]}},
-    "no numbers": {"double_array_value": {"data": []}},
-    "an index that is none": {"int_array_value": {"data": [-1, 99]}},
-    "several words": {"string_array_value": {"data": ["a", "b"]}},
-    "a press": {"trigger_value": True},
-    "bytes": {"bytes_value": b"\x00"},
-    "JSON that breaks off": {"json_value": "{"},
-    "JSON of another kind": {"json_value": '{"cell": {"chart": 1}}'},
-    "a list of presses": {"json_trigger_value": "[1]"},
-    "a file": {"file_uploader_state_value": {}},
-    "nothing": {},
-}
 
 
 def put(app, session, *, name="a", length=MIB, body=b""):
     """The status of an upload of which perhaps nothing but its head is sent."""
     place = urlparse(app.url)
-    line = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+    line = http.client.HTTPConnection(place.hostname, place.port, timeout=patience.SECONDS)
     token = app.get("/_stcore/health")[1]["Set-Cookie"].split(";")[0].partition("=")[2]
     line.putrequest("PUT", f"/_stcore/upload_file/{session}/{name}")
     line.putheader("Content-Type", "multipart/form-data; boundary=x")
@@ -121,19 +103,6 @@ def test_messages_of_a_wrong_type_do_not_break_their_session(app, kind):
         assert not good.exceptions
         assert "n_heads" in good.query, "the session answers no more"
     assert "Traceback" not in "\n".join(app.log.splitlines()[lines:])
-
-
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_what_cannot_be_read_is_no_change(wrong):
-    """A callback would look in vain for its value where the widget's run was broken off."""
-    tolerate()
-    states, widget = WStates(), f"{GENERATED_ELEMENT_ID_PREFIX}-a-words:en"
-    states.set_widget_metadata(WidgetMetadata(widget, lambda text: text, str, "string_value"))
-    states.set_widget_from_proto(WidgetState(id=widget, string_value="good"))
-    assert dict(states) == {widget: "good"}
-    states.set_widget_from_proto(WidgetState(id=widget, **wrong))
-    readable = not wrong or "string_value" in wrong  # the first: nothing is chosen
-    assert dict(states) == ({widget: wrong.get("string_value")} if readable else {})
 
 
 def test_what_is_asked_for_in_vain_is_one_line_of_the_log(app):

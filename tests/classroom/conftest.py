@@ -1,8 +1,7 @@
-"""Both stores of rooms, the second with a real Redis."""
+"""A store of rooms, the one in the process: tests/classroom/test_redis.py has the other."""
 
 import pytest
 
-from tests.classroom.redis_server import running
 from ui.classroom import codes
 from ui.classroom.embedded import Embedded
 from ui.classroom.store import Ages
@@ -11,25 +10,38 @@ CODE = "7KQMW3XD"
 AGES = Ages()
 
 
-@pytest.fixture(scope="session")
-def redis_server(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("redis")) as server:
-        yield server
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
 
 
-@pytest.fixture(params=["embedded", "redis"])
-def made(request):
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def made(clock):
     """`made(ages)` is an empty store; `made(ages, clock)` with a clock of its own."""
-    if request.param == "embedded":
-        return lambda ages=AGES, **given: Embedded(ages, **given)
-    server = request.getfixturevalue("redis_server")
+    return lambda ages=AGES, clock=clock: Embedded(ages, clock)
 
-    def remote(ages=AGES, **given):
-        store = server.store(ages, **given)
-        store._redis.flushdb()
-        return store
 
-    return remote
+@pytest.fixture
+def comes(clock):
+    """`comes(holds)` lets time pass until it does."""
+
+    def come(holds):
+        for _ in range(1000):
+            if holds():
+                return
+            clock.now += 0.05
+        pytest.fail("it does not come")
+
+    return come
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import redis
 
-from tests.attacks.server import free_port, wait_until
+from tests.attacks.server import OWN_HOST, own_ports, wait_until
 from ui.classroom.remote import Remote
 
 PROGRAM = shutil.which("redis-server")
@@ -16,13 +16,13 @@ class Redis:
     """The server: its address, and its process if it runs."""
 
     def __init__(self, folder):
-        self.folder, self.port, self.process = folder, free_port(), None
-        self.stores = []
-        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.folder, self.process, self.stores = folder, None, []
+        (self.port,) = own_ports(1)
+        self.url = f"redis://{OWN_HOST}:{self.port}/0"
 
     def start(self):
-        assert PROGRAM, "tests/find_browser.sh installs redis-server"
-        command = [PROGRAM, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        assert PROGRAM, "redis-server is missing: tests/find_browser.sh installs it"
+        command = [PROGRAM, "--port", str(self.port), "--bind", OWN_HOST, "--save", ""]
         self.process = subprocess.Popen(
             [*command, "--dir", str(self.folder)], stdout=subprocess.DEVNULL
         )

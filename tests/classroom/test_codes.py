@@ -21,8 +21,8 @@ def test_a_code_is_the_key_s_and_uses_letters_that_nobody_confuses():
 
 
 def test_a_code_says_nothing_wrong_of_another():
-    seen = Counter("".join(codes.code_of(f"key {n}") for n in range(40)))
-    assert len(seen) > 25  # 320 letters of 30 kinds
+    seen = Counter("".join(codes.code_of(f"key {n}") for n in range(15)))
+    assert len(seen) > 20  # 120 letters of 30 kinds
 
 
 @pytest.mark.parametrize("typed", ["7KQM", "7KQMW3XDD", "0KQMW3XD", "7KQMW3X/", "七KQMW3XD"])

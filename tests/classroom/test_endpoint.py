@@ -9,7 +9,6 @@ import pytest
 
 from tests import patience
 from tests.classroom.browser import Follower, Lecturer, Server, joined, until
-from tests.classroom.redis_server import running
 from ui.classroom import codes, questions, rooms
 from ui.classroom.embedded import Embedded
 from ui.classroom.store import Ages
@@ -235,27 +234,6 @@ async def test_a_room_that_a_process_forgot_comes_back_by_its_lecturer_alone(mon
     assert (await lecturer.say(here=HERE)).status == 200
     back = await follower.news()  # with the token of before
     assert (back.status, back.body["here"]) == (200, HERE)
-
-
-@run
-async def test_redis_gone_in_the_middle_of_a_lecture(tmp_path, monkeypatch):
-    with running(tmp_path) as server:
-        store = server.store(Ages())
-        monkeypatch.setattr(rooms, "store", lambda: store)
-        lecturer = Lecturer(Server(), *opened())
-        follower = await joined(lecturer.server, lecturer.code)
-        await lecturer.say(here=HERE)
-        assert (await follower.news()).body["here"] == HERE
-        server.kill()
-        lost = await until(follower.news, lambda answer: answer.status != 200)
-        assert (lost.status, lost.refused) == (503, "away")
-        assert set(lost.body["said"]) == {"en", "zh"}
-        assert (await lecturer.say(here=HERE)).refused == "away"
-        server.start()  # it kept nothing
-        back = await until(lambda: lecturer.say(here=HERE), lambda answer: answer.status == 200)
-        assert back.status == 200
-        again = await until(follower.news, lambda answer: answer.status == 200)
-        assert again.body["here"] == HERE
 
 
 @run

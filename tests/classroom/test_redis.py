@@ -1,13 +1,43 @@
-"""Redis itself: what lies in it, and that it may fail at any time."""
+"""Rooms in a real Redis: as those in the process, what lies in it, and how it may fail."""
 
 import pytest
 
+from tests.attacks.server import wait_until
+from tests.classroom.browser import Lecturer, Server, joined, until
+from tests.classroom.conftest import AGES
 from tests.classroom.redis_server import running
-from ui.classroom import codes
+from tests.classroom.test_endpoint import *  # noqa: F403 - the same of this store
+from tests.classroom.test_endpoint import HERE, opened, run
+from tests.classroom.test_stores import *  # noqa: F403
+from ui.classroom import codes, rooms
 from ui.classroom.store import Ages, ClassError
 
 KEY = "the lecturer's key"
 LEAD = codes.lead_of(KEY)
+
+
+@pytest.fixture(scope="module")
+def redis_server(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def made(redis_server):
+    """As the fixture of tests/classroom/conftest.py."""
+
+    def remote(ages=AGES, **given):
+        store = redis_server.store(ages, **given)
+        store._redis.flushdb()
+        return store
+
+    return remote
+
+
+@pytest.fixture
+def comes():
+    """As the fixture there; the time is Redis's own."""
+    return lambda holds: wait_until(holds, "its time is over")
 
 
 def test_nothing_stays_of_a_class_and_no_choice_is_tied_to_a_follower(redis_server):
@@ -55,3 +85,24 @@ def test_a_redis_that_goes_is_told_and_one_that_comes_back_is_used(tmp_path):
         assert store.look("AAAAAAAA") is None  # it kept nothing
         store.open("AAAAAAAA", LEAD, 10)
         assert store.look("AAAAAAAA").lead == LEAD
+
+
+@run
+async def test_redis_gone_in_the_middle_of_a_lecture(tmp_path, monkeypatch):
+    with running(tmp_path) as server:
+        store = server.store(Ages())
+        monkeypatch.setattr(rooms, "store", lambda: store)
+        lecturer = Lecturer(Server(), *opened())
+        follower = await joined(lecturer.server, lecturer.code)
+        await lecturer.say(here=HERE)
+        assert (await follower.news()).body["here"] == HERE
+        server.kill()
+        lost = await until(follower.news, lambda answer: answer.status != 200)
+        assert (lost.status, lost.refused) == (503, "away")
+        assert set(lost.body["said"]) == {"en", "zh"}
+        assert (await lecturer.say(here=HERE)).refused == "away"
+        server.start()  # it kept nothing
+        back = await until(lambda: lecturer.say(here=HERE), lambda answer: answer.status == 200)
+        assert back.status == 200
+        again = await until(follower.news, lambda answer: answer.status == 200)
+        assert again.body["here"] == HERE

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.attacks.server import wait_until
 from ui.classroom import codes
 from ui.classroom import store as stores
 from ui.classroom.store import Ages, ClassError
@@ -88,15 +87,14 @@ def test_an_answer_counts_for_the_question_that_stands_until_its_reveal(store, r
     assert (store.look(room).counts, store.look(room).shown) == ({0: 1}, False)
 
 
-def test_who_follows_is_counted_while_heard_of(made):
-    now = [1000.0]
-    store = made(clock=lambda: now[0])
+def test_who_follows_is_counted_while_heard_of(made, clock):
+    store = made(clock=clock)
     store.open("AAAAAAAA", LEAD, 10)
     store.heard("AAAAAAAA", ["a", "b"])
-    now[0] += stores.PRESENT_SECONDS / 2
+    clock.now += stores.PRESENT_SECONDS / 2
     store.heard("AAAAAAAA", ["b", "c"])
     assert store.look("AAAAAAAA").present == 3
-    now[0] += stores.PRESENT_SECONDS / 2 + 1
+    clock.now += stores.PRESENT_SECONDS / 2 + 1
     assert store.look("AAAAAAAA").present == 2
 
 
@@ -123,7 +121,7 @@ def test_a_closed_room_says_so_and_keeps_nothing_else(store, room):
     assert refused(store.answer, room, "q1", "b", 1) == "no_room"
 
 
-def test_rooms_end_by_themselves_and_last_while_the_lecturer_is_heard_of(made):
+def test_rooms_end_by_themselves_and_last_while_the_lecturer_is_heard_of(made, comes):
     store = made(Ages(idle=2))
     store.open("AAAAAAAA", LEAD, 10)
     store.open("BBBBBBBB", LEAD, 10)
@@ -134,12 +132,12 @@ def test_rooms_end_by_themselves_and_last_while_the_lecturer_is_heard_of(made):
         store.hold("BBBBBBBB")
         return store.look("AAAAAAAA") is None
 
-    wait_until(one_is_over, "the room without a lecturer has ended")
+    comes(one_is_over)
     assert store.look("BBBBBBBB") is not None
-    wait_until(lambda: store.look("BBBBBBBB") is None, "the other ended, too")
+    comes(lambda: store.look("BBBBBBBB") is None)
 
 
-def test_no_room_lasts_longer_than_its_most(made):
+def test_no_room_lasts_longer_than_its_most(made, comes):
     store = made(Ages(idle=60, most=0.3))
     store.open("AAAAAAAA", LEAD, 10)
 
@@ -147,12 +145,12 @@ def test_no_room_lasts_longer_than_its_most(made):
         store.hold("AAAAAAAA")
         return store.look("AAAAAAAA") is None
 
-    wait_until(over, "the room has ended, whatever the lecturer does")
+    comes(over)  # whatever the lecturer does
 
 
-def test_a_closed_room_is_forgotten(made):
+def test_a_closed_room_is_forgotten(made, comes):
     store = made(Ages(ended=0.2))
     store.open("AAAAAAAA", LEAD, 1)
     store.end("AAAAAAAA")
     store.open("BBBBBBBB", LEAD, 2)  # a closed one takes no place for long
-    wait_until(lambda: store.look("AAAAAAAA") is None, "nothing is left of it")
+    comes(lambda: store.look("AAAAAAAA") is None)

@@ -7,14 +7,10 @@ import pytest
 from google.protobuf.message import Message
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
-from streamlit.runtime.state.session_state import SessionState
 
 from tests.attacks.client import Session
-from tests.attacks.server import ROOT, App, copied, running
+from tests.attacks.server import App, copied, running
 from ui.frame.rooms import PAGES
-from ui.parts.bridge import Clicker
-from ui.server.classes.together import COMMON, _own
-from ui.settings.came import Came
 from ui.settings.page import HOME
 
 ROOM = "room=7KQMW3XD"
@@ -207,34 +203,3 @@ def test_what_a_browser_says_of_widgets_is_in_no_drawing(app: App, followers) ->
     other.go("attention_maps", "seed=12")
     assert runs(app) == before + 1
     assert "forged" not in str(other.drawn)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("class_key", "k"),
-        ("class_leads", "7KQMW3XD"),
-        ("came", Came("rope", {})),
-        ("we_answered", {"u": True}),
-        ("fault", "1234"),
-        ("go", ("pages/rope.py", {})),
-        ("clicker", Clicker("s", 3)),
-        ("what nobody has thought of", 1),
-    ],
-)
-def test_who_has_something_of_its_own_is_drawn_for_alone(name: str, value: object) -> None:
-    state = SessionState()
-    for common in COMMON:
-        state[common] = "there"
-    state["clicker"], state["we_answered"] = Clicker("s"), {}
-    assert not list(_own(state))
-    state[name] = value
-    assert list(_own(state)) == [name]
-
-
-def test_all_that_a_page_reads_of_a_browser_is_part_of_what_is_asked() -> None:
-    files = [ROOT / "app.py", *ROOT.glob("pages/*.py"), *ROOT.glob("ui/**/*.py")]
-    files.remove(ROOT / "ui/engine/asker.py")  # whose work it is, and nothing of the picture
-    texts = [file.read_text("utf-8") for file in files]
-    read = {name for text in texts for name in re.findall(r"st\.context\b\.?(\w*)", text)}
-    assert read == {"locale", "url", "headers"}  # of `headers`, whether there are any

@@ -3,15 +3,13 @@
 import os
 import re
 import shutil
-import socket
-import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.attacks.server import OURS, ROOT, App, end, free_port, wait_until
+from tests.attacks.server import OWN_HOST, ROOT, App, logged, own_ports, wait_until
 
 DEPLOY = ROOT / "deploy"
 COOKIE = re.compile(r"mla_process=(\d+)")
@@ -21,11 +19,11 @@ COOKIE = re.compile(r"mla_process=(\d+)")
 class Processes(App):
     """What start.py runs: its own process, and where the others listen."""
 
-    ports: range
+    ports: list[int] = field(default_factory=list)
 
     def app(self, port):
         """One of them, asked past the proxy."""
-        return App(f"http://127.0.0.1:{port}", self.process, self.log_file)
+        return App(self.process, self.log_file, f"http://{OWN_HOST}:{port}")
 
     def pid(self, port):
         """Of the process that listens on a port."""
@@ -49,7 +47,7 @@ class Processes(App):
 class Proxy(App):
     """A nginx, and the folder that it writes into."""
 
-    folder: Path
+    folder: Path = ROOT
 
     def given(self, answer_headers):
         """The process that a visitor is sent to from now on; None for him who has it."""
@@ -72,53 +70,14 @@ def as_visitor_of(port):
     return {"Cookie": f"mla_process={port}"}
 
 
-def free_ports(many):
-    """A row of ports on which nobody listens."""
-    while True:
-        first = free_port()
-        if first + many < 2**16 and all(map(_is_free, range(first, first + many))):
-            return range(first, first + many)
-
-
-def _is_free(port):
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
-@contextmanager
-def run(command, environment, kind, url="", **given):
-    """A process that writes into a log."""
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
-    inherited |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    with tempfile.TemporaryDirectory() as place:
-        log_file = Path(place) / "log.txt"
-        with log_file.open("wb") as log:
-            process = subprocess.Popen(
-                command,
-                env=inherited | environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        try:
-            yield kind(url, process, log_file, **given)
-        finally:
-            end(process)
-
-
 @contextmanager
 def processes(many, folder, environment=None):
     """So many processes of the app, all of which have shown a page."""
-    ports = free_ports(many)
-    settings = {"MLA_PROCESSES": str(many), "MLA_PORT": str(ports[0]), "HF_HOME": str(folder)}
-    settings |= environment or {}
+    ports = own_ports(many)
+    settings = {"MLA_HOST": OWN_HOST, "MLA_PORT": str(ports[0]), "MLA_PROCESSES": str(many)}
+    settings |= {"HF_HOME": str(folder)} | (environment or {})
     command = [sys.executable, str(DEPLOY / "start.py")]
-    with run(command, settings, Processes, ports=ports) as started:
+    with logged(command, settings, kind=Processes, ports=ports) as started:
         for port in ports:
             wait_until(lambda port=port: started.warm(port), f"the process on {port} is warm")
         yield started
@@ -128,16 +87,15 @@ def processes(many, folder, environment=None):
 def proxy(ports, environment=None):
     """The nginx of deploy/ before processes on these ports."""
     there = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    assert there, "tests/find_browser.sh installs nginx"
+    assert there, "nginx is missing: tests/find_browser.sh installs it"
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # for the user that nginx turns into where root starts it
-        port = free_port()
-        settings = {"MLA_PROXY_FOLDER": folder, "MLA_PROXY_PORT": f"127.0.0.1:{port}"}
+        place = f"{OWN_HOST}:{own_ports(1)[0]}"
+        settings = {"MLA_PROXY_FOLDER": folder, "MLA_PROXY_PORT": place, "MLA_APP_HOST": OWN_HOST}
         settings |= {"MLA_PROCESSES": str(len(ports)), "MLA_PORT": str(ports[0])}
-        url = f"http://127.0.0.1:{port}"
         command = ["sh", str(DEPLOY / "proxy.sh")]
-        given = {"url": url, "folder": Path(folder)}
-        with run(command, settings | (environment or {}), Proxy, **given) as started:
+        given = {"kind": Proxy, "address": f"http://{place}", "folder": Path(folder)}
+        with logged(command, settings | (environment or {}), **given) as started:
             wait_until(lambda: started.health() or not started.alive, "nginx answers")
             assert started.alive, started.log
             yield started

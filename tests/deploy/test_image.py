@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.attacks.client import Session
-from tests.attacks.server import PATIENCE_SECONDS, App, wait_until
-from tests.deploy.proxied import DEPLOY, free_ports
+from tests.attacks.server import App, own_ports, wait_until
+from tests.deploy.proxied import DEPLOY
 
 ROOT = DEPLOY.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
@@ -58,13 +59,13 @@ def test_no_stage_but_the_last_installs_and_the_last_has_no_tools():
 
 def test_it_runs_as_its_user_on_a_read_only_root_and_is_healthy_only_when_warm(tool, built):
     build, stage = built
-    port = free_ports(1)[0]
+    (port,) = own_ports(1)
     assert not tool.healthy(build, stage, port)
     assert build.environment(stage)["MLA_WARM"] == "1"  # tried in tests/load/test_warm.py
     with tool.started(build, stage, port) as process:
-        app = App(f"http://127.0.0.1:{port}", process, Path(os.devnull))
+        app = App(process, Path(os.devnull), f"http://127.0.0.1:{port}")
         well = partial(tool.healthy, build, stage, port)  # every page is run first
-        wait_until(lambda: ended(process) or well(), "it is healthy", 3 * PATIENCE_SECONDS)
+        wait_until(lambda: ended(process) or well(), "it is healthy", 3 * patience.SECONDS)
         assert app.get("/healthz")[0] == 200
         with Session(app.url) as visitor:
             seen = visitor.open("attention_maps")

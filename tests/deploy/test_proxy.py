@@ -13,10 +13,12 @@ from urllib.parse import urlparse
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from tests import patience
 from tests.attacks.client import Session
+from tests.attacks.server import own_ports
 from tests.attacks.test_compressed import GZIP, LARGEST, path_of
 from tests.attacks.test_server import form
-from tests.deploy.proxied import as_visitor_of, free_ports, proxy, wait_until
+from tests.deploy.proxied import as_visitor_of, proxy, wait_until
 
 ONCE = (
     "Content-Security-Policy",
@@ -30,7 +32,7 @@ def upload(front, session, port):
     cookies = as_visitor_of(port)["Cookie"]
     token = front.get("/_stcore/health", Cookie=cookies)[1]["Set-Cookie"].split(";")[0]
     place = urlparse(front.url)
-    line = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+    line = http.client.HTTPConnection(place.hostname, place.port, timeout=patience.SECONDS)
     headers = {
         "Content-Type": "multipart/form-data; boundary=x",
         "X-Xsrftoken": token.partition("=")[2],
@@ -137,7 +139,7 @@ def test_one_address_has_a_bound_of_sockets_and_bodies_have_one(two):
             assert not visitor.open("rope").exceptions
         place = urlparse(narrow.url)
         for path, most in (("/", 64 * 2**10), ("/_stcore/upload_file/a/b", 66 * 2**20)):
-            line = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+            line = http.client.HTTPConnection(place.hostname, place.port, timeout=patience.SECONDS)
             line.putrequest("PUT", path)
             line.putheader("Content-Length", str(most + 1))
             line.endheaders()  # nothing of it needs to be sent
@@ -166,7 +168,9 @@ def test_it_speaks_https_and_its_cookie_then_goes_no_other_way(two, front, tmp_p
         place = urlparse(safe.url)
         context = ssl.create_default_context(cafile=tmp_path / "fullchain.pem")
         context.check_hostname = False
-        line = http.client.HTTPSConnection(place.hostname, place.port, context=context, timeout=60)
+        line = http.client.HTTPSConnection(
+            place.hostname, place.port, context=context, timeout=patience.SECONDS
+        )
         line.request("GET", "/")
         answer = line.getresponse()
         assert answer.status == 200
@@ -196,7 +200,7 @@ def two_lines(log):
 
 
 def test_while_nobody_is_ready_a_page_says_so_and_tries_again():
-    with proxy(free_ports(2)) as front:
+    with proxy(own_ports(2)) as front:
         status, headers, body = front.get("/rope")
         assert status == 503
         assert headers["Retry-After"] == "3"

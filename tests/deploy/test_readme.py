@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from tests.attacks.client import Session
-from tests.attacks.server import ROOT, free_port, wait_until
+from tests.attacks.server import OWN_HOST, ROOT, logged, own_ports, wait_until
 from tests.classroom import redis_server
-from tests.deploy.proxied import DEPLOY, Proxy, free_ports, run
+from tests.deploy.proxied import DEPLOY, Proxy
 
 LEFT_OUT = ".git", ".venv", "build", "tests", "benchmarks", "__pycache__"
 PREPARED = "sudo apt-get install", "git clone", "make install"  # this machine, and the copy below
@@ -26,12 +26,12 @@ def test_the_stated_steps_reach_a_running_system_with_a_class(tmp_path: Path) ->
         steps = "\n".join(STEPS[3:])
         assert "redis://localhost:6379/0" in steps
         steps = steps.replace("redis://localhost:6379/0", redis.url)
-        port, ports = free_port(), free_ports(3)
-        own = {"MLA_PORT": str(ports[0]), "MLA_PROXY_PORT": f"127.0.0.1:{port}"}
-        own |= {"MLA_PROXY_FOLDER": str(tmp_path / "proxy"), "HF_HOME": str(tmp_path / "hub")}
+        *ports, port = own_ports(4)
+        own = {"MLA_HOST": OWN_HOST, "MLA_APP_HOST": OWN_HOST, "MLA_PORT": str(ports[0])}
+        own |= {"MLA_PROXY_PORT": f"{OWN_HOST}:{port}", "HF_HOME": str(tmp_path / "hub")}
+        own |= {"MLA_PROXY_FOLDER": str(tmp_path / "proxy")}
         command = ["sh", "-e", "-c", f"cd {folder}\n{steps}"]
-        given = {"url": f"http://127.0.0.1:{port}", "folder": folder}
-        with run(command, own, Proxy, **given) as app:
+        with logged(command, own, kind=Proxy, address=f"http://{OWN_HOST}:{port}") as app:
             wait_until(lambda: app.health() == 200 or not app.alive, "the app answers")
             assert app.alive, app.log
             assert app.get("/healthz")[0] == 404
@@ -43,4 +43,4 @@ def test_the_stated_steps_reach_a_running_system_with_a_class(tmp_path: Path) ->
 
 
 def warm(port: int) -> bool:
-    return Proxy(f"http://127.0.0.1:{port}", None, None, None).health() == 200
+    return Proxy(None, None, f"http://{OWN_HOST}:{port}").health() == 200

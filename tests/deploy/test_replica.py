@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from tests.attacks.client import Session, StuckError
-from tests.attacks.server import wait_until
-from tests.deploy.proxied import DEPLOY, as_visitor_of, free_ports
+from tests.attacks.server import own_ports, wait_until
+from tests.deploy.proxied import DEPLOY, as_visitor_of
 from tests.deploy.test_proxy import upload
 
 SETTINGS = "rope_head=3&lang=en"
@@ -67,7 +67,7 @@ def test_a_process_that_is_not_ready_takes_nobody(front, two):
 
 @pytest.mark.parametrize("wrong", [{"MLA_WORKERS": "x"}, {"MLA_PROCESSES": "0"}])
 def test_a_wrong_setting_ends_all_processes_with_its_sentence(wrong):
-    environment = os.environ | {"MLA_PROCESSES": "2", "MLA_PORT": str(free_ports(2)[0])} | wrong
+    environment = os.environ | {"MLA_PROCESSES": "2", "MLA_PORT": str(own_ports(2)[0])} | wrong
     ended = subprocess.run(
         [sys.executable, str(DEPLOY / "start.py")],
         env=environment,

@@ -1,17 +1,16 @@
 """A class in a short form: everybody follows, every answer counts once."""
 
 from benchmarks.load import room
-
-PATIENCE = 120.0  # with an answer, on a busy machine
+from tests import patience
 
 
 def test_a_class_follows_its_lecturer() -> None:
-    (row,) = room.following(visitors=6, steps=3, pause=2, patience=PATIENCE, bare=0)
+    (row,) = room.following(visitors=6, steps=3, pause=2, patience=patience.SECONDS, bare=0)
     assert (row["followers"], row["out of step at the end"]) == (6, 0)
 
 
 def test_every_answer_of_a_class_is_counted_once() -> None:
-    (row,) = room.answering(visitors=40, within=2, patience=PATIENCE)
+    (row,) = room.answering(visitors=40, within=2, patience=patience.SECONDS)
     assert row["answers"] == row["counted"] == row["second ones refused"] == 40
     assert row["histogram right"]
     assert row["after the reveal"] == 409

@@ -5,13 +5,12 @@ import pytest
 from benchmarks.load import classes, faults, leak, once
 from benchmarks.load.crowd import Plan
 from benchmarks.load.fleet import fleet
-
-PATIENCE = 120.0  # with an answer, on a busy machine
+from tests import patience
 
 
 @pytest.mark.browser
 def test_a_class_arrives_and_everybody_is_served() -> None:
-    plan = Plan(visitors=16, arriving=1, staying=6, pause=2, patience=PATIENCE)
+    plan = Plan(visitors=16, arriving=1, staying=6, pause=2, patience=patience.SECONDS)
     with fleet(2) as apps:
         row = classes.served(apps, plan, browsers=1)
     assert row["in"] == 15
@@ -21,14 +20,14 @@ def test_a_class_arrives_and_everybody_is_served() -> None:
 
 
 def test_what_all_ask_for_at_once_is_computed_once() -> None:
-    for row in once.once(visitors=12, patience=PATIENCE):
+    for row in once.once(visitors=12, patience=patience.SECONDS):
         assert row["computed"] == 1
         assert row["answered"] == row["asked"] == 12
         assert row["tracebacks"] == 0
 
 
 def test_a_killed_process_loses_nobody() -> None:
-    (row,) = faults.killed(visitors=9, seconds=9, pause=2, patience=PATIENCE)
+    (row,) = faults.killed(visitors=9, seconds=9, pause=2, patience=patience.SECONDS)
     assert row["of the killed"] == row["back"] == 3
     assert (row["forgotten"], row["errors"], row["tracebacks"]) == (0, 0, 0)
 
@@ -41,7 +40,7 @@ def test_who_is_silent_or_deaf_harms_nobody() -> None:
 
 
 def test_who_has_left_leaves_nothing() -> None:
-    start, _, _, after = leak.leak(visitors=8, seconds=8, pause=2, gone=PATIENCE, rest=0)
+    start, _, _, after = leak.leak(visitors=8, seconds=8, pause=2, gone=patience.SECONDS, rest=0)
     assert (after["errors"], after["tracebacks"]) == (0, 0)
     assert after["reruns"] > 0
     assert after["files"] <= start["files"] + leak.FEW
