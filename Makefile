@@ -1,13 +1,14 @@
 # make run   sets up what is missing and starts the app
-# make test  the same with the test tools and a browser, then runs every test
+# make test  the same with the test tools and a browser, then runs the tests
 PYTHON ?= python3
 PORT ?= 8501
 BIN := .venv/bin
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 UV := build/uv/bin/uv
 LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-package torch
 
-.PHONY: help install run test train demo-model screenshots handout lint format lock clean
+.PHONY: help install run check test test-all tools train demo-model screenshots handout lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -19,22 +20,28 @@ run: .venv/ready  ## start the app, http://localhost:8501 (PORT=... for another)
 	@echo "Starting MLA Explorer on http://localhost:$(PORT)"
 	@$(BIN)/streamlit run app.py --server.port $(PORT)
 
-test: .venv/ready-to-test  ## run every test, two workers
-	@tests/find_browser.sh
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+check: .venv/ready-to-test lint  ## lint, and the tests that find most in under 3 minutes
+	@$(PYTEST) $$($(BIN)/python -m tests.tiers check)
+
+test: tools .venv/ready-to-test  ## run the tests, two workers, under 16 minutes on 2 cores
+	@$(PYTEST) $$($(BIN)/python -m tests.tiers test)
+
+test-all: tools .venv/ready-to-test-all  ## run all of them (PART=browser: a part alone)
+	@$(BIN)/python -m tests.whole $(PART)
+
+tools:
+	@tests/find_tools.sh
 
 demo-model: .venv/ready  ## build a small checkpoint with random weights in models/demo
 	@$(BIN)/python -m mla_engine.checkpoints.demo
 
-screenshots: .venv/ready-to-test  ## take the README's pictures, one a page
-	@tests/find_browser.sh
+screenshots: tools .venv/ready-to-test  ## take the README's pictures, one a page
 	@$(BIN)/python benchmarks/screenshots.py
 
 train: .venv/ready  ## train the small models and measure them (OPTIONS='--only mla-0')
 	@OMP_NUM_THREADS=1 $(BIN)/python -m training $(OPTIONS)
 
-handout: .venv/ready-to-test  ## print the story into build/ (OPTIONS='--lang zh --url https://...')
-	@tests/find_browser.sh
+handout: tools .venv/ready-to-test  ## print the story into build/ (OPTIONS='--lang zh --url https://...')
 	@$(BIN)/python -m ui.handout $(OPTIONS)
 
 lint: .venv/ready-to-test  ## check style and import rules
@@ -71,7 +78,13 @@ clean:  ## remove the environment and what tests left behind
 	@$(PIP) --no-deps --no-build-isolation --editable .  # the command .venv/bin/mla
 	@touch $@
 
-.venv/ready-to-test: .venv/ready requirements-dev.txt requirements-ray.txt requirements-gpu.txt
+.venv/ready-to-test: .venv/ready requirements-dev.txt
 	@echo "Installing the test tools"
 	@$(PIP) -r requirements-dev.txt
+	@touch $@
+
+.venv/ready-to-test-all: .venv/ready-to-test requirements-ray.txt requirements-gpu.txt
+	@echo "Installing Ray and Triton"
+	@tests/find_tools.sh nginx redis
+	@$(PIP) -r requirements-ray.txt -r requirements-gpu.txt
 	@touch $@

@@ -21,7 +21,7 @@ class Redis:
         self.url = f"redis://{OWN_HOST}:{self.port}/0"
 
     def start(self):
-        assert PROGRAM, "redis-server is missing: tests/find_browser.sh installs it"
+        assert PROGRAM, "redis-server is missing: tests/find_tools.sh installs it"
         command = [PROGRAM, "--port", str(self.port), "--bind", OWN_HOST, "--save", ""]
         self.process = subprocess.Popen(
             [*command, "--dir", str(self.folder)], stdout=subprocess.DEVNULL

@@ -87,7 +87,7 @@ def processes(many, folder, environment=None):
 def proxy(ports, environment=None):
     """The nginx of deploy/ before processes on these ports."""
     there = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    assert there, "nginx is missing: tests/find_browser.sh installs it"
+    assert there, "nginx is missing: tests/find_tools.sh installs it"
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # for the user that nginx turns into where root starts it
         place = f"{OWN_HOST}:{own_ports(1)[0]}"
