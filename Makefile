@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 UV := build/uv/bin/uv
 LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-package torch
 
-.PHONY: help install run check test test-all tools train demo-model screenshots handout lint format lock clean
+.PHONY: help install run check test test-all test-touched tools train demo-model screenshots handout lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -25,9 +25,14 @@ check: .venv/ready-to-test lint  ## lint, and the tests that find most in under 
 
 test: tools .venv/ready-to-test  ## run the tests, two workers, under 16 minutes on 2 cores
 	@$(PYTEST) $$($(BIN)/python -m tests.tiers test)
+	@$(BIN)/python -m tests.tiers left-out
 
-test-all: tools .venv/ready-to-test-all  ## run all of them (PART=browser: a part alone)
-	@$(BIN)/python -m tests.whole $(PART)
+test-all: tools .venv/ready-to-test-all  ## run all of them (PART=browser: a part alone; OPTIONS=--record)
+	@$(BIN)/python -m tests.whole $(PART) $(OPTIONS)
+
+test-touched: .venv/ready-to-test  ## run the parts of test-all whose area changed, 15 minutes at most
+	@parts=$$($(BIN)/python -m tests.whole --touched) && \
+	  if [ -n "$$parts" ]; then $(MAKE) --no-print-directory test-all PART="$$parts"; fi
 
 tools:
 	@tests/find_tools.sh

@@ -95,7 +95,9 @@ def test_the_kernels_ask_for_what_the_tests_install():
     (triton,) = map(Requirement, requirements("requirements-gpu.txt"))
     assert re.fullmatch(r"==[^*]+", str(triton.specifier))
     assert triton.name == "triton"
-    rule = re.search(r"^\.venv/ready-to-test-all: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    rule = re.search(
+        r"^\.venv/ready-to-test-all: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
     assert "requirements-gpu.txt" in rule[1].split()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tiers import TESTS, TIERS, every_file, files_of, tiers_of, touched
+from tests.tiers import TESTS, TIERS, every_file, files_of, of_rooms, tiers_of, touched
 
 
 @pytest.mark.parametrize("file", every_file())
@@ -40,3 +40,10 @@ def test_what_make_test_runs_is_not_run_again_by_a_part() -> None:
 )
 def test_a_change_calls_for_its_parts(path: str, parts: list[str]) -> None:
     assert touched([path]) == parts
+
+
+def test_a_changed_room_calls_for_its_tests() -> None:
+    found = of_rooms(["ui/pages/kv_cache/view.py", "tests/ui/test_story.py", "README.md"])
+    assert "tests/ui/pages/test_kv_cache.py" in found
+    assert "tests/ui/test_story.py" in found
+    assert not [file for file in found if "kv_cache" not in file and "story" not in file]

@@ -6,6 +6,7 @@ python -m tests.tiers browser        the files of a part of `make test-all`
 python -m tests.tiers touched BASE   the parts that the changes since a commit call for
 """
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -39,6 +40,16 @@ def files_of(tier: str) -> list[str]:
     return [f"tests/{file}" for file in found]
 
 
+def of_rooms(changed: list[str]) -> list[str]:
+    """The tests of the pages whose rooms these paths lie in, and those among the paths."""
+    rooms = {path.split("/")[2] for path in changed if re.match(r"ui/pages/\w+/", path)}
+    patterns = [f"ui/pages/test_{room}*.py" for room in rooms]
+    patterns += [f"ui/pages/{room}/test_*.py" for room in rooms]
+    found = {file for pattern in patterns for file in TESTS.glob(pattern)}
+    named = {f"tests/{file.relative_to(TESTS).as_posix()}" for file in found} | {*changed}
+    return sorted(named & {*files_of("test")})
+
+
 def touched(changed: list[str]) -> list[str]:
     """The parts of `make test-all` that changes of these paths call for."""
     called = {
@@ -51,13 +62,36 @@ def touched(changed: list[str]) -> list[str]:
     return [part for part in TABLE["parts"] if part in called]
 
 
-def main(asked: str, base: str = "HEAD~1") -> None:
-    if asked == "touched":
-        command = ["git", "diff", "--name-only", base]
-        changed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        print(*touched(changed.splitlines()))
-    else:
-        print(*files_of(asked))
+def changed_here() -> list[str]:
+    """The paths that differ from the main branch of where this clone comes from."""
+    differing = ["diff", "--name-only", "--diff-filter=d"]
+    return _git(*differing, "origin/main", "--") or _git(*differing, "HEAD", "--") + _git(
+        "ls-files", "--others", "--exclude-standard"
+    )
+
+
+def _git(*words: str) -> list[str]:
+    """What git answers, line by line; nothing where it cannot."""
+    command = ["git", "-C", str(TESTS.parent), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def left_out() -> str:
+    """What `make test` does not run, in one sentence."""
+    parts = {part: len(files_of(part)) for part in TIERS if part not in ("check", "test")}
+    counted = [f"{part} ({number} files)" for part, number in parts.items() if number]
+    return f"Not run here, but by make test-all: {', '.join(counted)}, planted faults (faults)"
+
+
+def main(asked: str) -> None:
+    """Print what the Makefile asks for."""
+    match asked:
+        case "check":
+            print(*dict.fromkeys(files_of("check") + of_rooms(changed_here())))
+        case "left-out":
+            print(left_out())
+        case _:
+            print(*files_of(asked))
 
 
 if __name__ == "__main__":
