@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock, Timer
+from threading import Lock
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -39,7 +40,7 @@ from tests.tiers import files_of  # noqa: E402 - found by the path
 FAULTS = ROOT / "tests/faults"
 OF_ROOM = ("ui/pages/test_{}*.py", "ui/pages/{}/test_*.py")
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "models", "build")
-PATIENCE_SECONDS = 900  # a test that hangs has found the fault too
+PATIENCE_SECONDS = 900  # without a test that ends: one that hangs has found the fault too
 HANGS = "a test that does not end"
 BROKEN = 2, 3, 4  # how pytest ends where a fault keeps it from running any test
 
@@ -190,16 +191,19 @@ def _run(tree: Path, tests: list[str]) -> tuple[int, str, float]:
     command = [sys.executable, "-m", "pytest", *quick, *tests]
     run = subprocess.Popen(
         command, cwd=tree, env=os.environ | {"OMP_NUM_THREADS": "1"}, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    patience = Timer(PATIENCE_SECONDS, os.killpg, (run.pid, signal.SIGKILL))
-    patience.start()
-    with run.stdout:
-        said = run.stdout.read()
+    said = b""
+    with run.stdout as out:
+        while select.select([out], [], [], PATIENCE_SECONDS)[0]:
+            if not (part := os.read(out.fileno(), 2**16)):
+                break
+            said += part
+        else:
+            os.killpg(run.pid, signal.SIGKILL)
     _, status, usage = os.wait4(run.pid, 0)
-    patience.cancel()
     run.returncode = os.waitstatus_to_exitcode(status)
-    return run.returncode, said, usage.ru_utime + usage.ru_stime
+    return run.returncode, said.decode(errors="replace"), usage.ru_utime + usage.ru_stime
 
 
 def _failed(said: str) -> list[str]:
