@@ -1,12 +1,8 @@
 """The language model as one graph of torch.compile, and exported, says what it says uncompiled."""
 
-import pickle
-from copy import deepcopy
-
 import pytest
 import torch
 
-from mla_engine import mechanisms
 from tests.engine.test_compiled import Call, in_one_graph
 from tests.language_model.samples import ATTENTIONS, model, text
 
@@ -53,10 +49,3 @@ def test_a_whole_trace_is_exported():
     trace = torch.export.export(decoder, (tokens,), strict=False).module()(tokens.flip(0))
     assert type(trace) is type(decoder(tokens))
     torch.testing.assert_close(trace.logits, decoder(tokens.flip(0)).logits)
-
-
-def test_a_copy_has_the_mechanism_that_there_is():
-    decoder = model(ATTENTIONS["mla"])
-    for made in (deepcopy(decoder), pickle.loads(pickle.dumps(decoder))):
-        assert made.mechanism is mechanisms.of(decoder.config.attention)
-        assert torch.equal(made.logits(text()), decoder.logits(text()))

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from mla_engine import mechanisms
-from mla_engine.language_model import LanguageModel, ModelConfig
 from mla_engine.language_model.accuracy import accuracies
 from mla_engine.language_model.cuts import (
     TopKeys,
@@ -18,9 +17,16 @@ from mla_engine.language_model.cuts import (
     without_minor_directions,
     without_rotary_key,
 )
-from mla_engine.language_model.texts import WORDS
 from mla_engine.refusals import RefusedError, sentence
-from tests.language_model.samples import ATTENTIONS, GQA, MLA, text
+from tests.language_model.samples import (
+    ATTENTIONS,
+    GQA,
+    MLA,
+    in_pieces,
+    of_words,
+    text,
+    tokens_of,
+)
 from tests.language_model.samples import model as of_sample
 
 CUTS = {
@@ -30,11 +36,6 @@ CUTS = {
     "directions": lambda model: without_minor_directions(model, 3, measured(2)),
     "keys": lambda model: TopKeys(model, 2),
 }
-
-
-def of_words(attention, seed=4):
-    config = ModelConfig(words=WORDS, attention=attention, n_layers=2, d_mlp=8, max_context=64)
-    return LanguageModel(config, seed=seed, dtype=torch.float64)
 
 
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
@@ -54,11 +55,8 @@ def test_the_ways_to_run_a_cut_model_agree(cut):
     torch.testing.assert_close(model.logits(tokens), whole, rtol=0, atol=1e-10)
     torch.testing.assert_close(model(tokens, "absorbed").logits, whole, rtol=0, atol=1e-10)
     for kind, form in (("latent", "absorbed"), ("latent", "expanded"), ("kv", "expanded")):
-        caches, parts = model.empty_caches(kind, batch=2), []
-        for piece in tokens.split((3, 1, 3), dim=1):
-            trace, caches = model.decode(piece, caches, form)
-            parts.append(trace.logits)
-        torch.testing.assert_close(torch.cat(parts, 1), whole, rtol=0, atol=1e-10)
+        parts = in_pieces(model, tokens, (3, 1, 3), kind, form)
+        torch.testing.assert_close(parts, whole, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -99,8 +97,7 @@ def test_the_directions_left_are_the_strongest_of_the_latents():
     cut = without_minor_directions(model, rank, texts)
     latents = [[], []]
     for one in texts:
-        tokens = model.config.tokens(" ".join(word.word for word in one))
-        for layer, block in enumerate(model(torch.tensor([tokens])).blocks):
+        for layer, block in enumerate(model(tokens_of(model, one)).blocks):
             latents[layer].append(block.attention.c_KV[0].numpy())
     for layer, (block, whole) in enumerate(zip(cut.blocks, model.blocks, strict=True)):
         strongest = np.linalg.svd(np.concatenate(latents[layer]))[2][:rank]

@@ -22,7 +22,7 @@ from mla_engine.language_model.heads import (
 )
 from mla_engine.language_model.texts import NAMES, OPENING, TASKS, THINGS, WORDS, mixed
 from mla_engine.studies.logit_shares import logit_shares
-from tests.language_model.samples import GQA, MLA
+from tests.language_model.samples import GQA, MLA, of_words, tokens_of
 
 
 def first_after(words, query):
@@ -151,11 +151,6 @@ def test_heads_made_by_hand_have_their_names_and_heads_that_see_all_alike_have_n
     assert found.even[0].item() == pytest.approx(np.mean([1 / n for n in seen]))
 
 
-def of_words(attention):
-    config = ModelConfig(words=WORDS, attention=attention, n_layers=2, d_mlp=8, max_context=64)
-    return LanguageModel(config, dtype=torch.float64)
-
-
 def test_scores_of_one_task_are_read_off_the_same_runs():
     model = of_words(GQA)
     together = head_scores(model, count=2, kinds=["induction", "brackets", "previous"])
@@ -170,7 +165,7 @@ def test_a_score_is_the_mean_over_all_entries_of_all_loads():
     for load in TASKS["brackets"].loads:
         for text in exercises("brackets", load, 3, seed=5):
             words = [one.word for one in text]
-            trace = model(torch.tensor([model.config.tokens(" ".join(words))]))
+            trace = model(tokens_of(model, text))
             maps = np.stack([block.attention.attention[0].numpy() for block in trace.blocks])
             entries += [
                 maps[:, :, place - 1, opened(words, place - 1)]
@@ -185,8 +180,7 @@ def test_a_score_is_the_mean_over_all_entries_of_all_loads():
 def test_content_and_position_are_those_of_each_layers_logits():
     model = of_words(MLA)
     texts = [mixed(Random(f"0/{i}")) for i in range(2)]
-    tokens = [model.config.tokens(" ".join(one.word for one in text)) for text in texts]
-    trace = model(torch.tensor(tokens))
+    trace = model(torch.cat([tokens_of(model, text) for text in texts]))
     found = shares(model, count=2)
     assert list(found) == [0, 1]
     for layer, one in found.items():

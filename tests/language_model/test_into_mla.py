@@ -6,30 +6,20 @@ import pytest
 import torch
 
 from mla_engine import LatentConfig
-from mla_engine.language_model import load_model
 from mla_engine.language_model.accuracy import by_task
 from mla_engine.language_model.cuts import measured
 from mla_engine.language_model.into_mla import IntoMLA
 from mla_engine.refusals import RefusedError, sentence
-from tests.language_model.test_retrofit import SHIPPED, TEXTS
+from tests.language_model.samples import shipped, tokens_of
+from tests.language_model.test_retrofit import TEXTS
 
 SEED = 9
 
 
-@pytest.fixture(scope="module")
-def shipped():
-    return {name: load_model(SHIPPED / f"{name}.safetensors")[0] for name in ("mqa", "mha", "mla")}
-
-
-def tokens(model):
-    text = " ".join(word.word for word in TEXTS[0])
-    return torch.tensor([model.config.tokens(text)])
-
-
-def test_one_key_for_all_heads_becomes_mla_without_a_loss(shipped):
-    model = shipped["mqa"]
+def test_one_key_for_all_heads_becomes_mla_without_a_loss():
+    model, _ = shipped("mqa")
     found = IntoMLA.by_texts(model, TEXTS)
-    made, read = found.cut(found.most), tokens(model)
+    made, read = found.cut(found.most), tokens_of(model, TEXTS[0])
     assert isinstance(made.config.attention, LatentConfig)
     torch.testing.assert_close(made(read).logits, model(read).logits, atol=2e-4, rtol=0)
     absorbed = made(read, form="absorbed").logits
@@ -37,9 +27,9 @@ def test_one_key_for_all_heads_becomes_mla_without_a_loss(shipped):
     assert found.cached(found.most) == found.most + 16
 
 
-def test_what_each_layer_reads_decides_its_latent(shipped):
-    model = shipped["mha"]
-    found, read = IntoMLA.by_texts(model, TEXTS), tokens(model)
+def test_what_each_layer_reads_decides_its_latent():
+    model, _ = shipped("mha")
+    found, read = IntoMLA.by_texts(model, TEXTS), tokens_of(model, TEXTS[0])
     h = model(read).blocks[1].attention.h
     own = found.layers[1].layer(20)(h).u
     first = found.layers[0].layer(20)
@@ -48,8 +38,8 @@ def test_what_each_layer_reads_decides_its_latent(shipped):
     assert (own - exact).norm() < 0.7 * (other - exact).norm()
 
 
-def test_the_rotation_that_is_given_up_costs_answers_and_the_model_stays(shipped):
-    model = shipped["mha"]
+def test_the_rotation_that_is_given_up_costs_answers_and_the_model_stays():
+    model, _ = shipped("mha")
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     found = IntoMLA.by_texts(model, measured(8, SEED))
     right = [fmean(by_task(made, 1, SEED).values()) for made in (model, found.cut(found.most))]
@@ -58,7 +48,7 @@ def test_the_rotation_that_is_given_up_costs_answers_and_the_model_stays(shipped
     assert all(weight.equal(before[name]) for name, weight in model.state_dict().items())
 
 
-def test_a_model_of_latents_is_refused(shipped):
+def test_a_model_of_latents_is_refused():
     with pytest.raises(RefusedError) as error:
-        IntoMLA.by_texts(shipped["mla"], TEXTS)
+        IntoMLA.by_texts(shipped("mla")[0], TEXTS)
     assert "潜在注意力" in sentence(error.value, "zh")

@@ -1,12 +1,15 @@
 """A whole decoder: its forms, its caches, its fused way and its gradients agree."""
 
+import pickle
+from copy import deepcopy
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
 from mla_engine import mechanisms
 from mla_engine.language_model import generate
-from tests.language_model.samples import ATTENTIONS, MLA, model, text
+from tests.language_model.samples import ATTENTIONS, MLA, in_pieces, model, text
 
 
 def loss(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
@@ -22,12 +25,8 @@ def test_forms_caches_and_the_fused_way_give_one_result(attention):
     for form in mechanism.forms:
         torch.testing.assert_close(decoder(tokens, form.name).logits, whole, rtol=0, atol=1e-10)
         for kind in form.decode:
-            caches, parts = decoder.empty_caches(kind, batch=2), []
-            for piece in tokens.split((3, 1, 1, 2), dim=1):
-                trace, caches = decoder.decode(piece, caches, form.name)
-                parts.append(trace.logits)
-            assert {cache.length for cache in caches} == {tokens.shape[1]}
-            torch.testing.assert_close(torch.cat(parts, 1), whole, rtol=0, atol=1e-10)
+            parts = in_pieces(decoder, tokens, (3, 1, 1, 2), kind, form.name)
+            torch.testing.assert_close(parts, whole, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS.values(), ids=ATTENTIONS)
@@ -124,6 +123,13 @@ def test_draws_follow_the_probabilities_and_their_seed():
 def test_tokens_that_are_none_are_refused(tokens, said):
     with pytest.raises(ValueError, match=said):
         model(MLA)(tokens)
+
+
+def test_a_copy_has_the_mechanism_that_there_is():
+    decoder = model(MLA)
+    for made in (deepcopy(decoder), pickle.loads(pickle.dumps(decoder))):
+        assert made.mechanism is mechanisms.of(MLA)
+        assert torch.equal(made.logits(text()), decoder.logits(text()))
 
 
 def test_a_temperature_below_zero_is_refused():

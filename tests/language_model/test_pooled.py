@@ -7,6 +7,7 @@ from mla_engine.language_model import LanguageModel, ModelConfig
 from mla_engine.language_model.cuts import TopKeys
 from tests.engine.pooled_samples import KINDS
 from tests.engine.samples import refused
+from tests.language_model.samples import in_pieces
 
 
 def model_of(config):
@@ -19,11 +20,8 @@ def model_of(config):
 @pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
 def test_it_writes_word_by_word_what_it_says_at_once(config):
     model, tokens = model_of(config), torch.arange(13).remainder(4)[None]
-    whole, caches, parts = model(tokens).logits, model.empty_caches(capacity=13), []
-    for piece in tokens.split([5, 1, 1, 6], dim=1):
-        trace, caches = model.decode(piece, caches)
-        parts.append(trace.logits)
-    torch.testing.assert_close(torch.cat(parts, dim=1), whole, rtol=1e-5, atol=1e-5)
+    whole, parts = model(tokens).logits, in_pieces(model, tokens, [5, 1, 1, 6])
+    torch.testing.assert_close(parts, whole, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(model.logits(tokens), whole)
 
 

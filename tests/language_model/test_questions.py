@@ -1,12 +1,11 @@
 """All questions asked at once: the numbers are those that are found text by text."""
 
-from dataclasses import replace
+from functools import partial
 from statistics import fmean
 
 import pytest
 import torch
 
-from mla_engine.language_model import LanguageModel, ModelConfig
 from mla_engine.language_model.accuracy import accuracies, exercises
 from mla_engine.language_model.cuts import (
     Change,
@@ -22,20 +21,14 @@ from mla_engine.language_model.cuts import (
 from mla_engine.language_model.heads import head_scores
 from mla_engine.language_model.questions import Questions, right, uncut, verdict, without
 from mla_engine.language_model.texts import TASKS, WORDS
-from tests.language_model.samples import GQA, MLA
+from tests.language_model import samples
+from tests.language_model.samples import MLA
 
 COUNT, SEED = 3, 17
 ATTENTIONS = {
-    "mla": MLA,
-    "mla without rotation": replace(MLA, d_rope=0),
-    "gqa": GQA,
-    "capped": replace(GQA, logit_softcap=2.0),
+    name: samples.ATTENTIONS[name] for name in ("mla", "mla without rotation", "gqa", "capped")
 }
-
-
-def of_words(attention) -> LanguageModel:
-    config = ModelConfig(words=WORDS, attention=attention, n_layers=3, d_mlp=8, max_context=64)
-    return LanguageModel(config, seed=4, dtype=torch.float64)
+of_words = partial(samples.of_words, n_layers=3)
 
 
 @pytest.fixture(scope="module")

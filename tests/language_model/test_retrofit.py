@@ -1,32 +1,32 @@
 """A latent made after training: against numpy's SVD, plain truncation, and MLA of the factors."""
 
-from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
 import torch
 
 from mla_engine import GroupedConfig, LatentConfig, MultiHeadLatentAttention, costs
-from mla_engine.language_model import LanguageModel, ModelConfig, load_model
 from mla_engine.language_model.accuracy import accuracies, by_task
 from mla_engine.language_model.cuts import measured
 from mla_engine.language_model.retrofit import Retrofit
-from mla_engine.language_model.texts import WORDS
 from mla_engine.refusals import RefusedError, sentence
 from mla_engine.studies.agreement import relative_error
-from tests.language_model.samples import ATTENTIONS, GQA, MLA, text
+from tests.language_model.samples import (
+    ATTENTIONS,
+    GQA,
+    MLA,
+    of_words,
+    shipped,
+    text,
+    tokens_of,
+)
 from tests.language_model.samples import model as of_sample
 
-SHIPPED = Path(__file__).parents[2] / "assets" / "trained"
 TEXTS = measured(3, seed=8)
 TEXTS[1] = TEXTS[1][:9]
 WAYS = {"weights": Retrofit.by_weights, "texts": lambda model: Retrofit.by_texts(model, TEXTS)}
 GROUPED = {name: one for name, one in ATTENTIONS.items() if "mla" not in name}
-
-
-def of_words(attention, seed=4):
-    config = ModelConfig(words=WORDS, attention=attention, n_layers=2, d_mlp=8, max_context=64)
-    return LanguageModel(config, seed=seed, dtype=torch.float64)
 
 
 def stacked(layer) -> np.ndarray:
@@ -35,11 +35,8 @@ def stacked(layer) -> np.ndarray:
 
 def hidden(model, layer) -> np.ndarray:
     """What enters a layer, a text after the other."""
-    parts = []
-    for one in TEXTS:
-        tokens = model.config.tokens(" ".join(word.word for word in one))
-        parts.append(model(torch.tensor([tokens])).blocks[layer].attention.h[0])
-    return torch.cat(parts).numpy()
+    traces = (model(tokens_of(model, one)) for one in TEXTS)
+    return torch.cat([trace.blocks[layer].attention.h[0] for trace in traces]).numpy()
 
 
 @pytest.mark.parametrize("attention", GROUPED.values(), ids=GROUPED)
@@ -126,11 +123,10 @@ def test_a_size_that_there_is_not_is_refused(rank):
 
 def test_trained_with_its_latent_the_shipped_mla_answers_more_than_an_mha_cut_to_it():
     """What the compression page tells, on texts that it does not show."""
-    mha, mla = (load_model(SHIPPED / f"{code}.safetensors")[0] for code in ("mha", "mla"))
+    mha, mla = (shipped(code)[0] for code in ("mha", "mla"))
     size = costs.cache_elements(mla.config.attention)
     assert size < costs.cache_elements(mha.config.attention) / 2
     trained = by_task(mla, 8, 77)
     for found in (Retrofit.by_weights(mha), Retrofit.by_texts(mha, measured(16))):
-        assert np.mean(list(by_task(found.cut(size), 8, 77).values())) < np.mean(
-            list(trained.values())
-        )
+        cut = by_task(found.cut(size), 8, 77)
+        assert fmean(cut.values()) < fmean(trained.values())

@@ -1,23 +1,20 @@
 """The whole model against transformers' own classes with the same weights, dense layers."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, LlamaConfig, LlamaForCausalLM
 
-from mla_engine import GroupedConfig, LatentConfig, RopeConfig
-from mla_engine.language_model import LanguageModel, ModelConfig
-from tests.language_model.samples import WORDS, text
+from mla_engine import RopeConfig
+from mla_engine.language_model import LanguageModel
+from tests.language_model.samples import GQA, MLA, WORDS, model, text
 
 COMMON = {
     "vocab_size": len(WORDS), "hidden_size": 24, "intermediate_size": 20, "num_hidden_layers": 2,
-    "max_position_embeddings": 64, "rms_norm_eps": 1e-6, "tie_word_embeddings": True,
+    "max_position_embeddings": 16, "rms_norm_eps": 1e-6, "tie_word_embeddings": True,
     "attn_implementation": "eager", "pad_token_id": None, "bos_token_id": 0, "eos_token_id": 1,
 }  # fmt: skip
-
-
-def decoder(attention: object) -> LanguageModel:
-    config = ModelConfig(words=WORDS, attention=attention, n_layers=2, d_mlp=20, max_context=64)
-    return LanguageModel(config, seed=9, dtype=torch.float64)
 
 
 def common(ours: LanguageModel) -> dict[str, torch.Tensor]:
@@ -46,34 +43,11 @@ def agree(ours: LanguageModel, theirs: torch.nn.Module, weights: dict[str, torch
 
 @pytest.mark.parametrize("d_latent_q", [None, 14])
 def test_a_decoder_with_mla_is_deepseek_v3(d_latent_q):
-    ours = decoder(
-        LatentConfig(
-            d_model=24,
-            n_heads=3,
-            d_head=8,
-            d_value=6,
-            d_latent_kv=10,
-            d_latent_q=d_latent_q,
-            d_rope=4,
-            latent_norm=True,
-            rope=RopeConfig(),
-        )
-    )
-    theirs = DeepseekV3ForCausalLM(
-        DeepseekV3Config(
-            **COMMON,
-            num_attention_heads=3,
-            num_key_value_heads=3,
-            qk_nope_head_dim=8,
-            qk_rope_head_dim=4,
-            v_head_dim=6,
-            kv_lora_rank=10,
-            q_lora_rank=d_latent_q,
-            first_k_dense_replace=2,
-            rope_interleave=True,
-        )
-    )
-    weights = common(ours)
+    ours = model(replace(MLA, d_latent_q=d_latent_q))
+    sizes = {"num_attention_heads": 3, "num_key_value_heads": 3, "qk_nope_head_dim": 8}
+    sizes |= {"qk_rope_head_dim": 4, "v_head_dim": 6, "kv_lora_rank": 10, "q_lora_rank": d_latent_q}
+    sizes |= {"first_k_dense_replace": 2, "rope_interleave": True}
+    theirs, weights = DeepseekV3ForCausalLM(DeepseekV3Config(**COMMON, **sizes)), common(ours)
     for i, block in enumerate(ours.blocks):
         w, at = block.attention, f"model.layers.{i}.self_attn"
         queries = torch.cat((w.W_UQ, w.W_QR), 1).flatten(0, 1)
@@ -89,12 +63,9 @@ def test_a_decoder_with_mla_is_deepseek_v3(d_latent_q):
 
 @pytest.mark.parametrize("n_kv_heads", [4, 2, 1])
 def test_a_decoder_with_grouped_queries_is_llama(n_kv_heads):
-    rope = RopeConfig(pairing="half")
-    ours = decoder(GroupedConfig(d_model=24, n_heads=4, n_kv_heads=n_kv_heads, d_head=6, rope=rope))
-    theirs = LlamaForCausalLM(
-        LlamaConfig(**COMMON, num_attention_heads=4, num_key_value_heads=n_kv_heads, head_dim=6)
-    )
-    weights = common(ours)
+    ours = model(replace(GQA, n_kv_heads=n_kv_heads, rope=RopeConfig(pairing="half")))
+    sizes = {"num_attention_heads": 4, "num_key_value_heads": n_kv_heads, "head_dim": 6}
+    theirs, weights = LlamaForCausalLM(LlamaConfig(**COMMON, **sizes)), common(ours)
     for i, block in enumerate(ours.blocks):
         at = f"model.layers.{i}.self_attn"
         for name in "QKV":
