@@ -8,11 +8,23 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from mla_engine.checkpoints import pieces, ranges
+from mla_engine.checkpoints import build_demo, pieces, ranges
 from tests import patience
 from tests.checkpoints.serving import serving
 
 SHARDS = [f"model-0000{i}-of-00002.safetensors" for i in (1, 2)]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory):
+    """The demonstration checkpoint, which no test changes."""
+    return build_demo(tmp_path_factory.mktemp("demonstration") / "demo")
+
+
+@pytest.fixture(scope="session")
+def models_folder(tmp_path_factory):
+    """Where small models of every family are saved once, which no test changes."""
+    return tmp_path_factory.mktemp("models")
 
 
 @pytest.fixture(scope="session")

@@ -247,12 +247,40 @@ def built(name):
     config = CONFIG_MAPPING[model.model_type](**model.all_settings)
     auto = AutoModelForCausalLM.from_config  # which does not know Mistral 4
     make = Mistral4ForCausalLM._from_config if model.model_type == "mistral4" else auto
-    made = make(config, attn_implementation="eager").eval().requires_grad_(False)
+    return filled(make(config, attn_implementation="eager"))
+
+
+def filled(model, part=""):
+    """The model with random parameters where their names have a part; norms are around 1."""
     draw = torch.Generator().manual_seed(7)
-    for key, parameter in made.named_parameters():
-        shift = 1.0 if "norm" in key or "ln_" in key else 0.0
-        parameter.normal_(shift, 0.3, generator=draw)
-    return made
+    for key, parameter in model.eval().requires_grad_(False).named_parameters():
+        if part in key:
+            shift = 1.0 if "norm" in key or "ln_" in key else 0.0
+            parameter.normal_(shift, 0.3, generator=draw)
+    return model
+
+
+def rewrite_config(folder, change=dict, **entries):
+    """The folder, with config.json after `change` and with other entries."""
+    file = folder / "config.json"
+    file.write_text(json.dumps(change(json.loads(file.read_text())) | entries))
+    return folder
+
+
+def seen_by(modules, run):
+    """What each of the modules is given and what it gives, in their order, while `run` runs."""
+    found = {}
+
+    def keep(module, args, named, result):
+        given = args[0] if args else named["hidden_states"]
+        found[module] = given, *(result if isinstance(result, tuple) else (result, None))
+
+    hooks = [module.register_forward_hook(keep, with_kwargs=True) for module in modules]
+    with torch.no_grad():
+        run()
+    for hook in hooks:
+        hook.remove()
+    return [found[module] for module in modules]
 
 
 @cache
@@ -260,13 +288,10 @@ def saved(name, folder, published):
     """The model's folder, sharded, with config.json as transformers writes it or as published."""
     folder = folder / f"{name}{published}"
     built(name).save_pretrained(folder, max_shard_size="30KB")
-    file = folder / "config.json"
-    config = json.loads(file.read_text())
     if MODELS[name].renamed:
-        config["model_type"] = MODELS[name].renamed
+        rewrite_config(folder, model_type=MODELS[name].renamed)
     if published:
-        config = as_published(config, MODELS[name].published)
-    file.write_text(json.dumps(config))
+        rewrite_config(folder, lambda config: as_published(config, MODELS[name].published))
     return folder
 
 

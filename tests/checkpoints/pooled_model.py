@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
-from tests.checkpoints.models import CONTEXT, SMALL
+from tests.checkpoints.models import CONTEXT, SMALL, filled, rewrite_config, seen_by
 
 WINDOW, CSA, HCA = (
     "sliding_attention",
@@ -32,12 +32,7 @@ def config():
 @cache
 def built():
     """The model with eager attention; norms, sinks and biases are random too."""
-    made = AutoModelForCausalLM.from_config(config(), attn_implementation="eager")
-    made = made.eval().requires_grad_(False)
-    draw = torch.Generator().manual_seed(7)
-    for key, parameter in made.named_parameters():
-        parameter.normal_(1.0 if "norm" in key else 0.0, 0.3, generator=draw)
-    return made
+    return filled(AutoModelForCausalLM.from_config(config(), attn_implementation="eager"))
 
 
 def own_config():
@@ -58,10 +53,7 @@ def as_published(written):
 def saved(folder, published):
     """The model's folder, sharded."""
     built().save_pretrained(folder, max_shard_size="60KB")
-    file = folder / "config.json"
-    written = json.loads(file.read_text())
-    file.write_text(json.dumps(as_published(written) if published else written))
-    return folder
+    return rewrite_config(folder, as_published) if published else folder
 
 
 KEPT = ("compressor", "weights_proj", "norm", "sink")  # what V4 does not store in 8 bits
@@ -85,25 +77,12 @@ def stored_as_published(folder):
         written[name] = (tensor * 100).to(torch.float8_e4m3fn)
         written[name.removesuffix(".weight") + ".scale"] = powers.to(torch.float8_e8m0fnu)
     save_file(written, folder / "model.safetensors")
-    config = json.loads((folder / "config.json").read_text())
     blocks = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
-    config["quantization_config"] = blocks | {"scale_fmt": "ue8m0"}
-    (folder / "config.json").write_text(json.dumps(config))
+    rewrite_config(folder, quantization_config=blocks | {"scale_fmt": "ue8m0"})
     return written
 
 
 def attended(tokens):
     """What enters each attention of the model as it runs, and what leaves it."""
-    found = []
-
-    def keep(_, given, named, out):
-        found.append((named.get("hidden_states", given[0] if given else None), out[0]))
-
-    handles = [
-        layer.self_attn.register_forward_hook(keep, with_kwargs=True)
-        for layer in built().model.layers
-    ]
-    built()(tokens)
-    for handle in handles:
-        handle.remove()
-    return found
+    attentions = [layer.self_attn for layer in built().model.layers]
+    return [(h, u) for h, u, *_ in seen_by(attentions, lambda: built()(tokens))]

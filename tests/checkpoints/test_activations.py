@@ -9,18 +9,13 @@ import torch
 from safetensors.torch import save
 
 from mla_engine.budget import MemoryBudgetError
-from mla_engine.checkpoints import build_demo, hidden_states
+from mla_engine.checkpoints import hidden_states
 from tests.engine.samples import hidden, refused, relative
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 H = hidden(1, 5, 256, dtype=torch.float32)
 RECIPES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 TOKENS = ["a", "<b>", "猫", "␣", ""]
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    return build_demo(tmp_path_factory.mktemp("activations") / "demo")
 
 
 def test_the_recipe_saves_what_a_layer_reads(demo, tmp_path, monkeypatch):

@@ -21,14 +21,10 @@ from mla_engine.checkpoints import (
 )
 from mla_engine.checkpoints.demo import SENTENCES
 from mla_engine.studies.logit_shares import logit_shares
+from tests.checkpoints.models import rewrite_config, seen_by
 from tests.engine.samples import refused, relative
 
 TEXT = "The cat sat on the mat. 月亮照着海上的船。"
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    return build_demo(tmp_path_factory.mktemp("demonstration") / "demo")
 
 
 @pytest.fixture(scope="module")
@@ -37,24 +33,16 @@ def theirs(demo):
     model = AutoModelForCausalLM.from_pretrained(
         demo, dtype=torch.float32, attn_implementation="eager"
     )
-    seen = []
-
-    def keep(module, args, kwargs, output):
-        seen.append((kwargs["hidden_states"], *output[:2]))
-
-    for layer in model.model.layers:
-        layer.self_attn.register_forward_hook(keep, with_kwargs=True)
     ids = AutoTokenizer.from_pretrained(demo)(TEXT, return_tensors="pt").input_ids
-    with torch.no_grad():
-        model(ids)
-    return ids[0].tolist(), seen
+    attentions = [layer.self_attn for layer in model.model.layers]
+    return ids[0].tolist(), seen_by(attentions, lambda: model(ids))
 
 
 @pytest.mark.parametrize("layer", [0, 2])
 def test_reads_and_attends_as_in_transformers(demo, theirs, layer):
     ids, seen = theirs
     found = hidden_states(demo, TEXT, layer)
-    h, u, attention = seen[layer]
+    h, u, attention, *_ = seen[layer]
     assert list(found.ids) == ids
     assert relative(found.h, h) < 1e-6
     trace = load_attention(demo, layer)(found.h)
@@ -88,9 +76,7 @@ def test_has_the_format_of_a_published_model_and_says_that_it_is_random(demo):
 
 def test_is_random_only_where_it_says_so(demo, tmp_path):
     folder = shutil.copytree(demo, tmp_path / "model")
-    config = json.loads((folder / "config.json").read_text())
-    config.pop("mla_explorer_random")
-    (folder / "config.json").write_text(json.dumps(config))
+    rewrite_config(folder, lambda config: config | {"mla_explorer_random": False})
     assert not open_checkpoint(folder).is_random
 
 

@@ -24,11 +24,6 @@ from tests.engine.samples import hidden, relative
 FORMS = pytest.mark.parametrize("published", [False, True], ids=["own form", "published"])
 
 
-@pytest.fixture(scope="session")
-def models_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("models")
-
-
 @pytest.mark.parametrize("name", MODELS)
 @FORMS
 @torch.no_grad()

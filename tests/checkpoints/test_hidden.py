@@ -10,13 +10,12 @@ from safetensors.torch import load_file, save_file
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, Mistral4ForCausalLM
 
 from mla_engine.checkpoints import (
-    build_demo,
     hidden_bytes,
     hidden_states,
     hidden_states_of_layers,
     open_checkpoint,
 )
-from tests.checkpoints.models import MODELS, built
+from tests.checkpoints.models import MODELS, built, rewrite_config
 from tests.checkpoints.texts import (
     IDS,
     TEXT,
@@ -30,15 +29,10 @@ from tests.checkpoints.texts import (
 from tests.engine.samples import relative
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return tmp_path_factory.mktemp("hidden")
-
-
 @pytest.mark.parametrize("name", MODELS)
-def test_equals_what_the_first_attention_reads(name, root):
+def test_equals_what_the_first_attention_reads(name, models_folder):
     for published in (False, True):
-        found = hidden_states(folder_of(name, root, published), TEXT, 0)
+        found = hidden_states(folder_of(name, models_folder, published), TEXT, 0)
         assert relative(found.h, fed(name)[0]) < 1e-6
     assert found.h.dtype == torch.float32
     assert (found.origin, list(found.ids)) == ("embedding", IDS)
@@ -46,9 +40,9 @@ def test_equals_what_the_first_attention_reads(name, root):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_equals_what_deeper_attentions_read(name, root):
+def test_equals_what_deeper_attentions_read(name, models_folder):
     for published in (False, True):
-        folder = folder_of(name, root, published)
+        folder = folder_of(name, models_folder, published)
         for layer in numbers(name)[1:]:
             found = hidden_states(folder, TEXT, layer)
             assert found.origin == "prefix"
@@ -56,9 +50,9 @@ def test_equals_what_deeper_attentions_read(name, root):
 
 
 @pytest.mark.parametrize("name", ["longcat_flash", "gpt2", "falcon, one KV head", "gemma2"])
-def test_gives_several_layers_by_one_run(name, root):
+def test_gives_several_layers_by_one_run(name, models_folder):
     layers = list(numbers(name))[::-1]
-    found = hidden_states_of_layers(folder_of(name, root), TEXT, layers)
+    found = hidden_states_of_layers(folder_of(name, models_folder), TEXT, layers)
     assert list(found) == layers
     for layer in layers:
         assert as_exact_as_the_model(found[layer].h, name, layer)
@@ -108,9 +102,9 @@ def test_computes_in_float32_whatever_is_stored(name, tmp_path):
             assert relative(found.h, wanted) < close
 
 
-def test_dequantises_the_layers_before(tmp_path):
+def test_dequantises_the_layers_before(demo, tmp_path):
     """Blocks of 128 x 128 with a factor each, against the products stored in full."""
-    folders = [shutil.copytree(build_demo(tmp_path / "demo"), tmp_path / n) for n in ("8", "32")]
+    folders = [shutil.copytree(demo, tmp_path / n) for n in ("8", "32")]
     file = sorted(folders[0].glob("*.safetensors"))[0].name
     weights = load_file(folders[0] / file)
     for name in [n for n in weights if n.startswith("model.layers.0.") and "proj" in n]:
@@ -125,16 +119,15 @@ def test_dequantises_the_layers_before(tmp_path):
     index = folders[0] / "model.safetensors.index.json"
     files = json.loads(index.read_text())["weight_map"] | dict.fromkeys(weights, file)
     index.write_text(json.dumps({"weight_map": files}))
-    config = json.loads((folders[0] / "config.json").read_text())
-    config["quantization_config"] = {"quant_method": "fp8", "weight_block_size": [128, 128]}
-    (folders[0] / "config.json").write_text(json.dumps(config))
+    blocks = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+    rewrite_config(folders[0], quantization_config=blocks)
     found, wanted = (hidden_states(folder, "The cat", 1).h for folder in folders)
     assert torch.equal(found, wanted)
 
 
-def test_reads_rows_and_a_norm_alone_for_the_first_attention(root):
+def test_reads_rows_and_a_norm_alone_for_the_first_attention(models_folder):
     said = []
-    folder = folder_of("gpt2", root)
+    folder = folder_of("gpt2", models_folder)
     hidden_states(folder, TEXT, 0, progress=lambda *bytes_: said.append(bytes_))
     needed = hidden_bytes(folder, TEXT, 0)
     assert needed.origin == "embedding"
@@ -142,10 +135,10 @@ def test_reads_rows_and_a_norm_alone_for_the_first_attention(root):
     assert said[-1] == (4 * 48 * 5, 4 * 48 * 5)
 
 
-def test_reads_the_layers_before_and_no_more(root):
+def test_reads_the_layers_before_and_no_more(models_folder):
     """The second attention of LongCat's first layer needs none of its experts."""
     said = []
-    checkpoint = open_checkpoint(folder_of("longcat_flash", root))
+    checkpoint = open_checkpoint(folder_of("longcat_flash", models_folder))
     names = [
         name
         for name in checkpoint.tensor_names()

@@ -1,6 +1,5 @@
 """Inputs of attentions that cannot be had, and what no checkpoint can make them do."""
 
-import json
 import shutil
 
 import pytest
@@ -9,23 +8,18 @@ from safetensors.torch import load_file, save_file
 
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import (
-    build_demo,
     hidden_bytes,
     hidden_states,
     hidden_states_of_layers,
     open_checkpoint,
 )
+from tests.checkpoints.models import rewrite_config
 from tests.checkpoints.texts import TEXT, fed, folder_of
 from tests.engine.samples import refused, relative
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return tmp_path_factory.mktemp("hidden")
-
-
-def test_refuses_what_does_not_fit_before_it_reads(root, monkeypatch):
-    checkpoint = open_checkpoint(folder_of("deepseek_v3", root))
+def test_refuses_what_does_not_fit_before_it_reads(models_folder, monkeypatch):
+    checkpoint = open_checkpoint(folder_of("deepseek_v3", models_folder))
     needed = hidden_bytes(checkpoint, TEXT, 1).memory_bytes
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str(0.9 * needed / 2**30))
     monkeypatch.setattr(checkpoint, "read", None)
@@ -35,18 +29,18 @@ def test_refuses_what_does_not_fit_before_it_reads(root, monkeypatch):
     assert refusal.value.limit_bytes < needed
 
 
-def test_can_be_stopped_while_it_reads(root):
+def test_can_be_stopped_while_it_reads(models_folder):
     def stop(done, total):
         raise KeyboardInterrupt
 
     for layer in (0, 1):
         with pytest.raises(KeyboardInterrupt):
-            hidden_states(folder_of("llama", root), TEXT, layer, progress=stop)
+            hidden_states(folder_of("llama", models_folder), TEXT, layer, progress=stop)
 
 
-def damaged(root, tmp_path, rename=("", ""), **changes):
+def damaged(models_folder, tmp_path, rename=("", ""), **changes):
     """Llama in one file, tensors of these endings replaced; None leaves one out."""
-    folder = shutil.copytree(folder_of("llama", root), tmp_path / "damaged")
+    folder = shutil.copytree(folder_of("llama", models_folder), tmp_path / "damaged")
     (folder / "model.safetensors.index.json").unlink()
     weights = {}
     for file in folder.glob("*.safetensors"):
@@ -59,6 +53,12 @@ def damaged(root, tmp_path, rename=("", ""), **changes):
     weights = {name.replace(*rename, 1): weight for name, weight in weights.items()}
     save_file(weights, folder / "model.safetensors")
     return folder
+
+
+def changed(models_folder, tmp_path, **entries):
+    """A copy of llama with other entries in config.json."""
+    folder = shutil.copytree(folder_of("llama", models_folder), tmp_path / "changed")
+    return rewrite_config(folder, **entries)
 
 
 NAN, EIGHT = torch.full((64, 48), torch.nan), torch.ones(64, 48).to(torch.float8_e4m3fn)
@@ -85,19 +85,16 @@ NAN, EIGHT = torch.full((64, 48), torch.nan), torch.ones(64, 48).to(torch.float8
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
-def test_refuses_broken_tensors(layer, changes, words, root, tmp_path):
+def test_refuses_broken_tensors(layer, changes, words, models_folder, tmp_path):
     with refused(*words):
-        hidden_states(damaged(root, tmp_path, **changes), TEXT, layer)
+        hidden_states(damaged(models_folder, tmp_path, **changes), TEXT, layer)
 
 
-def test_runs_no_code_that_config_json_names(root, tmp_path):
+def test_runs_no_code_that_config_json_names(models_folder, tmp_path):
     """transformers would fetch an attention of this name from the Hub."""
-    folder = shutil.copytree(folder_of("llama", root), tmp_path / "named")
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"auto_map": {"AutoModel": "modeling_own.Own"}, "use_kernels": True}
-    for key in ("attn_implementation", "_attn_implementation", "experts_implementation"):
-        config[key] = "someone/kernel"
-    (folder / "config.json").write_text(json.dumps(config))
+    keys = ("attn_implementation", "_attn_implementation", "experts_implementation")
+    named = {"auto_map": {"AutoModel": "modeling_own.Own"}, "use_kernels": True}
+    folder = changed(models_folder, tmp_path, **named, **dict.fromkeys(keys, "someone/kernel"))
     assert relative(hidden_states(folder, TEXT, 1).h, fed("llama")[1]) < 1e-6
 
 
@@ -110,45 +107,35 @@ def test_runs_no_code_that_config_json_names(root, tmp_path):
         (1, {"num_key_value_heads": 6}, ["cannot", "the first 1 layers"]),
     ],
 )
-def test_refuses_entries_that_no_layer_can_run_with(layer, entries, words, root, tmp_path):
-    folder = shutil.copytree(folder_of("llama", root), tmp_path / "odd")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | entries))
+def test_refuses_entries_that_no_layer_can_run_with(layer, entries, words, models_folder, tmp_path):
     with refused(*words):
-        hidden_states(folder, TEXT, layer)
+        hidden_states(changed(models_folder, tmp_path, **entries), TEXT, layer)
 
 
-def test_says_what_the_run_asks_for_too_late(tmp_path):
-    folder = build_demo(tmp_path / "demo")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"num_experts_per_tok": 9}))
+def test_says_what_the_run_asks_for_too_late(demo, tmp_path):
+    folder = shutil.copytree(demo, tmp_path / "demo")
     with refused("cannot run the first 2 layers", "range"):
-        hidden_states(folder, TEXT, 2)
-    (folder / "config.json").write_text(json.dumps(config | {"return_dict": False}))
+        hidden_states(rewrite_config(folder, num_experts_per_tok=9), TEXT, 2)
+    rewrite_config(folder, num_experts_per_tok=2, return_dict=False)
     assert hidden_states(folder, TEXT, 2).h.isfinite().all()
 
 
-def test_refuses_weights_that_are_packed_in_another_way(root, tmp_path):
-    folder = shutil.copytree(folder_of("llama", root), tmp_path / "packed")
-    config = json.loads((folder / "config.json").read_text())
-    config["quantization_config"] = {"quant_method": "awq", "bits": 4}
-    (folder / "config.json").write_text(json.dumps(config))
+def test_refuses_weights_that_are_packed_in_another_way(models_folder, tmp_path):
+    packed = {"quant_method": "awq", "bits": 4}
     with refused("quantization_config", "awq"):
-        hidden_states(folder, TEXT, 0)
+        hidden_states(changed(models_folder, tmp_path, quantization_config=packed), TEXT, 0)
 
 
-def test_reads_the_language_model_of_a_larger_model(root, tmp_path):
-    folder = damaged(root, tmp_path, rename=("model.", "language_model.model."))
-    config = json.loads((folder / "config.json").read_text())
-    wrapped = {"model_type": "with_images", "text_config": config}
-    (folder / "config.json").write_text(json.dumps(wrapped))
+def test_reads_the_language_model_of_a_larger_model(models_folder, tmp_path):
+    folder = damaged(models_folder, tmp_path, rename=("model.", "language_model.model."))
+    rewrite_config(folder, lambda own: {"model_type": "with_images", "text_config": own})
     for layer in (0, 1):
         assert relative(hidden_states(folder, TEXT, layer).h, fed("llama")[layer]) < 1e-6
 
 
-def test_refuses_a_layer_that_there_is_not(root):
+def test_refuses_a_layer_that_there_is_not(models_folder):
     for layer in (-1, 2, "0"):
         with refused("layer", layer, "0 to 1"):
-            hidden_states(folder_of("llama", root), TEXT, layer)
+            hidden_states(folder_of("llama", models_folder), TEXT, layer)
     with refused("layers", "empty"):
-        hidden_states_of_layers(folder_of("llama", root), TEXT, [])
+        hidden_states_of_layers(folder_of("llama", models_folder), TEXT, [])

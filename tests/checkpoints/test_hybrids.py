@@ -14,8 +14,8 @@ from transformers.models.glm5_next.modeling_glm5_next import Glm5NextTextModel
 
 from mla_engine import PRESETS, DeltaConfig, LatentConfig, checkpoints
 from mla_engine.checkpoints import CheckpointError, attention_config
-from tests.checkpoints.models import GLM_5_3, HYBRID, LINEAR, LING
-from tests.checkpoints.texts import TEXT, add_tokenizer, inputs_of
+from tests.checkpoints.models import GLM_5_3, HYBRID, LINEAR, LING, filled, seen_by
+from tests.checkpoints.texts import IDS, TEXT, add_tokenizer
 from tests.engine.samples import hidden, relative
 from tests.engine.test_budget import LiveBytes
 
@@ -31,36 +31,19 @@ DELTA, MLA = DeltaConfig, LatentConfig
 @pytest.fixture(scope="module", params=HYBRIDS)
 def saved(request, tmp_path_factory):
     """A whole model, and its folder as transformers saves it."""
-    torch.manual_seed(3)
     config = HYBRIDS[request.param]
-    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
-    for name, parameter in model.requires_grad_(False).named_parameters():
-        parameter.normal_(1.0 if "norm" in name else 0.0, 0.3)
+    model = filled(AutoModelForCausalLM.from_config(config, attn_implementation="eager"))
     folder = tmp_path_factory.mktemp(request.param)
     model.save_pretrained(folder, max_shard_size="50KB")
     return model, add_tokenizer(folder)
 
 
-def outputs_of(model):
-    """What each attention gives for the text, by its number."""
-    found = []
-
-    def keep(_, __, result):
-        found.append(result[0] if isinstance(result, tuple) else result)
-
-    hooks = [one.self_attn.register_forward_hook(keep) for one in model.model.layers]
-    inputs = inputs_of(model, [one.self_attn for one in model.model.layers])
-    for hook in hooks:
-        hook.remove()
-    return inputs, found
-
-
 @torch.no_grad()
 def test_every_layer_gives_what_it_gives_in_the_model(saved):
     model, folder = saved
-    inputs, outputs = outputs_of(model)
-    kinds = []
-    for layer, (h, u) in enumerate(zip(inputs, outputs, strict=True)):
+    attentions, kinds = [one.self_attn for one in model.model.layers], []
+    seen = seen_by(attentions, lambda: model(torch.tensor([IDS])))
+    for layer, (h, u, *_) in enumerate(seen):
         ours = checkpoints.load_attention(folder, layer)
         kinds.append(type(ours.config))
         assert relative(ours(h).u, u) < 1e-5
@@ -103,10 +86,7 @@ def test_a_long_text_takes_no_more_than_was_said(saved):
 def glm_5_3(tmp_path_factory):
     """A whole small GLM-5.3, and its folder as transformers saves it."""
     torch.manual_seed(3)
-    model = Glm5NextTextModel(Glm5NextTextConfig(**GLM_5_3)).eval().requires_grad_(False)
-    for name, parameter in model.named_parameters():
-        if "self_attn" in name:
-            parameter.normal_(1.0 if "norm" in name else 0.0, 0.3)
+    model = filled(Glm5NextTextModel(Glm5NextTextConfig(**GLM_5_3)), "self_attn")
     folder = tmp_path_factory.mktemp("glm5_next")
     model.save_pretrained(folder)
     return model, folder
@@ -116,16 +96,10 @@ def glm_5_3(tmp_path_factory):
 def test_every_layer_of_glm_5_3_gives_what_it_gives_in_the_model(glm_5_3):
     """KDA, DSA over pooled keys that chooses, and that takes the choice of the layer before."""
     model, folder = glm_5_3
-    found = []
-
-    def keep(_, __, given, result):
-        found.append((given["hidden_states"], result[0] if isinstance(result, tuple) else result))
-
-    for layer in model.layers:
-        layer.self_attn.register_forward_hook(keep, with_kwargs=True)
-    model(torch.randint(64, (2, 21), generator=torch.manual_seed(5)))
+    tokens = torch.randint(64, (2, 21), generator=torch.manual_seed(5))
+    found = seen_by([layer.self_attn for layer in model.layers], lambda: model(tokens))
     chosen, shared = None, []
-    for number, (h, u) in enumerate(found):
+    for number, (h, u, *_) in enumerate(found):
         ours = checkpoints.load_attention(folder, number)
         shared.append(getattr(ours.config, "index_shared", None))
         trace = ours(h, chosen=chosen) if shared[-1] else ours(h)

@@ -19,11 +19,6 @@ FALCON = "falcon, new decoder"
 KV_B = "model.layers.1.self_attn.kv_b_proj.weight"
 
 
-@pytest.fixture(scope="session")
-def models_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("models")
-
-
 @NAMES
 def test_says_what_it_would_read_and_reads_that(name, models_folder, monkeypatch):
     folder = saved(name, models_folder, False)
@@ -129,17 +124,15 @@ def test_refuses_positions_where_mistral_4_raises_its_scale(models_folder):
         layer(h, positions=[255, 256])
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype"), [(torch.nan, torch.float32), (-torch.inf, torch.float32)]
-)
-def test_refuses_weights_that_are_not_numbers(value, dtype, tmp_path):
+@pytest.mark.parametrize("value", [torch.nan, -torch.inf])
+def test_refuses_weights_that_are_not_numbers(value, tmp_path):
     def broken(tensors):
         changed = tensors[KV_B].clone()
         changed[5, :3] = value
         return tensors | {KV_B: changed}
 
     with pytest.raises(CheckpointError, match=rf"{KV_B} has 3 values that are NaN or Inf"):
-        load_attention(rewritten(tmp_path, "deepseek_v3", broken), 1, dtype=dtype)
+        load_attention(rewritten(tmp_path, "deepseek_v3", broken), 1)
 
 
 def test_refuses_weights_that_overflow_in_the_dtype_asked_for(tmp_path):

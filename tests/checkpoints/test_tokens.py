@@ -7,16 +7,10 @@ import pytest
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import AutoTokenizer
 
-from mla_engine.checkpoints import build_demo
 from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, tokenize
 from tests.engine.samples import refused
 
 TEXT = "The cat saw 月亮 龘\n\tand  the sea<|end_of_text|>!"
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    return build_demo(tmp_path_factory.mktemp("tokens") / "demo")
 
 
 @pytest.fixture

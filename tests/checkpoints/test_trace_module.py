@@ -10,11 +10,10 @@ from transformers import BatchEncoding
 
 from mla_engine.checkpoints import (
     CheckpointError,
-    build_demo,
     load_attention,
     trace_module,
 )
-from tests.checkpoints.models import MODELS, built
+from tests.checkpoints.models import MODELS, built, seen_by
 from tests.engine.samples import hidden, relative
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
@@ -23,31 +22,22 @@ IDS = torch.tensor([[5, 9, 9, 31, 2, 7, 63, 1], [8, 3, 3, 40, 11, 6, 0, 2]])
 
 def own(name, layer, **given):
     """Hidden states, output and attention that the model's own attention had when it ran."""
-    kept = {}
-
-    def keep(_, args, named, result):
-        kept["h"] = args[0] if args else named["hidden_states"]
-        both = result if isinstance(result, tuple) else (result, None)  # one is linear
-        kept["u"], kept["attention"] = both[:2]
-
     module = MODELS[name].attention(built(name), layer)
-    with torch.no_grad():
-        handle = module.register_forward_hook(keep, with_kwargs=True)
-        built(name)(**given, use_cache=False, output_attentions=True)
-        handle.remove()
-    return kept
+    asked = {"use_cache": False, "output_attentions": True}
+    (kept,) = seen_by([module], lambda: built(name)(**given, **asked))
+    return kept[:3]
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_equals_the_model(name):
     """Angles in float32 are off by less than 8 x 2^-24 here."""
     for layer in MODELS[name].layers:
-        kept = own(name, layer, input_ids=IDS)
+        h, u, attention = own(name, layer, input_ids=IDS)
         trace = trace_module(built(name), layer, {"input_ids": IDS})
-        assert relative(trace.h, kept["h"]) == 0
-        assert relative(trace.u, kept["u"]) < 1e-5
-        if kept["attention"] is not None:
-            assert relative(trace.attention, kept["attention"]) < 1e-5
+        assert relative(trace.h, h) == 0
+        assert relative(trace.u, u) < 1e-5
+        if attention is not None:  # linear attention has none
+            assert relative(trace.attention, attention) < 1e-5
 
 
 def test_takes_numbers_of_tokens_positions_and_hidden_states():
@@ -59,22 +49,19 @@ def test_takes_numbers_of_tokens_positions_and_hidden_states():
     again = trace_module(model, 1, trace.h)
     assert torch.equal(again.u, trace.u)
     positions = torch.arange(20, 28)[None]
-    kept = own("deepseek_v3", 1, input_ids=IDS, position_ids=positions)
-    moved = trace_module(model, 1, {"input_ids": IDS, "position_ids": positions})
-    assert relative(moved.u, kept["u"]) < 1e-5
-    assert relative(moved.q_R, trace.q_R) > 0.1
-    rows = torch.stack((torch.arange(8), torch.arange(20, 28)))
-    kept = own("deepseek_v3", 1, input_ids=IDS, position_ids=rows)
-    mixed = trace_module(model, 1, {"input_ids": IDS, "position_ids": rows})
-    assert relative(mixed.u, kept["u"]) < 1e-5
+    for rows in (positions, torch.cat((torch.arange(8)[None], positions))):
+        given = {"input_ids": IDS, "position_ids": rows}
+        moved = trace_module(model, 1, given)
+        assert relative(moved.u, own("deepseek_v3", 1, **given)[1]) < 1e-5
+        assert relative(moved.q_R, trace.q_R) > 0.1
 
 
-def test_the_way_in_the_readme_runs(tmp_path, monkeypatch):
+def test_the_way_in_the_readme_runs(demo, tmp_path, monkeypatch):
     """Its model is loaded by the recipe above it; the file gives the same layer."""
     codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     (recipe,) = (code for code in codes if "save_file" in code)
     (way,) = (code for code in codes if "trace_module" in code)
-    demo, names = build_demo(tmp_path / "demo"), {}
+    names = {}
     monkeypatch.chdir(tmp_path)
     exec(recipe.replace("models/demo", str(demo)).replace('"auto"', '"float32"'), names)
     exec(way, names)

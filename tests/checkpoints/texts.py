@@ -6,7 +6,7 @@ from functools import cache
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from tests.checkpoints.models import MODELS, built, saved
+from tests.checkpoints.models import MODELS, built, saved, seen_by
 from tests.engine.samples import relative
 
 TEXT = "the cat and the moon and the sea"
@@ -55,16 +55,4 @@ def numbers(name):
 
 
 def inputs_of(model, attentions):
-    found = []
-
-    def keep(module, args, kwargs):
-        found.append(args[0] if args else kwargs["hidden_states"])
-
-    hooks = [
-        attention.register_forward_pre_hook(keep, with_kwargs=True) for attention in attentions
-    ]
-    with torch.no_grad():
-        model(torch.tensor([IDS]))
-    for hook in hooks:
-        hook.remove()
-    return found
+    return [h for h, *_ in seen_by(attentions, lambda: model(torch.tensor([IDS])))]
