@@ -58,12 +58,6 @@ def test_numbers_that_each_token_adds(config: dict, expected: Fraction):
     assert bytes_of(config) == 2 * expected
 
 
-def test_kimi_k3_has_no_107_136_bytes():
-    assert bytes_of(KIMI_K3) == 27_648
-    kinds = [layer.kind for layer in read(KIMI_K3).layers]
-    assert (kinds.count("latent"), kinds.count("kda")) == (24, 69)
-
-
 def test_kimi_linear_caches_in_its_seven_layers():
     layers = read(KIMI_LINEAR).layers
     cached = [number for number, layer in enumerate(layers, 1) if layer.kind == "latent"]
@@ -187,14 +181,6 @@ def test_states_alone_have_no_longest_context():
     model = Model(model_type="mamba", layers=(Layer("mamba", (state,)),), max_context=None)
     assert Placing(model=model, storage=BF16).longest_context(1e9) is None
     assert Placing(model=model, storage=BF16).longest_context(39) == 0
-
-
-def test_kinds_add_up_to_the_layers():
-    model = read(GLM_5_2)
-    kinds = by_kind(model, BF16, 5000)
-    assert [(one.kind, one.layers) for one in kinds] == [("indexed", 21), ("shared_choice", 57)]
-    total = sum(held_bytes(layer, BF16, 5000) for layer in model.layers)
-    assert sum(one.held_bytes for one in kinds) == total
 
 
 def test_parts_that_do_not_grow_are_told_apart():

@@ -1,13 +1,12 @@
 """Two hundred damaged configurations: each is refused in one sentence, or counted as it stands."""
 
 import copy
-import json
 import random
 from fractions import Fraction
 
 import pytest
 
-from mla_engine.command import REFUSED, main
+from mla_engine.command import REFUSED
 from mla_engine.model_caches import MODELS, Storage, bytes_per_token, read
 from mla_engine.refusals import RefusedError
 from tests.model_caches import published
@@ -48,24 +47,14 @@ def damaged(seed: int) -> dict:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_a_damaged_configuration(seed: int, tmp_path, capsys):
+def test_a_damaged_configuration(seed: int, cache):
     config = damaged(seed)
-    file = tmp_path / "config.json"
-    file.write_text(json.dumps(config), "utf-8")
-    status = main(["cache", str(file), "--json", "--gpus", "8"])
-    out, error = capsys.readouterr()
-    if status == REFUSED:
-        assert out == ""
-        assert error.startswith("mla cache: ")
-        assert error.count("\n") == 1
-        assert len(error) < 1000
+    said = cache(config, "--json", "--gpus", "8")
+    if said.status == REFUSED:
+        assert said.refusal.startswith("mla cache: ")
         return
-    found = json.loads(out)
-    layers = read(config).layers
-    expected = sum(bytes_per_token(layer, Storage()) for layer in layers)
-    assert (status, error) == (0, "")
-    assert found["layers"] == len(layers)
-    assert Fraction(found["stored_bytes_per_token"]) == pytest.approx(expected, rel=1e-12)
+    assert said.found["layers"] == len(read(config).layers)
+    assert said.found["stored_bytes_per_token"] == pytest.approx(_bytes(config), rel=1e-12)
 
 
 GUESSED = {  # what the types themselves make of a key that is missing

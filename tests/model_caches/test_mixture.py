@@ -1,11 +1,10 @@
 """Mixtures of experts: which models are some, and that none has a bound of speed without need."""
 
-import json
+from functools import partial
 
 import pytest
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from mla_engine.command import main
 from mla_engine.model_caches import MODELS, Plan, Storage, UncountedError, read
 from tests.model_caches.published import LLAMA_3_70B, V3
 
@@ -67,43 +66,29 @@ def test_no_bound_of_speed_is_made_of_all_parameters():
     assert Plan(model=read(V3), storage=Storage(), parameters=671e9).bounded
 
 
-@pytest.fixture
-def planned(tmp_path, capsys):
-    """What the command says of a mixture that is given as a file."""
-    file = tmp_path / "config.json"
-    file.write_text(json.dumps(V3 | {"n_routed_experts": 256}), "utf-8")
-
-    def run(*arguments: str) -> str:
-        asked = ("--parameters", "671e9", "--weights", "fp8", "--gpus", "8", *arguments)
-        assert main(["plan", str(file), *asked]) == 0
-        return capsys.readouterr().out
-
-    return run
-
-
-def test_the_report_says_what_is_missing_and_how_to_give_it(planned):
-    found = json.loads(planned("--json"))
+def test_the_report_says_what_is_missing_and_how_to_give_it(plan):
+    asked = ("--parameters", "671e9", "--weights", "fp8", "--gpus", "8")
+    planned = partial(plan, V3 | {"n_routed_experts": 256}, *asked)
+    found = planned("--json").found
     assert (found["mixture"], found["active_parameters"]) == (True, None)
     assert (found["steps"], found["first_token"]) == ([], None)
     assert found["largest_batch"] > 0
-    text = planned()
+    text = planned().out
     assert "--active 37e9" in text
     assert "tokens/s" not in text
     assert "First token" not in text
     assert "not known how many active" in text
-    given = json.loads(planned("--json", "--active", "37e9"))
+    given = planned("--json", "--active", "37e9").found
     assert [one["routing"] for one in given["steps"]][-1] == "own weights"
 
 
-def test_tables_are_no_experts(capsys):
-    assert main(["plan", "gemma-4-e2b", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_tables_are_no_experts(plan):
+    found = plan("gemma-4-e2b", "--json").found
     assert found["active_parameters"] == 2.3e9
     assert {one["routing"] for one in found["steps"]} == {"same weights"}
 
 
-def test_another_count_of_the_whole_keeps_the_active_ones_that_it_can_have(capsys):
+def test_another_count_of_the_whole_keeps_the_active_ones_that_it_can_have(plan):
     for total, active in (("700e9", 37e9), ("1e9", None)):
-        asked = ["plan", "deepseek-v3", "--json", "--parameters", total]
-        assert main(asked) == 0
-        assert json.loads(capsys.readouterr().out)["active_parameters"] == active
+        found = plan("deepseek-v3", "--json", "--parameters", total).found
+        assert found["active_parameters"] == active
