@@ -13,8 +13,9 @@ from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, costs
 from mla_engine.studies.agreement import agreement
 from mla_engine.studies.merging import heads_in_one, past_the_norm
 from mla_engine.studies.words import hidden_states
+from tests.ui.chart_checks import check_bars
 from tests.ui.controls import control, pressed
-from tests.ui.screen import Chart, component, csv, drawn, plain, said, speech, statement
+from tests.ui.screen import component, csv, drawn, plain, said, speech, statement
 from ui.pages.absorption import run as absorption_run
 from ui.words.numbers import digits, entries, off_by, prefixed_count, size, times
 
@@ -120,10 +121,16 @@ def test_the_product_and_what_it_costs(opened, downloads, side, form):
     assert all(text.endswith(" KiB") for text in sizes)
     kibibytes = {each: [n / 1024 for n in of] for each, of in traffic.items()}
     amounts = [prefixed_count(n) for n in work.values()]
-    bars(adds, (side, form), ("in the bracket", "after it"), costs, "multiply-adds", amounts)
-    bars(
-        moved, (side, form), ("factors", "bracket, twice", "result"), kibibytes, "KiB moved", sizes
-    )
+    parts = ("in the bracket", "after it"), ("factors", "bracket, twice", "result")
+    shown = (adds, parts[0], costs, "multiply-adds", amounts), (
+        moved, parts[1], kibibytes, "KiB moved", sizes,
+    )  # fmt: skip
+    for chart, names, rows, axis, totals in shown:
+        made = dict(zip(names, zip(*rows.values(), strict=True), strict=True))
+        check_bars(chart, made, ROWS[side], axis, totals)
+        for part in names:
+            opacity = chart.trace(part)["marker"]["opacity"]
+            assert opacity[chosen] == 1 > min(opacity)
     ends = "bracket on the left {}, on the right {}."
     assert adds.alt == f"Multiply-adds: {ends.format(*amounts)}"
     assert moved.alt == f"Bytes moved: {ends.format(*sizes)}"
@@ -155,30 +162,6 @@ def test_the_product_and_what_it_costs(opened, downloads, side, form):
         "bracket_bytes": [n for _, n, _ in traffic.values()],
         "result_bytes": [n for _, _, n in traffic.values()],
     }
-
-
-def bars(
-    chart: Chart,
-    chosen: tuple[str, str],
-    parts: tuple[str, ...],
-    rows: dict[str, list[int]],
-    axis: str,
-    totals: list[str],
-) -> None:
-    """Two lying bars made of these parts, the chosen one stressed."""
-    side, form = chosen
-    assert chart.names == [*parts, ""]
-    for name, amounts in zip(parts, zip(*rows.values(), strict=True), strict=True):
-        trace, opacity = chart.trace(name), chart.trace(name)["marker"]["opacity"]
-        assert_array_equal(chart.values(trace, "x"), amounts)
-        assert (trace["y"], trace["customdata"]) == ([0, 1], ROWS[side])
-        hover = f"%{{customdata}}<br>{name}<br>%{{x:,.4g}} {axis}<extra></extra>"
-        assert trace["hovertemplate"] == hover
-        assert opacity[list(rows).index(form)] == 1 > min(opacity)
-    assert chart.axis("x") == axis
-    assert chart.layout["yaxis"]["ticktext"] == ROWS[side]
-    assert chart.traces[-1]["text"] == [f" {text}" for text in totals]
-    assert chart.traces[-1]["x"] == [sum(row) for row in rows.values()]
 
 
 @pytest.mark.parametrize(

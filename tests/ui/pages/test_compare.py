@@ -20,6 +20,7 @@ from mla_engine import (
 )
 from mla_engine.figures import symbol_html
 from mla_engine.studies import hidden_states, words_of
+from tests.ui.chart_checks import check_bars, check_lines
 from tests.ui.screen import array, cells, charts, csv, own, plain, prose, statement
 from ui.words.numbers import count, digits, flop, intensity, signed, size, times
 
@@ -212,15 +213,8 @@ def test_cache_and_costs_of_both(opened, downloads):
 
     growth, bars = charts(at)
     lengths = 2 ** np.arange(6, 21)
-    assert growth.names == ["A", "B"]
-    for letter, bytes_per_token in zip("AB", held, strict=True):
-        np.testing.assert_array_equal(growth.values(letter, "x"), lengths)
-        drawn = growth.values(letter, "y")
-        np.testing.assert_allclose(drawn, bytes_per_token * lengths / 2**20, rtol=1e-12)
-        assert growth.trace(letter)["hovertemplate"] == (
-            f"{letter}<br>context length, tokens %{{x:,}}<br>%{{y:,.4g}} MiB<extra></extra>"
-        )
-    assert (growth.axis("x"), growth.axis("y")) == ("context length, tokens", "cache, MiB")
+    lines = {letter: n * lengths / 2**20 for letter, n in zip("AB", held, strict=True)}
+    check_lines(growth, lengths, lines, ("context length, tokens", "cache, MiB"))
     assert [(line["x0"], line["x1"]) for line in growth.layout["shapes"]] == [(context, context)]
     now = [size(n * context) for n in held]
     assert growth.alt == (
@@ -234,13 +228,8 @@ def test_cache_and_costs_of_both(opened, downloads):
         "rest": [cost.cache_written_bytes + cost.activation_bytes for cost in decoding],
     }
     totals = [size(cost.total_bytes) for cost in decoding]
-    assert bars.names == [*parts, ""]
-    for part, moved in parts.items():
-        np.testing.assert_allclose(bars.values(part, "x"), np.divide(moved, 2**20), rtol=1e-12)
-        assert bars.trace(part)["customdata"] == ["A", "B"]
-    assert bars.traces[-1]["text"] == [f" {total}" for total in totals]
-    assert bars.layout["yaxis"]["ticktext"] == ["A", "B"]
-    assert bars.axis("x") == "MiB moved by a decode step"
+    mebibytes = {part: np.divide(moved, 2**20) for part, moved in parts.items()}
+    check_bars(bars, mebibytes, ["A", "B"], "MiB moved by a decode step", totals)
     assert bars.alt == (
         f"Bytes that one decode step moves, part by part: A {totals[0]}, B {totals[1]} in all."
     )

@@ -27,6 +27,7 @@ from mla_engine.studies.compression import joint, loss, separate, with_spectrum
 from mla_engine.studies.merging import content_config
 from mla_engine.studies.training import query_memory
 from mla_engine.studies.words import hidden_states
+from tests.ui.chart_checks import check_bars, check_lines
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT
 from tests.ui.controls import control
 from tests.ui.screen import Chart, csv, drawn, plain, refusal, said, speech, statement
@@ -79,14 +80,8 @@ def percents(lost: dict[str, np.ndarray], at: int = 0) -> dict[str, str]:
 
 def over_rank(chart: Chart, ranks: list[int], lines: dict[str, np.ndarray], title: str) -> None:
     """Lines over the size of the latent, marked at the chosen one."""
-    assert chart.names == list(lines)
-    for name, wanted in lines.items():
-        assert_array_equal(chart.values(name, "x"), ranks)
-        assert_allclose(chart.values(name, "y"), wanted, rtol=1e-3, atol=1e-4)
-        assert chart.trace(name)["hovertemplate"] == (
-            f"{name}<br>latent size, numbers per token %{{x:,}}<br>%{{y:.4g}}<extra></extra>"
-        )
-    assert (chart.axis("x"), chart.axis("y")) == ("latent size, numbers per token", title)
+    titles = "latent size, numbers per token", title
+    check_lines(chart, ranks, lines, titles, rtol=1e-3, atol=1e-4)
     assert [shape["x0"] for shape in chart.layout["shapes"]] == [RANK]
 
 
@@ -202,13 +197,12 @@ def test_as_an_mla_that_can_be_absorbed(seen, rank):
     sizes = [size for size in ranks if size > 8] + [FULL + 8]  # the rotary key has 8 numbers
     lost = transmla.losses(found, engine.h, [min(size - 8, found.most) for size in sizes])
     wanted = [np.nan] * (len(ranks) + 1 - len(sizes)) + [100 * loss.u for loss in lost[:-1]]
-    names = ["as MLA: can be absorbed", "rotated after rebuilding: cannot"]
-    assert chart.names == names
-    assert_allclose(chart.values(names[0], "y"), wanted, rtol=1e-3)
-    joint = engine.lost("joint", ranks)["u"]
-    assert_allclose(chart.values(names[1], "y"), 100 * joint, rtol=1e-3, atol=1e-4)
+    lines = {
+        "as MLA: can be absorbed": wanted,
+        "rotated after rebuilding: cannot": 100 * engine.lost("joint", ranks)["u"],
+    }
     axes = "numbers cached per token and layer", "relative RMS error of u, %"
-    assert (chart.axis("x"), chart.axis("y")) == axes
+    check_lines(chart, ranks, lines, axes, rtol=1e-3, atol=1e-4)
     assert [shape["x0"] for shape in chart.layout["shapes"]] == [rank]
     floor = error_percent(lost[-1].u)
     assert plain(floor) in plain(chart.alt)
@@ -253,16 +247,8 @@ def test_what_training_keeps_of_the_queries(seen, link, width, begins):
     kept = [way.kept_elements for way in found]
     assert kept == [72, 0, 72 + width, width]
     chart = drawn(at, DRAWN)["queries"]
-    assert chart.names == ["kept per token", ""]
-    assert_array_equal(chart.values("kept per token", "x"), kept)
-    assert chart.traces[0]["customdata"] == chart.layout["yaxis"]["ticktext"] == names
-    assert chart.axis("x") == "numbers kept<br>per token and layer"
-    assert chart.traces[0]["hovertemplate"].endswith(
-        "kept per token<br>%{x:,.4g} numbers kept<br>per token and layer<extra></extra>"
-    )
-    assert chart.layout["xaxis"]["range"][1] == pytest.approx(1.8 * max(kept))
-    ends = chart.traces[1]
-    assert (ends["text"], ends["x"]) == ([f" {count(n)}" for n in kept], kept)
+    axis = "numbers kept<br>per token and layer"
+    check_bars(chart, {"kept per token": kept}, names, axis, map(count, kept))
     each = "; ".join(f"{name}: {count(n)}" for name, n in zip(names, kept, strict=True))
     assert chart.alt == f"Query numbers kept for the backward pass, per token: {each}."
     (sentence,) = [text for text in said(at) if text.startswith(begins)]

@@ -24,6 +24,7 @@ from mla_engine import (
 )
 from mla_engine.costs import Cost, Device
 from tests.engine.samples import dense
+from tests.ui.chart_checks import check_bars, check_lines
 from tests.ui.conftest import noted_downloads, open_page
 from tests.ui.controls import button, control, has_button, pressed
 from tests.ui.screen import (
@@ -62,38 +63,29 @@ KDA = DeltaConfig(**COMMON, d_decay=96, d_gate=96)
 BLOCKS = PooledIndexConfig(**vars(replace(INDEXED, d_rope=0, rope=None)), pooling=4)
 MHA, GQA, MQA = (GroupedConfig(**COMMON, n_kv_heads=n) for n in (64, 4, 1))
 LAYERS = 61  # of DeepSeek-V3
+WAYS = {  # name -> configuration, form and cache of a step; the form of a prompt
+    "MHA": ("mha", MHA, None, None, None),
+    "GQA, g = 4": ("gqa", GQA, None, None, None),
+    "MQA": ("mqa", MQA, None, None, None),
+    "MLA, absorbed": ("mla_absorbed", LATENT, "absorbed", "latent", "absorbed"),
+    "MLA, expanded each step": ("mla_each", LATENT, "expanded", "latent", "expanded"),
+    "MLA, full K and V": ("mla_kv", LATENT, "expanded", "kv", ""),
+    "DSA, absorbed": ("dsa", INDEXED, "absorbed", "indexed", "absorbed"),
+    "CSA, chosen entries": ("csa", CSA, None, None, None),
+    "HCA, all entries": ("hca", HCA, None, None, None),
+    "KDA, one state": ("kda", KDA, None, None, "chunked"),
+    "Block DSA, absorbed": ("block_dsa", BLOCKS, "absorbed", None, "absorbed"),
+}
 DECODING = {
-    "MHA": partial(costs.decode, MHA),
-    "GQA, g = 4": partial(costs.decode, GQA),
-    "MQA": partial(costs.decode, MQA),
-    "MLA, absorbed": partial(costs.decode, LATENT, form="absorbed", cache="latent"),
-    "MLA, expanded each step": partial(costs.decode, LATENT, form="expanded", cache="latent"),
-    "MLA, full K and V": partial(costs.decode, LATENT, form="expanded", cache="kv"),
-    "DSA, absorbed": partial(costs.decode, INDEXED, form="absorbed", cache="indexed"),
-    "CSA, chosen entries": partial(costs.decode, CSA),
-    "HCA, all entries": partial(costs.decode, HCA),
-    "KDA, one state": partial(costs.decode, KDA),
-    "Block DSA, absorbed": partial(costs.decode, BLOCKS),
+    name: partial(costs.decode, config, form=form, cache=cache)
+    for name, (_, config, form, cache, _) in WAYS.items()
 }
 FILLING = {
-    "MHA": partial(costs.prefill, MHA),
-    "GQA, g = 4": partial(costs.prefill, GQA),
-    "MQA": partial(costs.prefill, MQA),
-    "MLA, absorbed": partial(costs.prefill, LATENT, form="absorbed"),
-    "MLA, expanded": partial(costs.prefill, LATENT, form="expanded"),
-    "DSA, absorbed": partial(costs.prefill, INDEXED, form="absorbed"),
-    "CSA, chosen entries": partial(costs.prefill, CSA),
-    "HCA, all entries": partial(costs.prefill, HCA),
-    "KDA, one state": partial(costs.prefill, KDA, form="chunked"),
-    "Block DSA, absorbed": partial(costs.prefill, BLOCKS, form="absorbed"),
+    name.removesuffix(" each step"): partial(costs.prefill, config, form=form)
+    for name, (_, config, *_, form) in WAYS.items()
+    if form != ""
 }
-CODES = {
-    "MHA": "mha", "GQA, g = 4": "gqa", "MQA": "mqa", "MLA, full K and V": "mla_kv",
-    "MLA, expanded each step": "mla_each", "MLA, expanded": "mla_each",
-    "MLA, absorbed": "mla_absorbed", "DSA, absorbed": "dsa",
-    "CSA, chosen entries": "csa", "HCA, all entries": "hca", "KDA, one state": "kda",
-    "Block DSA, absorbed": "block_dsa",
-}  # fmt: skip
+CODES = {name: code for name, (code, *_) in WAYS.items()} | {"MLA, expanded": "mla_each"}
 DOUBLINGS = [2**n for n in range(13)]
 
 
@@ -208,17 +200,8 @@ def test_bars_part_the_bytes_of_each_way(shown):
     ends = [tied_size(n) for n in totals]
     unit = max(zip(totals, ends, strict=True))[1].split("\xa0")[1]
     unit_bytes, axis = {"MiB": 2**20, "GiB": 2**30}[unit], f"{unit} that have to move"
-    assert bars.names == [*parts, ""]
-    for part, amounts in parts.items():
-        assert bars.values(part, "x") == near([shown.layers * n / unit_bytes for n in amounts])
-        assert list(bars.values(part, "customdata")) == list(shown.costs)
-        assert bars.trace(part)["hovertemplate"] == (
-            f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>"
-        )
-    assert bars.axis("x") == axis
-    assert bars.layout["yaxis"]["ticktext"] == list(shown.costs)
-    assert bars.values("", "x") == near([n / unit_bytes for n in totals])
-    assert list(bars.values("", "text")) == [f" {end}" for end in ends]
+    made = {part: [shown.layers * n / unit_bytes for n in of] for part, of in parts.items()}
+    check_bars(bars, made, list(shown.costs), axis, ends)
     held = "; ".join(f"{name}: {end}" for name, end in zip(shown.costs, ends, strict=True))
     assert bars.alt == f"Bytes moved, part by part. In all: {held}."
 
@@ -233,15 +216,12 @@ def ring(chart: Chart) -> tuple[float, float, str]:
 
 def test_flop_of_both_forms_cross_where_the_engine_says(shown):
     chart, context = shown.charts[2], shown.given["context"]
-    for name, form in (("MLA, absorbed", "absorbed"), ("MLA, expanded each step", "expanded")):
-        flops = [costs.decode(LATENT, context, form, new_tokens=n).total_flops for n in DOUBLINGS]
-        assert list(chart.values(name, "x")) == DOUBLINGS
-        assert chart.values(name, "y") == near(flops)
-        assert chart.trace(name)["hovertemplate"] == (
-            f"{name}<br>query tokens per step %{{x:,}}<br>FLOP per layer %{{y:,.4g}}<extra></extra>"
-        )
-    assert chart.names == ["MLA, absorbed", "MLA, expanded each step", ""]
-    assert (chart.axis("x"), chart.axis("y")) == ("query tokens per step", "FLOP per layer")
+    forms = {"MLA, absorbed": "absorbed", "MLA, expanded each step": "expanded"}
+    flops = {
+        name: [costs.decode(LATENT, context, form, new_tokens=n).total_flops for n in DOUBLINGS]
+        for name, form in forms.items()
+    }
+    check_lines(chart, DOUBLINGS, flops, ("query tokens per step", "FLOP per layer"))
     wins = costs.expanding_wins(LATENT, context)
     height = costs.decode(LATENT, context, "expanded", new_tokens=wins).total_flops
     assert ring(chart) == (wins, height, f"<b>{wins}</b>")
@@ -263,12 +243,9 @@ def test_flop_of_both_forms_cross_where_the_engine_says(shown):
 def test_the_intensity_of_absorbed_attention_meets_the_ridge(shown):
     chart, context, device = shown.charts[3], shown.given["context"], shown.device
     against = f"ridge of {device.name}"
-    assert chart.names == ["absorbed attention alone", against, ""]
-    assert (chart.axis("x"), chart.axis("y")) == ("heads × query tokens", "FLOP per byte")
     alone = [costs.attention_intensity(LATENT, context, n, device) for n in DOUBLINGS]
-    for name, heights in ((chart.names[0], alone), (against, [device.ridge] * len(DOUBLINGS))):
-        assert list(chart.values(name, "x")) == DOUBLINGS
-        assert chart.values(name, "y") == near(heights)
+    lines = {"absorbed attention alone": alone, against: [device.ridge] * len(DOUBLINGS)}
+    check_lines(chart, DOUBLINGS, lines, ("heads × query tokens", "FLOP per byte"))
     rows = costs.attention_turns(LATENT, context, device)
     assert ring(chart) == (rows, near(device.ridge), f"<b>{rows}</b>")
     queries = 4 if shown.layers > 1 else 8
@@ -584,7 +561,7 @@ def test_what_came_after_mla_is_set_against_it_over_the_context(opened, code):
         f"{called} may stand left of absorbed MLA and still take less of both."
     )
     *_, products, over, cache = charts(at)
-    assert over.names[:6] == ["MLA, absorbed", *list(CODES)[-5:]]
+    assert over.names[:6] == ["MLA, absorbed", *list(WAYS)[-5:]]
     contexts = [2**n for n in range(8, 18)]
     assert list(over.values("MLA, absorbed", "y")) == near([mla(n) for n in contexts])
     assert list(over.values(name, "y")) == near([its(n) for n in contexts])
