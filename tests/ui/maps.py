@@ -104,3 +104,16 @@ def check_tiles(
     assert chart.traces[1]["hovertemplate"] == place + MASKED
     assert (chart.traces[0]["zmin"], chart.traces[0]["zmax"]) == (0, 1)
     assert chart.layout["height"] == 560
+
+
+def left_out(chart: Chart) -> dict[str, np.ndarray]:
+    """Why cells are hatched -> which of them."""
+    whys = r"(masked|not chosen|outside the window)<"
+    found = ((re.search(whys, one.get("hovertemplate", "")), one) for one in chart.traces)
+    return {why[1]: np.isfinite(chart.values(one, "z")) for why, one in found if why}
+
+
+def dotted(chart: Chart) -> set[tuple[int, int]]:
+    """The cells with a dot, by row and column."""
+    (dots,) = (one for one in chart.traces if one.get("mode") == "markers")
+    return set(zip(*(chart.values(dots, side).astype(int).tolist() for side in "yx"), strict=True))

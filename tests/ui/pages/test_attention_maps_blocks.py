@@ -11,6 +11,7 @@ from mla_engine.studies.words import hidden_states, words_of
 from tests.engine.samples import arrays
 from tests.reference import absorbed
 from tests.reference_pooled_index import pooled_index
+from tests.ui.maps import dotted, left_out
 from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, statement
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
@@ -21,7 +22,6 @@ WORDS = words_of("the cat sat on the mat because the cat was tired")
 N = len(WORDS)
 CLOSE = {"rtol": 1e-4, "atol": 1e-6}  # the page's float32
 CONFIG = mechanisms.variants()["block_dsa"].config(SMALL_SIZES, SMALL_CONFIG)
-HATCHED = r"(masked|not chosen|outside the window)<"
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,7 @@ def test_the_map_shows_what_is_chosen_and_parts_what_is_left_out_from_what_is_to
     assert values.shape == (N, N)
     np.testing.assert_array_equal(np.isfinite(values), chosen)
     np.testing.assert_allclose(values[chosen], x["attention"][0, 2][chosen], **CLOSE)
-    told = {}
-    for trace in large.traces:
-        if kind := re.search(HATCHED, trace.get("hovertemplate", "")):
-            told[kind[1]] = np.isfinite(large.values(trace, "z"))
+    told = left_out(large)
     causal = np.tri(N, dtype=bool)
     assert set(told) == {"masked", "not chosen"}
     np.testing.assert_array_equal(told["masked"], ~causal)
@@ -114,10 +111,7 @@ def test_the_gates_of_the_index_keys_and_the_index_scores_are_drawn(opened, down
     np.testing.assert_allclose(scores[full], x["index_E"][0][full], **CLOSE)
     of_query = [names[place] for place in np.flatnonzero(x["chosen_E"][0, 10])]
     assert index.alt.endswith(f"tired\u2069: {', '.join(of_query)}.")
-    marks = next(trace for trace in index.traces if trace.get("mode") == "markers")
-    places = (index.values(marks, side).astype(int).tolist() for side in "yx")
-    dots = set(zip(*places, strict=True))
-    assert dots == {(int(t), int(i)) for t, i in np.argwhere(x["chosen_E"][0])}
+    assert dotted(index) == {(int(t), int(i)) for t, i in np.argwhere(x["chosen_E"][0])}
     assert cells(downloads["index.csv"])[0][1:] == names
 
 

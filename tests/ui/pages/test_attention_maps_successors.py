@@ -1,7 +1,6 @@
 """The maps of pooled entries and of a state: each number is one that loops give."""
 
 import math
-import re
 from functools import cache
 
 import numpy as np
@@ -13,7 +12,7 @@ from mla_engine.studies.words import hidden_states, words_of
 from tests.engine.samples import arrays
 from tests.reference_delta import delta
 from tests.reference_pooled import pooled, slots
-from tests.ui.maps import numbers_of
+from tests.ui.maps import dotted, left_out, numbers_of
 from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, statement
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
@@ -72,11 +71,7 @@ def test_one_map_has_words_entries_and_sink_and_each_row_adds_up_to_1(seen, entr
 def test_what_is_left_out_is_told_apart_from_what_is_to_come(seen, entries):
     variant, config, x = entries
     large = clicked(seen(PAGE, **SMALL, variant=variant).at, "large")
-    told = {}
-    for trace in large.traces:
-        kind = re.search(r"(masked|not chosen|outside the window)<", trace.get("hovertemplate", ""))
-        if kind:
-            told[kind[1]] = np.isfinite(large.values(trace, "z"))
+    told = left_out(large)
     complete = np.array(
         [[(e + 1) * config.pooling <= t + 1 for e in range(N // config.pooling)] for t in range(N)]
     )
@@ -133,9 +128,7 @@ def test_an_entrys_gates_and_the_indexers_choice_are_drawn(opened):
     values, complete = index.values(0, "z"), np.arange(1, 6) * 2 <= np.arange(1, N + 1)[:, None]
     np.testing.assert_array_equal(np.isfinite(values), complete)
     np.testing.assert_allclose(values[complete], x["index_E"][0][complete], **CLOSE)
-    (dots,) = (trace for trace in index.traces if trace.get("mode") == "markers")
-    found = set(zip(index.values(dots, "y"), index.values(dots, "x"), strict=True))
-    assert found == set(zip(*np.nonzero(x["chosen_E"][0]), strict=True))
+    assert dotted(index) == set(zip(*np.nonzero(x["chosen_E"][0]), strict=True))
 
 
 @pytest.mark.parametrize("column", [3, 9, N, N + 2, N + 5])
