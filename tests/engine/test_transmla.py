@@ -65,14 +65,15 @@ def expected(config, layer, h, rank):
         of = head // group
         q = torch.tensor(x) @ layer.W_Q[head].T
         q_R = rotate(q * torch.tensor(first[of]), cos, sin, config.rope.pairing)
-        both = torch.cat((q, q_R), -1), torch.cat((torch.tensor(rest[:, :, of]), turned), -1)
+        still = q * cos[0, 0] ** 2  # at position 0 a rotation stretches, and turns nothing
+        both = torch.cat((still, q_R), -1), torch.cat((torch.tensor(rest[:, :, of]), turned), -1)
         v = torch.tensor(values[:, :, of])
         o = scaled_dot_product_attention(*both, v, is_causal=True, scale=k**-0.5)
         u = u + o @ layer.W_O[:, head].T
     return u
 
 
-@pytest.mark.parametrize("config", [GQA, INTERLEAVED])
+@pytest.mark.parametrize("config", [GQA, INTERLEAVED, replace(YARN, n_kv_heads=4)])
 @pytest.mark.parametrize("rank", [1, 9, 44])
 def test_the_layer_is_numpys_with_torchs_attention(config, rank):
     layer = built(config)
