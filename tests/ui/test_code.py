@@ -5,9 +5,11 @@ import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
 from mla_engine import costs
 from tests.ui.pages.test_trained_heads import STATES as TRAINED_STATES
@@ -15,6 +17,7 @@ from tests.ui.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page
 from ui.engine.apart import ask, jobs, plain
 from ui.frame.code import source
 from ui.frame.rooms import PAGES
+from ui.pages.sparse import run as run_of_sparse
 from ui.settings.page import nothing
 
 
@@ -22,17 +25,17 @@ def called_by(run: Callable[[], object]) -> set[tuple[str, int]]:
     """File and first line of every function that runs in the threads that `run` starts."""
     called = set()
 
-    def note(frame, event, _):
-        if event == "call":
-            called.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+    def note(frame: FrameType, *_: object) -> None:
+        called.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
 
     st.cache_data.clear()
     st.cache_resource.clear()
-    threading.setprofile(note)
+    run_of_sparse._asked_before.cache_clear()
+    threading.settrace(note)  # which is told of calls alone, as it returns nothing
     try:
         run()
     finally:
-        threading.setprofile(None)
+        threading.settrace(None)
     return {(str(Path(file).relative_to(ROOT)), n) for file, n in called if "mla_engine/" in file}
 
 
@@ -78,8 +81,9 @@ SOURCE_STATES = [
 
 @pytest.mark.parametrize(("page", "link"), SOURCE_STATES, ids=named)
 def test_the_source_that_is_shown_did_run(opened, page, link):
-    called = called_by(lambda: page_of(opened, page, **link))
-    at = page_of(opened, page, code="source", **link)
+    shown: list[AppTest] = []
+    called = called_by(lambda: shown.append(page_of(opened, page, code="source", **link)))
+    (at,) = shown
     places = [re.search(r"· (\S+), lines (\d+) to (\d+)", m.value) for m in at.markdown]
     places = [found for found in places if found]
     assert 1 <= len(places) == len(at.code)

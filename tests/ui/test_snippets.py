@@ -19,6 +19,7 @@ from mla_engine import PRESETS, costs
 from mla_engine.studies.words import words_of
 from tests.checkpoints import pooled_model
 from tests.checkpoints.texts import TEXT, add_tokenizer, folder_of
+from tests.sampling import covering
 from tests.ui.screen import statement
 from ui.parts import snippet
 from ui.settings.sizes import SMALL_SIZES, sizes_of
@@ -206,7 +207,15 @@ def assert_shown(text: str, printed: list[float]) -> None:
         left.remove(near)
 
 
-@pytest.mark.parametrize(("page", "link"), STATES, ids=named)
+def told(state: tuple[str, dict[str, str]]) -> list[tuple[str, str]]:
+    """A state's page and settings: words with their values, numbers alone, sizes not at all."""
+    page, link = state
+    link = {name: value for name, value in link.items() if name not in SMALL_SIZES}
+    said = [name if any(map(str.isdigit, value)) else value for name, value in link.items()]
+    return [(page, one) for one in ("", *said)]
+
+
+@pytest.mark.parametrize(("page", "link"), covering(STATES, 56, told), ids=named)
 def test_every_snippet_makes_the_numbers_of_its_page(opened, notebook, page, link):
     at = page_of(opened, page, code="snippet", **link)
     code = at.code[0].value

@@ -72,9 +72,9 @@ def test_a_published_model_is_one_choice_away(opened: Opened, page):
     at = opened(f"pages/{page}.py")
     picker = at.selectbox(key="preset:en")
     assert (picker.value, picker.options[0]) == ("trained", "A small trained model")
-    picker.select("deepseek-v3").run()
+    picker.select("minicpm3-4b").run()
     s = at.session_state["settings"]
-    assert (s["preset"], s["n_heads"], s["d_model"]) == ("deepseek-v3", 128, 7168)
+    assert (s["preset"], s["n_heads"], s["d_model"]) == ("minicpm3-4b", 40, 2560)
     assert "noise" in captions(at)
     at.selectbox(key="preset:en").select("trained").run()
     s = at.session_state["settings"]
