@@ -214,3 +214,13 @@ def test_labels_of_narrow_panels_are_fewer_and_stand_apart():
     assert ends.ticktext == ("−1", "1")
     assert ends.tickangle == 0
     assert attention_map(np.eye(3), words[:3], words[:3]).layout.xaxis.tickangle is None
+
+
+def test_marks_stand_on_their_cells():
+    cells = np.zeros((3, 4), dtype=bool)
+    cells[2, 1] = cells[0, 3] = True
+    words = [str(i) for i in range(4)]
+    fig = score_map(np.ones((3, 4)), words[:3], words, marked=(cells, "unharmed"))
+    marks = fig.data[-1]
+    assert list(zip(marks.x, marks.y, strict=True)) == [(3, 0), (1, 2)]
+    assert (marks.xaxis, marks.yaxis) == (fig.data[0].xaxis, fig.data[0].yaxis)

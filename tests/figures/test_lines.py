@@ -1,12 +1,14 @@
-"""Cache curves: bytes become the unit, measured points lie on their curve, limits are shared."""
+"""Lines over a context, a rank or whole numbers: drawn where their numbers are."""
 
 import numpy as np
 import pytest
 
-from mla_engine.figures import cache_growth
+from mla_engine.figures import cache_growth, curves, over_rank, right_answers
 
 CONTEXTS = [1024, 4096]
 CURVES = {"MHA": np.array([2**30, 2**32]), "MLA": np.array([2**20, 2**22])}
+RANKS = [0, 4, 16]
+LINES = {"keys": np.array([100.0, 20.0, 0.0]), "values": np.array([100.0, 30.0, 0.0])}
 
 
 def test_bytes_are_drawn_in_the_unit_that_the_axis_names():
@@ -59,3 +61,65 @@ def test_a_million_tokens_are_short_on_a_logarithmic_axis():
 def test_an_unknown_unit_is_refused():
     with pytest.raises(ValueError, match=r"unit \('GiBi'\) must be one of B, KiB"):
         cache_growth(CONTEXTS, CURVES, unit="GiBi")
+
+
+def test_a_level_lies_at_its_bytes_and_is_named_and_ticks_stand_where_they_are_wanted():
+    many = {str(n): np.array([n, 2 * n]) * 2**30 for n in range(1, 6)}
+    fig = cache_growth([1, 2], many, levels={"left": 3e9}, unit="GB", ticks=[1, 1024])
+    line, axis = fig.data[-1], fig.layout.xaxis
+    assert (list(line.x), list(line.y)) == ([1, 2], [3, 3])
+    assert list(line.text) == ["left", ""]
+    assert not line.showlegend
+    assert (list(axis.tickvals), list(axis.ticktext)) == ([1, 1024], ["1", "1,024"])
+
+
+def test_lines_stand_over_their_ranks_with_the_chosen_one_marked():
+    fig = over_rank(RANKS, LINES, titles=("r", "%"), at=4)
+    first, second = fig.data
+    assert list(first.x) == RANKS
+    assert list(first.y) == [100, 20, 0]
+    assert first.line.dash != second.line.dash
+    assert fig.layout.shapes[0].x0 == fig.layout.shapes[0].x1 == 4
+    assert fig.layout.xaxis.range == (0, 16)
+    assert fig.layout.yaxis.range == (0, 105)
+    assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("r", "%")
+
+
+def test_zero_is_left_out_of_a_logarithmic_axis():
+    fig = over_rank(RANKS, LINES, titles=("r", "%"), log=True)
+    assert fig.layout.yaxis.type == "log"
+    assert np.isnan(fig.data[0].y[2])
+    assert not fig.layout.shapes
+
+
+@pytest.mark.parametrize(("draw", "count"), [(curves, 3), (over_rank, 5)])
+def test_more_lines_than_styles_are_refused(draw, count):
+    with pytest.raises(ValueError, match=f"{count} lines"):
+        draw([0], dict.fromkeys("abcde"[:count], np.zeros(1)), titles=("", ""))
+
+
+def test_the_size_that_one_was_trained_with_is_marked_on_its_line():
+    lines = {"cut": np.array([10.0, 60.0, 90.0]), "small": np.array([np.nan, 99.0, np.nan])}
+    options = {"roles": ("mha", "mla_absorbed"), "titles": ("n", "%"), "at": 16}
+    fig = right_answers(RANKS, lines, marked=("small", "trained with 4"), **options)
+    cut, small, mark = fig.data
+    assert (list(cut.y), list(small.x)) == ([10, 60, 90], RANKS)
+    assert (list(mark.x), list(mark.y), mark.name) == ([4], [99], "trained with 4")
+    assert "trained with" in mark.text[0]
+    assert mark.marker.color == small.line.color != cut.line.color
+    assert fig.layout.shapes[0].x0 == 16
+    ends = [note.text for note in fig.layout.annotations if note.name == "end"]
+    assert len(ends) == 1
+    assert "cut" in ends[0]
+    assert fig.layout.yaxis.range[1] > 100
+
+
+def test_curves_keep_their_numbers_band_and_place():
+    lines = {"before": np.array([1.0, 0.1]), "after": np.array([1.0, 0.01])}
+    fig = curves([0, 1], lines, titles=("pair", "rad"), log=True, band=(0.5, 1), at=1)
+    assert [list(trace.y) for trace in fig.data] == [[1.0, 0.1], [1.0, 0.01]]
+    assert len({trace.line.dash for trace in fig.data}) == 2
+    assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("pair", "rad")
+    assert fig.layout.yaxis.type == "log"
+    assert [(shape.x0, shape.x1) for shape in fig.layout.shapes] == [(0.5, 1), (1, 1)]
+    assert not curves([0, 1], lines, titles=("", "")).layout.shapes

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from mla_engine.figures import crossing, roofline
-from tests.figures.test_theme import sizes
 
 RATES = (1e15, 5e12)  # ridge at 200
 CALLS = {"MHA": (1.0, 5e12), "MLA": (400.0, 1e15)}
@@ -63,12 +62,3 @@ def test_lines_that_do_not_cross_have_no_ring():
     fig = crossing([1], {"a": np.array([1]), "b": np.array([2])}, titles=("n", "FLOP"))
     assert len(fig.data) == 2
     assert not fig.layout.shapes
-
-
-def test_letters_are_large_and_paper_is_left_to_the_page():
-    square = crossing([1, 2], {"a": [1, 2], "b": [2, 2]}, titles=("x", "y"), cross=(2, 2))
-    for fig in (roofline((1e12, 1e9), {"MLA": (1, 1e9)}, ridge="r"), square):
-        layout = fig.to_plotly_json()["layout"]
-        assert min(sizes(layout)) >= 16
-        assert fig.layout.height >= 400
-        assert fig.layout.paper_bgcolor == fig.layout.plot_bgcolor == "rgba(0,0,0,0)"

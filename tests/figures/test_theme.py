@@ -11,8 +11,10 @@ from mla_engine.figures import (
     FlowNode,
     attention_map,
     cache_growth,
+    crossing,
     data_flow,
     head_tiles,
+    roofline,
     score_map,
     symbol_html,
     tensor_map,
@@ -29,10 +31,11 @@ def figures():
     yield "tensor_map", tensor_map(square, axes=("t", "d"), name="h")
     yield "head_tiles", head_tiles(np.stack([square, square]), [0, 1], chosen=0)
     yield "data_flow", data_flow(nodes, [("h", "q")])
-    yield (
-        "cache_growth",
-        cache_growth([1, 2], {"MLA": np.array([1, 2])}, points={"MLA": ([1], [1])}),
-    )
+    one = {"MLA": np.array([1, 2])}
+    yield "cache_growth", cache_growth([1, 2], one, points={"MLA": ([1], [1])})
+    yield "roofline", roofline((1e12, 1e9), {"MLA": (1, 1e9)}, ridge="r")
+    two = {"a": [1, 2], "b": [2, 2]}
+    yield "crossing", crossing([1, 2], two, titles=("x", "y"), cross=(2, 2))
 
 
 FIGURES = dict(figures())
@@ -51,17 +54,12 @@ def sizes(part: object, name: str = "") -> Iterator[int]:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_height_is_fixed_and_letters_are_large(name):
+def test_height_is_fixed_letters_are_large_and_paper_is_left_to_the_page(name):
     fig = FIGURES[name]
     assert fig.layout.height >= 150
     found = list(sizes(fig.to_plotly_json()["layout"]))
     assert found
     assert min(found) >= 16
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_paper_is_left_to_the_page(name):
-    fig = FIGURES[name]
     assert fig.layout.paper_bgcolor == fig.layout.plot_bgcolor == "rgba(0,0,0,0)"
     assert fig.layout.font.color is None, "the page knows whether it is light or dark"
     assert fig.layout.template == pio.templates["mla"]
