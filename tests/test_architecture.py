@@ -120,7 +120,6 @@ POLLERS = {  # each asks again and again whether a state has come, or is slow as
     "tests/attacks/server.py:wait_until",
     "tests/checkpoints/serving.py:part",
     "tests/classroom/browser.py:until",
-    "tests/ui/test_queue.py:until",
 }
 
 

@@ -182,13 +182,14 @@ def healthy(app):
         return False
 
 
-def wait_until(holds, what, seconds=patience.SECONDS):
+def wait_until(holds, what="it holds", seconds=patience.SECONDS):
     """Wait for a state; the limit is only there so that a failure is told."""
-    until = time.monotonic() + seconds
+    until, pause = time.monotonic() + seconds, 0.001
     while not (found := holds()):
         if time.monotonic() > until:
             raise TimeoutError(f"waited {seconds} s until {what}")
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(0.05, 1.5 * pause)
     return found
 
 

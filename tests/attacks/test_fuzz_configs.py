@@ -13,6 +13,7 @@ from mla_engine.refusals import RefusedError
 from tests.attacks.nearly import fuzz, junk, mutated, outcome, outcome_within
 from tests.checkpoints import pooled_model
 from tests.checkpoints.models import MODELS, as_published
+from tests.sampling import many
 
 GLM = "glm5_next_text"  # whose inputs are not computed, so that no small model of it stands there
 VALID = {GLM: json.loads(CONFIG_MAPPING[GLM](num_hidden_layers=3).to_json_string())}
@@ -33,7 +34,7 @@ def test_every_family_is_changed_and_was_good():
 
 
 @pytest.mark.parametrize("name", [*MODELS, V4])
-@fuzz(30)
+@fuzz(many(30, 100))
 @given(data=st.data())
 def test_a_config(name, data):
     form = data.draw(st.sampled_from([name, f"{name} (published)"]))
@@ -42,7 +43,7 @@ def test_a_config(name, data):
     assert isinstance(found, AttentionConfig | RefusedError)
 
 
-@fuzz(60)
+@fuzz(many(60, 200))
 @given(junk, junk, st.sampled_from(sorted(FAMILIES)))
 def test_a_config_of_nothing_but_noise(one, other, model_type):
     config = {"model_type": model_type, "rope_scaling": one, "layer_types": other}

@@ -17,6 +17,7 @@ from mla_engine.checkpoints.safetensors_file import (
     parse_json,
 )
 from tests.attacks.nearly import deep, fuzz, junk, mutated, outcome, outcome_within, texts_of
+from tests.sampling import many
 
 ROWS = {
     "__metadata__": {"format": "pt"},
@@ -31,7 +32,7 @@ SAVED = save(
 )
 
 
-@fuzz(100)
+@fuzz(many(100, 400))
 @given(texts_of(mutated(ROWS)) | texts_of(junk) | deep.map(str.encode), st.integers(-5, 40))
 def test_a_header(text, more):
     found = outcome_within(
@@ -47,14 +48,14 @@ def test_the_header_that_is_changed_is_good():
     assert set(parse_header(text, "f", LENGTH_BYTES + len(text) + DATA_BYTES)) == {"a", "b", "c"}
 
 
-@fuzz(100)
+@fuzz(many(100, 400))
 @given(st.binary(max_size=12), st.integers(-1, 2**64))
 def test_the_length_of_a_header(prefix, size):
     found = outcome(header_bytes, prefix, "model.safetensors", size)
     assert not isinstance(found, int) or 0 <= found <= size - LENGTH_BYTES
 
 
-@fuzz(80)
+@fuzz(many(80, 400))
 @given(texts_of(junk) | deep.map(str.encode) | st.binary(max_size=200))
 def test_any_json(text):
     outcome_within(64, parse_json, text, "config.json")
@@ -70,7 +71,7 @@ def index(demo):
     return json.loads((demo / "model.safetensors.index.json").read_text())
 
 
-@fuzz(50)
+@fuzz(many(50, 200))
 @given(data=st.data())
 def test_an_index(demo, index, data):
     text = data.draw(texts_of(mutated(index)) | texts_of(junk))
@@ -78,7 +79,7 @@ def test_an_index(demo, index, data):
     outcome_within(64, describe, str(demo), 1)
 
 
-@fuzz(40)
+@fuzz(many(40, 200))
 @given(data=st.data())
 def test_a_shard_with_another_header(demo, index, data):
     (demo / "model.safetensors.index.json").write_text(json.dumps(index))
@@ -93,7 +94,7 @@ def test_a_shard_with_another_header(demo, index, data):
         file.write_bytes(whole)
 
 
-@fuzz(80)
+@fuzz(many(80, 400))
 @given(data=st.data())
 def test_activations(data):
     stop = LENGTH_BYTES + int.from_bytes(SAVED[:LENGTH_BYTES], "little")

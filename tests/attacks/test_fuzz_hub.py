@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mla_engine.checkpoints import build_demo, describe, open_checkpoint
 from tests.attacks.nearly import deep, fuzz, junk, mutated, outcome, outcome_within, texts_of
 from tests.checkpoints.serving import COMMIT, serving
+from tests.sampling import many
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def hub(tmp_path, empty_cache, monkeypatch):
         yield hub
 
 
-@fuzz(40)
+@fuzz(many(40, 200))
 @given(data=st.data())
 def test_a_listing(hub, data):
     siblings = [{"rfilename": p.name, "size": p.stat().st_size} for p in hub.folder.iterdir()]

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from tests.attacks.drawn import HOSTILE, link
 from tests.attacks.nearly import fuzz
 from tests.attacks.server import ROOT
+from tests.sampling import many
 from ui.settings.parsers import as_text
 from ui.settings.rooms import PAGES, SETTINGS
 
@@ -16,7 +17,7 @@ CHEAP = sorted(set(PAGES) - {"compression", "real_models"})  # these run for sec
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-@fuzz(80)
+@fuzz(many(15, 80))
 @given(st.text(max_size=40) | st.from_regex(r"[+-]?[\d.]{1,12}", fullmatch=True) | hostile)
 def test_a_parser_gives_what_it_would_take_again(name, text):
     parse = SETTINGS[name].parse
@@ -27,7 +28,7 @@ def test_a_parser_gives_what_it_would_take_again(name, text):
     assert parse(as_text(value)) == value
 
 
-@fuzz(15)
+@fuzz(many(10, 40))
 @given(st.randoms(use_true_random=False))
 def test_a_page_opens_from_any_link(draw):
     page, parameters = link(draw)

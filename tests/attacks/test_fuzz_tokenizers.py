@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mla_engine.checkpoints import HiddenStates, build_demo
 from mla_engine.refusals import RefusedError
 from tests.attacks.nearly import fuzz, junk, mutated, outcome, texts_of
+from tests.sampling import many
 from ui.engine.apart import access
 from ui.engine.apart.ask import ask
 from ui.engine.apart.limits import GIB, Limits
@@ -74,7 +75,7 @@ def test_the_tokenizer_that_is_changed_is_good(demo, tokenizer):
     assert len(tokens_of(demo, json.dumps(tokenizer).encode()).tokens) > 10
 
 
-@fuzz(20)
+@fuzz(many(20, 60))
 @given(data=st.data())
 def test_a_tokenizer(demo, tokenizer, data):
     harm = {

@@ -1,7 +1,6 @@
 """Work that one link asks for: who left gives it up, what is too much is refused, none is stuck."""
 
 import html
-import threading
 from unittest.mock import MagicMock
 
 import pytest
@@ -14,12 +13,13 @@ from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from mla_engine import weights
+from tests import patience
+from tests.attacks.server import wait_until
 from tests.ui.conftest import open_page
 from ui.engine import queue, work
 from ui.engine.queue import Queue
 from ui.parts.statements.findings import checked
 
-PATIENCE_SECONDS = 60  # after which a test calls it a hang
 LINE = "ui.engine.queue._queue"  # where a page takes it from
 
 ENDLESS = """
@@ -41,7 +41,7 @@ kept()
 @pytest.fixture
 def line(monkeypatch):
     """A line of its own for a test, in which every operation is a piece."""
-    own = Queue(64, PATIENCE_SECONDS, piece_seconds=0)
+    own = Queue(64, patience.SECONDS, piece_seconds=0)
     monkeypatch.setattr(LINE, lambda: own)
     monkeypatch.setattr(Runtime, "_instance", MagicMock())
     monkeypatch.setattr(PagesManager, "uses_pages_directory", False)  # a script alone
@@ -60,32 +60,23 @@ def visitor(script):
     return runner
 
 
-def until(true):
-    clock = threading.Event()
-    for _ in range(int(PATIENCE_SECONDS / 0.01)):
-        if true():
-            return
-        clock.wait(0.01)
-    pytest.fail("it hangs")
-
-
 def test_visitors_who_left_give_up_their_turn_and_their_places(line, tmp_path):
     script = tmp_path / "endless.py"
     script.write_text(ENDLESS)
     at_work = visitor(script)
-    until(lambda: len(line._line) == 1)
+    wait_until(lambda: len(line._line) == 1)
     others = [tmp_path / f"other{n}.py" for n in range(3)]
     for other in others:
         other.write_text("from ui.engine import queue\nwith queue.turn(whole=True):\n    pass\n")
-    line._piece = PATIENCE_SECONDS  # the first one keeps its turn
+    line._piece = patience.SECONDS  # the first one keeps its turn
     waiting = [visitor(other) for other in others]
-    until(lambda: len(line._line) == 4)
+    wait_until(lambda: len(line._line) == 4)
     for runner in waiting:
         runner.request_stop()
-    until(lambda: len(line._line) == 1)
+    wait_until(lambda: len(line._line) == 1)
     line._piece = 0
     at_work.request_stop()
-    until(lambda: not line._line)
+    wait_until(lambda: not line._line)
     for runner in (at_work, *waiting):
         runner.join()
 
@@ -95,10 +86,10 @@ def test_a_newer_run_of_a_visitor_takes_the_place_of_the_one_that_waits(line, tm
     script.write_text("from ui.engine import queue\nwith queue.turn():\n    pass\n")
     with line.turn():
         waits = visitor(script)
-        until(lambda: len(line._line) == 2)
+        wait_until(lambda: len(line._line) == 2)
         (first,) = line._line[1:]
         waits.request_rerun(RerunData())
-        until(lambda: line._line[1:] not in ([], [first]))
+        wait_until(lambda: line._line[1:] not in ([], [first]))
         assert len(line._line) == 2
     waits.join()
     assert not line._line

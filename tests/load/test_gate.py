@@ -1,9 +1,9 @@
 """Runs of pages: a few at a time, in the order of arrival, and none is stuck behind another."""
 
 import threading
-from collections.abc import Callable
 
 from tests import patience
+from tests.attacks.server import wait_until
 from ui.engine import asker
 from ui.engine.gate import Gate
 
@@ -41,18 +41,9 @@ class Run(threading.Thread):
         assert not self.is_alive()
 
 
-def until(holds: Callable[[], bool]) -> None:
-    clock = threading.Event()
-    for _ in range(int(PATIENCE * 100)):
-        if holds():
-            return
-        clock.wait(0.01)
-    raise TimeoutError
-
-
 def queued(gate: Gate, count: int) -> None:
     """Wait until so many stand before the gate."""
-    until(lambda: len(gate._waiting) == count)
+    wait_until(lambda: len(gate._waiting) == count)
 
 
 def test_a_few_at_a_time_in_the_order_of_arrival() -> None:
@@ -113,12 +104,12 @@ def test_who_waits_is_told_the_place_until_the_page_is_run() -> None:
     second = Run(gate, came, "second")
     queued(gate, 1)
     third = Run(gate, came, "third")
-    until(lambda: 1 in second.told and 2 in third.told)
+    wait_until(lambda: 1 in second.told and 2 in third.told)
     first.finish()
     assert second.inside.wait(PATIENCE)
     assert set(first.told) == {0}
     assert second.told[-1] == 0
-    until(lambda: third.told[-1] == 1)
+    wait_until(lambda: third.told[-1] == 1)
     second.finish()
     third.finish()
     assert third.told[-1] == 0

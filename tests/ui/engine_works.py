@@ -6,8 +6,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from mla_engine.late import Late
 from mla_engine.refusals import Phrase, RefusedError
-from ui.engine import kept, on_ray, queue
+from ui.engine import kept, queue
+
+ray = Late("ray")
 
 
 def note(folder: str, event: str) -> None:
@@ -87,4 +90,4 @@ def doubled(_folder: str, number: int) -> int:
 @kept.keep(anywhere=True)
 def share_of_gpu(_number: int) -> tuple[int, float]:
     """Which process does it, and what it has of a GPU."""
-    return os.getpid(), on_ray.ray.get_runtime_context().get_assigned_resources()["GPU"]
+    return os.getpid(), ray.get_runtime_context().get_assigned_resources()["GPU"]

@@ -1,8 +1,6 @@
 """The line of heavy work: one at a time, fair between visitors, never stuck."""
 
 import threading
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from types import SimpleNamespace
@@ -13,17 +11,18 @@ from streamlit.runtime.scriptrunner import StopException, add_script_run_ctx
 
 from mla_engine.checks import RefusedError
 from tests import patience
-from ui.engine import queue
+from tests.attacks.server import wait_until
+from ui.engine import asker, queue
 from ui.engine.queue import FullError, Queue
 
 PATIENCE = float(patience.SECONDS)
+LIMIT = 10.0  # seconds of the clock, after which a turn is overdue
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _warm() -> None:
-    """What torch imports when its first operation is watched takes some seconds."""
-    with Queue(1, PATIENCE).turn():
-        torch.zeros(1)
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits looks often whether the turn has come."""
+    monkeypatch.setattr(queue, "POLL_SECONDS", 0.005)
 
 
 class Worker(threading.Thread):
@@ -44,6 +43,7 @@ class Worker(threading.Thread):
         super().__init__(daemon=True)
         self.line, self.done, self.told, self.nested = line, done, name, nested
         self.inside, self.end, self.asked = (threading.Event() for _ in range(3))
+        self.looks: list[int] = []  # the place that it had each time
         self.refused: Exception | None = None
         if visitor:
             context = SimpleNamespace(session_id=visitor, yield_check=self.stop_if_asked)
@@ -54,6 +54,7 @@ class Worker(threading.Thread):
             raise StopException
 
     def run(self) -> None:
+        asker.tell_by(self.looks.append)
         with suppress(StopException):
             try:
                 self.work()
@@ -92,21 +93,14 @@ class Clock:
         return self.now
 
 
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end, "it hangs"
-        time.sleep(0.001)
-
-
-@pytest.fixture
-def line() -> Queue:
-    return Queue(most_waiting=8, limit_seconds=PATIENCE)
-
-
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture
+def line(clock: Clock) -> Queue:
+    return Queue(8, LIMIT, clock=clock)
 
 
 @pytest.fixture
@@ -125,8 +119,15 @@ def joined(line: Queue, worker: Worker) -> Worker:
     """Start a worker, and wait until it stands in the line."""
     before = len(line._line)
     worker.start()
-    until(lambda: len(line._line) > before)
+    wait_until(lambda: len(line._line) > before)
     return worker
+
+
+def still_waits(worker: Worker) -> bool:
+    """Whether it has looked twice more, and its turn had not come."""
+    seen = len(worker.looks)
+    wait_until(lambda: worker.inside.is_set() or len(worker.looks) > seen + 1)
+    return not worker.inside.is_set()
 
 
 def ended(*workers: Worker) -> None:
@@ -141,7 +142,7 @@ def test_turns_come_one_by_one_in_the_order_of_arrival(line, done):
     workers = [joined(line, Worker(line, done, number)) for number in range(5)]
     for number, worker in enumerate(workers):
         assert worker.inside.wait(PATIENCE)
-        assert not any(later.inside.is_set() for later in workers[number + 1 :])
+        assert all(map(still_waits, workers[number + 1 :]))
         ended(worker)
     assert done == [0, 1, 2, 3, 4]
 
@@ -153,30 +154,31 @@ def test_a_turn_within_a_turn_is_part_of_it_while_others_wait(line, done):
     last = joined(line, Worker(line, done, "last"))
     ended(first)
     assert nesting.inside.wait(PATIENCE), "it waits for itself"
-    assert not last.inside.wait(0.05), "the end of the inner turn is not that of the outer one"
+    assert still_waits(last), "the end of the inner turn is not that of the outer one"
     ended(nesting, last)
     assert done == ["first", "nesting", "last"]
 
 
-def test_an_overdue_turn_lets_the_next_one_go_on_and_ends_in_peace(done, caplog):
-    line = Queue(most_waiting=8, limit_seconds=0.1)
+def test_an_overdue_turn_lets_the_next_one_go_on_and_ends_in_peace(line, clock, done, caplog):
     slow = joined(line, Worker(line, done, "slow"))
     assert slow.inside.wait(PATIENCE)
     second = joined(line, Worker(line, done, "second"))
+    clock.now += LIMIT - 1
+    assert still_waits(second)
+    clock.now += 1
     assert second.inside.wait(PATIENCE), "nobody goes on"
-    assert "a turn took over 0.1 s" in caplog.text
-    line._limit = PATIENCE  # from here on nothing is overdue
+    assert "a turn took over 10 s" in caplog.text
     third = joined(line, Worker(line, done, "third"))
     ended(slow)
-    assert not third.inside.wait(0.05), "its late end must not end the second's turn"
+    assert still_waits(third), "its late end must not end the second's turn"
     ended(second, third)
     assert done == ["slow", "second", "third"]
     with line.turn():
         pass
 
 
-def test_an_overdue_thread_that_asks_again_waits_like_all_others(done):
-    line, asks = Queue(most_waiting=8, limit_seconds=0.1), threading.Event()
+def test_an_overdue_thread_that_asks_again_waits_like_all_others(line, clock, done):
+    asks = threading.Event()
 
     def slow() -> None:
         with line.turn():
@@ -186,12 +188,12 @@ def test_an_overdue_thread_that_asks_again_waits_like_all_others(done):
 
     thread = threading.Thread(target=slow, daemon=True)
     thread.start()
-    until(lambda: len(line._line) == 1)
+    wait_until(lambda: line._line and line._line[0].open)
     second = joined(line, Worker(line, done, "second"))
+    clock.now += LIMIT
     assert second.inside.wait(PATIENCE)
-    line._limit = PATIENCE
     asks.set()
-    until(lambda: len(line._line) == 2)
+    wait_until(lambda: len(line._line) == 2)
     assert not done
     ended(second)
     thread.join(PATIENCE)
@@ -220,18 +222,11 @@ def test_what_fails_within_a_turn_frees_the_line(line, done, error):
 
 
 def test_all_sessions_share_one_line(done):
-    held = threading.Event()
-
-    def other() -> None:
-        with queue.turn():
-            done.append("other")
-
     with queue.turn():
-        thread = threading.Thread(target=other, daemon=True)
-        thread.start()
-        held.wait(0.05)
-        assert not done
-    thread.join(PATIENCE)
+        other = Worker(queue, done, "other")
+        other.start()
+        assert still_waits(other)
+    ended(other)
     assert done == ["other"]
 
 
@@ -245,8 +240,7 @@ def worked(worker: Worker, clock: Clock, seconds: float) -> None:
     ended(worker)
 
 
-def test_whoever_has_had_less_goes_before_the_other_pieces_of_a_visitor(done, clock):
-    line = Queue(8, PATIENCE, clock=clock)
+def test_whoever_has_had_less_goes_before_the_other_pieces_of_a_visitor(line, done, clock):
     of_one = [joined(line, Worker(line, done, f"a{n}", visitor="a")) for n in range(4)]
     other = joined(line, Worker(line, done, "b", visitor="b"))
     worked(of_one[0], clock, 1)
@@ -259,15 +253,14 @@ def test_whoever_has_had_less_goes_before_the_other_pieces_of_a_visitor(done, cl
     assert done == ["a0", "b", "c", "a1", "a2", "a3"]
 
 
-def test_nobody_is_overtaken_for_ever_by_those_who_come(done, clock):
-    line = Queue(8, 1000, clock=clock)
+def test_nobody_is_overtaken_for_ever_by_those_who_come(line, done, clock):
     first = joined(line, Worker(line, done, "greedy", visitor="greedy"))
     again = joined(line, Worker(line, done, "again", visitor="greedy"))
     coming = joined(line, Worker(line, done, 0, visitor="0"))
     worked(first, clock, 5)
     for number in range(1, 20):
         following = joined(line, Worker(line, done, number, visitor=str(number)))
-        until(lambda at=coming: at.inside.is_set() or again.inside.is_set())
+        wait_until(lambda at=coming: at.inside.is_set() or again.inside.is_set())
         if again.inside.is_set():
             break
         worked(coming, clock, 1)
@@ -296,7 +289,7 @@ def test_visitors_who_left_do_not_keep_their_places(done):
         pytest.fail("a turn beyond the most")
     for worker in left:
         worker.asked.set()
-    until(lambda: len(line._line) == 1)
+    wait_until(lambda: len(line._line) == 1)
     after = joined(line, Worker(line, done, "after", visitor="new"))
     ended(at_work, after, *left)
     assert done == ["at work", "after"]
@@ -304,7 +297,7 @@ def test_visitors_who_left_do_not_keep_their_places(done):
 
 def test_a_visitor_who_leaves_during_a_turn_gives_it_up_between_two_pieces(by_pieces, done):
     works = joined(by_pieces, Piecewise(by_pieces, done, "works", visitor="a"))
-    until(lambda: done)
+    wait_until(lambda: done)
     works.asked.set()
     works.join(PATIENCE)
     assert not works.is_alive()
@@ -312,8 +305,7 @@ def test_a_visitor_who_leaves_during_a_turn_gives_it_up_between_two_pieces(by_pi
     assert not by_pieces._line
 
 
-def test_who_is_asked_to_stop_does_not_join(done):
-    line = Queue(8, PATIENCE)
+def test_who_is_asked_to_stop_does_not_join(line, done):
     worker = Worker(line, done, "left", visitor="a")
     worker.asked.set()
     worker.start()
@@ -324,17 +316,16 @@ def test_who_is_asked_to_stop_does_not_join(done):
 
 def test_two_long_turns_go_on_by_turns(by_pieces, done):
     workers = [joined(by_pieces, Piecewise(by_pieces, done, name)) for name in "ab"]
-    until(lambda: done.count("b") > 20)
+    wait_until(lambda: done.count("b") > 20)
     ended(*workers)
     last = len(done) - done[::-1].index("a")
     both = done[done.index("b") : last]
     assert all(one != other for one, other in pairwise(both)), "one works and the other waits"
 
 
-def test_a_whole_turn_is_not_interrupted(done):
-    line = Queue(8, PATIENCE, piece_seconds=0)
-    with line.turn(whole=True):
-        waits = joined(line, Worker(line, done, "waits"))
+def test_a_whole_turn_is_not_interrupted(by_pieces, done):
+    with by_pieces.turn(whole=True):
+        waits = joined(by_pieces, Worker(by_pieces, done, "waits"))
         torch.zeros(1).add_(1)
         assert not waits.inside.is_set()
     ended(waits)
@@ -342,15 +333,15 @@ def test_a_whole_turn_is_not_interrupted(done):
 
 def test_no_more_turns_are_open_at_once_than_memory_is_made_for(by_pieces, done):
     workers = [joined(by_pieces, Piecewise(by_pieces, done, n)) for n in range(queue.MOST_OPEN + 1)]
-    until(lambda: workers[-2].inside.is_set() and len(done) > 100)
+    wait_until(lambda: workers[-2].inside.is_set() and len(done) > 100)
     assert workers[-1].told not in done
     ended(workers[0])
     assert workers[-1].inside.wait(PATIENCE)
     ended(*workers[1:])
 
 
-def test_who_waits_for_a_lock_in_a_turn_steps_aside_for_who_holds_it(done, monkeypatch):
-    line, lock, asks = Queue(8, PATIENCE), threading.Lock(), threading.Event()
+def test_who_waits_for_a_lock_in_a_turn_steps_aside_for_who_holds_it(line, done, monkeypatch):
+    lock, asks = threading.Lock(), threading.Event()
     monkeypatch.setattr(queue, "_queue", lambda: line)
 
     def wants() -> None:
@@ -366,7 +357,7 @@ def test_who_waits_for_a_lock_in_a_turn_steps_aside_for_who_holds_it(done, monke
     threads = [threading.Thread(target=work, daemon=True) for work in (wants, holds)]
     for place, thread in enumerate(threads, start=1):
         thread.start()
-        until(lambda place=place: len(line._line) == place)
+        wait_until(lambda place=place: len(line._line) == place)
     asks.set()
     for thread in threads:
         thread.join(PATIENCE)

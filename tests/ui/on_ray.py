@@ -1,0 +1,146 @@
+"""The engine on a real cluster of Ray: run by tests/ui/test_ray.py, in a process of its own."""
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from pkgutil import resolve_name
+from types import SimpleNamespace
+
+import pytest
+
+from tests.attacks.server import wait_until
+from tests.ui import engine_works as works
+from tests.ui.engine_contract import *  # noqa: F403
+from tests.ui.engine_contract import BUDGET, SOURCE, WAITING, WORKS, Asker, begun, placed
+from tests.ui.engine_works import noted
+from ui.engine import kept, on_ray
+from ui.engine.digest import digest
+from ui.engine.engine import InProcess
+from ui.engine.queue import FullError
+from ui.engine.real_layer import RealLayer
+from ui.settings.server import server
+
+LINE = on_ray.Line(at_once=1, waiting=WAITING)
+
+
+def descendants() -> set[int]:
+    """The processes that this one has started, and those that they have."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found = {os.getpid()}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {os.getpid()}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """A cluster of this machine alone; no process of it is left behind."""
+    before = descendants()
+    with tempfile.TemporaryDirectory(prefix="ray-") as folder:  # short: sockets lie in it
+        on_ray.start(server(), num_cpus=3, num_gpus=1, _temp_dir=folder)
+        yield
+        started = descendants() - before
+        on_ray.serve.shutdown()
+        on_ray.ray.shutdown()
+        wait_until(lambda: not started & descendants())
+
+
+@pytest.fixture(scope="module")
+def replicas(cluster: None) -> on_ray.DeploymentHandle:
+    return on_ray.deploy(on_ray.NAME, server(), LINE)
+
+
+@pytest.fixture
+def engine(replicas: on_ray.DeploymentHandle, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    return placed(monkeypatch, lambda shelf: on_ray.OnRay(shelf, replicas, LINE))
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_its_numbers_are_those_of_a_direct_call_bit_for_bit(engine, shipped_models, name) -> None:
+    work = resolve_name(name)
+    found = work(*WORKS[name])
+    assert digest(found) == digest(work.__wrapped__(*WORKS[name]))
+    assert work(*WORKS[name]) is found, "kept"
+
+
+def test_two_processes_of_the_app_have_it_done_once(engine, tmp_path, monkeypatch) -> None:
+    """The second finds the replicas that the first has started."""
+    works.note(tmp_path, "end")
+    assert works.held(str(tmp_path), "a") == "a"
+    other = on_ray.engine(kept.Shelf(BUDGET, 600))
+    monkeypatch.setattr(kept, "engine", lambda: other)
+    assert works.held(str(tmp_path), "a") == "a"
+    assert noted(tmp_path, "begun a") == 1
+
+
+def test_what_names_a_checkpoint_is_done_here(engine) -> None:
+    source = replace(SOURCE, inputs=RealLayer("a/b", "", 0))
+    assert works.process(SOURCE) != os.getpid()
+    assert works.process(source) == works.process((1, (source,))) == os.getpid()
+
+
+@pytest.fixture
+def wide(engine, monkeypatch) -> None:
+    """Replicas that have several pieces of work in hand, and become two where more is asked."""
+    ours = server().model_copy(update={"replicas": 2, "replica_gpus": 0.5})
+    soon = {"min_replicas": 1, "max_replicas": 2, "target_ongoing_requests": 1}
+    soon |= {"upscale_delay_s": 0, "metrics_interval_s": 0.5, "look_back_period_s": 1.0}
+    handle = on_ray.deploy("wide", ours, on_ray.Line(), autoscaling_config=soon)
+    monkeypatch.setattr(engine.made, "_handle", handle)
+    yield
+    on_ray.serve.delete("wide")
+
+
+def test_many_are_done_together_by_more_replicas_that_share_a_gpu(engine, wide, tmp_path) -> None:
+    """One deployment for all three: it takes seconds to start."""
+    numbers = count()
+
+    def together() -> bool:
+        asked = [next(numbers) for _ in range(8)]
+        askers = [Asker(works.doubled, str(tmp_path), n, visitor=str(n)) for n in asked]
+        assert [asker.ended().found for asker in askers] == [2 * n for n in asked]
+        return noted(tmp_path, "several") and noted(tmp_path, "refused")
+
+    wait_until(together)
+    first, share = works.share_of_gpu(0)
+    askers = [begun(tmp_path, name, visitor=name) for name in "ab"]
+    wait_until(lambda: works.share_of_gpu(next(numbers)) not in ((first, share),))
+    works.note(tmp_path, "end")
+    assert [asker.ended().found for asker in askers] == ["a", "b"]
+    assert share == 0.5
+
+
+def test_a_page_shows_what_it_shows_without_ray(engine, opened, monkeypatch) -> None:
+    def nowhere(*_: object) -> None:
+        pytest.fail("it is run in this process")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ui.engine.layers.run", nowhere)
+        there = pictures(opened("pages/attention_maps.py", preset="small"))
+    engine.shelf.clear()
+    monkeypatch.setattr(kept, "engine", lambda: InProcess(engine.shelf))
+    assert there == pictures(opened("pages/attention_maps.py", preset="small"))
+    assert len(there) > 1
+
+
+def pictures(at: object) -> list[str]:
+    """What the browser is sent of every chart."""
+    return [chart.proto.spec for chart in at.get("plotly_chart")]
+
+
+def test_a_killed_replica_is_told_and_the_next_question_is_answered(engine, tmp_path) -> None:
+    replica = works.process(1)
+    asker = begun(tmp_path, "a")
+    os.kill(replica, signal.SIGKILL)
+    told = asker.ended().refused
+    assert isinstance(told, FullError)
+    assert str(told) == "the process that computed this has ended: try again"
+    assert works.process(2) not in (replica, os.getpid())

@@ -1,0 +1,12 @@
+"""The engine in this process."""
+
+import pytest
+
+from tests.ui.engine_contract import *  # noqa: F403
+from tests.ui.engine_contract import placed
+from ui.engine.engine import InProcess
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    return placed(monkeypatch, InProcess)
