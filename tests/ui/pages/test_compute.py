@@ -399,28 +399,7 @@ def test_files_of_the_crossings_hold_their_lines(shown):
         assert list(table[column]) == near(list(choosing.values(line, "y")))
 
 
-# Controls, refusals
-
-
-def test_each_control_changes_what_it_says(opened):
-    at = opened(PAGE, **LINK)
-    assert control(at, "cost_context").options == [count(2**n) for n in range(7, 18)]
-    assert len(control(at, "cost_gpu").options) == len(costs.GPUS) + 1
-    for name, value in {"cost_context": 4096, "cost_queries": 16, "cost_batch": 8}.items():
-        control(at, name).set_value(value)
-    control(at, "cost_gpu").set_value("l4")
-    control(at, "cost_scope").set_value("layer").run()
-    assert at.query_params == LINK | {
-        "cost_context": "4096", "cost_queries": "16", "cost_batch": "8", "cost_gpu": "l4",
-        "cost_scope": "layer",
-    }  # fmt: skip
-    assert "layers 1, batch 8, 4,096 tokens in the cache, 16 new" in of_page(at, "caption")[1]
-    assert of_page(at, "caption")[0].startswith("L4: 121 TFLOP/s, 300 GB/s.")
-    cost = costs.decode(GQA, 4096, batch=8, new_tokens=16)
-    assert at.main.table[0].value.loc["GQA, g = 4"].iloc[0] == flop(cost.total_flops)
-    control(at, "cost_phase").set_value("prefill").run()
-    cost = costs.prefill(GQA, 4096, batch=8)
-    assert at.main.table[0].value.loc["GQA, g = 4"].iloc[0] == flop(cost.total_flops)
+# Other models
 
 
 def test_a_latent_as_wide_as_keys_and_values_is_never_expanded(opened):
@@ -595,21 +574,6 @@ def test_a_prompt_is_set_against_expanding_all_keys(opened):
 def test_a_model_without_an_indexer_has_an_assumed_one(opened):
     sentence = saying(opened(PAGE, preset="deepseek-v3"), "An indexer scores every key")
     assert "one is assumed in the proportions of DeepSeek-V3.2's" in sentence
-
-
-def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypatch):
-    def refuse(*_: object) -> None:
-        raise ValueError("d_rope (3) must be even: try *2* or 4")
-
-    monkeypatch.setattr("ui.engine.model.built", refuse)
-    at = opened(PAGE, code="source")
-    assert statement(at) == ""
-    assert "d_rope &#40;3&#41; must be even&#58; try &#42;2&#42; or 4" in at.error[0].value.replace(
-        "&#95;", "_"
-    )
-    assert control(at, "cost_gpu").value == "h200"
-    assert len(at.main.table) == 1, "only the devices are left"
-    assert any("no code" in info.value for info in at.info)
 
 
 # This machine
