@@ -16,9 +16,11 @@ VARIANTS += ["CSA", "HCA", "KDA", "Block DSA"]
 
 def test_the_choices_are_those_there_are(opened):
     at = opened(PAGE, **LINK)
-    for side in ("vs_left", "vs_right"):
-        assert len(control(at, side).options) == 2 + len(PRESETS)
-        assert control(at, f"{side}_as").options == ["its own attention", *VARIANTS]
+    for letter, side in (("A", "vs_left"), ("B", "vs_right")):
+        sizes, shown = control(at, side), control(at, f"{side}_as")
+        assert (sizes.label[0], shown.label[0]) == (letter, letter)
+        assert len(sizes.options) == 2 + len(PRESETS)
+        assert shown.options == ["its own attention", *VARIANTS]
     control(at, "vs_view").set_value("costs").run()
     lengths = control(at, "vs_context").options
     assert lengths == [f"{2**n:,}" for n in range(10, 18)]  # V3's 163,840
