@@ -6,11 +6,9 @@ import pytest
 import torch
 
 from mla_engine import budget
-from tests.engine.indexed_samples import DSA
+from tests.engine.kinds import DSA, GQA, MLA, WAYS, WINDOW, layer_of, ways
 from tests.engine.samples import hidden
-from tests.engine.test_decode import MLA, WAYS
 from tests.engine.test_longrope import SCALING
-from tests.engine.test_selection import build
 
 FORMS = {
     "expanded": (MLA, "forward"),
@@ -20,19 +18,24 @@ FORMS = {
     "LongRoPE, a limit": (
         replace(MLA, rope=replace(MLA.rope, scaling=SCALING), position_limit=99), "forward",
     ),
-} | {
-    name: (way.config, "forward") for name, way in WAYS.items() if name.startswith("grouped")
+    "GQA": (GQA, "forward"),
+    "MQA, window": (WINDOW, "forward"),
 }  # fmt: skip
 INDEXER = {"W_IQ", "W_IK", "W_IW", "k_I_norm", "b_IK"}
 forms = pytest.mark.parametrize(("config", "form"), FORMS.values(), ids=FORMS)
-ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 stricts = pytest.mark.parametrize("strict", [False, True], ids=["traced", "strict"])
 # A cache that is written in place asks more of what compiles it than one that grows anew.
-compilers = pytest.mark.parametrize(
-    ("capacity", "backend"), [(None, "eager"), (9, "aot_eager")], ids=["growing", "reserved"]
+IN_PLACE = ("MLA, absorbed, latent", "MLA, expanded, kv", "MQA, window, expanded, kv")
+IN_PLACE += ("DSA, absorbed, indexed", "CSA, pooled, pooled", "GLM, absorbed, pooled_index")
+IN_PLACE += ("KDA, recurrent, delta",)
+steps = pytest.mark.parametrize(
+    ("way", "capacity", "backend"),
+    [(way, None, "eager") for way in WAYS.values()]
+    + [(WAYS[name], 14, "aot_eager") for name in IN_PLACE],
+    ids=[*WAYS, *(f"{name}, reserved" for name in IN_PLACE)],
 )
 exports = pytest.mark.parametrize(
-    ("capacity", "strict"), [(None, True), (9, False)], ids=["growing, strict", "reserved, traced"]
+    ("capacity", "strict"), [(None, True), (14, False)], ids=["growing, strict", "reserved, traced"]
 )
 
 
@@ -74,22 +77,22 @@ def unmeasured(request, monkeypatch):
     monkeypatch.setattr(budget, "course", course)
 
 
-@compilers
-@ways
+@steps
 def test_a_step_is_one_graph(way, capacity, backend):
-    layer, h = way.layer(), hidden(2, 7, 10)
+    layer, h = way.layer(), hidden(2, 12, 10)
     step = in_one_graph(lambda h, cache: way.step(layer, h, cache), backend)
-    trace, cache = step(h[:, :6], way.empty(capacity=capacity))
-    wanted, held = way.step(layer, h[:, :6], way.empty(capacity=capacity))
+    trace, cache = step(h[:, :11], way.empty(capacity))
+    wanted, held = way.step(layer, h[:, :11], way.empty(capacity))
     assert_same(trace, wanted)
-    last, longer = step(h[:, 6:], cache)
-    assert_same(last, way.step(layer, h[:, 6:], held)[0])
-    assert (longer.length, longer.reserved_nbytes > longer.nbytes) == (7, capacity is not None)
+    last, longer = step(h[:, 11:], cache)
+    assert_same(last, way.step(layer, h[:, 11:], held)[0])
+    room = capacity is not None and way.in_rows
+    assert (longer.length, longer.reserved_nbytes > longer.nbytes) == (12, room)
 
 
 @forms
 def test_a_forward_call_is_one_graph_and_so_are_its_gradients(config, form):
-    layer = build(config).requires_grad_(True)
+    layer = layer_of(config).requires_grad_(True)
     call, weights = getattr(layer, form), dict(layer.named_parameters())
     h, positions = hidden(2, 6, 10).requires_grad_(True), torch.arange(30, 36)
     trace, wanted = in_one_graph(call)(h, positions=positions), call(h, positions=positions)
@@ -108,7 +111,7 @@ def test_a_forward_call_is_one_graph_and_so_are_its_gradients(config, form):
 @stricts
 @forms
 def test_a_forward_call_is_exported(config, form, strict):
-    layer, h = build(config), hidden(2, 6, 10)
+    layer, h = layer_of(config), hidden(2, 6, 10)
     call = getattr(type(layer), form)
     exported = torch.export.export(Call(layer, call), (h,), strict=strict)
     other = hidden(2, 6, 10, seed=8)
@@ -119,7 +122,7 @@ def test_a_forward_call_is_exported(config, form, strict):
 @ways
 def test_a_step_is_exported(way, capacity, strict):
     layer, h = way.layer(), hidden(2, 7, 10)
-    _, cache = way.step(layer, h[:, :6], way.empty(capacity=capacity))
+    _, cache = way.step(layer, h[:, :6], way.empty(capacity))
     call = Call(layer, way.step)
     exported = torch.export.export(call, (h[:, 6:], cache), strict=strict)
     trace, longer = exported.module()(h[:, 6:], cache)

@@ -1,165 +1,180 @@
-"""Decoding against prefill: every split, every form, shared and reserved caches."""
+"""Decoding against prefill, of every mechanism, form and cache: every cut, and what is kept."""
 
+import copy
 import itertools
-from dataclasses import dataclass
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils._pytree import tree_map
 
-from mla_engine import (
-    GroupedConfig,
-    GroupedQueryAttention,
-    KVCache,
-    LatentCache,
-    LatentConfig,
-    MultiHeadLatentAttention,
-    RopeConfig,
+from mla_engine import SYMBOLS, costs, mechanisms
+from mla_engine.heads import with_heads
+from tests.engine.kinds import (
+    CONFIGS,
+    CSA,
+    DRAWN,
+    DSA,
+    GLM,
+    HCA,
+    KDA,
+    SWA,
+    WAYS,
+    Way,
+    configs,
+    drawn,
+    layer_of,
+    ways,
 )
-from tests.engine.samples import YARN, grouped_configs, hidden, latent_configs, randomized
+from tests.engine.samples import hidden, refused
+from tests.sampling import many
 
-TOKENS = 12
-MLA = LatentConfig(
-    d_model=10,
-    n_heads=3,
-    d_head=4,
-    d_latent_kv=5,
-    d_rope=4,
-    d_value=6,
-    d_latent_q=7,
-    latent_norm=True,
-    kv_latent_scale=1.7,
-    bias=True,
-    rope=RopeConfig(scaling=YARN),
-)
-PLAIN_MLA = LatentConfig(d_model=10, n_heads=3, d_head=4, d_latent_kv=5)
-GQA = GroupedConfig(
-    d_model=10,
-    n_heads=4,
-    n_kv_heads=2,
-    d_head=4,
-    d_value=6,
-    rope=RopeConfig(pairing="half"),
-    bias=True,
-    qk_norm=True,
-    logit_softcap=2.0,
-)
-WINDOW = GroupedConfig(d_model=10, n_heads=4, n_kv_heads=1, d_head=4, sliding_window=3)
-
-
-@dataclass(frozen=True)
-class Way:
-    """A layer, the cache it decodes with and the form."""
-
-    config: object
-    cache: type
-    form: str | None = None
-
-    def layer(self, dtype=torch.float64):
-        latent = isinstance(self.config, LatentConfig)
-        kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
-        return randomized(kind(self.config, seed=2, dtype=dtype))
-
-    def empty(self, batch=2, capacity=None, dtype=torch.float64):
-        return self.cache.empty(self.config, batch=batch, dtype=dtype, capacity=capacity)
-
-    def step(self, layer, h, cache):
-        form = {"form": self.form} if self.form else {}
-        return layer.decode(h, cache, **form)
-
-    def per_token(self):
-        """Elements that the formulas keep for one token."""
-        c = self.config
-        if self.cache is LatentCache:
-            return c.d_latent_kv + c.d_rope
-        if isinstance(c, LatentConfig):
-            return c.n_heads * (c.d_head + c.d_rope + c.d_value)
-        return c.n_kv_heads * (c.d_head + c.d_value)
-
-
-WAYS = {
-    "latent, absorbed": Way(MLA, LatentCache, "absorbed"),
-    "latent, default": Way(PLAIN_MLA, LatentCache),
-    "latent, expanded each step": Way(MLA, LatentCache, "expanded"),
-    "keys and values of MLA": Way(MLA, KVCache, "expanded"),
-    "keys and values of MLA, default": Way(PLAIN_MLA, KVCache),
-    "grouped": Way(GQA, KVCache),
-    "grouped, window": Way(WINDOW, KVCache),
-}
-ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+pytestmark = pytest.mark.usefixtures("unmeasured")
+TOKENS = 13
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+CUTS = [(cut, TOKENS - cut) for cut in range(1, TOKENS)]
+CUTS += [(1,) * TOKENS, (5, 5, 3), (1, 2, 10), (3, 3, 3, 4)]
 ROOM = {"growing": None, "reserved": 16}
 rooms = pytest.mark.parametrize("capacity", ROOM.values(), ids=ROOM)
-QUERY_FIELDS = ("h", "c_Q", "q_C", "q_R", "q_C_absorbed", "q_pre", "q", "o_latent", "o", "u")
-MAPS = ("attention", "scores", "scores_C", "scores_R")
+OF_CHUNKS = {"k_WY", "v_WY", "o_past", "o_near"}  # begin anew with each piece
+NEW = {  # what a step computes of its own tokens alone, by the kind of cache
+    "kv": {"c_KV", "k_R"},
+    "pooled": {"c_E", "z_E", "c_IE", "z_IE", "gates", "gates_I"},
+    "pooled_index": {"k_I", "z_IE", "gates_I"},
+}
 
 
-def poisoned(cache):
-    """The cache with NaN in every row that holds no token."""
-    for buffer in cache.buffers.values():
-        buffer[:, cache.length :] = torch.nan
+def poisoned(way, cache):
+    """The cache with NaN in every reserved row that holds no token."""
+    if way.in_rows:
+        for buffer in cache.buffers.values():
+            buffer[:, cache.length :] = torch.nan
     return cache
 
 
 def close(got, wanted, name=""):
-    torch.testing.assert_close(got, wanted, rtol=1e-12, atol=1e-12, msg=lambda m: f"{name}: {m}")
+    quickly = got.shape == wanted.shape and got.is_floating_point()
+    if not (quickly and torch.allclose(got, wanted, **CLOSE)):
+        torch.testing.assert_close(got, wanted, **CLOSE, msg=lambda m: f"{name}: {m}")
 
 
-def assert_rows_of(trace, full, first, last):
-    """The step's trace holds rows first to last of the full run, over the keys seen so far."""
-    rows = slice(first, last)
-    for name in QUERY_FIELDS:
-        if getattr(trace, name, None) is not None and hasattr(full, name):
-            close(getattr(trace, name), getattr(full, name)[:, rows], name)
-    for name in MAPS:
-        if getattr(trace, name, None) is not None:
-            close(getattr(trace, name), getattr(full, name)[:, :, rows, :last], name)
-    assert torch.equal(trace.mask, full.mask[rows, :last])
+def seen(way, name, letter, first, last):
+    """Which keys "s" or entries "i" a step of tokens first to last has in a field."""
+    new = name in NEW.get(way.kind, ()) or name.endswith(("_pre", "_normed"))
+    if letter == "i":
+        before, now = (n // way.config.pooling for n in (first, last))
+        return slice(before if new else 0, now)
+    window = getattr(way.config, "window", last)
+    return slice(first if new else max(0, first - window + 1), last)
+
+
+def assert_rows_of(way, trace, whole, first, last):
+    """Every field of a step holds what the whole run has for its tokens and what they can see."""
+    assert trace.steps == whole.steps
+    for name in set(trace.steps) - OF_CHUNKS:
+        axes, wanted = SYMBOLS[name].axes.split(), getattr(whole, name)
+        if name == "S" and last < whole.h.shape[1]:
+            continue  # the whole run has the last state alone
+        for axis, letter in enumerate(axes):
+            rows = slice(None)
+            if letter == "t":
+                rows = slice(first, last)
+            elif letter == "s" or (letter == "i" and hasattr(way.config, "pooling")):
+                rows = seen(way, name, letter, first, last)
+            wanted = wanted[(slice(None),) * axis + (rows,)]
+        close(getattr(trace, name), wanted, name)
+    if hasattr(trace, "mask"):
+        keys = seen(way, "attention", "s", first, last)
+        assert torch.equal(trace.mask, whole.mask[first:last, keys])
+
+
+def assert_kept(cache, whole):
+    """The cache holds the last rows that the whole run has, or all of them."""
+    for name in set(cache.buffers) & set(whole.steps):
+        held, wanted = getattr(cache, name, cache.buffers[name]), getattr(whole, name)
+        if name != "S":
+            wanted = wanted[:, wanted.shape[1] - held.shape[1] :]
+        close(held, wanted.reshape(held.shape), name)
+
+
+def assert_pieces_of(way, layer, whole, lengths, empty):
+    """Decoding in pieces of these lengths gives the whole run, and keeps what that would keep."""
+    traces, cache = way.decoded(layer, whole.h, lengths, poisoned(way, empty))
+    ends = itertools.accumulate(lengths, initial=0)
+    for trace, (first, last) in zip(traces, itertools.pairwise(ends), strict=True):
+        assert_rows_of(way, trace, whole, first, last)
+    assert_kept(cache, whole)
+    assert cache.length == sum(lengths)
 
 
 @rooms
 @ways
-def test_every_split_equals_prefill(way, capacity):
+def test_every_cut_gives_what_prefill_gives(way, capacity):
     layer, h = way.layer(), hidden(2, TOKENS, 10)
-    full = layer(h)
-    for split in range(1, TOKENS):
-        first, cache = way.step(layer, h[:, :split], poisoned(way.empty(capacity=capacity)))
-        rest, cache = way.step(layer, h[:, split:], cache)
-        assert_rows_of(first, full, 0, split)
-        assert_rows_of(rest, full, split, TOKENS)
-        assert cache.length == TOKENS
+    whole = way.form.forward(layer, h)
+    for lengths in CUTS:
+        assert_pieces_of(way, layer, whole, lengths, way.empty(capacity))
 
 
-@rooms
-@ways
-@pytest.mark.parametrize("chunk", [1, 5])
-def test_token_by_token_equals_prefill(way, capacity, chunk):
-    layer, h = way.layer(), hidden(2, TOKENS, 10)
-    full, cache = layer(h), poisoned(way.empty(capacity=capacity))
-    for start in range(0, TOKENS, chunk):
-        new = h[:, start : start + chunk]
-        trace, cache = way.step(layer, new, cache)
-        assert_rows_of(trace, full, start, start + new.shape[1])
+V4 = [
+    (1,) * 30 + (670,),
+    (699, 1),
+    (3, 1, 300, 1, 1, 394),
+    (127, 1, 1, 571),
+    (512, 188),
+    (128, 572),
+]
+LONG = {  # the configuration, the form, and cuts around the ends of blocks, windows and chunks
+    "DSA": (replace(DSA, index_topk=20), "absorbed", [(1,) * 40 + (660,), (699, 1), (350, 1, 349)]),
+    "CSA as in V4": (replace(CSA, window=128, pooling=4, index_topk=20), "pooled", V4),
+    "HCA as in V4": (replace(HCA, window=128, pooling=128), "pooled", V4),
+    "window as in V4": (replace(SWA, window=128), "pooled", V4),
+    "GLM-5.3-Flash": (
+        replace(GLM, pooling=16, index_topk=64), "absorbed",
+        [(1,) * 20 + (280,), (299, 1), (15, 1, 1, 283), (7, 130, 163)],
+    ),
+    "KDA": (
+        KDA, "chunked",
+        [(1,) * 20 + (680,), *((cut, 700 - cut) for cut in (2, 63, 64, 65, 128, 350, 699))],
+    ),
+}  # fmt: skip
 
 
-@ways
-def test_fields_of_a_step_cover_what_the_contract_says(way):
-    """New tokens in what is computed from h; all keys in what attention reads."""
-    layer, h = way.layer(), hidden(2, TOKENS, 10)
-    full = layer(h)
-    _, cache = way.step(layer, h[:, :7], way.empty())
-    trace, cache = way.step(layer, h[:, 7:], cache)
-    new = ["c_KV_pre", "k_R_pre", "k_pre"]
-    everything = ["k_C", "v_C", "k", "v"]
-    (everything if way.cache is LatentCache else new).extend(["c_KV", "k_R"])
-    for names, rows in ((new, slice(7, None)), (everything, slice(None))):
-        for name in names:
-            wanted = getattr(full, name, None)
-            if name in trace.steps and wanted is not None:
-                close(getattr(trace, name), wanted[:, rows], name)
-    if way.cache is LatentCache:
-        close(cache.c_KV, full.c_KV)
-        assert (cache.k_R is None) == (way.config.d_rope == 0)
+@pytest.mark.parametrize(("config", "form", "cuts"), LONG.values(), ids=LONG)
+def test_a_long_text_gives_what_prefill_gives(config, form, cuts):
+    mechanism = mechanisms.of(config)
+    way = Way(config, mechanism.form(form), mechanism.caches[0].kind)
+    layer, h = way.layer(), hidden(1, sum(cuts[0]), 10)
+    whole = way.form.forward(layer, h)
+    for lengths in cuts:
+        assert_pieces_of(way, layer, whole, lengths, way.empty(700, batch=1))
+
+
+@drawn
+@settings(max_examples=many(15, 60))
+@given(data=st.data(), cuts=st.lists(st.integers(1, 5), min_size=1, max_size=5))
+def test_drawn_configurations_decode_as_they_prefill(key, data, cuts):
+    config, tokens = data.draw(DRAWN[key]), sum(cuts)
+    h = hidden(1, tokens, config.d_model)
+    for form in mechanisms.of(config).forms:
+        whole = form.forward(layer_of(config), h)
+        for kind in form.decode:
+            way = Way(config, form, kind)
+            layer = way.layer()
+            reserved = poisoned(way, way.empty(tokens, batch=1))
+            traces, cache = way.decoded(layer, h, cuts, reserved)
+            close(torch.cat([trace.u for trace in traces], dim=1), whole.u, kind)
+            assert_kept(cache, whole)
+
+
+@configs
+def test_a_cache_is_decoded_in_the_form_that_is_declared_for_it(config):
+    mechanism, layer = mechanisms.of(config), layer_of(config)
+    for kind, name in mechanism.decoded_by.items():
+        trace, _ = layer.decode(hidden(2, 3, 10), layer.empty_cache(mechanism.cache(kind), batch=2))
+        assert type(trace) is mechanism.form(name).trace
 
 
 @rooms
@@ -167,84 +182,149 @@ def test_fields_of_a_step_cover_what_the_contract_says(way):
 def test_continuations_do_not_disturb_each_other(way, capacity):
     layer, h = way.layer(), hidden(2, 6, 10)
     others = [hidden(2, 4, 10, seed=seed) for seed in (7, 8)]
-    _, stem = way.step(layer, h, poisoned(way.empty(capacity=capacity)))
-    kept = {name: buffer[:, :6].clone() for name, buffer in stem.buffers.items()}
-    wanted = [layer(torch.cat((h, other), dim=1)) for other in others]
+    _, stem = way.step(layer, h, poisoned(way, way.empty(capacity)))
+    apart = copy.deepcopy(stem)
+    wanted = [way.form.forward(layer, torch.cat((h, other), dim=1)).u[:, 6:] for other in others]
     branches = [stem, stem]
     for token in range(4):  # in turns, so that each could overwrite the other
+        rows = slice(token, token + 1)
         for i, other in enumerate(others):
-            trace, branches[i] = way.step(layer, other[:, token : token + 1], branches[i])
-            assert_rows_of(trace, wanted[i], 6 + token, 7 + token)
+            trace, branches[i] = way.step(layer, other[:, rows], branches[i])
+            close(trace.u, wanted[i][:, rows])
     assert stem.length == 6
-    for name, rows in kept.items():
-        assert torch.equal(stem.buffers[name][:, :6], rows)
-    again, _ = way.step(layer, others[0], stem)
-    assert_rows_of(again, wanted[0], 6, 10)
+    for cache in (stem, apart):
+        close(way.step(layer, others[0], cache)[0].u, wanted[0])
 
 
-@ways
+ELEMENTS = {  # a token, counted by hand
+    "MLA, latent": 5 + 4, "MLA, kv": 3 * (4 + 4 + 6), "MLA, plain, latent": 5,
+    "MLA, plain, kv": 3 * (4 + 4), "GQA, kv": 2 * (4 + 6), "MQA, window, kv": 4 + 4,
+    "DSA, indexed": 5 + 4 + 6, "DSA, plain, indexed": 5 + 4,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_bytes_are_those_of_the_elements(way, dtype):
-    layer, per_token = way.layer(dtype), 2 * way.per_token() * dtype.itemsize
-    cache = way.empty(capacity=16, dtype=dtype)
-    assert (cache.length, cache.nbytes, cache.reserved_nbytes) == (0, 0, 16 * per_token)
-    _, cache = way.step(layer, hidden(2, 5, 10, dtype=dtype), cache)
-    assert (cache.length, cache.nbytes) == (5, 5 * per_token)
-    assert cache.reserved_nbytes == 16 * per_token
-    assert sum(b.numel() * b.element_size() for b in cache.buffers.values()) == 16 * per_token
-    _, grown = way.step(layer, hidden(2, 5, 10, dtype=dtype), way.empty(dtype=dtype))
-    assert grown.nbytes == grown.reserved_nbytes == 5 * per_token
-
-
-def test_compress_holds_the_normed_and_scaled_latent_and_the_rotated_key():
-    way = WAYS["latent, absorbed"]
-    layer, h = way.layer(), hidden(2, 5, 10)
-    full, latents = layer(h), layer.compress(h)
-    assert isinstance(latents, LatentCache)
-    assert latents.length == 5
-    close(latents.c_KV, full.c_KV)
-    close(latents.k_R, full.k_R)
-    pre = full.c_KV_pre
-    normed = pre * (pre.square().mean(-1, keepdim=True) + MLA.norm_eps).rsqrt()
-    close(latents.c_KV, normed * layer.c_KV_norm * 1.7)
+@ways
+def test_bytes_are_those_counted_and_those_of_the_buffers(way, dtype):
+    layer, size = way.layer(dtype), dtype.itemsize
+    name = next(name for name, config in CONFIGS.items() if config is way.config)
+    for capacity in (None, 16):
+        cache = way.empty(capacity, dtype=dtype)
+        for new in (1, 4, 8):
+            _, cache = way.step(layer, hidden(2, new, 10, dtype=dtype), cache)
+            held = 2 * costs.held_bytes(way.config, cache.length, size, way.kind)
+            assert cache.nbytes == held
+        reserved = sum(buffer.nbytes for buffer in cache.buffers.values())
+        assert cache.reserved_nbytes == reserved
+        if way.in_rows:
+            each = 2 * size * ELEMENTS[f"{name}, {way.kind}"]
+            assert (held, reserved) == (13 * each, (capacity or 13) * each)
+        else:
+            assert reserved == held
 
 
 @ways
 def test_a_layer_of_some_heads_decodes_them(way):
-    latent = isinstance(way.config, LatentConfig)
-    kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
-    layer = kind(way.config, heads=[2, 0], dtype=torch.float64)
-    h, held = hidden(2, TOKENS, 10), {}
-    if way.cache is KVCache:
-        held["n_kv_heads"] = 2 if latent else len(layer.kv_heads)
-    cache = KVCache.empty if held else LatentCache.empty
-    cache = cache(way.config, batch=2, dtype=torch.float64, **held)
-    full = layer(h)
-    for rows in (slice(0, 5), slice(5, None)):
-        trace, cache = way.step(layer, h[:, rows], cache)
-        close(trace.u, full.u[:, rows])
+    whole, h = way.layer(), hidden(2, TOKENS, 10)
+    wanted, some = way.form.forward(whole, h, heads=[2, 0]), with_heads(whole, [2, 0])
+    traces, cache = way.decoded(some, h, [5, 8])
+    close(torch.cat([trace.u for trace in traces], dim=1), wanted.u)
+    if cache.per_head:
+        assert cache.n_kv_heads == len(some.kv_heads)
 
 
 @ways
-def test_positions_continue_from_the_cache_or_are_given(way):
-    layer, h = way.layer(), hidden(2, TOKENS, 10)
-    positions = torch.arange(40, 40 + TOKENS)
-    form = {"form": way.form} if way.form else {}
-    full, cache = layer(h, positions=positions), way.empty()
+def test_positions_continue_from_the_cache_or_are_given_and_may_jump(way):
+    layer, h, cache = way.layer(), hidden(2, TOKENS, 10), None
+    positions = torch.cat((torch.arange(40, 46), torch.arange(70, 77)))
+    whole, cache = way.form.forward(layer, h, positions=positions), way.empty()
     for rows in (slice(0, 5), slice(5, 6), slice(6, None)):
-        trace, cache = layer.decode(h[:, rows], cache, positions=positions[rows], **form)
-        close(trace.u, full.u[:, rows])
+        trace, cache = way.step(layer, h[:, rows], cache, positions=positions[rows])
+        close(trace.u, whole.u[:, rows])
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
-@given(config=latent_configs() | grouped_configs(), cuts=st.sets(st.integers(1, 6)))
-def test_drawn_configurations_decode_as_they_prefill(config, cuts):
-    latent = isinstance(config, LatentConfig)
-    h, edges = hidden(2, 7, config.d_model), [0, *sorted(cuts), 7]
-    for cache in (LatentCache, KVCache) if latent else (KVCache,):
-        way = Way(config, cache)
-        layer, held = way.layer(), poisoned(way.empty(capacity=9))
-        full = layer(h)
-        for first, last in itertools.pairwise(edges):
-            trace, held = way.step(layer, h[:, first:last], held)
-            assert_rows_of(trace, full, first, last)
+@ways
+def test_a_cache_is_a_tree_of_its_tensors_and_comes_back(way):
+    layer = way.layer()
+    _, cache = way.step(layer, hidden(2, 7, 10), way.empty(8))
+    again = tree_map(lambda part: part if part is None else part.clone(), cache)
+    assert (type(again), again.length, again.config) == (type(cache), 7, way.config)
+    assert again.buffers.keys() == cache.buffers.keys()
+    new = hidden(2, 1, 10, seed=4)
+    close(way.step(layer, new, again)[0].u, way.step(layer, new, cache)[0].u)
+    if hasattr(cache, "capacity"):
+        assert again.capacity == cache.capacity == 8
+
+
+@ways
+def test_what_is_not_its_own_is_refused(way):
+    layer, h = way.layer(), hidden(2, 4, 10)
+    own = mechanisms.of(way.config).caches
+    others = {other.cache: other for other in WAYS.values() if other.cache not in own}
+    for cache, other in others.items():
+        extended = issubclass(cache, own)  # one that holds more
+        with refused(*(("the cache is for",) if extended else ("cache", own[0].__name__))):
+            layer.decode(h, cache.empty(other.config, 2, torch.float64))
+        if way.kind != "kv" and not isinstance(other.config, type(way.config)):
+            with refused("config", type(way.config).__name__):
+                own[0].empty(other.config)
+    with refused("form ('fused')"):
+        layer.decode(h, way.empty(), form="fused")
+    for other in CONFIGS.values():
+        if type(other) is type(way.config) and other != way.config:
+            with refused("the cache is for"):
+                layer.decode(h, way.cache.empty(other, 2, torch.float64))
+
+
+@ways
+def test_there_is_no_step_beyond_the_room_and_no_way_back_where_rows_are_gone(way):
+    layer, h = way.layer(), hidden(2, 4, 10)
+    _, cache = way.step(layer, h, way.empty(6))
+    if not cache.fixed:
+        with refused("capacity (6) is too small for 4 tokens held and 4 new"):
+            way.step(layer, h, cache)
+    if way.in_rows:
+        shorter = cache.prefix(3)
+    else:
+        for back in (cache.rewind, cache.prefix):
+            assert back(4) is cache
+            with refused("cannot go back", "3"):
+                back(3)
+        return
+    whole = way.form.forward(layer, h)
+    close(way.step(layer, h[:, 3:], shorter)[0].u, whole.u[:, 3:])
+    close(way.step(layer, h[:, 2:], cache.rewind(2))[0].u, whole.u[:, 2:])
+
+
+CHOOSING = {name: way for name, way in WAYS.items() if way.config in (DSA, GLM)}
+OF_INDEX = {
+    "indexed": {"q_I_pre", "q_I", "w_I", "k_I_pre", "k_I_normed", "k_I", "scores_I", "index"},
+    "pooled_index": {"q_I", "w_I", "k_I_pre", "k_I", "z_IE", "members", "gates_I", "k_E",
+                     "scores_IE", "index_E", "chosen_E"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", CHOOSING.values(), ids=CHOOSING)
+def test_a_layer_that_shares_a_choice_attends_as_the_one_that_chose(way):
+    """Of equal weights it is the same layer, without indexer and without index keys."""
+    layer, h, run = way.layer(), hidden(2, TOKENS, 10), way.form.forward
+    config = replace(way.config, index_shared=True)
+    own = {name: p for name, p in layer.named_parameters() if "I" not in name}
+    sharing, whole = type(layer).of_weights(config, own, dtype=torch.float64), run(layer, h)
+    same = run(sharing, h, chosen=whole.chosen)
+    assert torch.equal(same.u, whole.u)
+    assert torch.equal(same.left_out, whole.left_out)
+    assert set(whole.steps) - set(same.steps) == OF_INDEX[way.kind]
+    cache, parts = sharing.empty_cache(way.cache, batch=2), []
+    for t in range(TOKENS):
+        chosen = whole.chosen[:, t : t + 1, : t + 1]
+        trace, cache = way.step(sharing, h[:, t : t + 1], cache, chosen=chosen)
+        parts.append(trace.u)
+    close(torch.cat(parts, dim=1), whole.u)
+    assert cache.nbytes == 2 * TOKENS * 8 * (5 + config.d_rope)
+    with refused("shares the choice", "give chosen"):
+        run(sharing, h)
+    with refused("shares the choice"):
+        way.step(sharing, h, sharing.empty_cache(way.cache, batch=2))
+    with refused("chooses its keys itself", "leave chosen out"):
+        run(layer, h, chosen=whole.chosen)

@@ -7,7 +7,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from mla_engine import DeltaCache, DeltaConfig, costs
-from tests.engine.delta_samples import layer_of
+from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, refused
 
 KDA = DeltaConfig(  # sizes without a common factor, so that no wrong product can hide

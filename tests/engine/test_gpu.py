@@ -7,15 +7,13 @@ import torch
 
 from mla_engine import PRESETS, KVCache, LatentCache, MultiHeadLatentAttention, mechanisms
 from mla_engine.budget import PeakBytes
-from tests.engine.delta_samples import CONFIGS as DELTA
-from tests.engine.indexed_samples import DSA, PLAIN
-from tests.engine.pooled_samples import KINDS as POOLED
+from tests.engine.kinds import DSA, OF_DELTA, OF_POOLED, PLAIN_DSA
 from tests.engine.samples import hidden, randomized
 from tests.engine.test_mechanisms import GQA, MLA
 
 pytestmark = pytest.mark.gpu
 LITE = PRESETS["deepseek-v2-lite"].config
-CONFIGS = {"MLA": MLA, "GQA": GQA, "DSA": DSA, "DSA, no rotation": PLAIN} | POOLED | DELTA
+CONFIGS = {"MLA": MLA, "GQA": GQA, "DSA": DSA, "DSA, no rotation": PLAIN_DSA} | OF_POOLED | OF_DELTA
 FORMS = {
     f"{name}, {form.name}": (config, form)
     for name, config in CONFIGS.items()

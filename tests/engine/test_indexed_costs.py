@@ -11,7 +11,7 @@ from mla_engine import PRESETS, IndexedCache, IndexedConfig, costs
 from mla_engine.indexed.costs import COSTS
 from mla_engine.latent.projections import queries_of, turn_of
 from mla_engine.rope import per_head
-from tests.engine.indexed_samples import layer_of
+from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden
 
 DSA = IndexedConfig(  # sizes without a common factor, so that no wrong product can hide

@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from tests.engine.indexed_samples import DSA
+from tests.engine.kinds import DSA, GQA, MLA, PLAIN_MLA, WINDOW, layer_of, ways
+from tests.engine.kinds import forms as every_form
 from tests.engine.samples import hidden
-from tests.engine.test_decode import GQA, MLA, PLAIN_MLA, WAYS, WINDOW, Way
-from tests.engine.test_selection import build
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 BAD = [torch.nan, torch.inf, -torch.inf]
 TOKENS, AT = 7, 4
 FORMS = {
@@ -35,33 +36,33 @@ def broken(value, at=AT, batch=2):
 
 
 @pytest.mark.parametrize("value", BAD, ids=str)
-@forms
+@every_form
 def test_earlier_rows_are_those_of_the_run_without_it(config, form, value):
-    layer, h = build(config), broken(value)
-    trace, without = getattr(layer, form)(h), getattr(layer, form)(h[:, :AT])
-    for name in ("attention", "o_latent", "o", "u"):
+    layer, h = layer_of(config), broken(value)
+    trace, without = form.forward(layer, h), form.forward(layer, h[:, :AT])
+    before, every = slice(AT), slice(None)
+    maps = {"attention": (every, every, before, before), "chosen": (every, before, before)}
+    for name in ("attention", "chosen", "o_latent", "o", "u"):
         if hasattr(trace, name):
-            got, wanted = getattr(trace, name), getattr(without, name)
-            got = got[:, :, :AT, :AT] if name == "attention" else got[:, :AT]
-            torch.testing.assert_close(got, wanted, rtol=1e-12, atol=1e-12)
+            got = getattr(trace, name)[maps.get(name, (every, before))]
+            torch.testing.assert_close(got, getattr(without, name), **CLOSE)
     assert not trace.u[0, AT].isfinite().any()
-    assert trace.u[1].isfinite().all(), "the other sequence is whole"
-    torch.testing.assert_close(trace.u[1], getattr(layer, form)(hidden(2, TOKENS, 10)).u[1])
+    torch.testing.assert_close(trace.u[1], form.forward(layer, hidden(2, TOKENS, 10)).u[1])
 
 
 @pytest.mark.parametrize("value", BAD, ids=str)
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_earlier_tokens_of_one_step_are_those_of_the_step_without_it(way: Way, value):
+@ways
+def test_earlier_tokens_of_one_step_are_those_of_the_step_without_it(way, value):
     layer, h = way.layer(), broken(value)
     _, held = way.step(layer, h[:, :2], way.empty())
     trace, _ = way.step(layer, h[:, 2:], held)
     without, _ = way.step(layer, h[:, 2:AT], held)
-    torch.testing.assert_close(trace.u[:, : AT - 2], without.u, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(trace.u[:, : AT - 2], without.u, **CLOSE)
     assert not trace.u[0, AT - 2].isfinite().any()
 
 
 def test_a_token_that_has_left_the_window_is_gone():
-    layer, h = build(WINDOW), broken(torch.nan, at=1)
+    layer, h = layer_of(WINDOW), broken(torch.nan, at=1)
     u, whole = layer(h).u, layer(hidden(2, TOKENS, 10)).u
     assert not u[0, 1:4].isfinite().any()
     rows = [0, 4, 5, 6]
@@ -70,7 +71,7 @@ def test_a_token_that_has_left_the_window_is_gone():
 
 @forms
 def test_whole_numbers_cost_no_product_more(config, form):
-    layer = build(config)
+    layer = layer_of(config)
 
     def flops(h):
         with FlopCounterMode(display=False) as counter:

@@ -1,17 +1,15 @@
 """A later token that is NaN or Inf, in graphs of torch.compile and torch.export."""
 
-import pytest
 import torch
 
+from tests.engine.kinds import layer_of, ways
 from tests.engine.test_compiled import Call, assert_same, in_one_graph
-from tests.engine.test_decode import WAYS, Way
 from tests.engine.test_later_tokens import BAD, broken, forms
-from tests.engine.test_selection import build
 
 
 @forms
 def test_one_graph_gives_the_same_and_of_whole_numbers_has_no_product_more(config, form):
-    call = getattr(build(config), form)
+    call = getattr(layer_of(config), form)
     graph = in_one_graph(call)
     for value in (0.5, *BAD):
         assert_same(graph(broken(value)), call(broken(value)))
@@ -21,15 +19,15 @@ def test_one_graph_gives_the_same_and_of_whole_numbers_has_no_product_more(confi
 
 @forms
 def test_an_exported_graph_gives_the_same(config, form):
-    layer = build(config)
+    layer = layer_of(config)
     call = getattr(type(layer), form)
     exported = torch.export.export(Call(layer, call), (broken(0.5),)).module()
     for value in (0.5, *BAD):
         assert_same(exported(broken(value)), call(layer, broken(value)))
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_step_in_one_graph_gives_the_same(way: Way):
+@ways
+def test_a_step_in_one_graph_gives_the_same(way):
     layer = way.layer()
     _, held = way.step(layer, broken(0.5)[:, :2], way.empty())
     step = in_one_graph(lambda h, cache: way.step(layer, h, cache))

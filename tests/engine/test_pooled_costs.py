@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from mla_engine import PooledCache, PooledConfig, costs
 from mla_engine.costs import Serving
 from mla_engine.pooled.costs import COSTS, MOST
-from tests.engine.pooled_samples import layer_of
+from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, refused
 
 CSA = PooledConfig(  # sizes without a common factor, so that no wrong product can hide

@@ -12,7 +12,7 @@ from transformers import Glm5NextTextConfig
 from mla_engine import PooledIndexCache, PooledIndexConfig, costs, mechanisms, model_caches
 from mla_engine.checkpoints import attention_config
 from mla_engine.pooled_index.costs import COSTS
-from tests.engine.pooled_index_samples import layer_of
+from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden
 
 GLM = PooledIndexConfig(  # sizes without a common factor, so that no wrong product can hide

@@ -1,5 +1,6 @@
 """What each of several GPUs keeps: the bytes of caches that layers of its heads alone fill."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 from mla_engine import GroupedConfig, LatentConfig, mechanisms
 from mla_engine.costs import Serving, rank_cache_elements
-from tests.engine import delta_samples, indexed_samples, pooled_index_samples, pooled_samples
+from tests.engine.kinds import DSA, GLM, KDA, OF_DELTA, OF_POOLED, SWA
 from tests.engine.samples import hidden
 
 GQA = GroupedConfig(d_model=10, n_heads=6, n_kv_heads=3, d_head=4)
@@ -15,10 +16,10 @@ MLA = LatentConfig(d_model=10, n_heads=6, d_head=4, d_latent_kv=5, d_rope=2)
 CONFIGS = {
     "GQA": GQA,
     "MLA": MLA,
-    "DSA": indexed_samples.DSA,
-    "pooled index": pooled_index_samples.GLM,
-    **pooled_samples.KINDS,
-    **delta_samples.CONFIGS,
+    "DSA": DSA,
+    "pooled index": GLM,
+    **OF_POOLED,
+    **OF_DELTA,
 }
 WIDTHS = {torch.float32: 4, torch.bfloat16: 2}
 
@@ -62,7 +63,7 @@ def test_the_fullest_gpu_holds_what_the_caches_of_its_heads_hold(config, tokens,
         assert on.held_bytes(tokens, batch=2) == 2 * 3 * max(held)
 
 
-@pytest.mark.parametrize("config", pooled_samples.KINDS.values(), ids=pooled_samples.KINDS)
+@pytest.mark.parametrize("config", OF_POOLED.values(), ids=OF_POOLED)
 def test_one_vector_for_all_heads_is_whole_on_every_gpu(config):
     sharing = {"config": config, "caches": 1, "total_parameters": 0, "gpu_bytes": 1e9}
     alone, four = (Serving(**sharing, ranks=ranks) for ranks in (1, 4))
@@ -72,15 +73,15 @@ def test_one_vector_for_all_heads_is_whole_on_every_gpu(config):
 
 
 def test_states_go_with_their_heads():
-    sharing = {"config": delta_samples.KDA, "caches": 1, "total_parameters": 0, "gpu_bytes": 1e9}
+    sharing = {"config": KDA, "caches": 1, "total_parameters": 0, "gpu_bytes": 1e9}
     alone, three = (Serving(**sharing, ranks=ranks) for ranks in (1, 3))
     assert 3 * three.held_bytes(23) == alone.held_bytes(23) > 0
-    assert rank_cache_elements(delta_samples.KDA, 3) == 0
+    assert rank_cache_elements(KDA, 3) == 0
 
 
 def test_a_cache_that_is_empty_leaves_room_for_any_number_of_sequences():
     """A window of one token keeps no earlier one."""
-    config = pooled_samples.PooledConfig(**pooled_samples.SIZES | {"window": 1})
+    config = replace(SWA, window=1)
     on = Serving(config=config, caches=1, total_parameters=0, gpu_bytes=1.0)
     assert on.held_bytes(100) == 0
     assert on.largest_batch(100) == on.longest_context() == 2**50

@@ -8,9 +8,7 @@ import torch
 
 from mla_engine.delta.reading import memory, value_weights
 from mla_engine.pooled.reading import columns, given, pooled_from
-from tests.engine import delta_samples, pooled_samples
-from tests.engine.delta_samples import CONFIGS, KDA
-from tests.engine.pooled_samples import CSA, KINDS
+from tests.engine.kinds import CSA, KDA, OF_DELTA, OF_POOLED, layer_of
 from tests.engine.samples import arrays, hidden
 from tests.reference_delta import delta
 from tests.reference_pooled import pooled, slots
@@ -28,9 +26,9 @@ def by_products(x, place, scale):
     return float(row @ x["q_D"][b, t, i]) * scale
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("config", OF_DELTA.values(), ids=OF_DELTA)
 def test_the_weights_of_a_state_are_the_products_and_weigh_the_values_to_what_is_read(config):
-    layer, h = delta_samples.layer_of(config), hidden(2, 7, config.d_model)
+    layer, h = layer_of(config), hidden(2, 7, config.d_model)
     x = delta(config, arrays(layer), h.numpy())
     found = value_weights(layer, layer.forward_recurrent(h)).numpy()
     assert found.shape == (2, 3, 7, 7)
@@ -43,7 +41,7 @@ def test_the_weights_of_a_state_are_the_products_and_weigh_the_values_to_what_is
 
 
 def test_they_are_those_of_the_chunked_form_and_of_some_heads_alone():
-    layer, h = delta_samples.layer_of(KDA), hidden(1, 70, KDA.d_model)
+    layer, h = layer_of(KDA), hidden(1, 70, KDA.d_model)
     trace = layer.forward_recurrent(h)
     q_D = trace.q_D.clone()
     every = value_weights(layer, trace)
@@ -52,9 +50,9 @@ def test_they_are_those_of_the_chunked_form_and_of_some_heads_alone():
     torch.testing.assert_close(value_weights(layer, layer(h, heads=[2])), every[:, [2]], **CLOSE)
 
 
-@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("config", OF_POOLED.values(), ids=OF_POOLED)
 def test_one_softmax_over_the_columns_is_the_runs_attention_entries_and_sink(config):
-    layer, h = pooled_samples.layer_of(config), hidden(2, 13, config.d_model)
+    layer, h = layer_of(config), hidden(2, 13, config.d_model)
     trace = layer(h)
     logits, seen = columns(layer, trace)
     entries = 13 // config.pooling if config.pooling else 0
@@ -67,7 +65,7 @@ def test_one_softmax_over_the_columns_is_the_runs_attention_entries_and_sink(con
 
 
 def test_an_entry_is_of_the_tokens_that_it_pools_by_the_mean_of_their_gates():
-    layer, h = pooled_samples.layer_of(CSA), hidden(2, 10, CSA.d_model)
+    layer, h = layer_of(CSA), hidden(2, 10, CSA.d_model)
     x = pooled(CSA, arrays(layer), h.numpy(), range(10))
     trace = layer(h)
     found = pooled_from(trace.gates, trace.members, 10)
@@ -88,10 +86,10 @@ def loops_over_queries(x, head, queries):
     return [one / len(queries) for one in sums]
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", OF_POOLED)
 def test_what_a_head_gives_is_the_mean_over_the_queries_that_have_an_entry(name):
-    config = KINDS[name]
-    layer, h = pooled_samples.layer_of(config), hidden(2, 13, config.d_model)
+    config = OF_POOLED[name]
+    layer, h = layer_of(config), hidden(2, 13, config.d_model)
     x, found = pooled(config, arrays(layer), h.numpy(), range(13)), given(layer(h))
     first = config.pooling - 1 if config.pooling else 0
     queries = [(b, t) for b in range(2) for t in range(first, 13)]
@@ -105,14 +103,14 @@ def test_what_a_head_gives_is_the_mean_over_the_queries_that_have_an_entry(name)
 
 
 def test_before_the_first_entry_all_queries_count():
-    layer, h = pooled_samples.layer_of(CSA), hidden(1, CSA.pooling - 1, CSA.d_model)
+    layer, h = layer_of(CSA), hidden(1, CSA.pooling - 1, CSA.d_model)
     found = given(layer(h))
     assert (found.queries, float(found.entries.sum())) == (CSA.pooling - 1, 0)
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("config", OF_DELTA.values(), ids=OF_DELTA)
 def test_a_half_life_halves_what_the_decay_leaves_of_a_row(config):
-    layer, h = delta_samples.layer_of(config), hidden(2, 9, config.d_model)
+    layer, h = layer_of(config), hidden(2, 9, config.d_model)
     x = delta(config, arrays(layer), h.numpy())
     for trace in (layer.forward_recurrent(h), layer(h)):
         found = memory(trace)

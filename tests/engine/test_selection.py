@@ -1,4 +1,4 @@
-"""`heads`, `queries` and `latents` compute parts of the full run, from the same weights."""
+"""`heads`, `queries` and `latents` compute parts of the full run, of every mechanism and form."""
 
 from dataclasses import replace
 
@@ -6,58 +6,49 @@ import pytest
 import torch
 
 from mla_engine import (
+    SYMBOLS,
+    DeltaAttention,
+    DeltaConfig,
     GroupedConfig,
     LatentCache,
     LatentConfig,
-    MultiHeadLatentAttention,
     RopeConfig,
     mechanisms,
 )
 from mla_engine.config import LongRopeScaling
-from tests.engine.samples import hidden, randomized
+from tests.engine.kinds import (
+    CONFIGS,
+    FORMS,
+    GQA,
+    MLA,
+    OF_DELTA,
+    configs,
+    forms,
+    layer_of,
+    only_chooses,
+)
+from tests.engine.samples import hidden, refused
 
-MLA = LatentConfig(
-    d_model=12,
-    n_heads=6,
-    d_head=4,
-    d_latent_kv=7,
-    d_rope=2,
-    d_value=5,
-    d_latent_q=9,
-    latent_norm=True,
-    kv_latent_scale=1.5,
-    bias=True,
-)
-GQA = GroupedConfig(
-    d_model=12,
-    n_heads=6,
-    n_kv_heads=3,
-    d_head=4,
-    d_value=5,
-    rope=RopeConfig(),
-    bias=True,
-    qk_norm=True,
-    sliding_window=4,
-)
-CONFIGS = {"MLA": MLA, "MLA, plain queries": replace(MLA, d_latent_q=None), "GQA": GQA}
-CONFIGS["MQA"] = replace(GQA, n_kv_heads=1)
-TOKENS, FORMS = 8, ("forward", "forward_absorbed")
-CASES = [
-    (c, f) for c in CONFIGS.values() for f in FORMS if c.__class__ is LatentConfig or f == FORMS[0]
-]
-cases = pytest.mark.parametrize(
-    ("config", "form"), CASES, ids=[f"{i}-{f}" for i, (_, f) in enumerate(CASES)]
-)
-MAPS = ("scores_C", "scores_R", "scores", "attention")
-PER_HEAD = ("q_C", "q_R_pre", "q_R", "q_C_absorbed", "k_C", "v_C", "o_latent", "o", "q_pre", "q")
-PER_QUERY = (
-    "c_Q_pre", "c_Q", "q_C", "q_R_pre", "q_R", "q_C_absorbed", "o_latent", "o", "u", "q_pre", "q",
-)  # fmt: skip
+pytestmark = pytest.mark.usefixtures("unmeasured")
+TOKENS = 13
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+OF_ROWS = {name: (c, form) for name, (c, form) in FORMS.items() if type(c) is not DeltaConfig}
+OF_LATENTS = {name: one for name, one in FORMS.items() if isinstance(one[0], LatentConfig)}
+rows_too = pytest.mark.parametrize(("config", "form"), OF_ROWS.values(), ids=OF_ROWS)
+latents_too = pytest.mark.parametrize(("config", "form"), OF_LATENTS.values(), ids=OF_LATENTS)
+SOME = {
+    "first": [0],
+    "last": [-1],
+    "two backwards": [-1, 0],
+    "in the middle": [1, 2],
+    "all": [0, 2, 1],
+}
+ROWS = (slice(0, 1), slice(3, 6), slice(-2, None), slice(1, None, 3))
 
 
-def build(config, seed=11, heads=None, dtype=torch.float64):
-    layer_type = mechanisms.of(config).layer
-    return layer_type(config, seed=seed, heads=heads, dtype=dtype)
+def chosen(config, heads):
+    """Heads counted from the end as their numbers."""
+    return [head % config.n_heads for head in heads]
 
 
 def kv_heads_of(config, heads):
@@ -66,134 +57,139 @@ def kv_heads_of(config, heads):
     return [g for i, g in enumerate(used) if g not in used[:i]]
 
 
-def expected(full, config, name, heads, rows):
-    """What a field of the full run becomes."""
-    value = getattr(full, name)
-    if name in MAPS:
-        return value[:, heads][:, :, rows]
-    if name in PER_HEAD:
-        value = value[:, :, heads]
-    elif name in ("k_pre", "k", "v"):
-        value = value[:, :, kv_heads_of(config, heads)]
-    return value[:, rows] if name in PER_QUERY else value
+def part_of(value, name, config, heads, rows):
+    """A field of the full run, or a weight of the whole layer, for these heads and rows."""
+    kept = {"t": rows, "h": heads}
+    kept |= {"g": kv_heads_of(config, heads)} if hasattr(config, "n_kv_heads") else {}
+    for axis, letter in enumerate(SYMBOLS[name].axes.split()):
+        if letter in kept and name != "h":
+            value = value[(slice(None),) * axis + (kept[letter],)]
+    return value
 
 
-def assert_part(trace, full, config, heads, rows, without=("u",)):
+def assert_part(trace, full, config, heads, rows, without=("u", "c_O")):
     assert trace.steps == full.steps
-    for name in {*trace.steps, "scores"} - set(without):
-        wanted = expected(full, config, name, heads, rows)
-        got = getattr(trace, name)
-        torch.testing.assert_close(
-            got, wanted, rtol=1e-12, atol=1e-12, msg=lambda m, name=name: f"{name}: {m}"
-        )
-    assert torch.equal(trace.mask, full.mask[rows])
+    for name in set(trace.steps) - set(without):
+        wanted = part_of(getattr(full, name), name, config, heads, rows)
+        torch.testing.assert_close(getattr(trace, name), wanted, **CLOSE, msg=name)
+    if hasattr(trace, "scores"):
+        torch.testing.assert_close(trace.scores, full.scores[:, heads][:, :, rows], **CLOSE)
+    if hasattr(trace, "mask"):
+        assert torch.equal(trace.mask, full.mask[rows])
 
 
-@pytest.mark.parametrize("heads", [[0], [5], [4, 1, 5], [2, 3], range(6), (5, 4, 3, 2, 1, 0)])
-@cases
+@pytest.mark.parametrize("heads", SOME.values(), ids=SOME)
+@forms
 def test_heads_are_slices_in_the_order_given(config, form, heads):
-    layer, h = randomized(build(config)), hidden(2, TOKENS, 12)
-    full = getattr(layer, form)(h)
-    assert_part(getattr(layer, form)(h, heads=heads), full, config, list(heads), slice(None))
+    layer, h, heads = layer_of(config), hidden(2, TOKENS, 10), chosen(config, heads)
+    full, part = form.forward(layer, h), form.forward(layer, h, heads=heads)
+    assert_part(part, full, config, heads, slice(None))
 
 
-@pytest.mark.parametrize("rows", [slice(0, 1), slice(3, 6), slice(-2, None), slice(1, None, 3)])
-@cases
+@pytest.mark.parametrize("rows", ROWS, ids=str)
+@rows_too
 def test_queries_are_rows_and_keys_stay(config, form, rows):
-    layer, h = randomized(build(config)), hidden(2, TOKENS, 12)
-    full, trace = getattr(layer, form)(h), getattr(layer, form)(h, queries=rows)
-    assert_part(trace, full, config, list(range(6)), rows, without=())
-    assert trace.attention.shape[-1] == TOKENS
+    layer, h = layer_of(config), hidden(2, TOKENS, 10)
+    full, part = form.forward(layer, h), form.forward(layer, h, queries=rows)
+    assert_part(part, full, config, list(range(config.n_heads)), rows, without=())
+    assert part.attention.shape[-1] == TOKENS
 
 
-@cases
+@rows_too
 def test_heads_and_queries_with_positions_of_each_sequence(config, form):
-    layer, h = randomized(build(config)), hidden(2, TOKENS, 12)
-    positions = torch.stack((torch.arange(TOKENS), 50 + 3 * torch.arange(TOKENS)))
-    full = getattr(layer, form)(h, positions=positions)
-    trace = getattr(layer, form)(h, positions=positions, heads=[3, 0], queries=slice(2, 5))
-    assert_part(trace, full, config, [3, 0], slice(2, 5))
+    """Each sequence stands where it would alone, also where its positions jump."""
+    layer, h = layer_of(config), hidden(2, TOKENS, 10)
+    positions = torch.stack((torch.arange(TOKENS), 50 + torch.arange(TOKENS) ** 2))
+    full = form.forward(layer, h, positions=positions)
+    some = {"heads": [2, 0], "queries": slice(2, 5)}
+    trace = form.forward(layer, h, positions=positions, **some)
+    assert_part(trace, full, config, [2, 0], slice(2, 5))
+    for b in range(2):
+        alone = form.forward(layer, h[b : b + 1], positions=positions[b])
+        torch.testing.assert_close(full.u[b], alone.u[0], **CLOSE)
 
 
 LONG = LongRopeScaling(
     short_factor=(1.0, 1.5), long_factor=(2.0, 5.0), original_max_position=64, factor=4.0
 )
+TURNED = [replace(config, rope=RopeConfig(scaling=LONG)) for config in (MLA, GQA)]
 
 
-@pytest.mark.parametrize(
-    ("config", "form"),
-    [
-        (replace(MLA, d_rope=4, rope=RopeConfig(scaling=LONG)), "forward"),
-        (replace(MLA, d_rope=4, rope=RopeConfig(scaling=LONG)), "forward_absorbed"),
-        (replace(GQA, rope=RopeConfig(scaling=LONG)), "forward"),
-    ],
-)
-def test_queries_turn_by_the_factors_of_the_whole_text(config, form):
+@pytest.mark.parametrize("config", TURNED, ids=["MLA", "GQA"])
+def test_queries_turn_by_the_factors_of_the_whole_text(config):
     """LongRoPE chooses its factors by the longest position, also where no chosen row has it."""
-    layer, h = randomized(build(config)), hidden(2, TOKENS, 12)
+    layer, h = layer_of(config), hidden(2, TOKENS, 10)
     positions = torch.arange(60, 60 + TOKENS)  # 64 is the first one beyond the original context
-    full = getattr(layer, form)(h, positions=positions)
-    rows = slice(0, 3)
-    trace = getattr(layer, form)(h, positions=positions, queries=rows)
-    assert_part(trace, full, config, list(range(6)), rows, without=())
+    for form in mechanisms.of(config).forms:
+        full = form.forward(layer, h, positions=positions)
+        trace = form.forward(layer, h, positions=positions, queries=slice(0, 3))
+        every = list(range(config.n_heads))
+        assert_part(trace, full, config, every, slice(0, 3), without=())
 
 
-@pytest.mark.parametrize("parts", [[[0], [1, 2], [3, 4, 5]], [[5, 0], [2, 4, 1], [3]]])
-@cases
-def test_outputs_of_a_partition_add_up(config, form, parts):
-    layer, h = randomized(build(config)), hidden(2, TOKENS, 12)
-    whole = getattr(layer, form)(h).u
-    total = sum(getattr(layer, form)(h, heads=heads).u for heads in parts)
-    torch.testing.assert_close(total, whole, rtol=1e-12, atol=1e-12)
+@forms
+def test_outputs_of_a_partition_of_the_heads_and_of_layers_that_are_parts_add_up(config, form):
+    h, whole = hidden(2, TOKENS, 10), layer_of(config)
+    parts = [[1], [head for head in (3, 0, 2) if head < config.n_heads]]
+    total = sum(form.forward(whole, h, heads=heads).u for heads in parts)
+    torch.testing.assert_close(total, form.forward(whole, h).u, **CLOSE)
+    plain = mechanisms.of(config).layer
+    total = sum(form.forward(plain(config, heads=heads).double(), h).u for heads in parts)
+    torch.testing.assert_close(total, form.forward(plain(config).double(), h).u, **CLOSE)
 
 
-@cases
-def test_outputs_of_layers_that_are_parts_add_up(config, form):
-    h, parts = hidden(2, TOKENS, 12), ([5, 0], [2, 4, 1], [3])
-    whole = getattr(build(config), form)(h).u
-    total = sum(getattr(build(config, heads=heads), form)(h).u for heads in parts)
-    torch.testing.assert_close(total, whole, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("d_rope", [2, 0])
-def test_latents_replace_the_shared_part(form, d_rope):
-    config = replace(MLA, d_rope=d_rope)
-    layer, h = randomized(build(config)), hidden(2, TOKENS, 12)
-    latents = layer.compress(h)
-    full = getattr(layer, form)(h)
-    for heads, rows in (([0, 3], slice(1, 4)), (None, None)):
-        trace = getattr(layer, form)(h, heads=heads, queries=rows, latents=latents)
-        assert (trace.c_KV_pre, trace.k_R_pre) == (None, None)
-        for name in trace.steps:
-            if name != "u" or heads is None:
-                wanted = expected(full, config, name, heads or list(range(6)), rows or slice(None))
-                torch.testing.assert_close(getattr(trace, name), wanted, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_latents_keep_their_positions(form):
-    layer = randomized(MultiHeadLatentAttention(MLA, dtype=torch.float64))
-    h = hidden(1, TOKENS, MLA.d_model)
+@latents_too
+def test_what_compress_keeps_stands_in_for_the_keys(config, form):
+    layer, h = layer_of(config), hidden(2, TOKENS, 10)
     later = torch.arange(10, 10 + TOKENS)
-    latents = layer.compress(h, positions=later)
-    wanted = getattr(layer, form)(h, positions=later)
-    for positions in (None, later, later.tolist()):
-        got = getattr(layer, form)(h, positions=positions, latents=latents)
-        torch.testing.assert_close(got.attention, wanted.attention, rtol=1e-12, atol=1e-13)
-    with pytest.raises(ValueError, match=r"positions \(\[0, 1.* of the latents \(\[10, 11"):
-        getattr(layer, form)(h, positions=range(TOKENS), latents=latents)
+    held, full = layer.compress(h, positions=later), form.forward(layer, h, positions=later)
+    for heads, rows in (([0, 2], slice(1, 4)), (None, None)):
+        trace = form.forward(layer, h, heads=heads, queries=rows, latents=held)
+        made = set(full.steps) - set(trace.steps)
+        assert made >= {"c_KV_pre"}
+        assert all(name.endswith(("_pre", "_normed")) or name in OF_TOKENS for name in made)
+        for name in set(trace.steps) - ({"u"} if heads else set()):
+            every = list(range(config.n_heads))
+            wanted = part_of(getattr(full, name), name, config, heads or every, rows or slice(None))
+            torch.testing.assert_close(getattr(trace, name), wanted, **CLOSE, msg=name)
+    for positions in (later, later.tolist()):
+        again = form.forward(layer, h, positions=positions, latents=held)
+        torch.testing.assert_close(again.attention, full.attention, **CLOSE)
+    with refused("positions ([0, 1", "of the latents ([10, 11"):
+        form.forward(layer, h, positions=range(TOKENS), latents=held)
+    with refused("latents", "what compress() returned"):
+        form.forward(layer, h, latents=full)
+
+
+OF_TOKENS = {"k_I", "z_IE", "gates_I"}  # what an index key of a block is made of
 
 
 def test_latents_are_read_and_not_made_again():
     """Attention follows the latents that were handed in."""
-    layer, h = randomized(build(MLA)), hidden(2, TOKENS, 12)
-    other = layer.compress(hidden(2, TOKENS, 12, seed=9))
+    layer, h = layer_of(MLA), hidden(2, TOKENS, 10)
+    other = layer.compress(hidden(2, TOKENS, 10, seed=9))
     trace = layer(h, latents=other)
     torch.testing.assert_close(trace.c_KV, other.c_KV)
     torch.testing.assert_close(trace.k_R, other.k_R)
     assert isinstance(other, LatentCache)
     assert not torch.allclose(trace.u, layer(h).u)
+
+
+@configs
+def test_fused_is_the_first_form(config):
+    layer, h = layer_of(config), hidden(2, TOKENS, 10)
+    mechanism, places = mechanisms.of(config), torch.arange(TOKENS)
+    torch.testing.assert_close(mechanism.fused(layer, h, places), layer(h).u, **CLOSE)
+
+
+@forms
+def test_gradients_flow_to_every_weight_but_those_that_only_choose(config, form):
+    layer, h = layer_of(config).requires_grad_(True), hidden(2, TOKENS, 10).requires_grad_(True)
+    form.forward(layer, h).u.square().sum().backward()
+    weights = dict(layer.named_parameters())
+    still = {name for name, p in weights.items() if p.grad is None or not p.grad.any()}
+    assert still == {name for name in weights if only_chooses(name)}
+    assert h.grad[:, 0].abs().max() > 0
 
 
 BIG = {
@@ -203,32 +199,29 @@ BIG = {
     "MLA, plain queries": LatentConfig(d_model=32, n_heads=128, d_head=8, d_latent_kv=16, d_rope=4),
     "GQA": GroupedConfig(d_model=32, n_heads=128, n_kv_heads=16, d_head=8, bias=True),
 }
-
-
-def head_axis(name):
-    return 1 if name == "W_O" else 0
+EVERY = CONFIGS | {f"{name}, 128 heads": config for name, config in BIG.items()}
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("heads", [[77], [127, 0, 77]])
-@pytest.mark.parametrize("config", BIG.values(), ids=BIG)
-def test_a_head_has_the_same_weights_alone_and_in_every_dtype(config, heads, dtype):
-    full, part = build(config), build(config, heads=heads, dtype=dtype)
-    shared = {"W_DKV", "W_KR", "W_DQ", "b_DKV", "b_KR", "b_DQ", "b_O"}
-    per_kv_head = {"W_K", "W_V", "b_K", "b_V"}
-    assert [n for n, _ in part.named_parameters()] == [n for n, _ in full.named_parameters()]
-    for name, got in part.named_parameters():
-        wanted = getattr(full, name)
-        if name not in shared:
-            chosen = kv_heads_of(config, heads) if name in per_kv_head else heads
-            wanted = wanted.index_select(head_axis(name), torch.tensor(chosen))
-        assert torch.equal(got, wanted.to(dtype)), name
+@pytest.mark.parametrize("config", EVERY.values(), ids=EVERY)
+def test_a_head_has_the_same_weights_alone_and_in_every_dtype(config, dtype):
+    kind = mechanisms.of(config).layer
+    drawn = dtype if config in OF_DELTA.values() else torch.float64  # what rates are made of
+    for heads in ([config.n_heads - 1], [config.n_heads - 1, 0]):
+        full = kind(config, seed=11, dtype=drawn)
+        part = kind(config, seed=11, heads=heads, dtype=dtype)
+        assert [n for n, _ in part.named_parameters()] == [n for n, _ in full.named_parameters()]
+        for name, got in part.named_parameters():
+            wanted = part_of(getattr(full, name), name, config, heads, slice(None))
+            if name == "W_UO":  # of the groups that the heads belong to
+                wanted = wanted[:, sorted({head // config.group_size for head in heads})]
+            assert torch.equal(got, wanted.to(dtype)), name
 
 
 @pytest.mark.parametrize("config", BIG.values(), ids=BIG)
 def test_weights_differ_between_seeds_heads_and_names_and_have_the_scale_of_their_inputs(config):
-    latent = isinstance(config, LatentConfig)
-    one, same, other = (build(config, seed=seed) for seed in (1, 1, 2))
+    latent, kind = isinstance(config, LatentConfig), mechanisms.of(config).layer
+    one, same, other = (kind(config, seed=seed, dtype=torch.float64) for seed in (1, 1, 2))
     fan_in = {"W_UK": 16, "W_UV": 16, "W_O": 128 * 8}
     fan_in |= {"W_UQ": config.d_latent_q or 32, "W_QR": config.d_latent_q or 32} if latent else {}
     for name, weight in one.named_parameters():
@@ -238,7 +231,15 @@ def test_weights_differ_between_seeds_heads_and_names_and_have_the_scale_of_thei
             measured = weight.std().item() * fan_in.get(name, 32) ** 0.5
             assert measured == pytest.approx(1, abs=0.25), name
         if name.startswith("W_") and name not in ("W_DKV", "W_KR", "W_DQ"):
-            heads = weight.movedim(head_axis(name), 0)
+            heads = weight.movedim(1 if name == "W_O" else 0, 0)
             assert not torch.equal(heads[0], heads[1])
     if latent:
         assert not torch.equal(one.W_UK, one.W_UV)
+
+
+def test_the_rates_of_a_state_spread_as_models_start_them():
+    config = DeltaConfig(d_model=4, n_heads=512, d_head=2)
+    many = DeltaAttention(config, dtype=torch.float64)
+    rates, steps = many.A_log.exp(), torch.nn.functional.softplus(many.b_A)
+    assert 1 <= rates.min() < 1.3 < 15.5 < rates.max() <= 16
+    assert 1e-3 <= steps.min() < 1.2e-3 < 0.09 < steps.max() <= 0.1

@@ -14,7 +14,7 @@ from mla_engine import (
 )
 from mla_engine.claims.layers import NORMED
 from mla_engine.studies.spectra import Spectrum, spectra
-from tests.engine import delta_samples, pooled_samples
+from tests.engine.kinds import CSA, OF_DELTA, OF_POOLED, layer_of
 from tests.engine.samples import arrays, refused
 
 
@@ -65,10 +65,10 @@ def matrices_of_a_state(_config, w, head):
     return single | {"W_O": w["W_O"][:, head], "W_A": W_A}
 
 
-OTHERS = {f"entries, {name}": (pooled_samples.layer_of, config, matrices_of_entries)
-          for name, config in pooled_samples.KINDS.items()}  # fmt: skip
-OTHERS |= {f"state, {name}": (delta_samples.layer_of, config, matrices_of_a_state)
-           for name, config in delta_samples.CONFIGS.items()}  # fmt: skip
+OTHERS = {f"entries, {name}": (layer_of, config, matrices_of_entries)
+          for name, config in OF_POOLED.items()}  # fmt: skip
+OTHERS |= {f"state, {name}": (layer_of, config, matrices_of_a_state)
+           for name, config in OF_DELTA.items()}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -90,7 +90,7 @@ def test_of_other_kinds_too(name):
 
 
 def test_of_a_head_built_alone_the_output_group_is_its_own():
-    config = pooled_samples.CSA
+    config = CSA
     whole, alone = (PooledAttention(config, seed=2, heads=heads) for heads in (None, [3]))
     of_whole, of_one = spectra(whole)["W_VO"], spectra(alone)["W_VO"]
     torch.testing.assert_close(of_one.singular_values[0], of_whole.singular_values[3])

@@ -13,7 +13,7 @@ from transformers.models.glm5_next import modeling_glm5_next as glm
 from transformers.models.kimi_linear import modeling_kimi_linear as kimi
 
 from mla_engine import DeltaCache, DeltaConfig
-from tests.engine.delta_samples import layer_of
+from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, relative
 
 SIZES = {"d_model": 48, "n_heads": 4, "d_head": 12}

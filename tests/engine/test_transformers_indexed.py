@@ -16,7 +16,7 @@ from transformers.models.glm_moe_dsa import modeling_glm_moe_dsa as glm
 from mla_engine import PRESETS, IndexedCache, IndexedConfig, RopeConfig
 from tests import reference_rope
 from tests.engine.families import rope_parameters, yarn
-from tests.engine.indexed_samples import layer_of
+from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, relative
 
 SIZES = {"d_model": 48, "n_heads": 4, "d_head": 12, "d_rope": 8, "d_value": 10, "latent_norm": True}

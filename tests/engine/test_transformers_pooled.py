@@ -14,7 +14,7 @@ from transformers.models.deepseek_v4 import modeling_deepseek_v4 as deepseek
 from mla_engine import PooledCache, PooledConfig, RopeConfig, YarnConfig
 from mla_engine.pooled.cache import held_rows
 from tests import reference_rope
-from tests.engine.pooled_samples import layer_of
+from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, relative
 
 SIZES = {"d_model": 48, "n_heads": 4, "d_head": 24, "d_latent_q": 20, "d_latent_o": 6}

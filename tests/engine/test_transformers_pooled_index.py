@@ -14,7 +14,7 @@ from transformers import DynamicCache, Glm5NextTextConfig
 from transformers.models.glm5_next import modeling_glm5_next as glm
 
 from mla_engine import PooledIndexCache, PooledIndexConfig
-from tests.engine.pooled_index_samples import layer_of
+from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, refused, relative
 
 SIZES = {"d_model": 48, "n_heads": 4, "d_head": 12, "d_value": 10, "latent_norm": True}

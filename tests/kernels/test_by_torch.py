@@ -5,7 +5,7 @@ import torch
 
 from mla_engine import IndexedCache, LatentCache, LatentConfig, MultiHeadLatentAttention, RopeConfig
 from mla_engine.kernels import Keys, absorbed_attention, keys_of
-from tests.engine.indexed_samples import DSA, PLAIN, layer_of
+from tests.engine.kinds import DSA, PLAIN_DSA, layer_of
 
 SIZES = {"d_model": 24, "n_heads": 3, "d_head": 8, "d_latent_kv": 16}
 WITH_ROPE = LatentConfig(**SIZES, d_rope=4, rope=RopeConfig(), softmax_scale=0.7)
@@ -35,7 +35,7 @@ def test_a_step_of_the_layer_from_its_own_cache(config, tokens):
     assert_equals(trace, config, cache)
 
 
-@pytest.mark.parametrize("config", [DSA, PLAIN], ids=["rope", "none"])
+@pytest.mark.parametrize("config", [DSA, PLAIN_DSA], ids=["rope", "none"])
 @pytest.mark.parametrize("tokens", [1, 4])
 def test_the_keys_that_an_indexer_chose(config, tokens):
     layer = layer_of(config)

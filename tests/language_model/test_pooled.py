@@ -5,7 +5,7 @@ import torch
 
 from mla_engine.language_model import LanguageModel, ModelConfig
 from mla_engine.language_model.cuts import TopKeys
-from tests.engine.pooled_samples import KINDS
+from tests.engine.kinds import OF_POOLED
 from tests.engine.samples import refused
 from tests.language_model.samples import in_pieces
 
@@ -17,7 +17,7 @@ def model_of(config):
     )
 
 
-@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("config", OF_POOLED.values(), ids=OF_POOLED)
 def test_it_writes_word_by_word_what_it_says_at_once(config):
     model, tokens = model_of(config), torch.arange(13).remainder(4)[None]
     whole, parts = model(tokens).logits, in_pieces(model, tokens, [5, 1, 1, 6])
@@ -27,4 +27,4 @@ def test_it_writes_word_by_word_what_it_says_at_once(config):
 
 def test_its_top_keys_are_not_cut_out():
     with refused("reads keys alone", "attention to pooled entries", "cut a head"):
-        TopKeys(model_of(KINDS["CSA"]), 2)
+        TopKeys(model_of(OF_POOLED["CSA"]), 2)

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import DeltaConfig, PooledConfig, mechanisms
 from mla_engine.given_preset import given_preset
-from tests.engine import delta_samples, pooled_samples
+from tests.engine.kinds import OF_DELTA, OF_POOLED
 from tests.engine.test_pooled_costs import V4, V4_HCA
 from tests.ui.pages.kv_cache import rows
 from tests.ui.pages.kv_cache.side import DTYPES, Side, sides
@@ -82,7 +82,7 @@ def test_a_snippet_makes_the_numbers_of_the_title(
     assert set(wanted) <= set(last)
 
 
-SMALL = {**pooled_samples.KINDS, **delta_samples.CONFIGS}
+SMALL = OF_POOLED | OF_DELTA
 SMALL.pop("window")  # no page shows a window alone
 
 
