@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import strategies as st
+from torch.utils.flop_counter import FlopCounterMode
 
 from mla_engine import GroupedConfig, LatentConfig, RopeConfig, YarnConfig
 from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling
@@ -33,6 +34,13 @@ def hidden(batch, tokens, d_model, seed=1, dtype=torch.float64):
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randn(batch, tokens, d_model, generator=generator, dtype=torch.float64)
     return drawn.to(dtype)
+
+
+def counted(run):
+    """FLOPs of what a call multiplies, by torch's own counter."""
+    with FlopCounterMode(display=False) as counter:
+        run()
+    return counter.get_total_flops()
 
 
 def relative(got, wanted):

@@ -20,6 +20,7 @@ from mla_engine import (
 )
 from mla_engine.budget import MemoryBudgetError
 from tests.engine.samples import YARN
+from tests.sampling import ALL
 
 MIB, GIB = 2**20, 2**30
 
@@ -174,7 +175,15 @@ RUNS = {
     "grouped, decode one": Run("decode", CAPPED, 1, 24, cached=300, cache=KVCache),
     "grouped, reserved": Run("decode", GQA, 100, 8, cached=500, cache=KVCache, capacity=700),
 }
-runs = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+FEW = {  # each method, dtype, cache and option once
+    "construct MLA, bfloat16", "construct some heads", "construct GQA", "forward, short and wide",
+    "forward, float16", "forward, float64", "forward, latents", "absorbed, bfloat16",
+    "absorbed, some", "compress", "merged", "decode many, keys", "decode one",
+    "decode, reserved, second branch", "decode one, expanded", "grouped, soft cap and window",
+    "grouped, decode one", "grouped, reserved",
+}  # fmt: skip
+TRIED = {name: run for name, run in RUNS.items() if ALL or name in FEW}
+runs = pytest.mark.parametrize("run", TRIED.values(), ids=TRIED)
 
 
 def set_budget(monkeypatch, bytes_):

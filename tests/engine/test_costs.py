@@ -1,138 +1,48 @@
-"""Closed forms against the real modules, the real caches and torch's own FLOP counter."""
-
-import dataclasses
+"""Closed forms of what a layer costs, against its parameters, its trace and by hand."""
 
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from mla_engine import (
     GroupedConfig,
     GroupedQueryAttention,
-    KVCache,
-    LatentCache,
     LatentConfig,
     MultiHeadLatentAttention,
     RopeConfig,
     costs,
 )
+from tests.engine.kinds import configs, layer_of
 
 MLA = LatentConfig(
     d_model=24, n_heads=6, d_head=4, d_latent_kv=7, d_rope=2, d_value=5, d_latent_q=9,
     latent_norm=True, bias=True,
 )  # fmt: skip
-PLAIN_QUERY = dataclasses.replace(MLA, d_latent_q=None, latent_norm=False, bias=False)
-NO_ROPE = dataclasses.replace(MLA, d_rope=0, bias=False)
 GQA = GroupedConfig(
     d_model=24, n_heads=6, n_kv_heads=3, d_head=4, d_value=5, rope=RopeConfig(), bias=True,
     qk_norm=True,
 )  # fmt: skip
-MHA = GroupedConfig(d_model=24, n_heads=6, n_kv_heads=6, d_head=4)
-MQA = dataclasses.replace(MHA, n_kv_heads=1)
-LATENT, GROUPED = (MLA, PLAIN_QUERY, NO_ROPE), (GQA, MHA, MQA)
 TOKENS = 11
-HEADS = (None, [0], [4, 1, 5])
-QUERIES = (None, slice(3, 9), slice(-1, None), slice(0, None, 4))
 
 
-def layer(config, heads=None, dtype=torch.float32):
-    latent = isinstance(config, LatentConfig)
-    kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
-    return kind(config, heads=heads, dtype=dtype)
-
-
-def counted(run) -> int:
-    with FlopCounterMode(display=False) as counter:
-        run()
-    return counter.get_total_flops()
-
-
-def hidden(batch, tokens=TOKENS):
-    return torch.ones(batch, tokens, 24)
-
-
-@pytest.mark.parametrize("heads", [None, [0], [4, 1, 5], [2, 3]])
-@pytest.mark.parametrize("config", LATENT + GROUPED)
+@pytest.mark.parametrize("heads", [None, [0], [2, 1]])
+@configs
 def test_parameters_are_those_of_the_module(config, heads):
-    held = {name: p.numel() for name, p in layer(config, heads).named_parameters()}
+    held = {name: p.numel() for name, p in layer_of(config, heads=heads).named_parameters()}
     assert costs.weight_elements(config, heads) == held
     assert costs.parameters(config, heads) == sum(held.values())
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("config", LATENT + GROUPED)
-def test_cache_bytes_are_those_of_the_cache(config, dtype):
-    kinds = {"kv": KVCache} | ({"latent": LatentCache} if config in LATENT else {})
-    module = layer(config, dtype=dtype)
-    for name, kind in kinds.items():
-        _, cache = module.decode(hidden(2).to(dtype), kind.empty(config, batch=2, dtype=dtype))
-        expected = costs.cache_bytes_per_token(config, dtype.itemsize, name) * 2 * TOKENS
-        assert cache.nbytes == expected
-
-
-@pytest.mark.parametrize("queries", QUERIES)
-@pytest.mark.parametrize("heads", HEADS)
-@pytest.mark.parametrize("config", LATENT)
-def test_latent_prefill_counts_what_runs(config, heads, queries):
-    batch = 1 if queries is None else 3
-    module, h = layer(config), hidden(batch)
-    latents = module.compress(h)
-    for form, run in (("expanded", module), ("absorbed", module.forward_absorbed)):
-        for known in (None, latents):
-            cost = costs.prefill(
-                config, TOKENS, form, batch=batch, heads=heads, queries=queries,
-                latents=known is not None,
-            )  # fmt: skip
-            assert cost.total_flops == counted(
-                lambda run=run, known=known: run(h, heads=heads, queries=queries, latents=known)
-            )
-
-
-@pytest.mark.parametrize("queries", QUERIES)
-@pytest.mark.parametrize("heads", HEADS)
-@pytest.mark.parametrize("config", GROUPED)
-def test_grouped_prefill_counts_what_runs(config, heads, queries):
-    module, h = layer(config), hidden(2)
-    cost = costs.prefill(config, TOKENS, batch=2, heads=heads, queries=queries)
-    assert cost.total_flops == counted(lambda: module(h, heads=heads, queries=queries))
-
-
-@pytest.mark.parametrize("new", [1, 4])
-@pytest.mark.parametrize(
-    ("kind", "form", "name"),
-    [
-        (LatentCache, "absorbed", "latent"),
-        (LatentCache, "expanded", "latent"),
-        (KVCache, "expanded", "kv"),
-    ],
-)
-@pytest.mark.parametrize("config", LATENT)
-def test_latent_decode_counts_what_runs(config, kind, form, name, new):
-    module = layer(config)
-    _, cache = module.decode(hidden(2), kind.empty(config, batch=2))
-    cost = costs.decode(config, TOKENS, form, cache=name, new_tokens=new, batch=2)
-    run = counted(lambda: module.decode(hidden(2, new), cache, form=form))
-    assert cost.total_flops == run
-
-
-@pytest.mark.parametrize("new", [1, 4])
-@pytest.mark.parametrize("config", GROUPED)
-def test_grouped_decode_counts_what_runs(config, new):
-    module = layer(config)
-    _, cache = module.decode(hidden(2), KVCache.empty(config, batch=2))
-    cost = costs.decode(config, TOKENS, new_tokens=new, batch=2)
-    assert cost.total_flops == counted(lambda: module.decode(hidden(2, new), cache))
-
-
 @pytest.mark.parametrize("form", ["expanded", "absorbed"])
 def test_steps_are_fields_of_the_trace_in_its_order(form):
-    module, h = layer(MLA), hidden(1)
+    module, h = MultiHeadLatentAttention(MLA), torch.ones(1, TOKENS, 24)
     trace = module(h) if form == "expanded" else module.forward_absorbed(h)
     names = list(costs.prefill(MLA, TOKENS, form).step_flops)
     assert names == [name for name in trace.steps if name in names]
     assert {"q_C", "c_KV_pre", "k_R_pre", "scores_C", "scores_R", "o", "u"} < set(names)
     grouped = costs.prefill(GQA, TOKENS).step_flops
-    assert list(grouped) == [name for name in layer(GQA)(h).steps if name in grouped]
+    assert list(grouped) == [
+        name for name in GroupedQueryAttention(GQA)(h).steps if name in grouped
+    ]
 
 
 def test_work_per_head_and_per_query_falls_and_the_shared_part_stays():

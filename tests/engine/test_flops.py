@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from mla_engine import (
     GroupedConfig,
@@ -16,31 +15,33 @@ from mla_engine import (
     RopeConfig,
     costs,
 )
-from tests.engine.samples import hidden
+from tests.engine.samples import counted, hidden
 
 MLA = LatentConfig(  # sizes without a common factor, so that no wrong product can hide
     d_model=31, n_heads=6, d_head=5, d_latent_kv=7, d_rope=2, d_value=3, d_latent_q=11,
     latent_norm=True, bias=True,
 )  # fmt: skip
 PLAIN = replace(MLA, d_latent_q=None, d_rope=0, latent_norm=False, bias=False)
+NO_ROPE = replace(MLA, d_rope=0, bias=False)
+LATENT = {"MLA": MLA, "plain": PLAIN, "no rotary part": NO_ROPE}
 GQA = GroupedConfig(
     d_model=31, n_heads=6, n_kv_heads=3, d_head=4, d_value=5, rope=RopeConfig(), qk_norm=True
 )
+MHA = GroupedConfig(d_model=31, n_heads=6, n_kv_heads=6, d_head=4)
+GROUPED = {"GQA": GQA, "MHA": MHA, "MQA": replace(MHA, n_kv_heads=1)}
+latents = pytest.mark.parametrize("config", LATENT.values(), ids=LATENT)
+groups = pytest.mark.parametrize("config", GROUPED.values(), ids=GROUPED)
 BATCH, TOKENS, PAST = 2, 13, 17
 PARTS = {
     "all": (None, None),
     "two heads": ([4, 1], None),
     "three rows": (None, slice(5, 8)),
+    "the last row": (None, slice(-1, None)),
+    "every fourth row": ([0], slice(0, None, 4)),
     "both": ([0, 1, 5], slice(9, 13)),
 }
 parts = pytest.mark.parametrize(("heads", "queries"), PARTS.values(), ids=PARTS)
 FORMS = {"expanded": "forward", "absorbed": "forward_absorbed"}
-
-
-def counted(run):
-    with FlopCounterMode(display=False) as counter:
-        run()
-    return counter.get_total_flops()
 
 
 def latent_by_hand(c, form, h, t, s, compressed, expanded):
@@ -72,7 +73,7 @@ def size(part, whole):
 @parts
 @pytest.mark.parametrize("shared", [True, False], ids=["latents given", "latents made"])
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("config", [MLA, PLAIN], ids=["MLA", "plain"])
+@latents
 def test_prefill(config, form, shared, heads, queries):
     mla, h = MultiHeadLatentAttention(config), hidden(BATCH, TOKENS, 31, dtype=torch.float32)
     latents = mla.compress(h) if shared else None
@@ -86,13 +87,15 @@ def test_prefill(config, form, shared, heads, queries):
 
 
 @parts
-def test_grouped_prefill(heads, queries):
-    gqa, h = GroupedQueryAttention(GQA), hidden(BATCH, TOKENS, 31, dtype=torch.float32)
+@groups
+def test_grouped_prefill(config, heads, queries):
+    gqa, h = GroupedQueryAttention(config), hidden(BATCH, TOKENS, 31, dtype=torch.float32)
     real = counted(lambda: gqa(h, heads=heads, queries=queries))
-    kv_heads = len({head // 2 for head in heads or range(6)})
+    each = 6 // config.n_kv_heads
+    kv_heads = len({head // each for head in heads or range(6)})
     rows = size(queries, TOKENS)
-    assert real == grouped_by_hand(GQA, size(heads, 6), kv_heads, rows, TOKENS, TOKENS)
-    cost = costs.prefill(GQA, TOKENS, batch=BATCH, heads=heads, queries=queries)
+    assert real == grouped_by_hand(config, size(heads, 6), kv_heads, rows, TOKENS, TOKENS)
+    cost = costs.prefill(config, TOKENS, batch=BATCH, heads=heads, queries=queries)
     assert real == cost.total_flops
 
 
@@ -105,7 +108,7 @@ WAYS = {  # cache, form, which tokens are up-projected
 
 @pytest.mark.parametrize("new", [2, 5])
 @pytest.mark.parametrize(("cache", "form", "name", "expanded"), WAYS.values(), ids=WAYS)
-@pytest.mark.parametrize("config", [MLA, PLAIN], ids=["MLA", "plain"])
+@latents
 def test_decode(config, cache, form, name, expanded, new):
     mla = MultiHeadLatentAttention(config)
     past, h = (hidden(BATCH, n, 31, dtype=torch.float32) for n in (PAST, new))
@@ -117,13 +120,14 @@ def test_decode(config, cache, form, name, expanded, new):
 
 
 @pytest.mark.parametrize("new", [2, 5])
-def test_grouped_decode(new):
-    gqa = GroupedQueryAttention(GQA)
+@groups
+def test_grouped_decode(config, new):
+    gqa = GroupedQueryAttention(config)
     past, h = (hidden(BATCH, n, 31, dtype=torch.float32) for n in (PAST, new))
-    _, held = gqa.decode(past, KVCache.empty(GQA, batch=BATCH))
+    _, held = gqa.decode(past, KVCache.empty(config, batch=BATCH))
     real = counted(lambda: gqa.decode(h, held))
-    assert real == grouped_by_hand(GQA, 6, 3, new, PAST + new, new)
-    assert real == costs.decode(GQA, PAST, new_tokens=new, batch=BATCH).total_flops
+    assert real == grouped_by_hand(config, 6, config.n_kv_heads, new, PAST + new, new)
+    assert real == costs.decode(config, PAST, new_tokens=new, batch=BATCH).total_flops
 
 
 def test_merging_costs_one_product_a_head_and_matrix():

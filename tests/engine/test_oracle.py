@@ -171,6 +171,8 @@ def check(config, form, batch, tokens, start):
     expected = oracle(config, arrays(layer), h.numpy(), positions)
     names = promised(trace, expected, config)
     assert_equals_oracle(trace, expected, names, beside=OF_CHUNKS)
+    fused = mechanisms.of(config).fused(layer, h, torch.tensor(positions))
+    np.testing.assert_allclose(fused.numpy(), expected["u"], rtol=1e-12, atol=1e-12)
     seen = np.tril(np.ones((tokens, tokens), dtype=bool))
     if "scores" in expected:
         seen = np.isfinite(expected["scores"][0, 0])

@@ -6,14 +6,13 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import einsum
-from torch.utils.flop_counter import FlopCounterMode
 from transformers import Glm5NextTextConfig
 
 from mla_engine import PooledIndexCache, PooledIndexConfig, costs, mechanisms, model_caches
 from mla_engine.checkpoints import attention_config
 from mla_engine.pooled_index.costs import COSTS
 from tests.engine.kinds import layer_of
-from tests.engine.samples import hidden
+from tests.engine.samples import counted, hidden
 
 GLM = PooledIndexConfig(  # sizes without a common factor, so that no wrong product can hide
     d_model=31, n_heads=6, d_head=5, d_latent_kv=7, d_value=3, d_latent_q=11, latent_norm=True,
@@ -25,12 +24,7 @@ CONFIGS = {"GLM": GLM, "plain": PLAIN, "shared": SHARED}
 configs = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 forms = pytest.mark.parametrize("form", ["expanded", "absorbed"])
 BATCH = 2
-
-
-def counted(run):
-    with FlopCounterMode(display=False) as counter:
-        run()
-    return counter.get_total_flops()
+pytestmark = pytest.mark.usefixtures("unmeasured")
 
 
 def by_hand(c, form, h, t, new, s, over, expanded):
@@ -124,17 +118,6 @@ def test_what_is_stored_is_what_real_caches_hold_and_what_changes_in_them(config
     fixed, growing = (f(config, 2) for f in (costs.fixed_bytes, costs.cache_bytes_per_token))
     bound = [fixed + growing * tokens - costs.held_bytes(config, tokens, 2) for tokens in range(99)]
     assert min(bound) == pytest.approx(0, abs=1e-9)
-
-
-@configs
-def test_weights_are_those_of_real_layers(config):
-    layer = layer_of(config)
-    assert costs.weight_elements(config) == {
-        name: p.numel() for name, p in layer.named_parameters()
-    }
-    assert costs.parameters(config, [0]) == sum(
-        p.numel() for p in layer_of(config, heads=[0]).parameters()
-    )
 
 
 def test_handing_in_the_keys_leaves_out_what_makes_them():

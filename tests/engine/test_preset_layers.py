@@ -5,10 +5,13 @@ import torch
 
 from mla_engine import GroupedConfig, LatentConfig, PooledConfig, costs, mechanisms
 from mla_engine.presets import PRESETS
+from tests.sampling import some
 
-LATENT = [key for key, p in PRESETS.items() if isinstance(p.config, LatentConfig)]
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
+LATENT = some([key for key, p in PRESETS.items() if isinstance(p.config, LatentConfig)], 8)
 POOLED = [key for key, p in PRESETS.items() if isinstance(p.config, PooledConfig)]
-GROUPED = [key for key, p in PRESETS.items() if isinstance(p.config, GroupedConfig)]
+GROUPED = some([key for key, p in PRESETS.items() if isinstance(p.config, GroupedConfig)], 9)
 
 
 @pytest.mark.parametrize("key", LATENT)

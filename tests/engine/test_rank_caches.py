@@ -11,6 +11,8 @@ from mla_engine.costs import Serving, rank_cache_elements
 from tests.engine.kinds import DSA, GLM, KDA, OF_DELTA, OF_POOLED, SWA
 from tests.engine.samples import hidden
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 GQA = GroupedConfig(d_model=10, n_heads=6, n_kv_heads=3, d_head=4)
 MLA = LatentConfig(d_model=10, n_heads=6, d_head=4, d_latent_kv=5, d_rope=2)
 CONFIGS = {

@@ -22,7 +22,6 @@ from tests.engine.kinds import (
     GQA,
     MLA,
     OF_DELTA,
-    configs,
     forms,
     layer_of,
     only_chooses,
@@ -173,13 +172,6 @@ def test_latents_are_read_and_not_made_again():
     torch.testing.assert_close(trace.k_R, other.k_R)
     assert isinstance(other, LatentCache)
     assert not torch.allclose(trace.u, layer(h).u)
-
-
-@configs
-def test_fused_is_the_first_form(config):
-    layer, h = layer_of(config), hidden(2, TOKENS, 10)
-    mechanism, places = mechanisms.of(config), torch.arange(TOKENS)
-    torch.testing.assert_close(mechanism.fused(layer, h, places), layer(h).u, **CLOSE)
 
 
 @forms

@@ -16,6 +16,7 @@ from mla_engine import DeltaCache, DeltaConfig
 from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, relative
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
 SIZES = {"d_model": 48, "n_heads": 4, "d_head": 12}
 LINEAR = {"linear_head_dim": 12, "linear_num_heads": 4}
 

@@ -18,6 +18,7 @@ from mla_engine.rope import rotation
 from tests import reference_rope
 from tests.engine.samples import hidden, randomized, relative
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
 WIDTH, HEADS, HEAD = 48, 6, 8
 
 

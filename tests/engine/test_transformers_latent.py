@@ -12,6 +12,7 @@ from mla_engine.rope import rotation
 from tests.engine.families import FAMILIES, run_theirs, their_config, their_module
 from tests.engine.samples import hidden, randomized, relative
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
 families = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 REGROUPED = [0, 2, 4, 6, 1, 3, 5, 7]  # halves made of interleaved pairs
 

@@ -17,6 +17,7 @@ from tests import reference_rope
 from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, relative
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
 SIZES = {"d_model": 48, "n_heads": 4, "d_head": 24, "d_latent_q": 20, "d_latent_o": 6}
 SIZES |= {"n_output_groups": 2, "window": 16, "d_rope": 8}
 YARN = YarnConfig(factor=16.0, original_max_position=64, attention_factor=1.0)

@@ -17,6 +17,7 @@ from mla_engine import PooledIndexCache, PooledIndexConfig
 from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, refused, relative
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
 SIZES = {"d_model": 48, "n_heads": 4, "d_head": 12, "d_value": 10, "latent_norm": True}
 SIZES |= {"d_latent_kv": 16, "d_latent_q": 24, "n_index_heads": 5, "d_index": 12, "norm_eps": 1e-5}
 CONFIGS = {
