@@ -8,7 +8,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -112,9 +112,10 @@ def following(
     processes: int = 1,
     patience: float = 60.0,
     bare: int = 1,
+    warm: Mapping[str, str] = WARM,
 ) -> Iterator[Row]:
     """A lecturer steps, and everybody follows; beside it a bare page that all ask at once."""
-    with _joint(processes) as shared, fleet(processes, WARM | SECRET | shared) as apps:
+    with _joint(processes) as shared, fleet(processes, warm | SECRET | shared) as apps:
         room = Class(apps[0].url, patience)
         taken = apart(_lecture(room, apps, visitors, steps, pause))
         yield _followed(room, steps, pause) | taken.row() | held(apps)
@@ -196,9 +197,14 @@ def _followed(room: Class, steps: int, pause: float) -> Row:
     }
 
 
-def answering(visitors: int = 300, within: float = 10.0, patience: float = 60.0) -> Iterator[Row]:
+def answering(
+    visitors: int = 300,
+    within: float = 10.0,
+    patience: float = 60.0,
+    warm: Mapping[str, str] = WARM,
+) -> Iterator[Row]:
     """A question to all: each answer counts once, and the histogram is right."""
-    with fleet(1, WARM | SECRET) as (app,):
+    with fleet(1, warm | SECRET) as (app,):
         yield apart(_asked(Class(app.url, patience), visitors, within)) | {
             "tracebacks": app.log.count(TRACEBACK)
         }

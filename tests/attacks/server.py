@@ -60,6 +60,13 @@ class App:
         except urllib.error.HTTPError as refused:
             return refused.code, refused.headers, refused.read()
 
+    def answer(self, path):
+        """As `get`; None while nobody answers."""
+        try:
+            return self.get(path)
+        except OSError:
+            return None
+
     def processes(self):
         """The server's id, and those of all that it started."""
         parents = {}
@@ -176,10 +183,7 @@ def healthy(app):
     """
     if not app.alive:
         raise RuntimeError(f"the server ended with {app.process.returncode}:\n{app.log}")
-    try:
-        return app.get("/_stcore/health")[0] == 200
-    except OSError:
-        return False
+    return (app.answer("/_stcore/health") or [None])[0] == 200
 
 
 def wait_until(holds, what="it holds", seconds=patience.SECONDS):

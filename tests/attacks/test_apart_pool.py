@@ -2,11 +2,13 @@
 
 import sys
 import threading
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from mla_engine.checkpoints import CheckpointError
+from tests import patience
 from tests.attacks import false_worker
 from tests.attacks.server import wait_until
 from ui.engine.apart import process
@@ -49,17 +51,20 @@ def bomb(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def pool(bomb):
-    pool = Pool(lambda: 2)
-    yield pool
-    pool.close()
+def made(bomb):
+    """`made(n)`: a pool of n workers."""
+    with ExitStack() as stack:
+        yield lambda n: stack.enter_context(closing(Pool(lambda: n)))
 
 
 @pytest.fixture
-def single(bomb):
-    pool = Pool(lambda: 1)
-    yield pool
-    pool.close()
+def pool(made):
+    return made(2)
+
+
+@pytest.fixture
+def single(made):
+    return made(1)
 
 
 def refusal(pool, asked, visitor="a"):
@@ -128,60 +133,60 @@ class Visit(threading.Thread):
         assert isinstance(self.found, LeftError)
 
 
-def begun(tmp_path, name="hang"):
-    """A job that hangs, and whether it has begun."""
-    file = tmp_path / f"{name} begun"
-    return job(name, begun=str(file)), file.exists
+@pytest.fixture
+def begun(tmp_path, monkeypatch):
+    """`begun(pool)`: the visit of "a" whose job has begun, and hangs until it leaves."""
+    monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
+
+    def begin(pool, name="hang"):
+        file = tmp_path / f"{name} begun"
+        first = Visit(pool, job(name, begun=str(file)), "a")
+        wait_until(file.exists, "it has begun")
+        return first
+
+    return begin
 
 
-def test_a_second_visitor_is_answered_while_the_first_waits(pool, tmp_path):
-    asked, has_begun = begun(tmp_path)
-    first = Visit(pool, asked, "a")
-    wait_until(has_begun, "it has begun")
+def waiting(pool, visitor, word):
+    """The visit of one who waits in the line."""
+    visit = Visit(pool, job("echo", word=word), visitor)
+    wait_until(lambda: len(pool._line) == 1, "one waits")
+    return visit
+
+
+def test_a_second_visitor_is_answered_while_the_first_waits(pool, begun):
+    first = begun(pool)
     assert echoed(pool, "b")
     assert first.is_alive()
     first.leave()
 
 
-def test_who_leaves_makes_room_for_the_next(single, tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
-    asked, has_begun = begun(tmp_path)
-    first = Visit(single, asked, "a")
-    wait_until(has_begun, "it has begun")
+def test_who_leaves_makes_room_for_the_next(single, begun):
+    first = begun(single)
     second = Visit(single, job("echo", word="next"), "b")
     first.leave()
     second.join()
     assert second.found[1] == {"word": "next"}
 
 
-def test_a_worker_that_stops_when_told_is_used_again(single, tmp_path):
+def test_a_worker_that_stops_when_told_is_used_again(single, begun, monkeypatch):
     number = echoed(single)
-    asked, has_begun = begun(tmp_path, "stop_when_told")
-    first = Visit(single, asked, "a")
-    wait_until(has_begun, "it has begun")
+    first = begun(single, "stop_when_told")
+    monkeypatch.setattr(process, "GRACE_SECONDS", patience.SECONDS)
     first.leave()
     assert echoed(single) == number
 
 
-def test_who_waits_may_leave_and_keeps_no_place(single, tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
-    asked, has_begun = begun(tmp_path)
-    first = Visit(single, asked, "a")
-    wait_until(has_begun, "it has begun")
-    second = Visit(single, job("echo", word="never"), "b")
-    wait_until(lambda: len(single._line) == 1, "one waits")
-    second.leave()
+def test_who_waits_may_leave_and_keeps_no_place(single, begun):
+    first = begun(single)
+    waiting(single, "b", "never").leave()
     assert not single._line
     first.leave()
 
 
-def test_a_visitor_has_one_job_at_a_time(pool, tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "GRACE_SECONDS", 0.1)
-    asked, has_begun = begun(tmp_path)
-    first = Visit(pool, asked, "a")
-    wait_until(has_begun, "it has begun")
-    other = Visit(pool, job("echo", word="later"), "a")
-    wait_until(lambda: len(pool._line) == 1, "one waits")
+def test_a_visitor_has_one_job_at_a_time(pool, begun):
+    first = begun(pool)
+    other = waiting(pool, "a", "later")
     assert echoed(pool, "b"), "who has none overtakes"
     assert other.is_alive()
     first.leave()
@@ -189,13 +194,9 @@ def test_a_visitor_has_one_job_at_a_time(pool, tmp_path, monkeypatch):
     assert other.found[1] == {"word": "later"}
 
 
-def test_a_full_line_is_said(single, tmp_path, monkeypatch):
+def test_a_full_line_is_said(single, begun, monkeypatch):
     monkeypatch.setattr("ui.engine.apart.pool.MOST_WAITING", 1)
-    asked, has_begun = begun(tmp_path)
-    first = Visit(single, asked, "a")
-    wait_until(has_begun, "it has begun")
-    second = Visit(single, job("echo", word="x"), "b")
-    wait_until(lambda: len(single._line) == 1, "one waits")
+    first, second = begun(single), waiting(single, "b", "x")
     assert refusal(single, job("echo", word="y"), "c").code == "job_line"
     second.leave()
     first.leave()

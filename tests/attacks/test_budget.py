@@ -11,7 +11,6 @@ from mla_engine import budget
 from mla_engine.checkpoints import (
     Checkpoint,
     CheckpointError,
-    build_demo,
     hidden_bytes,
     hidden_states,
     load_attention,
@@ -22,11 +21,6 @@ from mla_engine.checkpoints.rotation import CONTEXT
 
 TEXT = "The cat sat on the mat and looked at the moon. " * 8
 LONG = TEXT * 6
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    return build_demo(tmp_path_factory.mktemp("budget") / "demo")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Headers, indexes and files of activations that are nearly right: an answer, or one sentence."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from mla_engine.checkpoints import build_demo, describe, open_checkpoint
+from mla_engine.checkpoints import describe, open_checkpoint
 from mla_engine.checkpoints.activations import read_activations
 from mla_engine.checkpoints.safetensors_file import (
     LENGTH_BYTES,
@@ -62,34 +63,34 @@ def test_any_json(text):
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    return build_demo(tmp_path_factory.mktemp("nearly") / "demo")
+def folder(demo, tmp_path_factory):
+    return shutil.copytree(demo, tmp_path_factory.mktemp("nearly") / "demo")
 
 
 @pytest.fixture(scope="module")
-def index(demo):
-    return json.loads((demo / "model.safetensors.index.json").read_text())
+def index(folder):
+    return json.loads((folder / "model.safetensors.index.json").read_text())
 
 
 @fuzz(many(50, 200))
 @given(data=st.data())
-def test_an_index(demo, index, data):
+def test_an_index(folder, index, data):
     text = data.draw(texts_of(mutated(index)) | texts_of(junk))
-    (demo / "model.safetensors.index.json").write_bytes(text)
-    outcome_within(64, describe, str(demo), 1)
+    (folder / "model.safetensors.index.json").write_bytes(text)
+    outcome_within(64, describe, str(folder), 1)
 
 
 @fuzz(many(40, 200))
 @given(data=st.data())
-def test_a_shard_with_another_header(demo, index, data):
-    (demo / "model.safetensors.index.json").write_text(json.dumps(index))
-    file = demo / "model-00001-of-00002.safetensors"
+def test_a_shard_with_another_header(folder, index, data):
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    file = folder / "model-00001-of-00002.safetensors"
     whole = file.read_bytes()
     stop = LENGTH_BYTES + int.from_bytes(whole[:LENGTH_BYTES], "little")
     text = data.draw(texts_of(mutated(json.loads(whole[LENGTH_BYTES:stop]))))
     try:
         file.write_bytes(len(text).to_bytes(LENGTH_BYTES, "little") + text + whole[stop:])
-        outcome_within(64, lambda: describe(open_checkpoint(demo), 0))
+        outcome_within(64, lambda: describe(open_checkpoint(folder), 0))
     finally:
         file.write_bytes(whole)
 

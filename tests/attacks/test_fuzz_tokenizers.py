@@ -4,12 +4,13 @@ The library may abort, panic or compute for hours: it runs in a worker, whose en
 """
 
 import json
+import shutil
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mla_engine.checkpoints import HiddenStates, build_demo
+from mla_engine.checkpoints import HiddenStates
 from mla_engine.refusals import RefusedError
 from tests.attacks.nearly import fuzz, junk, mutated, outcome, texts_of
 from tests.sampling import many
@@ -47,41 +48,38 @@ splits = st.builds(
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    """The demonstration model, in a folder that may be read."""
-    folder = tmp_path_factory.mktemp("models") / "demo"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLA_MODEL_FOLDERS", str(folder.parent))
-        yield build_demo(folder)
+def folder(demo, models):
+    """A copy of the demonstration model in the folder that may be read."""
+    return shutil.copytree(demo, models / "another tokenizer")
 
 
 @pytest.fixture(scope="module")
-def tokenizer(demo):
+def tokenizer(folder):
     """As it was, with a vocabulary that can be looked through."""
-    valid = json.loads((demo / "tokenizer.json").read_text())
+    valid = json.loads((folder / "tokenizer.json").read_text())
     few = dict(list(valid["model"]["vocab"].items())[:300])
     kept = [pair for pair in valid["model"]["merges"] if "".join(pair) in few]
     valid["model"] |= {"vocab": few, "merges": kept}
     return valid
 
 
-def tokens_of(demo, valid):
-    (demo / "tokenizer.json").write_bytes(valid)
-    place = access.folder(str(demo), "")
+def tokens_of(folder, valid):
+    (folder / "tokenizer.json").write_bytes(valid)
+    place = access.folder(str(folder), "")
     return outcome(lambda: ask("inputs", place, SHORT, text=TEXT, layer=0, activations=None))
 
 
-def test_the_tokenizer_that_is_changed_is_good(demo, tokenizer):
-    assert len(tokens_of(demo, json.dumps(tokenizer).encode()).tokens) > 10
+def test_the_tokenizer_that_is_changed_is_good(folder, tokenizer):
+    assert len(tokens_of(folder, json.dumps(tokenizer).encode()).tokens) > 10
 
 
 @fuzz(many(20, 60))
 @given(data=st.data())
-def test_a_tokenizer(demo, tokenizer, data):
+def test_a_tokenizer(folder, tokenizer, data):
     harm = {
         "normalizer": normalizers,
         "pre_tokenizer": splits | st.just(tokenizer["pre_tokenizer"]),
     }
     harmful = tokenizer | {name: data.draw(part) for name, part in harm.items()}
     text = data.draw(texts_of(mutated(harmful) | st.just(harmful)) | texts_of(junk))
-    assert isinstance(tokens_of(demo, text), HiddenStates | RefusedError)
+    assert isinstance(tokens_of(folder, text), HiddenStates | RefusedError)

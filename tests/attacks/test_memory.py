@@ -13,6 +13,7 @@ import torch
 
 from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention
 from tests.attacks.server import wait_until
+from tests.clock import Clock
 from tests.ui.conftest import noted_downloads, open_page
 from ui.engine import kept, layers, queue
 from ui.engine.footprint import FLOOR, footprint
@@ -23,15 +24,6 @@ from ui.parts.maps.run import run
 from ui.parts.ways import Way
 
 KIB = 2**10
-
-
-class Clock:
-    """A time that goes on when it is told to."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def array(kibibytes: int) -> np.ndarray:
@@ -105,14 +97,14 @@ def test_what_nobody_uses_goes_when_its_time_is_over():
     clock = Clock()
     shelf = Shelf(100 * KIB, 10, clock)
     used, unused = (ref(shelf.get(key, partial(array, 8))) for key in ("used", "unused"))
-    clock.now = 6
+    clock.now += 6
     shelf.get("used", pytest.fail)
-    clock.now = 11
+    clock.now += 5
     shelf.expire()
     assert unused() is None
     assert used() is not None
     assert shelf.held_bytes == 8 * KIB + FLOOR + footprint_of_nothing()
-    clock.now = 16
+    clock.now += 5
     shelf.expire()
     assert used() is None
     assert shelf.held_bytes == 0

@@ -71,7 +71,9 @@ def test_a_visitor_keeps_few_files(app):
 
 
 def test_the_metrics_are_closed_unless_the_operator_opens_them(app):
-    assert app.get("/_stcore/metrics")[0] == 404
+    for path in ("/metrics", "/_stcore/metrics"):
+        assert app.get(path)[0] == 404
+    assert app.get("/healthz")[::2] == (200, b"ok")
     with running({"MLA_METRICS": "1", "MLA_MOST_VISITORS": "1"}) as other:
         assert other.get("/_stcore/metrics")[0] == 200
         with Session(other.url) as visitor:

@@ -1,11 +1,8 @@
 """What keeps a server from running is told in one sentence; health is true."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.attacks.server import ROOT, copied, healthy, started, wait_until
+from tests.attacks.server import copied, healthy, started, wait_until
 
 WRONG = {"MLA_MEMORY_BUDGET_GIB": "1 GiB", "PUBLIC_URL": "mla.example.org"}
 TEXTS = "ui/frame/texts/share.toml"
@@ -17,24 +14,10 @@ BROKEN = {  # what is wrong -> the change in a file, what the sentence names
         "its first page failed",
     ),
 }
-LIMITED = """
-import resource
-hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-from ui.server import start
-start.check()
-print(resource.getrlimit(resource.RLIMIT_NOFILE) == (min(hard, 65536), hard))
-"""
 MAYBE_LATER = """    import pathlib, time
     while not pathlib.Path({file!r}).exists():
         time.sleep(0.01)
     page.setup(PAGE)"""
-
-
-def test_a_server_takes_as_many_descriptors_as_it_may():
-    """Four a visitor: the 1,024 of many systems end at about 250."""
-    said = subprocess.run([sys.executable, "-c", LIMITED], cwd=ROOT, capture_output=True, text=True)
-    assert said.stdout == "True\n", said.stderr
 
 
 def told(app):
@@ -68,7 +51,7 @@ def test_health_is_green_only_when_a_page_has_been_run(tmp_path):
     waits = MAYBE_LATER.format(file=str(ready))
     tree = copied(tmp_path, {"app.py": ("    page.setup(PAGE)", waits)})
     with started(root=tree) as app:
-        status, _, said = wait_until(lambda: asked(app), "the server answers")
+        status, _, said = wait_until(lambda: app.answer("/_stcore/health"), "it answers")
         assert (status, said) == (503, b"starting")
         assert "is ready" not in app.log
         ready.touch()
@@ -77,10 +60,3 @@ def test_health_is_green_only_when_a_page_has_been_run(tmp_path):
         lines = [line.strip() for line in app.log.splitlines() if line.strip()]
     assert len(lines) == 3, f"more than an address is said: {lines}"
     assert lines[-1] == "MLA Explorer is ready."
-
-
-def asked(app):
-    try:
-        return app.get("/_stcore/health")
-    except OSError:
-        return None

@@ -53,40 +53,34 @@ class Server:
         )
 
 
-class Lecturer:
-    def __init__(self, server, code, key, address="10.0.0.1"):
-        self.server, self.code, self.key, self.address = server, code, key, address
+class Member:
+    """Somebody in a room, at an address, known by a header."""
+
+    def __init__(self, server, code, secret, address="10.0.0.1"):
+        self.server, self.code, self.secret, self.address = server, code, secret, address
+
+    async def news(self, tag=""):
+        return await self._ask("", if_none_match=tag)
+
+    async def _ask(self, act, *given, **headers):
+        path, headers = f"/_class/{self.code}{act}", {self.header: self.secret} | headers
+        return await self.server.ask(path, *given, address=self.address, **headers)
+
+
+class Lecturer(Member):
+    header = "x_class_key"
 
     async def say(self, **message):
-        path = f"/_class/{self.code}/lead"
-        return await self.server.ask(
-            path, "POST", message, x_class_key=self.key, address=self.address
-        )
-
-    async def news(self, tag=""):
-        path = f"/_class/{self.code}"
-        return await self.server.ask(
-            path, x_class_key=self.key, if_none_match=tag, address=self.address
-        )
+        return await self._ask("/lead", "POST", message)
 
 
-class Follower:
+class Follower(Member):
     """One who has joined."""
 
-    def __init__(self, server, code, token, address):
-        self.server, self.code, self.token, self.address = server, code, token, address
-
-    async def news(self, tag=""):
-        path = f"/_class/{self.code}"
-        return await self.server.ask(
-            path, x_class_token=self.token, if_none_match=tag, address=self.address
-        )
+    header = "x_class_token"
 
     async def answer(self, question, choice):
-        path, body = f"/_class/{self.code}/answer", {"question": question, "choice": choice}
-        return await self.server.ask(
-            path, "POST", body, x_class_token=self.token, address=self.address
-        )
+        return await self._ask("/answer", "POST", {"question": question, "choice": choice})
 
 
 async def joined(server, code, address="10.0.0.1"):

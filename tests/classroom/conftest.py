@@ -2,21 +2,13 @@
 
 import pytest
 
+from tests.clock import Clock
 from ui.classroom import codes
 from ui.classroom.embedded import Embedded
 from ui.classroom.store import Ages
 
 CODE = "7KQMW3XD"
 AGES = Ages()
-
-
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    now = 1000.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture

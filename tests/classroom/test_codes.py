@@ -57,20 +57,19 @@ def test_a_seal_is_this_text_s():
     assert not codes.is_sealed("a question", "\xff", "secret")
 
 
-def test_an_address_may_be_wrong_so_often_and_again_after_a_while():
-    now = [0.0]
-    limit = Limit(burst=3, per_second=1, clock=lambda: now[0])
+def test_an_address_may_be_wrong_so_often_and_again_after_a_while(clock):
+    limit = Limit(burst=3, per_second=1, clock=clock)
     for n in range(3):
         assert limit.allows("a")
         limit.count("a", f"code {n}")
     assert not limit.allows("a")
     assert limit.allows("b")
-    now[0] += 1.5
+    clock.now += 1.5
     assert limit.allows("a")
     limit.count("a", "code 3")
     limit.count("a", "code 4")
     assert not limit.allows("a")
-    now[0] += 100
+    clock.now += 100
     assert limit.allows("a")
 
 

@@ -113,7 +113,7 @@ async def test_a_follower_that_lies_is_refused_and_changes_nothing(led):
     assert (await forged.answer(name, 1)).refused == "stranger"
     assert (await forged.news()).status == 401
     path = f"/_class/{lecturer.code}/lead"
-    for headers in ({"x_class_token": follower.token}, {"x_class_key": follower.token}, {}):
+    for headers in ({"x_class_token": follower.secret}, {"x_class_key": follower.secret}, {}):
         refused = await lecturer.server.ask(path, "POST", {"ended": True}, **headers)
         assert (refused.status, refused.refused) == (403, "no_key")
     assert (await lecturer.news()).body["question"]["counts"] == [0, 0, 0]
@@ -158,7 +158,7 @@ async def test_nothing_is_asked_that_the_server_did_not_write(led):
         assert (await lecturer.say(**message)).refused == "garbled"
     for body in (b"{", b"[]", b"\xff", b'"' + b"x" * 300_000 + b'"'):
         path = f"/_class/{lecturer.code}/lead"
-        answer = await lecturer.server.ask(path, "POST", body, x_class_key=lecturer.key)
+        answer = await lecturer.server.ask(path, "POST", body, x_class_key=lecturer.secret)
         assert (answer.status, answer.refused) == (400, "garbled")
 
 

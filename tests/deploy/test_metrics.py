@@ -6,7 +6,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.attacks.client import Session
-from tests.attacks.server import ROOT, resident_bytes, running, wait_until
+from tests.attacks.server import ROOT, resident_bytes, wait_until
 
 KINDS = {"page", "ended", "le"}
 
@@ -91,10 +91,3 @@ def test_labels_are_pages_and_no_more_than_there_are(two):
     pages = {dict(key[1:]).get("page") for key in said} - {None}
     assert pages <= {path.stem for path in (ROOT / "pages").glob("*.py")} | {"overview"}
     assert "secret" not in str(said)
-
-
-def test_they_are_closed_and_uncounted_by_default(tmp_path):
-    with running({"HF_HOME": str(tmp_path)}) as app:
-        for path in ("/metrics", "/_stcore/metrics"):
-            assert app.get(path)[0] == 404
-        assert app.get("/healthz")[::2] == (200, b"ok")

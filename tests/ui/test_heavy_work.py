@@ -184,19 +184,12 @@ def test_the_rule_sees_what_it_should(tmp_path, monkeypatch, code, missed):
 
 # A full line
 
-SMALL = {"preset": "small"}
-PAGES = [
-    ("attention_maps", SMALL),
-    *[("rope", SMALL | {"rope_topic": topic}) for topic in ("turning", "merged", "scale")],
-    ("absorption", SMALL),
-    ("compression", SMALL),
-    ("kv_cache", {}),
-    ("decode", SMALL),
+VIEWS = [  # beside those of tests/ui/test_page_controls.py
+    ("rope", {"preset": "small", "rope_topic": "merged"}),
+    ("rope", {"preset": "small", "rope_topic": "scale"}),
     ("compute", {"cost_gpu": "this"}),
-    ("compare", SMALL | {"vs_view": "maps"}),
+    ("compare", {"preset": "small", "vs_view": "maps"}),
     ("claims", {}),
-    ("language_model", {}),
-    ("quiz", {"quiz_choice": "1", "quiz_answers": "01"}),
 ]
 
 
@@ -212,7 +205,7 @@ def full_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     st.cache_resource.clear()
 
 
-@pytest.mark.parametrize(("page", "link"), PAGES)
+@pytest.mark.parametrize(("page", "link"), VIEWS)
 def test_a_full_line_is_said_where_the_result_would_be(full_line, opened, page, link):
     at = opened(f"pages/{page}.py", **link)
     assert "pieces of work are waiting&#58; try again soon" in at.error[0].value

@@ -12,6 +12,7 @@ from streamlit.runtime.scriptrunner import StopException, add_script_run_ctx
 from mla_engine.checks import RefusedError
 from tests import patience
 from tests.attacks.server import wait_until
+from tests.clock import Clock
 from ui.engine import asker, queue
 from ui.engine.queue import FullError, Queue
 
@@ -82,15 +83,6 @@ class Piecewise(Worker):
                 number.add_(1)
                 self.line._clock.now += 1
                 self.done.append(self.told)
-
-
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
