@@ -1,10 +1,11 @@
 """Runs tests again and again while other processes keep every core busy.
 
-    python benchmarks/busy.py                          the whole suite, three times, at a load of 8
+    python benchmarks/busy.py                          make test, three times, at a load of 8
     python benchmarks/busy.py --runs 1 tests/browser   some tests, once
     python benchmarks/busy.py --busy 0 --each          each folder of tests by itself, undisturbed
 
-Tells of every run what passed and failed, how long it took and what processor time it used.
+Tells of every run what passed and failed, how long it took and what processor time it used. Beside
+busy processes the tests wait longer for what must come: tests/patience.py.
 """
 
 import argparse
@@ -40,13 +41,22 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def run(tests: list[str]) -> bool:
+def of_make_test() -> list[str]:
+    """The files of `make test`."""
+    command = [sys.executable, "-m", "tests.tiers", "test"]
+    return subprocess.run(
+        command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.split()
+
+
+def run(tests: list[str], named: str, patient: bool) -> bool:
     """One run of the tests; prints how far it is, its failures and its last line."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    settings = {"OMP_NUM_THREADS": "1"} | ({"MLA_BUSY": "1"} if patient else {})
     begin, used = time.monotonic(), processor_seconds()
     last = ""
     with subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"},
+        command, cwd=ROOT, env=os.environ | settings,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as tests_run:  # fmt: skip
         for line in tests_run.stdout:
@@ -54,9 +64,7 @@ def run(tests: list[str]) -> bool:
             if last.endswith("%]") or last.startswith(("FAILED", "ERROR")):
                 print(f"  {last}", flush=True)
     taken, used = time.monotonic() - begin, processor_seconds() - used
-    print(
-        f"{' '.join(tests) or 'all'}: {last}; {taken:.0f} s, {used:.0f} s of processors", flush=True
-    )
+    print(f"{named}: {last}; {taken:.0f} s, {used:.0f} s of processors", flush=True)
     return tests_run.returncode == 0
 
 
@@ -64,16 +72,23 @@ def main() -> int:
     """Run them; 0 if all passed every time."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "tests", nargs="*", help="paths and options for pytest, the whole suite by default"
+        "tests", nargs="*", help="paths and options for pytest, make test's by default"
     )
     parser.add_argument("--busy", type=int, default=8 - WORKERS, help="processes beside the tests")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--each", action="store_true", help="each folder of tests by itself")
     asked, options = parser.parse_known_args()
     folders = sorted(str(path.parent) for path in ROOT.glob("tests/*/__init__.py"))
-    suites = [[folder, *options] for folder in folders] if asked.each else [asked.tests + options]
+    named = asked.tests or ["make test"]
+    suites = {" ".join(named + options): (asked.tests or of_make_test()) + options}
+    if asked.each:
+        suites = {folder: [folder, *options] for folder in folders}
     with busy(asked.busy):
-        passed = [run(suite) for _ in range(asked.runs) for suite in suites]
+        passed = [
+            run(tests, name, patient=asked.busy > 0)
+            for _ in range(asked.runs)
+            for name, tests in suites.items()
+        ]
     return int(not all(passed))
 
 
