@@ -98,26 +98,14 @@ def test_titles_captions_and_alternative_texts_say_the_numbers(seen, variant):
         "weights are random, so it matters that they differ, not what they choose"
     )
     said = markdown(app)
-    assert "All 6 heads, 10 tokens. Click a head." in said
+    assert any(line.startswith("All 6 heads, 10 tokens.") for line in said)
     assert (
         "Head 4, queries downwards, keys to the right, masked cells hatched: "
         f"“{query}” gives {share} to “{key}” (framed). Click a cell."
     ) in said
-    subheaders = [one.value for one in app.subheader]
-    where = [f"Where does {share} come from?", "Every other tensor of this run"]
-    assert subheaders == ["From logits to attention", *where]
+    assert f"Where does {share} come from?" in [one.value for one in app.subheader]
     shown = f"Query “{query}”, key “{key}”, head 4"
     assert f"{shown}: element by element, with the numbers of this run." in said
-    panels = ["**Content**: query · key", "**Position**: rotary query · rotary key"]
-    panels = panels if variant == "mla" else []
-    panels += ["**Logits**, before the softmax", "**Attention**, after softmax"]
-    assert [line for line in said if line.startswith("**")][: len(panels)] == panels
-    alone = f"{NAMES[variant]} has only one kind of logits here"
-    assert any(line.startswith(alone) for line in said) == (variant == "gqa")
-    added = "Content and position add up to the logits, on one colour scale"
-    assert any(line.startswith(added) for line in said) == (variant == "mla")
-    agree = "in the content part" if variant == "mla" else "only a rotation by position"
-    assert any(line.startswith("Look for equal words") and agree in line for line in said)
     name = NAMES[variant]
     tiles = f"Attention of 6 of 6 heads of {name} over 10 tokens, one tile per head."
     assert clicked(app, "heads").alt == f"{tiles} Head 4 is chosen."

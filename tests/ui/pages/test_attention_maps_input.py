@@ -22,11 +22,6 @@ def test_every_control_has_its_choices_and_the_value_of_the_link(opened):
     assert control(app, "map_text").value == CELL["map_text"]
     heads = ["as many as run in a moment", "1", "2", "4", "6"]
     assert control(app, "map_run").options == heads
-    temperatures = ["0.1", "0.2", "0.5", "0.75", "1", "1.25", "1.5", "2", "5", "10"]
-    assert control(app, "map_temperature").options == temperatures
-    tokens = ["the text's words", "16", "32", "64", "128", "256", "512", "1,024"]
-    longer = ["2,048", "4,096", "8,192", "16,384", "32,768"]
-    assert control(app, "map_generated").options == tokens + longer
     numbered = [f"{place} · {isolated(word)}" for place, word in enumerate(WORDS)]
     assert control(app, "map_query").options == control(app, "map_key").options == numbered
     chosen = {"map_query": 7, "map_key": 2, "map_head": 4, "seed": 10, "variant": "gqa"}

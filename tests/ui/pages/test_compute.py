@@ -25,7 +25,6 @@ from mla_engine import (
 from mla_engine.costs import Cost, Device
 from tests.engine.samples import dense
 from tests.ui.chart_checks import check_bars, check_lines
-from tests.ui.conftest import noted_downloads, open_page
 from tests.ui.controls import button, control, has_button, pressed
 from tests.ui.screen import (
     Chart,
@@ -108,7 +107,9 @@ class Shown:
         return csv(self.files[name])
 
 
-def state(link: dict[str, str], calls: dict[str, Callable], device: str, layers: int) -> Shown:
+def state(
+    seen: Callable, link: dict[str, str], calls: dict[str, Callable], device: str, layers: int
+) -> Shown:
     """The page with these sizes, and the engine's own costs of them."""
     decoding = calls is DECODING
     context, batch, queries = (int(link[f"cost_{n}"]) for n in ("context", "batch", "queries"))
@@ -117,9 +118,7 @@ def state(link: dict[str, str], calls: dict[str, Callable], device: str, layers:
     }
     given = {"phase": "decode" if decoding else "prefill", "context": context, "batch": batch}
     given |= {"query_tokens": queries if decoding else context, "heads": 64, "layers": layers}
-    with pytest.MonkeyPatch.context() as patch:
-        files = noted_downloads(patch)
-        at = open_page(PAGE, **LINK, **link)
+    at, files = seen(PAGE, **LINK, **link)
     return Shown(at, files, counted, costs.GPUS[device], layers, given)
 
 
@@ -135,15 +134,15 @@ FILL = {
 
 
 @pytest.fixture(scope="module")
-def decoding() -> Shown:
+def decoding(seen: Callable) -> Shown:
     """A decode step in all layers."""
-    return state(STEP, DECODING, "mi300x", LAYERS)
+    return state(seen, STEP, DECODING, "mi300x", LAYERS)
 
 
 @pytest.fixture(scope="module")
-def filling() -> Shown:
+def filling(seen: Callable) -> Shown:
     """Prefill in one layer."""
-    return state(FILL, FILLING, "l4", 1)
+    return state(seen, FILL, FILLING, "l4", 1)
 
 
 @pytest.fixture(params=["decoding", "filling"])
