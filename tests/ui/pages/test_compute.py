@@ -374,28 +374,22 @@ def test_files_hold_the_costs_as_numbers(shown):
     assert set(table.columns) == {*expected, *shown.given, "way", "device"}
 
 
+CROSSINGS = {  # place of the chart, file -> its columns
+    (2, "expansion"): ["query_tokens", "absorbed_flop", "expanded_flop"],
+    (3, "intensity"): ["heads_x_query_tokens", "flop_per_byte", "ridge_flop_per_byte"],
+    (4, "choosing"): ["tokens", "all_keys_flop", "chosen_keys_flop"],
+}
+
+
 def test_files_of_the_crossings_hold_their_lines(shown):
-    _, _, expansion, turning, choosing = shown.charts[:5]
-    table = shown.file("compute_expansion.csv")
-    assert list(table.columns) == ["query_tokens", "absorbed_flop", "expanded_flop"]
-    context = shown.given["context"]
-    for n, absorbed, expanded in table.itertuples(index=False):
-        step = partial(costs.decode, LATENT, context, new_tokens=n)
-        assert (absorbed, expanded) == (step("absorbed").total_flops, step("expanded").total_flops)
-    assert list(table["query_tokens"]) == list(expansion.values(0, "x"))
-    table = shown.file("compute_intensity.csv")
-    assert list(table.columns) == [
-        "heads_x_query_tokens", "flop_per_byte", "ridge_flop_per_byte",
-    ]  # fmt: skip
-    for n, intensity, ridge in table.itertuples(index=False):
-        at_n = costs.attention_intensity(LATENT, context, n, shown.device)
-        assert (intensity, ridge) == near((at_n, shown.device.ridge))
-    assert list(table["heads_x_query_tokens"]) == list(turning.values(0, "x"))
-    table = shown.file("compute_choosing.csv")
-    assert list(table.columns) == ["tokens", "all_keys_flop", "chosen_keys_flop"]
-    assert list(table["tokens"]) == list(choosing.values(0, "x")) == [2**n for n in range(8, 18)]
-    for line, column in enumerate(table.columns[1:]):
-        assert list(table[column]) == near(list(choosing.values(line, "y")))
+    for (place, name), columns in CROSSINGS.items():
+        chart, table = shown.charts[place], shown.file(f"compute_{name}.csv")
+        assert list(table.columns) == columns
+        x, *lines = (list(table[column]) for column in columns)
+        assert x == list(chart.values(0, "x"))
+        for line, heights in enumerate(lines):
+            assert heights == near(list(chart.values(line, "y")))
+    assert list(shown.file("compute_choosing.csv")["tokens"]) == [2**n for n in range(8, 18)]
 
 
 # Other models
