@@ -80,12 +80,6 @@ def test_of_a_short_text_the_most_is_said(opened):
     assert "reads 1 of 1 full blocks of 2 words" in statement(app)
 
 
-def test_a_text_shorter_than_a_block_has_nothing_to_choose(opened):
-    app = opened(PAGE, **LINK, map_text="cat")
-    assert any("there is nothing to choose from" in line for line in said(app))
-    assert not any(chart.alt.startswith("Gates") for chart in charts(app))
-
-
 def test_a_cell_of_a_block_that_was_not_chosen_says_so(opened, x):
     left = int(np.flatnonzero(~x["chosen"][0, 10])[0])
     app = opened(PAGE, **LINK, map_query="10", map_key=str(left))
@@ -140,9 +134,3 @@ def test_a_map_without_its_mask_shows_all_logits(opened, x):
     shares = np.exp(logits - logits.max(-1, keepdims=True))
     np.testing.assert_allclose(values, shares / shares.sum(-1, keepdims=True), **CLOSE)
     assert "trace = layer.forward_absorbed(h)" in app.code[0].value
-
-
-def test_a_long_text_is_brought_to_the_longest_whole_map(opened):
-    app = opened(PAGE, **LINK, map_generated="2048")
-    assert app.session_state["settings"]["map_generated"] == 1024
-    assert len(app.warning) == 1

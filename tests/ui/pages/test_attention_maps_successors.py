@@ -162,14 +162,21 @@ def test_an_entry_says_why_it_is_hidden(seen):
     assert any("is not complete yet, its logit becomes" in line for line in said(early))
 
 
-def test_a_text_shorter_than_a_block_has_no_entry(opened):
-    app = opened(PAGE, **SMALL, variant="hca", map_text="a b c")
-    assert clicked(app, "large").values(0, "z").shape == (3, 4)
-    assert any("no entry is complete yet" in line for line in said(app))
+@pytest.mark.parametrize(
+    ("variant", "text", "shape", "words"),
+    [
+        ("hca", "a b c", (3, 4), "no entry is complete yet"),
+        ("block_dsa", "cat", (1, 1), "there is nothing to choose from"),
+    ],
+)
+def test_a_text_shorter_than_a_block_has_no_entry(opened, variant, text, shape, words):
+    app = opened(PAGE, **SMALL, variant=variant, map_text=text)
+    assert clicked(app, "large").values(0, "z").shape == shape
+    assert any(words in line for line in said(app))
     assert not any("Gates" in chart.alt for chart in charts(app))
 
 
-@pytest.mark.parametrize("variant", ["csa", "kda"])
+@pytest.mark.parametrize("variant", ["csa", "kda", "block_dsa"])
 def test_a_long_text_is_brought_to_the_longest_whole_map(opened, monkeypatch, variant):
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")  # so that nothing is run
     app = opened(PAGE, **SMALL, variant=variant, map_generated="2048")
