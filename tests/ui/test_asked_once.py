@@ -5,8 +5,9 @@ from importlib import import_module
 
 import pytest
 
-from mla_engine import PRESETS, checks, costs
+from mla_engine import PRESETS, checks, costs, mechanisms
 from ui.engine import kept
+from ui.pages.decode.view import View
 from ui.pages.sparse import run
 
 
@@ -45,6 +46,16 @@ def test_where_a_way_is_lighter_is_searched_once_whatever_the_batch(opened, coun
     assert len(calls) == first
     opened("pages/compute.py", cost_queries="4")
     assert len(calls) == 2 * first
+
+
+def test_decode_reckons_once_which_ways_are_run_and_from_when_one_reads_less(opened, counted):
+    kept.clear()
+    searched, reckoned = counted(costs, "lighter_from"), counted(View, "operations")
+    opened("pages/decode.py", variant="dsa")
+    assert len(searched) == 1
+    assert 0 < len(reckoned) <= len(mechanisms.ways()) + 1  # and once for all that are run
+    opened("pages/decode.py", variant="dsa", dec_step="3")
+    assert len(searched) == 1
 
 
 def test_a_cost_checks_its_heads_no_more_often_where_there_are_many(counted):

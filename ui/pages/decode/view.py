@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 
 from mla_engine import LatentConfig, costs
@@ -130,11 +130,9 @@ class View:
 
     def reads_less(self) -> int | None:
         """Tokens in the cache from which on a step with an indexer reads less than without one."""
-        configs = self.ways[self.choosing].config, self.latent
-        steps = (partial(costs.decode, config) for config in configs)
-        return costs.lighter_from(*steps, configs, attrgetter("cache_read_bytes"), MOST)
+        return reads_less(self.ways[self.choosing].config, self.latent)
 
-    @property
+    @cached_property
     def ran(self) -> Ways:
         """The ways that are run: what came after MLA as long as all together take a moment."""
         chosen: Ways = {}
@@ -161,6 +159,13 @@ class View:
     def multiply_adds(self, code: str) -> int:
         """Of all matrix products of the step."""
         return self.cost(code).total_flops // 2
+
+
+@kept.keep
+def reads_less(one: AttentionConfig, other: AttentionConfig) -> int | None:
+    """Tokens in the cache from which on a step of one layer reads less than one of another."""
+    steps = (partial(costs.decode, config) for config in (one, other))
+    return costs.lighter_from(*steps, (one, other), attrgetter("cache_read_bytes"), MOST)
 
 
 def prompt(model: Model) -> int:
