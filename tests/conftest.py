@@ -36,6 +36,7 @@ import torch  # noqa: E402
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 from streamlit.components.v2 import manifest_scanner  # noqa: E402
 from streamlit.runtime.scriptrunner_utils import script_run_context  # noqa: E402
+from streamlit.testing.v1 import local_script_runner  # noqa: E402
 
 from mla_engine.checkpoints import build_demo  # noqa: E402
 from ui.handout.browser import FLAGS, chromium_path  # noqa: E402
@@ -47,6 +48,9 @@ torch.set_num_threads(1)
 manifest_scanner.scan_component_manifests = functools.cache(
     manifest_scanner.scan_component_manifests
 )
+# A page that a test opens or runs again is compiled once in a process, as in a server.
+COMPILED = local_script_runner.ScriptCache()
+local_script_runner.ScriptCache = lambda: COMPILED
 logging.getLogger(script_run_context.__name__).disabled = True
 
 
