@@ -1,8 +1,9 @@
-"""The MLA modules of transformers: which configuration of ours equals each, and how it is run."""
+"""Modules of transformers with our weights: what ours are called there, and how MLA's are run."""
 
 from dataclasses import dataclass, field
 
 import torch
+from torch import nn
 from transformers.models.deepseek_v2 import modeling_deepseek_v2 as deepseek_v2
 from transformers.models.deepseek_v3 import modeling_deepseek_v3 as deepseek_v3
 from transformers.models.glm4_moe_lite import modeling_glm4_moe_lite as glm
@@ -115,78 +116,122 @@ def rope_parameters(rope):
         return plain | {"rope_type": "longrope"} | factors
     betas = {"beta_fast": scaling.beta_fast, "beta_slow": scaling.beta_slow}
     magnitudes = {"mscale": scaling.mscale, "mscale_all_dim": scaling.mscale_all_dim}
-    return plain | {"rope_type": "yarn", "llama_4_scaling_beta": 0.1} | betas | magnitudes
+    return plain | {"rope_type": "yarn"} | betas | magnitudes
 
 
-def their_config(family, **changes):
-    c = family.latent
-    parameters = rope_parameters(family.rope)
-    if family.config is not mistral4.Mistral4Config:
-        parameters.pop("llama_4_scaling_beta", None)
-    config = family.config(
-        hidden_size=c.d_model,
-        num_attention_heads=c.n_heads,
-        num_key_value_heads=c.n_heads,
-        q_lora_rank=c.d_latent_q,
-        kv_lora_rank=c.d_latent_kv,
-        qk_nope_head_dim=c.d_head,
-        qk_rope_head_dim=c.d_rope,
-        v_head_dim=c.d_value,
-        attention_bias=c.bias,
-        max_position_embeddings=256,
-        rope_parameters=parameters,
-        **(family.theirs | changes),
-    )
-    config._attn_implementation = "eager"
+def config_of(kind, c, attention="eager", **more):
+    """The sizes of an MLA, with an indexer or without, as a configuration of transformers."""
+    sizes = {
+        "hidden_size": c.d_model, "num_attention_heads": c.n_heads,
+        "num_key_value_heads": c.n_heads, "q_lora_rank": c.d_latent_q,
+        "kv_lora_rank": c.d_latent_kv, "qk_nope_head_dim": c.d_head, "qk_rope_head_dim": c.d_rope,
+        "v_head_dim": c.d_value, "attention_bias": c.bias,
+    }  # fmt: skip
+    if hasattr(c, "index_topk"):
+        sizes |= {"num_hidden_layers": 2, "index_n_heads": c.n_index_heads}
+        sizes |= {"index_head_dim": c.d_index, "index_topk": c.index_topk}
+    config = kind(**(sizes | more))
+    config._attn_implementation = attention
     return config
 
 
-def their_module(family, mla, **changes):
-    """Their module with our weights: per head [nope, rope] and [key, value], [latent, rope]."""
-    module = family.module(their_config(family, **changes), layer_idx=0)
-    queries = torch.cat((mla.W_UQ, mla.W_QR), dim=1).flatten(0, 1)
+def state_of(layer):
+    """Our weights under their names: per head [nope, rope] and [key, value], [latent, rope]."""
+    c = layer.config
+    queries = (layer.W_UQ, layer.W_QR) if c.d_rope else (layer.W_UQ,)
+    queries = torch.cat(queries, dim=1).flatten(0, 1)
     state = {
-        "kv_a_proj_with_mqa.weight": torch.cat((mla.W_DKV, mla.W_KR)),
-        "kv_a_layernorm.weight": mla.c_KV_norm,
-        "kv_b_proj.weight": torch.cat((mla.W_UK, mla.W_UV), dim=1).flatten(0, 1),
-        "o_proj.weight": mla.W_O.flatten(1),
+        "kv_a_proj_with_mqa.weight": torch.cat(with_rotary(layer.W_DKV, layer.W_KR)),
+        "kv_a_layernorm.weight": layer.c_KV_norm,
+        "kv_b_proj.weight": torch.cat((layer.W_UK, layer.W_UV), dim=1).flatten(0, 1),
+        "o_proj.weight": layer.W_O.flatten(1),
     }
-    if family.latent.d_latent_q:
-        state |= {"q_a_proj.weight": mla.W_DQ, "q_a_layernorm.weight": mla.c_Q_norm}
+    if c.d_latent_q:
+        state |= {"q_a_proj.weight": layer.W_DQ, "q_a_layernorm.weight": layer.c_Q_norm}
         state |= {"q_b_proj.weight": queries}
     else:
         state |= {"q_proj.weight": queries}
-    if family.latent.bias:
-        state |= {"q_a_proj.bias": mla.b_DQ, "o_proj.bias": mla.b_O}
-        state |= {"kv_a_proj_with_mqa.bias": torch.cat((mla.b_DKV, mla.b_KR))}
-    module.load_state_dict(state)
-    return module.eval()
+    if c.bias:
+        state |= {"q_a_proj.bias": layer.b_DQ, "o_proj.bias": layer.b_O}
+        state |= {"kv_a_proj_with_mqa.bias": torch.cat(with_rotary(layer.b_DKV, layer.b_KR))}
+    if getattr(layer, "W_IQ", None) is not None:
+        state |= {
+            "indexer.wq_b.weight": layer.W_IQ.flatten(0, 1),
+            "indexer.wk.weight": layer.W_IK,
+            "indexer.k_norm.weight": layer.k_I_norm,
+            "indexer.k_norm.bias": layer.b_IK,
+            "indexer.weights_proj.weight": layer.W_IW,
+        }
+    return state
 
 
-def angles(family, positions):
-    """cos and sin as the family takes them, made pair by pair in float64 and cast."""
-    rope, width = family.rope, family.latent.d_rope
+def with_rotary(latent, rotary):
+    """What a latent and a rotary key are made by, where there is such a key."""
+    return (latent,) if rotary is None else (latent, rotary)
+
+
+def loaded(module, state, dtype=torch.float32):
+    """Their module with these weights, to be run."""
+    module = module.to(dtype).eval().requires_grad_(False)
+    shapes = {name: p.shape for name, p in module.state_dict().items()}
+    module.load_state_dict({name: p.reshape(shapes[name]) for name, p in state.items()})
+    return module
+
+
+def their_module(family, mla, **changes):
+    """The module of a family of MLA with our weights."""
+    return loaded(family.module(their_config(family, **changes), layer_idx=0), state_of(mla))
+
+
+def in_float64(module):
+    """Their module without its casts to float32: torch's own RMSNorm, torch's own attention."""
+    for name in ("q_a_layernorm", "kv_a_layernorm"):
+        own = getattr(module, name)
+        norm = nn.RMSNorm(len(own.weight), eps=own.variance_epsilon, dtype=torch.float64)
+        norm.load_state_dict(own.state_dict())
+        setattr(module, name, norm)
+    return module
+
+
+def their_config(family, **changes):
+    parameters = rope_parameters(family.rope)
+    if family.config is mistral4.Mistral4Config:
+        parameters |= {"llama_4_scaling_beta": 0.1}
+    more = {"max_position_embeddings": 256, "rope_parameters": parameters}
+    return config_of(family.config, family.latent, **(more | family.theirs | changes))
+
+
+def phases(rope, width, positions):
+    """The angle of each pair [1,t,width/2], made pair by pair in float64."""
     length = int(positions.max()) + 1
-    turns = torch.tensor(
-        [reference_rope.frequency(rope, width, i, length) for i in range(width // 2)],
-        dtype=torch.float64,
-    )
-    phase, stretch = positions[None, :, None] * turns, reference_rope.stretch(rope)
-    if family.module is deepseek_v2.DeepseekV2Attention:
-        return (torch.polar(torch.ones_like(phase), phase) * stretch).to(torch.complex64)
-    phase = torch.cat((phase, phase), dim=-1)
-    return (phase.cos() * stretch).float(), (phase.sin() * stretch).float()
+    turns = [reference_rope.frequency(rope, width, i, length) for i in range(width // 2)]
+    return positions[None, :, None] * torch.tensor(turns, dtype=torch.float64)
+
+
+def angles(rope, width, positions, dtype=torch.float32):
+    """cos and sin of each pair twice, stretched and cast, as most modules take them."""
+    phase, stretch = phases(rope, width, positions).repeat(1, 1, 2), reference_rope.stretch(rope)
+    return (phase.cos() * stretch).to(dtype), (phase.sin() * stretch).to(dtype)
+
+
+def causal_mask(h, held=0):
+    """0 where a new token sees one of those held or an earlier new one, else -inf [b,1,t,s]."""
+    new = h.shape[1]
+    mask = torch.full((new, held + new), -torch.inf, dtype=h.dtype).triu(held + 1)
+    return mask.expand(len(h), 1, -1, -1)
 
 
 def run_theirs(family, module, h, positions, cache=None):
-    tokens = h.shape[1]
-    mask = torch.full((tokens, tokens), -torch.inf).triu(1)[None, None]
-    embeddings = angles(family, positions)
-    embeddings = tuple(embeddings) if isinstance(embeddings, tuple) else embeddings
+    rope, width = family.rope, family.latent.d_rope
+    embeddings = angles(rope, width, positions)
+    if family.module is deepseek_v2.DeepseekV2Attention:
+        phase = phases(rope, width, positions)
+        turned = torch.polar(torch.ones_like(phase), phase) * reference_rope.stretch(rope)
+        embeddings = turned.to(torch.complex64)
     return module(
         hidden_states=h,
         position_embeddings=embeddings,
-        attention_mask=mask,
+        attention_mask=causal_mask(h),
         past_key_values=cache,
         position_ids=positions[None],
     )

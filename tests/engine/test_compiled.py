@@ -121,10 +121,10 @@ def test_a_forward_call_is_exported(config, form, strict):
 @exports
 @ways
 def test_a_step_is_exported(way, capacity, strict):
-    layer, h = way.layer(), hidden(2, 7, 10)
-    _, cache = way.step(layer, h[:, :6], way.empty(capacity))
+    layer, h = way.layer(), hidden(2, 12, 10)
+    _, cache = way.step(layer, h[:, :11], way.empty(capacity))
     call = Call(layer, way.step)
-    exported = torch.export.export(call, (h[:, 6:], cache), strict=strict)
-    trace, longer = exported.module()(h[:, 6:], cache)
-    assert_same(trace, way.step(layer, h[:, 6:], cache)[0])
-    assert (type(longer), longer.length, longer.config) == (way.cache, 7, way.config)
+    exported = torch.export.export(call, (h[:, 11:], cache), strict=strict)
+    trace, longer = exported.module()(h[:, 11:], cache)
+    assert_same(trace, way.step(layer, h[:, 11:], cache)[0])
+    assert (type(longer), longer.length, longer.config) == (way.cache, 12, way.config)

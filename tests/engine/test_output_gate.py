@@ -21,7 +21,8 @@ from mla_engine import (
 )
 from mla_engine.studies.merging import heads_in_one
 from mla_engine.symbols import SIZES, sources
-from tests import reference, reference_rope
+from tests import reference
+from tests.engine.families import angles, causal_mask, loaded, state_of
 from tests.engine.samples import arrays, assert_equals_oracle, hidden, randomized, refused, relative
 from tests.reference_delta import sigmoid
 
@@ -146,17 +147,8 @@ def their_module(layer):
         qk_rope_head_dim=c.d_rope, v_head_dim=c.d_value, layer_group_size=2,
     )  # fmt: skip
     config._attn_implementation = "eager"
-    module = ling.BailingHybridAttention(config, layer_idx=1).eval().requires_grad_(False)
-    state = {
-        "q_proj.weight": torch.cat((layer.W_UQ, layer.W_QR), dim=1).flatten(0, 1),
-        "kv_a_proj_with_mqa.weight": torch.cat((layer.W_DKV, layer.W_KR)),
-        "kv_a_layernorm.weight": layer.c_KV_norm,
-        "kv_b_proj.weight": torch.cat((layer.W_UK, layer.W_UV), dim=1).flatten(0, 1),
-        "g_proj.weight": layer.w_OG,
-        "o_proj.weight": layer.W_O.flatten(1),
-    }
-    module.load_state_dict(state)
-    return module
+    module = ling.BailingHybridAttention(config, layer_idx=1)
+    return loaded(module, state_of(layer) | {"g_proj.weight": layer.w_OG})
 
 
 @forms
@@ -169,13 +161,7 @@ def test_equals_the_module_of_ling(form):
     )  # fmt: skip
     layer = layer_of(config, torch.float32)
     h, positions = hidden(2, 9, 48, dtype=torch.float32), torch.arange(40, 49)
-    turns = [reference_rope.frequency(rope, 8, i, 49) for i in range(4)]
-    phase = positions[None, :, None] * torch.tensor(turns, dtype=torch.float64)
-    phase = torch.cat((phase, phase), dim=-1)
-    mask = torch.zeros(9, 9).masked_fill(torch.ones(9, 9).triu(1).bool(), -torch.inf)
-    u, attention = their_module(layer)(
-        h, (phase.cos().float(), phase.sin().float()), mask[None, None].expand(2, -1, -1, -1)
-    )
+    u, attention = their_module(layer)(h, angles(rope, 8, positions), causal_mask(h))
     trace = getattr(layer, form)(h, positions=positions)
     assert relative(trace.u, u) < 1e-5
     assert relative(trace.attention, attention) < 1e-5

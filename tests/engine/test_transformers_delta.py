@@ -13,6 +13,7 @@ from transformers.models.glm5_next import modeling_glm5_next as glm
 from transformers.models.kimi_linear import modeling_kimi_linear as kimi
 
 from mla_engine import DeltaCache, DeltaConfig
+from tests.engine.families import loaded
 from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, relative
 
@@ -98,10 +99,7 @@ def state_of(layer):
 
 
 def their_module(family, layer):
-    module = family.module(their_config(family), layer_idx=0).eval().requires_grad_(False)
-    shapes = {name: p.shape for name, p in module.state_dict().items()}
-    module.load_state_dict({name: p.view(shapes[name]) for name, p in state_of(layer).items()})
-    return module
+    return loaded(family.module(their_config(family), layer_idx=0), state_of(layer))
 
 
 def both(family, tokens=100):

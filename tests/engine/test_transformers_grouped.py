@@ -15,7 +15,7 @@ from transformers.models.qwen3.modeling_qwen3 import Qwen3Attention, Qwen3Rotary
 from mla_engine import GroupedConfig, GroupedQueryAttention, RopeConfig
 from mla_engine.config import LinearScaling, Llama3Scaling
 from mla_engine.rope import rotation
-from tests import reference_rope
+from tests.engine.families import angles, loaded
 from tests.engine.samples import hidden, randomized, relative
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
@@ -109,8 +109,7 @@ def their_module(family, config, gqa):
     if family.module is GPT2Attention:
         state = {"c_attn.weight": torch.cat(weights).T, "c_proj.weight": W_O.T}
         state |= {"c_attn.bias": torch.cat([b.flatten() for b in biases]), "c_proj.bias": gqa.b_O}
-        module.load_state_dict(state)
-        return module.eval()
+        return loaded(module, state)
     state = {f"{n}_proj.weight": w for n, w in zip("qkv", weights, strict=True)}
     state |= {"o_proj.weight": W_O}
     if family.grouped.bias:
@@ -119,15 +118,7 @@ def their_module(family, config, gqa):
         state |= {"o_proj.bias": gqa.b_O}
     if family.grouped.qk_norm:
         state |= {"q_norm.weight": gqa.q_norm, "k_norm.weight": gqa.k_norm}
-    module.load_state_dict(state)
-    return module.eval()
-
-
-def embeddings(rope, positions):
-    """cos and sin [1,t,k], made pair by pair in float64 and cast."""
-    turns = [reference_rope.frequency(rope, HEAD, i) for i in range(HEAD // 2)]
-    phase = positions[None, :, None] * torch.tensor(turns * 2, dtype=torch.float64)
-    return phase.cos().float(), phase.sin().float()
+    return loaded(module, state)
 
 
 def run_theirs(family, gqa, h, positions):
@@ -137,7 +128,7 @@ def run_theirs(family, gqa, h, positions):
     mask = make_mask(config, h, attention_mask=None, past_key_values=None)
     given = {"hidden_states": h, "attention_mask": mask}
     if family.rotary:
-        given["position_embeddings"] = embeddings(family.grouped.rope, positions)
+        given["position_embeddings"] = angles(family.grouped.rope, HEAD, positions)
     return their_module(family, config, gqa)(**given)
 
 

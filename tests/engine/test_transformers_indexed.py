@@ -8,14 +8,21 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 import torch
-from torch import nn
 from transformers import DynamicCache
 from transformers.models.deepseek_v32 import modeling_deepseek_v32 as deepseek
 from transformers.models.glm_moe_dsa import modeling_glm_moe_dsa as glm
 
 from mla_engine import PRESETS, IndexedCache, IndexedConfig, RopeConfig
-from tests import reference_rope
-from tests.engine.families import rope_parameters, yarn
+from tests.engine.families import (
+    angles,
+    causal_mask,
+    config_of,
+    in_float64,
+    loaded,
+    rope_parameters,
+    state_of,
+    yarn,
+)
 from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, relative
 
@@ -56,90 +63,23 @@ starts = pytest.mark.parametrize("start", [0, 3, 150], ids=["start", "offset", "
 
 
 def their_config(family, attention="eager"):
-    c = family.ours
-    config = family.config(
-        hidden_size=c.d_model,
-        num_hidden_layers=2,
-        num_attention_heads=c.n_heads,
-        num_key_value_heads=c.n_heads,
-        q_lora_rank=c.d_latent_q,
-        kv_lora_rank=c.d_latent_kv,
-        qk_nope_head_dim=c.d_head,
-        qk_rope_head_dim=c.d_rope,
-        v_head_dim=c.d_value,
-        attention_bias=c.bias,
-        index_n_heads=c.n_index_heads,
-        index_head_dim=c.d_index,
-        index_topk=c.index_topk,
-        max_position_embeddings=256,
-        rope_parameters={
-            k: v for k, v in rope_parameters(c.rope).items() if k != "llama_4_scaling_beta"
-        },
-        **family.theirs,
-    )
-    config._attn_implementation = attention
-    return config
-
-
-def state_of(layer):
-    """Our weights under their names: per head [nope, rope] and [key, value], [latent, rope]."""
-    state = {
-        "q_a_proj.weight": layer.W_DQ,
-        "q_a_layernorm.weight": layer.c_Q_norm,
-        "q_b_proj.weight": torch.cat((layer.W_UQ, layer.W_QR), dim=1).flatten(0, 1),
-        "kv_a_proj_with_mqa.weight": torch.cat((layer.W_DKV, layer.W_KR)),
-        "kv_a_layernorm.weight": layer.c_KV_norm,
-        "kv_b_proj.weight": torch.cat((layer.W_UK, layer.W_UV), dim=1).flatten(0, 1),
-        "o_proj.weight": layer.W_O.flatten(1),
-    }
-    if layer.config.bias:
-        state |= {"q_a_proj.bias": layer.b_DQ, "o_proj.bias": layer.b_O}
-        state |= {"kv_a_proj_with_mqa.bias": torch.cat((layer.b_DKV, layer.b_KR))}
-    if layer.W_IQ is not None:
-        state |= {
-            "indexer.wq_b.weight": layer.W_IQ.flatten(0, 1),
-            "indexer.wk.weight": layer.W_IK,
-            "indexer.k_norm.weight": layer.k_I_norm,
-            "indexer.k_norm.bias": layer.b_IK,
-            "indexer.weights_proj.weight": layer.W_IW,
-        }
-    return state
+    more = {"max_position_embeddings": 256, "rope_parameters": rope_parameters(family.ours.rope)}
+    return config_of(family.config, family.ours, attention, **more, **family.theirs)
 
 
 def their_module(family, layer, attention="eager"):
     number = int(layer.config.index_shared)
-    module = family.module(their_config(family, attention), layer_idx=number).to(layer.dtype)
-    module.load_state_dict(state_of(layer))
-    return module.eval()
-
-
-def in_float64(module):
-    """Their module without its casts to float32: torch's own RMSNorm, torch's own attention."""
-    for name in ("q_a_layernorm", "kv_a_layernorm"):
-        own = getattr(module, name)
-        norm = nn.RMSNorm(len(own.weight), eps=own.variance_epsilon, dtype=torch.float64)
-        norm.load_state_dict(own.state_dict())
-        setattr(module, name, norm)
-    return module
-
-
-def angles(config, positions, dtype):
-    """cos and sin as the modules take them, made pair by pair in float64 and cast."""
-    pairs = range(config.d_rope // 2)
-    turns = [reference_rope.frequency(config.rope, config.d_rope, i) for i in pairs]
-    phase = positions[None, :, None] * torch.tensor(turns + turns, dtype=torch.float64)
-    stretch = reference_rope.stretch(config.rope)
-    return (phase.cos() * stretch).to(dtype), (phase.sin() * stretch).to(dtype)
+    module = family.module(their_config(family, attention), layer_idx=number)
+    return loaded(module, state_of(layer), layer.dtype)
 
 
 def run_theirs(module, config, h, positions, cache=None, **more):
     """Their (u, attention, ...); new tokens stand behind what the cache holds."""
-    new, held = h.shape[1], cache.get_seq_length() if cache is not None else 0
-    mask = torch.full((new, held + new), -torch.inf, dtype=h.dtype).triu(held + 1)
+    held = cache.get_seq_length() if cache is not None else 0
     return module(
         hidden_states=h,
-        position_embeddings=angles(config, positions, h.dtype),
-        attention_mask=mask[None, None].expand(len(h), -1, -1, -1),
+        position_embeddings=angles(config.rope, config.d_rope, positions, h.dtype),
+        attention_mask=causal_mask(h, held),
         past_key_values=cache,
         position_ids=positions[None],
         **more,
@@ -197,8 +137,8 @@ def test_equals_the_module_in_float64(family, start):
 def test_chooses_what_the_indexer_chooses(family, start):
     layer, h, positions = seeded(family, start, torch.float32)
     module, trace = their_module(family, layer), layer(h, positions=positions)
-    mask = torch.full((10, 10), -torch.inf).triu(1).expand(2, -1, -1)
-    embeddings = angles(family.ours, positions, h.dtype)
+    embeddings = angles(family.ours.rope, family.ours.d_rope, positions)
+    mask = causal_mask(h).squeeze(1)
     picked = module.indexer(h, trace.c_Q, embeddings, mask, positions[None])
     for b in range(2):
         for t in range(10):

@@ -13,7 +13,7 @@ from transformers.models.deepseek_v4 import modeling_deepseek_v4 as deepseek
 
 from mla_engine import PooledCache, PooledConfig, RopeConfig, YarnConfig
 from mla_engine.pooled.cache import held_rows
-from tests import reference_rope
+from tests.engine.families import loaded, phases
 from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, relative
 
@@ -98,15 +98,7 @@ def pool_state(path, W_E, W_Z, b_Z, norm):
 
 def their_module(layer):
     module = deepseek.DeepseekV4Attention(their_config(), LAYER[kind(layer.config)])
-    module.load_state_dict({name: weight.clone() for name, weight in state_of(layer).items()})
-    return module.eval()
-
-
-def angles(config, positions):
-    """cos and sin of each pair as the module takes them, made in float64 and cast."""
-    turns = [reference_rope.frequency(config.rope, 8, i) for i in range(4)]
-    phase = positions[None, :, None] * torch.tensor(turns, dtype=torch.float64)
-    return phase.cos().float(), phase.sin().float()
+    return loaded(module, state_of(layer))
 
 
 def run_theirs(module, config, h, held=0, cache=None):
@@ -116,7 +108,8 @@ def run_theirs(module, config, h, held=0, cache=None):
     distance = torch.arange(keys - new, keys)[:, None] - torch.arange(keys)
     seen = (distance >= 0) & (distance < config.window)
     mask = torch.zeros(new, keys).masked_fill(~seen, -torch.inf)
-    turn = angles(config, positions)
+    phase = phases(config.rope, 8, positions)
+    turn = phase.cos().float(), phase.sin().float()
     return module(
         hidden_states=h,
         position_embeddings={"main": turn, "compress": turn},

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 import torch
 from huggingface_hub.errors import StrictDataclassClassValidationError
-from torch import nn
 from transformers import DynamicCache, Glm5NextTextConfig
 from transformers.models.glm5_next import modeling_glm5_next as glm
 
 from mla_engine import PooledIndexCache, PooledIndexConfig
+from tests.engine.families import config_of, in_float64, loaded, state_of
 from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, refused, relative
 
@@ -32,62 +32,18 @@ cut = pytest.mark.parametrize("cuts", [(1,) * TOKENS, (4, 1, 17), (9, 13), (3, 1
 
 
 def their_config(c, attention="eager", **more):
-    config = Glm5NextTextConfig(
-        hidden_size=c.d_model,
-        num_hidden_layers=2,
-        num_attention_heads=c.n_heads,
-        num_key_value_heads=c.n_heads,
-        q_lora_rank=c.d_latent_q,
-        kv_lora_rank=c.d_latent_kv,
-        qk_nope_head_dim=c.d_head,
-        qk_rope_head_dim=0,
-        v_head_dim=c.d_value,
-        attention_bias=c.bias,
-        index_n_heads=c.n_index_heads,
-        index_head_dim=c.d_index,
-        index_topk=c.index_topk,
-        index_kpool=c.pooling,
-        rms_norm_eps=c.norm_eps,
-        layer_types=["indexed_attention"] * 2,
-        **more,
-    )
-    config._attn_implementation = attention
-    return config
-
-
-def state_of(layer):
-    """Our weights under their names."""
-    state = {
-        "q_a_proj.weight": layer.W_DQ,
-        "q_a_layernorm.weight": layer.c_Q_norm,
-        "q_b_proj.weight": layer.W_UQ.flatten(0, 1),
-        "kv_a_proj_with_mqa.weight": layer.W_DKV,
-        "kv_a_layernorm.weight": layer.c_KV_norm,
-        "kv_b_proj.weight": torch.cat((layer.W_UK, layer.W_UV), dim=1).flatten(0, 1),
-        "o_proj.weight": layer.W_O.flatten(1),
-    }
-    if layer.config.bias:
-        state |= {"q_a_proj.bias": layer.b_DQ, "o_proj.bias": layer.b_O}
-        state |= {"kv_a_proj_with_mqa.bias": layer.b_DKV}
-    if layer.W_IZ is not None:
-        state |= {
-            "indexer.wq_b.weight": layer.W_IQ.flatten(0, 1),
-            "indexer.wk.weight": layer.W_IK,
-            "indexer.k_norm.weight": layer.k_I_norm,
-            "indexer.k_norm.bias": layer.b_IK,
-            "indexer.weights_proj.weight": layer.W_IW,
-            "indexer.index_kpool_compress_gate": layer.W_IZ[0],
-            "indexer.index_kpool_compress_ape": layer.b_IZ[0],
-        }
-    return state
+    own = {"index_kpool": c.pooling, "rms_norm_eps": c.norm_eps, "qk_rope_head_dim": 0}
+    own |= {"layer_types": ["indexed_attention"] * 2}
+    return config_of(Glm5NextTextConfig, c, attention, **own, **more)
 
 
 def their_module(layer, attention="eager", **more):
-    number = int(layer.config.index_shared)
+    number, state = int(layer.config.index_shared), state_of(layer)
+    if layer.W_IZ is not None:
+        state |= {"indexer.index_kpool_compress_gate": layer.W_IZ[0]}
+        state |= {"indexer.index_kpool_compress_ape": layer.b_IZ[0]}
     config = their_config(layer.config, attention, **more)
-    module = glm.Glm5NextTextAttention(config, layer_idx=number).to(layer.dtype)
-    module.load_state_dict(state_of(layer))
-    return module.eval()
+    return loaded(glm.Glm5NextTextAttention(config, layer_idx=number), state, layer.dtype)
 
 
 def run_theirs(module, h, cache=None, **more):
@@ -136,14 +92,8 @@ def test_equals_the_module_and_chooses_what_its_indexer_chooses(config):
 @configs
 @torch.no_grad()
 def test_equals_the_module_in_float64(config):
-    """Their module without its casts to float32: torch's own RMSNorm, torch's own attention."""
     layer, h = seeded(config, torch.float64)
-    module = their_module(layer, "sdpa")
-    for name in ("q_a_layernorm", "kv_a_layernorm"):
-        own = getattr(module, name)
-        norm = nn.RMSNorm(len(own.weight), eps=own.variance_epsilon, dtype=torch.float64)
-        norm.load_state_dict(own.state_dict())
-        setattr(module, name, norm)
+    module = in_float64(their_module(layer, "sdpa"))
     u = run_theirs(module, h)[0]
     for trace in (layer(h), layer.forward_absorbed(h)):
         assert relative(trace.u, u) < 1e-12
