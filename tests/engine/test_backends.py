@@ -6,8 +6,8 @@ from torch.nn.attention import SDPBackend
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention, backends, timing
 from mla_engine.ops import causal_mask
+from tests.engine.kinds import MLA
 from tests.engine.samples import hidden, relative
-from tests.engine.test_mechanisms import MLA
 
 WIDE = LatentConfig(d_model=64, n_heads=2, d_head=128, d_latent_kv=32, d_rope=64, d_value=128)
 

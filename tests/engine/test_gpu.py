@@ -5,25 +5,13 @@ from dataclasses import fields
 import pytest
 import torch
 
-from mla_engine import PRESETS, KVCache, LatentCache, MultiHeadLatentAttention, mechanisms
+from mla_engine import PRESETS, KVCache, LatentCache, MultiHeadLatentAttention
 from mla_engine.budget import PeakBytes
-from tests.engine.kinds import DSA, OF_DELTA, OF_POOLED, PLAIN_DSA
-from tests.engine.samples import hidden, randomized
-from tests.engine.test_mechanisms import GQA, MLA
+from tests.engine.kinds import FORMS, MLA, forms, layer_of, ways
+from tests.engine.samples import hidden
 
 pytestmark = pytest.mark.gpu
 LITE = PRESETS["deepseek-v2-lite"].config
-CONFIGS = {"MLA": MLA, "GQA": GQA, "DSA": DSA, "DSA, no rotation": PLAIN_DSA} | OF_POOLED | OF_DELTA
-FORMS = {
-    f"{name}, {form.name}": (config, form)
-    for name, config in CONFIGS.items()
-    for form in mechanisms.of(config).forms
-}
-STEPS = {
-    f"{name}, {kind}": (config, form, kind)
-    for name, (config, form) in FORMS.items()
-    for kind in form.decode
-}
 DEVICE = "cuda"
 BOUNDS = {torch.float64: 1e-10, torch.float32: 1e-4}
 ENOUGH = pytest.mark.parametrize("dtype", BOUNDS, ids=str)
@@ -40,7 +28,7 @@ def without_tf32():
 
 def on_both(config, dtype):
     """The layer on the CPU and the same weights on the device."""
-    layer = randomized(mechanisms.of(config).layer(config, seed=2, dtype=dtype))
+    layer = layer_of(config, dtype=dtype)
     weights = dict(layer.named_parameters())
     return layer, type(layer).of_weights(config, weights, dtype=dtype, device=DEVICE)
 
@@ -65,7 +53,7 @@ def assert_same(there, here, dtype):
 
 
 @ENOUGH
-@pytest.mark.parametrize(("config", "form"), FORMS.values(), ids=FORMS)
+@forms
 def test_every_trace_equals_that_of_the_cpu(config, form, dtype):
     here, there = on_both(config, dtype)
     h = hidden(2, 11, config.d_model, dtype=dtype)
@@ -73,13 +61,13 @@ def test_every_trace_equals_that_of_the_cpu(config, form, dtype):
 
 
 @ENOUGH
-@pytest.mark.parametrize(("config", "form", "kind"), STEPS.values(), ids=STEPS)
-def test_every_step_equals_that_of_the_cpu(config, form, kind, dtype):
-    h, traces = hidden(2, 11, config.d_model, dtype=dtype), []
-    for layer in on_both(config, dtype):
-        of, on_it = mechanisms.of(config).cache(kind), h.to(layer.device)
-        _, cache = layer.decode(on_it[:, :7], layer.empty_cache(of, 2), form=form.name)
-        trace, cache = layer.decode(on_it[:, 7:], cache, form=form.name)
+@ways
+def test_every_step_equals_that_of_the_cpu(way, dtype):
+    h, traces = hidden(2, 11, way.config.d_model, dtype=dtype), []
+    for layer in on_both(way.config, dtype):
+        on_it = h.to(layer.device)
+        _, cache = way.step(layer, on_it[:, :7], layer.empty_cache(way.cache, 2))
+        trace, cache = way.step(layer, on_it[:, 7:], cache)
         assert cache.device.type == layer.device.type
         traces.append(trace)
     here, there = traces

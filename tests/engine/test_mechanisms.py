@@ -14,34 +14,15 @@ import torch
 from mla_engine import (
     PRESETS,
     SYMBOLS,
-    GroupedConfig,
-    IndexedConfig,
-    LatentConfig,
-    PooledConfig,
-    PooledIndexConfig,
     costs,
     mechanisms,
 )
 from mla_engine.refusals import RefusedError
+from tests.engine.kinds import GQA, MLA, SWA, forms, layer_of, ways
 from tests.engine.samples import hidden
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests" / "toy_mechanism"
-MLA = LatentConfig(d_model=32, n_heads=4, d_head=8, d_latent_kv=12, d_rope=4, d_latent_q=10)
-GQA = GroupedConfig(d_model=32, n_heads=4, n_kv_heads=2, d_head=8, logit_softcap=5.0)
-DSA = IndexedConfig(**vars(MLA), n_index_heads=3, d_index=6, index_topk=2)
-CSA = PooledConfig(
-    d_model=32, n_heads=4, d_head=8, d_latent_q=10, d_latent_o=5, n_output_groups=2, window=3,
-    d_rope=4, pooling=2, overlap=True, index_topk=1, n_index_heads=3, d_index=6,
-)  # fmt: skip
-GLM = PooledIndexConfig(**vars(replace(DSA, rope=None)), pooling=2)
-DECODING = [
-    (config, form, kind)
-    for config in (MLA, GQA, DSA, CSA, GLM)
-    for form in mechanisms.of(config).forms
-    for kind in form.decode
-]
-decoding = pytest.mark.parametrize(("config", "form", "kind"), DECODING)
 
 
 def copied(folder: Path) -> Path:
@@ -179,33 +160,32 @@ def test_every_variant_can_be_made_of_every_model():
             assert {made.d_model, made.n_heads} == {preset.config.d_model, preset.config.n_heads}
 
 
-@decoding
-def test_each_form_decodes_with_its_caches_as_it_prefills(config, form, kind):
-    mechanism = mechanisms.of(config)
-    layer, h = mechanism.layer(config, dtype=torch.float64), hidden(1, 6, 32)
-    whole = form.forward(layer, h)
-    assert type(whole) is form.trace
-    positions = torch.arange(6)
-    torch.testing.assert_close(form.prefill(layer, h, positions).u, whole.u, rtol=0, atol=0)
-    empty = layer.empty_cache(mechanism.cache(kind), capacity=6)
-    _, held = layer.decode(h[:, :4], empty)
-    trace, cache = form.decode[kind](layer, h[:, 4:], held, positions[4:])
+@ways
+def test_each_form_prefills_and_decodes_by_its_own_formulas(way):
+    layer, h, places = way.layer(), hidden(2, 6, 10), torch.arange(6)
+    whole = way.form.forward(layer, h)
+    assert type(whole) is way.form.trace
+    assert torch.equal(way.form.prefill(layer, h, places).u, whole.u)
+    _, held = way.step(layer, h[:, :4], way.empty(6))
+    trace, cache = way.form.decode[way.kind](layer, h[:, 4:], held, places[4:])
     torch.testing.assert_close(trace.u, whole.u[:, 4:], rtol=1e-12, atol=1e-12)
-    assert cache.nbytes == costs.held_bytes(config, 6, 8, kind)
+    assert cache.length == 6
 
 
-@decoding
-def test_the_scores_of_a_form_are_its_queries_times_its_keys(config, form, kind):
-    layer, h = mechanisms.of(config).layer(config, dtype=torch.float64), hidden(1, 6, 32)
-    trace = form.forward(layer, h)
-    assert {code for pair in form.scores.values() for code in pair} <= set(trace.steps)
-    seen = trace.visible.expand_as(trace.scores)
-    torch.testing.assert_close(form.unmasked(layer, trace)[seen], trace.scores[seen])
+@forms
+def test_the_scores_of_a_form_are_its_queries_times_its_keys(config, form):
+    layer = layer_of(config)
+    trace = form.forward(layer, hidden(1, 6, 10))
+    parts = {code for code, pair in form.scores.items() if code in trace.steps for code in pair}
+    assert parts <= set(trace.steps)
+    if form.unmasked is not None:
+        seen = trace.visible.expand_as(trace.scores)
+        torch.testing.assert_close(form.unmasked(layer, trace)[seen], trace.scores[seen])
     assert set(form.growing) <= {field.name for field in fields(trace)} <= set(SYMBOLS)
 
 
 def test_going_back_writes_over_reserved_rows_in_place():
-    layer, h = mechanisms.of(GQA).layer(GQA, dtype=torch.float64), hidden(1, 5, 32)
+    layer, h = mechanisms.of(GQA).layer(GQA, dtype=torch.float64), hidden(1, 5, 10)
     empty = layer.empty_cache(mechanisms.of(GQA).cache("kv"), capacity=5)
     _, longer = layer.decode(h, empty)
     shorter = longer.rewind(3)
@@ -223,18 +203,14 @@ def test_a_cache_of_zeros_holds_them():
 
 
 def test_a_layer_that_no_page_shows_says_so():
-    alone = {"pooling": 0, "overlap": False, "index_topk": None}
-    window = replace(CSA, **alone, n_index_heads=None, d_index=None)
-    pooled = mechanisms.of(window)
+    pooled = mechanisms.of(SWA)
     without = replace(pooled, variants=tuple(one for one in pooled.variants if one.offered))
     with pytest.raises(RefusedError, match="no page shows attention to pooled entries: choose"):
-        without.variant(window)
+        without.variant(SWA)
 
 
 def test_what_is_not_offered_is_a_variant_all_the_same():
-    alone = {"pooling": 0, "overlap": False, "index_topk": None}
-    window = replace(CSA, **alone, n_index_heads=None, d_index=None)
-    variant = mechanisms.of(window).variant(window)
+    variant = mechanisms.of(SWA).variant(SWA)
     assert variant.code == "swa"
-    assert variant.config(mechanisms.sizes_of(window), window) == window
+    assert variant.config(mechanisms.sizes_of(SWA), SWA) == SWA
     assert {*mechanisms.variants()} - {*mechanisms.offered()} == {"swa"}
