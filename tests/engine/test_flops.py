@@ -10,17 +10,15 @@ from mla_engine import (
     GroupedQueryAttention,
     KVCache,
     LatentCache,
-    LatentConfig,
     MultiHeadLatentAttention,
     RopeConfig,
     costs,
+    mechanisms,
 )
+from tests.engine.by_hand import BATCH, DSA, MLA, OF_DSA, OF_GLM, choice_for, flops
+from tests.engine.kinds import layer_of
 from tests.engine.samples import counted, hidden
 
-MLA = LatentConfig(  # sizes without a common factor, so that no wrong product can hide
-    d_model=31, n_heads=6, d_head=5, d_latent_kv=7, d_rope=2, d_value=3, d_latent_q=11,
-    latent_norm=True, bias=True,
-)  # fmt: skip
 PLAIN = replace(MLA, d_latent_q=None, d_rope=0, latent_norm=False, bias=False)
 NO_ROPE = replace(MLA, d_rope=0, bias=False)
 LATENT = {"MLA": MLA, "plain": PLAIN, "no rotary part": NO_ROPE}
@@ -31,7 +29,7 @@ MHA = GroupedConfig(d_model=31, n_heads=6, n_kv_heads=6, d_head=4)
 GROUPED = {"GQA": GQA, "MHA": MHA, "MQA": replace(MHA, n_kv_heads=1)}
 latents = pytest.mark.parametrize("config", LATENT.values(), ids=LATENT)
 groups = pytest.mark.parametrize("config", GROUPED.values(), ids=GROUPED)
-BATCH, TOKENS, PAST = 2, 13, 17
+TOKENS, PAST = 13, 17
 PARTS = {
     "all": (None, None),
     "two heads": ([4, 1], None),
@@ -42,22 +40,6 @@ PARTS = {
 }
 parts = pytest.mark.parametrize(("heads", "queries"), PARTS.values(), ids=PARTS)
 FORMS = {"expanded": "forward", "absorbed": "forward_absorbed"}
-
-
-def latent_by_hand(c, form, h, t, s, compressed, expanded):
-    """2 x multiply-adds of h heads, t queries, s keys; `compressed` tokens go into the latent.
-
-    `expanded` tokens come out of it again, in the expanded form.
-    """
-    k, r, v, latent = c.d_head, c.d_rope, c.d_value, c.d_latent_kv
-    source = c.d_latent_q or c.d_model
-    total = compressed * c.d_model * (latent + r)
-    total += t * c.d_model * (c.d_latent_q or 0) + t * h * source * (k + r)
-    if form == "expanded":
-        total += expanded * h * latent * (k + v) + h * t * s * (k + r + v)
-    else:
-        total += t * h * k * latent + h * t * s * (latent + r + latent) + t * h * latent * v
-    return 2 * BATCH * (total + t * h * v * c.d_model)
 
 
 def grouped_by_hand(c, h, g, t, s, new):
@@ -81,7 +63,7 @@ def test_prefill(config, form, shared, heads, queries):
     real = counted(lambda: run(h, heads=heads, queries=queries, latents=latents))
     rows = size(queries, TOKENS)
     made = 0 if shared else TOKENS
-    assert real == latent_by_hand(config, form, size(heads, 6), rows, TOKENS, made, TOKENS)
+    assert real == flops(config, form, size(heads, 6), rows, made, TOKENS, expanded=TOKENS)
     given = {"batch": BATCH, "heads": heads, "queries": queries, "latents": shared}
     assert real == costs.prefill(config, TOKENS, form, **given).total_flops
 
@@ -114,7 +96,7 @@ def test_decode(config, cache, form, name, expanded, new):
     past, h = (hidden(BATCH, n, 31, dtype=torch.float32) for n in (PAST, new))
     _, held = mla.decode(past, cache.empty(config, batch=BATCH))
     real = counted(lambda: mla.decode(h, held, form=form))
-    assert real == latent_by_hand(config, form, 6, new, PAST + new, new, expanded(new))
+    assert real == flops(config, form, 6, new, new, PAST + new, expanded=expanded(new))
     cost = costs.decode(config, PAST, form, cache=name, new_tokens=new, batch=BATCH)
     assert real == cost.total_flops
 
@@ -128,6 +110,37 @@ def test_grouped_decode(config, new):
     real = counted(lambda: gqa.decode(h, held))
     assert real == grouped_by_hand(config, 6, config.n_kv_heads, new, PAST + new, new)
     assert real == costs.decode(config, PAST, new_tokens=new, batch=BATCH).total_flops
+
+
+ATTENDED = {"DSA": [(3, 3), (8, 8), (21, 8)], "GLM": [(3, 3), (11, 11), (12, 8), (23, 11)]}
+CHOOSING = {
+    f"{name}, {tokens} tokens": (config, tokens, attended)
+    for name, config in (OF_DSA | OF_GLM).items()
+    for tokens, attended in ATTENDED[name.partition(",")[0]]
+}
+
+
+@pytest.mark.parametrize("heads", [None, [4, 1]])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("config", "tokens", "attended"), CHOOSING.values(), ids=CHOOSING)
+def test_a_choosing_run_makes_all_logits_and_the_costs_count_the_chosen(
+    config, tokens, attended, form, heads
+):
+    """Of GLM the last of 23 tokens attends to two blocks of 4 and to 3 tokens of its own."""
+    layer, h = layer_of(config, dtype=torch.float32), hidden(BATCH, tokens, 31, 1, torch.float32)
+    run = getattr(layer, FORMS[form])
+    real = counted(lambda: run(h, heads=heads, **choice_for(config, tokens, tokens)))
+    sizes = (config, form, size(heads, 6), tokens, tokens, tokens)
+    assert real == flops(*sizes, expanded=tokens)
+    given = {"batch": BATCH, "heads": heads}
+    cost = costs.prefill(config, tokens, form, **given)
+    assert cost.total_flops == flops(*sizes, over=attended, expanded=tokens)
+    assert (cost.total_flops == real) == (attended == tokens)
+    as_run = mechanisms.of(config).costs.as_run(config)
+    assert costs.prefill(as_run, tokens, form, **given).total_flops == real
+    if config == DSA:
+        grows = {"scores_C", "scores_R", "scores_I", "index"}
+        assert set(cost.growing) == grows | {"o" if form == "expanded" else "o_latent"}
 
 
 def test_merging_costs_one_product_a_head_and_matrix():

@@ -6,68 +6,17 @@ import pytest
 import torch
 from torch import einsum
 
-from mla_engine import PRESETS, IndexedCache, IndexedConfig, costs
-from mla_engine.indexed.costs import COSTS
+from mla_engine import PRESETS, IndexedCache, costs
 from mla_engine.latent.projections import queries_of, turn_of
 from mla_engine.rope import per_head
+from tests.engine.by_hand import BATCH, DSA, OF_DSA, flops
 from tests.engine.kinds import layer_of
 from tests.engine.samples import counted, hidden
 
-DSA = IndexedConfig(  # sizes without a common factor, so that no wrong product can hide
-    d_model=31, n_heads=6, d_head=5, d_latent_kv=7, d_rope=2, d_value=3, d_latent_q=11,
-    latent_norm=True, bias=True, n_index_heads=13, d_index=17, index_topk=8,
-)  # fmt: skip
-PLAIN = replace(DSA, d_latent_q=None, d_rope=0, latent_norm=False, bias=False)
-SHARED = replace(DSA, index_shared=True)
-CONFIGS = {"DSA": DSA, "plain": PLAIN, "shared": SHARED}
-configs = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+configs = pytest.mark.parametrize("config", OF_DSA.values(), ids=OF_DSA)
 forms = pytest.mark.parametrize("form", ["expanded", "absorbed"])
-BATCH = 2
 pytestmark = pytest.mark.usefixtures("unmeasured")
 V32, GLM5 = PRESETS["deepseek-v3.2-exp"], PRESETS["glm-5"]
-
-
-def by_hand(c, form, h, t, new, s, over, expanded):
-    """2 x multiply-adds of h heads and t queries, `new` of s keys; each attends to `over`."""
-    k, r, v, latent, d = c.d_head, c.d_rope, c.d_value, c.d_latent_kv, c.d_model
-    source = c.d_latent_q or d
-    total = new * d * (latent + r) + t * d * (c.d_latent_q or 0) + t * h * source * (k + r)
-    if form == "expanded":
-        total += expanded * h * latent * (k + v) + h * t * over * (k + r + v)
-    else:
-        total += t * h * k * latent + h * t * over * (latent + r + latent) + t * h * latent * v
-    total += t * h * v * d
-    if not c.index_shared:
-        j, x = c.n_index_heads, c.d_index
-        total += t * j * x * source + t * j * d + new * x * d + j * t * s * x + t * s * j
-    return 2 * BATCH * total
-
-
-def choice_for(config, t, s):
-    shared = {"chosen": torch.ones(BATCH, t, s, dtype=torch.bool)}
-    return shared if config.index_shared else {}
-
-
-@configs
-@forms
-@pytest.mark.parametrize("tokens", [3, 8, 21])
-@pytest.mark.parametrize("heads", [None, [4, 1]])
-def test_a_run_makes_the_logits_of_all_keys_and_the_costs_count_the_chosen(
-    config, form, tokens, heads
-):
-    layer, h = layer_of(config, dtype=torch.float32), hidden(BATCH, tokens, 31, 1, torch.float32)
-    run = layer.forward if form == "expanded" else layer.forward_absorbed
-    real = counted(lambda: run(h, heads=heads, **choice_for(config, tokens, tokens)))
-    n, few = len(heads or range(6)), min(tokens, 8)
-    sizes = (config, form, n, tokens, tokens, tokens)
-    assert real == by_hand(*sizes, over=tokens, expanded=tokens)
-    cost = costs.prefill(config, tokens, form, batch=BATCH, heads=heads)
-    assert cost.total_flops == by_hand(*sizes, over=few, expanded=tokens)
-    assert (cost.total_flops == real) == (tokens <= 8)
-    as_run = costs.prefill(COSTS.as_run(config), tokens, form, batch=BATCH, heads=heads)
-    assert as_run.total_flops == real
-    grows = {"scores_C", "scores_R", "scores_I", "index", {"expanded": "o"}.get(form, "o_latent")}
-    assert set(cost.growing) == grows
 
 
 def gathered(layer, h, cache):
@@ -114,7 +63,8 @@ def test_a_step_counts_what_its_queries_read(config, form, new, context):
     keys, index = context + new, 0 if config.index_shared else 17
     few, read = min(keys, 8), min(context, 8 * new)
     expanded = min(keys, 8 * new)
-    assert cost.total_flops == by_hand(config, form, 6, new, new, keys, few, expanded)
+    made = flops(config, form, 6, new, new, keys, over=few, expanded=expanded)
+    assert cost.total_flops == made
     assert cost.cache_read_bytes == BATCH * 2 * (read * (7 + config.d_rope) + context * index)
     anew = 2 * BATCH * 2 * expanded * 6 * (5 + 3) if form == "expanded" else 0
     assert cost.up_projected_bytes == anew

@@ -1,7 +1,6 @@
 """What DSA over pooled index keys costs: by hand, by torch on real runs, by a step that gathers."""
 
 import json
-from dataclasses import replace
 
 import pytest
 import torch
@@ -10,62 +9,13 @@ from transformers import Glm5NextTextConfig
 
 from mla_engine import PooledIndexCache, PooledIndexConfig, costs, mechanisms, model_caches
 from mla_engine.checkpoints import attention_config
-from mla_engine.pooled_index.costs import COSTS
+from tests.engine.by_hand import BATCH, GLM, OF_GLM, flops
 from tests.engine.kinds import layer_of
 from tests.engine.samples import counted, hidden
 
-GLM = PooledIndexConfig(  # sizes without a common factor, so that no wrong product can hide
-    d_model=31, n_heads=6, d_head=5, d_latent_kv=7, d_value=3, d_latent_q=11, latent_norm=True,
-    bias=True, n_index_heads=13, d_index=17, index_topk=8, pooling=4,
-)  # fmt: skip
-PLAIN = replace(GLM, d_latent_q=None, d_rope=2, rope=None, latent_norm=False, bias=False)
-SHARED = replace(GLM, index_shared=True)
-CONFIGS = {"GLM": GLM, "plain": PLAIN, "shared": SHARED}
-configs = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-forms = pytest.mark.parametrize("form", ["expanded", "absorbed"])
-BATCH = 2
+SHARED = OF_GLM["GLM, shared"]
+configs = pytest.mark.parametrize("config", OF_GLM.values(), ids=OF_GLM)
 pytestmark = pytest.mark.usefixtures("unmeasured")
-
-
-def by_hand(c, form, h, t, new, s, over, expanded):
-    """2 x multiply-adds of h heads and t queries, `new` of s keys; each attends to `over`."""
-    k, r, v, latent, d = c.d_head, c.d_rope, c.d_value, c.d_latent_kv, c.d_model
-    source = c.d_latent_q or d
-    total = new * d * (latent + r) + t * d * (c.d_latent_q or 0) + t * h * source * (k + r)
-    if form == "expanded":
-        total += expanded * h * latent * (k + v) + h * t * over * (k + r + v)
-    else:
-        total += t * h * k * latent + h * t * over * (latent + r + latent) + t * h * latent * v
-    total += t * h * v * d
-    if not c.index_shared:
-        j, x, blocks = c.n_index_heads, c.d_index, s // c.pooling
-        total += t * j * x * source + t * j * d + 2 * new * x * d
-        total += j * t * blocks * x + t * blocks * j
-    return 2 * BATCH * total
-
-
-def choice_for(config, t, s):
-    shared = {"chosen": torch.ones(BATCH, t, s, dtype=torch.bool)}
-    return shared if config.index_shared else {}
-
-
-@configs
-@forms
-@pytest.mark.parametrize(("tokens", "attended"), [(3, 3), (11, 11), (12, 8), (23, 11)])
-@pytest.mark.parametrize("heads", [None, [4, 1]])
-def test_a_run_makes_the_logits_of_all_keys_and_the_costs_count_the_chosen(
-    config, form, tokens, attended, heads
-):
-    """The last of 23 tokens attends to two blocks of 4 and to 3 tokens of its own."""
-    layer, h = layer_of(config, dtype=torch.float32), hidden(BATCH, tokens, 31, 1, torch.float32)
-    run = layer.forward if form == "expanded" else layer.forward_absorbed
-    real = counted(lambda: run(h, heads=heads, **choice_for(config, tokens, tokens)))
-    sizes = (config, form, len(heads or range(6)), tokens, tokens, tokens)
-    assert real == by_hand(*sizes, over=tokens, expanded=tokens)
-    cost = costs.prefill(config, tokens, form, batch=BATCH, heads=heads)
-    assert cost.total_flops == by_hand(*sizes, over=attended, expanded=tokens)
-    as_run = costs.prefill(COSTS.as_run(config), tokens, form, batch=BATCH, heads=heads)
-    assert as_run.total_flops == real
 
 
 @pytest.mark.parametrize("context", [2, 10, 11, 12, 13, 14, 41])
@@ -83,9 +33,8 @@ def test_a_step_that_gathers_its_choice_gives_the_same_and_costs_what_is_counted
     torch.testing.assert_close(attention(), trace.o_latent, rtol=1e-12, atol=1e-12)
     cost = costs.decode(GLM, context, batch=BATCH)
     assert counted(attention) == sum(cost.step_flops[n] for n in ("scores_C", "o_latent"))
-    assert cost.total_flops == by_hand(
-        GLM, "absorbed", 6, 1, 1, context + 1, int(trace.chosen[0, 0].sum()), 0
-    )
+    over = int(trace.chosen[0, 0].sum())
+    assert cost.total_flops == flops(GLM, "absorbed", 6, 1, 1, context + 1, over=over, expanded=0)
 
 
 def test_what_a_step_reads():

@@ -66,6 +66,7 @@ YARN_SCALES = {
     "mistral-small-4-119b": (128, 128, 1.0),
 }
 CONFIGURATIONS = {
+    "deepseek-v3.2-exp": "DeepseekV32Config",
     "a.x-k1": "AXK1Config",
     "youtu-llm-2b": "YoutuConfig",
     "mistral-small-4-119b": "Mistral4Config",
@@ -138,6 +139,9 @@ def test_sizes_are_those_of_the_library(key: str):
     assert (preset.max_context, preset.rms_norm_eps) == (context, other.rms_norm_eps)
     assert preset.n_layers == layers
     assert config.bias is other.attention_bias
+    if preset.kind == "DSA":
+        of_index = (other.index_n_heads, other.index_head_dim, other.index_topk)
+        assert (config.n_index_heads, config.d_index, config.index_topk) == of_index
     assert config.latent_norm
     assert config.norm_eps == 1e-6
 

@@ -224,20 +224,3 @@ def test_two_heads_of_a_published_model_equal_the_module(preset, family):
     assert config.scale == pytest.approx(module.scaling, rel=1e-12)
     assert relative(trace.u, u) < 1e-5
     assert relative(trace.attention, attention) < 1e-5
-
-
-@pytest.mark.parametrize(("preset", "family"), REAL.items())
-def test_the_sizes_of_a_preset_are_the_library_s_own_defaults(preset, family):
-    ours, theirs = PRESETS[preset], FAMILIES[family].config()
-    assert ours.n_layers == theirs.num_hidden_layers
-    assert ours.max_context == theirs.max_position_embeddings
-    assert ours.config.d_model == theirs.hidden_size
-    assert ours.config.n_heads == theirs.num_attention_heads
-    assert ours.config.d_latent_q == theirs.q_lora_rank
-    assert ours.config.d_latent_kv == theirs.kv_lora_rank
-    assert ours.config.d_head == theirs.qk_nope_head_dim
-    assert ours.config.d_rope == theirs.qk_rope_head_dim
-    assert ours.config.d_value == theirs.v_head_dim
-    assert ours.config.n_index_heads == theirs.index_n_heads
-    assert ours.config.d_index == theirs.index_head_dim
-    assert ours.config.index_topk == theirs.index_topk
