@@ -13,7 +13,7 @@ def measure(count: int = 2_000) -> Iterator[Row]:
     """A row a fuzzer, with `count` examples of each of its properties."""
     for file in sorted((ROOT / "tests/attacks").glob("test_fuzz_*.py")):
         command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-x", str(file)]
-        settings = os.environ | {"FUZZ_EXAMPLES": str(count)}
+        settings = os.environ | {"MLA_TESTS": "all", "FUZZ_EXAMPLES": str(count)}
         run = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
         if run.returncode:
             print(run.stdout[-5000:], flush=True)

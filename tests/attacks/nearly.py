@@ -4,6 +4,7 @@ A property holds if the code answers, or refuses in one sentence, and takes a bo
 """
 
 import json
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -18,7 +19,8 @@ MIB = 2**20
 
 
 def fuzz(examples):
-    """How a property is tried: with so many examples, however slow they are."""
+    """How a property is tried: with so many examples, or FUZZ_EXAMPLES, however slow they are."""
+    examples = int(os.environ.get("FUZZ_EXAMPLES", examples))
     return settings(max_examples=examples, suppress_health_check=list(HealthCheck))
 
 

@@ -129,13 +129,6 @@ def test_the_largest_link_of_a_page_is_refused_before_any_of_it_is_done(idle_eng
         assert ": choose fewer" in sentence
 
 
-def test_what_is_refused_is_said_in_chinese_too(idle_engine):
-    page, link = BEYOND[-1]
-    (error,) = open_page(f"pages/{page}.py", **link, lang="zh").error
-    assert "万亿次运算" in html.unescape(error.value)
-    assert "请减少头数" in html.unescape(error.value)
-
-
 def test_a_bound_is_kept_to_the_operation():
     work.require(work.MOST, work.FEWER_WORDS)
     with pytest.raises(work.CostError) as refused:

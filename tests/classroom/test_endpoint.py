@@ -32,7 +32,7 @@ def run(test):
 
     @wraps(test)
     def started(**given):
-        asyncio.run(asyncio.wait_for(test(**given), 2 * patience.SECONDS))
+        asyncio.run(asyncio.wait_for(test(**given), patience.SECONDS))
 
     return started
 

@@ -4,6 +4,7 @@ import threading
 
 from tests import patience
 from tests.attacks.server import wait_until
+from tests.clock import Clock
 from ui.engine import asker
 from ui.engine.gate import Gate
 
@@ -47,7 +48,7 @@ def queued(gate: Gate, count: int) -> None:
 
 
 def test_a_few_at_a_time_in_the_order_of_arrival() -> None:
-    gate, came = Gate(2, PATIENCE), []
+    gate, came = Gate(2, 1, Clock()), []
     first, second = Run(gate, came, "first"), Run(gate, came, "second")
     assert first.inside.wait(PATIENCE)
     assert second.inside.wait(PATIENCE)
@@ -66,7 +67,7 @@ def test_a_few_at_a_time_in_the_order_of_arrival() -> None:
 
 
 def test_who_waits_for_something_else_lets_others_in_and_comes_back_first() -> None:
-    gate, came = Gate(1, PATIENCE), []
+    gate, came = Gate(1, 1, Clock()), []
     first = Run(gate, came, "first")
     assert first.inside.wait(PATIENCE)
     second = Run(gate, came, "second")
@@ -85,20 +86,20 @@ def test_who_waits_for_something_else_lets_others_in_and_comes_back_first() -> N
 
 
 def test_a_run_that_hangs_keeps_nobody_out() -> None:
-    now = [0.0]
-    gate, came = Gate(1, 0.05, lambda: now[0]), []
+    clock = Clock()
+    gate, came = Gate(1, 0.05, clock), []
     stuck = Run(gate, came, "stuck")
     assert stuck.inside.wait(PATIENCE)
     second = Run(gate, came, "second")
     queued(gate, 1)
-    now[0] = 1.0
+    clock.now += 1
     assert second.inside.wait(PATIENCE)
     second.finish()
     stuck.finish()
 
 
 def test_who_waits_is_told_the_place_until_the_page_is_run() -> None:
-    gate, came = Gate(1, 0.01, lambda: 0.0), []  # nobody is ever overdue
+    gate, came = Gate(1, 0.01, Clock()), []
     first = Run(gate, came, "first")
     assert first.inside.wait(PATIENCE)
     second = Run(gate, came, "second")
