@@ -235,3 +235,10 @@ def run_theirs(family, module, h, positions, cache=None):
         past_key_values=cache,
         position_ids=positions[None],
     )
+
+
+def gap(scores, chosen, seen):
+    """How far the lowest score that was chosen lies above the highest that could have been."""
+    last = scores.masked_fill(~chosen, torch.inf).amin(-1)
+    first = scores.masked_fill(chosen | ~seen, -torch.inf).amax(-1)
+    return float((last - first).min())

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from mla_engine import PRESETS, LatentCache, MultiHeadLatentAttention, budget
+from tests.engine.samples import counted
 
 LITE = PRESETS["deepseek-v2-lite"].config
 WINDOW = 256
@@ -17,18 +17,16 @@ def taken(form, tokens):
     h = torch.empty(1, tokens, LITE.d_model, device="meta")
     latents = LatentCache.empty(LITE, device="meta", capacity=tokens).with_zeros(tokens)
     rows = slice(tokens - WINDOW, tokens)
-    with FlopCounterMode(display=False) as counter:
-        getattr(layer, form)(h, queries=rows, latents=latents)
     run = lambda: getattr(layer, form)(h, queries=rows, latents=latents)  # noqa: E731
-    return counter.get_total_flops(), budget.peak_bytes(run)
+    return counted(run), budget.peak_bytes(run)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_window_of_queries_grows_linearly_with_the_context(form):
     contexts = [4096, 8192, 16_384, 32_768]
     flops, peaks = zip(*(taken(form, tokens) for tokens in contexts), strict=True)
-    for counted in (flops, peaks):
-        each = [(counted[i + 1] - counted[i]) / contexts[i] for i in range(3)]
+    for grown in (flops, peaks):
+        each = [(grown[i + 1] - grown[i]) / contexts[i] for i in range(3)]
         assert each[0] == each[1] == each[2] > 0
     assert peaks[-1] < budget.GIB
 
@@ -36,9 +34,7 @@ def test_a_window_of_queries_grows_linearly_with_the_context(form):
 def test_one_head_of_a_long_text_is_less_work_than_the_map_of_a_short_one():
     whole = MultiHeadLatentAttention(LITE, device="meta")
     h = torch.empty(1, 2048, LITE.d_model, device="meta")
-    with FlopCounterMode(display=False) as counter:
-        whole(h)
-    assert taken("forward", 32_768)[0] < 0.5 * counter.get_total_flops()
+    assert taken("forward", 32_768)[0] < 0.5 * counted(lambda: whole(h))
 
 
 @pytest.mark.parametrize("form", FORMS)

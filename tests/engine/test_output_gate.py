@@ -5,7 +5,6 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 from transformers.models.bailing_hybrid import modeling_bailing_hybrid as ling
 
 from mla_engine import (
@@ -23,7 +22,15 @@ from mla_engine.studies.merging import heads_in_one
 from mla_engine.symbols import SIZES, sources
 from tests import reference
 from tests.engine.families import angles, causal_mask, loaded, state_of
-from tests.engine.samples import arrays, assert_equals_oracle, hidden, randomized, refused, relative
+from tests.engine.samples import (
+    arrays,
+    assert_equals_oracle,
+    counted,
+    hidden,
+    randomized,
+    refused,
+    relative,
+)
 from tests.reference_delta import sigmoid
 
 PLAIN = LatentConfig(
@@ -101,10 +108,9 @@ def test_rows_heads_and_steps_have_the_gates_of_the_whole_run(config, form):
 def test_its_costs_and_glossary_are_those_of_its_runs(config, form):
     layer, h = layer_of(config), hidden(2, 6, 10)
     assert costs.weight_elements(config) == {n: p.numel() for n, p in layer.named_parameters()}
-    with FlopCounterMode(display=False) as counter:
-        trace = getattr(layer, form)(h)
-    name = mechanisms.of(config).form_of(trace).name
-    assert costs.prefill(config, 6, name, batch=2).total_flops == counter.get_total_flops()
+    trace = getattr(layer, form)(h)
+    name, real = mechanisms.of(config).form_of(trace).name, counted(lambda: getattr(layer, form)(h))
+    assert costs.prefill(config, 6, name, batch=2).total_flops == real
     width = {letter: getattr(config, size, None) for letter, size in SIZES.items()}
     for code in {"W_OG", "w_OG"} & dict(layer.named_parameters()).keys():
         wanted = [width[letter] for letter in SYMBOLS[code].axes.split()]

@@ -8,15 +8,10 @@ from tests.engine.samples import refused
 from tests.engine.test_refusals import GROUPED, LATENT, H, gqa, mla
 
 LATENT_CONFIG, GROUPED_CONFIG = LatentConfig(**LATENT), GroupedConfig(**GROUPED)
-OTHER = LatentConfig(**(LATENT | {"d_latent_kv": 5}))
 STEPS = {
     "absorbed with keys and values": (
         lambda: mla().decode(H, KVCache.empty(LATENT_CONFIG, batch=2), form="absorbed"),
         ("absorbed", "LatentCache", "KVCache"),
-    ),
-    "unknown form": (
-        lambda: mla().decode(H, LatentCache.empty(LATENT_CONFIG, batch=2), form="fused"),
-        ("form", "fused", "absorbed", "expanded"),
     ),
     "another batch": (
         lambda: mla().decode(H, LatentCache.empty(LATENT_CONFIG, batch=3)),
@@ -30,31 +25,15 @@ STEPS = {
         lambda: mla().decode(H, LatentCache.empty(LATENT_CONFIG, batch=2, dtype=torch.float64)),
         ("float64", "float32"),
     ),
-    "another configuration": (
-        lambda: mla().decode(H, LatentCache.empty(OTHER, batch=2)),
-        ("cache", "d_latent_kv=5", "layer", "d_latent_kv=6"),
-    ),
     "MLA's keys for grouped heads": (
         lambda: gqa().decode(H, KVCache.empty(LATENT_CONFIG, batch=2)),
         ("cache", "LatentConfig", "layer", "GroupedConfig"),
-    ),
-    "a latent cache for grouped heads": (
-        lambda: gqa().decode(H, LatentCache.empty(LATENT_CONFIG, batch=2)),
-        ("cache", "KVCache"),
     ),
     "keys of more heads than the layer has": (
         lambda: mla(heads=[2, 0]).decode(H, KVCache.empty(LATENT_CONFIG, batch=2)),
         ("n_kv_heads", 4, 2),
     ),
     "no cache": (lambda: mla().decode(H, None), ("cache", None, "LatentCache")),
-    "latents of grouped heads": (
-        lambda: LatentCache.empty(GROUPED_CONFIG),
-        ("config", "GroupedConfig", "LatentConfig"),
-    ),
-    "more than reserved": (
-        lambda: mla().decode(H, LatentCache.empty(LATENT_CONFIG, batch=2, capacity=4)),
-        ("capacity", 4, 5),
-    ),
     "no capacity": (lambda: KVCache.empty(GROUPED_CONFIG, capacity=0), ("capacity", 0)),
     "no batch": (lambda: KVCache.empty(GROUPED_CONFIG, batch=0), ("batch", 0)),
     "batch as a word": (lambda: KVCache.empty(GROUPED_CONFIG, batch="2"), ("batch", "2")),

@@ -13,6 +13,7 @@ from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling
 from mla_engine.rope import inverse_frequencies, rotate, rotation, yarn_bounds
 from tests import reference_rope
 from tests.engine.samples import hidden, relative, rotations
+from tests.sampling import many
 
 DEEPSEEK = YarnConfig(
     factor=40, original_max_position=4096, beta_fast=32, beta_slow=1, mscale=1.0, mscale_all_dim=1.0
@@ -23,7 +24,7 @@ KIMI = YarnConfig(
 PAIRINGS = ("interleaved", "half")
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=many(60, 200))
 @given(data=st.data(), width=st.sampled_from([2, 4, 8, 64]), position=st.integers(0, 300))
 def test_turns_every_pair_as_a_complex_number(data, width, position):
     rope = data.draw(rotations(width))

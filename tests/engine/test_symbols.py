@@ -7,6 +7,8 @@ import torch
 
 from mla_engine import (
     SYMBOLS,
+    DeltaAttention,
+    DeltaConfig,
     GroupedConfig,
     GroupedQueryAttention,
     IndexedConfig,
@@ -19,6 +21,7 @@ from mla_engine import (
     PooledIndexConfig,
     RopeConfig,
 )
+from mla_engine.delta.trace import ChunkedTrace, RecurrentTrace
 from mla_engine.grouped import GroupedTrace
 from mla_engine.indexed import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.latent import AbsorbedTrace, LatentTrace
@@ -41,6 +44,8 @@ HCA = PooledConfig(**SIZES_OF_POOLED, pooling=2)
 CSA = PooledConfig(**SIZES_OF_POOLED, pooling=2, overlap=True, **(OF_INDEX | {"d_index": 7}))
 POOLED_INDEX = PooledIndexConfig(**vars(LATENT) | {"d_rope": 0}, **OF_INDEX, pooling=2)
 ENTRIES = KEYS // 2
+KDA = DeltaConfig(d_model=14, n_heads=3, d_head=6, d_value=7, d_decay=9, d_gate=11)
+FULL_KDA = DeltaConfig(d_model=14, n_heads=3, d_head=6, d_value=7)
 
 
 def runs() -> list[tuple[torch.nn.Module, LatentTrace | AbsorbedTrace | GroupedTrace]]:
@@ -56,13 +61,19 @@ def runs() -> list[tuple[torch.nn.Module, LatentTrace | AbsorbedTrace | GroupedT
         pairs += [(layer, layer(h, queries=rows)), (layer, layer.forward_absorbed(h, queries=rows))]
     others = [GroupedQueryAttention(GROUPED, dtype=torch.float64)]
     others += [PooledAttention(config, dtype=torch.float64) for config in (CSA, HCA)]
-    return pairs + [(layer, layer(h, queries=rows)) for layer in others]
+    pairs += [(layer, layer(h, queries=rows)) for layer in others]
+    for config in (KDA, FULL_KDA):  # whose queries all carry the state
+        layer = DeltaAttention(config, dtype=torch.float64)
+        pairs += [(layer, layer(h[:, rows])), (layer, layer.forward_recurrent(h[:, rows]))]
+    return pairs
 
 
 def axes(code: str, layer: torch.nn.Module) -> tuple[int, ...]:
     config = layer.config
     width = {letter: getattr(config, name, None) for letter, name in SIZES.items()}
     width |= {"b": BATCH, "t": QUERIES, "s": KEYS, "i": ENTRIES}
+    if isinstance(config, DeltaConfig):
+        width |= {"i": config.d_decay or 14, "e": config.d_gate or 14}
     if isinstance(config, LatentConfig) and not config.d_latent_q:
         width["l"] = config.d_model  # the queries come straight from h
     return tuple(width[letter] for letter in SYMBOLS[code].axes.split())
@@ -79,6 +90,8 @@ def axes(code: str, layer: torch.nn.Module) -> tuple[int, ...]:
         PooledTrace,
         PooledIndexTrace,
         PooledIndexAbsorbedTrace,
+        ChunkedTrace,
+        RecurrentTrace,
     ],
 )
 def test_every_field_has_a_symbol(trace_type: type) -> None:
@@ -90,7 +103,8 @@ def test_axes_are_the_shapes_of_the_run(layer: torch.nn.Module, trace: LatentTra
     for code in trace.steps:
         held = trace.h[:, :QUERIES] if code == "h" else getattr(trace, code)
         assert tuple(held.shape) == axes(code, layer), code
-    assert tuple(trace.mask.shape) == axes("mask", layer)
+    if hasattr(trace, "mask"):
+        assert tuple(trace.mask.shape) == axes("mask", layer)
     for name, weight in layer.named_parameters():
         assert tuple(weight.shape) == axes(name, layer), name
 
@@ -109,7 +123,7 @@ def test_contractions_replay_the_run(layer: torch.nn.Module, trace: LatentTrace)
                 held = getattr(layer, name, None)
             if held is None:
                 held = getattr(trace, SYMBOLS[name].instead)
-            if name == "h" or (held is trace.h):
+            if held is trace.h and held.shape[1] == KEYS:
                 held = held[:, 1 : 1 + QUERIES] if "t" in letters else held
             operands.append(held)
         wanted = torch.einsum(step.einsum, *operands)
@@ -129,7 +143,8 @@ def test_sources_come_before_what_they_feed(layer: torch.nn.Module, trace: Laten
         assert bool(feeding) == (code != "h"), code
         seen.append(code)
     used = {source for code in seen for source in sources(code, trace.form, trace.steps)}
-    assert set(seen) - used - {"left_out", "sink_mass"} == {"u"}, "everything but these is used"
+    told = {"left_out", "sink_mass", "S", "erased"}
+    assert set(seen) - used - told == {"u"}, "everything but these is used"
 
 
 def test_cached_symbols_are_what_the_caches_hold() -> None:

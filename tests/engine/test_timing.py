@@ -2,13 +2,10 @@
 
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from mla_engine import (
     GroupedConfig,
     GroupedQueryAttention,
-    KVCache,
-    LatentCache,
     LatentConfig,
     MultiHeadLatentAttention,
     RopeConfig,
@@ -16,28 +13,23 @@ from mla_engine import (
     timing,
 )
 from mla_engine.budget import MemoryBudgetError
-from tests.engine.samples import hidden
+from tests.engine.kinds import ways_of
+from tests.engine.samples import counted, hidden
 
 MLA = LatentConfig(d_model=32, n_heads=4, d_head=8, d_latent_kv=12, d_rope=4, latent_norm=True)
 GQA = GroupedConfig(d_model=32, n_heads=4, n_kv_heads=2, d_head=8, rope=RopeConfig())
-WAYS = {
-    "absorbed": (MultiHeadLatentAttention, MLA, LatentCache, "absorbed"),
-    "expanded": (MultiHeadLatentAttention, MLA, LatentCache, "expanded"),
-    "in full": (MultiHeadLatentAttention, MLA, KVCache, "expanded"),
-    "grouped": (GroupedQueryAttention, GQA, KVCache, None),
-}
-ways = pytest.mark.parametrize(("kind", "config", "cache", "form"), WAYS.values(), ids=WAYS)
+WAYS = ways_of({"MLA": MLA, "GQA": GQA})
+ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
 @ways
-def test_a_step_gives_what_decode_gives_however_often_it_is_called(kind, config, cache, form):
-    layer = kind(config)
-    past, new = (hidden(1, n, 32, dtype=torch.float32) for n in (6, 2))
-    options = {"form": form} if form else {}
+def test_a_step_gives_what_decode_gives_however_often_it_is_called(way):
+    layer = way.layer()
+    past, new = (hidden(1, n, 32) for n in (6, 2))
     with torch.inference_mode():
-        _, held = layer.decode(past, cache.empty(config, capacity=8))
-        expected, longer = layer.decode(new, held, **options)
-        run = timing.step(layer, new, held, form)
+        _, held = way.step(layer, past, way.empty(8, batch=1))
+        expected, longer = way.step(layer, new, held)
+        run = timing.step(layer, new, held, way.form.name)
         for _ in range(3):
             trace, after = run()
         assert torch.equal(trace.u, expected.u)
@@ -55,16 +47,18 @@ def test_a_prefill_gives_what_forward_gives(form):
 
 
 @ways
-def test_the_call_is_timed_and_its_memory_not_estimated_again(
-    kind, config, cache, form, monkeypatch
-):
-    layer, h = timing.layer_of_zeros(config), torch.zeros(1, 1, 32)
-    held = timing.cache_of_zeros(layer, 6, 1, "latent" if cache is LatentCache else "kv")
+def test_the_call_is_timed_and_its_memory_not_estimated_again(way, monkeypatch):
+    layer, h = timing.layer_of_zeros(way.config), torch.zeros(1, 1, 32)
+    held = timing.cache_of_zeros(layer, 6, 1, way.kind)
     assert held.length == 6
+    kind = type(layer)
     called, decode = [], kind.decode
     monkeypatch.setattr(kind, "decode", lambda *a, **k: called.append(1) or decode(*a, **k))
     with torch.inference_mode():
-        runs = timing.step(layer, h, held, form), timing.prefill(layer, torch.zeros(1, 4, 32))
+        runs = (
+            timing.step(layer, h, held, way.form.name),
+            timing.prefill(layer, torch.zeros(1, 4, 32)),
+        )
         monkeypatch.setattr(budget, "course", lambda run: pytest.fail("estimated again"))
         called.clear()
         for run in runs:
@@ -95,9 +89,7 @@ def test_the_rates_are_those_of_a_product_and_a_copy(monkeypatch):
     done = []
 
     def seconds(run, device):
-        with FlopCounterMode(display=False) as counter:
-            done.append(run())
-        flops.append(counter.get_total_flops())
+        flops.append(counted(lambda: done.append(run())))
         return 0.25
 
     flops = []

@@ -13,7 +13,7 @@ from transformers.models.deepseek_v4 import modeling_deepseek_v4 as deepseek
 
 from mla_engine import PooledCache, PooledConfig, RopeConfig, YarnConfig
 from mla_engine.pooled.cache import held_rows
-from tests.engine.families import loaded, phases
+from tests.engine.families import gap, loaded, phases
 from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, relative
 
@@ -123,12 +123,10 @@ def assert_gap(trace, least=1e-5):
     """No index score that was not chosen comes near one that was."""
     if trace.index_E is None or not trace.index_E.shape[-1]:
         return
-    last = trace.index_E.masked_fill(~trace.chosen_E, torch.inf).amin(-1)
-    first = trace.index_E.masked_fill(trace.chosen_E, -torch.inf)
-    t, m = first.shape[1], trace.gates.shape[2] // 2
-    entry = torch.arange(first.shape[-1])
-    unseen = entry >= ((torch.arange(t) + 1) // m)[:, None]
-    assert (last - first.masked_fill(unseen, -torch.inf).amax(-1)).min() > least
+    t, entries = trace.index_E.shape[1:]
+    full = (torch.arange(t) + 1) // (trace.gates.shape[2] // 2)
+    seen = torch.arange(entries) < full[:, None]
+    assert gap(trace.index_E, trace.chosen_E, seen) > least
 
 
 @kinds

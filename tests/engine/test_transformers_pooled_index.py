@@ -13,7 +13,7 @@ from transformers import DynamicCache, Glm5NextTextConfig
 from transformers.models.glm5_next import modeling_glm5_next as glm
 
 from mla_engine import PooledIndexCache, PooledIndexConfig
-from tests.engine.families import config_of, in_float64, loaded, state_of
+from tests.engine.families import config_of, gap, in_float64, loaded, state_of
 from tests.engine.kinds import layer_of
 from tests.engine.samples import hidden, refused, relative
 
@@ -58,9 +58,7 @@ def has_gap(trace, least=1e-3):
     seen = trace.mask[:, pooling - 1 :: pooling].expand_as(trace.chosen_E)
     if (trace.chosen_E == seen).all():
         return pooling > TOKENS  # a run that leaves something out
-    last = trace.index_E.masked_fill(~trace.chosen_E, torch.inf).amin(-1)
-    first = trace.index_E.masked_fill(trace.chosen_E | ~seen, -torch.inf).amax(-1)
-    return bool((last - first).min() > least)
+    return gap(trace.index_E, trace.chosen_E, seen) > least
 
 
 def seeded(config, dtype):
