@@ -65,15 +65,12 @@ def matrices_of_a_state(_config, w, head):
     return single | {"W_O": w["W_O"][:, head], "W_A": W_A}
 
 
-OTHERS = {f"entries, {name}": (layer_of, config, matrices_of_entries)
-          for name, config in OF_POOLED.items()}  # fmt: skip
-OTHERS |= {f"state, {name}": (layer_of, config, matrices_of_a_state)
-           for name, config in OF_DELTA.items()}  # fmt: skip
+OTHERS = {f"entries, {name}": (one, matrices_of_entries) for name, one in OF_POOLED.items()}
+OTHERS |= {f"state, {name}": (one, matrices_of_a_state) for name, one in OF_DELTA.items()}
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_of_other_kinds_too(name):
-    layer_of, config, matrices = OTHERS[name]
+@pytest.mark.parametrize(("config", "matrices"), OTHERS.values(), ids=OTHERS)
+def test_of_other_kinds_too(config, matrices):
     layer = layer_of(config)
     weights = arrays(layer)
     for heads in (None, [2, 1]):
@@ -90,8 +87,7 @@ def test_of_other_kinds_too(name):
 
 
 def test_of_a_head_built_alone_the_output_group_is_its_own():
-    config = CSA
-    whole, alone = (PooledAttention(config, seed=2, heads=heads) for heads in (None, [3]))
+    whole, alone = (PooledAttention(CSA, seed=2, heads=heads) for heads in (None, [3]))
     of_whole, of_one = spectra(whole)["W_VO"], spectra(alone)["W_VO"]
     torch.testing.assert_close(of_one.singular_values[0], of_whole.singular_values[3])
 
