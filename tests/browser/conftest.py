@@ -1,7 +1,7 @@
 """One real server and one headless Chromium for all browser tests."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from mla_engine.checkpoints import build_demo
 from tests import patience
 from tests.attacks.server import App, running
+from tests.browser.looks import LANGUAGES, THEMES, WIDE, Turn
+from tests.browser.waiting import everything, walk
 from ui.handout.sheets import STATEMENT  # noqa: F401, of what the tests read
 from ui.parts.real_layer import DEMO
 
@@ -88,3 +90,27 @@ def browser_page(visitor: BrowserContext) -> Iterator[Page]:
     visitor.clear_cookies()
     for page in others:
         page.close()
+
+
+@pytest.fixture(scope="module")
+def reader(chromium: Browser) -> Iterator[Page]:
+    """One session for the file: the browser keeps what it has loaded."""
+    context = new_context(chromium)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def opened(reader: Page, app_url: str) -> Callable[[str, Turn], Page]:
+    """`opened("rope?rope_pair=3", turn)` shows that page on a wide screen."""
+
+    def load(path: str, turn: Turn) -> Page:
+        name, _, query = path.partition("?")
+        query += f"&lang={LANGUAGES[turn.language]}"
+        reader.set_viewport_size(WIDE)
+        reader.emulate_media(color_scheme=THEMES[turn.theme])
+        walk(reader, f"{app_url}/{name.replace('overview', '')}?{query.lstrip('&')}")
+        everything(reader)
+        return reader
+
+    return load

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.waiting import settle, until, walk
+from tests.browser.waiting import listening, settle, until, walk
 from ui.frame.rooms import PAGES
 from ui.frame.story import steps
 
@@ -51,11 +51,6 @@ def assert_it_fits(page: Page, name: str, *projectors: tuple[int, int]) -> None:
         assert not outside, (name, width, height)
 
 
-def listening(page: Page) -> None:
-    settle(page)
-    page.wait_for_function("() => !!(document.mlaClicker && document.mlaClicker.send)")
-
-
 def test_every_page_fits_every_projector(app_url: str, browser_page: Page) -> None:
     page = browser_page
     shown = [name for name in PAGES if name != "real_models"]  # which needs a model
@@ -77,18 +72,6 @@ def test_a_burst_of_presses_loses_none(app_url: str, browser_page: Page) -> None
     for _ in range(4):
         page.keyboard.press("PageDown", delay=10)
     expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"5 / {len(steps())}")
-
-
-def test_where_nothing_else_steps_the_clicker_turns_the_pages(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/claims?lecture=1&n_heads=8")
-    listening(page)
-    page.keyboard.press("PageDown")
-    page.wait_for_url("**/quiz?**")
-    assert "n_heads=8" in page.url
-    assert "lecture=1" in page.url
 
 
 def test_beyond_a_pages_last_step_the_clicker_turns_the_page(

@@ -12,7 +12,7 @@ from mla_engine.language_model.study import read
 from tests import study_rows as made
 from tests.attacks.server import ROOT, running
 from tests.browser.conftest import new_context
-from tests.browser.test_accessibility import PHONE, WIDE, resized, speak, unreadable
+from tests.browser.looks import PHONE, WIDE, resized, speak, unreadable
 from tests.browser.waiting import everything, settle, walk
 
 pytestmark = pytest.mark.browser

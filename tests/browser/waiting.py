@@ -42,6 +42,12 @@ def settle(page: Page) -> None:
         raise AssertionError(f"never at rest: {page.evaluate(WHY)}") from late
 
 
+def listening(page: Page) -> None:
+    """Settle, and wait until the page hears a clicker."""
+    settle(page)
+    page.wait_for_function("() => !!(document.mlaClicker && document.mlaClicker.send)")
+
+
 def everything(page: Page) -> None:
     """Have every section of the page drawn, as paper has, in sight or not."""
     page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
