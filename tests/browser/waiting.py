@@ -29,6 +29,8 @@ AS_BACK = """there => {
   history.pushState({}, "", there);
   dispatchEvent(new PopStateEvent("popstate"));
 }"""
+# A bar of progress is seen only where a run takes long, which the machine decides, not the page.
+NO_ROOM = ".stElementContainer:has(> [data-testid=stProgress]) { position: absolute; }"
 FRAME = "() => new Promise(requestAnimationFrame)"
 WIDTHS = """parts => parts.map(part => [part.getBoundingClientRect().width, part.outerHTML])
     .map(([width, text]) => [width, text.slice(0, 80)])"""
@@ -85,7 +87,11 @@ def until(page: Page, look: Callable[[], Found], holds: Callable[[Found], bool] 
 
 @contextmanager
 def nothing_shifts(page: Page) -> Iterator[None]:
-    """What is done inside moves nothing outside of charts, by the browser's own record."""
+    """What is done inside moves nothing outside of charts, by the browser's own record.
+
+    But for the room that a bar of progress takes meanwhile.
+    """
+    page.add_style_tag(content=NO_ROOM)
     page.evaluate(WATCH)
     yield
     settle(page)
