@@ -10,14 +10,15 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from mla_engine.checkpoints import build_demo
 from tests import patience
 from tests.attacks.server import App, running
-from tests.browser.looks import LANGUAGES, THEMES, WIDE, Turn
-from tests.browser.waiting import everything, walk
+from tests.browser.looks import LANGUAGES, PHONE, THEMES, WIDE, Turn  # noqa: F401, of what the tests read
+from tests.browser.waiting import everything, settle, walk
 from ui.handout.sheets import STATEMENT  # noqa: F401, of what the tests read
 from ui.parts.real_layer import DEMO
 
 ROOT = Path(__file__).parents[2]
 COPIED, LINKED = ("ui", "pages", ".streamlit"), ("mla_engine", "assets")
-PROJECTOR: ViewportSize = {"width": 1920, "height": 1080}
+PROJECTOR: ViewportSize = WIDE
+Show = Callable[..., Page]
 UNANSWERED = Path(__file__).with_name("unanswered.js")
 
 expect.set_options(timeout=patience.MILLISECONDS)
@@ -90,6 +91,19 @@ def browser_page(visitor: BrowserContext) -> Iterator[Page]:
     visitor.clear_cookies()
     for page in others:
         page.close()
+
+
+@pytest.fixture
+def show(app_url: str, browser_page: Page) -> Show:
+    """`show("rope?rope_key=6", PHONE)` opens that page in a fresh session, and lets it settle."""
+
+    def shown(path: str, size: ViewportSize = PROJECTOR) -> Page:
+        browser_page.set_viewport_size(size)
+        browser_page.goto(f"{app_url}/{path}")
+        settle(browser_page)
+        return browser_page
+
+    return shown
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from tests.browser.waiting import settle, until
+from tests.browser.waiting import settle, until, wider
 
 CHARTS = Path(__file__).with_name("chart_text.js").read_text("utf-8")
 WIDE, PHONE = {"width": 1920, "height": 1080}, {"width": 390, "height": 844}
@@ -101,10 +101,12 @@ def looked_at(page: Page, turn: Turn) -> list[str]:
 
 
 def looked_through(page: Page, turn: Turn) -> list[str]:
-    """The findings in both themes and languages, and the words of charts on both screens."""
+    """The findings in both themes and languages, the words of charts on both screens, and what
+    is wider than the narrow one.
+    """
     found = findings(page)
     resized(page, PHONE)
-    found += unreadable(page)
+    found += unreadable(page) + wider(page, "h1, h3, p, .js-plotly-plot", PHONE["width"])
     page.emulate_media(color_scheme=THEMES[1 - turn.theme])
     speak(page, LANGUAGES[1 - turn.language])
     found += findings(page)

@@ -3,10 +3,10 @@
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mla_engine.studies.bracketing import bracketings
-from tests.browser.conftest import STATEMENT
+from tests.browser.conftest import STATEMENT, Show
 from tests.browser.motion import at_rest
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
@@ -28,11 +28,8 @@ DRAWN = """svg => {
 }"""
 
 
-def test_the_bracket_slides_at_once_and_the_server_follows(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/absorption?{urlencode(LINK)}")
+def test_the_bracket_slides_at_once_and_the_server_follows(show: Show) -> None:
+    page = show(f"absorption?{urlencode(LINK)}")
     at_rest(page)
     orders = bracketings(SMALL_CONFIG, "scores", queries=4, keys=4100)
     counted = [list(pair) for pair in zip(*page.evaluate(BARS), strict=True)]

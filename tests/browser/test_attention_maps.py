@@ -12,7 +12,7 @@ from mla_engine import MultiHeadLatentAttention
 from mla_engine.figures import TileGrid
 from mla_engine.language_model import load_model
 from mla_engine.studies import words as tokens
-from tests.browser.conftest import STATEMENT
+from tests.browser.conftest import PHONE, STATEMENT, Show
 from tests.browser.waiting import everything, nothing_shifts, settle
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
@@ -64,10 +64,15 @@ def share(page: Page) -> float:
     return float(found[1])
 
 
-def test_maps_answer_clicks_slider_language_and_reload(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/attention_maps?{urlencode(LINK)}")
-    settle(page)
+def test_maps_answer_clicks_slider_language_and_reload(show: Show) -> None:
+    page = show(f"attention_maps?{urlencode(LINK)}", {"width": 1280, "height": 800})
+    numbers = page.locator(".heatmap-label text").filter(has_text=re.compile(r"\d"))
+    expect(numbers).to_have_count(15)
+    fills = numbers.evaluate_all("all => all.map(one => getComputedStyle(one).fill)")
+    assert set(fills) == {"rgb(0, 0, 0)", "rgb(255, 255, 255)"}
+    everything(page)
+    content, position = (page.locator(".terms").nth(n).bounding_box() for n in (0, 1))
+    assert content["y"] + content["height"] <= position["y"], "tables overlap"
 
     click(page, 1, across=2.5 / 5, down=4.5 / 5)
     page.wait_for_url("**map_key=2**")
@@ -112,11 +117,9 @@ def test_maps_answer_clicks_slider_language_and_reload(app_url: str, browser_pag
     )
 
 
-def test_a_pooled_map_answers_with_the_cell_that_it_shows(app_url: str, browser_page: Page) -> None:
-    page = browser_page
+def test_a_pooled_map_answers_with_the_cell_that_it_shows(show: Show) -> None:
     link = LINK | {"map_generated": "300", "map_causal": "0"}
-    page.goto(f"{app_url}/attention_maps?{urlencode(link)}")
-    settle(page)
+    page = show(f"attention_maps?{urlencode(link)}")
 
     page.locator(".js-plotly-plot").nth(0).hover(position=cell_of(page, 0, 0.2, 0.3))
     tile = page.locator(".hovertext").first
@@ -131,42 +134,12 @@ def test_a_pooled_map_answers_with_the_cell_that_it_shows(app_url: str, browser_
     settle(page)
     assert share(page) == pytest.approx(100 * value, rel=5e-3)
 
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     expect(page.locator(".modebar").first).to_be_hidden()
 
 
-def test_numbers_in_cells_are_black_or_white(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/attention_maps?{urlencode(LINK)}")
-    settle(page)
-    label = ".heatmap-label text"
-    page.locator(label).first.wait_for()
-    fills = (
-        page.locator(label)
-        .filter(has_text=re.compile(r"\d"))
-        .evaluate_all("all => all.map(one => getComputedStyle(one).fill)")
-    )
-    assert set(fills) == {"rgb(0, 0, 0)", "rgb(255, 255, 255)"}
-    assert len(fills) == 15
-
-
-def test_the_tables_of_products_do_not_overlap(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto(f"{app_url}/attention_maps?{urlencode(LINK)}")
-    settle(page)
-    everything(page)
-    content, position = (page.locator(".terms").nth(n).bounding_box() for n in (0, 1))
-    assert content["y"] + content["height"] <= position["y"]
-
-
-def test_a_trained_models_map_answers_a_click_and_an_example(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{app_url}/attention_maps")
-    settle(page)
+def test_a_trained_models_map_answers_a_click_and_an_example(show: Show) -> None:
+    page = show("attention_maps", {"width": 1280, "height": 720})
     whole, _ = load_model(SHIPPED / "mla.safetensors")
     with torch.inference_mode():
         trace = whole(torch.tensor([whole.config.tokens(OWN)])).blocks[1].attention

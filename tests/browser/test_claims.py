@@ -3,19 +3,17 @@
 import csv
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mla_engine import claims
-from tests.browser.conftest import STATEMENT
+from tests.browser.conftest import STATEMENT, Show
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_reader_filters_reads_and_follows(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/claims")
-    settle(page)
+def test_a_reader_filters_reads_and_follows(show: Show) -> None:
+    page = show("claims")
     expect(page.locator(".claims-board li")).to_have_count(len(claims.CLAIMS))
     expect(page.locator(".claim")).to_have_count(len(claims.CLAIMS))
     board = page.locator(".claims-board li").all_inner_texts()
@@ -54,14 +52,3 @@ def test_a_reader_filters_reads_and_follows(app_url: str, browser_page: Page) ->
     settle(page)
     expect(page.locator(STATEMENT)).to_contain_text("DeepSeek-V2")
     expect(page.locator(STATEMENT)).to_contain_text("缓存")
-
-
-def test_a_phone_reads_claims_without_sideways_scrolling(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/claims?claims_source=C")
-    settle(page)
-    expect(page.locator(".claim")).to_have_count(15)
-    parts = page.locator("h1, .claims-board, .claim, .claim p, .stButtonGroup")
-    boxes = [part.bounding_box() for part in parts.all()]
-    assert max(box["x"] + box["width"] for box in boxes) <= 390

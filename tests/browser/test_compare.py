@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mla_engine import PRESETS, costs
-from tests.browser.conftest import STATEMENT
+from tests.browser.conftest import PHONE, STATEMENT, Show
 from tests.browser.waiting import settle, wider
 from tests.checkpoints.test_own_preset import OWN
 
@@ -15,10 +15,8 @@ LIMITS = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
     node._fullData.filter(t => t.type === "heatmap").map(t => [t.zmin, t.zmax])[0])"""
 
 
-def test_two_layers_side_by_side(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/compare?preset=deepseek-v2-lite&vs_right=llama-3-8b&vs_right_as=own")
-    settle(page)
+def test_two_layers_side_by_side(show: Show) -> None:
+    page = show("compare?preset=deepseek-v2-lite&vs_right=llama-3-8b&vs_right_as=own")
     kept = [costs.cache_elements(PRESETS[key].config) for key in ("deepseek-v2-lite", "llama-3-8b")]
     expect(page.locator(STATEMENT)).to_contain_text(
         f"keeps {kept[1]:,}: a factor of {kept[1] / kept[0]:.2f}×"
@@ -36,15 +34,12 @@ def test_two_layers_side_by_side(app_url: str, browser_page: Page) -> None:
     assert left == right
     assert left[0] == -left[1] < 0
 
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     assert wider(page, "h1, p, .js-plotly-plot", 390) == []
 
 
-def test_two_trained_models_stand_side_by_side(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{app_url}/compare")
-    settle(page)
+def test_two_trained_models_stand_side_by_side(show: Show) -> None:
+    page = show("compare", {"width": 1280, "height": 720})
     expect(page.locator("h1")).to_contain_text("Two models read the same sentence")
     plots = page.locator(".js-plotly-plot")
     expect(plots).to_have_count(2)
@@ -56,17 +51,12 @@ def test_two_trained_models_stand_side_by_side(app_url: str, browser_page: Page)
     page.wait_for_url("**sentence=*")
     settle(page)
     expect(page.locator("p", has_text="of A and")).to_contain_text("Next,")
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     assert wider(page, "h1, p, .js-plotly-plot", 390) == []
 
 
-def test_a_side_of_the_readers_own_survives_reload_and_back(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{app_url}/compare?preset=deepseek-v3")
-    settle(page)
+def test_a_side_of_the_readers_own_survives_reload_and_back(show: Show) -> None:
+    page = show("compare?preset=deepseek-v3", {"width": 1280, "height": 720})
     page.locator(".st-key-compare_given button").first.click()
     form = page.get_by_test_id("stPopoverBody")
     form.get_by_label("Or paste").fill(json.dumps(OWN | {"_name_or_path": "me/mine"}))
@@ -88,6 +78,6 @@ def test_a_side_of_the_readers_own_survives_reload_and_back(
     page.wait_for_url("**vs_right=own.**")
     settle(page)
     expect(page.locator(STATEMENT)).to_contain_text(own)
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     settle(page)
     assert wider(page, "h1, p, .js-plotly-plot, .st-key-compare_given", 390) == []

@@ -5,13 +5,13 @@ from statistics import fmean
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mla_engine import GroupedConfig, RopeConfig
 from mla_engine.language_model import load_model
 from mla_engine.language_model.accuracy import by_task
 from mla_engine.language_model.retrofit import Retrofit
-from tests.browser.conftest import STATEMENT
+from tests.browser.conftest import STATEMENT, Show
 from tests.browser.waiting import nothing_shifts, settle
 from ui.pages.compression import answers
 from ui.pages.compression.run import Source, lost
@@ -32,10 +32,8 @@ DRAWN = """() => {
 }"""
 
 
-def test_the_mark_walks_along_the_curve(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/compression?{urlencode(LINK)}")
-    settle(page)
+def test_the_mark_walks_along_the_curve(show: Show) -> None:
+    page = show(f"compression?{urlencode(LINK)}")
     drawn = page.evaluate(DRAWN)
     assert drawn["mark"] == 32
     output = dict(zip(drawn["x"], drawn["y"], strict=True))[32]
@@ -62,10 +60,9 @@ ANSWERS = """() => {
 }"""
 
 
-def test_a_smaller_cache_gives_fewer_right_answers(app_url: str, browser_page: Page) -> None:
-    page, mha = browser_page, load_model(TRAINED / "mha.safetensors")[0]
-    page.goto(f"{app_url}/compression?cmp_size=32")
-    settle(page)
+def test_a_smaller_cache_gives_fewer_right_answers(show: Show) -> None:
+    mha = load_model(TRAINED / "mha.safetensors")[0]
+    page = show("compression?cmp_size=32")
     for size, key in ((32, ""), (28, "ArrowLeft")):
         if key:
             with nothing_shifts(page):

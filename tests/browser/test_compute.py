@@ -3,9 +3,10 @@
 import csv
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mla_engine import PRESETS, costs
+from tests.browser.conftest import PHONE, Show
 from tests.browser.waiting import settle, wider
 
 pytestmark = pytest.mark.browser
@@ -15,12 +16,8 @@ MARKS = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
         .map(t => [t.name, [t.x[0], t.y[0]]])))"""
 
 
-def test_marks_stand_at_the_engines_numbers_and_measuring_adds_hollow_ones(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/compute?cost_batch=8&cost_context=4096&cost_gpu=a100-80")
-    settle(page)
+def test_marks_stand_at_the_engines_numbers_and_measuring_adds_hollow_ones(show: Show) -> None:
+    page = show("compute?cost_batch=8&cost_context=4096&cost_gpu=a100-80")
     config = PRESETS["deepseek-v2-lite"].config
     cost = costs.decode(config, 4096, batch=8)
     intensity, rate = page.evaluate(MARKS)[0]["MLA, absorbed"]
@@ -40,14 +37,12 @@ def test_marks_stand_at_the_engines_numbers_and_measuring_adds_hollow_ones(
     assert taken["MLA, absorbed, Measured"][0] == taken["MLA, absorbed"][0]
     expect(page.get_by_text("Taken on")).to_contain_text("1 thread")
 
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     assert wider(page, "h1, h3, p, table, .js-plotly-plot", 390) == []
 
 
-def test_measuring_can_be_stopped(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/compute?preset=glm-5&d_model=6144&n_heads=64&d_head=192&d_value=256")
-    settle(page)
+def test_measuring_can_be_stopped(show: Show) -> None:
+    page = show("compute?preset=glm-5&d_model=6144&n_heads=64&d_head=192&d_value=256")
     page.get_by_role("button", name="Measure on this machine").click()
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_role("button", name="Measure on this machine")).to_be_visible()

@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mla_engine.language_model import load_model
-from tests.browser.conftest import ROOT
+from tests.browser.conftest import PHONE, ROOT, Show
 from tests.browser.motion import at_rest, one_question
 from tests.browser.waiting import settle, wider
 from ui.words.numbers import tied_size
@@ -54,12 +54,8 @@ def stands_at(page: Page, step: int) -> None:
     assert page.evaluate(HELD) == held, "of the table, by the server"
 
 
-def test_caches_grow_without_the_server_and_tell_where_they_rest(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/decode?{SMALL}&dec_speed=fast&dec_step=5")
-    settle(page)
+def test_caches_grow_without_the_server_and_tell_where_they_rest(show: Show) -> None:
+    page = show(f"decode?{SMALL}&dec_speed=fast&dec_step=5")
     stands_at(page, 5)
     with one_question(page):
         page.keyboard.press("PageDown")
@@ -80,7 +76,7 @@ def test_caches_grow_without_the_server_and_tell_where_they_rest(
     stands_at(page, 32)
 
     page.emulate_media(reduced_motion="reduce")
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     page.get_by_role("button", name="Back").click()
     assert page.locator(".moving > svg").get_attribute("data-moving") is None, "no motion"
     page.wait_for_url("**dec_step=31**")
@@ -124,6 +120,6 @@ def test_a_trained_model_writes_on_word_by_word(app_url: str, browser_page: Page
             with one_question(page):
                 page.keyboard.press("PageDown")
                 page.wait_for_url(f"**dec_step={step + 1}**")
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     at_rest(page)
     assert wider(page, "h1, p, table, .moving, .moving > svg", 390) == []

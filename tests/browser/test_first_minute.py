@@ -11,6 +11,7 @@ import segno
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import Show
 from tests.browser.looks import KINDS, Opened, Turn, looked_at, looked_through
 from tests.browser.test_classroom import at, classroom, goes, joined, over
 from tests.browser.test_classroom import opened as class_opened
@@ -22,11 +23,8 @@ pytestmark = pytest.mark.browser
 CHINESE = "".join(chr(0x4E00 + n) for n in range(256))
 
 
-def test_it_begins_with_one_press_and_gives_back_what_was(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{app_url}/notation?kv_batch=4")
-    settle(page)
+def test_it_begins_with_one_press_and_gives_back_what_was(show: Show, app_url: str) -> None:
+    page = show("notation?kv_batch=4", {"width": 1280, "height": 720})
     page.get_by_role("button", name="Tell me the story").click()
     page.wait_for_url(f"{app_url}/language_model?stop=1")
     for number in (1, 2, 3):
@@ -61,11 +59,8 @@ def test_it_begins_with_one_press_and_gives_back_what_was(app_url: str, browser_
     page.wait_for_url(f"{app_url}/claims?kv_batch=4")
 
 
-def test_where_nothing_else_steps_the_clicker_turns_the_pages(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/claims?lecture=1&n_heads=8")
+def test_where_nothing_else_steps_the_clicker_turns_the_pages(show: Show) -> None:
+    page = show("claims?lecture=1&n_heads=8")
     listening(page)
     page.keyboard.press("PageDown")
     page.wait_for_url("**/quiz?**")
@@ -99,11 +94,9 @@ def code_of(page: Page) -> list[list[int]]:
 
 
 def test_the_code_is_large_and_black_on_white_and_holds_the_link_below_it(
-    app_url: str, browser_page: Page
+    show: Show, app_url: str
 ) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/notation?notation_of=cached&lecture=0")
-    settle(page)
+    page = show("notation?notation_of=cached&lecture=0")
     main = page.get_by_test_id("stMain").inner_text()
     menu(page).get_by_role("button", name="QR code").click()
     dialog = page.get_by_role("dialog", name="This page on your own screen")

@@ -3,17 +3,14 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.waiting import menu, settle
+from tests.browser.conftest import Show
+from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_settings_survive_navigation_back_reload_and_language(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/?n_heads=8&d_rope=32")
-    settle(page)
+def test_settings_survive_navigation_back_reload_and_language(show: Show, app_url: str) -> None:
+    page = show("?n_heads=8&d_rope=32")
     sidebar = page.get_by_test_id("stSidebar")
     sidebar.get_by_text("中文").click()
     page.wait_for_url("**lang=zh**")
@@ -49,14 +46,3 @@ def test_unknown_address_and_parameter_lead_on_with_one_line(
     assert "no_such_page" not in browser_page.url
     expect(line).to_contain_text("“colour” in the link is not a setting")
     expect(line).to_contain_text("“0” in the link is not possible; 1 is used")
-
-
-def test_copied_link_is_in_the_browsers_own_origin(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/?n_heads=8")
-    settle(page)
-    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
-    menu(page).get_by_role("button", name="Copy link").click()
-    box = page.get_by_role("textbox", name="Copy link")
-    expect(box).to_be_visible()
-    expect(box).to_have_value(f"{app_url}/?lang=en&n_heads=8")

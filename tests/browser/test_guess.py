@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import PHONE, Show
 from tests.browser.waiting import settle, until, walk
 
 pytestmark = pytest.mark.browser
@@ -28,12 +29,8 @@ def place(page: Page, selector: str) -> float:
     return page.locator(selector).first.bounding_box()["y"]
 
 
-def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/kv_cache?lang=en")
-    settle(page)
+def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show: Show, app_url: str) -> None:
+    page = show("kv_cache?lang=en")
     assert "blur" in page.locator(LEAD).evaluate(VEIL)
     slider = page.locator(f"{CARD} input")
     before = place(page, ".js-plotly-plot")
@@ -70,7 +67,7 @@ def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(
     expect(page.locator(f"{CARD} input")).to_have_count(1)
 
     walk(page, f"{app_url}/?lang=zh")  # choices, without a guess, on a phone
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     settle(page)
     box = page.locator(CARD).bounding_box()
     assert box["x"] + box["width"] <= 390
@@ -85,13 +82,8 @@ def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(
     expect(page.locator(CARD)).to_have_count(0)
 
 
-def test_the_guess_of_a_variant_chosen_elsewhere_hides_its_answer(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{app_url}/?lang=en&preset=deepseek-v3")
-    settle(page)
+def test_the_guess_of_a_variant_chosen_elsewhere_hides_its_answer(show: Show) -> None:
+    page = show("?lang=en&preset=deepseek-v3", {"width": 1280, "height": 720})
     page.get_by_role("radio", name="HCA", exact=True).click()
     page.wait_for_url("**variant=hca**")
     settle(page)
@@ -108,10 +100,8 @@ def test_the_guess_of_a_variant_chosen_elsewhere_hides_its_answer(
     expect(page.locator(LEAD)).to_contain_text("fewer FLOP with HCA from 989 tokens on")
 
 
-def test_a_tensor_lights_in_words_formulas_and_pictures(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/worked_example?lang=en&we_step=10")
-    settle(page)
+def test_a_tensor_lights_in_words_formulas_and_pictures(show: Show, app_url: str) -> None:
+    page = show("worked_example?lang=en&we_step=10")
     page.locator("[data-cell='1,1']").focus()
     wanted = {"formula scores_C", "figure scores_C", "span scores_C"}
     assert lit(page, *wanted) == wanted

@@ -1,12 +1,11 @@
 """The cache page in a real browser: what is drawn and said is what the engine counts."""
 
-import csv
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from mla_engine import PRESETS, costs, mechanisms
-from tests.browser.conftest import STATEMENT
+from mla_engine import PRESETS, costs
+from tests.browser.conftest import PHONE, STATEMENT, Show
 from tests.browser.waiting import nothing_shifts, settle, wider
 
 pytestmark = pytest.mark.browser
@@ -33,10 +32,8 @@ def title(page: Page) -> str:
     return page.locator(STATEMENT).inner_text().replace("\xa0", " ")
 
 
-def test_the_screen_shows_what_the_engine_counts(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/kv_cache?kv_left=deepseek-v2-lite&kv_right=llama-3-8b&kv_batch=2")
-    settle(page)
+def test_the_screen_shows_what_the_engine_counts(show: Show) -> None:
+    page = show("kv_cache?kv_left=deepseek-v2-lite&kv_right=llama-3-8b&kv_batch=2")
     left, right = drawn(page)
     lite, llama = PRESETS["deepseek-v2-lite"], PRESETS["llama-3-8b"]
     for traces, preset, own in ((left, lite, "MLA ★"), (right, llama, "GQA, g = 8 ★")):
@@ -68,43 +65,8 @@ def test_the_screen_shows_what_the_engine_counts(app_url: str, browser_page: Pag
     assert "kv_context=65536" in page.url
 
 
-def test_a_phone_shows_everything_without_sideways_scrolling(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/kv_cache?kv_log=0&kv_unit=GB&kv_left=glm-5&kv_right=gpt-oss-20b")
-    settle(page)
-    assert len(drawn(page)) == 2
-    assert wider(page, "h1, p, table, .js-plotly-plot", 390) == []
-    expect(page.get_by_text("512 + 64 + 128 = 704")).to_be_visible()
-    expect(page.get_by_text("sink logit")).to_be_visible()
-
-
-def test_the_download_holds_every_curve(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/kv_cache?kv_type=int4")
-    settle(page)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Data as CSV").click()
-    text = download.value.path().read_text("utf-8-sig")
-    rows = list(csv.DictReader(text.splitlines()))
-    kinds = {variant.kind for variant in mechanisms.variants().values() if variant.offered}
-    assert len(rows) == 2 * len(kinds) * 15
-    own = [r for r in rows if r["is_the_models_own"] == "True" and r["type"] == "int4"]
-    assert {(r["model"], r["cache"]) for r in own} == {
-        ("DeepSeek-V3 / R1 (671B)", "mla"),
-        ("Llama-3.1-405B", "gqa"),
-    }
-    assert float(own[14]["bytes"]) == 576 * 61 * 2**20 / 2
-    assert (own[29]["kv_heads"], int(own[29]["context_tokens"])) == ("8", 2**20)
-
-
-def test_the_views_on_a_phone_draw_what_the_engine_counts(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/kv_cache?kv_view=memory&kv_unit=GB")
-    settle(page)
+def test_the_views_on_a_phone_draw_what_the_engine_counts(show: Show) -> None:
+    page = show("kv_cache?kv_view=memory&kv_unit=GB", PHONE)
     left = drawn(page)[0]
     (level,) = [t["y"] for t in left if t["name"] == "left by the weights"]
     assert level == pytest.approx([141 - 671 / 8] * 2)

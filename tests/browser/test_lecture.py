@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Show
 from tests.browser.waiting import listening, settle, until, walk
 from ui.frame.rooms import PAGES
 from ui.frame.story import steps
@@ -60,9 +61,8 @@ def test_every_page_fits_every_projector(app_url: str, browser_page: Page) -> No
         expect(page.get_by_test_id("stSidebar")).to_be_hidden()
 
 
-def test_a_burst_of_presses_loses_none(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/worked_example?lecture=1&we_completed=0")
+def test_a_burst_of_presses_loses_none(show: Show, app_url: str) -> None:
+    page = show("worked_example?lecture=1&we_completed=0")
     listening(page)
     for _ in range(6):
         page.keyboard.press("PageDown", delay=10)
@@ -74,11 +74,8 @@ def test_a_burst_of_presses_loses_none(app_url: str, browser_page: Page) -> None
     expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"5 / {len(steps())}")
 
 
-def test_beyond_a_pages_last_step_the_clicker_turns_the_page(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/decode?lecture=1&dec_step=15")
+def test_beyond_a_pages_last_step_the_clicker_turns_the_page(show: Show) -> None:
+    page = show("decode?lecture=1&dec_step=15")
     listening(page)
     page.keyboard.press("PageDown")
     page.wait_for_url("**/decode?*dec_step=16*")
@@ -87,10 +84,8 @@ def test_beyond_a_pages_last_step_the_clicker_turns_the_page(
     page.wait_for_url("**/compute?*")
 
 
-def test_the_mouse_meets_the_cell_that_it_points_at(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/attention_maps?lecture=1&preset=deepseek-v2-lite")
-    settle(page)
+def test_the_mouse_meets_the_cell_that_it_points_at(show: Show) -> None:
+    page = show("attention_maps?lecture=1&preset=deepseek-v2-lite")
     plot = page.locator(".js-plotly-plot").nth(1)
     box = plot.locator(".nsewdrag").bounding_box()
     assert box

@@ -3,20 +3,17 @@
 import csv
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mla_engine import SYMBOLS
+from tests.browser.conftest import PHONE, Show
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_search_finds_a_symbol_and_its_link_shows_its_numbers(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/notation?seed=3")
-    settle(page)
+def test_a_search_finds_a_symbol_and_its_link_shows_its_numbers(show: Show) -> None:
+    page = show("notation?seed=3")
     table = page.locator(".st-key-notation_table")
     expect(table.locator("tbody tr")).to_have_count(len(SYMBOLS))
     formulas = sum(bool(symbol.formula) for symbol in SYMBOLS.values())
@@ -46,12 +43,9 @@ def test_a_search_finds_a_symbol_and_its_link_shows_its_numbers(
 
 
 def test_a_phone_names_the_columns_and_other_pages_explain_symbols(
-    app_url: str, browser_page: Page
+    show: Show, app_url: str
 ) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/notation?notation_of=cached&lang=en")
-    settle(page)
+    page = show("notation?notation_of=cached&lang=en", PHONE)
     expect(page.get_by_text("In DeepSeek's code").last).to_be_visible()
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
     assert all(cell.bounding_box()["width"] <= 390 for cell in page.locator("td").all())

@@ -1,20 +1,18 @@
 """The quiz in a real browser: predict, reveal, go on by clicker, reload, give it to a class."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mla_engine import quiz
-from tests.browser.conftest import STATEMENT
+from tests.browser.conftest import PHONE, STATEMENT, Show
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_reader_predicts_reveals_and_goes_on(app_url: str, browser_page: Page) -> None:
-    page = browser_page
+def test_a_reader_predicts_reveals_and_goes_on(show: Show) -> None:
     kinds = quiz.order(5)
-    page.goto(f"{app_url}/quiz?quiz_seed=5&quiz_count=4")
-    settle(page)
+    page = show("quiz?quiz_seed=5&quiz_count=4")
     expect(page.locator(STATEMENT)).to_have_text("Question 1 of 4: what do you predict?")
     expect(page.get_by_role("button", name="Reveal")).to_be_enabled()
     first = quiz.question(5, kinds[0])
@@ -47,12 +45,9 @@ def test_a_reader_predicts_reveals_and_goes_on(app_url: str, browser_page: Page)
     expect(page.locator(".quiz-board li")).to_have_count(4)
 
 
-def test_maps_fit_a_phone(app_url: str, browser_page: Page) -> None:
-    page = browser_page
+def test_maps_fit_a_phone(show: Show) -> None:
     number = 1 + quiz.order(1).index("unrotated")
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/quiz?quiz_count=31&quiz_number={number}")
-    settle(page)
+    page = show(f"quiz?quiz_count=31&quiz_number={number}", PHONE)
     drawn = page.evaluate(
         "() => [...document.querySelectorAll('.js-plotly-plot')].map(n => n._fullData[0].z[7][7])"
     )

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states, words_of
-from tests.browser.conftest import STATEMENT
+from tests.browser.conftest import PHONE, STATEMENT, Show
 from tests.browser.motion import at_rest, one_question
 from tests.browser.waiting import nothing_shifts, settle
 from tests.reference_rope import rotate
@@ -92,10 +92,8 @@ def test_the_pair_turns_without_the_server_and_tells_where_it_rests(
     stands_at(14, 5)
 
 
-def test_a_click_a_key_and_a_slider_turn_the_pair(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/rope?{LINK}")
-    settle(page)
+def test_a_click_a_key_and_a_slider_turn_the_pair(show: Show) -> None:
+    page = show(f"rope?{LINK}")
     area = page.locator(".js-plotly-plot").last.locator(".nsewdrag").last.bounding_box()
     page.mouse.click(area["x"] + 2.5 / 16 * area["width"], area["y"] + 7.5 / 16 * area["height"])
     page.wait_for_url("**rope_query=7**")
@@ -113,10 +111,8 @@ def test_a_click_a_key_and_a_slider_turn_the_pair(app_url: str, browser_page: Pa
     expect(page.locator(STATEMENT)).to_have_text(before)
 
 
-def test_the_maps_on_the_screen_are_the_engines(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/rope?{LINK}&rope_topic=pairing&rope_head=2&lang=zh")
-    settle(page)
+def test_the_maps_on_the_screen_are_the_engines(show: Show) -> None:
+    page = show(f"rope?{LINK}&rope_topic=pairing&rope_head=2&lang=zh")
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
     h = torch.tensor(hidden_states(tuple(catalogue()["maps.example"]["zh"]), 0, 64))
     right = MultiHeadLatentAttention(SMALL_CONFIG)(h[None]).attention[0, 2].numpy()
@@ -126,7 +122,7 @@ def test_the_maps_on_the_screen_are_the_engines(app_url: str, browser_page: Page
     wrong = np.array(page.evaluate(DRAWN, 1), dtype=np.float32).reshape(right.shape)
     assert np.abs(wrong - right)[seen].max() > 0.01
 
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     settle(page)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
     with page.expect_download() as download:

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states
+from tests.browser.conftest import PHONE, Show
 from tests.browser.waiting import settle, until, walk, wider
 
 pytestmark = pytest.mark.browser
@@ -77,9 +78,8 @@ def at_rest(page: Page) -> None:
     expect(page.locator(FIGURE)).not_to_have_attribute("data-moving", "")
 
 
-def test_variants_turn_into_one_another_and_stay_to_scale(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/{LINK}&variant=mha")
+def test_variants_turn_into_one_another_and_stay_to_scale(show: Show) -> None:
+    page = show(f"{LINK}&variant=mha")
     at_rest(page)
     before = areas(page)
     scale = before["h"] / NUMBERS["mha"]["h"]
@@ -101,10 +101,19 @@ def to_scale(variant: str, scale: float) -> dict[str, float]:
     return {code: scale * min(n, most) for code, n in NUMBERS[variant].items()}
 
 
-def test_a_block_tells_its_numbers_and_opens_them(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/{LINK}&variant=mla&seed=3")
+def test_a_still_gives_way_to_blocks_that_tell_their_numbers_and_open(
+    show: Show, app_url: str
+) -> None:
+    page = show(f"{LINK}&variant=mla&seed=3")
     at_rest(page)
+    drawn = page.locator(f"{FIGURE} .block .outline").evaluate_all(BOXES)
+    still = page.locator(".still img.wide")
+    assert still.evaluate(f"image => ({BOXES})([...({PARSED})(image)])") == [
+        pytest.approx(box, abs=0.06) for box in drawn
+    ]
+    assert still.evaluate("image => image.naturalWidth") > 0, "an image that can be shown"
+    assert not still.is_visible(), "it gave way"
+
     card = page.locator(".card")
     expect(card).to_have_attribute("data-code", "c_KV")
     page.locator(".block[data-code=k_R]").hover()
@@ -131,9 +140,8 @@ def test_a_block_tells_its_numbers_and_opens_them(app_url: str, browser_page: Pa
 
 
 @pytest.mark.parametrize("variant", ["mla", "csa", "kda"])
-def test_a_formula_is_read_whole(app_url: str, browser_page: Page, variant: str) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/{LINK}&variant={variant}")
+def test_a_formula_is_read_whole(show: Show, variant: str) -> None:
+    page = show(f"{LINK}&variant={variant}")
     at_rest(page)
     for code in page.locator(BLOCK).evaluate_all(CODES):
         page.locator(f".block[data-code={code}]").focus()
@@ -186,9 +194,8 @@ def test_the_cache_grows_with_the_clock(app_url: str, browser_page: Page) -> Non
     assert latent / rotary == pytest.approx(32 / 8, rel=TWO_PERCENT)
 
 
-def test_no_window_is_too_narrow_or_too_wide(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/{LINK}")
+def test_no_window_is_too_narrow_or_too_wide(show: Show) -> None:
+    page = show(LINK)
     at_rest(page)
     for width, height, kind in WINDOWS:
         page.set_viewport_size({"width": width, "height": height})
@@ -199,16 +206,15 @@ def test_no_window_is_too_narrow_or_too_wide(app_url: str, browser_page: Page) -
         sizes = page.locator(f"{FIGURE} .block text").evaluate_all(TYPE)
         assert min(sizes) >= LEAST_TYPE - 0.1, (width, height)
     page.locator(".block[data-code=u]").focus()
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     expect(page.locator(FIGURE)).to_have_class("tall")  # another picture, and the block keeps the
     # focus: its card comes up from the edge below
     card = until(page, page.locator(".card").bounding_box, lambda box: box["y"] < 844)
     assert card["y"] + card["height"] <= 844 + 1
 
 
-def test_its_words_can_be_read_in_a_lecture_hall(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/{LINK}&lecture=1")
+def test_its_words_can_be_read_in_a_lecture_hall(show: Show) -> None:
+    page = show(f"{LINK}&lecture=1")
     at_rest(page)
     words = page.locator(f"{FIGURE} text")
     for width, height in PROJECTORS:
@@ -216,16 +222,3 @@ def test_its_words_can_be_read_in_a_lecture_hall(app_url: str, browser_page: Pag
         enough = partial(le, READABLE * width)
         assert enough(until(page, lambda: min(words.evaluate_all(TYPE)), enough)), width
         assert page.locator(FIGURE).evaluate(OUTSIDE) == [], width
-
-
-def test_a_still_stands_there_before_the_script(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/{LINK}&variant=mla")
-    at_rest(page)
-    drawn = page.locator(f"{FIGURE} .block .outline").evaluate_all(BOXES)
-    still = page.locator(".still img.wide")
-    assert still.evaluate(f"image => ({BOXES})([...({PARSED})(image)])") == [
-        pytest.approx(box, abs=0.06) for box in drawn
-    ]
-    assert still.evaluate("image => image.naturalWidth") > 0, "an image that can be shown"
-    assert not still.is_visible(), "it gave way"

@@ -1,8 +1,9 @@
 """Sections that load when they are reached: by scrolling, by keys, by their button, for paper."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.browser.conftest import PHONE, Show
 from tests.browser.waiting import everything, frames, settle
 
 pytestmark = pytest.mark.browser
@@ -10,11 +11,8 @@ PLOTS = ".js-plotly-plot"
 PLACES = ".waits"
 
 
-def test_a_section_is_there_when_it_is_reached(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{app_url}/absorption?lecture=1")
-    settle(page)
+def test_a_section_is_there_when_it_is_reached(show: Show) -> None:
+    page = show("absorption?lecture=1", {"width": 1280, "height": 720})
     places, plots = page.locator(PLACES), page.locator(PLOTS)
     expect(places.nth(1)).to_be_attached()
     waiting, drawn = places.count(), plots.count()
@@ -28,11 +26,8 @@ def test_a_section_is_there_when_it_is_reached(app_url: str, browser_page: Page)
     assert page.locator(".stHeading h3").all_inner_texts() == headings
 
 
-def test_no_section_asks_on_a_page_that_is_being_left(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{app_url}/absorption?lecture=1")
-    settle(page)
+def test_no_section_asks_on_a_page_that_is_being_left(show: Show) -> None:
+    page = show("absorption?lecture=1", {"width": 1280, "height": 720})
     expect(page.locator(PLACES).nth(1)).to_be_attached()
     settle(page)  # those that are near are drawn
     waiting, asked = page.locator(PLACES).count(), page.evaluate("window.asked")
@@ -46,11 +41,8 @@ def test_no_section_asks_on_a_page_that_is_being_left(app_url: str, browser_page
     expect(page.locator(PLACES)).to_have_count(0)
 
 
-def test_its_button_and_paper_ask_for_a_section(app_url: str, browser_page: Page) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{app_url}/compute?lang=zh")
-    settle(page)
+def test_its_button_and_paper_ask_for_a_section(show: Show, app_url: str) -> None:
+    page = show("compute?lang=zh", {"width": 1280, "height": 720})
     places = page.locator(PLACES)
     expect(places.first).to_be_attached()
     page.get_by_role("button", name="显示本节").last.evaluate("button => button.click()")
@@ -63,13 +55,8 @@ def test_its_button_and_paper_ask_for_a_section(app_url: str, browser_page: Page
     expect(page.locator("[class*=st-key-absorption-norm] .main-svg").first).to_be_attached()
 
 
-def test_on_a_phone_the_navigation_closes_and_controls_stand_by_their_picture(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/kv_cache")
-    settle(page)
+def test_on_a_phone_the_navigation_closes_and_controls_stand_by_their_picture(show: Show) -> None:
+    page = show("kv_cache", PHONE)
     page.get_by_test_id("stExpandSidebarButton").click()
     sidebar = page.get_by_test_id("stSidebar")
     way = sidebar.get_by_role("link", name="Absorption")

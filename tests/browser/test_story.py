@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Show
 from tests.browser.looks import CHARTS, PHONE
 from tests.browser.waiting import listening, settle, until
 from ui.frame.story import steps
@@ -194,12 +195,8 @@ def test_the_presenters_window_follows_and_leads(app_url: str, browser_page: Pag
     expect(window.locator("#lost")).to_have_text("The projected window no longer shows the story.")
 
 
-def test_outside_the_story_the_clicker_goes_through_a_pages_sections(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{app_url}/absorption?lecture=1")
+def test_outside_the_story_the_clicker_goes_through_a_pages_sections(show: Show) -> None:
+    page = show("absorption?lecture=1", {"width": 1280, "height": 720})
     listening(page)
     headings = page.locator(".stMain .stHeading h3")
     bar = page.locator(".st-key-lecture_bar")

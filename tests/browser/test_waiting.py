@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.conftest import Show
 from tests.browser.waiting import settle, until, walk
 
 pytestmark = pytest.mark.browser
@@ -15,12 +16,8 @@ NOTED = """() => {
 }"""
 
 
-def test_what_was_asked_is_answered_when_a_page_has_settled(
-    app_url: str, browser_page: Page
-) -> None:
-    page = browser_page
-    page.goto(f"{app_url}/notation?notation_of=cached&lang=en")
-    settle(page)
+def test_what_was_asked_is_answered_when_a_page_has_settled(show: Show) -> None:
+    page = show("notation?notation_of=cached&lang=en")
     before = page.locator("h1").inner_text()
     page.evaluate(NOTED)
     page.get_by_test_id("stSidebar").get_by_text("中文").click()
@@ -37,7 +34,7 @@ def shown(page: Page) -> list[str]:
 
 def test_a_walk_shows_what_opening_the_address_does(app_url: str, browser_page: Page) -> None:
     page, addresses = browser_page, ("notation?lang=zh", "rope?rope_key=6&lang=en")
-    walk(page, f"{app_url}/compute")
+    walk(page, f"{app_url}/claims")
     for address in addresses:
         walk(page, f"{app_url}/{address}")
         walked = shown(page)
