@@ -1,6 +1,5 @@
 """One real server and one headless Chromium for all browser tests."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,14 +8,13 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from mla_engine.checkpoints import build_demo
 from tests import patience
-from tests.attacks.server import App, running
-from tests.browser.looks import LANGUAGES, PHONE, THEMES, WIDE, Turn  # noqa: F401, of what the tests read
+from tests.attacks.server import App, copied, running
+from tests.browser.looks import LANGUAGES, THEMES, WIDE, Turn
 from tests.browser.waiting import everything, settle, walk
 from ui.handout.sheets import STATEMENT  # noqa: F401, of what the tests read
 from ui.parts.real_layer import DEMO
 
 ROOT = Path(__file__).parents[2]
-COPIED, LINKED = ("ui", "pages", ".streamlit"), ("mla_engine", "assets")
 PROJECTOR: ViewportSize = WIDE
 Show = Callable[..., Page]
 UNANSWERED = Path(__file__).with_name("unanswered.js")
@@ -27,14 +25,7 @@ expect.set_options(timeout=patience.MILLISECONDS)
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the app, so that the models beside it are this run's own."""
-    tree = tmp_path_factory.mktemp("browser") / "project"
-    tree.mkdir()
-    for name in COPIED:
-        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in LINKED:
-        (tree / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "app.py", tree)
-    return tree
+    return copied(tmp_path_factory.mktemp("browser") / "project", {})
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,8 @@ from mla_engine import MultiHeadLatentAttention
 from mla_engine.figures import TileGrid
 from mla_engine.language_model import load_model
 from mla_engine.studies import words as tokens
-from tests.browser.conftest import PHONE, STATEMENT, Show
+from tests.browser.conftest import STATEMENT, Show
+from tests.browser.looks import PHONE
 from tests.browser.waiting import everything, nothing_shifts, settle
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES

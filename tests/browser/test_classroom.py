@@ -10,11 +10,11 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.attacks.server import running
 from tests.browser.conftest import PROJECTOR, new_context
+from tests.browser.looks import PHONE
 from tests.browser.waiting import settle
 from tests.classroom import redis_server
 
 pytestmark = pytest.mark.browser
-PHONE = {"width": 390, "height": 844}
 WIDE = "() => document.documentElement.scrollWidth > innerWidth"
 
 

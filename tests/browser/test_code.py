@@ -5,6 +5,8 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Show
+from tests.browser.looks import PHONE, WIDE
 from tests.browser.waiting import menu, settle
 
 pytestmark = pytest.mark.browser
@@ -32,10 +34,8 @@ def least_contrast(page: Page) -> float:
     return ratio
 
 
-def test_code_is_legible_and_a_snippet_comes_as_it_stands(browser_page, app_url):
-    page = browser_page
-    page.goto(f"{app_url}/?code=source&variant=mla_absorbed")
-    settle(page)
+def test_code_is_legible_and_a_snippet_comes_as_it_stands(show: Show) -> None:
+    page = show("?code=source&variant=mla_absorbed")
     page.locator(".stCode", has_text="def absorbed(").wait_for()
     page.wait_for_selector(".stCode .token.keyword")
     for scheme in ("light", "dark"):
@@ -44,13 +44,13 @@ def test_code_is_legible_and_a_snippet_comes_as_it_stands(browser_page, app_url)
         settle(page)
         assert least_contrast(page) >= 4.5
 
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)
     settle(page)
     cut = "e => e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0"
     assert not page.eval_on_selector_all(".stCode, .stCode *", f"all => all.some({cut})")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.set_viewport_size(WIDE)
     menu(page).get_by_role("radio", name="Notebook snippet").click()
     page.wait_for_url("**code=snippet**")
     settle(page)

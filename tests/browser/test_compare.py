@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from mla_engine import PRESETS, costs
-from tests.browser.conftest import PHONE, STATEMENT, Show
+from tests.browser.conftest import STATEMENT, Show
+from tests.browser.looks import PHONE
 from tests.browser.waiting import settle, wider
 from tests.checkpoints.test_own_preset import OWN
 

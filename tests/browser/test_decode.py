@@ -7,7 +7,8 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mla_engine.language_model import load_model
-from tests.browser.conftest import PHONE, ROOT, Show
+from tests.browser.conftest import ROOT, Show
+from tests.browser.looks import PHONE
 from tests.browser.motion import at_rest, one_question
 from tests.browser.waiting import settle, wider
 from ui.words.numbers import tied_size

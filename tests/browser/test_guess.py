@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE, Show
+from tests.browser.conftest import Show
+from tests.browser.looks import PHONE
 from tests.browser.waiting import settle, until, walk
 
 pytestmark = pytest.mark.browser

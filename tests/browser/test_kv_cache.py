@@ -1,11 +1,11 @@
 """The cache page in a real browser: what is drawn and said is what the engine counts."""
 
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import PRESETS, costs
-from tests.browser.conftest import PHONE, STATEMENT, Show
+from tests.browser.conftest import STATEMENT, Show
+from tests.browser.looks import PHONE
 from tests.browser.waiting import nothing_shifts, settle, wider
 
 pytestmark = pytest.mark.browser

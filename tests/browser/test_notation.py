@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from mla_engine import SYMBOLS
-from tests.browser.conftest import PHONE, Show
+from tests.browser.conftest import Show
+from tests.browser.looks import PHONE
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from mla_engine.language_model.study import read
 from tests import study_rows as made
-from tests.attacks.server import ROOT, running
+from tests.attacks.server import ROOT, copied, running
 from tests.browser.conftest import new_context
 from tests.browser.looks import PHONE, WIDE, resized, speak, unreadable
 from tests.browser.waiting import everything, settle, walk
@@ -20,7 +20,6 @@ MARKS = ".st-key-quality-cache .scatterlayer"
 POINT, CARD = ".drawing .dot[role=slider]", ".guess"
 SEEN = "node => getComputedStyle(node).opacity"
 PERCENT = 1.5  # that a pointer may be off by
-COPIED, LINKED = ("ui", "pages", ".streamlit"), ("mla_engine",)
 
 
 def fall(step: int, code: str, seed: int) -> float:
@@ -44,14 +43,9 @@ def every_run(plan: dict) -> Iterator[dict]:
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an app in which every planned run has a row."""
-    tree = tmp_path_factory.mktemp("full") / "project"
+    tree = copied(tmp_path_factory.mktemp("full") / "project", {})
+    (tree / "assets").unlink()  # of the copy: a link to the project's own
     shutil.copytree(ROOT / "assets", tree / "assets")
-    for name in COPIED:
-        left_out = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, tree / name, ignore=left_out)
-    for name in LINKED:
-        (tree / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "app.py", tree)
     trained = tree / "assets" / "trained"
     plan = json.loads((trained / "plan.json").read_text("utf-8"))
     made.write(trained, list(every_run(plan)), plan)

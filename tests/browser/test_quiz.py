@@ -4,7 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from mla_engine import quiz
-from tests.browser.conftest import PHONE, STATEMENT, Show
+from tests.browser.conftest import STATEMENT, Show
+from tests.browser.looks import PHONE
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,8 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states, words_of
-from tests.browser.conftest import PHONE, STATEMENT, Show
+from tests.browser.conftest import STATEMENT, Show
+from tests.browser.looks import PHONE
 from tests.browser.motion import at_rest, one_question
 from tests.browser.waiting import nothing_shifts, settle
 from tests.reference_rope import rotate

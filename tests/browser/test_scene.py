@@ -9,7 +9,8 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states
-from tests.browser.conftest import PHONE, Show
+from tests.browser.conftest import Show
+from tests.browser.looks import PHONE
 from tests.browser.waiting import settle, until, walk, wider
 
 pytestmark = pytest.mark.browser

@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PHONE, Show
+from tests.browser.conftest import Show
+from tests.browser.looks import PHONE
 from tests.browser.waiting import everything, frames, settle
 
 pytestmark = pytest.mark.browser

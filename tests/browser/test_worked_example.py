@@ -5,7 +5,8 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import worked_example
 from mla_engine.worked_example import Step
-from tests.browser.conftest import PHONE, Show
+from tests.browser.conftest import Show
+from tests.browser.looks import PHONE
 from tests.browser.waiting import settle, walk
 
 pytestmark = pytest.mark.browser
