@@ -1,10 +1,13 @@
 """A later token that is NaN or Inf, in graphs of torch.compile and torch.export."""
 
+import pytest
 import torch
 
-from tests.engine.kinds import layer_of, ways
+from tests.engine.kinds import GQA, MLA, PLAIN_MLA, WINDOW, layer_of, ways_of
 from tests.engine.test_compiled import Call, assert_same, in_one_graph
 from tests.engine.test_later_tokens import BAD, broken, forms
+
+DENSE = ways_of({"MLA": MLA, "MLA, plain": PLAIN_MLA, "GQA": GQA, "MQA, window": WINDOW})
 
 
 @forms
@@ -26,7 +29,7 @@ def test_an_exported_graph_gives_the_same(config, form):
         assert_same(exported(broken(value)), call(layer, broken(value)))
 
 
-@ways
+@pytest.mark.parametrize("way", DENSE.values(), ids=DENSE)
 def test_a_step_in_one_graph_gives_the_same(way):
     layer = way.layer()
     _, held = way.step(layer, broken(0.5)[:, :2], way.empty())
