@@ -12,6 +12,7 @@ from mla_engine.refusals import ORIGINAL, Phrase, RefusedError, sentence, table
 
 ROOT = Path(__file__).parents[2]
 ENGINE = sorted((ROOT / "mla_engine").rglob("*.py"))
+IN_TRITON = {ROOT / f"mla_engine/kernels/{name}.py" for name in ("decode", "launch")}
 LANGUAGES = {language for rows in table().values() for row in rows.values() for language in row}
 ROWS = {(section, code): row for section, rows in table().items() for code, row in rows.items()}
 
@@ -25,7 +26,7 @@ def subclasses(kind: type) -> list[type]:
 
 
 OF_PAGES = "engine/device", "engine/queue", "engine/work", "classroom/store"
-for file in (*ENGINE, *(ROOT / "ui" / f"{name}.py" for name in OF_PAGES)):
+for file in (*{*ENGINE} - IN_TRITON, *(ROOT / "ui" / f"{name}.py" for name in OF_PAGES)):
     import_module(named(file))  # so that every subclass of RefusedError is known
 REFUSALS = {kind.__name__: kind.section for kind in subclasses(RefusedError)}
 MAKERS = REFUSALS | {"Phrase": Phrase.section, "linked": Phrase.section}
