@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.screen import component, csv, numbers, own, prose, statement, texts
+from tests.ui.screen import component, csv, own, prose, statement
 from tests.ui.trained_models import CACHED, TRAINED_ON, model, write
 from ui.engine import kept
 from ui.engine.trained import OWN
@@ -189,19 +189,3 @@ def test_where_a_model_is_missing_its_weights_are_drawn_and_called_so(
     assert "The **MLA** model writes" in captions(at)
     assert component(at, "growing")["text"]["written"] == written("mla", TEXT)
     kept.clear()
-
-
-def test_chinese_says_it_with_the_same_numbers(opened):
-    english, chinese = (opened(PAGE, lang=lang, sentence=TEXT) for lang in ("en", "zh"))
-    pictures = [component(at, "growing") for at in (english, chinese)]
-    assert pictures[0]["text"] == pictures[1]["text"]
-    assert [row["bytes"] for row in pictures[0]["rows"]] == [
-        row["bytes"] for row in pictures[1]["rows"]
-    ]
-    word = pictures[1]["text"]["written"][3]
-    assert pictures[1]["says"][3] == f"第 4 步：写出“{word}”，每种缓存各有 9 个词。"
-    assert "个词之后，MLA 每层缓存" in statement(chinese)
-    assert "词由 **MLA** 模型写出" in captions(chinese)
-    for one, other in zip(texts(english), texts(chinese), strict=True):
-        if "µs" not in one:  # measured twice
-            assert numbers(one) == numbers(other), (one, other)

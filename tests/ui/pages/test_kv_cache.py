@@ -272,47 +272,6 @@ def test_a_refused_model_leaves_the_other_alive(
     assert info.value == "Nothing runs with these settings, so there is no code behind them."
 
 
-def texts(at: AppTest) -> Iterator[str]:
-    """All that a page says, also in its charts and tables."""
-    yield from (element.value for kind in (at.title, at.main.markdown) for element in kind)
-    yield from (c.value for c in at.main.caption if c.value not in SOURCES)
-    yield from (w.label for w in widgets(at).values())
-    for table in at.table:
-        frame = table.value
-        yield from (*frame.index, *frame.columns, *frame.to_numpy().ravel())
-    for chart in charts(at):
-        yield from (chart.alt, chart.axis("x"), chart.axis("y"), *chart.names)
-        yield from (trace["hovertemplate"] for trace in chart.traces if "hovertemplate" in trace)
-        yield from chart.layout["yaxis"].get("ticktext", [])
-
-
-SOURCES = {preset.source for preset in PRESETS.values()}
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_chinese_says_the_same_with_the_same_numbers(opened: Opened, topic: str) -> None:
-    pages = [opened(PAGE, kv_view=topic, lang=lang, **MIXED) for lang in ("en", "zh")]
-    for english, chinese in zip(*map(texts, pages), strict=True):
-        assert numbers(chinese) == numbers(english), chinese
-        if re.search(r"[a-z]{4}", plain(english)):
-            assert re.search(r"[\u4e00-\u9fff]", chinese), chinese
-    for english, chinese in zip(*map(charts, pages), strict=True):
-        for here, there in zip(english.traces, chinese.traces, strict=True):
-            assert (here["x"], here["y"]) == (there["x"], there["y"])
-
-
-def plain(text: str) -> str:
-    """Without names and markup."""
-    for name in [*NAMES, *(gpu.name for gpu in GPUS.values())]:
-        text = text.replace(name, "")
-    return re.sub(r"<[^>]*>|%\{[^}]*\}", " ", text)
-
-
-def numbers(text: str) -> set[str]:
-    """The numbers of a text, outside of markup."""
-    return set(re.findall(r"\d[\d,.]*\d|\d", re.sub(r"<[^>]*>", "", text)))
-
-
 SHOWN = {
     "context": ["held_bytes", "cache_elements", "Cache.with_zeros"],
     "memory": [

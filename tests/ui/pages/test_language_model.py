@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import mechanisms
 from mla_engine.language_model import generate
 from mla_engine.language_model.texts import NAMES, NUMBERS, OPENING, TASKS, WORDS
-from tests.ui.screen import Chart, charts, clicked, csv, lead, numbers, prose, statement, texts
+from tests.ui.controls import control, pressed
+from tests.ui.screen import Chart, charts, clicked, csv, lead, prose, refusal, statement, texts
 from tests.ui.trained_models import CACHED, LAYERS, TRAINED_ON, VARIANTS, model, write
-from ui.engine import kept
 from ui.words.text import catalogue
 
 PAGE = "pages/language_model.py"
@@ -23,10 +23,10 @@ TEXT = "copy fig plum pear : fig"
 OWN = "anna lamp ben cup cleo drum dan boat anna"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The models in a folder of this test alone."""
     monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
-    kept.clear()
     write(tmp_path)
     return tmp_path
 
@@ -54,7 +54,7 @@ def chart(at: AppTest, key: str) -> Chart:
 
 
 def box(at: AppTest) -> object:
-    return at.text_area[0]
+    return control(at, "sentence")
 
 
 def shown_text(at: AppTest) -> str:
@@ -91,7 +91,7 @@ def test_words_are_written_as_greedy_generation_writes_them(opened):
     steps = generate(model("mla"), tokens(TEXT), 4)
     wanted = TEXT.split()
     for step in steps:
-        at.button(key="lm_write").click().run()
+        pressed(at, "lm_write")
         wanted.append(WORDS[int(step.token)])
         assert box(at).value == shown_text(at) == at.query_params["sentence"] == " ".join(wanted)
 
@@ -103,7 +103,7 @@ def test_a_drawn_word_is_drawn_from_the_bars(opened):
         at = opened(PAGE, sentence=TEXT, lm_pick="drawn", lm_temperature="2")
         torch.manual_seed(seed)
         word = WORDS[int(torch.multinomial(wanted, 1))]
-        at.button(key="lm_write").click().run()
+        pressed(at, "lm_write")
         assert box(at).value == f"{TEXT} {word}"
 
 
@@ -116,14 +116,14 @@ def test_the_caches_grow_by_the_formula_with_every_word(opened, downloads):
         assert list(csv(downloads["caches.csv"])["held"]) == wanted
         assert [text.strip() for text in bars.traces[1]["text"]] == [f"{n:,}" for n in wanted]
         assert f"24 numbers a token and layer × 2 layers × {length} words" in " ".join(texts(at))
-        at.button(key="lm_write").click().run()
+        pressed(at, "lm_write")
 
 
 def test_unknown_words_are_refused_by_name_and_the_state_stays(opened):
     at = opened(PAGE, sentence=TEXT)
     before, bars = lead(at), chart(at, "lm_next").spec
     box(at).set_value("anna *lampe* ben").run()
-    said = html.unescape(at.error[0].value)
+    said = refusal(at)
     assert "*lampe*" in said
     assert "lamp" in said.partition("*lampe*")[2]
     assert box(at).value == "anna *lampe* ben"
@@ -142,7 +142,7 @@ def test_what_is_too_long_or_empty_is_refused_in_a_sentence(opened, typed):
     assert len(at.error) == 1
     assert shown_text(at) == TEXT
     if typed.strip() and "x" not in typed:
-        assert "257 words: shorten it to 256" in html.unescape(at.error[0].value)
+        assert "257 words: shorten it to 256" in refusal(at)
 
 
 @pytest.mark.parametrize("text", ["anna xyzzy", "anna " * 257])
@@ -290,7 +290,7 @@ def test_examples_end_before_an_answer(opened, monkeypatch, task):
     monkeypatch.setattr(sentences, "exercise", noted)
     at, seen = opened(PAGE, lm_back="3"), set()
     for _ in range(4):
-        at.button(key=f"example_{task}").click().run()
+        pressed(at, f"example_{task}")
         words = shown_text(at).split()
         whole = box(at).value.split()
         asked = drawn[-1][len(whole)]
@@ -303,27 +303,13 @@ def test_examples_end_before_an_answer(opened, monkeypatch, task):
     assert len(seen) == 4, "another one at every press"
 
 
-@pytest.mark.parametrize("code", list(VARIANTS))
-def test_both_languages_show_the_same_numbers(opened, code):
-    link = {"sentence": TEXT, "lm_model": code, "lm_temperature": "0.5"}
-    english, chinese = (opened(PAGE, lang=lang, **link) for lang in ("en", "zh"))
-    assert lead(english)[0].replace(" ", "") == lead(chinese)[0]
-    for key in ("lm_next", "lm_caches"):
-        shown = [chart(at, key).values(0, "x") for at in (english, chinese)]
-        np.testing.assert_array_equal(*shown)
-    assert numbers(statement(english)) == numbers(statement(chinese))
-    pictures = [re.sub(r'src="[^"]*"|lang=\w+', "", picture(at)) for at in (english, chinese)]
-    inside = [numbers(re.sub(r"<style>.*?</style>", "", one, flags=re.S)) for one in pictures]
-    assert inside[0] == inside[1]
-
-
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_without_models_the_page_tells_how_to_make_them(opened, folder, lang):
     for file in folder.glob("*.safetensors"):
         file.unlink()
     at = opened(PAGE, lang=lang, sentence=TEXT, code="snippet")
     assert at.title[0].value == catalogue()["language_model.title"][lang]
-    assert "make train" in html.unescape(at.error[0].value)
+    assert "make train" in refusal(at)
     assert catalogue()["language_model.what"][lang] in prose(at)
     assert any("`make train`" in said for said in prose(at))
     assert lead(at) == ("", "")
@@ -332,9 +318,9 @@ def test_without_models_the_page_tells_how_to_make_them(opened, folder, lang):
 def test_where_one_is_damaged_another_can_be_chosen(opened, folder):
     (folder / "mla.safetensors").write_bytes(b"{" * 100)
     at = opened(PAGE, sentence=TEXT)
-    assert "mla.safetensors" in html.unescape(at.error[0].value)
+    assert "mla.safetensors" in refusal(at)
     assert not any("make train" in said for said in prose(at))
-    next(b for b in at.button_group if b.key == "lm_model:en").set_value("mqa").run()
+    control(at, "lm_model").set_value("mqa").run()
     assert not at.error
     assert f"{CACHED['mqa']} numbers a token and layer" in statement(at)
 

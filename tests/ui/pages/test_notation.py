@@ -11,7 +11,6 @@ from streamlit.testing.v1.element_tree import TextInput
 from mla_engine import PRESETS, SYMBOLS, MultiHeadLatentAttention
 from mla_engine.names import DEEPSEEK, citation
 from tests.ui.screen import csv, statement
-from ui.engine import model
 from ui.words.text import catalogue
 
 PAGE = "pages/notation.py"
@@ -252,20 +251,6 @@ def test_without_query_compression_queries_come_from_h(opened):
     assert compressed["W_UQ"][3] == "h=16 × k=128 × l=1,536"
 
 
-def test_sizes_that_cannot_run_are_refused_in_one_sentence(opened, monkeypatch):
-    def refuse(*_):
-        raise ValueError("n_heads (<b>3</b>) must be 4")
-
-    monkeypatch.setattr(model, "built", refuse)
-    at = opened(PAGE, code="source")
-    assert statement(at) == ""
-    assert html.unescape(at.error[0].value) == "This cannot run: n_heads (<b>3</b>) must be 4"
-    assert "<b>" not in at.error[0].value
-    assert not rows(at)
-    assert not [one for one in at.text_input if one.key.startswith("notation_search")]
-    assert "no code" in at.info[0].value
-
-
 BESIDE = {  # code -> the other page on which it is seen, and with what
     "W_QK": ("Absorption", "absorption", {"ab_matrix": "W_QK"}),
     "W_VO": ("Absorption", "absorption", {"ab_matrix": "W_VO"}),
@@ -320,25 +305,6 @@ def test_code_and_snippet_are_of_the_present_variant(opened):
     snippet = opened(PAGE, variant="mla_absorbed", code="snippet").code[0].value
     assert "layer.forward_absorbed(" in snippet
     assert 'PRESETS["deepseek-v2-lite"].config' in snippet
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(
-    ("page", "code"),
-    [
-        ("pages/kv_cache.py", "c_KV"),
-        ("pages/rope.py", "k_R"),
-        ("pages/worked_example.py", "W_DKV"),
-        ("pages/attention_maps.py", "q_C"),
-        ("app.py", "k_R"),
-    ],
-)
-def test_symbols_on_other_pages_have_their_meaning_as_tooltip(opened, page, code, language):
-    topic = {"rope_topic": "merged"} if "rope" in page else {}
-    at = opened(page, lang=language, **topic)
-    tip = f'title="{catalogue()[f"symbols.{code}"][language]}"'
-    shown = [m.value for m in at.markdown] + [part.proto.body for part in at.get("html")]
-    assert any(tip in text for text in shown)
 
 
 def sought(at: AppTest) -> TextInput:

@@ -150,12 +150,6 @@ def test_of_two_tokens_one_index_key_is_drawn_and_kept(opened: Opened) -> None:
     assert key["cut"].startswith("One column a block: 8 of 20 numbers, random")
 
 
-def test_in_chinese_it_has_its_own_name(opened: Opened) -> None:
-    assert statement(opened(variant="block_dsa", lang="zh", **LINK)).startswith(
-        "到 32,768 个词元时，分块 DSA 每层记"
-    )
-
-
 def test_a_sentence_too_short_for_an_entry_says_so(opened: Opened) -> None:
     scene = component(opened(variant="hca", preset="deepseek-v2-lite"), "scene")
     entry = next(block for block in scene["blocks"] if block["code"] == "kv_E")

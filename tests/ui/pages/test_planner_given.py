@@ -15,12 +15,10 @@ from tests.ui.pages.test_planner import (
     PAGE,
     TOTAL,
     Opened,
-    plain,
     rate,
     room,
-    said,
 )
-from tests.ui.screen import charts, lead, statement
+from tests.ui.screen import charts, lead, plain, speech, statement
 from ui.pages.planner.view import PASTED
 
 
@@ -31,7 +29,7 @@ def test_a_model_larger_than_the_gpus_says_how_many_it_takes(opened: Opened):
     assert lead(at)[0] == f"{fewest} GPUs"
     missing = (Fraction(TOTAL, 8) + OVERHEAD + sequence - 24 * 10**9) / Fraction(GIB)
     assert f"8 × L4 lack {float(missing):.1f} GiB each" in plain(statement(at))
-    assert "Nothing fits, so nothing is served." in said(at)
+    assert "Nothing fits, so nothing is served." in speech(at)
     assert not at.error
     memory = charts(at)[0]
     reached = sum(memory.values(name, "x")[0] for name in memory.names)
@@ -59,8 +57,8 @@ def test_unknown_parameters_are_asked_for_and_nothing_is_lost(opened: Opened):
     assert not at.error
     sequence = kept_by_gemma_3n(4096)
     assert plain(lead(at)[0]) == f"{sequence / 2**20:.1f} MiB"
-    assert "fill in the box “Parameters, 10⁹”" in said(at)
-    assert "--parameters" not in said(at)
+    assert "fill in the box “Parameters, 10⁹”" in speech(at)
+    assert "--parameters" not in speech(at)
     (memory,) = charts(at)
     assert memory.names == ["cache"]
     assert memory.values("cache", "x")[0] == pytest.approx(sequence / GIB)
@@ -88,9 +86,9 @@ def test_a_mixture_without_its_active_parameters_has_no_rate(opened: Opened):
     at.text_area(PASTED).input(json.dumps(V3 | {"n_routed_experts": 256})).run()
     assert lead(at)[0] == "47 sequences"
     assert "tokens a second" not in plain(statement(at))
-    assert "Without that number its speed has no bound: fill in the box “Active, 10⁹”" in said(at)
-    assert "takes at least" not in said(at)
-    assert "is taken to use all" not in said(at)
+    assert "Without that number its speed has no bound: fill in the box “Active, 10⁹”" in speech(at)
+    assert "takes at least" not in speech(at)
+    assert "is taken to use all" not in speech(at)
     assert not at.table
     assert not any("tokens/s" in str(chart.layout) for chart in charts(at))
     numbers_of(at)["plan_active"].set_value(37.0).run()

@@ -1,19 +1,27 @@
 """The quality page: all that is drawn and said, against arithmetic on rows that the test makes."""
 
-import html
 import json
-import re
 import statistics
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from streamlit.testing.v1 import AppTest
 
 from mla_engine.language_model.texts import THINGS
 from tests import study_rows as made
-from tests.ui.screen import Chart, charts, component, csv, lead, numbers, prose, statement, texts
+from tests.ui.screen import (
+    Chart,
+    charts,
+    component,
+    csv,
+    drawn,
+    lead,
+    plain,
+    prose,
+    speech,
+    statement,
+)
 from tests.ui.test_snippets import assert_shown, printed_numbers
 from ui.classroom import questions
 from ui.pages.quality import run
@@ -37,14 +45,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def trained(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three seeds of every variant but one."""
-    return made.write(folder, made.rows(but=("mla_queries",)))
+    return made.write(tmp_path_factory.mktemp("study"), made.rows(but=("mla_queries",)))
 
 
-def drawn(at: AppTest) -> dict[str, Chart]:
-    return dict(zip(DRAWN, charts(at), strict=True))
+@pytest.fixture
+def trained(study: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """These rows, as the page sees them."""
+    monkeypatch.setattr(run, "FOLDER", study)
+    return study
 
 
 def percents(code: str, task: str | None = None, load: int | None = None) -> np.ndarray:
@@ -61,14 +72,6 @@ def reach(chart: Chart, name: str) -> tuple[np.ndarray, np.ndarray]:
     return y - chart.values(bar, "arrayminus"), y + chart.values(bar, "array")
 
 
-def plain(text: str) -> str:
-    return html.unescape(re.sub("<[^>]*>", "", text)).replace("\xa0", " ")
-
-
-def said(at: AppTest) -> str:
-    return plain("\n".join((*lead(at), *prose(at), *(note.value for note in at.caption))))
-
-
 @pytest.mark.parametrize(
     ("link", "task", "load"),
     [
@@ -78,8 +81,8 @@ def said(at: AppTest) -> str:
         ({"quality_task": "agreement", "quality_load": "0", "lang": "zh"}, "agreement", 0),
     ],
 )
-def test_marks_over_the_cache_are_the_rows_means_and_ends(opened, trained, link, task, load):
-    chart = drawn(opened(PAGE, **link))["cache"]
+def test_marks_over_the_cache_are_the_rows_means_and_ends(seen, trained, link, task, load):
+    chart = drawn(seen(PAGE, **link).at, DRAWN)["cache"]
     assert chart.names == list(KINDS)
     levels = [shape["y0"] for shape in chart.layout.get("shapes", ())]
     assert levels == ([pytest.approx(100 / OPTIONS[task])] if task else [])
@@ -99,8 +102,8 @@ def test_marks_over_the_cache_are_the_rows_means_and_ends(opened, trained, link,
 
 
 @pytest.mark.parametrize(("task", "loads"), made.LOADS.items())
-def test_lines_over_the_load(opened, trained, task, loads):
-    chart = drawn(opened(PAGE, quality_task=task))["load"]
+def test_lines_over_the_load(seen, trained, task, loads):
+    chart = drawn(seen(PAGE, quality_task=task).at, DRAWN)["load"]
     assert chart.names == list(NAMES.values())
     for code, name in NAMES.items():
         assert_allclose(chart.values(name, "x"), loads)
@@ -110,8 +113,8 @@ def test_lines_over_the_load(opened, trained, task, loads):
     assert chart.axis("x").startswith("load: ")
 
 
-def test_of_all_tasks_the_lines_go_over_levels_of_load(opened, trained):
-    chart = drawn(opened(PAGE))["load"]
+def test_of_all_tasks_the_lines_go_over_levels_of_load(seen, trained):
+    chart = drawn(seen(PAGE).at, DRAWN)["load"]
     for code, name in NAMES.items():
         assert_allclose(chart.values(name, "x"), [1, 2, 3, 4])
         means = [
@@ -121,8 +124,8 @@ def test_of_all_tasks_the_lines_go_over_levels_of_load(opened, trained):
         assert_allclose(chart.values(name, "y"), means)
 
 
-def test_recall_by_distance_and_the_loss(opened, trained):
-    shown = drawn(opened(PAGE))
+def test_recall_by_distance_and_the_loss(seen, trained):
+    shown = drawn(seen(PAGE).at, DRAWN)
     for code, name in NAMES.items():
         rows = [made.row(code, seed) for seed in range(made.PLANNED)]
         bins = [[100 * share for *_, share in row["by_distance"]] for row in rows]
@@ -137,9 +140,9 @@ def test_recall_by_distance_and_the_loss(opened, trained):
         assert sent == [pytest.approx(list(curve.values())) for curve in curves]
 
 
-def test_the_staircase_names_each_change_and_what_was_not_run(opened, trained):
-    at = opened(PAGE)
-    chart = drawn(at)["staircase"]
+def test_the_staircase_names_each_change_and_what_was_not_run(seen, trained):
+    at = seen(PAGE).at
+    chart = drawn(at, DRAWN)["staircase"]
     bar, words = chart.traces
     assert chart.layout["yaxis"]["ticktext"] == STEPS
     found, codes = chart.values(bar, "x"), made.STAIRCASE
@@ -151,13 +154,12 @@ def test_the_staircase_names_each_change_and_what_was_not_run(opened, trained):
     (table,) = (one.value for one in at.main.table)
     assert table.index.tolist() == ["MLA with query latent"]
     assert table.to_numpy().tolist() == [["3", "0", "0, 1, 2"]]
-    assert "27 of 30" in said(at)
-    assert "Begun more than once, at most 3 times: 2." in said(at)
+    assert "27 of 30" in speech(at)
+    assert "Begun more than once, at most 3 times: 2." in speech(at)
 
 
-def test_every_chart_hands_out_its_numbers(opened, trained, downloads):
-    opened(PAGE)
-    shown = {name: csv(downloads[name]) for name in FILES}
+def test_every_chart_hands_out_its_numbers(seen, trained):
+    shown = {name: csv(seen(PAGE).files[name]) for name in FILES}
     cache = shown[FILES[0]].set_index("variant")
     assert cache["mean"].tolist() == pytest.approx([percents(code).mean() / 100 for code in NAMES])
     assert cache["cached_per_token"].to_dict() == {code: made.CACHED[code] for code in NAMES}
@@ -192,15 +194,15 @@ def test_what_is_found_follows_from_the_rows(opened, folder, shares, seeds, foun
     card = component(at, "guess")
     assert plain(statement(at)).endswith(found)
     assert why in card["why"]
-    assert why in said(at)
+    assert why in speech(at)
     at.session_state[questions.LEADS] = "7KQMW3XD"
     asked = json.loads(component(at.run(), "class_offer")["offer"]["text"])
     assert asked["words"]["en"]["answers"][asked["right"]] == loser
 
 
-def test_the_guess_is_drawn_over_the_points_of_the_chart(opened, trained):
-    at = opened(PAGE)
-    card, chart = component(at, "guess"), drawn(at)["cache"]
+def test_the_guess_is_drawn_over_the_points_of_the_chart(seen, trained):
+    at = seen(PAGE).at
+    card, chart = component(at, "guess"), drawn(at, DRAWN)["cache"]
     shared, latent = card["drawing"]["lines"]
     assert [dot["name"] for dot in shared] == ["MHA 128", "GQA 64", "MQA 32"]
     assert [dot["name"] for dot in latent] == ["MLA 64", "MLA 32", "MLA 16"]
@@ -220,17 +222,17 @@ def test_the_guess_is_drawn_over_the_points_of_the_chart(opened, trained):
 @pytest.mark.parametrize(
     "link", [{"quality_task": "copy"}, {"lecture": "1"}, {"stop": "1"}], ids=str
 )
-def test_nothing_is_asked_where_it_is_to_be_seen_at_once(opened, trained, link):
-    at = opened(PAGE, **link)
+def test_nothing_is_asked_where_it_is_to_be_seen_at_once(seen, trained, link):
+    at = seen(PAGE, **link).at
     assert not [e for e in at.get("bidi_component") if e.proto.component_name == "guess"]
 
 
-def test_the_number_on_top_is_mlas_beside_mqas_and_mhas(opened, trained):
+def test_the_number_on_top_is_mlas_beside_mqas_and_mhas(seen, trained):
     for link, task, where in (
         ({}, None, "all tasks and loads"),
         ({"quality_task": "copy"}, "copy", "task “copy”, all loads"),
     ):
-        number, line = map(plain, lead(opened(PAGE, **link)))
+        number, line = map(plain, lead(seen(PAGE, **link).at))
         mla, mqa, mha = (
             plain(error_percent(percents(code, task).mean() / 100))
             for code in ("mla", "mqa", "mha")
@@ -239,10 +241,10 @@ def test_the_number_on_top_is_mlas_beside_mqas_and_mhas(opened, trained):
         assert f"MLA at 32 numbers a token; MQA at 32: {mqa}; MHA at 128: {mha} ({where})." in line
 
 
-def test_two_variants_that_differ_are_told_with_their_ranges(opened, trained):
+def test_two_variants_that_differ_are_told_with_their_ranges(seen, trained):
     ends = [percents(code) / 100 for code in ("mla", "mqa")]
     ranges = [f"{error_percent(e.min())} to {error_percent(e.max())}" for e in ends]
-    assert plain(f"({ranges[0]}, against {ranges[1]})") in said(opened(PAGE))
+    assert plain(f"({ranges[0]}, against {ranges[1]})") in speech(seen(PAGE).at)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +259,7 @@ def test_two_variants_that_differ_are_told_with_their_ranges(opened, trained):
 )  # fmt: skip
 def test_caches_that_cost_answers_in_every_seed_are_named(opened, folder, shares, seeds, told):
     made.write(folder, made.rows(shares, seeds))
-    text = said(opened(PAGE))
+    text = speech(opened(PAGE))
     assert told in text if told else "than MHA in every seed" not in text
 
 
@@ -274,52 +276,42 @@ def test_caches_that_cost_answers_in_every_seed_are_named(opened, folder, shares
 )  # fmt: skip
 def test_steps_beyond_the_seeds_spread_are_told_apart(opened, folder, shares, seeds, told):
     made.write(folder, made.rows(shares, seeds))
-    text = said(opened(PAGE))
+    text = speech(opened(PAGE))
     assert all(part in text for part in told), text
 
 
-def test_half_a_rotation_is_compared_in_this_small_setting(opened, trained):
-    (told,) = (plain(text) for text in prose(opened(PAGE)) if "rotates half" in text)
+def test_half_a_rotation_is_compared_in_this_small_setting(seen, trained):
+    (told,) = (plain(text) for text in prose(seen(PAGE).at) if "rotates half" in text)
     whole, half = (percents(code) for code in ("mha", "mha_partial"))
     assert half.max() < whole.min()
     assert "MHA 128 answers more than MHA, half rotated" in told
     assert "small setting" in told
 
 
-def test_what_the_models_are_stands_beside_them(opened, trained):
-    (told,) = (note.value for note in opened(PAGE).main.caption if "Decoders" in note.value)
+def test_what_the_models_are_stands_beside_them(seen, trained):
+    (told,) = (note.value for note in seen(PAGE).at.main.caption if "Decoders" in note.value)
     for part in ("two layers", "88 thousand weights", "`make train`", "100 to 200 steps",
                  "seeds 0, 1, 2", "200 fresh texts", "torch 2.13.0", "Python 3.12.14",
                  "2026-11-20, 2026-11-21, 2026-11-22"):  # fmt: skip
         assert part in told
 
 
-def test_both_languages_say_the_same_numbers(opened, trained):
-    pages = {lang: opened(PAGE, lang=lang) for lang in ("en", "zh")}
-    found = {lang: [numbers(text) for text in texts(at)] for lang, at in pages.items()}
-    assert sum(found["en"], start=numbers("")) == sum(found["zh"], start=numbers(""))
-    en, zh = (charts(pages[lang]) for lang in ("en", "zh"))
-    for one, other in zip(en, zh, strict=True):
-        for here, there in zip(one.traces, other.traces, strict=True):
-            for axis in ("x", "y"):
-                assert_allclose(one.values(here, axis), other.values(there, axis))
-
-
-def test_a_damaged_row_is_named_and_the_page_goes_on(opened, trained):
-    (trained / "study" / "mqa-1.json").write_text("{}", "utf-8")
+def test_a_damaged_row_is_named_and_the_page_goes_on(opened, folder):
+    made.write(folder, made.rows(but=("mla_queries",)))
+    (folder / "study" / "mqa-1.json").write_text("{}", "utf-8")
     at = opened(PAGE)
     (error,) = at.error
     assert "mqa-1.json" in plain(error.value)
     shares = [made.mean("mqa", seed) for seed in (0, 2)]
-    assert_allclose(drawn(at)["cache"].values("MQA", "y"), [100 * statistics.fmean(shares)])
-    assert "26 of 30" in said(at)
+    assert_allclose(drawn(at, DRAWN)["cache"].values("MQA", "y"), [100 * statistics.fmean(shares)])
+    assert "26 of 30" in speech(at)
 
 
 def test_a_row_that_comes_is_shown_at_once(opened, folder):
     made.write(folder, made.rows(but=("mqa",)))
-    assert "MQA" not in drawn(opened(PAGE))["cache"].names
+    assert "MQA" not in drawn(opened(PAGE), DRAWN)["cache"].names
     made.write(folder, made.rows())
-    assert "MQA" in drawn(opened(PAGE))["cache"].names
+    assert "MQA" in drawn(opened(PAGE), DRAWN)["cache"].names
 
 
 @pytest.mark.parametrize(("lang", "count"), [("en", "0 of 30"), ("zh", "0 / 30")])
@@ -340,8 +332,8 @@ def test_without_a_plan_the_page_says_how(opened, folder):
     assert "make train" in plain(at.error[0].value)
 
 
-def test_a_load_that_the_task_has_not_becomes_the_nearest(opened, trained):
-    at = opened(PAGE, quality_task="back", quality_load="16")
+def test_a_load_that_the_task_has_not_becomes_the_nearest(seen, trained):
+    at = seen(PAGE, quality_task="back", quality_load="16").at
     assert "task “count back”, load 4" in plain(statement(at))
     assert at.warning
 
@@ -356,7 +348,9 @@ def test_another_task_begins_with_its_own_load(opened, trained):
     loads = next(group for group in at.button_group if group.key == "quality_load:en")
     loads.set_value(4).run()
     assert "task “copy”, load 4" in plain(statement(at))
-    assert drawn(at)["cache"].values("MHA", "y") == pytest.approx(percents("mha", "copy", 4).mean())
+    assert drawn(at, DRAWN)["cache"].values("MHA", "y") == pytest.approx(
+        percents("mha", "copy", 4).mean()
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.figures import symbol_html
 from tests.ui.maps import check_map, check_tiles, hidden, named, written
-from tests.ui.screen import Chart, cells, charts, clicked, csv, statement
+from tests.ui.screen import cells, chart_of, charts, clicked, csv, statement
 
 PAGE = "pages/real_models.py"
 TEXT = "The cat sat on the mat."
@@ -65,12 +65,6 @@ def balance(trace: object) -> np.ndarray:
 
 def said(app: AppTest) -> list[str]:
     return [one.value for one in (*app.markdown, *app.caption, *app.info)]
-
-
-def chart_of(app: AppTest, alt: str) -> Chart:
-    found = [chart for chart in charts(app) if chart.alt.startswith(alt)]
-    assert len(found) == 1, alt
-    return found[0]
 
 
 def test_the_maps_are_those_of_the_layer(shown, layers, demo, downloads):

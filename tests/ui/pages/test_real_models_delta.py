@@ -12,7 +12,7 @@ from transformers.models.bailing_hybrid import modeling_bailing_hybrid as ling
 from transformers.models.kimi_linear import modeling_kimi_linear as kimi
 
 from tests.ui.maps import numbers_of, sizes_of
-from tests.ui.screen import charts, clicked, csv, lead, prose, statement
+from tests.ui.screen import chart_of, charts, clicked, csv, lead, prose, statement
 from ui.pages.real_models import run
 
 PAGE = "pages/real_models.py"
@@ -77,11 +77,6 @@ def through_time(layer, head):
         put.append(b * np.linalg.norm(v))
         erased.append(b * np.linalg.norm(held))
     return np.array(states), np.array(put), np.array(erased)
-
-
-def chart_of(app, alt):
-    (found,) = (chart for chart in charts(app) if chart.alt.startswith(alt))
-    return found
 
 
 def ends(chart):

@@ -15,7 +15,7 @@ from tests.checkpoints.texts import IDS, TEXT, add_tokenizer
 from tests.engine.samples import arrays
 from tests.reference_pooled import pooled, slots
 from tests.ui.maps import numbers_of, sizes_of
-from tests.ui.screen import charts, clicked, csv, lead, prose, statement
+from tests.ui.screen import chart_of, charts, clicked, csv, lead, prose, statement
 
 PAGE = "pages/real_models.py"
 HEADS, WINDOW, TOKENS = 6, 6, 3 * len(IDS)
@@ -56,11 +56,6 @@ def shares(layer):
     rows = weights[:, max(pools - 1, 0) :].astype(np.float64)  # those that have an entry to read
     window, entries = rows[..., :TOKENS].sum(-1), rows[..., TOKENS:].sum(-1)
     return np.stack((window, entries, 1 - window - entries), -1).mean(1), rows.shape[1]
-
-
-def chart_of(app, alt):
-    (found,) = (chart for chart in charts(app) if chart.alt.startswith(alt))
-    return found
 
 
 def test_every_heads_shares_are_those_of_transformers(shown, layer, downloads):
