@@ -221,15 +221,28 @@ def everything(at: AppTest) -> list[str]:
 
 
 def outside(at: AppTest, keys: set[str]) -> Iterator[str]:
-    """Every text that the page draws but for that in containers of these keys."""
+    """Every text that a page shows but for that in containers of these keys."""
     waiting = [at.main]
     while waiting:
         node = waiting.pop()
         if getattr(node.proto, "id", "").rpartition("-")[2] in keys:
             continue
         waiting += getattr(node, "children", {}).values()
-        yield from map(str, node.value.to_numpy().ravel()) if node.type == "table" else ()
-        yield from _strings(node.proto)
+        yield from _visible(node)
+
+
+def _visible(node: Any) -> Iterator[str]:
+    """What a reader can read of an element: no key, no data of a series."""
+    if node.type == "table":
+        yield from map(str, node.value.to_numpy().ravel())
+    elif node.type == "plotly_chart":
+        yield from (node.proto.alt, *_strings(json.loads(node.proto.spec)["layout"]))
+    elif node.type == "html":
+        yield plain(node.proto.body)
+    elif node.type == "bidi_component":
+        yield from _strings(node.proto.json)
+    elif isinstance(value := getattr(node, "value", None), str):
+        yield from (plain(value), getattr(node, "label", "") or "")
 
 
 def _strings(sent: Any) -> Iterator[str]:

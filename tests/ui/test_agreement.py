@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.screen import statement
+from tests.ui.screen import plain, said, statement
 
 Opened = Callable[..., AppTest]
 UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "k": 1e3, "": 1}
@@ -106,10 +106,9 @@ def near(value: float, *, digits: int = 3) -> object:
     return pytest.approx(value, rel=0.5001 * 10.0 ** (1 - digits))
 
 
-def said(at: AppTest, words: str) -> str:
-    """The one text of the page with these words."""
-    texts = [w.value for w in (*at.markdown, *at.caption)] + [w.proto.body for w in at.get("html")]
-    return next(text for text in texts if words in text)
+def stating(at: AppTest, words: str) -> str:
+    """The first text of the page with these words."""
+    return next(text for text in said(at) if words in text)
 
 
 def row(at: AppTest, name: str) -> list[str]:
@@ -121,6 +120,7 @@ def metric(at: AppTest, label: str) -> float:
     return amount(next(w.value for w in at.metric if w.label == label))
 
 
+@pytest.mark.usefixtures("unscrolled")
 @pytest.mark.parametrize("name", MODELS)
 def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
     """Overview, comparison, decode page and glossary."""
@@ -131,8 +131,8 @@ def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
     cached, mha = (amount(cell) for cell in row(compare, "Numbers cached per token and layer")[:2])
     assert metric(home, "Cache per token") == cached == one.cache
     assert amount(re.search(r"remembers ([\d,]+)", statement(home))[1]) == cached
-    assert amount(said(home, "MHA keeps")) == mha == one.mha
-    assert amount(said(home, "in bf16").split(",")[1]) == near(2 * cached)
+    assert amount(stating(home, "MHA keeps")) == mha == one.mha
+    assert amount(stating(home, "in bf16").split(",")[1]) == near(2 * cached)
     assert metric(home, "MHA / this") == near(mha / cached)
     apart = amount(re.search(r"factor of ([\d.,]+)×", statement(compare))[1])
     assert apart == metric(home, "MHA / this")
@@ -170,11 +170,11 @@ def test_softmax_scale(opened: Opened, name: str) -> None:
     rope = opened("pages/rope.py", **one.link, rope_topic="scale")
     maps = opened("pages/attention_maps.py", **one.link, map_run="1")
     assert float(row(compare, "Softmax scale")[0]) == near(one.scale, digits=4)
-    words = said(rope, "wide, but its scale stays")
+    words = stating(rope, "wide, but its scale stays")
     absorbed, own, scale = re.search(r"(\d+) wide.*of (\d+): ([\d.]+)", words).groups()
     assert (int(absorbed), int(own)) == (one.c + one.r, one.k + one.r)
     assert float(scale) == pytest.approx(one.scale, abs=5.1e-7)
-    shown = re.search(r"softmax scale ([\d.]+)", said(maps, "times the softmax scale"))[1]
+    shown = re.search(r"softmax scale ([\d.]+)", stating(maps, "times the softmax scale"))[1]
     assert float(shown) == near(one.scale, digits=4)
 
 
@@ -186,7 +186,7 @@ def test_entries_and_products(opened: Opened, name: str) -> None:
     context = 4096 + 1
     left = one.h * (one.k * one.c + one.c * context)
     right = one.h * (one.c * one.k * context + one.k * context)
-    numbers = re.findall(r"[\d.,]+ [kMGT]\b", _plain(statement(at)))
+    numbers = re.findall(r"[\d.,]+ [kMGT]\b", plain(statement(at)))
     assert [amount(text) for text in numbers[:2]] == [near(left), near(right)]
     query = one.l or one.d
     entries = {
@@ -200,6 +200,7 @@ def test_entries_and_products(opened: Opened, name: str) -> None:
             assert amount(cell) == pytest.approx(one.h * count, abs=0.0501e6)  # one decimal of M
 
 
+@pytest.mark.usefixtures("unscrolled")
 @pytest.mark.parametrize("name", LATENT)
 def test_what_a_latent_replaces(opened: Opened, name: str) -> None:
     """The page on compression: keys and values of the chosen heads, a share of MHA's cache."""
@@ -217,10 +218,10 @@ def test_bytes_of_the_whole_model(opened: Opened, name: str) -> None:
     preset = one.link.get("preset", "deepseek-v2-lite")
     tokens = 2**17
     at = opened("pages/kv_cache.py", kv_left=preset, kv_context=str(tokens))
-    numbers = [amount(text) for text in re.findall(r"[\d.,]+ [KMGT]iB", _plain(statement(at)))]
+    numbers = [amount(text) for text in re.findall(r"[\d.,]+ [KMGT]iB", plain(statement(at)))]
     whole, mha = (2 * one.layers * tokens * n for n in (one.cache, one.mha))
     assert numbers == [near(whole), near(mha)]
-    product = said(at, "This model keeps")
+    product = stating(at, "This model keeps")
     factors = [amount(n) for n in re.findall(r"[\d,]+(?= (?:numbers|caches|tokens))", product)]
     assert factors == [one.cache, one.layers, tokens]
     assert amount(re.search(r"\*\*(.*?)\*\*", product)[1]) == numbers[0]
@@ -229,11 +230,11 @@ def test_bytes_of_the_whole_model(opened: Opened, name: str) -> None:
     assert amount(ratio) == near(one.mha / one.cache)
     if not one.g:
         expanded = one.h * (one.k + one.r + one.v)
-        found = re.search(r"= ([\d,]+) numbers, the ratio is ([\d.]+)×", said(at, "own heads"))
+        found = re.search(r"= ([\d,]+) numbers, the ratio is ([\d.]+)×", stating(at, "own heads"))
         assert amount(found[1]) == expanded
         assert amount(found[2]) == near(expanded / one.cache)
         layouts = opened("pages/kv_cache.py", kv_left=preset, kv_view="layouts")
-        said_there = _plain(statement(layouts))
+        said_there = plain(statement(layouts))
         assert f"{expanded:,}" in said_there
         assert f"{one.cache:,}" in said_there
 
@@ -254,7 +255,3 @@ def test_the_two_ratios_of_deepseek_v3_and_their_baselines() -> None:
     """57 against plain MHA, 71 against MLA's own heads: both are right, for their baselines."""
     assert round(V3.mha / V3.cache) == 57
     assert round(V3.h * (V3.k + V3.r + V3.v) / V3.cache) == 71
-
-
-def _plain(text: str) -> str:
-    return text.replace("\xa0", " ")

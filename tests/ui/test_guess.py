@@ -4,6 +4,7 @@ import math
 import re
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS
 from tests.ui.screen import charts, component, lead, outside, prose, statement
@@ -21,8 +22,13 @@ def file(page: str) -> str:
     return "app.py" if page == "overview" else f"pages/{page}.py"
 
 
-def question(at) -> dict:
+def question(at: AppTest) -> dict:
     return component(at, "guess")
+
+
+def asks(at: AppTest) -> bool:
+    """Whether a guess is asked for at all."""
+    return any(c.proto.component_name == "guess" for c in at.get("bidi_component"))
 
 
 def position(asked: dict) -> float:
@@ -183,7 +189,7 @@ def test_no_lecturer_and_no_link_is_kept_waiting(opened):
     assert not question(opened(variant="mqa"))["seen"]  # where nothing gives the answer away
     for speaking in ({"lecture": "1"}, {"stop": "1"}):
         at = opened(file("decode" if "lecture" in speaking else "overview"), **speaking)
-        assert not [c for c in at.get("bidi_component") if c.proto.component_name == "guess"]
+        assert not asks(at)
 
 
 def test_the_answers_that_few_keys_leave_right_are_those_of_the_curve(opened):
@@ -274,7 +280,7 @@ def test_a_variant_that_never_pays_is_not_asked_about(opened):
     for page in ("decode", "compute"):  # an index key of 8 numbers beside 6 that are kept
         at = opened(file(page), **wide, variant="dsa")
         assert "never" in statement(at)
-        assert not [c for c in at.get("bidi_component") if c.proto.component_name == "guess"]
+        assert not asks(at)
 
 
 @pytest.mark.parametrize(

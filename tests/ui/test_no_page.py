@@ -1,6 +1,5 @@
 """A real layer on a page that does not show it: a sentence, no picture of it, and no crash."""
 
-import html
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from mla_engine.pooled.mechanism import MECHANISM
 from tests.checkpoints.models import GLM_5_3
 from tests.checkpoints.pooled_model import built, saved
 from tests.checkpoints.texts import IDS, TEXT, add_tokenizer
-from tests.ui.screen import clicked
+from tests.ui.screen import clicked, refusal
 from ui.engine.apart.ask import ask
 
 
@@ -23,17 +22,11 @@ def v4(models):
     return str(add_tokenizer(saved(models / "deepseek_v4", published=False)))
 
 
-def told(app):
-    """The one refusal of a page."""
-    [error] = app.error
-    return html.unescape(error.value)
-
-
 @pytest.mark.parametrize("layer", ["0", "2"], ids=["window", "CSA"])
 @pytest.mark.parametrize("page", ["rope", "absorption"])
 def test_a_page_that_does_not_show_it_names_those_that_do(opened, v4, page, layer):
     app = opened(f"pages/{page}.py", source=v4, layer=layer, text=TEXT)
-    said = told(app)
+    said = refusal(app)
     assert "this page does not show attention to pooled entries, but Attention maps, " in said
     pages = said.split(" do: go there, or choose another model")[0]
     assert "Real models" in pages
@@ -51,13 +44,13 @@ def test_a_kind_that_no_page_shows_is_refused_with_the_next_layer_that_is(
     monkeypatch.setattr("ui.engine.shown._variants", only)
     app = opened(f"pages/{page}.py", source=v4, layer="0", text=TEXT)
     said = "no page shows a layer of the kind SWA, which layer 0 is: choose layer 1"
-    assert said in told(app)
+    assert said in refusal(app)
     next(b for b in app.button if b.label == "Show layer 1").click().run()
-    assert "give its hidden states" in told(app), "no page, but what enters it, is missing"
+    assert "give its hidden states" in refusal(app), "no page, but what enters it, is missing"
 
 
 def test_a_page_of_ways_does_not_show_a_window_which_is_none(opened, v4):
-    said = told(opened("pages/decode.py", source=v4, layer="0", text=TEXT))
+    said = refusal(opened("pages/decode.py", source=v4, layer="0", text=TEXT))
     assert "does not show a layer of the kind SWA, which layer 0 is, but Attention maps, " in said
     assert said.split(" do: go there, or choose layer 1")[0].endswith("Compare")
 
@@ -123,7 +116,7 @@ def test_a_real_layer_with_pooled_index_keys_is_drawn_with_what_it_chose(opened,
 
 def test_without_its_inputs_such_a_layer_asks_for_them(opened, glm_5_3):
     app = opened("pages/real_models.py", source=glm_5_3[0], layer="2", text=TEXT)
-    assert "give its hidden states" in told(app)
+    assert "give its hidden states" in refusal(app)
 
 
 def test_nothing_of_it_is_fetched(opened, v4, monkeypatch):
@@ -136,4 +129,4 @@ def test_nothing_of_it_is_fetched(opened, v4, monkeypatch):
     monkeypatch.setattr("ui.engine.real_layer.ask", noted)
     app = opened("pages/rope.py", source=v4, layer="3", text=TEXT, lang="zh")
     assert set(asked) == {"plan"}
-    assert "本页不能展示关注池化条目的注意力，能展示的页面：注意力图、" in told(app)
+    assert "本页不能展示关注池化条目的注意力，能展示的页面：注意力图、" in refusal(app)

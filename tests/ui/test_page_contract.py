@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import SYMBOLS
 from tests.ui.conftest import noted_downloads, open_page
+from tests.ui.looks import variants_that_look_so
 from tests.ui.screen import csv, lead, numbers, texts
 from ui.frame.rooms import PAGES
 from ui.parts import weights
@@ -52,6 +53,7 @@ VIEWS = [
     ("decode", SMALL | {"variant": "block_dsa"}),
     *(("kv_cache", {"kv_view": view}) for view in ("memory", "layouts", "parallel", "formula")),
     ("kv_cache", {"kv_left": "deepseek-v4-flash", "kv_right": "kimi-k3"}),
+    ("kv_cache", {"kv_left": "llama-3-8b", "kv_groups": "2"}),
     *(("overview", {"variant": variant}) for variant in ("mla_absorbed", "csa", "kda")),
     ("rope", SEED),
     *(("rope", {"rope_topic": topic} | SEED) for topic in ("merged", "pairing")),
@@ -74,6 +76,8 @@ REPEATS = {
     *("rope-scale", "compute", "compute-prefill", "worked_example", "worked_example-mha"),
     *("claims", "notation"),
 }
+SHOW_VARIANTS = {"kv_cache": 4, "kv_cache-parallel": 4, "compute": 6, "absorption-small": 2}
+OWN_NAMES = {"quality", "planner", "kv_cache-deepseek-v4-flash-kimi-k3"}  # for variants, in charts
 EXPLAINED = {  # symbols with their meaning as tooltip
     "overview": ("c_KV", "k_R", "k_C", "v_C", "q_C"),
     "absorption": ("c_KV", "k_C", "q_C", "W_UK", "W_DKV", "h"),
@@ -248,6 +252,12 @@ def test_plotly_finds_every_chart_valid_and_would_send_the_same(shown: Shown) ->
     for at in shown.at.values():
         for spec in sent(at):
             assert json.loads(go.Figure(spec).to_json()) == spec
+
+
+def test_variants_alone_have_their_looks(shown: Shown) -> None:
+    if shown.name not in OWN_NAMES:
+        found = variants_that_look_so(shown.at["en"], ("MLA, absorbed", "MHA"))
+        assert found >= SHOW_VARIANTS.get(shown.name, 0)
 
 
 def test_a_rerun_in_which_nothing_changed_builds_no_figure(

@@ -14,7 +14,8 @@ from transformers import AutoModelForCausalLM
 from mla_engine.checkpoints import attention_config, hidden_states
 from tests.ui.conftest import REAL_LAYER as LAYER
 from tests.ui.conftest import REAL_TEXT as TEXT
-from tests.ui.screen import charts, component, statement
+from tests.ui.controls import control
+from tests.ui.screen import charts, component, plain, speech, statement
 from ui.engine.real_layer import RealLayer as Loaded
 from ui.pages.decode import run as decode_run
 from ui.parts.ways import Way
@@ -49,26 +50,12 @@ def weights(demo):
 
 
 def title(at: AppTest) -> str:
-    return statement(at).replace("\xa0", " ").replace("−", "-")
+    return plain(statement(at)).replace("−", "-")
 
 
 def framed(at: AppTest) -> str:
     """What the page says of its chosen cell."""
     return next(m.value for m in at.markdown if "(framed)" in m.value).replace("\xa0", " ")
-
-
-def said(at: AppTest) -> str:
-    return " ".join(m.value for m in at.markdown)
-
-
-def control(at: AppTest, name: str, language: str = "en"):
-    kinds = (at.text_input, at.text_area, at.number_input, at.button_group, at.slider)
-    kinds += (at.select_slider,)
-    return next(w for kind in kinds for w in kind if w.key == f"{name}:{language}")
-
-
-def button(at: AppTest, label: str):
-    return next(b for b in at.button if b.label == label)
 
 
 def normed(latent: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -92,7 +79,7 @@ def test_compared_maps_are_those_of_transformers(real, theirs):
     expected = theirs[0][LAYER][3]
     seen = np.tril(np.ones_like(expected, dtype=bool))
     assert charts(at)[0].values(0, "z")[seen] == pytest.approx(expected[seen], abs=1e-5)
-    assert "demo, MLA" in title(at).replace("&#39;", "'")
+    assert "demo, MLA" in title(at)
     assert any("B has random weights" in caption.value for caption in at.caption)
 
 
@@ -104,7 +91,7 @@ def test_a_decoded_step_gives_the_output_of_transformers(real, theirs, demo):
         runner = decode_run.runner(Way(config, form, cache), 8, 4, tokens, loaded, loaded)
         assert set(runner.steps) == {5}, "the page did not run it"
         np.testing.assert_allclose(runner.u[5 - 1], theirs[1][LAYER][8], rtol=1e-3, atol=2e-5)
-    assert "MLA, full K and V. With seeded weights of the same sizes: MHA" in said(at)
+    assert "MLA, full K and V. With seeded weights of the same sizes: MHA" in speech(at)
 
 
 def test_the_keys_past_the_norm_by_hand(real, weights, demo):
@@ -114,7 +101,9 @@ def test_the_keys_past_the_norm_by_hand(real, weights, demo):
     W_DKV = weights["kv_a_proj_with_mqa"][: WIDTHS["c"]]
     right = np.linalg.norm(W_UK @ normed(W_DKV @ h, norm))
     merged = np.linalg.norm(W_UK @ (norm * (W_DKV @ h)))
-    found = re.search(r"through the norm is ([\d.]+) long and the merged one ([\d.,]+)\.", said(at))
+    found = re.search(
+        r"through the norm is ([\d.]+) long and the merged one ([\d.,]+)\.", speech(at)
+    )
     assert float(found[1]) == pytest.approx(right, rel=5e-3)
     assert float(found[2].replace(",", "")) == pytest.approx(merged, rel=5e-3)
 
@@ -137,7 +126,7 @@ def test_the_merged_matrix_across_a_rotation_by_hand(real, weights):
 def test_the_rotations_page_names_the_model_and_its_scale(real):
     at = real("rope", rope_topic="yarn", variant="mha")
     scale = 48**-0.5 * (0.1 * 0.707 * np.log(40) + 1) ** 2
-    assert "YaRN sharpens the attention of it's a demo" in title(at).replace("&#39;", "'")
+    assert "YaRN sharpens the attention of it's a demo" in title(at)
     assert f"to {scale:.8f}" in title(at)
     assert not any("has no latent" in caption.value for caption in at.caption)
 
@@ -154,9 +143,9 @@ def test_a_compressed_key_is_off_as_by_numpys_svd(real, weights, demo):
     cut = left[:, :20] * singular[:20] @ right[:20]
     off = np.linalg.norm(h @ (exact - cut)[:64].T) / np.linalg.norm(h @ exact[:64].T)
     assert f"20 numbers in place of 128: keys are off by {100 * off:.1f} %" in title(at)
-    assert "after 64 numbers" in said(at)
+    assert "after 64 numbers" in speech(at)
     control(at, "cmp_weights").set_value("random").run()
-    assert "In random weights no direction" in said(at)
+    assert "In random weights no direction" in speech(at)
     assert f"off by {100 * off:.1f} %" not in title(at)
 
 
@@ -172,12 +161,12 @@ def test_a_grouped_models_kv_heads_are_compressed(real, llama):
     shown = {metric.label: metric.value for metric in at.metric}
     assert shown["values v"].replace("\xa0", " ") == f"{100 * off:.1f} %"
     assert "in place of 64: keys" in title(at)
-    assert "its 8 heads share 2 KV heads" in said(at)
+    assert "its 8 heads share 2 KV heads" in speech(at)
 
 
 def test_a_grouped_model_decodes_its_own_kind(real, llama):
     at = real("decode", source=llama)
-    assert "layer 1: GQA, g = 2. With seeded weights of the same sizes: MHA; MQA;" in said(at)
+    assert "layer 1: GQA, g = 2. With seeded weights of the same sizes: MHA; MQA;" in speech(at)
     assert all(float(cell) < 1e-5 for cell in at.table[0].value.iloc[:, 4])
     assert any("no MLA" in m.value for m in at.markdown)
 

@@ -1,6 +1,5 @@
 """Refusals of the engine on the screen, in the reader's language."""
 
-import html
 from collections.abc import Callable
 
 import pytest
@@ -8,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import GroupedConfig
 from mla_engine.refusals import RefusedError, sentence
+from tests.ui.screen import refusal
 from ui.engine.folders import inside
 from ui.engine.queue import Queue
 from ui.words.text import catalogue
@@ -15,10 +15,6 @@ from ui.words.text import catalogue
 Opened = Callable[..., AppTest]
 LANGUAGES = ("en", "zh")
 SIZES = {"d_model": 128, "n_heads": 8, "n_kv_heads": 3, "d_head": 16}
-
-
-def said(at: AppTest) -> str:
-    return html.unescape(at.error[0].value)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +28,7 @@ def test_refused_sizes_are_said_in_the_readers_language(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, lang: str, words: str
 ) -> None:
     monkeypatch.setattr("ui.engine.model.built", lambda *_: GroupedConfig(**SIZES))
-    assert said(opened(lang=lang)) == catalogue()["common.refused"][lang].format(reason=words)
+    assert refusal(opened(lang=lang)) == catalogue()["common.refused"][lang].format(reason=words)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +39,7 @@ def test_a_refusal_beside_a_model_is_said_in_the_readers_language(
     opened: Opened, lang: str, words: str
 ) -> None:
     view = {"kv_view": "parallel", "kv_ranks": "16", "kv_left": "gemma-2b", "lang": lang}
-    assert words in said(opened("pages/kv_cache.py", **view))
+    assert words in refusal(opened("pages/kv_cache.py", **view))
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -53,7 +49,7 @@ def test_why_a_real_layer_cannot_be_read_is_said_in_the_readers_language(
     with pytest.raises(RefusedError) as refused:
         inside("../no such *model*")
     at = opened("pages/real_models.py", source="../no such *model*", lang=lang)
-    assert sentence(refused.value, lang) in said(at)
+    assert sentence(refused.value, lang) in refusal(at)
 
 
 def test_a_full_line_is_refused_by_its_length() -> None:
@@ -70,4 +66,4 @@ def test_another_refusal_keeps_its_words(
         raise ValueError("d_head (3) must be *even*")
 
     monkeypatch.setattr("ui.engine.model.built", refuse)
-    assert "d_head (3) must be *even*" in said(opened(lang=lang))
+    assert "d_head (3) must be *even*" in refusal(opened(lang=lang))

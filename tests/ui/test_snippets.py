@@ -197,6 +197,15 @@ def printed_numbers(line: str) -> list[float]:
     return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", line)]
 
 
+def last_numbers(at: AppTest, notebook: Callable[[str], str]) -> list[float]:
+    """What the snippet of a page prints last, which is a few lines of code."""
+    code = at.code[0].value
+    assert len(code.splitlines()) <= MOST_LINES
+    printed = notebook(code)
+    assert "Traceback" not in printed, printed
+    return printed_numbers(printed.splitlines()[-1])
+
+
 def assert_shown(text: str, printed: list[float]) -> None:
     """Every number of the text is one of those printed, each for one."""
     shown, left = shown_numbers(text), list(printed)
@@ -219,13 +228,10 @@ def told(state: tuple[str, dict[str, str]]) -> list[tuple[str, str]]:
 def test_every_snippet_makes_the_numbers_of_its_page(opened, notebook, page, link):
     at = page_of(opened, page, code="snippet", **link)
     code = at.code[0].value
-    assert len(code.splitlines()) <= MOST_LINES
     imports = [n for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Import | ast.ImportFrom)]
     modules = {getattr(n, "module", None) or n.names[0].name for n in imports}
     assert {module.split(".")[0] for module in modules} <= ALLOWED
-    printed = notebook(code)
-    assert "Traceback" not in printed, printed
-    assert_shown(headline(at), printed_numbers(printed.splitlines()[-1]))
+    assert_shown(headline(at), last_numbers(at, notebook))
 
 
 REAL_STATES = [
@@ -246,11 +252,10 @@ REAL_STATES = [
 def test_a_real_layers_snippet_reads_its_checkpoint(opened, notebook, demo, page, link):
     at = page_of(opened, page, code="snippet", source=demo, **link)
     code = at.code[0].value
-    assert len(code.splitlines()) <= MOST_LINES
     assert ("describe(" if page == "compare" else "load_attention(") in code
     assert "seed=" not in code
     said = statement(at) if page == "real_models" else headline(at)
-    assert_shown(said, printed_numbers(notebook(code).splitlines()[-1]))
+    assert_shown(said, last_numbers(at, notebook))
 
 
 def test_a_snippets_seeded_weights_read_a_real_models_inputs(opened, notebook, demo):
@@ -259,25 +264,21 @@ def test_a_snippets_seeded_weights_read_a_real_models_inputs(opened, notebook, d
     code = at.code[0].value
     assert "seed=6" in code
     assert "checkpoints.hidden_states" in code
-    assert_shown(headline(at), printed_numbers(notebook(code).splitlines()[-1]))
+    assert_shown(headline(at), last_numbers(at, notebook))
 
 
 def test_a_grouped_models_snippet_reads_its_checkpoint(opened, notebook, demo):
     folder = str(folder_of("llama", Path(demo).parent))
     at = page_of(opened, "real_models", code="snippet", source=folder, text=TEXT)
-    code = at.code[0].value
-    assert len(code.splitlines()) <= MOST_LINES
     assert statement(at).endswith("6 heads read 2 KV heads")
-    assert_shown(statement(at), printed_numbers(notebook(code).splitlines()[-1]))
+    assert_shown(statement(at), last_numbers(at, notebook))
 
 
 @pytest.mark.parametrize("layer", ["0", "3"], ids=["state", "MLA"])
 def test_a_hybrids_snippet_reads_its_checkpoint(opened, notebook, hybrids, layer):
     link = {"source": hybrids["kimi"], "layer": layer, "text": "The cat and the moon."}
     at = page_of(opened, "real_models", code="snippet", **link)
-    code = at.code[0].value
-    assert len(code.splitlines()) <= MOST_LINES
-    assert_shown(statement(at), printed_numbers(notebook(code).splitlines()[-1]))
+    assert_shown(statement(at), last_numbers(at, notebook))
 
 
 def test_of_a_layer_that_reads_chosen_keys_the_maps_are_shown(opened, notebook, models):
@@ -286,7 +287,7 @@ def test_of_a_layer_that_reads_chosen_keys_the_maps_are_shown(opened, notebook, 
     assert not at.error
     assert any("this layer reads chosen ones" in one.value for one in at.info)
     assert "4 heads read the keys that one indexer chooses" in statement(at)
-    printed = printed_numbers(notebook(at.code[0].value).splitlines()[-1])
+    printed = last_numbers(at, notebook)
     assert printed[:2] == [1, 4]
     assert f"about {printed[2]:.0f} a query" in statement(at)
 
@@ -301,7 +302,7 @@ def test_a_snippet_of_entries_reads_its_checkpoint(opened, notebook, models, lay
     at = page_of(opened, "real_models", code="snippet", **link)
     assert not at.error
     said = statement(at).replace("v4 of snippets", "")
-    assert_shown(said, printed_numbers(notebook(at.code[0].value).splitlines()[-1]))
+    assert_shown(said, last_numbers(at, notebook))
 
 
 def test_the_snippet_makes_the_key_figures_of_the_overview(opened, notebook):

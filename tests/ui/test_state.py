@@ -57,13 +57,6 @@ def test_a_bad_link_opens_with_one_line(opened: Opened) -> None:
     assert "n_heads" not in at.query_params
 
 
-def test_kv_heads_stay_a_divisor_of_the_heads(opened: Opened) -> None:
-    at = opened(variant="gqa", n_heads="12", n_kv_heads="5")
-    assert at.session_state["settings"]["n_kv_heads"] == 4
-    assert at.query_params["n_kv_heads"] == "4"
-    assert "“5” in the link is not possible; 4 is used" in at.warning[0].value
-
-
 def test_a_language_switch_changes_no_setting(opened: Opened) -> None:
     given = {"n_heads": "8", "d_rope": "32", "variant": "gqa", "n_kv_heads": "2", "seed": "7"}
     at = opened(**given)
