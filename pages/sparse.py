@@ -30,10 +30,13 @@ else:
     with asking:
         controls.query(shown)
     picture, curves = st.columns([6, 5], gap="medium")
-    with picture:
-        charts.keys(shown)
-    with curves:
-        charts.answers(shown)
+    try:
+        with picture:
+            charts.keys(shown)
+        with curves:
+            charts.answers(shown)
+    except ValueError as refusal:
+        prose.refused(refusal)
     text, layer = st.columns([6, 1], gap="medium")
     with layer:
         controls.layer(shown)

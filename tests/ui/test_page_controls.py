@@ -11,12 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.conftest import open_page
 from tests.ui.controls import controls, link
-from tests.ui.screen import everything
+from tests.ui.screen import everything, lead
 from tests.ui.test_page_contract import VIEWS
 from ui.engine import kept
 from ui.engine.engine import InProcess
 from ui.engine.queue import Queue
 from ui.frame.rooms import PAGES
+from ui.parts.statements import findings
 from ui.settings.shared import SIZES
 
 ELSEWHERE = {"lang", "code"}  # on every page: test_texts and test_code
@@ -33,7 +34,7 @@ ALSO = {"we_fade": {"we_step", "we_row", "we_column"}}  # goes to the first cell
 # Pages of formulas alone, which wait for nobody.
 AT_ONCE = {
     *("overview", "worked_example", "real_models", "compute", "quality", "after_mla"),
-    *("planner", "claims", "notation"),
+    *("planner", "notation"),
 }
 
 
@@ -77,16 +78,30 @@ def test_a_control_changes_what_is_shown_and_its_own_setting_alone(page: str) ->
         tried = {*tried, *found}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_full_line_is_said_and_the_controls_stay(
-    page: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is kept, and no work is taken on."""
     empty = kept.Shelf(2**30, 1000)
     monkeypatch.setattr(kept, "shelf", lambda: empty)
     monkeypatch.setattr(kept, "engine", lambda: InProcess(empty))
+    monkeypatch.setattr(findings, "checked", findings.checked.__wrapped__)
     monkeypatch.setattr("ui.engine.queue._queue", lambda: Queue(-1, 1))
+
+
+@pytest.mark.usefixtures("full")
+@pytest.mark.parametrize("page", PAGES)
+def test_a_full_line_is_said_and_the_controls_stay(page: str) -> None:
     at = open_page(PAGES[page].file)
     assert at.title
     assert len(controls(at)) > 1
     said = {"pieces of work are waiting" in error.value for error in at.error}
     assert said == (set() if page in AT_ONCE else {True})
+
+
+def test_a_full_line_is_said_where_the_lead_is_known(request: pytest.FixtureRequest) -> None:
+    known = open_page("pages/sparse.py")
+    request.getfixturevalue("full")
+    at = open_page("pages/sparse.py")
+    assert lead(at) == lead(known)
+    assert "pieces of work are waiting" in at.error[0].value
+    assert {*controls(at)} == {*controls(known)}
