@@ -43,6 +43,22 @@ def test_every_page_has_an_entry_in_the_navigation() -> None:
     assert {ROOT / page.file for page in NAVIGATION.values()} == set(PAGES)
 
 
+INTERNALS = "ui/streamlit_internals.py"
+LEFT = ("ui/server/", "ui/frame/")
+PRIVATE = re.compile(r"\bst\.(runtime|config|proto|web|logger|delta_generator)\b")
+
+
+def test_private_modules_of_streamlit_are_imported_in_one_file() -> None:
+    for path in [*ROOT.glob("ui/**/*.py"), *ROOT.glob("mla_engine/**/*.py"), *PAGES]:
+        file = path.relative_to(ROOT).as_posix()
+        if file == INTERNALS or file.startswith(LEFT):
+            continue
+        text = path.read_text("utf-8")
+        behind = {name for name in names_imported(path) | imported(path) if "streamlit." in name}
+        assert not behind, file
+        assert not PRIVATE.search(text), file
+
+
 ROOMS = sorted(path.parent for path in ROOT.glob("ui/pages/*/__init__.py"))
 READS_SETTINGS = {"view.py", "controls.py", "__init__.py"}
 SETTINGS = {"ui.settings.state", "ui.engine.model"}

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -133,9 +132,9 @@ def test_a_run_that_streamlit_ends_waits_no_longer(made, demo, monkeypatch):
     def leave():
         raise LeftError
 
-    run = SimpleNamespace(session_id="who leaves", yield_check=leave)
     with monkeypatch.context() as patch:
-        patch.setattr("ui.engine.apart.ask.get_script_run_ctx", lambda **_: run)
+        patch.setattr("ui.engine.apart.ask.session_id", lambda: "who leaves")
+        patch.setattr("ui.engine.apart.ask.interruption", lambda: leave)
         with pytest.raises(LeftError):
             real_layer.needed(made(hostile.growing(30)))
     assert real_layer.plan(RealLayer(demo, "", 3)).layer == 3

@@ -115,8 +115,8 @@ def test_visitors_have_the_bounds_that_the_operator_sets(monkeypatch):
 
 def test_tabs_of_a_browser_count_together_and_its_cookie_is_not_handed_on(monkeypatch):
     session, cookies = SimpleNamespace(session_id="one"), {COOKIE: "a browser's seat"}
-    monkeypatch.setattr(asker, "get_script_run_ctx", lambda **_: session)
-    monkeypatch.setattr(asker.runtime, "exists", lambda: True)
+    monkeypatch.setattr(asker, "session_id", lambda: session.session_id)
+    monkeypatch.setattr(asker, "is_served", lambda: True)
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: cookies))
     first = asker.browser()
     session.session_id = "another tab"

@@ -6,11 +6,8 @@ from contextlib import contextmanager
 from hashlib import sha256
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner_utils.script_run_context import (
-    get_run_yield_check,
-    get_script_run_ctx,
-)
+
+from ui.streamlit_internals import interruption, is_served, session_id
 
 COOKIE = "mla_seat"  # of a browser that was let in
 _page = threading.local()
@@ -20,14 +17,13 @@ def visitor() -> object:
     """Whose work it is: a session's, or a thread's that belongs to none."""
     if stands := getattr(_page, "stands", None):
         return stands[0]
-    context = get_script_run_ctx(suppress_warning=True)
-    return context.session_id if context else threading.get_ident()
+    return session_id() or threading.get_ident()
 
 
 def browser() -> str:
     """Whose downloads count together, unreadable: a browser's by its cookie, else a session's."""
     seat = None
-    if get_script_run_ctx(suppress_warning=True) and runtime.exists():
+    if is_served():
         seat = st.context.cookies.get(COOKIE)
     who = seat if seat and isinstance(seat, str) else visitor()
     return sha256(f"{who}".encode()).hexdigest()[:16]
@@ -39,7 +35,7 @@ def stop_if_asked() -> None:
     It derives from BaseException, so that no page takes it for a failure.
     """
     stands = getattr(_page, "stands", None)
-    if check := stands[1] if stands else get_run_yield_check():
+    if check := stands[1] if stands else interruption():
         check()
 
 

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from functools import wraps
 from time import monotonic
 
-from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
-
 from ui.engine import asker
+from ui.streamlit_internals import wrap_runs
 
 MOST = 2  # one draws while another waits for its numbers
 POLL_SECONDS = 0.5  # between two looks at the place
@@ -91,8 +90,7 @@ aside = _gate.aside
 
 def install(tells: Callable[[], Callable[[int], None] | None]) -> None:
     """Let every run of a page go through the gate; `tells` makes what says the place before it."""
-    if not hasattr(ScriptRunner._run_script, "__wrapped__"):
-        ScriptRunner._run_script = _gated(ScriptRunner._run_script, tells)
+    wrap_runs(lambda run: _gated(run, tells))
 
 
 def _gated(

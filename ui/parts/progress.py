@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 
-from streamlit.delta_generator import DeltaGenerator
+from ui.streamlit_internals import DeltaGenerator
 
 PATIENCE_SECONDS = 0.3  # what takes less shows no progress
 

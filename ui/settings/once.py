@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from ui.streamlit_internals import current_run
 
 P, R = ParamSpec("P"), TypeVar("R")
 
@@ -25,7 +25,7 @@ def once(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def asked(*args: P.args) -> R:
-        here = get_script_run_ctx(suppress_warning=True)
+        here = current_run()
         if here is None:
             return function(*args)
         if _run.here is not here:

@@ -9,7 +9,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.settings import address, shared
 from ui.settings.once import once
@@ -19,6 +18,7 @@ from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import CARRIED, LANGUAGES, PUBLISHED, SHARED, SIZES
 from ui.settings.sizes import implied, published
 from ui.settings.visit import visit
+from ui.streamlit_internals import is_history_navigation
 
 IMPLIED = (*SIZES, "variant")  # settings whose default follows the preset
 
@@ -110,7 +110,7 @@ def read(page: str) -> list[Note]:
         settings()["stop"] = 0  # a reader who goes elsewhere leaves the story
         write()  # a fragment changed a setting
         return []
-    if known and not moved and not get_script_run_ctx().is_history_navigation:
+    if known and not moved and not is_history_navigation():
         return []  # what was last written: the browser may not have heard of it when it asked
     visit().asked = frozenset(url)
     notes = _load(url)

@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine.late import Late
 from ui.settings.once import anew
 from ui.settings.page import Page
+from ui.streamlit_internals import DeltaGenerator
 
 pd = Late("pandas")
 

@@ -3,14 +3,13 @@
 import atexit
 import threading
 
-from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
-
 from ui.engine import asker
 from ui.engine.apart.access import Place
 from ui.engine.apart.limits import Limits
 from ui.engine.apart.pool import Pool
 from ui.engine.apart.process import Job, Progress
 from ui.settings.server import server
+from ui.streamlit_internals import interruption, session_id
 
 POOL = Pool(lambda: server().share(server().workers))
 atexit.register(POOL.close)
@@ -29,8 +28,7 @@ def ask(
         CheckpointError: too many wait, the job passed a limit, or the worker broke off.
         RefusedError: as the job.
     """
-    run = get_script_run_ctx(suppress_warning=True)
-    visitor = run.session_id if run else threading.get_ident()
-    check = run.yield_check if run else _nothing
+    visitor = session_id() or threading.get_ident()
+    check = interruption() or _nothing
     job = Job.of(name, place, limits, asker.browser(), **given)
     return POOL.call(job, visitor, progress, check)

@@ -3,13 +3,12 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from streamlit.delta_generator import DeltaGenerator
-
 from mla_engine.claims import CLAIMS
 from ui.parts.progress import one_by_one
 from ui.parts.statements import words
 from ui.parts.statements.findings import Finding, Findings, finding
 from ui.settings import state
+from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import t
 
 

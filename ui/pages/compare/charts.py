@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import figures
 from mla_engine.costs import held_bytes
@@ -19,6 +18,7 @@ from ui.parts.figure_words import flow_words, growth_words, map_words
 from ui.parts.growth import CONTEXTS
 from ui.parts.maps.columns import breaks, columns, left_out
 from ui.parts.tables import named
+from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count, digits, size
 from ui.words.text import sentences, t
 

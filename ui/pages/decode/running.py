@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ui.engine import work
 from ui.pages.decode import tables, words
@@ -12,6 +11,7 @@ from ui.pages.decode.run import Runner, Step, runner
 from ui.pages.decode.view import View
 from ui.parts import charts, prose
 from ui.parts.ways import label
+from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import t
 
 

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-from streamlit.delta_generator import DeltaGenerator
-
 from mla_engine import quiz
 from ui.engine import kept, queue
 from ui.parts.progress import one_by_one
 from ui.parts.statements.findings import finding
 from ui.settings import state
 from ui.settings.page import Note
+from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import t
 
 OPEN, SHOWN = "-", "_"  # in a link: not revealed, revealed without a prediction

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
@@ -20,6 +19,7 @@ from ui.parts.maps.view import Maps
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.visit import visit
+from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import t
 
 

@@ -4,7 +4,6 @@ from functools import partial
 from time import monotonic
 
 import numpy as np
-from streamlit.delta_generator import DeltaGenerator
 
 from mla_engine import figures
 from mla_engine.late import Late
@@ -15,6 +14,7 @@ from ui.parts.maps.charts import LARGE
 from ui.parts.maps.view import short
 from ui.parts.progress import PATIENCE_SECONDS
 from ui.parts.tables import named
+from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count, share, tied_size
 from ui.words.text import safe, t
 

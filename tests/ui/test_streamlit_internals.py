@@ -1,0 +1,97 @@
+"""What the app takes from behind Streamlit's interface is there, and does what it is used for."""
+
+from collections.abc import Callable
+from functools import wraps
+
+import pytest
+from streamlit.runtime.scriptrunner import RerunData, ScriptRunner
+from streamlit.testing.v1 import AppTest
+
+from tests import patience
+from ui import streamlit_internals as internals
+
+
+def run(script: Callable[[], None]) -> AppTest:
+    """A page of these lines, run once."""
+    at = AppTest.from_function(script, default_timeout=patience.SECONDS).run()
+    assert not at.exception
+    return at
+
+
+def test_current_run_and_session_id() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from ui import streamlit_internals as internals
+
+        st.session_state.found = internals.current_run(), internals.session_id()
+
+    assert internals.current_run() is None
+    assert internals.session_id() is None
+    here, session = run(page).session_state.found
+    assert here.session_id == session != ""
+
+
+def test_is_served() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from ui import streamlit_internals as internals
+
+        st.session_state.found = internals.is_served()
+
+    assert not internals.is_served()
+    assert run(page).session_state.found
+
+
+def test_interruption() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from ui import streamlit_internals as internals
+
+        st.session_state.found = found = []
+        ends = internals.interruption()
+        ends()
+        internals.current_run().script_requests.request_stop()
+        try:
+            ends()
+        except Exception:
+            found.append("an error of the page")
+        except BaseException:
+            found.append("the end of the run")
+
+    assert internals.interruption() is None
+    assert run(page).session_state.found == ["the end of the run"]
+
+
+def test_is_history_navigation() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from ui import streamlit_internals as internals
+
+        st.session_state.found = internals.is_history_navigation()
+
+    assert run(page).session_state.found is False
+    assert RerunData(is_history_navigation=True).is_history_navigation
+
+
+def test_wrap_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        pass
+
+    def counting(begin: Callable[..., None]) -> Callable[..., None]:
+        @wraps(begin)
+        def counted(*args: object) -> None:
+            asked.append(args[1])
+            begin(*args)
+
+        return counted
+
+    asked: list[RerunData] = []
+    monkeypatch.setattr(ScriptRunner, "_run_script", ScriptRunner._run_script)  # put back after
+    internals.wrap_runs(counting)
+    internals.wrap_runs(counting)
+    run(page)
+    assert [type(one) for one in asked] == [RerunData]
