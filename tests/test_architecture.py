@@ -165,8 +165,8 @@ def test_tests_wait_for_a_state_and_measure_no_time() -> None:
 
 
 CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask for
-    "ui/engine/kept.py:engine": "the one engine",
-    "ui/engine/kept.py:shelf": "the one cache itself",
+    "ui/engine/shared_cache.py:engine": "the one engine",
+    "ui/engine/shared_cache.py:cache": "the one cache itself",
     "ui/engine/queue.py:_queue": "the one line",
     "ui/engine/queue.py:warm_up": "nothing, once a server",
     "ui/engine/real_layer.py:_at_hand": "names of the layers that were read",

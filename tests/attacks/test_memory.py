@@ -15,9 +15,9 @@ from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention
 from tests.attacks.server import wait_until
 from tests.clock import Clock
 from tests.ui.conftest import noted_downloads, open_page
-from ui.engine import kept, layers, queue
+from ui.engine import layers, queue, shared_cache
 from ui.engine.footprint import FLOOR, footprint
-from ui.engine.kept import Shelf
+from ui.engine.shared_cache import SharedCache
 from ui.pages.decode.run import n_bytes
 from ui.pages.decode.view import most_heads
 from ui.parts.maps.run import run
@@ -59,55 +59,55 @@ def test_what_a_function_holds_counts():
     assert all(64 * KIB <= footprint(one) < 80 * KIB for one in held)
 
 
-# The shelf
+# The cache
 
 
 def test_the_least_lately_used_goes_where_room_is_needed():
-    shelf = Shelf(100 * KIB, 60)
+    cache = SharedCache(100 * KIB, 60)
     for key in "abc":
-        shelf.get(key, partial(array, 30))
-    shelf.get("a", pytest.fail)
-    assert 90 * KIB <= shelf.held_bytes <= 100 * KIB
-    shelf.get("d", partial(array, 30))
-    assert 90 * KIB <= shelf.held_bytes <= 100 * KIB
-    shelf.get("a", pytest.fail)
+        cache.get(key, partial(array, 30))
+    cache.get("a", pytest.fail)
+    assert 90 * KIB <= cache.held_bytes <= 100 * KIB
+    cache.get("d", partial(array, 30))
+    assert 90 * KIB <= cache.held_bytes <= 100 * KIB
+    cache.get("a", pytest.fail)
     made = []
-    shelf.get("b", partial(made.append, 1))
+    cache.get("b", partial(made.append, 1))
     assert made, "b has gone"
 
 
 def test_room_is_made_before_a_value_is():
-    shelf = Shelf(100 * KIB, 60)
-    dying = [ref(shelf.get(key, partial(array, 30))) for key in "abc"]
-    shelf.room_for(60 * KIB)
+    cache = SharedCache(100 * KIB, 60)
+    dying = [ref(cache.get(key, partial(array, 30))) for key in "abc"]
+    cache.evict_for(60 * KIB)
     assert [one() is None for one in dying] == [True, True, False]
-    assert shelf.held_bytes + 60 * KIB <= 100 * KIB
+    assert cache.held_bytes + 60 * KIB <= 100 * KIB
 
 
 def test_what_is_larger_than_the_budget_is_given_and_not_kept():
-    shelf, held = Shelf(100 * KIB, 60), []
-    shelf.get("small", partial(array, 30))
-    assert shelf.get("large", partial(array, 200)).nbytes == 200 * KIB
-    assert shelf.held_bytes < 40 * KIB
-    shelf.get("small", partial(held.append, "made again"))
+    cache, held = SharedCache(100 * KIB, 60), []
+    cache.get("small", partial(array, 30))
+    assert cache.get("large", partial(array, 200)).nbytes == 200 * KIB
+    assert cache.held_bytes < 40 * KIB
+    cache.get("small", partial(held.append, "made again"))
     assert not held
 
 
 def test_what_nobody_uses_goes_when_its_time_is_over():
     clock = Clock()
-    shelf = Shelf(100 * KIB, 10, clock)
-    used, unused = (ref(shelf.get(key, partial(array, 8))) for key in ("used", "unused"))
+    cache = SharedCache(100 * KIB, 10, clock)
+    used, unused = (ref(cache.get(key, partial(array, 8))) for key in ("used", "unused"))
     clock.now += 6
-    shelf.get("used", pytest.fail)
+    cache.get("used", pytest.fail)
     clock.now += 5
-    shelf.expire()
+    cache.expire()
     assert unused() is None
     assert used() is not None
-    assert shelf.held_bytes == 8 * KIB + FLOOR + footprint_of_nothing()
+    assert cache.held_bytes == 8 * KIB + FLOOR + footprint_of_nothing()
     clock.now += 5
-    shelf.expire()
+    cache.expire()
     assert used() is None
-    assert shelf.held_bytes == 0
+    assert cache.held_bytes == 0
 
 
 def footprint_of_nothing() -> int:
@@ -116,7 +116,7 @@ def footprint_of_nothing() -> int:
 
 
 def test_two_who_ask_at_once_have_it_made_once():
-    shelf, made, go = Shelf(100 * KIB, 60), [], threading.Event()
+    cache, made, go = SharedCache(100 * KIB, 60), [], threading.Event()
 
     def slow() -> object:
         made.append(object())
@@ -124,11 +124,11 @@ def test_two_who_ask_at_once_have_it_made_once():
         return made[-1]
 
     found = []
-    asking = [threading.Thread(target=lambda: found.append(shelf.get("a", slow))) for _ in "123"]
+    asking = [threading.Thread(target=lambda: found.append(cache.get("a", slow))) for _ in "123"]
     for thread in asking:
         thread.start()
     wait_until(lambda: made, "one makes it")  # the others may come now or later
-    assert shelf.get("b", lambda: "another key waits for nobody") == "another key waits for nobody"
+    assert cache.get("b", lambda: "another key waits for nobody") == "another key waits for nobody"
     go.set()
     for thread in asking:
         thread.join()
@@ -136,18 +136,18 @@ def test_two_who_ask_at_once_have_it_made_once():
 
 
 def test_an_error_is_not_kept():
-    shelf = Shelf(100 * KIB, 60)
+    cache = SharedCache(100 * KIB, 60)
 
     def refused() -> None:
         raise ValueError("this once")
 
     with pytest.raises(ValueError, match="this once"):
-        shelf.get("a", refused)
-    assert shelf.get("a", lambda: 7) == 7
+        cache.get("a", refused)
+    assert cache.get("a", lambda: 7) == 7
 
 
 def test_equal_arguments_of_other_types_are_other_keys():
-    @kept.keep
+    @shared_cache.cached
     def kind(value: object) -> str:
         return type(value).__name__
 
@@ -165,7 +165,7 @@ def test_weights_go_although_a_session_still_holds_its_run():
     weights = held.matrix("W_Q", 2)
     layer = ref(held.layer)
     result = ref(held.logits)
-    kept.clear()
+    shared_cache.clear()
     gc.collect()
     assert layer() is None
     assert result() is None
@@ -191,7 +191,7 @@ def test_a_session_holds_keys_and_no_arrays(page):
         files = noted_downloads(patch)
         at = open_page(f"pages/{page}.py", **HEAVY[page])
     assert files
-    assert kept.held_bytes() > 256 * KIB, "the page has run something"
+    assert shared_cache.cache().held_bytes > 256 * KIB, "the page has run something"
     large = {name: footprint(data) for name, data in files.items() if footprint(data) > 64 * KIB}
     assert not large
     assert footprint(at.session_state._state) < 256 * KIB, "what its widgets call back, too"
@@ -236,8 +236,8 @@ def test_no_link_has_more_heads_decoded_than_can_be_kept():
     mha = GroupedConfig(d_model=7168, n_heads=128, n_kv_heads=128, d_head=128)
     ways = {"mha": Way(mha, "grouped", "kv"), "mla": Way(v3, "absorbed", "latent")}
     most = most_heads(ways, 1024)
-    assert n_bytes(ways.values(), most, 1024) <= kept.share_bytes()
-    assert n_bytes(ways.values(), most + 1, 1024) > kept.share_bytes()
+    assert n_bytes(ways.values(), most, 1024) <= shared_cache.page_budget_bytes()
+    assert n_bytes(ways.values(), most + 1, 1024) > shared_cache.page_budget_bytes()
     weights = [layers.n_bytes(way.config, range(most)) for way in ways.values()]
     assert sum(weights) < n_bytes(ways.values(), most, 1024)
 

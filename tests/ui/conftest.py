@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import figures
 from tests import patience
 from tests.ui import trained_models
-from ui.engine import kept
+from ui.engine import shared_cache
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "assets" / "trained"
@@ -58,9 +58,9 @@ def shipped_in_use() -> Iterator[None]:
     """The models that the project comes with, in the place of the small ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.engine.trained.FOLDER", SHIPPED)
-        kept.clear()
+        shared_cache.clear()
         yield
-        kept.clear()
+        shared_cache.clear()
 
 
 @pytest.fixture

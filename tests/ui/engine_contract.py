@@ -18,7 +18,7 @@ from tests.ui import engine_works as works
 from tests.ui.conftest import SHIPPED
 from tests.ui.engine_works import noted
 from ui import ROOT
-from ui.engine import kept, queue
+from ui.engine import queue, shared_cache
 from ui.engine.queue import FullError, Queue
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compression.answers import Cut
@@ -34,14 +34,14 @@ BUDGET = 2**26
 
 
 def placed(patch: pytest.MonkeyPatch, make: Callable) -> SimpleNamespace:
-    """The engine that `make` has of a shelf is in force: one at work, two may wait, 64 MiB kept."""
-    shelf, line = kept.Shelf(BUDGET, 600), Queue(WAITING, PATIENCE)
-    patch.setattr(kept, "shelf", lambda: shelf)
+    """The engine that `make` has of a cache is in force: one at work, two may wait, 64 MiB kept."""
+    cache, line = shared_cache.SharedCache(BUDGET, 600), Queue(WAITING, PATIENCE)
+    patch.setattr(shared_cache, "cache", lambda: cache)
     patch.setattr(queue, "_queue", lambda: line)
-    made = make(shelf)
-    patch.setattr(kept, "engine", lambda: made)
+    made = make(cache)
+    patch.setattr(shared_cache, "engine", lambda: made)
     asked = getattr(made, "_asked", line._line)  # of an engine elsewhere, what it was asked for
-    return SimpleNamespace(shelf=shelf, line=lambda: len(asked), made=made)
+    return SimpleNamespace(cache=cache, line=lambda: len(asked), made=made)
 
 
 class Asker(threading.Thread):
@@ -214,5 +214,5 @@ def test_what_is_kept_has_a_budget_in_bytes(engine, tmp_path) -> None:
     given = [(str(tmp_path), str(n), BUDGET // 3) for n in range(5)]
     for one in given:
         assert works.block(*one).sum() == BUDGET // 3
-    assert BUDGET // 2 < engine.shelf.held_bytes <= BUDGET
-    assert [works.block.at_hand(*one) is not None for one in given] == [False] * 3 + [True] * 2
+    assert BUDGET // 2 < engine.cache.held_bytes <= BUDGET
+    assert [works.block.peek(*one) is not None for one in given] == [False] * 3 + [True] * 2

@@ -8,7 +8,7 @@ import torch
 
 from mla_engine.late import Late
 from mla_engine.refusals import Phrase, RefusedError
-from ui.engine import kept, queue
+from ui.engine import queue, shared_cache
 
 ray = Late("ray")
 
@@ -25,7 +25,7 @@ def noted(folder: str | Path, event: str) -> int:
     return len(file.read_text("utf-8")) if file.exists() else 0
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def held(folder: str, name: str) -> str:
     """Begins, and ends when it is told to; notes both."""
     with queue.turn():
@@ -39,14 +39,14 @@ def held(folder: str, name: str) -> str:
     return name
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def block(folder: str, name: str, n_bytes: int) -> np.ndarray:
     """So many bytes."""
     note(folder, f"begun {name}")
     return np.ones(n_bytes, np.uint8)
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def refused(head: int) -> None:
     """Refuses, with a number, a text and a phrase."""
     raise RefusedError(
@@ -54,25 +54,25 @@ def refused(head: int) -> None:
     )
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def mistaken() -> None:
     """Fails as nobody foresaw."""
     raise KeyError("a mistake")
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def late() -> None:
     """Fails as one who waits too long."""
     raise TimeoutError("a mistake")
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def process(_number: int) -> int:
     """Which process does it."""
     return os.getpid()
 
 
-def doubled_together(given: list[tuple[str, int]]) -> list[int]:
+def doubled_batch(given: list[tuple[str, int]]) -> list[int]:
     """Notes whether several came; an odd number of them is refused."""
     refuses = len(given) > 1 and len(given) % 2
     note(given[0][0], "refused" if refuses else "one" if len(given) == 1 else "several")
@@ -81,13 +81,13 @@ def doubled_together(given: list[tuple[str, int]]) -> list[int]:
     return [2 * number for _, number in given]
 
 
-@kept.keep(anywhere=True, together=doubled_together)
+@shared_cache.cached(anywhere=True, batch=doubled_batch)
 def doubled(_folder: str, number: int) -> int:
     """Twice the number."""
     return 2 * number
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def share_of_gpu(_number: int) -> tuple[int, float]:
     """Which process does it, and what it has of a GPU."""
     return os.getpid(), ray.get_runtime_context().get_assigned_resources()["GPU"]

@@ -18,9 +18,8 @@ from tests.ui import engine_works as works
 from tests.ui.engine_contract import *  # noqa: F403
 from tests.ui.engine_contract import BUDGET, SOURCE, WAITING, WORKS, Asker, begun, placed
 from tests.ui.engine_works import noted
-from ui.engine import kept, on_ray
+from ui.engine import on_ray, shared_cache
 from ui.engine.digest import digest
-from ui.engine.engine import InProcess
 from ui.engine.queue import FullError
 from ui.engine.real_layer import RealLayer
 from ui.settings.server import server
@@ -60,7 +59,7 @@ def replicas(cluster: None) -> on_ray.DeploymentHandle:
 
 @pytest.fixture
 def engine(replicas: on_ray.DeploymentHandle, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    return placed(monkeypatch, lambda shelf: on_ray.OnRay(shelf, replicas, LINE))
+    return placed(monkeypatch, lambda cache: on_ray.OnRay(cache, replicas, LINE))
 
 
 @pytest.mark.parametrize("name", WORKS)
@@ -75,8 +74,8 @@ def test_two_processes_of_the_app_have_it_done_once(engine, tmp_path, monkeypatc
     """The second finds the replicas that the first has started."""
     works.note(tmp_path, "end")
     assert works.held(str(tmp_path), "a") == "a"
-    other = on_ray.engine(kept.Shelf(BUDGET, 600))
-    monkeypatch.setattr(kept, "engine", lambda: other)
+    other = on_ray.engine(shared_cache.SharedCache(BUDGET, 600))
+    monkeypatch.setattr(shared_cache, "engine", lambda: other)
     assert works.held(str(tmp_path), "a") == "a"
     assert noted(tmp_path, "begun a") == 1
 
@@ -125,8 +124,8 @@ def test_a_page_shows_what_it_shows_without_ray(engine, opened, monkeypatch) -> 
     with monkeypatch.context() as patch:
         patch.setattr("ui.engine.layers.run", nowhere)
         there = pictures(opened("pages/attention_maps.py", preset="small"))
-    engine.shelf.clear()
-    monkeypatch.setattr(kept, "engine", lambda: InProcess(engine.shelf))
+    engine.cache.clear()
+    monkeypatch.setattr(shared_cache, "engine", lambda: engine.cache)
     assert there == pictures(opened("pages/attention_maps.py", preset="small"))
     assert len(there) > 1
 

@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 from mla_engine import PRESETS, checks, costs, mechanisms
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.pages.decode.view import View
 from ui.pages.sparse import run
 
@@ -37,7 +37,7 @@ def test_the_config_of_a_published_model_is_read_once(opened, counted):
 
 
 def test_where_a_way_is_lighter_is_searched_once_whatever_the_batch(opened, counted):
-    kept.clear()
+    shared_cache.clear()
     calls = counted(costs, "lighter_from")
     opened("pages/compute.py")
     first = len(calls)
@@ -49,7 +49,7 @@ def test_where_a_way_is_lighter_is_searched_once_whatever_the_batch(opened, coun
 
 
 def test_decode_reckons_once_which_ways_are_run_and_from_when_one_reads_less(opened, counted):
-    kept.clear()
+    shared_cache.clear()
     searched, reckoned = counted(costs, "lighter_from"), counted(View, "operations")
     opened("pages/decode.py", variant="dsa")
     assert len(searched) == 1
@@ -67,7 +67,7 @@ def test_a_cost_checks_its_heads_no_more_often_where_there_are_many(counted):
 
 def test_what_a_model_was_asked_outlives_a_full_cache(opened, counted):
     asked = opened("pages/sparse.py").main
-    kept.clear()
+    shared_cache.clear()
     calls = counted(run, "answered")
     again = opened("pages/sparse.py").main
     assert not calls

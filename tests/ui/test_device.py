@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine.refusals import RefusedError, sentence
 from tests import patience
-from ui.engine import device, kept, queue
+from ui.engine import device, queue, shared_cache
 from ui.parts import measure
 from ui.settings import server as settings
 from ui.settings.server import server
@@ -66,12 +66,12 @@ def run_out(made):
 
 def test_memory_that_is_full_is_freed_and_what_to_lower_is_said():
     made = []
-    kept.shelf().get(("kept", 1), lambda: torch.zeros(1000))
-    assert kept.held_bytes() >= 4000
+    shared_cache.cache().get(("kept", 1), lambda: torch.zeros(1000))
+    assert shared_cache.cache().held_bytes >= 4000
     with pytest.raises(RefusedError) as refused, queue.turn():
         run_out(made)
     assert made[0]() is None  # the error does not hold what its run had made
-    assert kept.held_bytes() == 0
+    assert shared_cache.cache().held_bytes == 0
     assert queue.length() == 0
     assert "lower heads, words, context or batch" in sentence(refused.value, "en")
     assert "请减少" in sentence(refused.value, "zh")
@@ -84,7 +84,7 @@ def test_the_app_lives_on(monkeypatch):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=patience.SECONDS)
     at.switch_page("pages/attention_maps.py").run()
     assert not at.exception
-    kept.clear()
+    shared_cache.clear()
     with monkeypatch.context() as patch:
         patch.setattr(torch, "softmax", lambda *_, **__: run_out([]))
         at.run()

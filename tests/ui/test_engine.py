@@ -4,9 +4,8 @@ import pytest
 
 from tests.ui.engine_contract import *  # noqa: F403
 from tests.ui.engine_contract import placed
-from ui.engine.engine import InProcess
 
 
 @pytest.fixture
 def engine(monkeypatch):
-    return placed(monkeypatch, InProcess)
+    return placed(monkeypatch, lambda cache: cache)

@@ -53,7 +53,7 @@ class Calls(ast.NodeVisitor):
         before = self.inside, self.turns
         self.inside, self.turns = node.name, 0
         marks = " ".join(map(ast.unparse, node.decorator_list))
-        kept = "kept.keep" in marks or "st.cache" in marks
+        kept = "shared_cache.cached" in marks or "st.cache" in marks
         if kept and "queue.turn(" in ast.unparse(node):
             self.kept.add(self.homes[node.name])
         self.generic_visit(node)
@@ -144,7 +144,9 @@ def test_no_turn_waits_for_what_is_kept_and_takes_a_turn() -> None:
 def test_that_rule_follows_calls_into_other_files(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.ui.test_heavy_work.ROOT", tmp_path)
     seam, page = tmp_path / "seam.py", tmp_path / "page.py"
-    seam.write_text("@kept.keep\ndef layer():\n    with queue.turn():\n        return 1\n")
+    seam.write_text(
+        "@shared_cache.cached\ndef layer():\n    with queue.turn():\n        return 1\n"
+    )
     code = "import seam\nfrom seam import layer\ndef _part():\n    return layer()\n"
     page.write_text(f"{code}def draw():\n    with queue.turn():\n        _part()\n")
     assert waited_for([seam, page]) == {"seam.layer"}

@@ -20,7 +20,7 @@ from tests.checkpoints.test_own_preset import FORGED, KIMI, OWN
 from tests.model_caches.published import V3
 from tests.ui.controls import link, pressed
 from tests.ui.screen import plain, refusal
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.settings.parsers import SIZES, is_own, preset_of
 from ui.settings.rooms import PAGES
 from ui.settings.state import default
@@ -98,14 +98,14 @@ def test_of_a_repository_config_json_alone_is_read(
     empty_cache: object,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ):
-    kept.clear()  # what another test read of a hub of its own
+    shared_cache.clear()  # what another test read of a hub of its own
     with serving(Path(demo)) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.address)
         at = given(opened(PAGE), name="who/model")
         assert not at.error
         assert is_own(at.session_state["settings"]["preset"])
         assert {path.rpartition("/")[2] for _, path, _ in hub.asked} == {"main", "config.json"}
-    kept.clear()
+    shared_cache.clear()
 
 
 def test_a_stored_name_is_its_preset(opened: Opened):

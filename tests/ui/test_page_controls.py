@@ -13,8 +13,7 @@ from tests.ui.conftest import open_page
 from tests.ui.controls import controls, link
 from tests.ui.screen import everything, lead
 from tests.ui.test_page_contract import VIEWS
-from ui.engine import kept
-from ui.engine.engine import InProcess
+from ui.engine import shared_cache
 from ui.engine.queue import Queue
 from ui.frame.rooms import PAGES
 from ui.parts.statements import findings
@@ -81,9 +80,9 @@ def test_a_control_changes_what_is_shown_and_its_own_setting_alone(page: str) ->
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is kept, and no work is taken on."""
-    empty = kept.Shelf(2**30, 1000)
-    monkeypatch.setattr(kept, "shelf", lambda: empty)
-    monkeypatch.setattr(kept, "engine", lambda: InProcess(empty))
+    empty = shared_cache.SharedCache(2**30, 1000)
+    monkeypatch.setattr(shared_cache, "cache", lambda: empty)
+    monkeypatch.setattr(shared_cache, "engine", lambda: empty)
     monkeypatch.setattr(findings, "checked", findings.checked.__wrapped__)
     monkeypatch.setattr("ui.engine.queue._queue", lambda: Queue(-1, 1))
 

@@ -9,13 +9,13 @@ import torch
 from mla_engine.checkpoints import CheckpointError
 from mla_engine.language_model import save_model
 from tests.ui.trained_models import CACHED, model, write
-from ui.engine import kept, trained
+from ui.engine import shared_cache, trained
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
-    kept.clear()
+    shared_cache.clear()
     return tmp_path
 
 
@@ -59,7 +59,7 @@ def test_several_texts_run_together_give_what_each_gives_alone(folder: Path) -> 
     write(folder, "mla", "mha")
     texts = [("mla", (1, 2, 3)), ("mha", (4, 5, 6)), ("mla", (6, 5, 4)), ("mla", (7, 8))]
     keys = [(trained.load(code).key, tokens) for code, tokens in texts]
-    for (code, tokens), trace in zip(texts, trained._run.together(keys), strict=True):
+    for (code, tokens), trace in zip(texts, trained._run.batch(keys), strict=True):
         alone = trained.run(trained.load(code), tokens)
         assert trace.tokens.tolist() == [list(tokens)]
         for block, own in zip(trace.blocks, alone.blocks, strict=True):

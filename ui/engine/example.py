@@ -2,10 +2,10 @@
 
 from mla_engine import worked_example
 from mla_engine.worked_example import Step
-from ui.engine import kept
+from ui.engine import shared_cache
 
 
-@kept.keep
+@shared_cache.cached
 def steps(variant: str, **inputs: str) -> tuple[Step, ...]:
     """The steps of a variant; `inputs` are a reader's own matrices, as texts.
 

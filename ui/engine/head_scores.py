@@ -5,13 +5,13 @@ from functools import cache
 import torch
 
 from mla_engine.language_model.heads import SCORES, head_scores
-from ui.engine import kept, queue, trained
+from ui.engine import queue, shared_cache, trained
 from ui.engine.trained_layer import TrainedLayer
 
 TEXTS, SEED = 6, 2 * 10**6  # of each load; texts that no training has seen
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def score(origin: TrainedLayer, kind: str) -> tuple[float, ...]:
     """How much of its attention each head of the layer gives to such a place, on average."""
     model = trained.load(origin.code).model

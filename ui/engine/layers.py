@@ -11,7 +11,7 @@ from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Form
 from mla_engine.studies.words import hidden_states
 from mla_engine.trace import Trace
-from ui.engine import kept, queue, real_layer, trained_layer
+from ui.engine import queue, real_layer, shared_cache, trained_layer
 from ui.engine.device import DEVICE
 from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
@@ -38,7 +38,7 @@ def layer(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    found = _layer.at_hand(config, origin, heads)
+    found = _layer.peek(config, origin, heads)
     if found is None:
         if isinstance(origin, RealLayer):
             return _layer(config, origin, heads)
@@ -53,11 +53,11 @@ def bring(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None
         layer(config, origin, heads)
 
 
-@kept.keep(by=_weights)
+@shared_cache.cached(key=_weights)
 def _layer(
     config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None
 ) -> AttentionLayer:
-    kept.room_for(n_bytes(config, heads))
+    shared_cache.evict_for(n_bytes(config, heads))
     with torch.inference_mode(False):  # it lives on outside of the run that asks first
         return built(config, origin, heads, torch.float32)
 
@@ -108,12 +108,12 @@ def hidden(words: tuple[str, ...], origin: Origin, d_model: int) -> torch.Tensor
     return real_layer.inputs(origin).h[:, : len(words)].to(DEVICE, torch.float32)
 
 
-@kept.keep
+@shared_cache.cached
 def _drawn(words: tuple[str, ...], seed: int, d_model: int) -> torch.Tensor:
     return torch.from_numpy(hidden_states(words, seed, d_model))[None].to(DEVICE)
 
 
-@kept.keep
+@shared_cache.cached
 def shapes(config: AttentionConfig, form: str, tokens: int) -> dict[str, tuple[int, ...]]:
     """The shape of every step of a whole layer's trace, from a run without data.
 

@@ -4,14 +4,14 @@ from mla_engine.checkpoints.names import REPOSITORY
 from mla_engine.model_caches import read
 from mla_engine.model_caches.models import named
 from mla_engine.model_caches.sources import Found, no_source, of_published
-from ui.engine import folders, kept, real_layer
+from ui.engine import folders, real_layer, shared_cache
 from ui.engine.apart import limits
 from ui.engine.apart.access import Place
 from ui.engine.apart.ask import ask
 from ui.engine.real_layer import RealLayer
 
 
-@kept.keep(by=lambda name, _: name)
+@shared_cache.cached(key=lambda name, _: name)
 def _config(name: str, _place: Place) -> dict:
     return ask("config", _place, limits.of_looking())
 

@@ -20,8 +20,8 @@ from typing import TypeVar
 
 from mla_engine.refusals import RefusedError
 from ui.engine import asker, queue
-from ui.engine.engine import Keeper
 from ui.engine.real_layer import RealLayer
+from ui.engine.shared_cache import SharedCache
 from ui.settings.server import Server, server
 
 os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # or a call after the end would start another cluster
@@ -60,13 +60,24 @@ class LeftError(BaseException):
 class OnRay:
     """Hands the work to the replicas; what comes back is kept here as well."""
 
-    def __init__(self, shelf: Keeper, handle: DeploymentHandle, line: Line) -> None:
-        self._shelf, self._handle, self._line = shelf, handle, line
+    def __init__(self, cache: SharedCache, handle: DeploymentHandle, line: Line) -> None:
+        self._cache, self._handle, self._line = cache, handle, line
         self._asked: list[DeploymentResponse] = []  # by this process, in their order
 
-    def result(self, key: Hashable, work: "partial[R]") -> R:
-        """As `Engine.result`; of a checkpoint's layer it is done here, where its files are."""
-        return self._shelf.get(key, partial(self._done, work))
+    def get(self, key: Hashable, work: "partial[R]") -> R:
+        """Return the result of a key; who asks for none that is kept waits his turn for it.
+
+        What needs a checkpoint is done here, where its files are.
+
+        Args:
+            key: of the result in the cache.
+            work: a function of the project with its arguments, which takes its own turn.
+
+        Raises:
+            RefusedError: as the work.
+            FullError: too much waits, or what worked on it has gone: it may be asked for again.
+        """
+        return self._cache.get(key, partial(self._done, work))
 
     def _done(self, work: partial) -> object:
         if any(map(_is_here, chain(work.args, work.keywords.values()))):
@@ -79,8 +90,8 @@ class OnRay:
 
     def _ask(self, work: partial) -> DeploymentResponse:
         name = f"{work.func.__module__}:{work.func.__qualname__}"
-        if hasattr(work.func, "together"):
-            return self._handle.together.remote(name, work.args)
+        if hasattr(work.func, "batch"):
+            return self._handle.batch.remote(name, work.args)
         return self._handle.remote(name, work.args, work.keywords, str(asker.visitor()))
 
     def _answered(self, asked: DeploymentResponse) -> object:
@@ -143,7 +154,7 @@ class Replica:
             raise
 
     @serve.batch(max_batch_size=Line.at_once, batch_wait_timeout_s=0.0)
-    async def together(self, names: list[str], given: list[tuple]) -> list[object]:
+    async def batch(self, names: list[str], given: list[tuple]) -> list[object]:
         """What the functions return or refuse: those that came while others were done, at once."""
         places = defaultdict(list)
         for place, name in enumerate(names):
@@ -167,7 +178,7 @@ class Replica:
 def _at_once(name: str, given: list[tuple]) -> list[object]:
     """Where all together are refused, as too large, each is done by itself."""
     try:
-        return pkgutil.resolve_name(name).together(given)
+        return pkgutil.resolve_name(name).batch(given)
     except RefusedError as error:
         return [error] if len(given) == 1 else [_at_once(name, [one])[0] for one in given]
 
@@ -177,7 +188,7 @@ def _end_if(left: threading.Event) -> None:
         raise LeftError
 
 
-def engine(shelf: Keeper) -> OnRay:
+def engine(cache: SharedCache) -> OnRay:
     """The engine that this server's settings ask for, on a cluster that is joined or started."""
     ours, line = server(), Line()
     join(ours)
@@ -185,7 +196,7 @@ def engine(shelf: Keeper) -> OnRay:
         handle = serve.get_app_handle(NAME)  # another process of this app had it deployed
     except serve.exceptions.RayServeException:
         handle = deploy(NAME, ours, line)
-    return OnRay(shelf, handle, line)
+    return OnRay(cache, handle, line)
 
 
 def join(ours: Server) -> None:

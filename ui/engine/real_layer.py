@@ -18,7 +18,7 @@ from mla_engine.checkpoints.names import REPOSITORY
 from mla_engine.checkpoints.tokens import check_text
 from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
-from ui.engine import folders, kept, shown
+from ui.engine import folders, shared_cache, shown
 from ui.engine.apart import access, limits
 from ui.engine.apart.access import Place
 from ui.engine.apart.ask import ask
@@ -73,7 +73,7 @@ def place(loaded: RealLayer) -> Place:
     return access.folder(name, revision)
 
 
-@kept.keep(by=lambda where, _: where)
+@shared_cache.cached(key=lambda where, _: where)
 def _plan(where: RealLayer, _place: Place) -> Plan:
     return ask("plan", _place, limits.of_looking(), layer=where.layer)
 
@@ -87,7 +87,7 @@ def plan(loaded: RealLayer) -> Plan:
     return _plan(loaded.weights, place(loaded))
 
 
-@kept.keep(by=lambda loaded, _: loaded)
+@shared_cache.cached(key=lambda loaded, _: loaded)
 def _inputs(loaded: RealLayer, _place: Place) -> HiddenStates:
     file = str(folders.inside(loaded.activations)) if loaded.activations else None
     given = {"text": loaded.text, "layer": loaded.layer, "activations": file}

@@ -22,7 +22,7 @@ from mla_engine.language_model import (
     load_model,
 )
 from ui import ROOT
-from ui.engine import kept, queue
+from ui.engine import queue, shared_cache
 from ui.settings.once import once
 from ui.settings.parsers import MOST_CHARACTERS, MOST_WORDS
 
@@ -106,7 +106,7 @@ def load(code: str) -> Trained:
     return _loaded(code, path, path.stat().st_mtime_ns)
 
 
-@kept.keep
+@shared_cache.cached
 def _loaded(code: str, path: Path, written: int) -> Trained:
     with torch.inference_mode(False):  # it lives on outside of the run that asks first
         return Trained((code, path, written), *load_model(path))
@@ -131,14 +131,14 @@ def run(trained: Trained, tokens: tuple[int, ...]) -> ModelTrace:
     Raises:
         ValueError, MemoryBudgetError, FullError: in the engine's words.
     """
-    found = _run.at_hand(trained.key, tokens)
+    found = _run.peek(trained.key, tokens)
     if found is None:
         with queue.turn():  # before the key is locked: nobody waits in his turn for one who waits
             found = _run(trained.key, tokens)
     return found
 
 
-def _together(wanted: list[tuple[Key, tuple[int, ...]]]) -> list[ModelTrace]:
+def _batch(wanted: list[tuple[Key, tuple[int, ...]]]) -> list[ModelTrace]:
     """Runs of several texts: those of one model and length go through it at once.
 
     The numbers are those of single runs but for the rounding of float32 in longer products.
@@ -154,7 +154,7 @@ def _together(wanted: list[tuple[Key, tuple[int, ...]]]) -> list[ModelTrace]:
     return [found[place] for place in range(len(wanted))]
 
 
-@kept.keep(anywhere=True, together=_together)
+@shared_cache.cached(anywhere=True, batch=_batch)
 def _run(key: Key, tokens: tuple[int, ...]) -> ModelTrace:
     with torch.inference_mode():
         return _loaded(*key).model(torch.tensor([tokens]))

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from mla_engine import figures
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.engine.digest import digest
 from ui.parts import files
 from ui.parts.files import Table
@@ -74,7 +74,7 @@ def _same(*drawn: object) -> Hashable:
     return digest(drawn)
 
 
-@kept.keep(by=_same)
+@shared_cache.cached(key=_same)
 def ready(drawing: Drawing, clicks: str, lecture: bool) -> Ready:
     """What the browser is sent: a map that tells clicks has their name, a lecture lower charts."""
     figure = drawing()

@@ -10,7 +10,7 @@ from typing import NoReturn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.frame.fault import one_log_line
 from ui.server import warm
 from ui.server.answer import answer
@@ -30,7 +30,7 @@ async def prove() -> None:
     Streamlit's own check (server.scriptHealthCheckEnabled) runs it at every request for the health.
     """
     try:
-        await asyncio.to_thread(kept.engine)
+        await asyncio.to_thread(shared_cache.engine)
     except Exception as error:  # whatever a cluster may raise
         _stop(f"its engine does not start: {' '.join(str(error).split())}")
     while not PROVED.is_set():

@@ -38,7 +38,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         watch()
     gate.install(waits.before)
     together.install(asyncio.get_running_loop())
-    config.set_option("runner.postScriptGC", False)  # `kept` collects for all runs together
+    config.set_option("runner.postScriptGC", False)  # `shared_cache` collects for all runs
     tasks = [asyncio.create_task(one) for one in (prove(), let_go())]
     yield
     for task in tasks:

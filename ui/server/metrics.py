@@ -16,7 +16,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 
 from mla_engine.late import Late
-from ui.engine import kept, queue
+from ui.engine import queue, shared_cache
 from ui.server.answer import answer
 from ui.settings.page import HOME
 from ui.settings.rooms import PAGES
@@ -56,13 +56,13 @@ class Now:
 
     def collect(self) -> Iterable[Any]:
         """Each of them once."""
-        sessions, shelf = runtime.get_instance()._session_mgr, kept.shelf()
+        sessions, cache = runtime.get_instance()._session_mgr, shared_cache.cache()
         gauges = {
             "mla_visitors": ("Visitors who are connected", sessions.num_active_sessions()),
             "mla_sessions": ("Sessions that are kept", sessions.num_sessions()),
             "mla_queue_length": ("Turns at work or waiting", queue.length()),
-            "mla_cache_bytes": ("What the kept layers and runs hold", shelf.held_bytes),
-            "mla_cache_limit_bytes": ("What they may hold", shelf.budget_bytes),
+            "mla_cache_bytes": ("What the kept layers and runs hold", cache.held_bytes),
+            "mla_cache_limit_bytes": ("What they may hold", cache.budget_bytes),
         }
         if torch.cuda.is_available() and torch.cuda.is_initialized():
             free, total = torch.cuda.mem_get_info()
@@ -70,8 +70,8 @@ class Now:
             gauges["mla_gpu_own_bytes"] = ("By this process", torch.cuda.memory_reserved())
         for name, (told, value) in gauges.items():
             yield core.GaugeMetricFamily(name, told, value)
-        yield core.CounterMetricFamily("mla_cache_hits", "Found in the cache", shelf.hits)
-        yield core.CounterMetricFamily("mla_cache_misses", "Made for the cache", shelf.misses)
+        yield core.CounterMetricFamily("mla_cache_hits", "Found in the cache", cache.hits)
+        yield core.CounterMetricFamily("mla_cache_misses", "Made for the cache", cache.misses)
 
 
 class _Watch:

@@ -8,7 +8,7 @@ from mla_engine import PRESETS
 from tests.ui.controls import control
 from tests.ui.pages.test_compare import BESIDE_SMALL, LINK, PAGE
 from tests.ui.screen import charts, statement, texts
-from ui.engine import kept
+from ui.engine import shared_cache
 
 VARIANTS = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed"]
 VARIANTS += ["CSA", "HCA", "KDA", "Block DSA"]
@@ -57,7 +57,7 @@ def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, mon
 
 def test_maps_beyond_the_memory_budget_are_refused(opened, monkeypatch):
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.0001")
-    kept.clear()
+    shared_cache.clear()
     at = opened(PAGE, vs_view="maps", seed="4711")
     assert len(at.error) == 1
     assert not charts(at)

@@ -16,7 +16,7 @@ from tests.model_caches.published import V3
 from tests.sampling import covering
 from tests.ui.controls import link, pressed
 from tests.ui.screen import charts, lead, speech, statement
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.settings.parsers import is_own, preset_of
 
 PAGE = "pages/compare.py"
@@ -107,14 +107,14 @@ def test_of_a_repository_config_json_alone_is_read(
     empty_cache: object,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ):
-    kept.clear()  # what another test read of a hub of its own
+    shared_cache.clear()  # what another test read of a hub of its own
     with serving(Path(demo)) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.address)
         at = given(opened(PAGE, **LINK), "A", name="who/model")
         assert not at.error
         assert "A: model, MLA, absorbed keeps" in statement(at)
         assert {path.rpartition("/")[2] for _, path, _ in hub.asked} == {"main", "config.json"}
-    kept.clear()
+    shared_cache.clear()
 
 
 def test_a_stored_name_is_its_preset_with_its_own_attention(opened: Opened):

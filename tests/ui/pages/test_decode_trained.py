@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.screen import component, csv, own, prose, statement
 from tests.ui.trained_models import CACHED, TRAINED_ON, model, write
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.engine.trained import OWN
 from ui.pages.decode import run
 from ui.words.numbers import tied_size, times
@@ -182,10 +182,10 @@ def test_where_a_model_is_missing_its_weights_are_drawn_and_called_so(
 ):
     write(tmp_path, "mla", "mqa", "gqa", "dsa")
     monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
-    kept.clear()
+    shared_cache.clear()
     at = opened(PAGE, sentence=TEXT, variant="mha")
     assert "for want of a trained model: MHA." in captions(at)
     assert "DSA is that MLA with an indexer" in captions(at)
     assert "The **MLA** model writes" in captions(at)
     assert component(at, "growing")["text"]["written"] == written("mla", TEXT)
-    kept.clear()
+    shared_cache.clear()

@@ -10,7 +10,7 @@ from mla_engine.checkpoints import describe, open_checkpoint
 from mla_engine.studies import conventions, relative
 from tests.ui.pages.test_rope import LINK, PAGE
 from tests.ui.screen import charts, statement
-from ui.engine import kept, layers, queue
+from ui.engine import layers, queue, shared_cache
 
 TOPICS = {
     "turning": "A pair turns",
@@ -94,7 +94,7 @@ def test_heavy_work_holds_a_turn(opened, monkeypatch, topic):
         conventions: ("position_logits", "scaled_logits", "masked_attention", "unharmed"),
         layers: ("built",),
     }
-    kept.clear()
+    shared_cache.clear()
     for owner, names in heavy.items():
         for name in names:
             noted(owner, name, lambda name: held or outside.append(name))
@@ -116,7 +116,7 @@ def test_bad_values_are_refused_or_brought_near(opened):
 
 def test_too_little_memory_is_said_and_the_topics_stay(opened, monkeypatch):
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.001")
-    kept.clear()
+    shared_cache.clear()
     at = opened(PAGE)
     assert "a run may hold" in at.error[0].value
     assert widget(at, "rope_topic").options == list(TOPICS.values())

@@ -9,7 +9,7 @@ import torch
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.agreement import DTYPES, agreement_of
 from mla_engine.studies.merging import heads_in_one, past_the_norm
-from ui.engine import kept, layers, queue, work
+from ui.engine import layers, queue, shared_cache, work
 from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
 
@@ -52,7 +52,7 @@ class TooMuch:
     errors: Mapping[str, float | None]  # of keys and queries, with the norm and without
 
 
-@kept.keep
+@shared_cache.cached
 def entries(config: LatentConfig) -> dict[str, tuple[int, int]]:
     """Entries of the merged matrices of all heads, and of their factors, from the shapes alone."""
     whole = MultiHeadLatentAttention(config, device="meta").absorbed_matrices()
@@ -60,7 +60,7 @@ def entries(config: LatentConfig) -> dict[str, tuple[int, int]]:
     return dict(zip(MATRICES, pairs, strict=True))
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]:
     """W_QK and W_VO of one head.
 
@@ -84,7 +84,7 @@ def merged(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]
     }
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def rounding(
     config: LatentConfig, origin: Origin, heads: tuple[int, ...], words: tuple[str, ...]
 ) -> dict[str, Rounding]:
@@ -126,7 +126,7 @@ def _require_both(
     work.require(4 * merging + runs + 2 * work.drawing(config, heads, origin), work.SMALLER_LAYER)
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def too_much(
     config: LatentConfig,
     origin: Origin,

@@ -14,7 +14,7 @@ from mla_engine.language_model.into_mla import IntoMLA
 from mla_engine.language_model.retrofit import Retrofit
 from mla_engine.language_model.texts import TASKS
 from mla_engine.late import Late
-from ui.engine import kept, queue, trained
+from ui.engine import queue, shared_cache, trained
 from ui.engine.layers import DEVICE
 from ui.engine.trained_layer import TrainedLayer
 from ui.words.text import t
@@ -104,7 +104,7 @@ def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
     try:
         for done, (way, size) in enumerate(wanted):
             one = cut(way, size)
-            if _right.at_hand(one) is None:  # a bar that comes and goes moves what is below
+            if _right.peek(one) is None:  # a bar that comes and goes moves what is below
                 place.progress(done / len(wanted), t("compression.asking"))
             found = right(one)
             rows.append({"way": way, "size": size} | found | {"mean": fmean(found.values())})
@@ -127,14 +127,14 @@ def as_mla() -> float:
     return fmean(_as_mla(_model(WHOLE).written).values())
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def _as_mla(_written: int) -> dict[str, float]:
     with queue.turn(), torch.inference_mode():
         found = IntoMLA.by_texts(trained.load(MHA).model, measured(MEASURED, SEED))
         return by_task(found.cut(found.most), ASKED, SEED)
 
 
-@kept.keep
+@shared_cache.cached
 def entering(layer: TrainedLayer) -> torch.Tensor:
     """What enters a trained layer when its model reads fresh texts, h [b,t,d]."""
     with queue.turn(), torch.inference_mode():
@@ -151,7 +151,7 @@ def _rotary() -> int:
     return trained.load(MLA).config.attention.d_rope
 
 
-@kept.keep
+@shared_cache.cached
 def _latents(way: str, _written: int) -> Retrofit:
     with queue.turn(), torch.inference_mode():
         model = trained.load(MHA).model
@@ -160,7 +160,7 @@ def _latents(way: str, _written: int) -> Retrofit:
         return Retrofit.by_texts(model, measured(MEASURED, SEED))
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def _right(wanted: Cut) -> dict[str, float]:
     own = wanted.way in (WEIGHTS, TEXTS)
     latents = _latents(wanted.way, wanted.written) if own else None  # before the turn

@@ -10,7 +10,7 @@ import torch
 from mla_engine import figures
 from mla_engine.late import Late
 from mla_engine.studies.transmla import Conversion, Loss, converted, losses
-from ui.engine import kept, queue, work
+from ui.engine import queue, shared_cache, work
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compression import answers, run
 from ui.pages.compression import words as said
@@ -81,7 +81,7 @@ def losing(source: run.Source, tokens: int, points: int) -> int:
     return run.preparing(source) + components + points * (2 * once + making)
 
 
-@kept.keep
+@shared_cache.cached
 def _converted(source: run.Source, words: tuple[str, ...]) -> Conversion:
     layer = run.prepared(source).layer
     by_texts = isinstance(source.origin, TrainedLayer)  # a sentence has too few words to choose by
@@ -90,7 +90,7 @@ def _converted(source: run.Source, words: tuple[str, ...]) -> Conversion:
         return converted(layer, h)
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def _lost(source: run.Source, words: tuple[str, ...], cached: tuple[int, ...]) -> list[Loss]:
     found, h = _converted(source, words), run.entering(source, words)
     with queue.turn(), torch.inference_mode():

@@ -21,7 +21,7 @@ from mla_engine.studies.compression import (
     with_spectrum,
 )
 from mla_engine.studies.merging import content_attention, content_config
-from ui.engine import kept, layers, queue, work
+from ui.engine import layers, queue, shared_cache, work
 from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
 from ui.engine.trained_layer import TrainedLayer
@@ -108,7 +108,7 @@ def preparing(source: Source) -> int:
     return sum(factored) + given + work.drawing(config, source.heads, source.origin)
 
 
-@kept.keep
+@shared_cache.cached
 def _prepared(source: Source) -> Prepared:
     given = source.config, source.origin, source.heads, torch.float32
     read = layers.real(*given) if isinstance(source.origin, RealLayer) else None  # before the turn
@@ -122,7 +122,7 @@ def _prepared(source: Source) -> Prepared:
     return Prepared(layer, dict(zip(WAYS, found, strict=True)))
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def spectra(source: Source) -> dict[str, np.ndarray]:
     """Singular values of both together, of W_K and of W_V.
 
@@ -159,7 +159,7 @@ def losing(source: Source, tokens: int) -> int:
     return preparing(source) + len(WAYS) * (POINTS + POINTS // PORTION) * once
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def _lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...]) -> list[Loss]:
     ready = prepared(source)
     factors = ready.ways[way]
@@ -198,7 +198,7 @@ def curves(
     return pd.DataFrame([rows[place] for place in sorted(rows)])
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def split(source: Source, rank: int) -> tuple[int, int]:
     """How separate compression shares a latent's numbers between keys and values."""
     separate = prepared(source).ways["separate"]

@@ -11,7 +11,7 @@ import torch
 
 from mla_engine import costs, timing
 from mla_engine.costs import Cost
-from ui.engine import kept, queue
+from ui.engine import queue, shared_cache
 from ui.engine.layers import DEVICE
 from ui.parts.measure import DTYPE, machine
 from ui.parts.ways import Way
@@ -75,7 +75,7 @@ def _affordable(trial: Trial) -> bool:
     )
 
 
-@kept.keep
+@shared_cache.cached
 def seconds(trial: Trial) -> float:
     """The time that one call takes here.
 
@@ -92,7 +92,7 @@ def seconds(trial: Trial) -> float:
         return timing.seconds(timing.step(layer, h, cache, way.form), DEVICE)
 
 
-@kept.keep
+@shared_cache.cached
 def kernel_seconds(trial: Trial) -> float | None:
     """The time of the kernel alone at the sizes of absorbed MLA; None where none runs.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mla_engine import LatentConfig, costs, mechanisms
 from mla_engine.costs import GPUS, Cost, Device
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.engine.model import Model, present
 from ui.parts import measure
 from ui.parts.ways import INDEXED, MOST, SUCCESSORS, Way, ways
@@ -23,9 +23,9 @@ DOUBLINGS = tuple(2**n for n in range(13))
 CONTEXTS = tuple(2**n for n in range(8, 18))  # over which choosing keys is set against all
 
 # Each is a search or a curve over many calls: found once for all visitors.
-attention_intensity = kept.keep(costs.attention_intensity)
-attention_turns = kept.keep(costs.attention_turns)
-expanding_wins = kept.keep(costs.expanding_wins)
+attention_intensity = shared_cache.cached(costs.attention_intensity)
+attention_turns = shared_cache.cached(costs.attention_turns)
+expanding_wins = shared_cache.cached(costs.expanding_wins)
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class View:
         return np.array(at)
 
 
-@kept.keep(by=lambda view, one, other: (*map(view.call, (one, other)), one, other))
+@shared_cache.cached(key=lambda view, one, other: (*map(view.call, (one, other)), one, other))
 def lighter(view: View, one: str, other: str) -> int | None:
     """Tokens from which on one way takes fewer FLOP than another, found once for all visitors."""
     costs_of = [partial(_at, view, code) for code in (one, other)]

@@ -17,7 +17,7 @@ from mla_engine.cache import Cache
 from mla_engine.language_model import generate
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.agreement import relative_error
-from ui.engine import kept, layers, queue, trained
+from ui.engine import layers, queue, shared_cache, trained
 from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
 from ui.parts.ways import Way
@@ -126,7 +126,7 @@ def n_bytes(ways: Iterable[Way], heads: int, prompt: int) -> int:
     return inputs + int(sum(kept)) + sum(layers.n_bytes(config, chosen) for config in configs)
 
 
-@kept.keep
+@shared_cache.cached
 def runner(
     way: Way, heads: int, prompt: int, words: Words, origin: Origin, inputs: RealLayer | None
 ) -> Runner:
@@ -138,7 +138,7 @@ def runner(
     return Runner(way, heads, prompt, words, origin, inputs)
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def written(code: str, when: int, sentence: Words, steps: int) -> Words:
     """The words that a trained model writes after a sentence, the likeliest ones, by its cache.
 

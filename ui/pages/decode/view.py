@@ -9,7 +9,7 @@ from mla_engine import LatentConfig, costs
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Cost
 from mla_engine.mechanism import KeptPart
-from ui.engine import kept, work
+from ui.engine import shared_cache, work
 from ui.engine.model import Model, present
 from ui.pages.decode import text
 from ui.pages.decode.run import WIDTH, Words, n_bytes
@@ -161,7 +161,7 @@ class View:
         return self.cost(code).total_flops // 2
 
 
-@kept.keep
+@shared_cache.cached
 def reads_less(one: AttentionConfig, other: AttentionConfig) -> int | None:
     """Tokens in the cache from which on a step of one layer reads less than one of another."""
     steps = (partial(costs.decode, config) for config in (one, other))
@@ -197,7 +197,7 @@ def most_heads(ways: Ways, prompt: int) -> int:
     """How many heads of every way the server can keep at once."""
     every = runnable(ways).values()
     heads = range(1, min(way.config.n_heads for way in every) + 1)
-    most = kept.share_bytes()
+    most = shared_cache.page_budget_bytes()
     return max(1, bisect_right(heads, most, key=lambda n: n_bytes(every, n, prompt)))
 
 

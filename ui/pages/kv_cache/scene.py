@@ -14,7 +14,7 @@ from mla_engine import costs, mechanisms
 from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.presets import Preset
-from ui.engine import kept, queue
+from ui.engine import queue, shared_cache
 from ui.settings.parsers import preset_of
 from ui.settings.rooms import PAGES
 from ui.settings.sizes import divisors
@@ -200,7 +200,7 @@ class Scene:
         return [self.batch * sum(n * held[at] for held, n in kinds) for at in places]
 
 
-@kept.keep
+@shared_cache.cached
 def cache_nbytes(config: AttentionConfig, dtype: str) -> list[int]:
     """Bytes that a real cache of one layer and sequence holds at each length of MEASURED."""
     with queue.turn():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mla_engine import mechanisms
 from mla_engine.names import DEEPSEEK, citation
 from mla_engine.symbols import SIZES, SYMBOLS
-from ui.engine import kept, layers, model
+from ui.engine import layers, model, shared_cache
 from ui.engine.model import Config, Model
 from ui.pages.notation.settings import AUTO
 from ui.settings import state
@@ -116,7 +116,7 @@ def _of_variant(chosen: Model, variant: str) -> frozenset[str]:
     return _codes(chosen.config(variant), form_of(variant))
 
 
-@kept.keep
+@shared_cache.cached
 def _codes(config: Config, form: str) -> frozenset[str]:
     """The codes that a layer has: its weights, and the steps of its trace."""
     layer = mechanisms.of(config).layer(config, device="meta")

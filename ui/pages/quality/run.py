@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mla_engine.language_model import study as studies
 from mla_engine.language_model.study import Study
-from ui.engine import kept, trained
+from ui.engine import shared_cache, trained
 
 FOLDER = trained.FOLDER
 
@@ -20,6 +20,6 @@ def study() -> Study:
     return _study(str(FOLDER), tuple((one.st_mtime_ns, one.st_size) for one in state))
 
 
-@kept.keep
+@shared_cache.cached
 def _study(folder: str, _state: tuple[tuple[int, int], ...]) -> Study:
     return studies.read(Path(folder))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mla_engine import quiz
-from ui.engine import kept, queue
+from ui.engine import queue, shared_cache
 from ui.parts.progress import one_by_one
 from ui.parts.statements.findings import finding
 from ui.settings import state
@@ -15,7 +15,7 @@ OPEN, SHOWN = "-", "_"  # in a link: not revealed, revealed without a prediction
 UNVOTED = -1  # the prediction of who made none
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def asked(seed: int, kind: str) -> quiz.Question:
     """One question of a set, its answer computed once a server."""
     with queue.turn():

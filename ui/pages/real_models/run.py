@@ -13,7 +13,7 @@ from mla_engine.layer import AttentionLayer
 from mla_engine.pooled.reading import Given, given
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
 from mla_engine.studies.spectra import Spectrum, spectra
-from ui.engine import kept, layers, queue, real_layer
+from ui.engine import layers, queue, real_layer, shared_cache
 from ui.engine.real_layer import RealLayer
 from ui.parts.maps.run import block_of_heads
 from ui.settings.page import LATENT_LAYER
@@ -52,7 +52,7 @@ def pieces(
         yield block(config, loaded, words, heads), done / len(parts)
 
 
-@kept.keep
+@shared_cache.cached
 def block(
     config: AttentionConfig, loaded: RealLayer, words: tuple[str, ...], heads: tuple[int, ...]
 ) -> Block:
@@ -97,7 +97,7 @@ class Reach:
     next_bytes: int | None  # in memory; None where every layer is within reach
 
 
-@kept.keep
+@shared_cache.cached
 def reach(loaded: RealLayer, limit: int) -> Reach:
     """The layers whose input fits the memory budget of `limit` bytes: they are the first ones.
 
@@ -127,13 +127,13 @@ def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, Logi
         yield (layer, shares), (layer + 1) / n_layers
 
 
-@kept.keep
+@shared_cache.cached
 def _inputs(loaded: RealLayer, n_layers: int) -> Mapping[int, Tensor]:
     """What enters each of the first layers, h [1,t,d], by one run of the model's beginning."""
     return real_layer.inputs_of_layers(loaded, n_layers)
 
 
-@kept.keep(by=lambda loaded, _: loaded)
+@shared_cache.cached(key=lambda loaded, _: loaded)
 def _shares(loaded: RealLayer, h: Tensor) -> LogitShares:
     """Of all heads of one layer, some heads at a time."""
     config, found = real_layer.plan(loaded).config, []

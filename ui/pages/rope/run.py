@@ -10,7 +10,7 @@ from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, RopeConf
 from mla_engine.late import Late
 from mla_engine.rope import inverse_frequencies, yarn_bounds
 from mla_engine.studies import conventions, relative
-from ui.engine import kept, layers, queue, work
+from ui.engine import layers, queue, shared_cache, work
 from ui.engine.origin import Origin
 
 pd = Late("pandas")
@@ -121,7 +121,7 @@ def _parts(layer: MultiHeadLatentAttention, h: Tensor) -> dict[str, Tensor]:
     return {code: part.double().cpu() for code, part in parts.items()}
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def turning(one: Head, pair: int) -> Turning:
     """One word's query and key, turned at every position.
 
@@ -148,7 +148,7 @@ def turning(one: Head, pair: int) -> Turning:
     )
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def merged(one: Head, distance: int) -> Merged:
     """The head's W_UQ and W_UK merged across a rotation of all content dimensions, and without.
 
@@ -180,7 +180,7 @@ def _require_merging(one: Head) -> None:
     work.require(work.DOUBLE * products + drawing, work.SMALLER_LAYER)
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def reading(one: Head, pairing: str, scale: str) -> Reading:
     """The head's map over the words, right and with this reading of its pairing and scale.
 
@@ -214,7 +214,7 @@ def _logits(one: Head, parts: dict[str, Tensor], pairing: str, scale: str) -> Te
     return conventions.scaled_logits(content, position, one.config, scale)
 
 
-@kept.keep
+@shared_cache.cached
 def frequencies(rope: RopeConfig, width: int) -> Frequencies:
     """Every pair's frequency, without the scaling and with it, beyond the original context."""
     scaling = rope.scaling
@@ -225,7 +225,7 @@ def frequencies(rope: RopeConfig, width: int) -> Frequencies:
     return Frequencies(plain.numpy(), scaled.numpy(), band)
 
 
-@kept.keep
+@shared_cache.cached
 def scales() -> "pd.DataFrame":
     """The softmax scale of every published model, and how it comes about."""
     rows = []

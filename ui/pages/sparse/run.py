@@ -19,7 +19,7 @@ from mla_engine.language_model.sparse import (
     looks,
 )
 from mla_engine.late import Late
-from ui.engine import kept, queue, trained
+from ui.engine import queue, shared_cache, trained
 from ui.engine.layers import to_numpy
 from ui.words.text import t
 
@@ -58,7 +58,7 @@ def reading(tokens: tuple[int, ...], keys: int) -> Reading:
     return _reading(trained.load(CODE).written, tokens, keys)
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def _reading(_written: int, tokens: tuple[int, ...], keys: int) -> Reading:
     model = trained.load(CODE).model
     with queue.turn(), torch.inference_mode():
@@ -76,7 +76,7 @@ def _reading(_written: int, tokens: tuple[int, ...], keys: int) -> Reading:
     )
 
 
-@kept.keep
+@shared_cache.cached
 def questions(words: tuple[str, ...]) -> Questions:
     """The fresh texts that every rule is asked."""
     return Questions.drawn(words, ASKED, SEED)
@@ -108,7 +108,7 @@ def _asked_before(_model: trained.Key) -> dict[tuple[int, str], Answered]:
     return {}
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def _asked(_written: int, keys: int, rule: str) -> Answered:
     model = trained.load(CODE).model
     texts = questions(model.config.words)

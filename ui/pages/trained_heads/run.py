@@ -20,7 +20,7 @@ from mla_engine.language_model.cuts import (
 from mla_engine.language_model.heads import HeadScores, Places, binding, deciding, head_scores
 from mla_engine.language_model.questions import Questions, Uncut, right, uncut, without
 from mla_engine.language_model.texts import TASKS, Text
-from ui.engine import kept, queue
+from ui.engine import queue, shared_cache
 from ui.pages.trained_heads.trained_models import Trained
 
 ASKED, WATCHED = 6, 4  # texts of each load
@@ -56,7 +56,7 @@ class Example:
     bound: tuple[tuple[int, int], ...]
 
 
-@kept.keep
+@shared_cache.cached
 def loaded(model: Trained) -> LanguageModel:
     """The model itself."""
     with torch.inference_mode(False):  # it lives on outside of the run that asks first
@@ -68,13 +68,13 @@ def attention(model: Trained) -> AttentionConfig:
     return loaded(model).config.attention
 
 
-@kept.keep
+@shared_cache.cached
 def questions(words: tuple[str, ...]) -> Questions:
     """The texts that every model with these words is asked."""
     return Questions.drawn(words, ASKED, SEED)
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def whole(model: Trained) -> Uncut:
     """What its heads do, and what it answers."""
     ours = loaded(model)
@@ -88,7 +88,7 @@ def scores(model: Trained) -> HeadScores:
     return whole(model).scores
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def induction(model: Trained) -> float:
     """The highest induction score of its heads."""
     ours = loaded(model)
@@ -102,7 +102,7 @@ def broken(model: Trained, cut: Cut | None) -> dict[str, Change]:
     return {task: Change(share, after[task]) for task, share in whole(model).right.items()}
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def _after(model: Trained, cut: Cut) -> dict[str, float]:
     """Task -> the share of right answers after a cut."""
     ours, before = loaded(model), whole(model)
@@ -120,7 +120,7 @@ def _after(model: Trained, cut: Cut) -> dict[str, float]:
         return right(changed, asked)
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def _directions(model: Trained) -> tuple[Tensor, ...]:
     """Of its latents, the strongest last."""
     ours = loaded(model)
@@ -128,7 +128,7 @@ def _directions(model: Trained) -> tuple[Tensor, ...]:
         return strongest_directions(ours)
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def example(model: Trained, task: str) -> Example:
     """A short text of a task, and where every head looks."""
     text = _short(exercises(task, LOADS.get(task, TASKS[task].loads[0]), 1, SEED)[0])

@@ -13,7 +13,7 @@ from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Form
 from mla_engine.ops import softmax
 from mla_engine.trace import Trace
-from ui.engine import kept, layers, queue, work
+from ui.engine import layers, queue, shared_cache, work
 from ui.engine.origin import Origin
 from ui.parts.maps import axes
 
@@ -157,7 +157,9 @@ def block_of_heads(
     Blocks begin at multiples of their length, so that another head of a block needs no new run.
     """
     count = min(wanted or config.n_heads, config.n_heads)
-    most = min(MOST_ELEMENTS if wanted else QUICK_ELEMENTS, kept.share_bytes() // WIDTH)
+    most = min(
+        MOST_ELEMENTS if wanted else QUICK_ELEMENTS, shared_cache.page_budget_bytes() // WIDTH
+    )
     while count > 1 and _elements(config, n_tokens, count) > most:
         count = (count + 1) // 2
     first = head // count * count
@@ -193,13 +195,13 @@ def run(
     return made
 
 
-@kept.keep(anywhere=True)
+@shared_cache.cached(anywhere=True)
 def _ran(one: Run) -> Result:
     layers.bring(one.config, one.origin, one.heads)
     with queue.turn(), torch.inference_mode():
         layer = one.layer
         h = layers.hidden(one.words, one.origin, one.config.d_model)
-        kept.room_for(WIDTH * _maps(one.config, len(one.heads)) * len(one.words) ** 2)
+        shared_cache.evict_for(WIDTH * _maps(one.config, len(one.heads)) * len(one.words) ** 2)
         trace = layers.run(layer, h, one.form)
         logits, seen = _columns(_form(one), layer, trace)
     arrays = {step: layers.to_numpy(getattr(trace, step)) for step in trace.steps}
@@ -227,7 +229,7 @@ def _form(one: Run) -> Form:
     return layers.form_of(one.config, one.form)
 
 
-@kept.keep
+@shared_cache.cached
 def _attention(one: Run, causal: bool, temperature: float) -> np.ndarray:
     scores = torch.tensor(one.logits).div_(temperature)
     if causal:

@@ -11,7 +11,7 @@ from latex2mathml.converter import convert
 from mla_engine import SYMBOLS
 from mla_engine.figures import COLOURS
 from mla_engine.symbols import Symbol
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.engine.real_layer import RealLayer
 from ui.parts.maps.run import Run
 from ui.parts.scene.scene import HEAD, Scene
@@ -30,7 +30,7 @@ PAGES = {
     "o_latent": "absorption",
 }
 MAPS = "attention_maps"
-mathml = kept.keep(convert)  # of one formula of LaTeX
+mathml = shared_cache.cached(convert)  # of one formula of LaTeX
 
 Shapes = Mapping[str, tuple[int, ...]]
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from mla_engine import SYMBOLS
 from ui import asset
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.parts.scene.scene import Scene
 from ui.parts.scene.tensors import Tensor
 
@@ -15,7 +15,9 @@ LOOK = "scene_picture.css"
 FINEST, OVER = 3, 8  # between two lines; above the picture: as in the script
 
 Picture = Mapping[str, Any]
-quoted = kept.keep(quote)  # of a picture, letter by letter: it is as long as all else of the still
+quoted = shared_cache.cached(
+    quote
+)  # of a picture, letter by letter: it is as long as all else of the still
 
 
 def html(scene: Scene, pictures: Mapping[str, Picture], texts: Picture, alt: str) -> str:

@@ -19,7 +19,7 @@ from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.session_manager import SessionClient
 from streamlit.runtime.state.session_state import SCRIPT_RUN_WITHOUT_ERRORS_KEY as WITHOUT_ERRORS
 
-from ui.engine.kept import keep
+from ui.engine import shared_cache
 from ui.parts import sections
 from ui.server.classes.bundle import MOST, Bundle, Sent, is_drawn
 
@@ -101,7 +101,7 @@ class _Nobody(SessionClient):
             self.finished.set()
 
 
-@keep(by=lambda asked, _loop: asked)
+@shared_cache.cached(key=lambda asked, _loop: asked)
 def drawing(asked: Asked, loop: asyncio.AbstractEventLoop) -> Drawing:
     """The drawing of an address, by the server's `loop`; whoever asks meanwhile waits for it."""
     return asyncio.run_coroutine_threadsafe(_draw(asked), loop).result()

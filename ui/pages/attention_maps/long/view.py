@@ -11,7 +11,7 @@ from mla_engine.config import AttentionConfig
 from mla_engine.mechanism import Form
 from mla_engine.studies import long_text
 from mla_engine.studies.words import generated_words, hidden_states
-from ui.engine import kept, layers, queue, work
+from ui.engine import layers, queue, shared_cache, work
 from ui.engine.model import Model, present
 from ui.parts.maps.view import WHOLE
 from ui.settings import state
@@ -154,7 +154,7 @@ def mend() -> list[Note]:
     return state.at_most(map_head=heads - 1, map_run=heads, map_query=last, map_key=last)
 
 
-@kept.keep(by=lambda text, _told=None: text)
+@shared_cache.cached(key=lambda text, _told=None: text)
 def _read(text: Text, told: Told = lambda _done, _of: None) -> long_text.LongMap:
     with queue.turn(), torch.inference_mode():
         layer = layers.layer(text.config, text.seed, (text.head,))
@@ -162,7 +162,7 @@ def _read(text: Text, told: Told = lambda _done, _of: None) -> long_text.LongMap
         return long_text.long_map(layer, text.hidden, text.tokens, done)
 
 
-@kept.keep
+@shared_cache.cached
 def _rows(text: Text, first: int, last: int) -> np.ndarray:
     """The attention of some queries to all keys up to the last of them [t,s], read-only."""
     read = _read(text)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from mla_engine.delta import forms
-from ui.engine import kept
+from ui.engine import shared_cache
 from ui.engine.layers import to_numpy
 from ui.parts.maps.run import WIDTH, Run
 from ui.parts.maps.view import Maps
@@ -22,10 +22,10 @@ def states(maps: Maps) -> np.ndarray:
     return _states(maps.run, maps.place)
 
 
-@kept.keep
+@shared_cache.cached
 def _states(run: Run, place: int) -> np.ndarray:
     rows = [torch.tensor(run.tensors[code][:, :, place]) for code in ("k_D", "a", "written")]
-    kept.room_for(WIDTH * 2 * rows[0].numel() * rows[2].shape[-1])
+    shared_cache.evict_for(WIDTH * 2 * rows[0].numel() * rows[2].shape[-1])
     empty = rows[0].new_zeros(1, rows[0].shape[-1], rows[2].shape[-1])
     found = to_numpy(forms.states(run.layer, *rows, empty)[0])
     found.flags.writeable = False
