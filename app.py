@@ -12,10 +12,9 @@ if __name__ != "__main__":  # `streamlit run` imports this file; every visit the
     app = st.App(__file__, lifespan=lifespan, middleware=MIDDLEWARE, on_script_error=fault.show)
 else:
     from ui.frame import page
-    from ui.pages.overview import PAGE, guess, words
+    from ui.pages.overview import PAGE, words
     from ui.pages.overview.view import variant, view
-    from ui.parts import charts, prose, scene
-    from ui.parts.guess import card
+    from ui.parts import charts, prose, questions, scene
     from ui.settings import state
     from ui.words.text import t
 
@@ -39,7 +38,7 @@ else:
         )
         scene.draw.show(shown.scene, shown.flow.alt())
         prose.note(t("scene.look"))
-        card.ask(guess.question, shown)
+        questions.ask(words.question, shown)
         charts.download(shown.flow.table, "mla_data_flow.csv")
         figures = words.figures(shown)
         with st.container(key="figures"):

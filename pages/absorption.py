@@ -5,10 +5,9 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.absorption import PAGE, brackets, controls, guess, merged, merges, rounding, words
+from ui.pages.absorption import PAGE, brackets, controls, merged, merges, rounding, words
 from ui.pages.absorption import view as absorption
-from ui.parts import prose, sections
-from ui.parts.guess import card
+from ui.parts import prose, questions, sections
 from ui.words.text import t
 
 SECTIONS = {
@@ -24,7 +23,7 @@ view = None
 try:
     view = absorption.view()
     prose.lead(*words.lead(view), t(f"absorption.look_{view.side}"))
-    card.ask(guess.question, view)
+    questions.ask(brackets.question, view)
 except ValueError as refusal:
     prose.refused(refusal)
 

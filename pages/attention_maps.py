@@ -6,8 +6,7 @@ from ui.frame import page
 from ui.pages.attention_maps import PAGE, below, controls, guess, long, words
 from ui.pages.attention_maps import view as views
 from ui.pages.attention_maps.over_time import scene
-from ui.parts import maps, prose
-from ui.parts.guess import card
+from ui.parts import maps, prose, questions
 from ui.words.text import t
 
 HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (9, 7, 5)  # the map with its words, where it says most
@@ -23,7 +22,7 @@ def whole() -> object:
 
     if view:
         prose.lead(*words.lead(view), words.look(view))
-        card.ask(guess.question, view)
+        questions.ask(guess.question, view)
 
     first = WORDS_FIRST if view and view.trained else HEADS_FIRST
     with st.container(key="beside"):

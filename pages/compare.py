@@ -1,17 +1,16 @@
 """Compare: any two layers side by side, and what differs between them."""
 
 from ui.frame import page
-from ui.pages.compare import PAGE, charts, controls, guess, words
+from ui.pages.compare import PAGE, charts, controls, words
 from ui.pages.compare import view as views
-from ui.parts import prose
-from ui.parts.guess import card
+from ui.parts import prose, questions
 
 page.setup(PAGE)
 view, refusals = views.view()
 prose.title(words.title(view))
 if view:
     prose.lead(*words.lead(view), words.look(view))
-    card.ask(guess.question, view)
+    questions.ask(words.question, view)
 
 controls.sides()
 for refusal in refusals:

@@ -5,10 +5,9 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.compression import PAGE, as_mla, broken, charts, controls, guess, words
+from ui.pages.compression import PAGE, as_mla, broken, charts, controls, words
 from ui.pages.compression import view as compression
-from ui.parts import prose, sections
-from ui.parts.guess import card
+from ui.parts import prose, questions, sections
 from ui.words.text import t
 
 page.setup(PAGE)
@@ -18,7 +17,7 @@ try:
     with controls.factoring():
         lead = words.lead(view)
     prose.lead(*lead, t("compression.look_answers" if view.answers else "compression.look"))
-    card.ask(guess.question, view)
+    questions.ask(words.question, view)
 except ValueError as refusal:
     refused = refusal
     prose.refused(refused)

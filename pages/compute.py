@@ -5,10 +5,9 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.compute import PAGE, below, charts, controls, guess, measuring, tables, words
+from ui.pages.compute import PAGE, below, charts, controls, measuring, tables, words
 from ui.pages.compute.view import view
-from ui.parts import prose, sections, ways
-from ui.parts.guess import card
+from ui.parts import prose, questions, sections, ways
 from ui.settings import state
 from ui.words.text import t
 
@@ -21,7 +20,7 @@ except ValueError as refusal:
 
 if shown:
     prose.lead(*words.lead(shown), words.look(shown))
-    card.ask(guess.question, shown)
+    questions.ask(words.question, shown)
 else:
     prose.refused(error)
 

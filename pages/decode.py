@@ -3,10 +3,9 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.decode import PAGE, charts, controls, guess, running, uneven, words
+from ui.pages.decode import PAGE, charts, controls, running, uneven, words
 from ui.pages.decode.view import view
-from ui.parts import prose, ways
-from ui.parts.guess import card
+from ui.parts import prose, questions, ways
 
 page.setup(PAGE)
 prose.title(words.title())
@@ -17,7 +16,7 @@ except ValueError as refusal:
 
 if shown:
     prose.lead(*words.lead(shown), words.look(shown))
-    card.ask(guess.question, shown)
+    questions.ask(words.question, shown)
 else:
     prose.refused(error)
 

@@ -6,11 +6,10 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.kv_cache import PAGE, controls, guess, own, words
+from ui.pages.kv_cache import PAGE, context, controls, own, words
 from ui.pages.kv_cache.topics import TOPICS
 from ui.pages.kv_cache.view import view
-from ui.parts import charts, prose
-from ui.parts.guess import card
+from ui.parts import charts, prose, questions
 from ui.words.text import t
 
 page.setup(PAGE)
@@ -20,7 +19,7 @@ prose.title(topic.title(shown))
 computed = None
 with suppress(ValueError):  # said below, beside the model that it is about
     prose.lead(*topic.lead(shown), topic.look(shown))
-    card.ask(guess.question, shown)
+    questions.ask(context.question, shown)
     computed = shown
 
 controls.topic()

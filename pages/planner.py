@@ -5,10 +5,9 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.planner import PAGE, charts, controls, guess, words
+from ui.pages.planner import PAGE, charts, controls, words
 from ui.pages.planner.view import unsized, view
-from ui.parts import prose, sections
-from ui.parts.guess import card
+from ui.parts import prose, questions, sections
 from ui.words.text import t
 
 page.setup(PAGE)
@@ -21,7 +20,7 @@ except ValueError as refusal:
 waiting = unsized(error)
 if shown:
     prose.lead(*words.lead(shown), words.look(shown))
-    card.ask(guess.question, shown)
+    questions.ask(words.question, shown)
 elif waiting:
     prose.lead(*words.waits(waiting))
 else:

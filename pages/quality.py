@@ -5,10 +5,9 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.quality import PAGE, charts, controls, guess, words
+from ui.pages.quality import PAGE, charts, controls, words
 from ui.pages.quality.view import view
-from ui.parts import prose, sections
-from ui.parts.guess import card
+from ui.parts import prose, questions, sections
 from ui.words.text import t
 
 page.setup(PAGE)
@@ -21,7 +20,7 @@ except ValueError as refusal:
 
 if shown:
     prose.lead(*words.lead(shown), t("quality.look"))
-    card.ask(guess.question, shown)
+    questions.ask(charts.question, shown)
     for damaged in shown.study.refused:
         prose.refused(damaged)
     picture, choices = st.columns([7, 3], gap="large")

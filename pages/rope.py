@@ -5,8 +5,7 @@ import streamlit as st
 from ui.frame import page
 from ui.pages.rope import PAGE, charts, controls, guess, words
 from ui.pages.rope import view as views
-from ui.parts import prose
-from ui.parts.guess import card
+from ui.parts import prose, questions
 from ui.settings import state
 from ui.words.text import t
 
@@ -22,7 +21,7 @@ except ValueError as error:
     controls.topics()
 else:
     prose.lead(*words.lead(view), words.look(view))
-    card.ask(guess.question, view)
+    questions.ask(guess.question, view)
     controls.topics()
     picture, beside = st.columns([5, 1], gap="medium")
     with beside:

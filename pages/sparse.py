@@ -5,10 +5,9 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.sparse import PAGE, charts, controls, guess, words
+from ui.pages.sparse import PAGE, charts, controls, words
 from ui.pages.sparse.view import view
-from ui.parts import prose, sections
-from ui.parts.guess import card
+from ui.parts import prose, questions, sections
 from ui.words.text import t
 
 page.setup(PAGE)
@@ -23,7 +22,7 @@ except ValueError as refusal:
     prose.refused(refusal)
 else:
     prose.lead(*lead, t("sparse.look"))
-    card.ask(guess.question, shown)
+    questions.ask(charts.question, shown)
     few, asking = st.columns([6, 5], gap="medium")
     with few:
         controls.keys()

@@ -103,9 +103,9 @@ def functions(path: Path) -> list[ast.FunctionDef]:
 def test_functions_and_files_are_short() -> None:
     paths = [p for folder in ("ui", "mla_engine") for p in ROOT.glob(f"{folder}/**/*.py")]
     long = [
-        str(path.relative_to(ROOT)) for path in paths if len(path.read_text().splitlines()) > 250
+        str(path.relative_to(ROOT)) for path in paths if len(path.read_text().splitlines()) > 400
     ]
-    assert not long, "no file over 250 lines"
+    assert not long, "no file over 400 lines"
     public = {
         f"{path.relative_to(ROOT)}:{f.name}": f.end_lineno - f.lineno + 1
         for path in paths

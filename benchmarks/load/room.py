@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -25,7 +25,7 @@ from benchmarks.load.fleet import Fleet, Taken, bare_fleet, fleet, held, meter
 from benchmarks.load.visitor import Visitor
 from tests.classroom import redis_server
 from ui.classroom import codes
-from ui.classroom.questions import Question, Words
+from ui.parts.questions import Question, for_class
 from ui.settings.page import HOME
 
 SECRET = {"STREAMLIT_SERVER_COOKIE_SECRET": "of the benchmarks"}  # that processes share
@@ -211,8 +211,8 @@ def answering(
 
 
 async def _asked(room: Class, visitors: int, within: float) -> Row:
-    words = Words("?", tuple("abcd"), "a", "")
-    text = json.dumps(asdict(Question({"en": words, "zh": words}, right=0)))
+    asked = Question("", "?", tuple("abcd"), 0, why="", true="a", told=(), none="")
+    text = for_class({"en": asked, "zh": asked}, "en")
     mark = codes.seal(text, *SECRET.values())
     await room.lead(here={"page": HOME, "query": {}}, put=text, seal=mark)
     followers = [await room.join() for _ in range(visitors)]

@@ -1,4 +1,4 @@
-"""A product of three factors in the chosen order, and what both orders cost."""
+"""A product of three factors in the chosen order, what both orders cost, and a question on it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,8 @@ from ui.pages.absorption import words
 from ui.pages.absorption.view import View
 from ui.parts import charts, motion
 from ui.parts.motion import Dial
-from ui.words.numbers import count, prefixed_count, size, unit_of
+from ui.parts.questions import Question, decades
+from ui.words.numbers import count, prefixed_count, shortest, size, times, unit_of
 from ui.words.text import t
 
 pd = Late("pandas")
@@ -125,3 +126,24 @@ def counts(view: View) -> "pd.DataFrame":
             }
         )
     return pd.DataFrame(rows)
+
+
+def question(view: View) -> Question:
+    """Ask how many times the work of the cheaper order the other takes."""
+    both = view.work.values()
+    return decades(
+        "absorption",
+        t("absorption.guess"),
+        max(both) / min(both),
+        (1, 10_000),
+        say=_said,
+        why=t("absorption.guess_why"),
+        hides=("lead", "absorption_verdict", "absorption:adds"),
+    )
+
+
+def _said(ratio: float) -> str:
+    """Return a stop of the slider: whole where it is large."""
+    if ratio < 1000:
+        return times(ratio)
+    return t("common.times", value=count(float(shortest(ratio, 3))))

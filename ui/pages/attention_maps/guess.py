@@ -5,7 +5,7 @@ import html
 from mla_engine.language_model.answers import Answer, answer
 from mla_engine.language_model.texts import FOODS, OPENING, THINGS
 from ui.pages.attention_maps.view import View
-from ui.parts.guess.question import Guess, among, choice
+from ui.parts.questions import Question, among, choice
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -19,12 +19,12 @@ KINDS = {  # task -> the words that can be its answer, and whether the sentence 
 }
 
 
-def question(view: View) -> Guess | None:
+def question(view: View) -> Question | None:
     """The next word where the sentence decides it; how many cells are not masked elsewhere."""
     return _next(view.maps.run.words) if view.trained else _cells(view)
 
 
-def _next(words: tuple[str, ...]) -> Guess | None:
+def _next(words: tuple[str, ...]) -> Question | None:
     """The word that must come; None where the words leave it open, or ask for the only one."""
     found = answer(words)
     offered = _offered(words, found) if found else []
@@ -51,7 +51,7 @@ def _offered(words: tuple[str, ...], found: Answer) -> list[str]:
     return [word for word in dict.fromkeys(words) if word in tempting]
 
 
-def _cells(view: View) -> Guess | None:
+def _cells(view: View) -> Question | None:
     """How many cells are not masked; None with entries, or too little to choose among."""
     if view.maps.run.sinks:
         return None

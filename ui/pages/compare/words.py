@@ -11,6 +11,7 @@ from ui.pages.compare.view import View
 from ui.parts.besides import besides
 from ui.parts.maps import reading
 from ui.parts.maps.view import short
+from ui.parts.questions import Question, decades
 from ui.words.numbers import amount, count, heads, signed, size, times
 from ui.words.text import listed, safe, t, tensor
 
@@ -104,3 +105,19 @@ def limitations(view: View) -> list[str]:
     """What the models have beside the layers that are compared, a sentence each."""
     keys = dict.fromkeys(side.preset for side in view.sides if side.preset)
     return [sentence for key in keys for sentence in besides(key)]
+
+
+def question(view: View) -> Question | None:
+    """Ask for the ratio of the two caches beside the data flow, where both grow."""
+    kept = sorted(costs.cache_elements(side.config) for side in view.sides)
+    if view.topic != "flow" or not kept[0]:
+        return None
+    return decades(
+        "compare",
+        t("compare.guess"),
+        kept[1] / kept[0],
+        (1, 1000),
+        say=times,
+        why=t("compare.guess_why"),
+        hides=() if view.trained else ("lead",),  # beside their maps it was seen before
+    )

@@ -1,4 +1,4 @@
-"""What the compression page says in words and tables."""
+"""What the compression page says and asks, in words and tables."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,8 @@ from ui.pages.compression import answers, run
 from ui.pages.compression.run import ERRORS
 from ui.pages.compression.view import QUERIES_OF, View
 from ui.parts import weights as weights_of
-from ui.words.numbers import TIED, count, error_percent, millions, size
+from ui.parts.questions import Question, evenly
+from ui.words.numbers import TIED, count, error_percent, millions, size, tenths
 from ui.words.text import t
 
 pd = Late("pandas")
@@ -182,3 +183,31 @@ def query_table(found: list[QueryMemory]) -> "pd.DataFrame":
     }
     columns = [t(f"compression.column_{name}") for name in ("kept", "again", "weights")]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def question(view: View) -> Question:
+    """Ask for the error of the keys at the chosen size, or for a trained model's right answers."""
+    if view.answers:
+        return _right(view)
+    error = view.lost("joint").k
+    return evenly(
+        "compression",
+        t("compression.guess", rank=count(view.rank), full=count(view.source.full)),
+        100 * error,
+        100,
+        say=lambda n: f"{tenths(n)}{TIED}%",
+        why=t(f"compression.guess_{'trained' if view.trained else view.weights}"),
+        hides=("lead", "compression:errors", "compression_numbers"),
+    )
+
+
+def _right(view: View) -> Question:
+    return evenly(
+        "compression_answers",
+        t("compression.guess_answers", size=count(view.rank), full=count(view.source.full)),
+        100 * answers.mean(view.cut(answers.WEIGHTS)),
+        100,
+        say=lambda n: f"{count(n)}{TIED}%",
+        why=t("compression.guess_answers_why"),
+        hides=("lead", "compression:answers", "compression:tasks"),
+    )

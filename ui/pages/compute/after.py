@@ -1,14 +1,19 @@
-"""The words of what came after MLA: its lead, and its work over the context."""
+"""The words of what came after MLA: its lead, its work over the context, and its question."""
 
 from collections.abc import Callable
 
+from mla_engine import mechanisms
 from mla_engine.costs import Cost
 from mla_engine.figures import symbol_html
 from ui.pages.compute.view import CONTEXTS, View
-from ui.parts.ways import label, listed, of_model
+from ui.parts.questions import Question, decades, tokens
+from ui.parts.ways import INDEXED, label, listed, of_model
 from ui.words.names import kind
 from ui.words.numbers import count, flop, tied_size
 from ui.words.text import sentences, t
+
+LONGEST = 10**6  # tokens at the end of the question's scale
+OF_THE_WHY = "index_topk", "pooling"  # sizes that explain its answer
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -78,3 +83,22 @@ def products_alt(view: View) -> str:
     parts = [t("ways.amount", name=name, n=flop(view.layers * n)) for name, n in flops.items()]
     name = label(view.ways, view.shown)
     return t("compute.alt_products", name=name, parts=t("ways.between").join(parts))
+
+
+def question(view: View) -> Question | None:
+    """Ask from how many tokens on it takes fewer FLOP than MLA; None if always or never."""
+    code, config = view.shown, view.ways[view.shown].config
+    turn = view.choosing_wins() if code == INDEXED else view.lighter_from(code)
+    if turn in (None, 1):
+        return None
+    sizes = {name: count(n) for name in OF_THE_WHY if (n := vars(config).get(name))}
+    dense = label(view.ways, view.dense)
+    return decades(
+        f"compute_{view.phase}_{code}",
+        t(f"compute.guess_later_{view.phase}", name=kind(code), dense=dense),
+        turn,
+        (1, LONGEST),
+        say=lambda n: tokens(count(n)),
+        why=t(f"compute.guess_{mechanisms.of_variant(code).key}_why", **sizes),
+        hides=("lead", "place_over", *["place_choosing"] * (code == INDEXED)),
+    )

@@ -1,4 +1,4 @@
-"""The words of the compute page: title, sentences and alternative texts, with their numbers."""
+"""The words of the compute page: title, sentences, alternative texts, and its question."""
 
 import re
 from collections.abc import Mapping
@@ -9,9 +9,10 @@ from ui.pages.compute.run import Timed, Trial
 from ui.pages.compute.view import THIS, View
 from ui.parts import measure
 from ui.parts.measure import device_name, here, machine
+from ui.parts.questions import Question, decades
 from ui.parts.ways import INDEXED, label, listed, of_model, successor
 from ui.words.names import kind
-from ui.words.numbers import clock, count, digits, flop, giga, share, shortest, tied_size
+from ui.words.numbers import clock, count, digits, flop, giga, share, shortest, tied_size, times
 from ui.words.text import sentences, t
 
 
@@ -203,3 +204,22 @@ def timed_alt(view: View, taken: Mapping[str, Timed]) -> str:
         for code, one in taken.items()
     }
     return t("compute.alt_measured", gpu=device_name(machine()), times=listed(view.ways, pairs))
+
+
+def question(view: View) -> Question | None:
+    """Return the question of the chosen variant and phase."""
+    return after.question(view) if view.shown in view.later else _of_mla(view)
+
+
+def _of_mla(view: View) -> Question:
+    """Ask how many times as long MHA takes as absorbed MLA; in prefill, absorbed as expanded."""
+    slow, fast = ("mha", "mla_absorbed") if view.decoding else ("mla_absorbed", "mla_each")
+    return decades(
+        f"compute_{view.phase}",
+        t(f"compute.guess_{view.phase}"),
+        view.seconds(slow) / view.seconds(fast),
+        (1, 1000),
+        say=times,
+        why=t(f"compute.guess_{view.phase}_why"),
+        hides=() if view.decoding else ("lead",),
+    )

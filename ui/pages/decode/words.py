@@ -1,4 +1,4 @@
-"""The words of the decode page: title, sentences and alternative text, with their numbers."""
+"""The words of the decode page: title, sentences, alternative text and question, with numbers."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,7 @@ from ui.pages.decode import uneven
 from ui.pages.decode.run import Step
 from ui.pages.decode.view import View
 from ui.parts import measure
+from ui.parts.questions import Question, decades, tokens
 from ui.parts.ways import CHOOSING, INDEXED, joined, label, listed, of_model, successor
 from ui.settings.parsers import MOST_WORDS
 from ui.words.names import kind
@@ -17,6 +18,7 @@ from ui.words.text import safe, sentences, t
 LATENT = ("mla_kv", "mla_each", "mla_absorbed")
 LARGE = "deepseek-v3"  # where the choice between the same two caches is told in real units
 BF16_BYTES = 2
+LONGEST = 10**6  # tokens at the end of a question's scale
 LARGE_CHOOSING = dict(zip(CHOOSING, ("deepseek-v3.2-exp", "glm-5.3-flash"), strict=True))
 """Where the published lengths of a choice are told."""
 
@@ -215,3 +217,63 @@ def alt(view: View, step: int) -> str:
     if view.writer:
         return t("decode.alt_words", text=" ".join(view.words[:tokens]), **values)
     return t("decode.alt", **values)
+
+
+def question(view: View) -> Question | None:
+    """Return the question of the chosen variant; None of an indexer that never saves reading."""
+    if view.choosing:
+        return _choosing(view)
+    if view.uneven:
+        return _pooled(view) if view.bytes_per_token(view.uneven) else _delta(view)
+    return decades(
+        "decode",
+        t("decode.guess"),
+        view.multiply_adds("mla_each") / view.multiply_adds("mla_absorbed"),
+        (1, 1000),
+        say=times,
+        why=t("decode.guess_why"),
+        hides=("dec_table",),
+    )
+
+
+def _choosing(view: View) -> Question | None:
+    """Ask from how many tokens on a step with an indexer reads less."""
+    turn, config = view.reads_less(), view.ways[view.choosing].config
+    pools = vars(config).get("pooling", 0)
+    values = {"topk": count(config.index_topk)} | ({"pools": count(pools)} if pools else {})
+    why = t(f"decode.guess_{'blocks' if pools else 'indexed'}_why", **values)
+    asks = t("decode.guess_indexed", name=kind(view.choosing))
+    return turn and _tokens(view, asks, turn, why)
+
+
+def _delta(view: View) -> Question:
+    """Ask from how many tokens on MLA holds more than the state."""
+    asks = t("decode.guess_delta", name=kind(view.uneven))
+    return _tokens(view, asks, view.outgrown(), t("decode.guess_delta_why"))
+
+
+def _tokens(view: View, asks: str, turn: int, why: str) -> Question:
+    """Ask for a number of tokens that stands in the statement below the title."""
+    return decades(
+        f"decode_{view.model.variant}",
+        asks,
+        turn,
+        (1, LONGEST),
+        say=lambda n: tokens(count(n)),
+        why=why,
+        hides=("lead",),
+    )
+
+
+def _pooled(view: View) -> Question:
+    """Ask how many times as much a token adds to the cache of MLA."""
+    block = count(view.ways[view.uneven].config.pooling)
+    return decades(
+        f"decode_{view.uneven}",
+        t("decode.guess_pooled", name=kind(view.uneven)),
+        view.added_by_mla(),
+        (1, 1000),
+        say=times,
+        why=t("decode.guess_pooled_why", block=block),
+        hides=("dec_grows",),
+    )

@@ -1,4 +1,4 @@
-"""The cache page's first topic: bytes over the context length for every way of caching."""
+"""The first topic of the cache page: bytes over the context length for every way of caching."""
 
 import streamlit as st
 
@@ -11,6 +11,7 @@ from ui.pages.kv_cache.view import View
 from ui.pages.kv_cache.words import limitations, numbers_of, shown, window
 from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
+from ui.parts.questions import Question, decades, tokens
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import sentences, t
 
@@ -162,3 +163,25 @@ def data(view: View) -> "pd.DataFrame":
         for tokens in CONTEXTS
     ]
     return pd.DataFrame(rows).astype({"kv_heads": "Int64"})
+
+
+def question(view: View) -> Question | None:
+    """Ask after how many tokens MHA keeps as much; None where the model is MHA itself."""
+    scene = view.scenes[0]
+    if view.topic != "context" or scene.own == "mha":
+        return None
+    own = scene.held_bytes(scene.own, view.context)
+    return decades(
+        "kv_cache",
+        t(
+            "kv_cache.guess",
+            model=scene.preset.name,
+            own=shown(view, own),
+            tokens=count(view.context),
+        ),
+        own / scene.held_bytes("mha", 1),
+        (1, 10 ** len(str(view.context))),
+        say=lambda n: tokens(count(n)),
+        why=t("kv_cache.guess_why"),
+        hides=("lead",),
+    )

@@ -1,4 +1,4 @@
-"""What the page planner says, with its numbers."""
+"""What the page planner says and asks, with its numbers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +9,7 @@ from mla_engine.model_caches.planner import Plan
 from ui.pages.planner.curves import QUERIES, Curve
 from ui.pages.planner.view import Served, Unsized, View
 from ui.parts.growth import LENGTHS
+from ui.parts.questions import Question, decades
 from ui.words.numbers import TIED, clock, count, digits, flop, size, tied_size
 from ui.words.text import safe, t
 
@@ -247,3 +248,21 @@ def alt_crossing(view: View, found: Sequence[Curve]) -> str:
     }
     said = {"context": count(view.plan.context), "most": count(QUERIES[-1])}
     return t("planner.alt_crossing", **said, **ends)
+
+
+def question(view: View) -> Question | None:
+    """Ask how many sequences of the chosen length fit; None where not one does."""
+    plan = view.plan
+    if not plan.largest_batch:
+        return None
+    said = {"model": name(view.served), "gpus": gpus(view)}
+    why = {"each": tied_size(float(plan.sequence_bytes)), "room": tied_size(float(plan.room_bytes))}
+    return decades(
+        "planner",
+        t("planner.guess", **said, context=count(plan.context)),
+        plan.largest_batch,
+        (1, 10**4),
+        say=lambda n: sequences(round(n)),
+        why=t("planner.guess_why", **why),
+        hides=("lead", "planner_sums", "planner_steps", "planner_dealt"),
+    )

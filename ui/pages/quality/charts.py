@@ -1,4 +1,4 @@
-"""The pictures of the page quality."""
+"""The pictures of the page quality, and the question that is drawn over the first."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,12 +11,19 @@ from mla_engine.figures import Band
 from mla_engine.language_model.study import Spread
 from mla_engine.language_model.texts import TASKS
 from ui.pages.quality import names, tables, words
-from ui.pages.quality.view import View, loads
+from ui.pages.quality.view import PAIR, View, loads
 from ui.parts import charts, prose
-from ui.words.text import t
+from ui.parts.questions import Dot, Question, choice, drawn
+from ui.words.numbers import count
+from ui.words.text import listed, t
 
 PICTURE, BELOW, STEPS = 390, 420, 380
 NOTHING = Spread(np.nan, np.nan, np.nan, 0)
+CHART = "quality:cache"
+BELOW_IT = ("quality:load", "quality:distance", "quality:loss", "quality:staircase")
+HIDES = ("lead", "quality_verdict", *BELOW_IT)  # what tells the answer of the question
+GIVEN = "mha"  # the point from which on its curves are drawn
+CURVES = (GIVEN, "gqa", "mqa"), ("mla_64", "mla", "mla_16")
 
 
 def by_cache(view: View) -> None:
@@ -36,7 +43,7 @@ def by_cache(view: View) -> None:
         height=PICTURE,
     )
     data, alt = partial(tables.by_cache, view), words.alt_cache(view)
-    charts.show(fig, "quality:cache", alt=alt, data=data, file="mla_quality_cache.csv")
+    charts.show(fig, CHART, alt=alt, data=data, file="mla_quality_cache.csv")
 
 
 def _guessing(view: View) -> tuple[str, float] | None:
@@ -67,19 +74,19 @@ def losses(view: View) -> None:
     """The loss during training: the mean of a variant, and thin each of its seeds."""
     label, study = partial(names.variant, view), view.study
     means = {code: study.loss(code) for code in view.caches}
-    drawn = [code for code in view.caches if means[code]]
-    if not drawn:
+    shown = [code for code in view.caches if means[code]]
+    if not shown:
         prose.say(t("quality.no_loss"))
         return
-    each = {code: list(study.losses(code).values()) for code in drawn}
+    each = {code: list(study.losses(code).values()) for code in shown}
     every = [loss for curves in each.values() for curve in curves for loss in curve.values()]
     fig = partial(
         figures.band_lines,
-        {label(code): band(means[code], 1) for code in drawn},
-        looks={label(code): names.its_look(code) for code in drawn},
+        {label(code): band(means[code], 1) for code in shown},
+        looks={label(code): names.its_look(code) for code in shown},
         titles=(t("quality.axis_step"), t("quality.axis_loss")),
         singles={label(code): [(list(one), list(one.values())) for one in each[code]]
-                 for code in drawn},
+                 for code in shown},
         limits=(min(every) / 1.1, 1.1 * max(every)),
         log=True,
         height=BELOW,
@@ -141,3 +148,51 @@ def _lines(
         ticks=ticks,
         height=BELOW,
     )
+
+
+def question(view: View) -> Question | None:
+    """Ask for the curves from MHA on, whether MQA or MLA loses more; None where none were run."""
+    if not view.compared:
+        return None
+    lines = [[code for code in curve if code in view.caches] for curve in CURVES]
+    free = [code for line in lines for code in line if code != GIVEN]
+    found = {code: words.share(view.accuracy(code)) for code in PAIR}
+    drew = {code: f"{{{free.index(code)}}}" for code in PAIR}
+    return drawn(
+        "quality",
+        t("quality.guess", cached=count(view.cached(PAIR[0]))),
+        [_dots(view, line) for line in lines],
+        true=listed(f"{names.variant(view, code)} {share}" for code, share in found.items()),
+        told=t("quality.drew", **drew, **{f"{code}_found": found[code] for code in PAIR}),
+        why=words.verdict(view),
+        over=CHART,
+        of_class=_of_class(view),
+        hides=HIDES,
+    )
+
+
+def _of_class(view: View) -> Question:
+    """Ask a class which of the two loses more: the one that the verdict names, or neither."""
+    said = {code: names.variant(view, code) for code in PAIR}
+    said[None] = t("quality.guess_neither")
+    return choice(
+        "quality",
+        t("quality.guess_which", cached=count(view.cached(PAIR[0])), where=words.where(view)),
+        list(said.values()),
+        list(said).index(view.loser()),
+        why=words.verdict(view),
+        hides=(CHART, *HIDES),
+    )
+
+
+def _dots(view: View, codes: Sequence[str]) -> list[Dot]:
+    return [
+        Dot(
+            names.variant(view, code),
+            names.family(code),
+            [c for c in view.caches if names.family(c) == names.family(code)].index(code),
+            100 * view.accuracy(code).mean,
+            given=code == GIVEN,
+        )
+        for code in codes
+    ]

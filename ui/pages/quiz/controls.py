@@ -4,10 +4,9 @@ from functools import partial
 
 import streamlit as st
 
-from ui.classroom import questions
 from ui.pages.quiz import words
 from ui.pages.quiz.view import UNVOTED, View, as_text
-from ui.parts import bridge
+from ui.parts import bridge, questions
 from ui.settings import state
 from ui.words.text import t
 
@@ -27,7 +26,7 @@ def predict(here: View) -> None:
 
 def offer(here: View) -> None:
     """A lecturer can put the question to a class."""
-    questions.offer(partial(words.for_all, here.question), here.question.answer)
+    questions.offer(partial(words.worded, here.question))
 
 
 def ways(here: View) -> None:

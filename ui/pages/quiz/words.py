@@ -1,8 +1,8 @@
 """A question in words: what is asked, what can be answered, what was computed."""
 
 from mla_engine import quiz
-from ui.classroom.questions import Words
 from ui.pages.quiz.view import UNVOTED, View
+from ui.parts.questions import Question, choice
 from ui.parts.statements import words
 from ui.parts.statements.findings import finding
 from ui.words.numbers import amount, size, times
@@ -64,25 +64,26 @@ def _facts(question: quiz.Question) -> dict[str, str]:
     return facts
 
 
+def worded(question: quiz.Question) -> Question:
+    """Return the question in the reader's language, as every page asks one."""
+    asked, why = words.typeset(asks(question)), tells(question)
+    said = answers(question)
+    return choice("", asked, said, question.answer, why=why, texts="quiz.predicted_")
+
+
 def asked(question: quiz.Question) -> str:
     """The question, as HTML."""
     return f'<p class="quiz-asks">{words.typeset(asks(question))}</p>'
 
 
-def for_all(question: quiz.Question) -> Words:
-    """The question as it is put to a class."""
-    said = tuple(answers(question))
-    return Words(words.typeset(asks(question)), said, said[question.answer], tells(question))
-
-
 def revealed(question: quiz.Question, predicted: int) -> str:
     """The choices with what each stands for, the prediction marked, and the explanation."""
+    one = worded(question)
     rows = "".join(_row(question, place, predicted) for place in range(len(question.choices)))
-    key = {question.answer: "right", UNVOTED: "none"}.get(predicted, "wrong")
-    verdict = t(f"quiz.predicted_{key}", answer=answers(question)[question.answer])
+    verdict = one.none if predicted == UNVOTED else one.told[predicted]
     return (
         f'<ul class="quiz-choices">{rows}</ul><p class="quiz-verdict">{words.typeset(verdict)}</p>'
-        f'<p class="quiz-tells">{tells(question)}</p>'
+        f'<p class="quiz-tells">{one.why}</p>'
     )
 
 
@@ -114,7 +115,7 @@ def missed(here: View) -> str:
     rows = []
     for place in here.missed:
         question, mark = here.questions[place], here.marks[place]
-        right = t("quiz.predicted_none", answer=answers(question)[question.answer])
+        right = t("quiz.predicted_none", true=answers(question)[question.answer])
         told = t("quiz.not_answered") if mark == "unanswered" else right
         spoken = f'role="img" aria-label="{t(f"quiz.mark_{mark}")}"'
         rows.append(

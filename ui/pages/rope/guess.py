@@ -4,23 +4,18 @@ import math
 
 from ui.pages.rope import run
 from ui.pages.rope.view import View
-from ui.parts.guess.question import Guess, decades, evenly, tokens
+from ui.parts.questions import Question, decades, evenly, tokens
 from ui.words.numbers import count, digits, shortest
 from ui.words.text import t
 
 
-def question(view: View) -> Guess | None:
-    """A question on the topic, if it has one."""
-    match view.topic:
-        case "turning":
-            return _slowest(view)
-        case "merged":
-            return _change(view)
-        case _:
-            return None
+def question(view: View) -> Question | None:
+    """Return the question on the topic, if it has one."""
+    ask = {"turning": _slowest, "merged": _change}.get(view.topic)
+    return ask(view) if ask else None
 
 
-def _slowest(view: View) -> Guess:
+def _slowest(view: View) -> Question:
     """After how many tokens the last pair has turned once."""
     angles = run.frequencies(view.head.rope, view.head.config.d_rope).after
     fastest, slowest = (2 * math.pi / float(angles[pair]) for pair in (0, -1))
@@ -35,7 +30,7 @@ def _slowest(view: View) -> Guess:
     )
 
 
-def _change(view: View) -> Guess | None:
+def _change(view: View) -> Question | None:
     """How far off the merged matrix is at the chosen distance."""
     if not view.distance:
         return None

@@ -1,4 +1,4 @@
-"""The pictures of the page sparse."""
+"""The pictures of the page sparse, and the question on them."""
 
 from functools import partial
 
@@ -13,6 +13,7 @@ from ui.pages.sparse.published import Published
 from ui.pages.sparse.settings import KEYS
 from ui.pages.sparse.view import View
 from ui.parts import charts, prose
+from ui.parts.questions import Question, evenly
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -89,3 +90,17 @@ def published(view: View) -> None:
     frame = pd.DataFrame({"context": CONTEXTS} | {f"{name}_gib": read[name] for name in read})
     file = "sparse_read.csv"
     charts.show(fig, "sparse:read", alt=words.alt_read(shown), data=lambda: frame, file=file)
+
+
+def question(view: View) -> Question:
+    """Ask for the share of right answers with the chosen number of keys."""
+    most = count(view.questions.tokens.shape[1])
+    return evenly(
+        "sparse",
+        t("sparse.guess", keys=count(view.keys), most=most),
+        100 * view.asked.right,
+        100,
+        say=lambda n: t("common.percent", value=count(n)),
+        why=t("sparse.guess_why"),
+        hides=("lead", "sparse:answers"),
+    )

@@ -28,7 +28,7 @@ from streamlit.signal_util import Signal
 
 from ui.frame import uploads
 from ui.parts import typed
-from ui.parts.guess.card import NO_STATE
+from ui.parts.questions import NO_STATE
 from ui.server.classes import bundle
 from ui.server.classes.drawing import Asked, Drawing, drawing, hold
 from ui.settings.page import HOME

@@ -1,1 +1,0 @@
-"""The reader thinks first: a question about the page's picture before its answer shows."""
