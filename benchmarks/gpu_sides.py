@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 import torch
 from torch import Tensor
 
-from mla_engine import backends
+from mla_engine import ops
 from mla_engine.kernels import Keys, absorbed_attention, by_torch, cut_of, why_not
 
 D_HEAD, D_VALUE, PAGE = 128, 128, 64
@@ -147,7 +147,7 @@ def expanded(x: Inputs) -> Callable:
         raise AbsentError("keys and values of every head are beyond 32 GiB")
     q = x.q_C.new_zeros(b, h, 1, D_HEAD + x.q_R.shape[-1])
     k, v = q.new_zeros(b, h, s, q.shape[-1]), q.new_zeros(b, h, s, D_VALUE)
-    return partial(backends.attention, q, k, v, None, x.scale)
+    return partial(ops.torch_attention, q, k, v, None, x.scale)
 
 
 def flash_mla(x: Inputs) -> Callable:

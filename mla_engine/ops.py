@@ -1,14 +1,23 @@
-"""What all mechanisms share; norm and softmax run in max(float32, dtype)."""
+"""Products, norms, masks and attention that all mechanisms share.
+
+Norm and softmax run in max(float32, dtype).
+"""
 
 import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, einsum
-
-from mla_engine import backends
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
 
 PARTS = 16  # of a weight that meets a single row
+FASTEST = (  # backends of a GPU, in the order in which they are tried
+    SDPBackend.CUDNN_ATTENTION,
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+)
 
 
 def product(equation: str, x: Tensor, weight: Tensor) -> Tensor:
@@ -166,15 +175,39 @@ def output(o: Tensor, W_O: Tensor, b_O: Tensor | None, n_heads: int) -> Tensor:
 def fused_attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float, *, causal: bool = False
 ) -> Tensor:
-    """o [b,t,h,v] by torch's own kernel, which keeps no scores and no attention.
+    """Return o [b,t,h,v] of q [b,t,h,k], k [b,s,h,k] and v [b,s,h,v] by `torch_attention`."""
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    return torch_attention(q, k, v, mask, scale, causal=causal).transpose(1, 2)
+
+
+def torch_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float, *, causal: bool = False
+) -> Tensor:
+    """Return o [b,h,t,v] by torch's own attention, which keeps no scores and no attention.
+
+    On a GPU by the fastest backend that takes the call: not every one takes MLA's keys, which are
+    wider than its values (192 and 128 in DeepSeek-V3).
 
     Args:
-        q: [b,t,h,k].
-        k: [b,s,h,k].
-        v: [b,s,h,v].
+        q: [b,h,t,k].
+        k: [b,h,s,k].
+        v: [b,h,s,v].
         mask: bool, broadcast to [b,h,t,s], True where the query sees the key.
         scale: of the scores.
-        causal: the mask is the causal one, which more kernels of a GPU take.
+        causal: the mask is the causal one of t = s; a GPU's kernels take no other by itself.
     """
-    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
-    return backends.attention(q, k, v, mask, scale, causal=causal).transpose(1, 2)
+    causal = causal and q.is_cuda
+    given = {"attn_mask": None if causal else mask, "is_causal": causal, "scale": scale}
+    if torch.compiler.is_compiling() or not q.is_cuda:
+        return scaled_dot_product_attention(q, k, v, **given)
+    with sdpa_kernel(fastest_backend(q, k, v, given)):
+        return scaled_dot_product_attention(q, k, v, **given)
+
+
+def fastest_backend(q: Tensor, k: Tensor, v: Tensor, given: dict) -> SDPBackend:
+    """Return the first of FASTEST that takes the call."""
+    for backend in FASTEST:
+        with sdpa_kernel(backend):
+            if torch._fused_sdp_choice(q, k, v, **given) == backend.value:
+                return backend
+    return SDPBackend.MATH

@@ -11,7 +11,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from mla_engine import backends, budget, mechanisms
+from mla_engine import budget, mechanisms
 from mla_engine.cache import Cache
 from mla_engine.config import AttentionConfig
 from mla_engine.devices import Device
@@ -108,19 +108,6 @@ def prefill(layer: AttentionLayer, h: Tensor, form: str = "expanded") -> Callabl
     run = partial(mechanisms.of(layer.config).form(form).forward, layer, h)
     run()
     return run
-
-
-def untraced(layer: AttentionLayer, h: Tensor) -> tuple[Callable, str]:
-    """The layer's output on h [b,t,d] alone, to be called repeatedly, and what attends in it.
-
-    Torch's own attention without a trace, by the backend that ran; "" where none of it did. The
-    memory budget is not asked: no score is kept.
-    """
-    positions = torch.arange(h.shape[1], device=h.device)
-    run = partial(mechanisms.of(layer.config).fused, layer, h, positions)
-    with backends.watched() as names:
-        run()
-    return run, " ".join(dict.fromkeys(names))
 
 
 def seconds(run: Callable, device: torch.device | str) -> float:

@@ -5,6 +5,7 @@ shares no code with the engine: the highest scores are found by sorting pairs of
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def _turn(config, x, position, length):
     r = config.d_rope
     if not r or config.rope is None:
         return x
-    rope = config.index_rotation
+    rope = replace(config.rope, pairing=config.index_pairing)
     return np.concatenate((rotate(rope, x[:r], position, length), x[r:]))
 
 

@@ -1,9 +1,9 @@
 """The sizes and options of MLA with a lightning indexer."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mla_engine import checks
-from mla_engine.config import PAIRINGS, RopeConfig
+from mla_engine.config import PAIRINGS
 from mla_engine.latent.config import LatentConfig
 from mla_engine.refusals import RefusedError
 
@@ -40,8 +40,3 @@ class IndexedConfig(LatentConfig):
         checks.flag("index_shared", self.index_shared)
         if self.rotation is not None and self.d_index < self.d_rope:
             raise RefusedError("index_width", d_index=self.d_index, d_rope=self.d_rope)
-
-    @property
-    def index_rotation(self) -> RopeConfig | None:
-        """The rotation of the first d_rope of an index query or key."""
-        return self.rotation and replace(self.rotation, pairing=self.index_pairing)

@@ -32,20 +32,10 @@ __all__ = [
     "strongest_directions",
     "within",
     "without_content",
-    "without_head",
     "without_heads",
     "without_minor_directions",
     "without_rotary_key",
 ]
-
-
-def without_head(model: LanguageModel, layer: int, head: int) -> LanguageModel:
-    """The model whose head writes nothing: its columns of W_O [d,h,v] are zero.
-
-    Raises:
-        ValueError: a layer or a head that there is not.
-    """
-    return without_heads(model, layer, [head])
 
 
 def without_heads(model: LanguageModel, layer: int, heads: Sequence[int]) -> LanguageModel:

@@ -98,12 +98,6 @@ class Joint:
         """k_pre [b,t,g,k] and v [b,t,g,v] of h [b,t,d], as these weights make them."""
         return _split(self.factors.applied(h, rank), self.shapes)
 
-    def latent_weights(self, rank: int) -> tuple[Tensor, Tensor, Tensor]:
-        """W_DKV [c,d], W_UK [g,k,c] and W_UV [g,v,c] of MLA with c = `rank`."""
-        up = [torch.Size((*shape[:2], rank)) for shape in self.shapes]
-        W_UK, W_UV = _parted(self.factors.basis[:, :rank], up)
-        return self.factors.coordinates[:rank], W_UK, W_UV
-
 
 @dataclass(frozen=True, eq=False)
 class Separate:

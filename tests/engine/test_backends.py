@@ -1,70 +1,42 @@
-"""Torch's own attention: named by what ran, and the same by each backend that takes it."""
+"""Torch's own attention: the same as the trace's, by the fastest backend that takes the call."""
 
 import pytest
 import torch
 from torch.nn.attention import SDPBackend
 
-from mla_engine import LatentConfig, MultiHeadLatentAttention, backends, timing
-from mla_engine.ops import causal_mask
-from tests.engine.kinds import MLA
+from mla_engine import LatentConfig, MultiHeadLatentAttention, ops
+from mla_engine.latent import forms
 from tests.engine.samples import hidden, relative
 
 WIDE = LatentConfig(d_model=64, n_heads=2, d_head=128, d_latent_kv=32, d_rope=64, d_value=128)
 
 
-def normal(*shape):
-    return torch.randn(shape, generator=torch.manual_seed(0))
-
-
-def test_on_the_cpu_it_is_named_and_equals_the_trace():
-    layer = MultiHeadLatentAttention(WIDE)
-    h = hidden(1, 9, WIDE.d_model, dtype=torch.float32)
-    run, name = timing.untraced(layer, h)
-    assert name in {one.name.lower() for one in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH)}
-    assert relative(run(), layer(h).u) < 1e-5
-
-
-def test_what_ran_is_counted_inside_the_block_alone():
-    layer = timing.layer_of_zeros(MLA)
-    h = hidden(1, 5, MLA.d_model, dtype=torch.float32)
-    with backends.watched() as names:
-        run, _ = timing.untraced(layer, h)  # which watches for itself
-        run()
-    run()
-    assert len(names) == 1
-
-
-def test_only_the_backend_that_ran_is_named():
-    q, k, v = normal(1, 2, 6, 192), normal(1, 2, 6, 192), normal(1, 2, 6, 128)
-    mask = causal_mask(6, 6)
-    with backends.watched() as names:
-        free = backends.attention(q, k, v, mask, 0.1)
-        with backends.sdpa_kernel(SDPBackend.MATH):
-            by_math = backends.attention(q, k, v, mask, 0.1)
-    assert names[-1] == "math"
-    torch.testing.assert_close(free, by_math)
-
-
-def test_the_first_backend_that_takes_the_call_is_chosen(monkeypatch):
+def test_the_fastest_backend_that_takes_the_call_is_chosen(monkeypatch):
     """As a GPU without cuDNN's: torch says what it would take of those that are switched on."""
     asked = []
 
     def choice(*_):
-        asked.append(set(backends.torch.nn.attention._cur_sdpa_kernel_backends()))
+        asked.append(set(torch.nn.attention._cur_sdpa_kernel_backends()))
         takes = asked[-1] & {SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH}
-        return min(takes, key=backends.FASTEST.index, default=SDPBackend.ERROR)
+        return min(takes, key=ops.FASTEST.index, default=SDPBackend.ERROR).value
 
-    monkeypatch.setattr(backends, "_choice", choice)
-    assert backends._first(*[normal(1)] * 3, {}) is SDPBackend.EFFICIENT_ATTENTION
-    assert asked == [{one} for one in backends.FASTEST[:3]]
+    monkeypatch.setattr(torch, "_fused_sdp_choice", choice)
+    assert ops.fastest_backend(*[torch.zeros(1)] * 3, {}) is SDPBackend.EFFICIENT_ATTENTION
+    assert asked == [{one} for one in ops.FASTEST[:3]]
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_on_a_gpu_keys_of_192_and_values_of_128_do_not_fall_back_to_plain_products(dtype):
+def test_on_a_gpu_keys_of_192_and_values_of_128_do_not_fall_back_to_plain_products(
+    dtype, monkeypatch
+):
+    chosen, fastest = [], ops.fastest_backend
+    monkeypatch.setattr(
+        ops, "fastest_backend", lambda *call: chosen.append(fastest(*call)) or chosen[-1]
+    )
     layer = MultiHeadLatentAttention(WIDE, dtype=dtype, device="cuda")
     h = hidden(1, 256, WIDE.d_model, dtype=dtype).cuda()
-    run, name = timing.untraced(layer, h)
-    assert name
-    assert name != "math"
-    assert relative(run().double(), layer(h).u.double()) < 0.02
+    u = forms.fused(layer, h, torch.arange(256, device="cuda"))
+    assert len(chosen) == 1
+    assert chosen[0] is not SDPBackend.MATH
+    assert relative(u.double(), layer(h).u.double()) < 0.02

@@ -90,7 +90,8 @@ def test_mla_of_the_factors_is_the_compressed_layer():
     mla = MultiHeadLatentAttention(
         LatentConfig(d_model=24, n_heads=4, d_head=5, d_latent_kv=rank), dtype=torch.float64
     )
-    W_DKV, W_UK, W_UV = way.latent_weights(rank)
+    W_DKV, basis = way.factors.coordinates[:rank], way.factors.basis[:, :rank]
+    W_UK, W_UV = (half.unflatten(0, (4, 5)) for half in basis.chunk(2))
     parts = {"W_DKV": W_DKV, "W_UK": W_UK, "W_UV": W_UV, "W_UQ": layer.W_Q, "W_O": layer.W_O}
     for name, weight in parts.items():
         getattr(mla, name).copy_(weight)

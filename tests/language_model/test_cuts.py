@@ -13,7 +13,7 @@ from mla_engine.language_model.cuts import (
     effect,
     measured,
     without_content,
-    without_head,
+    without_heads,
     without_minor_directions,
     without_rotary_key,
 )
@@ -30,7 +30,7 @@ from tests.language_model.samples import (
 from tests.language_model.samples import model as of_sample
 
 CUTS = {
-    "head": lambda model: without_head(model, 1, 2),
+    "head": lambda model: without_heads(model, 1, [2]),
     "content": without_content,
     "rotary key": without_rotary_key,
     "directions": lambda model: without_minor_directions(model, 3, measured(2)),
@@ -64,7 +64,7 @@ def test_the_ways_to_run_a_cut_model_agree(cut):
 def test_without_a_head_what_it_wrote_is_missing(attention, layer):
     model, tokens = of_sample(attention), text()
     before = model(tokens).blocks[layer].attention
-    after = without_head(model, layer, 1)(tokens).blocks[layer].attention
+    after = without_heads(model, layer, [1])(tokens).blocks[layer].attention
     W_O = model.blocks[layer].attention.W_O
     written = torch.einsum("btv,dv->btd", before.o[:, :, 1], W_O[:, 1])
     assert written.abs().max() > 0.01
@@ -196,9 +196,9 @@ def test_where_nothing_rotates_there_is_no_rotary_key_to_cut():
 @pytest.mark.parametrize(
     ("cut", "said"),
     [
-        (lambda model: without_head(model, 2, 0), r"layer \(2\)"),
-        (lambda model: without_head(model, 0, 3), r"head \(3\)"),
-        (lambda model: without_head(model, 0, -1), r"head \(-1\)"),
+        (lambda model: without_heads(model, 2, [0]), r"layer \(2\)"),
+        (lambda model: without_heads(model, 0, [3]), r"head \(3\)"),
+        (lambda model: without_heads(model, 0, [-1]), r"head \(-1\)"),
         (lambda model: without_minor_directions(model, 0), r"rank \(0\)"),
         (lambda model: without_minor_directions(model, 11), r"rank \(11\)"),
         (lambda model: TopKeys(model, 0), r"keys \(0\)"),

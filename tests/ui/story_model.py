@@ -10,7 +10,7 @@ from mla_engine.language_model import LanguageModel, load_model, study
 from mla_engine.language_model.cuts import (
     Change,
     effect,
-    without_head,
+    without_heads,
     without_minor_directions,
     without_rotary_key,
 )
@@ -62,7 +62,7 @@ def attention(layer: int, head: int) -> torch.Tensor:
 def changes(cut: str, *where: int) -> Mapping[str, Change]:
     """What the page counts: its own texts and its own number of them."""
     made = {
-        "head": lambda whole: without_head(whole, *where),
+        "head": lambda whole: without_heads(whole, where[0], where[1:]),
         "rotary": without_rotary_key,
         "rank": lambda whole: without_minor_directions(whole, *where),
     }[cut](model())
