@@ -169,7 +169,7 @@ class Mechanism:
     fused: Callable[[AttentionLayer, Tensor, Tensor], Tensor]
     of_preset: Callable[[dict[str, Any]], AttentionConfig]
     kind: Callable[[AttentionConfig], str]
-    suggested: Callable[[AttentionConfig], dict[str, int]]
+    suggested: Callable[[AttentionConfig], dict[str, int]] = lambda _config: {}
     letters: Mapping[str, str] = field(default_factory=dict)
     order: int = 100
 

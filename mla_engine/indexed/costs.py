@@ -48,17 +48,23 @@ def read(config: IndexedConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
 
 def products(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
     """By the trace field that each makes, their sizes: MLA's over its choice, and the indexer's."""
-    of_choice = replace(sizes, keys=min(sizes.keys, config.index_topk))
-    shapes = latent.products(config, form, "latent", heads, of_choice)
-    for name in ("k_C", "v_C"):
-        if name in shapes:
-            shapes[name] = (_expanded(config, sizes), *shapes[name][1:])
+    shapes = products_over_choice(config, form, heads, sizes, config.index_topk)
     return shapes | ({} if config.index_shared else _indexer(config, sizes))
 
 
-def _expanded(config: IndexedConfig, sizes: Sizes) -> int:
-    """Tokens whose keys and values some query attends to."""
-    return min(sizes.keys, sizes.queries * config.index_topk)
+def products_over_choice(
+    config: IndexedConfig, form: str, heads: Heads, sizes: Sizes, attended: int
+) -> Shapes:
+    """Return the products of MLA whose queries attend to at most so many keys each."""
+    of_choice = replace(sizes, keys=min(sizes.keys, attended))
+    shapes = latent.products(config, form, "latent", heads, of_choice)
+    expanded = expanded_keys(sizes, attended)
+    return shapes | {n: (expanded, *shapes[n][1:]) for n in ("k_C", "v_C") if n in shapes}
+
+
+def expanded_keys(sizes: Sizes, attended: int) -> int:
+    """Return the number of keys that some query attends to."""
+    return min(sizes.keys, sizes.queries * attended)
 
 
 def _indexer(config: IndexedConfig, sizes: Sizes) -> Shapes:
@@ -75,8 +81,8 @@ def _indexer(config: IndexedConfig, sizes: Sizes) -> Shapes:
 
 def made_anew(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
     """Expanded, keys and values of every head of the tokens that are attended to."""
-    each = len(heads) * (config.d_head + config.d_value)
-    return each * _expanded(config, sizes) if form == "expanded" else 0
+    of_choice = replace(sizes, keys=expanded_keys(sizes, config.index_topk))
+    return latent.made_anew(config, form, "latent", heads, of_choice)
 
 
 def layouts(config: IndexedConfig) -> dict[str, dict[str, float]]:

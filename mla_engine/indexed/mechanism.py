@@ -1,7 +1,7 @@
 """What MLA with a lightning indexer declares."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 
 from mla_engine.config import AttentionConfig
@@ -15,7 +15,7 @@ from mla_engine.indexed.trace import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.latent import forms as latent
 from mla_engine.latent import mechanism as of_latent
 from mla_engine.latent.projections import latents_of, queries_of
-from mla_engine.mechanism import Form, Mechanism, Variant, Way
+from mla_engine.mechanism import Mechanism, Variant, Way
 from mla_engine.refusals import Phrase
 
 TOPK = 2048  # of DeepSeek-V3.2 and GLM-5
@@ -42,30 +42,23 @@ def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> IndexedConfig:
 
 INDEXER = (index_queries, index_keys, indexed, choice)
 PROJECTED = (forms.prefill, queries_of, latents_of, *INDEXER, forms.over_choice)
-EXPANDED = Form(
-    name="expanded",
+EXPANDED = replace(
+    of_latent.EXPANDED,
     trace=IndexedTrace,
     forward=IndexedLatentAttention.forward,
     prefill=partial(forms.prefill, form=latent.expanded),
     decode={"indexed": partial(forms.decode, form=latent.expanded)},
-    unmasked=latent.unmasked,
-    weighed=latent.weighed_values,
-    scores={"scores_C": ("q_C", "k_C"), "scores_R": ("q_R", "k_R")},
-    growing=("scores_I", "index", "scores_C", "scores_R", "o"),
+    growing=("scores_I", "index", *of_latent.EXPANDED.growing),
     needs=Phrase("the_latents"),
     formulas=(*PROJECTED, latent.up_projected, latent.attend),
 )
-ABSORBED = Form(
-    name="absorbed",
+ABSORBED = replace(
+    of_latent.ABSORBED,
     trace=IndexedAbsorbedTrace,
     forward=IndexedLatentAttention.forward_absorbed,
     prefill=partial(forms.prefill, form=latent.absorbed),
     decode={"indexed": partial(forms.decode, form=latent.absorbed)},
-    unmasked=latent.unmasked,
-    weighed=latent.weighed_latents,
-    scores={"scores_C": ("q_C_absorbed", "c_KV"), "scores_R": ("q_R", "k_R")},
-    growing=("scores_I", "index", "scores_C", "scores_R", "o_latent"),
-    needs=Phrase("the_latents"),
+    growing=("scores_I", "index", *of_latent.ABSORBED.growing),
     formulas=(*PROJECTED, latent.absorbed),
 )
 MECHANISM = Mechanism(
@@ -100,7 +93,6 @@ MECHANISM = Mechanism(
     fused=forms.fused,
     of_preset=lambda fields: IndexedConfig(**{"latent_norm": True} | fields),
     kind=lambda _config: "DSA",
-    suggested=lambda _config: {},
     letters={"j": "n_index_heads", "x": "d_index"},
     order=2,
 )

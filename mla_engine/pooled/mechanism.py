@@ -133,7 +133,6 @@ MECHANISM = Mechanism(
     fused=forms.fused,
     of_preset=lambda fields: PooledConfig(**fields),
     kind=kind,
-    suggested=lambda _config: {},
     letters={
         "j": "n_index_heads",
         "x": "d_index",

@@ -93,17 +93,9 @@ def products(
     config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes
 ) -> Shapes:
     """By the trace field that each makes, their sizes: MLA's over its choice, and the indexer's."""
-    of_choice = replace(sizes, keys=attended(config, sizes.keys))
-    shapes = latent.products(config, form, "latent", heads, of_choice)
-    for name in ("k_C", "v_C"):
-        if name in shapes:
-            shapes[name] = (_expanded(config, sizes), *shapes[name][1:])
+    reads = attended(config, sizes.keys)
+    shapes = indexed.products_over_choice(config, form, heads, sizes, reads)
     return shapes | ({} if config.index_shared else _indexer(config, sizes))
-
-
-def _expanded(config: PooledIndexConfig, sizes: Sizes) -> int:
-    """Tokens whose keys and values some query attends to."""
-    return min(sizes.keys, sizes.queries * attended(config, sizes.keys))
 
 
 def _indexer(config: PooledIndexConfig, sizes: Sizes) -> Shapes:
@@ -161,8 +153,8 @@ def steady(config: PooledIndexConfig) -> tuple[int, int]:
 
 def made_anew(config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
     """Expanded, keys and values of every head of the tokens that are attended to."""
-    each = len(heads) * (config.d_head + config.d_value)
-    return each * _expanded(config, sizes) if form == "expanded" else 0
+    of_choice = indexed.expanded_keys(sizes, attended(config, sizes.keys))
+    return latent.made_anew(config, form, "latent", heads, replace(sizes, keys=of_choice))
 
 
 def as_run(config: PooledIndexConfig) -> PooledIndexConfig:

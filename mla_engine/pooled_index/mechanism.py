@@ -10,7 +10,7 @@ from mla_engine.indexed.forms import over_choice
 from mla_engine.latent import forms as latent
 from mla_engine.latent import mechanism as of_latent
 from mla_engine.latent.projections import latents_of, queries_of
-from mla_engine.mechanism import Form, Mechanism, Variant, Way
+from mla_engine.mechanism import Mechanism, Variant, Way
 from mla_engine.pooled.pooling import in_blocks
 from mla_engine.pooled_index import forms
 from mla_engine.pooled_index.cache import PooledIndexCache
@@ -39,30 +39,22 @@ def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> PooledIndexConfig:
 
 
 PROJECTED = (queries_of, forms.after, latents_of, index_blocks, in_blocks, indexed, tokens_of)
-EXPANDED = Form(
-    name="expanded",
+EXPANDED = replace(
+    of_indexed.EXPANDED,
     trace=PooledIndexTrace,
     forward=PooledIndexAttention.forward,
     prefill=partial(forms.prefill, form=latent.expanded),
     decode={"pooled_index": partial(forms.decode, form=latent.expanded)},
-    unmasked=latent.unmasked,
-    weighed=latent.weighed_values,
-    scores={"scores_C": ("q_C", "k_C"), "scores_R": ("q_R", "k_R")},
-    growing=("scores_IE", "index_E", "scores_C", "scores_R", "o"),
-    needs=Phrase("the_latents"),
+    growing=("scores_IE", "index_E", *of_latent.EXPANDED.growing),
     formulas=(forms.prefill, *PROJECTED, over_choice, latent.up_projected, latent.attend),
 )
-ABSORBED = Form(
-    name="absorbed",
+ABSORBED = replace(
+    of_indexed.ABSORBED,
     trace=PooledIndexAbsorbedTrace,
     forward=PooledIndexAttention.forward_absorbed,
     prefill=partial(forms.prefill, form=latent.absorbed),
     decode={"pooled_index": partial(forms.decode, form=latent.absorbed)},
-    unmasked=latent.unmasked,
-    weighed=latent.weighed_latents,
-    scores={"scores_C": ("q_C_absorbed", "c_KV"), "scores_R": ("q_R", "k_R")},
-    growing=("scores_IE", "index_E", "scores_C", "scores_R", "o_latent"),
-    needs=Phrase("the_latents"),
+    growing=("scores_IE", "index_E", *of_latent.ABSORBED.growing),
     formulas=(forms.prefill, *PROJECTED, over_choice, latent.absorbed),
 )
 MECHANISM = Mechanism(
@@ -97,7 +89,6 @@ MECHANISM = Mechanism(
     fused=forms.fused,
     of_preset=lambda fields: PooledIndexConfig(**{"latent_norm": True} | fields),
     kind=lambda _config: "Block DSA",
-    suggested=lambda _config: {},
     letters={
         "j": "n_index_heads",
         "x": "d_index",
