@@ -40,7 +40,7 @@ def recurrent(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> RecurrentTr
         o.append(einsum("bhk,bhkv->bhv", q[:, t], S))
     erased, written, o = (torch.stack(parts, dim=1) for parts in (erased, written, o))
     state = {"erased": erased, "written": written, "S": S, "o": o}
-    return RecurrentTrace(h=h, **x._asdict(), **state, **leaving(w, h, o)._asdict())
+    return RecurrentTrace(**vars(x), **state, **vars(leaving(w, h, o)))
 
 
 def added(S: Tensor, k: Tensor, written: Tensor) -> Tensor:
@@ -62,8 +62,7 @@ def chunked(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> ChunkedTrace:
     k_WY, v_WY, written, o_past, o_near = joined
     o = o_past + o_near
     return ChunkedTrace(
-        h=h,
-        **x._asdict(),
+        **vars(x),
         k_WY=k_WY,
         v_WY=v_WY,
         written=written,
@@ -72,7 +71,7 @@ def chunked(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> ChunkedTrace:
         o_past=o_past,
         o_near=o_near,
         o=o,
-        **leaving(w, h, o)._asdict(),
+        **vars(leaving(w, h, o)),
     )
 
 

@@ -72,7 +72,6 @@ MECHANISM = Mechanism(
     fused=forms.fused,
     of_preset=lambda fields: DeltaConfig(**{n: x for n, x in fields.items() if n != "rope"}),
     kind=lambda _config: "KDA",
-    suggested=lambda _config: {},
     letters={"w": "conv_width", "i": "d_decay", "e": "d_gate"},
     order=4,
 )

@@ -1,6 +1,7 @@
 """The weights of Kimi Delta Attention, and everything up to what enters and leaves the state."""
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -46,32 +47,35 @@ class Tails(NamedTuple):
     v: Tensor
 
 
-class Entering(NamedTuple):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Entering:
     """The fields of a trace up to what a token does to the state."""
 
-    q_D_pre: Tensor
-    q_D_conv: Tensor
-    q_D: Tensor
-    k_D_pre: Tensor
-    k_D_conv: Tensor
-    k_D: Tensor
-    v_D_pre: Tensor
-    v_D: Tensor
-    c_A: Tensor | None
-    a_pre: Tensor
-    log_a: Tensor
-    a: Tensor
-    b: Tensor
+    h: Tensor  # [b,t,d]
+    q_D_pre: Tensor  # [b,t,h,k]
+    q_D_conv: Tensor  # [b,t,h,k]
+    q_D: Tensor  # [b,t,h,k], of length 1
+    k_D_pre: Tensor  # [b,t,h,k]
+    k_D_conv: Tensor  # [b,t,h,k]
+    k_D: Tensor  # [b,t,h,k], of length 1
+    v_D_pre: Tensor  # [b,t,h,v]
+    v_D: Tensor  # [b,t,h,v]
+    c_A: Tensor | None  # [b,t,i]
+    a_pre: Tensor  # [b,t,h,k]
+    log_a: Tensor  # [b,t,h,k], at most 0
+    a: Tensor  # [b,t,h,k], from 0 to 1
+    b: Tensor  # [b,t,h], from 0 to 1
 
 
-class Leaving(NamedTuple):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Leaving:
     """The fields of a trace behind what the queries read."""
 
-    c_G: Tensor | None
-    gate: Tensor
-    o_normed: Tensor
-    o_gated: Tensor
-    u: Tensor
+    c_G: Tensor | None  # [b,t,e]
+    gate: Tensor  # [b,t,h,v], from 0 to 1
+    o_normed: Tensor  # [b,t,h,v]
+    o_gated: Tensor  # [b,t,h,v]
+    u: Tensor  # [b,t,d]
 
 
 def wide(x: Tensor) -> Tensor:
@@ -92,9 +96,21 @@ def entering(w: DeltaWeights, h: Tensor, tails: Tails) -> tuple[Entering, Tails]
     log_a = log_decay(w, a_pre)
     b = wide(product("btd,hd->bth", h, w.W_B)).sigmoid()
     fields = Entering(
-        q_D_pre, q_D_conv, normalised(q_D_conv), k_D_pre, k_D_conv, normalised(k_D_conv),
-        v_D_pre, v_D, c_A, a_pre, log_a, log_a.exp(), b,
-    )  # fmt: skip
+        h=h,
+        q_D_pre=q_D_pre,
+        q_D_conv=q_D_conv,
+        q_D=normalised(q_D_conv),
+        k_D_pre=k_D_pre,
+        k_D_conv=k_D_conv,
+        k_D=normalised(k_D_conv),
+        v_D_pre=v_D_pre,
+        v_D=v_D,
+        c_A=c_A,
+        a_pre=a_pre,
+        log_a=log_a,
+        a=log_a.exp(),
+        b=b,
+    )
     return fields, Tails(q_tail, k_tail, v_tail)
 
 
@@ -132,7 +148,8 @@ def leaving(w: DeltaWeights, h: Tensor, o: Tensor) -> Leaving:
     gate = wide(product("bte,hve->bthv", h if c_G is None else c_G, w.W_UG)).sigmoid()
     o_normed = rms_norm(o, w.o_norm, w.config.norm_eps)
     o_gated = (o_normed * gate).to(h.dtype)
-    return Leaving(c_G, gate, o_normed, o_gated, output(o_gated, w.W_O, None, w.config.n_heads))
+    u = output(o_gated, w.W_O, None, w.config.n_heads)
+    return Leaving(c_G=c_G, gate=gate, o_normed=o_normed, o_gated=o_gated, u=u)
 
 
 class DeltaProjections(AttentionLayer):

@@ -46,7 +46,7 @@ def over_choice(
     """MLA in `form`, expanded or absorbed, over the chosen keys; the trace is one of `traces`."""
     run = form(w, h, queries, latents, index.chosen.unsqueeze(1))
     beside = {"mask": mask, "left_out": left_out(run, index.chosen, mask)}
-    return traces[type(run)](**(vars(run) | index._asdict() | beside))
+    return traces[type(run)](**(vars(run) | vars(index) | beside))
 
 
 def left_out(run: LatentTrace | AbsorbedTrace, chosen: Tensor, mask: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ def index_of(
     if not layer.config.index_shared:
         w = layer.indexer()
         return indexed(w, index_queries(w, h, queries.c_Q, turn), keys, mask)
-    return Index(shared_choice(given, mask, len(h)))
+    return Index(chosen=shared_choice(given, mask, len(h)))
 
 
 def shared_choice(given: Tensor | None, mask: Tensor, batch: int) -> Tensor:

@@ -6,6 +6,7 @@ which attends to the highest. q_I k_I is scaled by d_index^-1/2 and w_I by n_ind
 k_I by one Hadamard matrix, which leaves their products as they are, and then rounds them to FP8.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -45,18 +46,19 @@ class IndexKeys(NamedTuple):
     k_I: Tensor
 
 
-class Index(NamedTuple):
-    """The indexer in a trace; of a shared layer the choice alone."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Index:
+    """The indexer in a trace; of a layer that shares its choice the choice."""
 
-    chosen: Tensor
-    q_I_pre: Tensor | None = None
-    q_I: Tensor | None = None
-    w_I: Tensor | None = None
-    k_I_pre: Tensor | None = None
-    k_I_normed: Tensor | None = None
-    k_I: Tensor | None = None
-    scores_I: Tensor | None = None
-    index: Tensor | None = None
+    q_I_pre: Tensor | None = None  # [b,t,j,x]
+    q_I: Tensor | None = None  # [b,t,j,x], its first r rotated
+    w_I: Tensor | None = None  # [b,t,j], scaled
+    k_I_pre: Tensor | None = None  # [b,s,x]
+    k_I_normed: Tensor | None = None  # [b,s,x]
+    k_I: Tensor | None = None  # [b,s,x], its first r rotated
+    scores_I: Tensor | None = None  # [b,j,t,s], scaled, at least 0, unmasked
+    index: Tensor | None = None  # [b,t,s], unmasked
+    chosen: Tensor  # bool [b,t,s], True where the query attends to the key
 
 
 def index_queries(
@@ -90,7 +92,8 @@ def indexed(w: IndexerWeights, queries: IndexQueries, keys: IndexKeys, mask: Ten
     """Index scores, and the keys that they choose."""
     scores_I, index = scored(w, queries, keys.k_I)
     chosen = choice(index, mask, w.config.index_topk)
-    return Index(chosen, *queries, *keys, scores_I, index)
+    parts = queries._asdict() | keys._asdict()
+    return Index(**parts, scores_I=scores_I, index=index, chosen=chosen)
 
 
 def scored(w: IndexerWeights, queries: IndexQueries, k_I: Tensor) -> tuple[Tensor, Tensor]:

@@ -54,7 +54,7 @@ def index_of(
 ) -> Index:
     """The choice of h [b,t,d] among all keys; a shared layer is given that of another [b,t,s]."""
     if layer.config.index_shared:
-        return Index(shared_choice(given, mask, len(h)))
+        return Index(chosen=shared_choice(given, mask, len(h)))
     return indexed(layer.pooling(), h, queries.c_Q, blocks, mask)
 
 

@@ -5,6 +5,7 @@ k_I the index key of a token after its LayerNorm (transformers glm5_next, Glm5Ne
 get_pooled_states). The indexer scores k_E as it scores keys in DeepSeek-V3.2.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -35,21 +36,22 @@ class IndexBlocks(NamedTuple):
     k_E: Tensor
 
 
-class Index(NamedTuple):
-    """The indexer in a trace; of a shared layer the choice alone."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Index:
+    """The indexer in a trace, i counting blocks; of a layer that shares its choice the choice."""
 
-    chosen: Tensor
-    q_I: Tensor | None = None
-    w_I: Tensor | None = None
-    k_I_pre: Tensor | None = None
-    k_I: Tensor | None = None
-    z_IE: Tensor | None = None
-    gates_I: Tensor | None = None
-    k_E: Tensor | None = None
-    members: Tensor | None = None
-    scores_IE: Tensor | None = None
-    index_E: Tensor | None = None
-    chosen_E: Tensor | None = None
+    q_I: Tensor | None = None  # [b,t,j,x]
+    w_I: Tensor | None = None  # [b,t,j], scaled
+    k_I_pre: Tensor | None = None  # [b,s,x]
+    k_I: Tensor | None = None  # [b,s,x], of the new tokens
+    z_IE: Tensor | None = None  # [b,s,a,x], of the new tokens
+    members: Tensor | None = None  # int64 [i,p], the tokens of each block
+    gates_I: Tensor | None = None  # [b,i,p,x], of the new blocks
+    k_E: Tensor | None = None  # [b,i,x]
+    scores_IE: Tensor | None = None  # [b,j,t,i], scaled, at least 0, unmasked
+    index_E: Tensor | None = None  # [b,t,i], unmasked
+    chosen_E: Tensor | None = None  # bool [b,t,i], True where the query chooses the block
+    chosen: Tensor  # bool [b,t,s], True where the query attends to the key
 
 
 def index_blocks(
