@@ -7,7 +7,6 @@ somebody means harm with, or noise. A parser tells its range by the variables th
 import inspect
 import math
 from random import Random
-from urllib.parse import quote, urlencode
 
 import ui.frame.rooms  # noqa: F401 - finds the pages
 from mla_engine import PRESETS
@@ -40,24 +39,17 @@ SENTENCES = (
 ALPHABET = "09aZ_-./ ~%&=?#<>\"'\\\n\t\x00é中😀\u202e\u0301"
 
 
-def link(draw: Random, sources=()):
-    """A page and its parameters; `sources` are checkpoints that the server can read."""
+def link(draw: Random):
+    """Draw a page and parameters for it."""
     page = draw.choice([*PAGES, *PAGES, "nowhere"])
     own = list(PAGES[page].settings) if page in PAGES else []
     page = "" if page == HOME else page
     names = [*own, *own, *SHARED]
     chosen = dict.fromkeys(draw.choices(names, k=draw.randint(1, MOST_SETTINGS)))
     parameters = [(name, value(draw, name)) for name in chosen]
-    if sources and draw.random() < 0.2:
-        parameters.append(("source", draw.choice(sources)))
     if draw.random() < 0.1:  # a setting of another page, one that is unknown, one named twice
         parameters.append((draw.choice([*SETTINGS, noise(draw)]), draw.choice(HOSTILE)))
     return page, parameters
-
-
-def query(parameters):
-    """The parameters as a browser writes them."""
-    return urlencode(parameters, quote_via=quote, errors="surrogatepass")
 
 
 def value(draw: Random, name):

@@ -4,7 +4,6 @@ A property holds if the code answers, or refuses in one sentence, and takes a bo
 """
 
 import json
-import os
 import tracemalloc
 from pathlib import Path
 
@@ -19,8 +18,7 @@ MIB = 2**20
 
 
 def fuzz(examples):
-    """How a property is tried: with so many examples, or FUZZ_EXAMPLES, however slow they are."""
-    examples = int(os.environ.get("FUZZ_EXAMPLES", examples))
+    """Try a property with so many examples, however slow they are."""
     return settings(max_examples=examples, suppress_health_check=list(HealthCheck))
 
 
