@@ -1,5 +1,4 @@
 # The app for a Hugging Face Space (sdk: docker) or any other host: uid 1000, port 8501.
-# deploy/try_dockerfile.py goes through these steps where there is no Docker.
 FROM python:3.12.14-slim-trixie@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea AS base
 
 FROM base AS packages

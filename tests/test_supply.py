@@ -87,8 +87,24 @@ def test_the_image_is_named_by_its_digest_and_runs_as_a_user():
     images = set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) - stages
     assert all(re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", image) for image in images)
     assert len(images) == 1
-    assert re.findall(r"^USER (\w+)$", text, re.MULTILINE)[-1] == "1000"
     assert re.search(r"HEALTHCHECK .*--timeout=\d+s", text)
+    installs, runs = text.rsplit("\nFROM ", 1)
+    assert "pip uninstall --quiet --yes pip && useradd --create-home --uid 1000 user" in runs
+    assert not re.search(r"\binstall\b|apt|gcc|curl", runs)
+    assert re.findall(r"^USER (\w+)$", runs, re.MULTILINE) == ["1000"]
+    assert "USER" not in installs
+
+
+def test_the_image_has_the_files_that_it_names_and_no_test():
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)
+    started = re.findall(r'CMD \["python", "(\S+)"\]$', text, re.MULTILINE)
+    named = [name for line in copied for name in line.split()] + started
+    assert {"requirements.lock", "deploy/healthy.py", "deploy/start.py"} <= set(named)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    left_out = set((ROOT / ".dockerignore").read_text("utf-8").splitlines())
+    assert {"tests", "benchmarks", ".git", ".venv", "models", "assets/screenshots"} <= left_out
+    assert not left_out & {"app.py", "pages", "ui", "mla_engine", "assets", ".streamlit", "deploy"}
 
 
 def test_the_kernels_ask_for_what_the_tests_install():
