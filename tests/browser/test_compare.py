@@ -1,42 +1,16 @@
-"""The comparison in a real browser: marks, limits and a phone."""
+"""The comparison in a real browser: two trained models, and a side of the reader's own."""
 
 import json
 
 import pytest
 from playwright.sync_api import expect
 
-from mla_engine import PRESETS, costs
 from tests.browser.conftest import STATEMENT, Show
 from tests.browser.looks import PHONE
 from tests.browser.waiting import settle, wider
 from tests.checkpoints.test_own_preset import OWN
 
 pytestmark = pytest.mark.browser
-LIMITS = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
-    node._fullData.filter(t => t.type === "heatmap").map(t => [t.zmin, t.zmax])[0])"""
-
-
-def test_two_layers_side_by_side(show: Show) -> None:
-    page = show("compare?preset=deepseek-v2-lite&vs_right=llama-3-8b&vs_right_as=own")
-    kept = [costs.cache_elements(PRESETS[key].config) for key in ("deepseek-v2-lite", "llama-3-8b")]
-    expect(page.locator(STATEMENT)).to_contain_text(
-        f"keeps {kept[1]:,}: a factor of {kept[1] / kept[0]:.2f}×"
-    )
-    boxes = page.locator(".js-plotly-plot .textpoint")
-    expect(boxes.filter(has_text="≠").first).to_be_visible()
-    expect(page.get_by_test_id("stTable")).to_contain_text("32")
-
-    page.get_by_role("radio", name="Maps").click()
-    page.get_by_role("radio", name="logits").click()
-    page.wait_for_url("**vs_map=scores**")
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    settle(page)
-    left, right = page.evaluate(LIMITS)
-    assert left == right
-    assert left[0] == -left[1] < 0
-
-    page.set_viewport_size(PHONE)
-    assert wider(page, "h1, p, .js-plotly-plot", 390) == []
 
 
 def test_two_trained_models_stand_side_by_side(show: Show) -> None:

@@ -1,13 +1,14 @@
 """A page that fails, as a reader sees it; and that no page asks for what the headers forbid."""
 
 import re
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.attacks.server import App, copied, running
+from tests.attacks.server import copied, running
 from tests.browser.conftest import new_context
+from tests.browser.looks import PHONE
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
@@ -15,54 +16,34 @@ pytestmark = pytest.mark.browser
 FAILS = "page.setup(PAGE)\nif state.settings()['notation_search']: raise OSError('planted')"
 WITH_PARTS_OF_THEIR_OWN = ("?code=snippet", "attention_maps", "decode", "worked_example?stop=2")
 REFERENCE = r"[0-9a-f]{8}"
-WINDOWS = {"projector": (1280, 720), "phone": (390, 844)}
 
 
-@pytest.fixture(scope="module")
-def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """A server whose glossary fails while somebody searches in it."""
+def test_a_fault_is_one_sentence_with_two_ways_on(chromium: Browser, tmp_path: Path) -> None:
     change = {"pages/notation.py": ("page.setup(PAGE)", FAILS)}
-    with running(root=copied(tmp_path_factory.mktemp("fault") / "project", change)) as app:
-        yield app
+    with running(root=copied(tmp_path, change)) as app:
+        context = new_context(chromium, PHONE, "zh-CN")
+        page = context.new_page()
+        page.goto(f"{app.url}/notation?notation_search=x&n_heads=8")
+        box = page.locator('[class*="st-key-fault_"]').first
+        expect(box).to_contain_text(re.compile(REFERENCE))
+        reference = re.search(REFERENCE, box.inner_text())[0]
+        assert app.log.count(reference) == 1
+        assert page.locator('[data-testid="stException"]').count() == 0
+        seen = box.bounding_box()
+        assert seen["y"] + seen["height"] <= PHONE["height"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        home = box.get_by_role("link")
+        expect(home).to_have_attribute("href", re.compile(r"\?lang=zh$"))
+        box.get_by_role("button", name="重新开始本页").click()
+        expect(box).to_be_hidden()
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        assert "notation_search" not in page.url
 
-
-def opened(chromium: Browser, width: int, height: int, locale: str) -> Page:
-    """A visitor's first page."""
-    context = new_context(chromium, {"width": width, "height": height}, locale)
-    return context.new_page()
-
-
-@pytest.mark.parametrize("window", WINDOWS)
-def test_a_fault_is_one_sentence_with_two_ways_on(
-    chromium: Browser, failing: App, window: str
-) -> None:
-    width, height = WINDOWS[window]
-    page = opened(chromium, width, height, "zh-CN")
-    page.goto(f"{failing.url}/notation?notation_search=x&n_heads=8")
-    box = page.locator('[class*="st-key-fault_"]').first
-    expect(box).to_contain_text(re.compile(REFERENCE))
-    reference = re.search(REFERENCE, box.inner_text())[0]
-    assert failing.log.count(reference) == 1
-    assert page.locator('[data-testid="stException"]').count() == 0
-    seen = box.bounding_box()
-    assert seen["y"] + seen["height"] <= height
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    box.get_by_role("button", name="重新开始本页").click()
-    expect(box).to_be_hidden()
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    assert "notation_search" not in page.url
-    page.context.close()
-
-
-def test_the_way_home_needs_nothing_of_the_session(chromium: Browser, failing: App) -> None:
-    page = opened(chromium, 1280, 720, "en-US")
-    page.goto(f"{failing.url}/notation?notation_search=x&n_heads=8")
-    home = page.get_by_role("link", name="To the overview")
-    expect(home).to_have_attribute("href", re.compile(r"\?lang=en$"))
-    home.click()
-    expect(page).to_have_url(f"{failing.url}/")  # English is what this browser has anyway
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.context.close()
+        page.goto(f"{app.url}/notation?notation_search=x&n_heads=8")
+        home.click()
+        expect(page).to_have_url(f"{app.url}/")  # Chinese is what this browser has anyway
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        context.close()
 
 
 def test_no_page_asks_for_what_the_headers_forbid(app_url: str, browser_page: Page) -> None:

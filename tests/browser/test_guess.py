@@ -83,24 +83,6 @@ def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show: Show, app_url
     expect(page.locator(CARD)).to_have_count(0)
 
 
-def test_the_guess_of_a_variant_chosen_elsewhere_hides_its_answer(show: Show) -> None:
-    page = show("?lang=en&preset=deepseek-v3", {"width": 1280, "height": 720})
-    page.get_by_role("radio", name="HCA", exact=True).click()
-    page.wait_for_url("**variant=hca**")
-    settle(page)
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Compute", exact=True).click()
-    page.wait_for_url("**/compute**")
-    settle(page)
-    over = page.locator(".st-key-place_over")
-    for veiled in (page.locator(LEAD), over):
-        assert "blur" in veiled.evaluate(VEIL)
-    page.locator(f"{CARD} .show").click()
-    expect(page.locator(f"{CARD} .tells")).to_contain_text("989 tokens")
-    for veiled in (page.locator(LEAD), over):
-        assert veiled.evaluate(VEIL) == "none"
-    expect(page.locator(LEAD)).to_contain_text("fewer FLOP with HCA from 989 tokens on")
-
-
 def test_a_tensor_lights_in_words_formulas_and_pictures(show: Show, app_url: str) -> None:
     page = show("worked_example?lang=en&we_step=10")
     page.locator("[data-cell='1,1']").focus()

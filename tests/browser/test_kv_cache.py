@@ -5,8 +5,7 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import PRESETS, costs
 from tests.browser.conftest import STATEMENT, Show
-from tests.browser.looks import PHONE
-from tests.browser.waiting import nothing_shifts, settle, wider
+from tests.browser.waiting import nothing_shifts, settle
 
 pytestmark = pytest.mark.browser
 GIB = 2**30
@@ -14,7 +13,6 @@ GIB = 2**30
 DRAWN = """() => [...document.querySelectorAll(".js-plotly-plot")].map(node =>
     node._fullData.map(trace => ({
         name: trace.name, mode: trace.mode, x: Array.from(trace.x), y: Array.from(trace.y),
-        shown: trace.showlegend !== false,
     })))"""
 
 
@@ -65,18 +63,3 @@ def test_the_screen_shows_what_the_engine_counts(show: Show) -> None:
     assert "kv_context=65536" in page.url
 
 
-def test_the_views_on_a_phone_draw_what_the_engine_counts(show: Show) -> None:
-    page = show("kv_cache?kv_view=memory&kv_unit=GB", PHONE)
-    left = drawn(page)[0]
-    (level,) = [t["y"] for t in left if t["name"] == "left by the weights"]
-    assert level == pytest.approx([141 - 671 / 8] * 2)
-    assert curve(left, "MLA ★")[2**20] == pytest.approx(576 * 61 * 2 * 2**20 / 1e9)
-    page.get_by_role("radio", name="Tensor parallel").click()
-    page.wait_for_url("**kv_view=parallel**")
-    expect(page.locator(STATEMENT)).to_contain_text("8.00 copies in all")
-    assert len(curve(drawn(page)[0], "MLA ★ by seq.")) == 8
-    assert wider(page, "h1, p, .js-plotly-plot, [data-testid=stTable]", 390) == []
-    page.go_back()
-    expect(page.get_by_test_id("stTable").first).to_contain_text(
-        "163,840"
-    )  # as far as the model goes

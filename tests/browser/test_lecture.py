@@ -74,16 +74,6 @@ def test_a_burst_of_presses_loses_none(show: Show, app_url: str) -> None:
     expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"5 / {len(steps())}")
 
 
-def test_beyond_a_pages_last_step_the_clicker_turns_the_page(show: Show) -> None:
-    page = show("decode?lecture=1&dec_step=15")
-    listening(page)
-    page.keyboard.press("PageDown")
-    page.wait_for_url("**/decode?*dec_step=16*")
-    listening(page)
-    page.keyboard.press("PageDown")
-    page.wait_for_url("**/compute?*")
-
-
 def test_the_mouse_meets_the_cell_that_it_points_at(show: Show) -> None:
     page = show("attention_maps?lecture=1&preset=deepseek-v2-lite")
     plot = page.locator(".js-plotly-plot").nth(1)

@@ -1,4 +1,4 @@
-"""The glossary in a real browser: search, formulas drawn, links that open, tooltips elsewhere."""
+"""The glossary in a real browser: search, formulas drawn, links that open."""
 
 import csv
 
@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 from mla_engine import SYMBOLS
 from tests.browser.conftest import Show
-from tests.browser.looks import PHONE
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
@@ -43,14 +42,3 @@ def test_a_search_finds_a_symbol_and_its_link_shows_its_numbers(show: Show) -> N
     expect(opened.value.get_by_role("figure", name="Heatmap of W_UV")).to_be_visible()
 
 
-def test_a_phone_names_the_columns_and_other_pages_explain_symbols(
-    show: Show, app_url: str
-) -> None:
-    page = show("notation?notation_of=cached&lang=en", PHONE)
-    expect(page.get_by_text("In DeepSeek's code").last).to_be_visible()
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
-    assert all(cell.bounding_box()["width"] <= 390 for cell in page.locator("td").all())
-    page.goto(f"{app_url}/kv_cache?lang=en")
-    settle(page)
-    latent = page.locator(".tensor.latent").first
-    assert latent.get_attribute("title") == SYMBOLS["c_KV"].meaning

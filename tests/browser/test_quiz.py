@@ -1,11 +1,10 @@
-"""The quiz in a real browser: predict, reveal, go on by clicker, reload, give it to a class."""
+"""The quiz in a real browser: predict, reveal, go on by clicker, reload."""
 
 import pytest
 from playwright.sync_api import expect
 
 from mla_engine import quiz
 from tests.browser.conftest import STATEMENT, Show
-from tests.browser.looks import PHONE
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
@@ -46,13 +45,3 @@ def test_a_reader_predicts_reveals_and_goes_on(show: Show) -> None:
     expect(page.locator(".quiz-board li")).to_have_count(4)
 
 
-def test_maps_fit_a_phone(show: Show) -> None:
-    number = 1 + quiz.order(1).index("unrotated")
-    page = show(f"quiz?quiz_count=31&quiz_number={number}", PHONE)
-    drawn = page.evaluate(
-        "() => [...document.querySelectorAll('.js-plotly-plot')].map(n => n._fullData[0].z[7][7])"
-    )
-    maps = quiz.question(1, "unrotated").maps
-    assert drawn == pytest.approx([float(shares[7, 7]) for shares in maps], rel=1e-5)
-    boxes = [part.bounding_box() for part in page.locator("h1, p, .js-plotly-plot, button").all()]
-    assert max(box["x"] + box["width"] for box in boxes if box) <= 390

@@ -17,7 +17,7 @@ from mla_engine.checkpoints import (
 )
 from mla_engine.figures import TileGrid
 from mla_engine.studies.logit_shares import logit_shares
-from tests.browser.conftest import STATEMENT, Show
+from tests.browser.conftest import STATEMENT
 from tests.browser.test_attention_maps import click
 from tests.browser.waiting import settle
 from ui.parts.real_layer import DEMO
@@ -72,10 +72,3 @@ def test_a_click_chooses_the_head_and_layers_are_compared(
     assert shown == pytest.approx(sorted(expected), abs=0.011)
 
 
-def test_the_first_step_is_one_button(show: Show, demo: Path) -> None:
-    page = show("real_models")
-    page.get_by_role("button", name="Use the demonstration model").click()
-    page.wait_for_url("**source=models*demo**")
-    settle(page)
-    expect(page.locator(STATEMENT)).to_contain_text(f"of {HEADS} heads look at places")
-    expect(page.get_by_text("random demonstration weights")).to_be_visible()

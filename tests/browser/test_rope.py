@@ -1,6 +1,4 @@
-"""The page on rotations in a real browser: a click, a slider, keys and a download, numbers read."""
-
-import csv
+"""The page on rotations in a real browser: play, a click, a slider and keys, numbers read."""
 
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ from playwright.sync_api import Page, expect
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states, words_of
 from tests.browser.conftest import STATEMENT, Show
-from tests.browser.looks import PHONE
 from tests.browser.motion import at_rest, one_question
 from tests.browser.waiting import nothing_shifts, settle
 from tests.reference_rope import rotate
@@ -21,14 +18,6 @@ from ui.words.text import catalogue
 
 pytestmark = pytest.mark.browser
 LINK = "preset=small&" + "&".join(f"{name}={size}" for name, size in SMALL_SIZES.items())
-DRAWN = """chart => {
-    const plot = document.querySelectorAll(".js-plotly-plot")[chart];
-    const z = plot._fullData.find(trace => trace.type === "heatmap")._input.z;
-    const bytes = z.bdata && Uint8Array.from(atob(z.bdata), c => c.charCodeAt(0)).buffer;
-    return bytes ? [...new Float32Array(bytes)] : [...z].flatMap(row => [...row]);
-}"""
-
-
 ARROWS = """arms => arms.map(arm => {
     const [line, tip] = [arm.querySelector(".line"), arm.querySelector(".tip")];
     const [x, y, u, v] = ["x1", "y1", "x2", "y2"].map(name => Number(line.getAttribute(name)));
@@ -112,21 +101,3 @@ def test_a_click_a_key_and_a_slider_turn_the_pair(show: Show) -> None:
     expect(page.locator(STATEMENT)).to_have_text(before)
 
 
-def test_the_maps_on_the_screen_are_the_engines(show: Show) -> None:
-    page = show(f"rope?{LINK}&rope_topic=pairing&rope_head=2&lang=zh")
-    expect(page.locator(".js-plotly-plot")).to_have_count(3)
-    h = torch.tensor(hidden_states(tuple(catalogue()["maps.example"]["zh"]), 0, 64))
-    right = MultiHeadLatentAttention(SMALL_CONFIG)(h[None]).attention[0, 2].numpy()
-    seen = np.tril(np.ones_like(right)) == 1
-    drawn = np.array(page.evaluate(DRAWN, 0), dtype=np.float32).reshape(right.shape)
-    np.testing.assert_allclose(drawn[seen], right[seen], atol=1e-5)
-    wrong = np.array(page.evaluate(DRAWN, 1), dtype=np.float32).reshape(right.shape)
-    assert np.abs(wrong - right)[seen].max() > 0.01
-
-    page.set_viewport_size(PHONE)
-    settle(page)
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
-    with page.expect_download() as download:
-        page.get_by_role("button", name="下载 CSV 数据").first.click()
-    rows = list(csv.reader(download.value.path().read_text("utf-8-sig").splitlines()))
-    assert float(rows[4][3]) == pytest.approx(float(right[3, 2]), abs=1e-5)
