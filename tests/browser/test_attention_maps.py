@@ -1,7 +1,6 @@
 """The attention maps in a real browser: clicks, a slider, Chinese and a reload, numbers checked."""
 
 import re
-from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -10,9 +9,8 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.figures import TileGrid
-from mla_engine.language_model import load_model
 from mla_engine.studies import words as tokens
-from tests.browser.conftest import STATEMENT, Show
+from tests.browser.conftest import Show
 from tests.browser.looks import PHONE
 from tests.browser.waiting import everything, nothing_shifts, settle
 from ui.engine.model import SMALL_CONFIG
@@ -20,10 +18,6 @@ from ui.settings.sizes import SMALL_SIZES
 
 pytestmark = pytest.mark.browser
 
-SHIPPED, OWN = (
-    Path(__file__).parents[2] / "assets/trained",
-    "anna lamp ben cup cleo drum dan boat anna",
-)
 WORDS = ("the", "cat", "sees", "the", "dog")
 FRAMED = "p:has-text('(framed)'), p:has-text('（加框）')"  # above the large map
 LINK = {"preset": "small", "map_text": " ".join(WORDS), **SMALL_SIZES}
@@ -139,20 +133,3 @@ def test_a_pooled_map_answers_with_the_cell_that_it_shows(show: Show) -> None:
     expect(page.locator(".modebar").first).to_be_hidden()
 
 
-def test_a_trained_models_map_answers_a_click_and_an_example(show: Show) -> None:
-    page = show("attention_maps", {"width": 1280, "height": 720})
-    whole, _ = load_model(SHIPPED / "mla.safetensors")
-    with torch.inference_mode():
-        trace = whole(torch.tensor([whole.config.tokens(OWN)])).blocks[1].attention
-    area = page.locator(".js-plotly-plot").first.locator(".nsewdrag").last.bounding_box()
-    assert area["y"] + area["height"] <= 720, "the last word's row is seen at once"
-    expect(page.locator(STATEMENT)).to_contain_text(re.compile("second “.?anna.?”, head 0 looks"))
-    click(page, 0, across=3.5 / 9, down=5.5 / 9)
-    page.wait_for_url("**map_key=3**")
-    settle(page)
-    assert setting(page, "map_query") == "5"
-    assert share(page) == pytest.approx(100 * trace.attention[0, 0, 5, 3].item(), rel=5e-3)
-    page.get_by_role("button", name="close brackets").click()
-    page.wait_for_url("**sentence=*")
-    settle(page)
-    expect(page.locator(STATEMENT)).to_contain_text("the bracket to close now")

@@ -1,7 +1,7 @@
-"""The frame in a real browser: navigation, language, Back, reload, links, unknown addresses."""
+"""The frame in a real browser: settings survive navigation, language, Back and reload."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Show
 from tests.browser.waiting import settle
@@ -34,15 +34,3 @@ def test_settings_survive_navigation_back_reload_and_language(show: Show, app_ur
     assert "n_heads=8" in page.url
 
 
-def test_unknown_address_and_parameter_lead_on_with_one_line(
-    app_url: str, browser_page: Page
-) -> None:
-    browser_page.goto(f"{app_url}/no_such_page?colour=red&n_heads=0")
-    settle(browser_page)
-    line = browser_page.get_by_test_id("stAlert")
-    expect(line).to_have_count(1)
-    expect(line).to_contain_text("There is no page “no_such_page”")
-    expect(browser_page.get_by_role("dialog")).to_have_count(0)
-    assert "no_such_page" not in browser_page.url
-    expect(line).to_contain_text("“colour” in the link is not a setting")
-    expect(line).to_contain_text("“0” in the link is not possible; 1 is used")
