@@ -131,5 +131,3 @@ def test_a_pooled_map_answers_with_the_cell_that_it_shows(show: Show) -> None:
 
     page.set_viewport_size(PHONE)
     expect(page.locator(".modebar").first).to_be_hidden()
-
-

@@ -32,5 +32,3 @@ def test_settings_survive_navigation_back_reload_and_language(show: Show, app_ur
     settle(page)
     expect(chip).to_contain_text("8 个头")
     assert "n_heads=8" in page.url
-
-

@@ -61,5 +61,3 @@ def test_the_screen_shows_what_the_engine_counts(show: Show) -> None:
     settle(page)
     assert f"{kept / GIB:.2f} GiB" in title(page)
     assert "kv_context=65536" in page.url
-
-

@@ -40,5 +40,3 @@ def test_a_search_finds_a_symbol_and_its_link_shows_its_numbers(show: Show) -> N
     settle(opened.value)
     assert "seed=3" in opened.value.url
     expect(opened.value.get_by_role("figure", name="Heatmap of W_UV")).to_be_visible()
-
-

@@ -70,5 +70,3 @@ def test_a_click_chooses_the_head_and_layers_are_compared(
     ]
     shown = sorted(float(text) for text in cells.all_text_contents())
     assert shown == pytest.approx(sorted(expected), abs=0.011)
-
-

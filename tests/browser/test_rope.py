@@ -99,5 +99,3 @@ def test_a_click_a_key_and_a_slider_turn_the_pair(show: Show) -> None:
         page.wait_for_url("**rope_key=3**")
     settle(page)
     expect(page.locator(STATEMENT)).to_have_text(before)
-
-
