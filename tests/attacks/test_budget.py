@@ -17,7 +17,6 @@ from mla_engine.checkpoints import (
     open_repository,
 )
 from mla_engine.checkpoints.prefix import Prefix
-from mla_engine.checkpoints.rotation import CONTEXT
 
 TEXT = "The cat sat on the mat and looked at the moon. " * 8
 LONG = TEXT * 6
@@ -114,35 +113,6 @@ def test_builds_nothing_that_no_tensor_fills(folder, entries, words, monkeypatch
     monkeypatch.setattr(Prefix, "_filled", lambda *_: pytest.fail("built"))
     with pytest.raises(CheckpointError, match=words):
         hidden_states(folder, TEXT, 3)
-
-
-@pytest.mark.parametrize(
-    "entries",
-    [
-        {"rope_scaling": {"type": "linear", "factor": 2.0, "partial_rotary_factor": "x" * 10_000}},
-        {"partial_rotary_factor": [0] * 10_000},
-        {"partial_rotary_factor": 10**9, "qk_rope_head_dim": "x" * 10_000},
-        {"rope_theta": 10**400},
-        {"rope_scaling": {"type": "yarn", "factor": 40, "mscale_all_dim": -27.1, "mscale": 1.0,
-                          CONTEXT: 4096}},
-        {"rope_scaling": {"type": ["yarn"]}},
-        {"rope_scaling": {"type": "longrope", "short_factor": 5, "long_factor": {}}},
-        {"max_position_embeddings": "x", "rope_scaling": {
-            "type": "longrope", "short_factor": [1.0], "long_factor": [1.0], CONTEXT: 5}},
-        {"quantization_config": {"a": [[[[[1]]]]]}},
-        {"text_config": 5, "model_type": ["x"]},
-        {"kv_lora_rank": 2**70},
-        {"hidden_size": 10**400},
-        {"hidden_size": None},
-        {"v_head_dim": {}},
-    ],
-    ids=lambda entries: ",".join(entries),
-)  # fmt: skip
-def test_an_odd_config_is_refused_in_a_sentence(folder, entries):
-    configure(folder, **entries)
-    with pytest.raises(CheckpointError) as caught:
-        load_attention(folder, 0)
-    assert len(str(caught.value)) < 1000
 
 
 def test_a_layer_that_config_json_invents_is_refused(folder, monkeypatch):

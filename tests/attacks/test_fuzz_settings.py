@@ -21,6 +21,7 @@ CHEAP = sorted(set(PAGES) - {"compression", "real_models"})  # these run for sec
 @given(st.text(max_size=40) | st.from_regex(r"[+-]?[\d.]{1,12}", fullmatch=True) | hostile)
 def test_a_parser_gives_what_it_would_take_again(name, text):
     parse = SETTINGS[name].parse
+    assert parse(as_text(SETTINGS[name].default)) == SETTINGS[name].default
     try:
         value = parse(text)
     except ValueError:

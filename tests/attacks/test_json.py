@@ -10,7 +10,6 @@ from mla_engine.checkpoints import (
     json_object,
     open_checkpoint,
     safetensors_file,
-    tokenize,
 )
 from mla_engine.checkpoints.json_object import parse_json
 from mla_engine.checkpoints.safetensors_file import parse_header
@@ -109,13 +108,3 @@ def test_refuses_an_empty_tensor_that_torch_cannot_count(shape):
     header = json.dumps(rows).encode()
     with pytest.raises(CheckpointError, match="has the shape"):
         parse_header(header, FILE, len(header) + 8)
-
-
-def test_a_tokenizer_that_panics_is_refused(model_folder):
-    """Its table of characters is cut off: the library stops with no Exception."""
-    normalizer = {"type": "Precompiled", "precompiled_charsmap": "AQ=="}
-    rules = {"version": "1.0", "added_tokens": [], "normalizer": normalizer}
-    rules |= {"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}
-    (model_folder / "tokenizer.json").write_text(json.dumps(rules))
-    with pytest.raises(CheckpointError, match=r"tokenizer.json cannot"):
-        tokenize(model_folder, "a")

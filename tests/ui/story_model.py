@@ -17,19 +17,11 @@ from mla_engine.language_model.cuts import (
 from mla_engine.language_model.study import Study
 from mla_engine.language_model.trace import ModelTrace
 from ui.engine.trained import OWN
-from ui.frame.story import Step, steps
 from ui.pages.trained_heads.run import ASKED, SEED
 
 SHIPPED = Path(__file__).parents[2] / "assets" / "trained"
 WORDS = OWN.split()
 LAST, LAMP, BOAT, DAN = 8, 1, 7, 6  # places of words
-
-
-def told(page: str, **own: object) -> list[Step]:
-    """The steps of a page in this state."""
-    found = [step for step in steps() if (step.page, dict(step.own)) == (page, own)]
-    assert found, (page, own)
-    return found
 
 
 @cache

@@ -149,19 +149,6 @@ def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
     assert ratio == near(mha / (one.c + one.r))  # of a grouped model an assumed latent's
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_bytes_that_a_step_reads(opened: Opened, name: str) -> None:
-    """The compute page: where the cache outweighs all else, its bytes are the cache's."""
-    one = MODELS[name]
-    batch, context = 1024, 2**13 if one.g else 2**17  # as far as each goes
-    sizes = {"cost_batch": str(batch), "cost_context": str(context), "cost_scope": "layer"}
-    compute = opened("pages/compute.py", **one.link, **sizes)
-    kept = f"GQA, g = {one.g}" if one.g else "MLA, absorbed"
-    tokens = batch * (context + 1)
-    assert amount(row(compute, kept)[1]) == pytest.approx(2 * tokens * one.cache, rel=0.01)
-    assert amount(row(compute, "MHA")[1]) == pytest.approx(2 * tokens * one.mha, rel=0.01)
-
-
 @pytest.mark.parametrize("name", LATENT)
 def test_softmax_scale(opened: Opened, name: str) -> None:
     """The comparison, the page on rotations and the products of a cell of the maps."""
@@ -200,17 +187,6 @@ def test_entries_and_products(opened: Opened, name: str) -> None:
             assert amount(cell) == pytest.approx(one.h * count, abs=0.0501e6)  # one decimal of M
 
 
-@pytest.mark.usefixtures("unscrolled")
-@pytest.mark.parametrize("name", LATENT)
-def test_what_a_latent_replaces(opened: Opened, name: str) -> None:
-    """The page on compression: keys and values of the chosen heads, a share of MHA's cache."""
-    one = MODELS[name]
-    heads = 2
-    at = opened("pages/compression.py", **one.link, cmp_heads=str(heads), cmp_rank="16")
-    full = amount(re.search(r"in place of ([\d,]+)", statement(at))[1])
-    assert full * one.h / heads == one.mha
-
-
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_bytes_of_the_whole_model(opened: Opened, name: str) -> None:
     """The cache page over the model's layers, and its other baselines."""
@@ -237,21 +213,3 @@ def test_bytes_of_the_whole_model(opened: Opened, name: str) -> None:
         said_there = plain(statement(layouts))
         assert f"{expanded:,}" in said_there
         assert f"{one.cache:,}" in said_there
-
-
-@pytest.mark.parametrize("name", LATENT)
-def test_widths_in_the_glossary(opened: Opened, name: str) -> None:
-    """What is cached is as wide there as the overview's number."""
-    one = MODELS[name]
-    glossary = opened("pages/notation.py", **one.link, notation_of="cached")
-    texts = " ".join(w.value for w in glossary.markdown)
-    texts += " ".join(w.proto.body for w in glossary.get("html"))
-    widths = {m[0]: int(m[1].replace(",", "")) for m in re.findall(r"\b([cr])=([\d,]+)", texts)}
-    assert widths == {"c": one.c, "r": one.r}
-    assert sum(widths.values()) == metric(opened(**one.link), "Cache per token")
-
-
-def test_the_two_ratios_of_deepseek_v3_and_their_baselines() -> None:
-    """57 against plain MHA, 71 against MLA's own heads: both are right, for their baselines."""
-    assert round(V3.mha / V3.cache) == 57
-    assert round(V3.h * (V3.k + V3.r + V3.v) / V3.cache) == 71

@@ -15,12 +15,7 @@ from tests.ui.screen import charts, prose, refusal, statement
 
 PAGES = ("absorption", "compression", "rope")
 TEXT = "the cat sat on the mat and the moon"
-SAID = {
-    "en": "this page does not show delta attention (KDA), which layer 1 is, but Attention maps, ",
-    "zh": "第 1 层是增量注意力（KDA），本页不能展示它，能展示的页面：注意力图、",
-}
-
-
+SAID = "this page does not show delta attention (KDA), which layer 1 is, but Attention maps, "
 CASES = [(page, "kimi") for page in PAGES] + [("absorption", "ling")]
 
 
@@ -28,7 +23,7 @@ CASES = [(page, "kimi") for page in PAGES] + [("absorption", "ling")]
 def test_a_linear_layer_is_refused_with_the_next_one_that_is_shown(page, name, hybrids, opened):
     at = opened(f"pages/{page}.py", source=hybrids[name], layer="1")
     assert not at.exception
-    assert SAID["en"] in refusal(at)
+    assert SAID in refusal(at)
     assert "do: go there, or choose layer 3" in refusal(at)
     pressed(at, "Show layer 3")
     merged = (page, name) == ("absorption", "ling")  # whose output gate stands between
@@ -36,11 +31,6 @@ def test_a_linear_layer_is_refused_with_the_next_one_that_is_shown(page, name, h
     assert bool(said) == merged
     assert all("stands between W_O and W_UV" in one for one in said)
     assert at.query_params["layer"] in ("3", ["3"])
-
-
-def test_it_is_refused_in_the_readers_language(hybrids, opened):
-    at = opened("pages/rope.py", source=hybrids["kimi"], layer="1", lang="zh")
-    assert SAID["zh"] in refusal(at)
 
 
 @pytest.mark.parametrize("name", ["kimi", "ling"])

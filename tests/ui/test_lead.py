@@ -19,31 +19,6 @@ EXPANDED = LATENT * WIDTH * CONTEXT + WIDTH * CONTEXT  # keys out of latents, sc
 
 
 @pytest.mark.parametrize(
-    ("page", "moved"),
-    [
-        ("overview", {"n_heads": "8"}),
-        ("attention_maps", LITE | {"n_heads": "8", "map_query": "3"}),
-        ("rope", {"rope_key": "6"}),
-        ("absorption", LITE | {"ab_context": "512"}),
-        ("compression", LITE | {"cmp_rank": "64"}),
-        ("kv_cache", {"kv_context": "1024"}),
-        ("decode", {"dec_step": "7"}),
-        ("compute", {"cost_batch": "1"}),
-        ("compare", LITE | {"n_heads": "8"}),
-        ("quiz", {"quiz_number": "2"}),
-        ("notation", {"variant": "mha"}),
-        ("worked_example", {"we_variant": "mha"}),
-    ],
-)
-def test_the_title_stays_and_the_number_follows(opened: Opened, page: str, moved: dict) -> None:
-    start = LITE if LITE.items() <= moved.items() else {}
-    before, after = (opened(PAGES[page].file, **link) for link in (start, moved))
-    assert before.title[0].value == after.title[0].value
-    assert lead(before)[0] != lead(after)[0]
-    assert lead(before)[1] != lead(after)[1]
-
-
-@pytest.mark.parametrize(
     ("page", "link", "number"),
     [
         ("overview", LITE, f"{MHA / CACHED:.2f}× smaller"),

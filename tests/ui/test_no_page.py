@@ -114,11 +114,6 @@ def test_a_real_layer_with_pooled_index_keys_is_drawn_with_what_it_chose(opened,
     np.testing.assert_array_equal(drawn, np.tri(24, dtype=bool) & ~seen)
 
 
-def test_without_its_inputs_such_a_layer_asks_for_them(opened, glm_5_3):
-    app = opened("pages/real_models.py", source=glm_5_3[0], layer="2", text=TEXT)
-    assert "give its hidden states" in refusal(app)
-
-
 def test_nothing_of_it_is_fetched(opened, v4, monkeypatch):
     asked = []
 

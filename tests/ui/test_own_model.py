@@ -198,13 +198,6 @@ def test_a_typed_number_that_cannot_be_is_named_and_not_taken(
     assert not at.error, "it is said once"
 
 
-def test_kv_heads_that_do_not_divide_the_heads_are_named(opened: Opened):
-    at = opened(PAGE, preset="llama-3-8b")
-    at.number_input(key="n_kv_heads:en:typed").set_value(5).run()
-    assert "n_heads (32) must be a multiple of n_kv_heads (5)" in refusal(at)
-    assert sizes(at)["n_kv_heads"] == 8
-
-
 def test_layers_are_typed_and_multiply_the_page(opened: Opened):
     at = opened(PAGE, preset="deepseek-v3")
     assert "layers 61" in captions(at)
@@ -222,8 +215,3 @@ def test_the_cache_page_takes_a_dropped_file_and_shows_it_everywhere(opened: Ope
     key = at.session_state["settings"]["preset"]
     assert preset_of(key).config == preset_of_config(OWN, "").config
     assert at.session_state["settings"]["kv_left"] == key
-
-
-def test_in_chinese(opened: Opened):
-    at = opened(PAGE, lang="zh", preset=KEY)
-    assert "共 31 层，所示为第 0 层" in captions(at)

@@ -123,14 +123,6 @@ def test_the_merged_matrix_across_a_rotation_by_hand(real, weights):
     assert f"has changed by {100 * change:.1f} %" in title(at)
 
 
-def test_the_rotations_page_names_the_model_and_its_scale(real):
-    at = real("rope", rope_topic="yarn", variant="mha")
-    scale = 48**-0.5 * (0.1 * 0.707 * np.log(40) + 1) ** 2
-    assert "YaRN sharpens the attention of it's a demo" in title(at)
-    assert f"to {scale:.8f}" in title(at)
-    assert not any("has no latent" in caption.value for caption in at.caption)
-
-
 def test_a_compressed_key_is_off_as_by_numpys_svd(real, weights, demo):
     at = real("compression", cmp_rank="20", cmp_heads="2")
     h = hidden_states(demo, TEXT, LAYER).h[0].double().numpy()

@@ -80,12 +80,6 @@ def test_a_model_without_latents_waits_for_another_page(real, llama, page):
     assert at.query_params["source"] == llama
 
 
-def test_a_layer_beyond_the_last_becomes_the_last(real):
-    at = real("absorption", layer="99")
-    assert "“99” in the link is not possible; 3 is used" in at.warning[0].value
-    assert at.query_params["layer"] == "3"
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_a_models_tokens_are_never_markup(real, demo, page):
     file = Path(demo).parent / "saved.safetensors"

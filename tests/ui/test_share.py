@@ -21,27 +21,20 @@ ELSEWHERE = ("192.168.1.7", "[fe80::1]", "localhost.example.org")
 CHINESE = "".join(chr(0x4E00 + n) for n in range(256))  # as many words as the maps take
 
 
-def shared(at: AppTest) -> tuple[str, str]:
-    """Click the button: the link in large type and the SVG of the code."""
+def shared(at: AppTest) -> str:
+    """Click the button, and return the link in large type, which the code holds, too."""
     at.button(key="share").click().run()
     assert not at.exception
     body = "".join(e.proto.body for e in at.get("html"))
     link = html.unescape(re.search(r'<p class="share-link[^>]*>(.*?)</p>', body)[1])
-    return link, unquote(html.unescape(re.search(r'src="data:image/svg\+xml[^,]*,(.*?)"', body)[1]))
+    code = html.unescape(re.search(r'src="(data:image/svg.*?)"', body)[1])
+    assert strokes(code) == strokes(segno.make_qr(link, error="l").svg_data_uri(border=4))
+    return link
 
 
-def modules(picture: str) -> list[list[int]]:
-    """Read the drawing back: the path's strokes, without the quiet zone around them."""
-    side = int(re.search(r"viewBox='0 0 (\d+) \1'", picture)[1])
-    dark = [[0] * side for _ in range(side)]
-    x, y = 0, 0
-    for move, far, down, along in re.findall(
-        r"([Mm])(-?[\d.]+) (-?[\d.]+)h(\d+)", re.search(r"stroke.*? d='(.*?)'", picture)[1]
-    ):
-        x, y = (float(far), float(down)) if move == "M" else (x + float(far), y + float(down))
-        dark[int(y)][int(x) : int(x) + int(along)] = [1] * int(along)
-        x += int(along)
-    return [row[4:-4] for row in dark[4:-4]]
+def strokes(picture: str) -> str:
+    """Return the path of a code's dark modules, of an SVG as a data URI."""
+    return re.search(r"stroke.*? d='(.*?)'", unquote(picture))[1]
 
 
 def warnings(at: AppTest) -> str:
@@ -78,9 +71,8 @@ def test_the_code_holds_the_public_link_without_what_is_personal(
 ) -> None:
     monkeypatch.setenv("PUBLIC_URL", f"{HOME}/")
     at = opened("pages/quiz.py", n_heads="8", quiz_answers="01", lecture="1", lang="zh")
-    link, picture = shared(at)
+    link = shared(at)
     assert link == f"{HOME}/quiz?lang=zh&n_heads=8"
-    assert modules(picture) == [list(row) for row in segno.make_qr(link, error="l").matrix]
     assert not at.warning
 
 
@@ -89,12 +81,12 @@ def test_a_local_address_and_a_long_link_are_shown_with_what_to_do(
 ) -> None:
     monkeypatch.setenv("PUBLIC_URL", "http://localhost:8501")
     at = opened("pages/notation.py", notation_search="x" * 60)
-    link, _ = shared(at)
+    shared(at)
     assert "Phones cannot reach" in warnings(at)
     assert "characters" not in warnings(at)
     monkeypatch.setenv("PUBLIC_URL", HOME)
     at = opened("pages/notation.py", notation_search="潜" * 60)
-    link, _ = shared(at)
+    link = shared(at)
     assert unquote(link).endswith("潜" * 60)
     assert f"This link has {len(link)} characters" in warnings(at)
     assert "reset the sizes or shorten the text" in warnings(at)
@@ -109,10 +101,10 @@ def test_a_link_has_at_most_2000_characters_with_its_address(
     rest = f"{HOME}/attention_maps?lang=en&map_text="
     longest = "a b c d e f g h i j ".ljust(2000 - len(rest), "x")
     at = opened("pages/attention_maps.py", map_text=longest)
-    assert shared(at)[0] == rest + longest.replace(" ", "+")
+    assert shared(at) == rest + longest.replace(" ", "+")
     assert not any("room" in w.value for w in at.warning)
     at = opened("pages/attention_maps.py", map_text=longest + "x")
-    assert shared(at)[0] == f"{HOME}/attention_maps?lang=en"
+    assert shared(at) == f"{HOME}/attention_maps?lang=en"
     assert "at most 2,000 characters" in at.warning[0].value
     assert "“map_text”" in at.warning[0].value
 
@@ -124,7 +116,7 @@ def test_a_long_chinese_text_survives_a_reload_and_alone_leaves_the_link(opened:
     assert at.session_state["settings"]["map_text"] == CHINESE
     assert dict(at.query_params) == given
     assert len(at.warning) == 1
-    assert "map_text" not in shared(at)[0]
+    assert "map_text" not in shared(at)
     again = opened("pages/attention_maps.py", **dict(at.query_params))  # a reload
     assert again.session_state["settings"] == at.session_state["settings"]
 
@@ -141,7 +133,7 @@ def test_the_longest_matrices_leave_the_link_and_no_more(opened: Opened) -> None
     given = {f"we_{name}": filled(name) for name in worked_example.MATRICES}
     at = opened("pages/worked_example.py", we_step="2", **given)
     assert not at.error
-    link = shared(at)[0]
+    link = shared(at)
     told = dict(parse_qsl(urlsplit(link).query))
     gone = set(given) - set(told)
     assert gone

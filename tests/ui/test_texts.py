@@ -10,7 +10,6 @@ from mla_engine import PRESETS, SYMBOLS
 from ui.frame import story
 from ui.settings.shared import LANGUAGES
 from ui.words import glossary
-from ui.words.numbers import count, digits, mixed, size
 from ui.words.text import catalogue, safe, t
 
 ROOT = Path(__file__).parents[2]
@@ -96,15 +95,6 @@ def test_every_key_in_the_code_is_in_the_catalogue_and_the_other_way_round() -> 
     named = set(re.findall(r'"([a-z_]+\.[A-Za-z_]+)"', code))
     for key in set(catalogue()) - used - named:
         assert any(re.fullmatch(pattern, key) for pattern in patterns), f"{key} is never shown"
-
-
-def test_numbers_read_as_people_write_them() -> None:
-    assert count(32768) == "32,768"
-    assert digits(7.1111) == "7.11"
-    assert digits(1234.5) == "1,234"
-    assert [mixed(n) for n in (2.25, 8, 0.5, 0.74, 0)] == ["2¼", "8", "½", "0.740", "0"]
-    assert size(1152) == "1.12 KiB"
-    assert size(1152, binary=False) == "1.15 kB"
 
 
 def test_readers_text_is_shown_as_typed() -> None:
