@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from mla_engine import checks
 from mla_engine.devices import GPUS
-from mla_engine.model_caches import plan_report, report, report_text, sources
-from mla_engine.model_caches.errors import UncountedError
+from mla_engine.model_caches import plan_report, report, sources
+from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import models
 from mla_engine.model_caches.planner import OVERHEAD, Plan
 from mla_engine.model_caches.storage import TYPES, storage, written
@@ -123,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_cache(commands: "argparse._SubParsersAction") -> None:
     cache = _add(commands, "cache", _cache, "bytes that a model's cache takes, by its config.json")
     cache.add_argument("--batch", type=int, default=1, help="sequences")
-    _add_forms(cache, {"--json": report.as_json, "--csv": report.as_csv}, report_text.as_text)
+    _add_forms(cache, {"--json": report.as_json, "--csv": report.as_csv}, report.as_text)
 
 
 def _add_plan(commands: "argparse._SubParsersAction") -> None:

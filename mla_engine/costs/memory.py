@@ -6,15 +6,23 @@ window and entries, each rank needs whole. A mechanism's closed forms say which 
 for some heads. Data-parallel attention gives each rank whole sequences and all attention weights.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import cache_elements, fixed_bytes, held_bytes, parameters
 from mla_engine.refusals import RefusedError
+from mla_engine.sharing import (
+    MOST,
+    largest_batch,
+    longest_context,
+    parameters_each,
+    sequences_each,
+)
 
 ATTENTION = ("tensor", "data")
-MOST = 2**50  # tokens or sequences: what fits may be far more than any layer is run with
 
 
 def rank_heads(config: AttentionConfig, ranks: int) -> range:
@@ -105,17 +113,17 @@ class Serving:
         """Every kind of attention, and how many of it keep a cache."""
         return (self.config, self.caches), *self.beside
 
-    def _cache_of(self, config: AttentionConfig) -> str | None:
-        return self.cache if config is self.config else None
+    @property
+    def groups(self) -> int:
+        """Groups of GPUs that have sequences of their own."""
+        return 1 if self.attention == "tensor" else self.ranks
 
     @property
     def rank_weight_bytes(self) -> float:
         """Weights on each GPU: split evenly, but for attention's under data parallelism."""
-        total = self.total_parameters
-        whole = 0
-        if self.attention == "data" and total:
-            whole = min(total, sum(n * parameters(config) for config, n in self.kinds))
-        return (whole + (total - whole) / self.ranks) * self.weight_bytes
+        attention = sum(n * parameters(config) for config, n in self.kinds)
+        each = parameters_each(self.total_parameters, attention, self.ranks, self.groups)
+        return each * self.weight_bytes
 
     @property
     def free_bytes(self) -> float:
@@ -129,11 +137,7 @@ class Serving:
     @property
     def token_bytes(self) -> float:
         """Of one token of one sequence, on each GPU that keeps it, over all layers."""
-        of_token = (
-            n * cache_elements(one, self._cache_of(one), self.heads_of(one))
-            for one, n in self.kinds
-        )
-        return sum(of_token) * self.cache_bytes
+        return self._over_layers(cache_elements) * self.cache_bytes
 
     @property
     def sequence_bytes(self) -> float:
@@ -141,37 +145,37 @@ class Serving:
 
         The most that it is while the sequence grows, where some of it comes and goes.
         """
-        return sum(
-            n * fixed_bytes(one, self.cache_bytes, self._cache_of(one), self.heads_of(one))
-            for one, n in self.kinds
-        )
+        return self._over_layers(partial(fixed_bytes, dtype_bytes=self.cache_bytes))
 
     def rank_sequences(self, batch: int) -> int:
         """Sequences of `batch` that the fullest GPU keeps, wholly or in part."""
         checks.whole("batch", batch, most=MOST)
-        return batch if self.attention == "tensor" else -(-batch // self.ranks)
+        return sequences_each(batch, self.groups)
 
     def held_bytes(self, context: int, batch: int = 1) -> float:
         """Cache on the fullest GPU: `batch` sequences of `context` tokens."""
         checks.whole("context", context, least=0, most=MOST)
-        each = sum(
-            n * held_bytes(one, context, self.cache_bytes, self._cache_of(one), self.heads_of(one))
-            for one, n in self.kinds
-        )
-        return each * self.rank_sequences(batch)
+        held = partial(held_bytes, tokens=context, dtype_bytes=self.cache_bytes)
+        return self._over_layers(held) * self.rank_sequences(batch)
 
     def longest_context(self, batch: int = 1) -> int:
         """Tokens to which each of `batch` sequences can grow, at most MOST; 0 without room."""
-        room = max(0, self.free_bytes) - self.sequence_bytes * self.rank_sequences(batch)
-        if not self.token_bytes:
-            return MOST if room >= 0 < self.free_bytes else 0
-        return int(max(0, room) // (self.token_bytes * self.rank_sequences(batch)))
+        each, token, fixed = self.rank_sequences(batch), self.token_bytes, self.sequence_bytes
+        found = longest_context(lambda tokens: (token * tokens + fixed) * each, self.free_bytes)
+        return MOST if found is None else found
 
     def largest_batch(self, context: int) -> int:
         """Sequences that fit and can grow to `context` tokens; 0 if not one does."""
         checks.whole("context", context, most=MOST)
         kept = self.token_bytes * context + self.sequence_bytes
-        if not kept:
-            return MOST if self.free_bytes > 0 else 0
-        sequences = int(max(0, self.free_bytes) // kept)
-        return sequences if self.attention == "tensor" else sequences * self.ranks
+        return largest_batch(self.free_bytes, kept, self.groups)
+
+    def _over_layers(self, count: Callable[..., float]) -> float:
+        """What `count` says of a layer's cache on the fullest GPU, over all layers."""
+        return sum(
+            n * count(config, cache=self._cache_of(config), heads=self.heads_of(config))
+            for config, n in self.kinds
+        )
+
+    def _cache_of(self, config: AttentionConfig) -> str | None:
+        return self.cache if config is self.config else None

@@ -40,7 +40,7 @@ def chosen_heads(config: AttentionConfig, heads: Iterable[int] | None) -> tuple[
     chosen = tuple(heads)
     if not chosen or len(set(chosen)) < len(chosen):
         raise RefusedError("heads_once", heads=list(chosen))
-    for head in chosen:
+    for head in (chosen[0], chosen[-1]) if isinstance(heads, range) else chosen:
         checks.whole("heads", head, least=0)
         if head >= config.n_heads:
             raise RefusedError("no_head", head=head, last=config.n_heads - 1)
@@ -131,7 +131,7 @@ def held_bytes(
     closed = mechanisms.of(config).costs
     if closed.held is not None:
         return closed.held(config, kind, chosen, tokens) * dtype_bytes
-    growing = tokens * cache_elements(config, kind, chosen) * dtype_bytes
+    growing = tokens * closed.cache_elements(config, kind, chosen) * dtype_bytes
     return growing + closed.fixed_bytes(config, kind, chosen, dtype_bytes)
 
 

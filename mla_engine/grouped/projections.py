@@ -79,7 +79,8 @@ def placed(config: GroupedConfig, x: Tensor, norm: Tensor | None, turn: Turn | N
 
 def kv_heads_of(config: GroupedConfig, heads: Iterable[int]) -> tuple[int, ...]:
     """The KV heads that these heads read, in order of first use."""
-    return tuple(dict.fromkeys(head // config.group_size for head in heads))
+    group_size = config.group_size
+    return tuple(dict.fromkeys([head // group_size for head in heads]))
 
 
 def shared_places(config: GroupedConfig, heads: Iterable[int]) -> Places:

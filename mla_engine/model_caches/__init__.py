@@ -7,19 +7,18 @@ by key.
 
 from mla_engine.model_caches.counting import (
     OfKind,
+    Placing,
     by_kind,
     bytes_per_token,
     held_bytes,
     numbers_per_token,
     read_bytes,
 )
-from mla_engine.model_caches.errors import UncountedError
+from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import Published, models
 from mla_engine.model_caches.parts import Layer, Model, Part
-from mla_engine.model_caches.placing import Placing
-from mla_engine.model_caches.planner import Plan
+from mla_engine.model_caches.planner import Plan, Step
 from mla_engine.model_caches.read import architectures, read
-from mla_engine.model_caches.step import Step
 from mla_engine.model_caches.storage import TYPES, Storage, storage
 
 MODELS = models()

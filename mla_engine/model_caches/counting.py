@@ -1,14 +1,18 @@
-"""Counting: numbers and bytes of a layer, and of all layers of a kind together.
+"""Bytes of a cache: of a layer, of all layers of a kind, and of each of the GPUs that share it.
 
 One formula for all: rows x (numbers x bits + scales) / 8, summed over the parts of the layers.
 Stored and read are two numbers: an indexer lets attention read few of the rows that are stored,
 and a layer that shares another's cache reads what it does not store.
+
+Under tensor parallelism each GPU keeps some KV heads of every sequence, down to one, then copies;
+a latent serves all heads and is copied to each. Under data parallelism each has whole sequences.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from mla_engine import checks, sharing
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.storage import Storage
 
@@ -102,3 +106,80 @@ def _of_kind(layer: Layer, n: int, storage: Storage, context: int, ranks: int) -
         held_bytes=n * held_bytes(layer, storage, context, ranks),
         read_bytes=n * read_bytes(layer, storage, context, ranks),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placing:
+    """A cache on so many GPUs.
+
+    Args:
+        model: whose cache.
+        storage: the types of its parts.
+        gpus: all of them.
+        data: groups that have different sequences; the GPUs of a group split the heads.
+        batch: sequences.
+
+    Raises:
+        RefusedError: a number that does not fit, named with its value.
+    """
+
+    model: Model
+    storage: Storage
+    gpus: int = 1
+    data: int = 1
+    batch: int = 1
+
+    def __post_init__(self) -> None:
+        checks.whole("gpus", self.gpus, most=2**16)
+        checks.whole("data", self.data, most=2**16)
+        checks.whole("batch", self.batch, most=sharing.MOST)
+        checks.multiple("gpus", self.gpus, "data", self.data)
+
+    @property
+    def ranks(self) -> int:
+        """GPUs that split the heads of a sequence."""
+        return self.gpus // self.data
+
+    @property
+    def sequences(self) -> int:
+        """Of the fullest GPU."""
+        return sharing.sequences_each(self.batch, self.data)
+
+    def token_bytes(self) -> Fraction:
+        """What each further token of each sequence adds on the fullest GPU."""
+        return self._over_layers(bytes_per_token)
+
+    def held_bytes(self, context: int) -> Fraction:
+        """What the fullest GPU holds of sequences of `context` tokens."""
+        return self._over_layers(held_bytes, context)
+
+    def read_bytes(self, context: int) -> Fraction:
+        """What the fullest GPU reads for the tokens after `context` others."""
+        return self._over_layers(read_bytes, context)
+
+    def most_bytes(self, context: int) -> Fraction:
+        """What it holds at most of sequences of up to `context` tokens."""
+        return self._over_layers(most_bytes, context)
+
+    def _over_layers(self, count: Callable[..., Fraction], *context: int) -> Fraction:
+        """The sequences of the fullest GPU, over all layers."""
+        of_layers = (
+            n * count(layer, self.storage, *context, self.ranks)
+            for layer, n in self.model.groups.items()
+        )
+        return self.sequences * sum(of_layers, Fraction(0))
+
+    def rank_parameters(self, parameters: float) -> Fraction:
+        """Of so many parameters, attention's among them, those that each GPU keeps."""
+        attention = Fraction(self.model.attention_parameters)
+        return sharing.parameters_each(Fraction(parameters), attention, self.gpus, self.data)
+
+    def longest_context(self, gpu_bytes: float, weight_bytes: float = 0) -> int | None:
+        """Tokens to which each sequence can grow on GPUs of this memory, None if without bound.
+
+        Args:
+            gpu_bytes: memory of one GPU.
+            weight_bytes: of the weights that it keeps.
+        """
+        room = Fraction(gpu_bytes) - Fraction(weight_bytes)
+        return sharing.longest_context(self.most_bytes, room)

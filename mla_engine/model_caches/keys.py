@@ -4,13 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from mla_engine import checks
-from mla_engine.model_caches.errors import UncountedError
+from mla_engine.refusals import RefusedError
 
 TEXT = ("text_config", "llm_config", "language_config", "thinker_config")  # inside multimodal ones
 MOST = 2**24  # of any width or window
 MOST_LAYERS = 2**12
 MOST_SAID = 2**63  # a number that a message can quote
 MOST_LISTED = 12  # keys in a message
+
+
+class UncountedError(RefusedError):
+    """A cache that is not counted, in one sentence with what was found and what to do."""
+
+    section = "model_cache"
 
 
 def language_model(config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,6 +1,10 @@
-"""What layers of plain MLA keep: a latent for all heads, and a rotary key."""
+"""What layers of MLA keep: a latent for all heads, a rotary key, and where an indexer chooses, its.
 
-from mla_engine.model_caches.keys import Keys
+An indexer (DSA) reads index keys of all tokens, and lets attention read the latents of few.
+"""
+
+from mla_engine import checks
+from mla_engine.model_caches.keys import Keys, UncountedError
 from mla_engine.model_caches.parts import Layer, Part
 
 OWN = ("kv_lora_rank", "qk_rope_head_dim")  # sizes of the layers with a window, `swa_...`
@@ -29,3 +33,75 @@ def latent_window(keys: Keys, _layer: int) -> Layer:
     own = {name: keys.whole(f"swa_{name}") for name in OWN}
     bound = {"growth": "window", "length": keys.whole("sliding_window")}
     return Layer("window", latent_parts(keys.having(**own), **bound))
+
+
+def index_heads(keys: Keys) -> int:
+    """Query heads of an indexer, by any of its names; 0 where there is none or it is not said."""
+    names = ("index_n_heads", "indexer_n_heads", "sparse_attention_config.sparse_num_index_heads")
+    said = next((name for name in names if keys.get(name) is not None), names[0])
+    return keys.whole_or(said, 0, least=0)
+
+
+def indexed(keys: Keys, layer: int) -> Layer:
+    """DSA: MLA that reads the top k tokens, chosen by index keys or as the layer before chose."""
+    if not keys.flag("use_dsa", True):
+        return latent(keys, layer)
+    chosen = latent_parts(keys, read_rows=keys.whole("index_topk"))
+    if not _chooses(keys, layer):
+        return Layer("shared_choice", chosen)
+    return Layer("indexed", (*chosen, *_index(keys)))
+
+
+def sourced(keys: Keys, layer: int) -> Layer:
+    """DSA whose latents may be another layer's, and not rotated in some (Mistral Large 4)."""
+    source = _source(keys, layer)
+    own = {} if _rotated(keys, source) else {"qk_rope_head_dim": 0}
+    rows = {"read_rows": keys.whole("index_topk"), "stored": source == layer}
+    chosen = latent_parts(keys.having(**own), **rows)
+    if _chooses(keys, layer):
+        return Layer("indexed", (*chosen, *_index(keys)))
+    return Layer("shared_choice" if source == layer else "shared", chosen)
+
+
+def _source(keys: Keys, layer: int) -> int:
+    """The layer whose latents a layer reads, itself where `kv_source_layers` is not said."""
+    if keys.get("kv_source_layers") is None:
+        return layer
+    source = keys.entry("kv_source_layers", layer)
+    checks.whole("an entry of kv_source_layers", source, least=0, most=layer)
+    if keys.entry("kv_source_layers", source) != source:
+        raise UncountedError("no_keeper", key="kv_source_layers", layer=layer)
+    return source
+
+
+def _rotated(keys: Keys, layer: int) -> bool:
+    """Whether a layer has a rotary key: all but every `no_rope_layer_interval`-th."""
+    if keys.get("no_rope_layers") is None:
+        return (layer + 1) % keys.whole_or("no_rope_layer_interval", 4) != 0
+    checks.whole(
+        "an entry of no_rope_layers",
+        rotated := keys.entry("no_rope_layers", layer),
+        least=0,
+        most=1,
+    )
+    return rotated == 1
+
+
+def _index(keys: Keys) -> tuple[Part, ...]:
+    """The index keys, each of `index_kpool` tokens where they are pooled."""
+    d_index, pool = keys.whole("index_head_dim"), keys.whole_or("index_kpool", 1)
+    if pool == 1:
+        return (Part(name="index", numbers=d_index),)
+    waiting = Part(name="buffer", numbers=2 * d_index, growth="buffer", length=pool, read_rows=0)
+    return Part(name="index", numbers=d_index, length=pool), waiting
+
+
+def _chooses(keys: Keys, layer: int) -> bool:
+    """Whether a layer has an indexer of its own: IndexShare lets others reuse its choice."""
+    names = ("indexer_types", "index_topk_pattern")
+    if name := next((name for name in names if keys.get(name) is not None), None):
+        checks.choice(name, mode := keys.entry(name, layer), ("full", "shared", "F", "S"))
+        return mode in ("full", "F")
+    frequency = keys.whole_or("index_topk_freq", 1)
+    offset = keys.whole_or("index_skip_topk_offset", 2, least=0)
+    return max(layer - offset + 1, 0) % frequency == 0

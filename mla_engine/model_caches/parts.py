@@ -62,7 +62,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer by its kind, a key of `report_text.KINDS`, and the parts that it keeps or reads."""
+    """A layer by its kind, a key of `report.KINDS`, and the parts that it keeps or reads."""
 
     kind: str
     parts: tuple[Part, ...] = ()

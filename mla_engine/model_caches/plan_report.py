@@ -5,11 +5,9 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from mla_engine.model_caches.expanding import endless_crossing, expanding_from, latent_widths
-from mla_engine.model_caches.planner import Plan
-from mla_engine.model_caches.report import number
-from mla_engine.model_caches.report_text import size
-from mla_engine.model_caches.step import Step
+from mla_engine.model_caches.flops import endless_crossing, expanding_from, latent_widths
+from mla_engine.model_caches.planner import Plan, Step
+from mla_engine.model_caches.report import number, size
 
 ALWAYS = (
     "Times are at least, rates at most: data-sheet peaks, work spread evenly over all GPUs, no"

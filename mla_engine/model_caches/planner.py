@@ -11,17 +11,50 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
-from mla_engine import checks
+from mla_engine import checks, sharing
 from mla_engine.devices import GPUS, Device
-from mla_engine.model_caches import attending
-from mla_engine.model_caches.errors import UncountedError
+from mla_engine.model_caches import flops
+from mla_engine.model_caches.counting import Placing
+from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.parts import Model
-from mla_engine.model_caches.placing import MOST, Placing
-from mla_engine.model_caches.step import Step
 from mla_engine.model_caches.storage import Storage
 
 OVERHEAD = 2 * 2**30  # bytes of runtime, graphs and activations on each GPU: a habit, not measured
 MOST_TOKENS, MOST_GPUS = 2**40, 2**16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One decode step of a batch, each sequence one token further.
+
+    Args:
+        batch: sequences.
+        read_bytes: of weights and cache, on the fullest GPU.
+        flops: of all GPUs.
+        reading_seconds: in which the fullest GPU reads its bytes, at least.
+        computing_seconds: in which it computes its share, at least.
+    """
+
+    batch: int
+    read_bytes: Fraction
+    flops: Fraction
+    reading_seconds: Fraction
+    computing_seconds: Fraction
+
+    @property
+    def seconds(self) -> Fraction:
+        """At least: reading and computing side by side."""
+        return max(self.reading_seconds, self.computing_seconds)
+
+    @property
+    def tokens_per_second(self) -> Fraction:
+        """Of all sequences together, at most: batch / seconds."""
+        return self.batch / self.seconds
+
+    @property
+    def sequence_tokens_per_second(self) -> Fraction:
+        """Of one sequence, at most: 1 / seconds."""
+        return 1 / self.seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,10 +163,7 @@ class Plan:
     @cached_property
     def largest_batch(self) -> int:
         """Sequences that fit: data x floor(room_bytes / sequence_bytes), 0 if not one a group."""
-        if self.room_bytes < self.sequence_bytes:
-            return 0
-        each = self.room_bytes // self.sequence_bytes if self.sequence_bytes else MOST
-        return min(MOST // self.data, each) * self.data
+        return sharing.largest_batch(self.room_bytes, self.sequence_bytes, self.data)
 
     @property
     def missing_bytes(self) -> Fraction:
@@ -170,7 +200,7 @@ class Plan:
         weights = self._weights(min(Fraction(self.parameters), touched))
         read = weights + placing.read_bytes(self.context)
         products = 2 * self.active_parameters * batch
-        attention = attending.step_flops(self.model, self.context)
+        attention = flops.step_flops(self.model, self.context)
         return Step(
             batch=batch,
             read_bytes=read,
@@ -196,7 +226,7 @@ class Plan:
     def prompt_flops(self) -> Fraction:
         """Of one prompt: 2 x active parameters x tokens + attention."""
         products = 2 * self.active_parameters * self.prompt_tokens
-        return products + attending.prompt_flops(self.model, self.prompt_tokens)
+        return products + flops.prompt_flops(self.model, self.prompt_tokens)
 
     @property
     def first_token_seconds(self) -> Fraction:
@@ -206,7 +236,7 @@ class Plan:
         the time in which a GPU reads its active weights.
         """
         products = 2 * self.active_parameters * self.prompt_tokens
-        attention = attending.prompt_flops(self.model, self.prompt_tokens)
+        attention = flops.prompt_flops(self.model, self.prompt_tokens)
         computing = self._computing(products, attention)
         return max(self._reading(self._weights(self.active_parameters)), computing)
 

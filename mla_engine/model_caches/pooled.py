@@ -7,8 +7,7 @@ Sizes as in transformers 5.23, models/deepseek_v4.
 """
 
 from mla_engine import checks
-from mla_engine.model_caches.errors import UncountedError
-from mla_engine.model_caches.keys import Keys
+from mla_engine.model_caches.keys import Keys, UncountedError
 from mla_engine.model_caches.parts import Layer, Part
 
 RATES = {"csa": ("compressed_sparse_attention", 4), "hca": ("heavily_compressed_attention", 128)}

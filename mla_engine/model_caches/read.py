@@ -10,19 +10,28 @@ from typing import Any
 from mla_engine import checks
 from mla_engine.model_caches import (
     attention,
-    indexed,
     latents,
-    mixture,
     pooled,
-    resembles,
     schedule,
     states,
     weighing,
 )
-from mla_engine.model_caches.errors import UncountedError
-from mla_engine.model_caches.keys import Keys, language_model
+from mla_engine.model_caches.keys import Keys, UncountedError, language_model, some
 from mla_engine.model_caches.parts import Layer, Model
+from mla_engine.refusals import Phrase
 
+SIGNS = (  # keys that all must be there, and what they look like: the first that fits
+    (("compress_ratios",), Phrase("like_pooled")),
+    (("kv_lora_rank", "index_topk"), Phrase("like_indexed")),
+    (("kv_lora_rank", "linear_attn_config"), Phrase("like_latent_hybrid")),
+    (("kv_lora_rank",), Phrase("like_latent")),
+    (("linear_num_value_heads",), Phrase("like_delta")),
+    (("mamba_d_state",), Phrase("like_mamba")),
+    (("ssm_state_size",), Phrase("like_mamba")),
+    (("num_kv_shared_layers",), Phrase("like_shared")),
+    (("sliding_window", "num_key_value_heads"), Phrase("like_window")),
+)
+TELLING = ("head", "layer", "lora", "window", "index", "compress", "linear", "mamba", "ssm", "kv")
 BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "full": attention.grouped,
     "grouped": attention.grouped,
@@ -37,9 +46,9 @@ BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "searched": attention.searched,
     "latent": latents.latent,
     "two_latents": latents.two_latents,
-    "indexed": indexed.indexed,
+    "indexed": latents.indexed,
     "latent_window": latents.latent_window,
-    "sourced": indexed.sourced,
+    "sourced": latents.sourced,
     "pooled_window": pooled.window,
     "csa": pooled.csa,
     "hca": pooled.hca,
@@ -78,7 +87,7 @@ def read(config: Mapping[str, Any]) -> Model:
     found = language_model(config)
     row = architectures().get(found["model_type"])
     if row is None:
-        raise resembles.unknown(found)
+        raise _unknown(found)
     keys = Keys(found, row.get("names"), _defaults(found, row))
     for name in row.get("needs", ()):
         keys.need(name)
@@ -91,8 +100,8 @@ def read(config: Mapping[str, Any]) -> Model:
         max_context=keys.max_context,
         as_mha=attention.as_mha(keys),
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
-        n_index_heads=indexed.index_heads(keys),
-        mixture=mixture.is_mixture(found) or None,
+        n_index_heads=latents.index_heads(keys),
+        mixture=weighing.is_mixture(found) or None,
         attention_parameters=sum(weighing.of_config(keys, layer) for layer in layers),
     )
 
@@ -129,3 +138,25 @@ def _sharing(
         for layer in layers[own:]
     )
     return (*layers[:own], *read_only)
+
+
+def _unknown(config: Mapping[str, Any]) -> UncountedError:
+    """The refusal: the keys that decide a cache, and which mechanism they look like."""
+    keys = {key: value for key, value in config.items() if value is not None}
+    telling = {key for key in keys if any(sign in str(key) for sign in TELLING)}
+    return UncountedError(
+        "unknown_architecture",
+        model_type=config["model_type"],
+        keys=some(dict.fromkeys(telling)) or Phrase("no_keys"),
+        like=_like(keys),
+    )
+
+
+def _like(keys: Mapping[str, Any]) -> Phrase:
+    for signs, phrase in SIGNS:
+        if all(sign in keys for sign in signs):
+            return phrase
+    heads, groups = keys.get("num_attention_heads"), keys.get("num_key_value_heads")
+    if heads is None and groups is None:
+        return Phrase("like_nothing")
+    return Phrase("like_heads") if groups in (None, heads) else Phrase("like_groups")

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mla_engine import checks
-from mla_engine.model_caches.errors import UncountedError
-from mla_engine.model_caches.keys import MOST_LAYERS, Keys
+from mla_engine.model_caches.keys import MOST_LAYERS, Keys, UncountedError
 
 LAYER_TYPES = {  # of transformers' layer_types
     "full_attention": "full",

@@ -1,11 +1,13 @@
-"""Parameters of attention, as far as they are told: what each group of GPUs keeps whole.
+"""How many parameters a model has and uses, as far as its config.json tells.
 
-Projections alone: norms, biases and short convolutions are thousands among billions. Nothing is
-counted of CSA2, of states other than KDA's, and where a width is not said.
+Counted of attention are projections alone: norms, biases and short convolutions are thousands among
+billions. Nothing is counted of CSA2, of states other than KDA's, and where a width is not said.
 """
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mla_engine.model_caches.keys import MOST, Keys
 from mla_engine.model_caches.parts import Layer, Part
@@ -124,3 +126,20 @@ def _grouped(key: Part, value: Part, sizes: Sizes) -> int:
     """d (h k + g k + g v + h v)."""
     of_heads = sizes.n_heads * (key.numbers // key.heads + value.numbers // value.heads)
     return sizes.d_model * (of_heads + key.numbers + value.numbers)
+
+
+def is_mixture(config: Mapping[str, Any]) -> bool:
+    """Whether a config.json says that layers choose among experts: n_routed_experts and the like.
+
+    Some keys stand in an object of their own; a dense model has none, or 0, 1 or null.
+    """
+    inner = (value for value in config.values() if isinstance(value, Mapping))
+    return any(most > 1 for part in (config, *inner) for most in _experts(part))
+
+
+def _experts(config: Mapping[str, Any]) -> Iterator[int]:
+    """Each number of experts that are chosen among; the most where layers differ."""
+    for key, value in config.items():
+        if str(key).endswith("experts") and "shared" not in str(key):
+            given = value if isinstance(value, list) else [value]
+            yield max((n for n in given if isinstance(n, int)), default=0)

@@ -7,11 +7,13 @@ import pytest
 
 from mla_engine import PRESETS, costs
 from mla_engine.model_caches import MODELS, Layer, Model, Part, Plan, Storage, read, storage
-from mla_engine.model_caches.attending import prompt_flops, rows_of_prompt, step_flops
-from mla_engine.model_caches.expanding import (
+from mla_engine.model_caches.flops import (
     endless_crossing,
     expanding_from,
     latent_widths,
+    prompt_flops,
+    rows_of_prompt,
+    step_flops,
 )
 from mla_engine.refusals import RefusedError
 from tests.model_caches.published import (

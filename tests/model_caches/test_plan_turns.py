@@ -7,8 +7,7 @@ import pytest
 
 from mla_engine import PRESETS
 from mla_engine.model_caches import MODELS, read, storage
-from mla_engine.model_caches.attending import step_flops
-from mla_engine.model_caches.expanding import expanding_from, form_flops, latent_widths
+from mla_engine.model_caches.flops import expanding_from, form_flops, latent_widths, step_flops
 from tests.model_caches.test_plan import CONTEXT, MLA, PARAMETERS, V3_PLAN, only_attention
 
 MACHINES = [("h200", 8, "fp8"), ("h100", 16, "bf16"), ("t4", 2, "fp8")]

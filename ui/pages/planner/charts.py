@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.model_caches.expanding import expanding_from, form_flops
+from mla_engine.model_caches.flops import expanding_from, form_flops
 from ui.pages.planner import tables, words
 from ui.pages.planner.curves import QUERIES, Curve, batches, forms, rates
 from ui.pages.planner.settings import GIB

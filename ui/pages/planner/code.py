@@ -1,7 +1,7 @@
 """The code behind the page planner."""
 
 from mla_engine.model_caches import Plan, Step
-from mla_engine.model_caches.attending import step_flops
+from mla_engine.model_caches.flops import step_flops
 from ui.pages.planner.view import View
 from ui.settings.page import Functions
 

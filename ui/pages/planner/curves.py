@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mla_engine.model_caches.expanding import form_flops
+from mla_engine.model_caches.flops import form_flops
 from ui.pages.planner.view import Served, View
 from ui.parts.growth import LENGTHS
 

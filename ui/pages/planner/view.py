@@ -7,7 +7,7 @@ from functools import cached_property
 from mla_engine.devices import GPUS, Device
 from mla_engine.drawn import drawn
 from mla_engine.model_caches import MODELS, Placing, Plan, UncountedError, storage
-from mla_engine.model_caches.expanding import latent_widths
+from mla_engine.model_caches.flops import latent_widths
 from mla_engine.model_caches.models import named
 from mla_engine.model_caches.sources import Found, of_published
 from ui.pages.planner.settings import GIB, NONE, WEIGHTS

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mla_engine.model_caches.expanding import endless_crossing, expanding_from
+from mla_engine.model_caches.flops import endless_crossing, expanding_from
 from mla_engine.model_caches.models import named
 from mla_engine.model_caches.planner import Plan
 from ui.pages.planner.curves import QUERIES, Curve

@@ -1,0 +1,53 @@
+"""What each of the GPUs that share a model keeps of it, and what fits beside its weights.
+
+GPUs form groups: those of a group split the heads of every sequence (tensor parallelism), and each
+group has sequences of its own (data parallelism). Attention's weights are split over the GPUs of a
+group, all others over all GPUs.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+MOST = 2**50  # tokens or sequences: what fits may be far more than any model is run with
+Number = float | Fraction
+
+
+def sequences_each(batch: int, groups: int) -> int:
+    """Return how many of `batch` sequences the fullest GPU keeps, wholly or in part."""
+    return -(-batch // groups)
+
+
+def parameters_each(parameters: Number, attention: Number, gpus: int, groups: int) -> Number:
+    """Return how many of so many parameters, attention's among them, each GPU keeps."""
+    attention = min(attention, parameters)
+    return attention * groups / gpus + (parameters - attention) / gpus
+
+
+def longest_context(most_bytes: Callable[[int], Number], room: Number) -> int | None:
+    """Return the tokens to which each sequence can grow, None if without bound.
+
+    Args:
+        most_bytes: tokens -> bytes that the sequences of a GPU never exceed up to there.
+        room: bytes of a GPU for its cache.
+    """
+    if most_bytes(MOST) <= room:
+        return None
+    low, high = 0, MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if most_bytes(middle) <= room else (low, middle)
+    return low
+
+
+def largest_batch(room: Number, sequence_bytes: Number, groups: int) -> int:
+    """Return how many sequences fit, groups x floor(room / sequence_bytes); 0 if not one a group.
+
+    Args:
+        room: bytes of a GPU for its cache.
+        sequence_bytes: of one sequence on each GPU of its group.
+        groups: of GPUs, with sequences of their own.
+    """
+    if room < sequence_bytes:
+        return 0
+    each = int(room // sequence_bytes) if sequence_bytes else MOST
+    return min(MOST // groups, each) * groups
