@@ -3,9 +3,9 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.quiz import PAGE, charts, controls, places, summary, tables, words
+from ui.pages.quiz import PAGE, places, question, question_set
 from ui.pages.quiz.view import view
-from ui.parts import links, prose
+from ui.parts import links, prose, questions
 from ui.parts.charts import download
 from ui.words.text import t
 
@@ -17,35 +17,34 @@ except ValueError as error:
     prose.refused(error)
     page.footer(None)
     st.stop()
-question, predicted = here.question, here.answer
-controls.listen(here)
-prose.lead(*words.lead(here), "" if here.done else t("quiz.look"))
+question_set.listen(here)
+prose.lead(*question_set.lead(here), "" if here.done else t("quiz.look"))
 
 stage, beside = st.columns([3, 1], gap="large")
 with stage, st.container(key="quiz_stage"):
     if here.done:
-        summary.draw(here)
+        question_set.summary(here)
     else:
-        controls.offer(here)
-        st.html(words.asked(question))
-        if question.maps:
-            charts.maps(question)
+        questions.offer(lambda: question.worded(here.question))
+        asked, predicted = question.worded(here.question), here.answer
+        st.html(question.title(asked))
+        question.maps(here.question)
         if predicted is None:
-            controls.predict(here)
+            question.predict(asked)
         else:
-            st.html(words.revealed(question, predicted))
+            st.html(question.revealed(here.question, asked, predicted))
         with st.container(horizontal=True):
-            controls.ways(here)
+            question_set.ways(here)
             if predicted is not None:
-                place = places.of(question)
+                place = places.of(here.question)
                 see = t("quiz.see", page=links.name(place))
                 st.button(see, on_click=links.follow, args=(place,))
         if predicted is not None:
-            charts.bars(question)
+            question.bars(here.question)
 with beside:
-    controls.choose_set()
+    question_set.choose_set()
     st.caption(t("quiz.hint"))
-    st.html(words.board(here))  # below what makes it longer
-    table = tables.questions(here)  # now, in the language of the page
+    st.html(question_set.board(here))  # below what makes it longer
+    table = question_set.table(here)  # now, in the language of the page
     download(lambda: table, "quiz.csv")
 page.footer(here)

@@ -61,7 +61,7 @@ def test_private_modules_of_streamlit_are_imported_in_one_file() -> None:
 
 ROOMS = sorted(path.parent for path in ROOT.glob("ui/pages/*/__init__.py"))
 READS_SETTINGS = {"view.py", "controls.py", "__init__.py"}
-SETTINGS = {"ui.settings.state", "ui.engine.model"}
+READING = re.compile(r"\b(settings|model\.present)\(\)|\bimport present\b")
 
 
 def names_imported(path: Path) -> set[str]:
@@ -76,9 +76,7 @@ def names_imported(path: Path) -> set[str]:
 def test_settings_are_read_where_the_view_is_made(room: Path) -> None:
     others = [path for path in room.rglob("*.py") if path.name not in READS_SETTINGS]
     reading = {
-        str(path.relative_to(room))
-        for path in others
-        if names_imported(path) & {"ui.settings.state", "ui.engine.model.present"}
+        str(path.relative_to(room)) for path in others if READING.search(path.read_text("utf-8"))
     }
     assert not reading, "take the view instead"
 

@@ -8,7 +8,7 @@ import pytest
 from mla_engine import budget, claims, quiz
 from tests.quiz import truth, truth_of_runs, truth_of_successors, truth_of_work
 from tests.sampling import many
-from ui.pages.quiz import words as quiz_words
+from ui.pages.quiz import question as quiz_question
 from ui.settings import state
 from ui.settings.shared import LANGUAGES
 from ui.words.text import catalogue
@@ -41,7 +41,7 @@ def plain(html: str) -> str:
 
 
 def explained(question: quiz.Question) -> str:
-    shown = quiz_words.revealed(question, question.answer)
+    shown = quiz_question.revealed(question, quiz_question.worded(question), question.answer)
     return plain(re.search(r'class="quiz-tells">(.*)</p>', shown)[1])
 
 
@@ -101,7 +101,7 @@ def test_texts_follow_from_the_questions_own_numbers(kind, monkeypatch):
         known = TRUTHS[kind](question)
         for lang in LANGUAGES:
             monkeypatch.setitem(state.settings(), "lang", lang)
-            told, asks = explained(question), plain(quiz_words.asked(question))
+            told, asks = explained(question), plain(quiz_question.worded(question).asks)
             same_numbers(told, known.numbers)
             vouched(told, known.said)
             for wording, holds in known.said.items():
@@ -115,7 +115,7 @@ def without_letter(answer: str) -> str:
 
 def offered(question: quiz.Question, options: dict) -> None:
     """Each option is what its words say, and the right one alone is true."""
-    texts = quiz_words.answers(question)
+    texts = quiz_question.answers(question)
     for place, (choice, text) in enumerate(zip(question.choices, texts, strict=True)):
         if choice.because:
             value = options[catalogue()[f"quiz.because_{choice.because}"]["en"]]
@@ -135,9 +135,9 @@ def offered(question: quiz.Question, options: dict) -> None:
 def test_a_question_for_yes_or_no_is_answered_so(kind, lang):
     for seed in range(10):
         question = quiz.question(seed, kind)
-        asks = plain(quiz_words.asked(question))
+        asks = plain(quiz_question.worded(question).asks)
         if kind != "statement" and re.search(r"\b(Do|Does|Is|Are) [^.?]*\?$|是否[^。]*？$", asks):
-            answers = [without_letter(text) for text in quiz_words.answers(question)]
+            answers = [without_letter(text) for text in quiz_question.answers(question)]
             assert all(re.match("yes|no|是|否", answer) for answer in answers), asks
 
 

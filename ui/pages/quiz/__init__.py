@@ -1,10 +1,26 @@
 """Quiz: predict, then reveal; questions and answers come from the engine, the set from a number."""
 
-from ui.pages.quiz import code, snippet
+from mla_engine import quiz
 from ui.pages.quiz.places import EVERY
 from ui.pages.quiz.settings import SETTINGS
-from ui.pages.quiz.view import mend
-from ui.settings.page import Page
+from ui.pages.quiz.view import View, as_text, mend
+from ui.settings.page import Functions, Page, Recipe
+
+
+def code(here: View) -> Functions:
+    """Return what orders the set, and what asked and answered the question that is shown."""
+    return quiz.order, quiz.question, quiz.KINDS[here.question.kind]
+
+
+def snippet(here: View) -> Recipe:
+    """Return the template that asks the set and counts the right predictions, and its values."""
+    return "quiz", {
+        "seed": here.seed,
+        "number": here.place + 1,
+        "count": len(here.questions),
+        "predicted": as_text(here.answers),
+    }
+
 
 PAGE = Page(
     name="quiz",
@@ -14,7 +30,7 @@ PAGE = Page(
     sizes=False,
     lecture=("quiz_seed", "quiz_count"),
     mend=mend,
-    code=code.ran,
-    snippet=snippet.recipe,
+    code=code,
+    snippet=snippet,
     links=EVERY,
 )
