@@ -2,9 +2,8 @@
 
 from mla_engine import mechanisms
 from ui.settings.parsers import preset_of
-from ui.words import names
 from ui.words.numbers import TIED, count
-from ui.words.text import listed, t
+from ui.words.text import listed, t, variant_name
 
 
 def besides(key: str) -> list[str]:
@@ -12,7 +11,7 @@ def besides(key: str) -> list[str]:
     preset, said = preset_of(key), []
     if preset.beside:
         codes = [(mechanisms.of(config).variant(config).code, n) for config, n in preset.kinds]
-        each = listed(f"{count(n)}{TIED}×{TIED}{names.kind(code)}" for code, n in codes)
+        each = listed(f"{count(n)}{TIED}×{TIED}{variant_name(code)}" for code, n in codes)
         said.append(t("common.kinds", name=preset.name, each=each))
     if preset.not_modelled:
         gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in preset.not_modelled]

@@ -1,1 +1,1 @@
-"""Texts in the language of the reader, and every number as it is written."""
+"""Texts in the reader's language, and how numbers are written."""

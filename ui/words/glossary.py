@@ -1,4 +1,4 @@
-"""Words that a newcomer may not know, explained where they stand: on hover, tap and focus."""
+"""Explain words that a newcomer may not know where they are used: on hover, tap and focus."""
 
 import html
 import re
@@ -13,20 +13,20 @@ from ui.settings.visit import visit
 from ui.words.text import translated
 
 FILE = Path(__file__).with_name("glossary.toml")
-# Formulas, code, links, icons and tags; words in bold, whose asterisks a tag would part from them;
-# what is quoted: the words of a text, among them “key”, mean nothing of attention.
+# What is not searched: formulas, code, links, icons and tags; bold words, whose asterisks a tag
+# would separate from them; and what is quoted: in a text “key” has nothing to do with attention.
 APART = r"“[^”]*”|\$[^$]*\$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|:material/\w+:|<[^>]*>|\*\*[^*]*\*\*"
 
 
 @lru_cache(maxsize=1)
 def terms() -> dict[str, dict[str, Mapping[str, str]]]:
-    """Term -> what it means and how it is written, each by language."""
+    """Return term -> its meaning and its spelling, each by language."""
     return tomllib.loads(FILE.read_text("utf-8"))
 
 
 @lru_cache
 def _pattern(language: str) -> re.Pattern[str]:
-    """Any term, or what is left as it is."""
+    """Return a pattern of every term and of what is skipped."""
     written = (
         f"(?P<{name}>{entry['written'].get(language, entry['written'][ORIGINAL])})"
         for name, entry in terms().items()
@@ -35,9 +35,9 @@ def _pattern(language: str) -> re.Pattern[str]:
 
 
 def explained(text: str) -> str:
-    """A paragraph of ours, Markdown: the first of each term underlined, its meaning beside it.
+    """Return a Markdown paragraph with the first use of each term underlined and explained.
 
-    The first on a page can be reached with the keyboard, the others by mouse and touch alone.
+    The first on a page can be reached with the keyboard, the others by mouse and touch.
     """
     said: set[str] = set()
 

@@ -1,7 +1,7 @@
-"""Texts in the language of the reader; a file holds each text beside its translations.
+"""Return texts in the reader's language; a file holds each text beside its translations.
 
-Those of a page stand in its room, those of a mechanism in ui/words/mechanisms, and the others in
-the folder `texts` beside the code that says them.
+A page's texts are in its folder, a mechanism's in ui/words/mechanisms, and all others in a folder
+`texts` beside the code that uses them.
 """
 
 import html
@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mla_engine import mechanisms
 from mla_engine.claims import CLAIMS
 from mla_engine.drawn import drawn, isolated
 from mla_engine.refusals import ORIGINAL, sentence
@@ -24,13 +25,13 @@ Said = TypeVar("Said")
 
 
 def files() -> dict[str, Path]:
-    """Every file of texts by the first part of its keys."""
+    """Return every file of texts, by the first part of its keys."""
     rooms = {file.parent.name: file for file in sorted(ROOT.glob("ui/pages/*/texts.toml"))}
     return rooms | {file.stem: file for file in sorted(ROOT.glob("ui/*/texts/*.toml"))}
 
 
 def read(file: Path) -> dict[str, Any]:
-    """The texts of one file.
+    """Return the texts of one file.
 
     Raises:
         RoomError: it cannot be read: no permission, no UTF-8, no TOML.
@@ -43,7 +44,7 @@ def read(file: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def catalogue() -> dict[str, dict[str, str]]:
-    """Every text, `page.key` -> {"en": ..., "zh": ...}."""
+    """Return every text: `page.key` -> {"en": ..., "zh": ...}."""
     parts = [{name: read(file)} for name, file in files().items()]
     parts += map(read, sorted(ROOT.glob("ui/words/mechanisms/*.toml")))
     texts = {
@@ -63,14 +64,14 @@ def catalogue() -> dict[str, dict[str, str]]:
 
 
 class _Filling(dict):
-    """What a text's braces stand for: the values given, and else tensors by their codes."""
+    """The values for a text's braces; a code that is not among them becomes its tensor."""
 
     def __missing__(self, code: str) -> str:
         return tensor(code)
 
 
 def t(key: str, **values: object) -> str:
-    """The text `page.key` in the present language, or in English, with its values filled in.
+    """Return the text `page.key` in the reader's language with its values filled in.
 
     A symbol's code in braces becomes its name in its colour, as HTML: `prose` shows it.
     """
@@ -78,12 +79,12 @@ def t(key: str, **values: object) -> str:
 
 
 def translated(entry: Mapping[str, str]) -> str:
-    """A text of several languages in the present one, or in English where that is missing."""
+    """Return a text in the reader's language, or in English where a translation is missing."""
     return entry.get(settings()["lang"], entry[ORIGINAL])
 
 
 def in_languages(say: Callable[[], Said]) -> dict[str, Said]:
-    """What `say` says in every language of the app."""
+    """Return what `say` returns in each language of the app."""
     own, said = settings()["lang"], {}
     try:
         for lang in LANGUAGES:
@@ -94,34 +95,41 @@ def in_languages(say: Callable[[], Said]) -> dict[str, Said]:
     return said
 
 
+def variant_name(variant: str) -> str:
+    """Return what a variant's mechanism is called in a sentence: "MLA", "DSA"."""
+    if f"kinds.{variant}" in catalogue():
+        return t(f"kinds.{variant}")
+    return mechanisms.variants()[variant].kind
+
+
 def listed(parts: Iterable[str]) -> str:
-    """Several things in a row, parted as the language does it."""
+    """Join items with the language's comma."""
     return t("common.comma").join(parts)
 
 
 def named(name: str, value: object) -> str:
-    """A name and, behind a colon, what it stands for."""
+    """Return "name: value" with the language's colon."""
     return t("common.named", name=name, value=value)
 
 
 def sentences(parts: Iterable[str]) -> str:
-    """Sentences in a row; a full-width stop has its space within."""
+    """Join sentences, with a space except after a full-width stop."""
     return " ".join(parts).replace("。 ", "。")
 
 
-def tied(code: str) -> str:
-    """The HTML attribute by which a symbol lights with others; empty for a name that is none."""
+def linked(code: str) -> str:
+    """Return the HTML attribute that links a symbol to its other uses; empty for another name."""
     return f' data-tensor="{code}"' if code in SYMBOLS else ""
 
 
 def tooltip(code: str) -> str:
-    """The HTML attributes that explain a symbol and tie it; empty for a name that is none."""
+    """Return the HTML attributes that explain and link a symbol; empty for another name."""
     meaning = f' title="{html.escape(t(f"symbols.{code}"))}"' if code in SYMBOLS else ""
-    return meaning + tied(code)
+    return meaning + linked(code)
 
 
 def tensor(code: str) -> str:
-    """A tensor's name in its colour, its meaning as tooltip: HTML for st.html or Markdown."""
+    """Return a tensor's name in its colour with its meaning as tooltip, as HTML."""
     role = SYMBOLS[code].role
     name, *parts = html.escape(code).split("_")
     raised = "".join(f"<sup>{part}</sup>" for part in parts if part.isupper())
@@ -130,14 +138,14 @@ def tensor(code: str) -> str:
 
 
 def refusal(error: ValueError) -> str:
-    """Why the engine refuses, in the present language; what it quotes is not escaped."""
+    """Return why the engine refuses in the reader's language; what it quotes is not escaped."""
     return sentence(error, settings()["lang"])
 
 
 def safe(text: str) -> str:
-    """Text of a reader, so that Markdown, LaTeX and HTML show it as it was typed.
+    """Escape a reader's text, so that Markdown, LaTeX and HTML show it as it was typed.
 
-    What hides or turns in it is drawn by its number.
+    Characters that hide or turn text are shown by their code points.
     """
     escaped = html.escape(drawn(text), quote=False)
     shown = (f"&#{ord(c)};" if c in "\\`*_{}[]()#+-.!|~$:<>" else c for c in escaped)

@@ -8,9 +8,8 @@ from mla_engine.figures import symbol_html
 from ui.pages.compute.view import CONTEXTS, View
 from ui.parts.questions import Question, decades, tokens
 from ui.parts.ways import INDEXED, label, listed, of_model
-from ui.words.names import kind
 from ui.words.numbers import count, flop, tied_size
-from ui.words.text import sentences, t
+from ui.words.text import sentences, t, variant_name
 
 LONGEST = 10**6  # tokens at the end of the question's scale
 OF_THE_WHY = "index_topk", "pooling"  # sizes that explain its answer
@@ -24,7 +23,7 @@ def lead(view: View) -> tuple[str, str]:
     line = t(
         f"compute.line_after_{view.phase}",
         model=of_model(view.model),
-        name=kind(view.shown),
+        name=variant_name(view.shown),
         dense=label(view.ways, view.dense),
         tokens=count(view.context),
         read=tied_size(read["chosen"]),
@@ -95,7 +94,7 @@ def question(view: View) -> Question | None:
     dense = label(view.ways, view.dense)
     return decades(
         f"compute_{view.phase}_{code}",
-        t(f"compute.guess_later_{view.phase}", name=kind(code), dense=dense),
+        t(f"compute.guess_later_{view.phase}", name=variant_name(code), dense=dense),
         turn,
         (1, LONGEST),
         say=lambda n: tokens(count(n)),

@@ -11,9 +11,8 @@ from ui.parts import measure
 from ui.parts.measure import device_name, here, machine
 from ui.parts.questions import Question, decades
 from ui.parts.ways import INDEXED, label, listed, of_model, successor
-from ui.words.names import kind
 from ui.words.numbers import clock, count, digits, flop, giga, share, shortest, tied_size, times
-from ui.words.text import sentences, t
+from ui.words.text import sentences, t, variant_name
 
 
 def plain(text: str) -> str:
@@ -45,7 +44,7 @@ def lead(view: View) -> tuple[str, str]:
 def look(view: View) -> str:
     """What to look at under the roof."""
     if view.shown in view.later:
-        return t("compute.look_later", name=kind(view.shown))
+        return t("compute.look_later", name=variant_name(view.shown))
     return t("compute.look")
 
 

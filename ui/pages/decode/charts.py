@@ -12,9 +12,8 @@ from ui.pages.decode.view import View
 from ui.parts import motion
 from ui.parts.motion import Dial
 from ui.parts.ways import label
-from ui.words.names import kind
 from ui.words.numbers import count, tied_size
-from ui.words.text import t
+from ui.words.text import t, variant_name
 
 SECONDS = {"slow": 2.0, "normal": 1.0, "fast": 0.4}  # a step
 BLOCKS = ("prompt", "old", "new")
@@ -61,7 +60,7 @@ def _strip(view: View, code: str) -> dict[str, Any]:
     every = [view.parts(code, step) for step in range(1, view.room + 1)]
     tokens = range(view.prompt + 1, view.most_tokens + 1)
     return {
-        "title": t("decode.strip", name=kind(code)),
+        "title": t("decode.strip", name=variant_name(code)),
         "colour": look(code).colour,
         "most": view.most_tokens,
         "unit": t("decode.strip_tokens", tokens=count(view.most_tokens)),

@@ -2,16 +2,20 @@
 
 from ui.pages.decode.view import View
 from ui.parts.ways import joined, label
-from ui.words.names import kind
 from ui.words.numbers import count, tied_size, times
-from ui.words.text import t
+from ui.words.text import t, variant_name
 
 
 def lead(view: View, model: str) -> tuple[str, str]:
     """What the chosen way holds after the step, of which parts, and what MLA holds."""
     code, parts = view.uneven, {part.code: part for part in view.parts(view.uneven, view.step)}
     held = tied_size(view.held_bytes(code))
-    values = {"model": model, "tokens": count(view.tokens), "held": held, "name": kind(code)}
+    values = {
+        "model": model,
+        "tokens": count(view.tokens),
+        "held": held,
+        "name": variant_name(code),
+    }
     values["mla"] = tied_size(view.held_bytes("mla_absorbed"))
     if "state" in parts:
         return held, t("decode.line_delta", **values, turn=count(view.outgrown()))
@@ -49,4 +53,6 @@ def alt(view: View, step: int) -> str:
         t("ways.amount", name=t(f"decode.part_{part.code}"), n=tied_size(part.n_bytes))
         for part in view.parts(view.uneven, step)
     ]
-    return t("decode.alt_parts", name=kind(view.uneven), parts=t("ways.between").join(parts))
+    return t(
+        "decode.alt_parts", name=variant_name(view.uneven), parts=t("ways.between").join(parts)
+    )

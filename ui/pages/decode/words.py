@@ -11,9 +11,8 @@ from ui.parts import measure
 from ui.parts.questions import Question, decades, tokens
 from ui.parts.ways import CHOOSING, INDEXED, joined, label, listed, of_model, successor
 from ui.settings.parsers import MOST_WORDS
-from ui.words.names import kind
 from ui.words.numbers import count, digits, tied_size, times
-from ui.words.text import safe, sentences, t
+from ui.words.text import safe, sentences, t, variant_name
 
 LATENT = ("mla_kv", "mla_each", "mla_absorbed")
 LARGE = "deepseek-v3"  # where the choice between the same two caches is told in real units
@@ -80,7 +79,7 @@ def _reads(view: View) -> str:
 
 
 def _verdict(view: View, dsa: float, mla: float) -> str:
-    turn, name = view.reads_less(), kind(view.choosing)
+    turn, name = view.reads_less(), variant_name(view.choosing)
     if turn is None:
         return t("decode.reads_never", name=name)
     if dsa < mla:
@@ -242,13 +241,13 @@ def _choosing(view: View) -> Question | None:
     pools = vars(config).get("pooling", 0)
     values = {"topk": count(config.index_topk)} | ({"pools": count(pools)} if pools else {})
     why = t(f"decode.guess_{'blocks' if pools else 'indexed'}_why", **values)
-    asks = t("decode.guess_indexed", name=kind(view.choosing))
+    asks = t("decode.guess_indexed", name=variant_name(view.choosing))
     return turn and _tokens(view, asks, turn, why)
 
 
 def _delta(view: View) -> Question:
     """Ask from how many tokens on MLA holds more than the state."""
-    asks = t("decode.guess_delta", name=kind(view.uneven))
+    asks = t("decode.guess_delta", name=variant_name(view.uneven))
     return _tokens(view, asks, view.outgrown(), t("decode.guess_delta_why"))
 
 
@@ -270,7 +269,7 @@ def _pooled(view: View) -> Question:
     block = count(view.ways[view.uneven].config.pooling)
     return decades(
         f"decode_{view.uneven}",
-        t("decode.guess_pooled", name=kind(view.uneven)),
+        t("decode.guess_pooled", name=variant_name(view.uneven)),
         view.added_by_mla(),
         (1, 1000),
         say=times,

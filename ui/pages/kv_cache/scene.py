@@ -18,9 +18,7 @@ from ui.engine import queue, shared_cache
 from ui.settings.parsers import preset_of
 from ui.settings.rooms import PAGES
 from ui.settings.sizes import divisors
-from ui.words import names
-from ui.words.names import kind
-from ui.words.text import t
+from ui.words.text import t, variant_name
 
 WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
 WIDTH_OF_STATES = 4  # bytes of a number of a state, at least
@@ -39,7 +37,7 @@ MEASURED = (64, 256, 1024)
 
 def kind_of(config: AttentionConfig) -> str:
     """What a kind of attention is called."""
-    return names.kind(mechanisms.of(config).variant(config).code)
+    return variant_name(mechanisms.of(config).variant(config).code)
 
 
 @dataclass(frozen=True)
@@ -135,9 +133,9 @@ class Scene:
         elif way in ("gqa", "own"):
             name = t("kv_cache.gqa", n=self.ways[way].n_kv_heads)
         elif self.assumes(way):
-            name = t("kv_cache.kind_assumed", kind=kind(way))
+            name = t("kv_cache.kind_assumed", kind=variant_name(way))
         else:
-            name = kind(way)
+            name = variant_name(way)
         return f"{name} ★" if way == self.own else name
 
     def role(self, way: str) -> str:

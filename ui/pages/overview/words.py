@@ -6,9 +6,8 @@ from mla_engine import costs
 from ui.engine.model import built
 from ui.pages.overview.view import View
 from ui.parts.questions import Question, among, choice
-from ui.words.names import kind
 from ui.words.numbers import amount, count, digits, heads, in_millions, mixed, size, times
-from ui.words.text import t
+from ui.words.text import t, variant_name
 
 BF16_BYTES = 2
 LATER = ("dsa", "block_dsa", "csa", "hca", "kda")  # came after MLA: each has a point of its own
@@ -31,7 +30,7 @@ def look(view: View) -> str:
 def lead(view: View) -> tuple[str, str]:
     """How much less than MHA of as many heads the layer caches, and what both do."""
     cached, mha, fixed = view.cached, view.model.mha, view.fixed
-    variant = kind(view.model.variant)
+    variant = variant_name(view.model.variant)
     values = {
         "variant": variant,
         "elements": amount(cached),

@@ -7,7 +7,7 @@ from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Matrix, Step, show
 from ui.pages.worked_example.view import View
 from ui.words import numbers
-from ui.words.text import t, tied, tooltip
+from ui.words.text import linked, t, tooltip
 
 Places = frozenset[tuple[int, int]]
 _ROLE = {"rotation": "rope", "cache_mla": "latent", "cache_mha": "key"}
@@ -53,7 +53,7 @@ def _table(rows: list[list[str]], axes: tuple[str, str]) -> str:
 def _figure(kind: str, name: str, caption: str, table: str) -> str:
     classes = f"matrix {kind} {_role(name) if name else ''}"
     return (
-        f'<figure class="{classes.strip()}"{tied(name)}>'
+        f'<figure class="{classes.strip()}"{linked(name)}>'
         f"<figcaption>{caption}</figcaption>{table}</figure>"
     )
 
