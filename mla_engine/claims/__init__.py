@@ -16,7 +16,7 @@ from mla_engine.refusals import RefusedError
 __all__ = ["CHECKS", "CLAIMS", "VERDICTS", "Claim", "Figure", "Verdict", "check", "judge"]
 
 CLAIMS = load()
-_MODULES = "forms", "merging", "positions", "caches", "work", "example", "trained"
+_MODULES = "forms", "merging", "positions", "caches", "work", "trained"
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,7 @@
 
 from mla_engine.delta.cache import DeltaCache
 from mla_engine.delta.config import DeltaConfig
+from mla_engine.delta.forms import ChunkedTrace, RecurrentTrace
 from mla_engine.delta.layer import DeltaAttention
-from mla_engine.delta.trace import ChunkedTrace, RecurrentTrace
 
 __all__ = ["ChunkedTrace", "DeltaAttention", "DeltaCache", "DeltaConfig", "RecurrentTrace"]

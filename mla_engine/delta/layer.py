@@ -13,8 +13,8 @@ from torch import Tensor
 from mla_engine import checks
 from mla_engine.delta import forms
 from mla_engine.delta.cache import DeltaCache
+from mla_engine.delta.forms import ChunkedTrace, RecurrentTrace
 from mla_engine.delta.projections import DeltaProjections
-from mla_engine.delta.trace import ChunkedTrace, RecurrentTrace
 from mla_engine.layer import position_numbers
 
 FORMS = {"recurrent": forms.recurrent, "chunked": forms.chunked}

@@ -9,9 +9,9 @@ from mla_engine.delta import forms, reading
 from mla_engine.delta.cache import DeltaCache
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.costs import COSTS
+from mla_engine.delta.forms import ChunkedTrace, RecurrentTrace
 from mla_engine.delta.layer import DeltaAttention
 from mla_engine.delta.projections import entering, leaving
-from mla_engine.delta.trace import ChunkedTrace, RecurrentTrace
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
 from mla_engine.refusals import Phrase
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from torch import Tensor, einsum
 
+from mla_engine.delta.forms import ChunkedTrace, RecurrentTrace
 from mla_engine.delta.layer import DeltaAttention
-from mla_engine.delta.trace import ChunkedTrace, RecurrentTrace
 
 __all__ = ["Memory", "memory", "value_weights"]
 

@@ -7,21 +7,23 @@ from mla_engine.figures.bands import Band, band_bars, band_lines, band_marks
 from mla_engine.figures.bars import bars, ratio_bars
 from mla_engine.figures.cells import cell_at
 from mla_engine.figures.chosen import chosen_keys
-from mla_engine.figures.crossing import crossing
-from mla_engine.figures.curves import curves
 from mla_engine.figures.ends import resized, rows
 from mla_engine.figures.figure import Figure
 from mla_engine.figures.flow import FlowNode, data_flow
-from mla_engine.figures.heatmap import attention_map, score_map, share_map, shared_limit, tensor_map
-from mla_engine.figures.lines import UNITS, cache_growth
+from mla_engine.figures.heatmap import (
+    attention_map,
+    score_map,
+    share_map,
+    shared_limit,
+    span_map,
+    tensor_map,
+)
+from mla_engine.figures.lines import UNITS, cache_growth, curves
 from mla_engine.figures.looks import COLOURS, VARIANTS, Look, Role, look
 from mla_engine.figures.pixels import pixels
-from mla_engine.figures.ranks import over_rank, right_answers
-from mla_engine.figures.roofline import roofline
-from mla_engine.figures.shares import head_shares
-from mla_engine.figures.spans import span_map
-from mla_engine.figures.spectra import spectrum
-from mla_engine.figures.spread import Spread, head_spread
+from mla_engine.figures.ranks import over_rank, right_answers, spectrum
+from mla_engine.figures.roofline import crossing, roofline
+from mla_engine.figures.shares import Spread, head_shares, head_spread
 from mla_engine.figures.theme import symbol_html, symbol_parts
 from mla_engine.figures.tiles import TileGrid, head_tiles
 

@@ -1,4 +1,4 @@
-"""Cells of a map: pooled where there are many, found under a click, framed, and printed."""
+"""Cells of a map: pooled where there are many, found under a click, framed, marked and printed."""
 
 from collections.abc import Sequence
 
@@ -119,3 +119,33 @@ def relative_luminance(colour: str) -> float:
     channels = np.array(unlabel_rgb(colour), dtype=float) / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+MARK = {
+    "symbol": "circle",
+    "color": "#FFFFFF",
+    "size": 11,
+    "line": {"color": "#14171C", "width": 2},
+}
+
+
+def marks(cells: np.ndarray, name: str) -> dict:
+    """A dot on every cell of a map where `cells` [t,s] is True.
+
+    Args:
+        cells: bool [t,s] of a map of at most 256 cells a side.
+        name: what a dot means, for the legend of screen readers and the hover text.
+    """
+    rows, columns = np.nonzero(cells)
+    return {
+        "type": "scatter",
+        "x": columns,
+        "y": rows,
+        "mode": "markers",
+        "name": name,
+        "marker": MARK,
+        "xaxis": "x2",
+        "yaxis": "y2",
+        "showlegend": False,
+        "hovertemplate": f"{name}<extra></extra>",
+    }

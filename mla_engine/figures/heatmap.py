@@ -17,11 +17,10 @@ from mla_engine.figures.axes import (
     name_cells,
     safe,
 )
-from mla_engine.figures.cells import HEIGHT, drawn_cells, frame, lines_before, pool
+from mla_engine.figures.cells import HEIGHT, drawn_cells, frame, lines_before, marks, pool
 from mla_engine.figures.cells import numbers as printed
 from mla_engine.figures.figure import Figure, figure
-from mla_engine.figures.hidden import LAYER, covered, hidden_cells
-from mla_engine.figures.marks import marks
+from mla_engine.figures.hatching import LAYER, covered, hidden_cells
 from mla_engine.figures.theme import (
     FONT,
     PROBABILITY,
@@ -231,3 +230,32 @@ def _colour_bar(low: float, high: float, width: int) -> dict:
         "outlinewidth": 0,
         "bgcolor": TRANSPARENT,
     }
+
+
+def span_map(
+    shares: np.ndarray,
+    rows: Spans,
+    columns: Spans,
+    *,
+    tokens: Sequence[str] | None = None,
+    limit: float,
+    head: str = "",
+    name: str = "attention",
+    **options: Unpack[Options],
+) -> Figure:
+    """A long text's attention by blocks of tokens, the largest share of each, or a part of it.
+
+    Args:
+        shares: a share for each drawn cell.
+        rows: first and last query that each row stands for.
+        columns: first and last key that each column stands for.
+        tokens: all words of the text, to name cells of one token; by default they have numbers.
+        limit: the largest share of the colours.
+        head: its number.
+        name: of what is drawn.
+        options: of every map; a framed cell is a query and a key.
+    """
+    seen = np.array([[first <= last for first, _ in columns] for _, last in rows])
+    colours, spans = (0.0, limit, PROBABILITY), (rows, columns)
+    labels = tokens, tokens
+    return token_map(shares, labels, colours, seen, head, name, spans=spans, **options)

@@ -1,4 +1,4 @@
-"""Cache against context length: one line for each way of caching, dots for what was measured."""
+"""Lines over whole numbers: bytes of a cache over the context, a change over the distance."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,10 +7,11 @@ import numpy as np
 from mla_engine.figures.ends import named_lines
 from mla_engine.figures.figure import Figure, titled
 from mla_engine.figures.looks import Look, Role, look
-from mla_engine.figures.theme import FONT, MASKED, WORDS, ticks_at, upright
+from mla_engine.figures.theme import FONT, MASKED, WORDS, few_ticks, line, ticks_at, upright
 from mla_engine.refusals import RefusedError
 
-HEIGHT = 520
+HEIGHT, CURVES_HEIGHT = 520, 460
+ROLES = ("input", "rope")  # of curves: without the rotation, and with it
 DASHES = ("solid", "dot")  # of levels
 UNITS: Mapping[str, int] = {
     "B": 1,
@@ -154,3 +155,65 @@ def _level(name: str, height: float, ends: tuple[int, int], dash: str, unit: str
         "hovertemplate": f"{name}<br>{height:,.4g} {unit}<extra></extra>",
         "showlegend": False,
     }
+
+
+def curves(
+    x: Sequence[int],
+    lines: Mapping[str, np.ndarray],
+    *,
+    titles: tuple[str, str],
+    log: bool = False,
+    band: tuple[float, float] | None = None,
+    at: int | None = None,
+    height: int = CURVES_HEIGHT,
+) -> Figure:
+    """Each line's numbers [len(x)] over x.
+
+    Args:
+        x: ascending.
+        lines: name -> numbers, above 0 where `log`; up to two, in the order of the legend.
+        titles: of the axes.
+        log: the y axis is logarithmic.
+        band: a stretch of x to shade.
+        at: a place of x to mark by an upright line.
+        height: pixels.
+
+    Raises:
+        ValueError: more lines than there are styles.
+    """
+    if len(lines) > len(ROLES):
+        raise RefusedError("line_styles", lines=len(lines), styles=len(ROLES))
+    looks = dict(zip(lines, map(look, ROLES), strict=False))
+    hover = f"{titles[0]} %{{x}}<br>%{{y:.4g}}"
+    dotted = {"mode": "lines+markers", "cliponaxis": False}
+    traces = [
+        line(x, numbers, name, looks[name], hover)
+        | dotted
+        | {"marker": {"symbol": looks[name].mark, "size": 8}}
+        for name, numbers in lines.items()
+    ]
+    across, up = _curve_axes(titles, np.asarray(x), np.concatenate(list(lines.values())), log=log)
+    shapes = ([_shaded(*band)] if band else []) + upright(at)
+    return named_lines(traces, looks, across, up, height=height, shapes=shapes)
+
+
+def _shaded(first: float, last: float) -> dict:
+    """A stretch of x, up the whole plot."""
+    place = {"x0": first, "x1": last, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
+    look = {"fillcolor": MASKED, "opacity": 0.25, "line": {"width": 0}, "layer": "below"}
+    return {"type": "rect"} | place | look
+
+
+def _curve_axes(
+    titles: tuple[str, str], x: np.ndarray, drawn: np.ndarray, *, log: bool
+) -> tuple[dict, dict]:
+    first, last = float(x[0]), float(x[-1])
+    room = 0.02 * float(x[-1] - x[0]) or 0.5
+    least, top = float(drawn.min()), float(drawn.max()) or 1.0
+    ends = np.log10((least / 1.5, top * 1.5)) if log else np.array([min(0, least), top * 1.05])
+    across = {"range": [first - room, last], "nticks": few_ticks(last), "tickangle": 0}
+    up = {"type": "log" if log else "linear", "range": ends.tolist(), "dtick": 1 if log else None}
+    return (
+        titled(titles[0]) | across | {"fixedrange": True},
+        titled(titles[1]) | up | {"fixedrange": True, "exponentformat": "power"},
+    )

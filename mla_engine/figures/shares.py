@@ -1,12 +1,13 @@
-"""Parts of a whole, one upright bar for each head; a part may be negative."""
+"""A number of each head as a bar, or its spread within each head as a mark on a bar."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from mla_engine.figures.bars import PATTERNS
 from mla_engine.figures.figure import Figure, figure, titled
-from mla_engine.figures.looks import look
+from mla_engine.figures.looks import Role, look
 from mla_engine.figures.theme import MASKED, legend_above, level
 
 HEIGHT = 360
@@ -70,4 +71,80 @@ def _part(
         },
         "customdata": list(heads),
         "hovertemplate": f"{axis} %{{customdata}}<br>{part} %{{y:.3f}}<extra></extra>",
+    }
+
+
+DECADES = [10.0**power for power in range(-4, 10)]
+MARK, CHOSEN, ROOM = 11, 17, 24  # pixels of marks, and above the highest number
+
+
+class Spread(NamedTuple):
+    """Of each head the least, the middle and the most [h]."""
+
+    least: np.ndarray
+    middle: np.ndarray
+    most: np.ndarray
+
+
+def head_spread(
+    heads: Sequence[int],
+    spread: Spread,
+    *,
+    role: Role,
+    axes: tuple[str, str],
+    limits: tuple[float, float],
+    log: bool = False,
+    chosen: int | None = None,
+    at: float | None = None,
+    height: int = HEIGHT,
+) -> Figure:
+    """An upright bar a head, from the least to the most, with a mark at its middle.
+
+    Args:
+        heads: global numbers, in the order of the bars.
+        spread: all within the limits.
+        role: what picks the colour.
+        axes: titles of the axes of heads and of the numbers.
+        limits: ends of the axis of numbers.
+        log: whether it is logarithmic; it prints decades then.
+        chosen: the place of the head to stress.
+        at: a number to mark by a dotted line.
+        height: pixels.
+    """
+    up = {"range": list(limits), "fixedrange": True, "nticks": 6, "gridcolor": MASKED}
+    if log:
+        shown = [one for one in DECADES if limits[0] <= one <= limits[1]]
+        up |= {"type": "log", "range": np.log10(limits).tolist(), "tickvals": shown}
+        up |= {"ticktext": [f"{one:,.6g}" for one in shown]}
+    return figure(
+        [_bars(heads, spread, role, axes, chosen)],
+        height=height,
+        x=heads_axis(heads, axes[0]) | {"range": [-0.7, len(heads) - 0.3]},
+        y=titled(axes[1]) | up,
+        shapes=[] if at is None else [level(at, {"color": MASKED, "dash": "dot", "width": 3})],
+        **legend_above(shown=False, height=ROOM),
+    )
+
+
+def _bars(
+    heads: Sequence[int], spread: Spread, role: Role, axes: tuple[str, str], chosen: int | None
+) -> dict:
+    least, middle, most = (np.asarray(one, dtype=np.float64) for one in spread)
+    reach = {"type": "data", "symmetric": False, "array": most - middle}
+    its, places = look(role), range(len(heads))
+    return {
+        "type": "scatter",
+        "x": list(places),
+        "y": middle,
+        "mode": "markers",
+        "name": axes[1],
+        "customdata": np.stack([np.asarray(heads, dtype=np.float64), least, most], axis=-1),
+        "error_y": reach | {"arrayminus": middle - least, "thickness": 4, "width": 0},
+        "marker": {
+            "color": its.colour,
+            "opacity": 1,
+            "size": [CHOSEN if place == chosen else MARK for place in places],
+        },
+        "hovertemplate": f"{axes[0]} %{{customdata[0]:,}}<br>{axes[1]} %{{y:.3g}} "
+        "(%{customdata[1]:.3g}–%{customdata[2]:.3g})<extra></extra>",
     }

@@ -2,7 +2,7 @@
 
 from mla_engine.grouped import forms, projections
 from mla_engine.grouped.config import GroupedConfig
+from mla_engine.grouped.forms import GroupedTrace
 from mla_engine.grouped.layer import GroupedQueryAttention
-from mla_engine.grouped.trace import GroupedTrace
 
 __all__ = ["GroupedConfig", "GroupedQueryAttention", "GroupedTrace", "forms", "projections"]

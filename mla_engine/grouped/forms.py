@@ -1,6 +1,6 @@
 """Grouped-query attention in formulas over weights; arguments are valid and fit the memory."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from torch import Tensor, einsum
 
@@ -13,10 +13,29 @@ from mla_engine.grouped.projections import (
     queries,
     turn_of,
 )
-from mla_engine.grouped.trace import GroupedTrace
 from mla_engine.layer import Places
 from mla_engine.ops import attended, causal_mask, fused_attention, hidden_, of_each, output, softmax
 from mla_engine.rope import per_head
+from mla_engine.trace import Trace
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupedTrace(Trace):
+    """MHA, GQA or MQA."""
+
+    h: Tensor  # [b,t,d]
+    q_pre: Tensor  # [b,t,h,k]
+    q: Tensor  # [b,t,h,k]
+    k_pre: Tensor  # [b,s,g,k]
+    k: Tensor  # [b,s,g,k]
+    v: Tensor  # [b,s,g,v]
+    scores: Tensor  # [b,h,t,s], scaled, soft-capped, masked with -inf
+    mask: Tensor  # bool [t,s], True where the query sees the key
+    attention: Tensor  # [b,h,t,s]
+    o: Tensor  # [b,t,h,v]
+    u: Tensor  # [b,t,d]
+
+    form = "grouped"
 
 
 def prefill(

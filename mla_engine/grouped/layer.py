@@ -14,8 +14,8 @@ from torch import Tensor
 from mla_engine import checks
 from mla_engine.cache import KVCache
 from mla_engine.grouped import forms
+from mla_engine.grouped.forms import GroupedTrace
 from mla_engine.grouped.projections import GroupedProjections
-from mla_engine.grouped.trace import GroupedTrace
 from mla_engine.layer import position_numbers, query_rows
 
 

@@ -8,9 +8,9 @@ from mla_engine.config import AttentionConfig, without_scaling
 from mla_engine.grouped import forms
 from mla_engine.grouped.config import GroupedConfig
 from mla_engine.grouped.costs import COSTS
+from mla_engine.grouped.forms import GroupedTrace
 from mla_engine.grouped.layer import GroupedQueryAttention
 from mla_engine.grouped.projections import keys
-from mla_engine.grouped.trace import GroupedTrace
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
 from mla_engine.refusals import Phrase
 

@@ -2,8 +2,8 @@
 
 from mla_engine.indexed.cache import IndexedCache
 from mla_engine.indexed.config import IndexedConfig
+from mla_engine.indexed.forms import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.indexed.layer import IndexedLatentAttention
-from mla_engine.indexed.trace import IndexedAbsorbedTrace, IndexedTrace
 
 __all__ = [
     "IndexedAbsorbedTrace",

@@ -1,19 +1,24 @@
-"""MLA's two forms over chosen keys, in formulas over weights; arguments are valid and fit.
+"""MLA over the keys that the indexer chooses: its traces, and its two forms over weights.
 
-A run makes the logits of all keys, as transformers does, and masks those that are not chosen: so it
-can tell what attention the choice leaves out. What a kernel needs, which reads the chosen keys
-alone, is what the costs count.
+A run makes the logits of all keys, as transformers does, and masks those that are not chosen: so
+the trace can say how much attention the choice leaves out. A kernel reads the chosen keys only;
+that is what the costs count. Arguments are valid here and fit each other.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
 from mla_engine.indexed.cache import IndexedCache
-from mla_engine.indexed.indexer import Index, IndexKeys, index_keys, index_queries, indexed
-from mla_engine.indexed.projections import IndexedProjections
-from mla_engine.indexed.trace import IndexedAbsorbedTrace, IndexedTrace
+from mla_engine.indexed.indexer import (
+    Index,
+    IndexedProjections,
+    IndexKeys,
+    index_keys,
+    index_queries,
+    indexed,
+)
 from mla_engine.latent import forms as latent
 from mla_engine.latent.projections import (
     Latents,
@@ -23,13 +28,78 @@ from mla_engine.latent.projections import (
     queries_of,
     turn_of,
 )
-from mla_engine.latent.trace import AbsorbedTrace, LatentTrace, masked_sum
+from mla_engine.latent.trace import (
+    AbsorbedQueries,
+    AbsorbedTrace,
+    Attention,
+    ContentQueries,
+    HeadKeys,
+    KVLatents,
+    LatentAttention,
+    LatentTrace,
+    Output,
+    RotaryKeys,
+    RotaryQueries,
+    Scores,
+    masked_sum,
+)
 from mla_engine.layer import Places
 from mla_engine.ops import causal_mask, softmax
 from mla_engine.refusals import RefusedError
 from mla_engine.rope import Turn, per_head
+from mla_engine.trace import Trace
 
-Trace = IndexedTrace | IndexedAbsorbedTrace
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScoresOverChoice(Scores):
+    """Logits of all keys, of which those that are chosen enter the softmax."""
+
+    left_out: Tensor  # [b,h,t], what dense attention gives to the keys that are not chosen
+
+    @property
+    def visible(self) -> Tensor:
+        """Where a query attends: to the chosen keys [b,1,t,s]."""
+        return self.chosen.unsqueeze(1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class IndexedTrace(
+    Output,
+    Attention,
+    ScoresOverChoice,
+    HeadKeys,
+    Index,
+    RotaryKeys,
+    KVLatents,
+    RotaryQueries,
+    ContentQueries,
+    Trace,
+):
+    """MLA with an indexer, expanded form: keys and values of every head stand in full."""
+
+    form = "indexed"
+    as_in = LatentTrace
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class IndexedAbsorbedTrace(
+    Output,
+    LatentAttention,
+    ScoresOverChoice,
+    Index,
+    RotaryKeys,
+    KVLatents,
+    RotaryQueries,
+    AbsorbedQueries,
+    Trace,
+):
+    """MLA with an indexer, absorbed form: queries move into latent space, no k_C and no v_C."""
+
+    form = "indexed_absorbed"
+    as_in = AbsorbedTrace
+
+
+EitherTrace = IndexedTrace | IndexedAbsorbedTrace
 OVER_CHOICE = {LatentTrace: IndexedTrace, AbsorbedTrace: IndexedAbsorbedTrace}
 
 
@@ -41,8 +111,8 @@ def over_choice(
     latents: Latents,
     index: Index,
     mask: Tensor,
-    traces: Mapping[type, type[Trace]] = OVER_CHOICE,
-) -> Trace:
+    traces: Mapping[type, type[EitherTrace]] = OVER_CHOICE,
+) -> EitherTrace:
     """MLA in `form`, expanded or absorbed, over the chosen keys; the trace is one of `traces`."""
     run = form(w, h, queries, latents, index.chosen.unsqueeze(1))
     beside = {"mask": mask, "left_out": left_out(run, index.chosen, mask)}
@@ -100,7 +170,7 @@ def prefill(
     k_I: Tensor | None = None,
     given: Tensor | None = None,
     form: Callable = latent.expanded,
-) -> Trace:
+) -> EitherTrace:
     """The chosen rows of h as queries, all of h as keys: c_KV, k_R and k_I may be known already.
 
     `given` is the choice for a shared layer; `form` is MLA's, expanded or absorbed.
@@ -132,7 +202,7 @@ def decode(
     positions: Tensor,
     given: Tensor | None = None,
     form: Callable = latent.absorbed,
-) -> tuple[Trace, IndexedCache]:
+) -> tuple[EitherTrace, IndexedCache]:
     """All of h as queries, what the cache holds and h as keys."""
     w, turn = layer.weights(), turn_of(layer.config, positions)
     of_queries = per_head(turn)

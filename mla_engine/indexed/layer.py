@@ -13,8 +13,8 @@ from torch import Tensor
 from mla_engine import checks
 from mla_engine.indexed import forms
 from mla_engine.indexed.cache import IndexedCache
-from mla_engine.indexed.projections import IndexedProjections
-from mla_engine.indexed.trace import IndexedAbsorbedTrace, IndexedTrace
+from mla_engine.indexed.forms import IndexedAbsorbedTrace, IndexedTrace
+from mla_engine.indexed.indexer import IndexedProjections
 from mla_engine.latent import forms as latent
 from mla_engine.layer import query_rows
 from mla_engine.refusals import Phrase, RefusedError

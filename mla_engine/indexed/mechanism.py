@@ -9,9 +9,9 @@ from mla_engine.indexed import forms
 from mla_engine.indexed.cache import IndexedCache
 from mla_engine.indexed.config import IndexedConfig
 from mla_engine.indexed.costs import COSTS
+from mla_engine.indexed.forms import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.indexed.indexer import choice, index_keys, index_queries, indexed
 from mla_engine.indexed.layer import IndexedLatentAttention
-from mla_engine.indexed.trace import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.latent import forms as latent
 from mla_engine.latent import mechanism as of_latent
 from mla_engine.latent.projections import latents_of, queries_of

@@ -2,9 +2,8 @@
 
 from mla_engine.language_model.config import ModelConfig, WordError
 from mla_engine.language_model.generation import Step, chosen, generate
-from mla_engine.language_model.model import Block, LanguageModel
+from mla_engine.language_model.model import Block, BlockTrace, LanguageModel, ModelTrace
 from mla_engine.language_model.storage import load_model, save_model
-from mla_engine.language_model.trace import BlockTrace, ModelTrace
 
 __all__ = [
     "Block",

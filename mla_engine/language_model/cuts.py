@@ -15,9 +15,8 @@ from torch import Tensor, einsum
 
 from mla_engine import checks, mechanisms
 from mla_engine.language_model.accuracy import accuracies, batch
-from mla_engine.language_model.model import LanguageModel
+from mla_engine.language_model.model import LanguageModel, ModelTrace
 from mla_engine.language_model.texts import Text, mixed
-from mla_engine.language_model.trace import ModelTrace
 from mla_engine.latent import LatentConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import highest, softmax

@@ -8,8 +8,7 @@ from torch import Tensor
 
 from mla_engine import checks
 from mla_engine.cache import Cache
-from mla_engine.language_model.model import LanguageModel
-from mla_engine.language_model.trace import ModelTrace
+from mla_engine.language_model.model import LanguageModel, ModelTrace
 
 __all__ = ["Step", "chosen", "generate"]
 

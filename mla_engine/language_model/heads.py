@@ -17,9 +17,8 @@ from torch import Tensor
 
 from mla_engine import checks
 from mla_engine.language_model.accuracy import batch, exercises
-from mla_engine.language_model.model import LanguageModel
+from mla_engine.language_model.model import LanguageModel, ModelTrace
 from mla_engine.language_model.texts import NAMES, TASKS, Text, mixed
-from mla_engine.language_model.trace import ModelTrace
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
 
 __all__ = [

@@ -5,24 +5,75 @@ embedding once more as the output (as Llama and DeepSeek-V3's dense layers are b
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 import torch
 from torch import Tensor, einsum, nn
 from torch.nn.functional import silu
 
-from mla_engine import mechanisms
+from mla_engine import mechanisms, tree
 from mla_engine.cache import Cache
 from mla_engine.language_model.config import ModelConfig
-from mla_engine.language_model.trace import BlockTrace, ModelTrace
 from mla_engine.layer import AttentionLayer
-from mla_engine.ops import rms_norm
+from mla_engine.ops import rms_norm, softmax
 from mla_engine.refusals import RefusedError
 from mla_engine.trace import Trace
 from mla_engine.weights import Weights
 
-__all__ = ["Block", "LanguageModel"]
+__all__ = ["Block", "BlockTrace", "LanguageModel", "ModelTrace"]
 
 SEEDS_A_LAYER = 1000  # a model's seeds lie below, so that no two layers of two models share one
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BlockTrace:
+    """One layer; its attention reads the norm of x, which its trace has as h."""
+
+    x: Tensor  # [b,t,d], the residual stream as it comes in
+    attention: Trace
+    x_mid: Tensor  # [b,t,d], x + u
+    normed: Tensor  # [b,t,d], the norm of x_mid
+    gate: Tensor  # [b,t,f]
+    up: Tensor  # [b,t,f]
+    hidden: Tensor  # [b,t,f], silu(gate) * up
+    x_out: Tensor  # [b,t,d], x_mid + W_down hidden
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ModelTrace:
+    """From words to the logits of the next word."""
+
+    tokens: Tensor  # int64 [b,t]
+    embedded: Tensor  # [b,t,d]
+    blocks: tuple[BlockTrace, ...]
+    normed: Tensor  # [b,t,d], the norm of the last block's x_out
+    logits: Tensor  # [b,t,n]
+
+    def of_text(self, place: int) -> "ModelTrace":
+        """The trace of one of several texts, its batch 1; it holds nothing of the others."""
+        return _of_text(self, place)
+
+    def probabilities(self, temperature: float = 1.0) -> Tensor:
+        """Of every word as the next one, softmax(logits / temperature) [b,t,n]."""
+        return softmax(self.logits / temperature)
+
+
+def _of_text(value: object, place: int) -> object:
+    if isinstance(value, Tensor):
+        return value if value.dtype is torch.bool else value[place : place + 1].clone()
+    if isinstance(value, tuple):
+        return tuple(_of_text(part, place) for part in value)
+    if not is_dataclass(value):
+        return value
+    return replace(
+        value, **{f.name: _of_text(getattr(value, f.name), place) for f in fields(value)}
+    )
+
+
+for kind in (BlockTrace, ModelTrace):
+    tree.register(
+        kind, lambda trace: (vars(trace), None), lambda parts, _, kind=kind: kind(**parts)
+    )
 
 
 class Block(nn.Module):

@@ -1,13 +1,14 @@
-"""A latent that a model gets after its training: keys and values of every layer out of r numbers.
+"""A latent that a model of GQA gets after its training: in its own layers, or as a model of MLA.
 
-W_K over W_V of all heads become a product, [m,d] = basis [m,r] coordinates [r,d], so that the r
-numbers coordinates h could be cached in the place of keys and values. Norms, biases and the
-rotation are the model's own and come after, as they do without a latent.
+Retrofit: W_K over W_V of all heads become a product, [m,d] = basis [m,r] coordinates [r,d], so
+that the r numbers coordinates h could be cached in the place of keys and values. Norms, biases and
+the rotation are the model's own and come after, as they do without a latent. IntoMLA: each layer
+becomes a layer of MLA (`studies.transmla`).
 """
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -20,8 +21,9 @@ from mla_engine.language_model.texts import Text
 from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import RefusedError
 from mla_engine.studies.compression import joint
+from mla_engine.studies.transmla import Conversion, converted
 
-__all__ = ["Retrofit", "grouped_layers"]
+__all__ = ["IntoMLA", "Retrofit", "grouped_layers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,3 +106,52 @@ def grouped_layers(model: LanguageModel) -> list[AttentionLayer]:
 
 def _weights(layer: AttentionLayer) -> tuple[Tensor, Tensor]:
     return layer.W_K, layer.W_V
+
+
+@dataclass(frozen=True, eq=False)
+class IntoMLA:
+    """The MLA models of every rank that a model of MHA, GQA or MQA can become."""
+
+    model: LanguageModel
+    layers: tuple[Conversion, ...]
+
+    @classmethod
+    @torch.no_grad()
+    def by_texts(cls, model: LanguageModel, texts: Sequence[Text]) -> "IntoMLA":
+        """What loses least of the keys and values of some texts' words, layer by layer.
+
+        Raises:
+            ValueError: a model that has a latent already, or something that MLA has no place for.
+        """
+        layers = grouped_layers(model)
+        words = batch(texts, model.config.words).tokens
+        length = torch.tensor([len(text) for text in texts])
+        spoken = torch.arange(words.shape[1]) < length[:, None]
+        inputs = [block.attention.h[spoken] for block in model(words).blocks]
+        pairs = zip(layers, inputs, strict=True)
+        return cls(model, tuple(converted(layer, h.unsqueeze(0)) for layer, h in pairs))
+
+    @property
+    def most(self) -> int:
+        """The rank from which the latents lose nothing."""
+        return min(layer.most for layer in self.layers)
+
+    def cached(self, rank: int) -> int:
+        """Numbers that the model keeps of a token in a layer: the latent and k_R."""
+        return rank + self.layers[0].config(rank).d_rope
+
+    @torch.no_grad()
+    def cut(self, rank: int) -> LanguageModel:
+        """The model of MLA with latents of `rank` numbers; the first one stays as it is.
+
+        Raises:
+            ValueError: a rank that there is not.
+        """
+        checks.whole("rank", rank, least=1, most=self.most)
+        config = replace(self.model.config, attention=self.layers[0].config(rank))
+        made = LanguageModel(config, dtype=self.model.W_E.dtype)
+        own = {name: w for name, w in self.model.state_dict().items() if ".attention." not in name}
+        made.load_state_dict(own, strict=False)
+        for block, layer in zip(made.blocks, self.layers, strict=True):
+            block.attention = layer.layer(rank)
+        return made

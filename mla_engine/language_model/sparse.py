@@ -16,9 +16,8 @@ from mla_engine.indexed import IndexedConfig, IndexedTrace
 from mla_engine.indexed.costs import MOST
 from mla_engine.indexed.forms import left_out
 from mla_engine.indexed.indexer import choice
-from mla_engine.language_model.model import LanguageModel
+from mla_engine.language_model.model import LanguageModel, ModelTrace
 from mla_engine.language_model.questions import Questions
-from mla_engine.language_model.trace import ModelTrace
 from mla_engine.latent.trace import masked_sum
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import softmax

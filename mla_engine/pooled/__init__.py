@@ -2,7 +2,7 @@
 
 from mla_engine.pooled.cache import PooledCache
 from mla_engine.pooled.config import PooledConfig
+from mla_engine.pooled.forms import PooledTrace
 from mla_engine.pooled.layer import PooledAttention
-from mla_engine.pooled.trace import PooledTrace
 
 __all__ = ["PooledAttention", "PooledCache", "PooledConfig", "PooledTrace"]

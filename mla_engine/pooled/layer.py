@@ -13,8 +13,8 @@ from mla_engine import checks
 from mla_engine.layer import position_numbers, query_rows
 from mla_engine.pooled import forms
 from mla_engine.pooled.cache import PooledCache
+from mla_engine.pooled.forms import PooledTrace
 from mla_engine.pooled.projections import PooledProjections
-from mla_engine.pooled.trace import PooledTrace
 
 
 class PooledAttention(PooledProjections):

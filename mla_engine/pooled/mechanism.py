@@ -10,12 +10,11 @@ from mla_engine.pooled import forms, reading
 from mla_engine.pooled.cache import PooledCache
 from mla_engine.pooled.config import PooledConfig
 from mla_engine.pooled.costs import COSTS
-from mla_engine.pooled.entries import entries_of
-from mla_engine.pooled.indexer import choice, index_of
+from mla_engine.pooled.entries import choice, entries_of, index_of
+from mla_engine.pooled.forms import PooledTrace
 from mla_engine.pooled.layer import PooledAttention
 from mla_engine.pooled.pooling import pooled
 from mla_engine.pooled.projections import queries_of, tokens_of
-from mla_engine.pooled.trace import PooledTrace
 from mla_engine.refusals import Phrase
 
 SIZES = ("d_model", "n_heads", "d_latent_kv", "d_latent_q", "d_rope")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mla_engine.pooled.forms import PooledTrace
 from mla_engine.pooled.layer import PooledAttention
-from mla_engine.pooled.trace import PooledTrace
 
 __all__ = ["Given", "columns", "given", "pooled_from"]
 

@@ -2,8 +2,11 @@
 
 from mla_engine.pooled_index.cache import PooledIndexCache
 from mla_engine.pooled_index.config import PooledIndexConfig
-from mla_engine.pooled_index.layer import PooledIndexAttention
-from mla_engine.pooled_index.trace import PooledIndexAbsorbedTrace, PooledIndexTrace
+from mla_engine.pooled_index.forms import (
+    PooledIndexAbsorbedTrace,
+    PooledIndexAttention,
+    PooledIndexTrace,
+)
 
 __all__ = [
     "PooledIndexAbsorbedTrace",

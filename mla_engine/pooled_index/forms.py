@@ -1,26 +1,89 @@
-"""MLA's two forms over the tokens of chosen blocks, in formulas over weights; arguments fit.
+"""MLA over the tokens of chosen blocks: its traces, its two forms over weights, and its layer.
 
-A run makes the logits of all keys and masks those that are not chosen, as in DSA.
+A run makes the logits of all keys and masks those that are not chosen, as DSA does. Arguments are
+valid here and fit each other.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from mla_engine.indexed.forms import over_choice, shared_choice
+from mla_engine.indexed.forms import (
+    IndexedAbsorbedTrace,
+    IndexedTrace,
+    ScoresOverChoice,
+    over_choice,
+    shared_choice,
+)
 from mla_engine.latent import forms as latent
 from mla_engine.latent.projections import Latents, Queries, latents_of, queries_of
-from mla_engine.latent.trace import AbsorbedTrace, LatentTrace
+from mla_engine.latent.trace import (
+    AbsorbedQueries,
+    AbsorbedTrace,
+    Attention,
+    ContentQueries,
+    HeadKeys,
+    KVLatents,
+    LatentAttention,
+    LatentTrace,
+    Output,
+    RotaryKeys,
+    RotaryQueries,
+)
 from mla_engine.layer import Places
 from mla_engine.ops import causal_mask
+from mla_engine.pooled_index import forms
 from mla_engine.pooled_index.cache import PooledIndexCache
-from mla_engine.pooled_index.indexer import Index, IndexBlocks, index_blocks, indexed
-from mla_engine.pooled_index.projections import PooledIndexProjections
-from mla_engine.pooled_index.trace import PooledIndexAbsorbedTrace, PooledIndexTrace
+from mla_engine.pooled_index.indexer import (
+    Index,
+    IndexBlocks,
+    PooledIndexProjections,
+    index_blocks,
+    indexed,
+)
+from mla_engine.trace import Trace
 
-Trace = PooledIndexTrace | PooledIndexAbsorbedTrace
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PooledIndexTrace(
+    Output,
+    Attention,
+    ScoresOverChoice,
+    HeadKeys,
+    Index,
+    RotaryKeys,
+    KVLatents,
+    RotaryQueries,
+    ContentQueries,
+    Trace,
+):
+    """Expanded form: keys and values of every head stand in full."""
+
+    form = "pooled_index"
+    as_in = IndexedTrace
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PooledIndexAbsorbedTrace(
+    Output,
+    LatentAttention,
+    ScoresOverChoice,
+    Index,
+    RotaryKeys,
+    KVLatents,
+    RotaryQueries,
+    AbsorbedQueries,
+    Trace,
+):
+    """Absorbed form: queries move into latent space, no k_C and no v_C."""
+
+    form = "pooled_index_absorbed"
+    as_in = IndexedAbsorbedTrace
+
+
+EitherTrace = PooledIndexTrace | PooledIndexAbsorbedTrace
 TRACES = {LatentTrace: PooledIndexTrace, AbsorbedTrace: PooledIndexAbsorbedTrace}
 
 
@@ -69,7 +132,7 @@ def prefill(
     k_E: Tensor | None = None,
     given: Tensor | None = None,
     form: Callable = latent.expanded,
-) -> Trace:
+) -> EitherTrace:
     """The chosen rows of h as queries, all of h as keys: c_KV, k_R and k_E may be known already.
 
     `given` is the choice for a shared layer; `form` is MLA's, expanded or absorbed.
@@ -98,7 +161,7 @@ def decode(
     _positions: Tensor,
     given: Tensor | None = None,
     form: Callable = latent.absorbed,
-) -> tuple[Trace, PooledIndexCache]:
+) -> tuple[EitherTrace, PooledIndexCache]:
     """All of h as queries, what the cache holds and h as keys."""
     w = layer.weights()
     queries = queries_of(w, h, None)
@@ -116,3 +179,14 @@ def fused(layer: PooledIndexProjections, h: Tensor, _positions: Tensor) -> Tenso
     mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
     index = index_of(layer, h, queries, blocks, mask, None)
     return latent.fused_over(w, queries, latents, index.chosen.unsqueeze(1))
+
+
+class PooledIndexAttention(PooledIndexProjections):
+    """DSA's layer with one index key for a block of tokens (GLM-5.3-Flash).
+
+    It chooses whole blocks, and scores and keeps `pooling` times fewer keys. Its methods are those
+    of IndexedLatentAttention; `decode` takes a PooledIndexCache. Layers may share a choice.
+    """
+
+    _prefill, _compressed = staticmethod(forms.prefill), staticmethod(forms.compressed)
+    _decoded, _own_cache = staticmethod(forms.decode), PooledIndexCache

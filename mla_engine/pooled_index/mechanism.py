@@ -16,9 +16,12 @@ from mla_engine.pooled_index import forms
 from mla_engine.pooled_index.cache import PooledIndexCache
 from mla_engine.pooled_index.config import PooledIndexConfig
 from mla_engine.pooled_index.costs import COSTS
+from mla_engine.pooled_index.forms import (
+    PooledIndexAbsorbedTrace,
+    PooledIndexAttention,
+    PooledIndexTrace,
+)
 from mla_engine.pooled_index.indexer import index_blocks, indexed, tokens_of
-from mla_engine.pooled_index.layer import PooledIndexAttention
-from mla_engine.pooled_index.trace import PooledIndexAbsorbedTrace, PooledIndexTrace
 from mla_engine.refusals import Phrase
 
 POOLING, TOY_POOLING = 4, 2  # of GLM-5.3-Flash; of a layer whose sentence is to show a choice

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mla_engine import PooledCache, RopeConfig
-from mla_engine.pooled.indexer import choice
+from mla_engine.pooled.entries import choice
 from tests.engine.kinds import CSA, HCA, OF_POOLED, SWA, layer_of
 from tests.engine.samples import hidden, refused, relative
 from tests.engine.test_longrope import SCALING

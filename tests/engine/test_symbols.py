@@ -21,7 +21,7 @@ from mla_engine import (
     PooledIndexConfig,
     RopeConfig,
 )
-from mla_engine.delta.trace import ChunkedTrace, RecurrentTrace
+from mla_engine.delta.forms import ChunkedTrace, RecurrentTrace
 from mla_engine.grouped import GroupedTrace
 from mla_engine.indexed import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.latent import AbsorbedTrace, LatentTrace

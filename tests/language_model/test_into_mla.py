@@ -8,7 +8,7 @@ import torch
 from mla_engine import LatentConfig
 from mla_engine.language_model.accuracy import by_task
 from mla_engine.language_model.cuts import measured
-from mla_engine.language_model.into_mla import IntoMLA
+from mla_engine.language_model.retrofit import IntoMLA
 from mla_engine.refusals import RefusedError, sentence
 from tests.language_model.samples import shipped, tokens_of
 from tests.language_model.test_retrofit import TEXTS

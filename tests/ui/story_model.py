@@ -14,8 +14,8 @@ from mla_engine.language_model.cuts import (
     without_minor_directions,
     without_rotary_key,
 )
+from mla_engine.language_model.model import ModelTrace
 from mla_engine.language_model.study import Study
-from mla_engine.language_model.trace import ModelTrace
 from ui.engine.trained import OWN
 from ui.pages.trained_heads.run import ASKED, SEED
 

@@ -12,8 +12,7 @@ from mla_engine.heads import with_heads
 from mla_engine.language_model import LanguageModel, load_model
 from mla_engine.language_model.accuracy import accuracies, batch
 from mla_engine.language_model.cuts import measured, without_minor_directions
-from mla_engine.language_model.into_mla import IntoMLA
-from mla_engine.language_model.retrofit import Retrofit
+from mla_engine.language_model.retrofit import IntoMLA, Retrofit
 from mla_engine.language_model.texts import TASKS
 from mla_engine.studies.compression import joint, loss
 from mla_engine.studies.words import hidden_states

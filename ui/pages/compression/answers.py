@@ -10,8 +10,7 @@ import torch
 from mla_engine.language_model import LanguageModel
 from mla_engine.language_model.accuracy import batch, by_task
 from mla_engine.language_model.cuts import measured, without_minor_directions
-from mla_engine.language_model.into_mla import IntoMLA
-from mla_engine.language_model.retrofit import Retrofit
+from mla_engine.language_model.retrofit import IntoMLA, Retrofit
 from mla_engine.language_model.texts import TASKS
 from mla_engine.late import Late
 from ui.engine import queue, shared_cache, trained
