@@ -22,14 +22,14 @@ def imported(path: Path) -> set[str]:
     return modules
 
 
-def test_figures_know_no_torch_and_the_core_no_plotly() -> None:
+def test_figures_know_no_torch_and_the_core_no_plotly():
     for path in ROOT.glob("mla_engine/**/*.py"):
         other = "torch" if "figures" in path.parts else "plotly"
         assert not any(n.split(".")[0] == other for n in imported(path)), path
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
-def test_a_page_is_a_short_storyboard(path: Path) -> None:
+def test_a_page_is_a_short_storyboard(path):
     text = path.read_text("utf-8")
     assert len(text.splitlines()) <= 90
     assert not {n.split(".")[0] for n in imported(path)} & {"torch", "plotly", "numpy"}
@@ -37,7 +37,7 @@ def test_a_page_is_a_short_storyboard(path: Path) -> None:
     assert not arithmetic, f"line {arithmetic[0].lineno} calculates"
 
 
-def test_every_page_has_an_entry_in_the_navigation() -> None:
+def test_every_page_has_an_entry_in_the_navigation():
     from ui.frame.rooms import PAGES as NAVIGATION
 
     assert {ROOT / page.file for page in NAVIGATION.values()} == set(PAGES)
@@ -48,7 +48,7 @@ LEFT = ("ui/server/", "ui/frame/")
 PRIVATE = re.compile(r"\bst\.(runtime|config|proto|web|logger|delta_generator)\b")
 
 
-def test_private_modules_of_streamlit_are_imported_in_one_file() -> None:
+def test_private_modules_of_streamlit_are_imported_in_one_file():
     for path in [*ROOT.glob("ui/**/*.py"), *ROOT.glob("mla_engine/**/*.py"), *PAGES]:
         file = path.relative_to(ROOT).as_posix()
         if file == INTERNALS or file.startswith(LEFT):
@@ -73,7 +73,7 @@ def names_imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
-def test_settings_are_read_where_the_view_is_made(room: Path) -> None:
+def test_settings_are_read_where_the_view_is_made(room):
     others = [path for path in room.rglob("*.py") if path.name not in READS_SETTINGS]
     reading = {
         str(path.relative_to(room)) for path in others if READING.search(path.read_text("utf-8"))
@@ -82,7 +82,7 @@ def test_settings_are_read_where_the_view_is_made(room: Path) -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
-def test_a_room_speaks_with_its_own_texts(room: Path) -> None:
+def test_a_room_speaks_with_its_own_texts(room):
     rooms = {other.name for other in ROOMS} - {room.name}
     for path in (
         *room.rglob("*.py"),
@@ -98,7 +98,7 @@ def functions(path: Path) -> list[ast.FunctionDef]:
     ]
 
 
-def test_functions_and_files_are_short() -> None:
+def test_functions_and_files_are_short():
     paths = [p for folder in ("ui", "mla_engine") for p in ROOT.glob(f"{folder}/**/*.py")]
     long = [
         str(path.relative_to(ROOT)) for path in paths if len(path.read_text().splitlines()) > 400
@@ -117,7 +117,7 @@ def test_functions_and_files_are_short() -> None:
 FORBIDDEN = re.compile(r"\bglobals\(\)\[|\bgetattr\(\w+, (?:view|s\[|settings)")
 
 
-def test_nothing_is_called_by_its_name_and_no_import_hides_in_a_function() -> None:
+def test_nothing_is_called_by_its_name_and_no_import_hides_in_a_function():
     for path in [*ROOT.glob("ui/**/*.py"), *ROOT.glob("mla_engine/**/*.py"), *PAGES]:
         text = path.read_text("utf-8")
         assert not FORBIDDEN.search(text), path
@@ -146,7 +146,7 @@ def called_in(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str]]:
         yield from called_in(node, node.name if is_function else inside)
 
 
-def test_tests_wait_for_a_state_and_measure_no_time() -> None:
+def test_tests_wait_for_a_state_and_measure_no_time():
     """However busy the machine is: what a test waits for comes, and no second is asserted."""
     waiting, measuring = [], []
     for path in TESTS:
@@ -212,6 +212,6 @@ def caches(pattern: str) -> set[str]:
     }
 
 
-def test_what_visitors_ask_for_is_kept_in_the_one_cache_with_a_budget() -> None:
+def test_what_visitors_ask_for_is_kept_in_the_one_cache_with_a_budget():
     assert caches(r"st\.cache_") == set(CACHES_OF_STREAMLIT)
     assert caches(r"(functools\.)?(lru_)?cache\b") == set(CACHES_OF_PYTHON)

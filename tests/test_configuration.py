@@ -14,7 +14,7 @@ def uploads() -> list[ast.Call]:
     return [call for call in calls if ast.unparse(call.func).endswith("file_uploader")]
 
 
-def test_what_is_said_of_uploads_is_true() -> None:
+def test_what_is_said_of_uploads_is_true():
     said = LINE.search((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))[1]
     assert ("nothing is uploaded" in said) == (not uploads())
     limited = all(

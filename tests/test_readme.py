@@ -3,15 +3,13 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from ui.frame.rooms import PAGES
 from ui.words.text import catalogue
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 
 
-def test_the_snippet_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_snippet_runs(capsys):
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
     exec(code, {})
     first, second = capsys.readouterr().out.splitlines()
@@ -20,13 +18,13 @@ def test_the_snippet_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert held == computed == str(12 * 576 * 4)
 
 
-def test_the_two_commands_are_on_the_first_screen() -> None:
+def test_the_two_commands_are_on_the_first_screen():
     first_screen = "\n".join(README.splitlines()[:30])
     assert "make run" in first_screen
     assert "make test" in first_screen
 
 
-def test_the_comparison_is_dated_whole_and_names_pages_that_exist() -> None:
+def test_the_comparison_is_dated_whole_and_names_pages_that_exist():
     section = re.search(r"## How it compares\n(.*?)\n## ", README, re.DOTALL)[1]
     assert "November 2026" in section
     head, _, *rows = re.findall(r"^\| ?(.*) \|$", section, re.MULTILINE)

@@ -23,7 +23,7 @@ def written_path(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def test_the_table_names_every_variable_with_its_default() -> None:
+def test_the_table_names_every_variable_with_its_default():
     fields = Server.model_fields
     names = {key: field.validation_alias or f"MLA_{key.upper()}" for key, field in fields.items()}
     assert ROW.findall(PAGE) == [
@@ -31,7 +31,7 @@ def test_the_table_names_every_variable_with_its_default() -> None:
     ]
 
 
-def test_the_page_is_linked_where_readers_begin() -> None:
+def test_the_page_is_linked_where_readers_begin():
     first_screens = "\n".join((ROOT / "README.md").read_text("utf-8").splitlines()[:60])
     for text in (first_screens, (ROOT / "CONTRIBUTING.md").read_text("utf-8")):
         assert "(SECURITY.md)" in text

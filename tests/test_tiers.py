@@ -6,16 +6,16 @@ from tests.tiers import TESTS, TIERS, every_file, files_of, of_rooms, tiers_of, 
 
 
 @pytest.mark.parametrize("file", every_file())
-def test_a_file_is_in_exactly_one_tier(file: str) -> None:
+def test_a_file_is_in_exactly_one_tier(file):
     assert len(tiers_of(file)) == 1
 
 
 @pytest.mark.parametrize("line", [line for lines in TIERS.values() for line in lines])
-def test_every_line_names_a_test(line: str) -> None:
+def test_every_line_names_a_test(line):
     assert list(TESTS.glob(line))
 
 
-def test_what_make_test_runs_is_not_run_again_by_a_part() -> None:
+def test_what_make_test_runs_is_not_run_again_by_a_part():
     here = set(files_of("test"))
     assert set(files_of("check")) < here
     assert not here & {
@@ -38,11 +38,11 @@ def test_what_make_test_runs_is_not_run_again_by_a_part() -> None:
         ("README.md", []),
     ],
 )
-def test_a_change_calls_for_its_parts(path: str, parts: list[str]) -> None:
+def test_a_change_calls_for_its_parts(path, parts):
     assert touched([path]) == parts
 
 
-def test_a_changed_room_calls_for_its_tests() -> None:
+def test_a_changed_room_calls_for_its_tests():
     found = of_rooms(["ui/pages/kv_cache/view.py", "tests/ui/test_story.py", "README.md"])
     assert "tests/ui/pages/test_kv_cache.py" in found
     assert "tests/ui/test_story.py" in found

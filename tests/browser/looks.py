@@ -46,9 +46,6 @@ class Turn(NamedTuple):
         return cls(number % 2, number // 2 % 2)
 
 
-Opened = Callable[[str, Turn], Page]
-
-
 def resized(page: Page, size: dict[str, int]) -> None:
     """Another window, which the charts follow."""
     page.set_viewport_size(size)

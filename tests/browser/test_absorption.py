@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from mla_engine.studies.bracketing import bracketings
-from tests.browser.conftest import STATEMENT, Show
+from tests.browser.conftest import STATEMENT
 from tests.browser.motion import at_rest
 from ui.engine.model import SMALL_CONFIG
 from ui.settings.sizes import SMALL_SIZES
@@ -28,7 +28,7 @@ DRAWN = """svg => {
 }"""
 
 
-def test_the_bracket_slides_at_once_and_the_server_follows(show: Show) -> None:
+def test_the_bracket_slides_at_once_and_the_server_follows(show):
     page = show(f"absorption?{urlencode(LINK)}")
     at_rest(page)
     orders = bracketings(SMALL_CONFIG, "scores", queries=4, keys=4100)

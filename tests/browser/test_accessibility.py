@@ -5,15 +5,11 @@ of the themes and languages here and in the other there; the combinations altern
 page. Its further views and states get one of these looks each, and their charts both.
 """
 
-from pathlib import Path
-
 import pytest
-from playwright.sync_api import Page
 
 from tests.browser.looks import (
     CHARTS,
     KINDS,
-    Opened,
     Turn,
     looked_at,
     looked_through,
@@ -49,7 +45,7 @@ STATES = {
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in KINDS])
-def test_a_page_has_no_serious_finding(opened: Opened, name: str) -> None:
+def test_a_page_has_no_serious_finding(opened, name):
     turn = Turn.of(list(PAGES).index(name))
     page = opened(name, turn)
     assert page.locator("h1").bounding_box()["y"] == pytest.approx(TITLE_TOP, abs=1)
@@ -60,23 +56,23 @@ def test_a_page_has_no_serious_finding(opened: Opened, name: str) -> None:
 
 
 @pytest.mark.parametrize("path", VIEWS)
-def test_a_view_has_none_either(opened: Opened, path: str) -> None:
+def test_a_view_has_none_either(opened, path):
     turn = Turn.of(VIEWS.index(path))
     assert looked_at(opened(path, turn), turn) == []
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_a_state(opened: Opened, name: str) -> None:
+def test_a_state(opened, name):
     turn = Turn.of(list(STATES).index(name))
     assert looked_at(opened(STATES[name], turn), turn) == []
 
 
-def test_a_real_layer(opened: Opened, demo: Path) -> None:
+def test_a_real_layer(opened, demo):
     turn = Turn.of(1)
     assert looked_at(opened(f"real_models?source={DEMO}&layer=1&text=ab+ab", turn), turn) == []
 
 
-def test_the_dialog_with_the_link_for_the_audience(opened: Opened) -> None:
+def test_the_dialog_with_the_link_for_the_audience(opened):
     turn = Turn.of(0)
     page = opened("notation?notation_of=cached", turn)
     menu(page).get_by_role("button", name="QR code").click()
@@ -85,7 +81,7 @@ def test_the_dialog_with_the_link_for_the_audience(opened: Opened) -> None:
     assert looked_at(page, turn) == []
 
 
-def test_what_cannot_be_read_is_found(reader: Page) -> None:
+def test_what_cannot_be_read_is_found(reader):
     """The checks themselves: planted defects do not pass."""
     chart = """<main><h1>x</h1><div class="js-plotly-plot" style="width: 200px; height: 80px">
         <svg class="main-svg" width="200" height="80">{}</svg></div></main>"""

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.figures import TileGrid
 from mla_engine.studies import words as tokens
-from tests.browser.conftest import Show
 from tests.browser.looks import PHONE
 from tests.browser.waiting import everything, nothing_shifts, settle
 from ui.engine.model import SMALL_CONFIG
@@ -59,7 +58,7 @@ def share(page: Page) -> float:
     return float(found[1])
 
 
-def test_maps_answer_clicks_slider_language_and_reload(show: Show) -> None:
+def test_maps_answer_clicks_slider_language_and_reload(show):
     page = show(f"attention_maps?{urlencode(LINK)}", {"width": 1280, "height": 800})
     numbers = page.locator(".heatmap-label text").filter(has_text=re.compile(r"\d"))
     expect(numbers).to_have_count(15)
@@ -112,7 +111,7 @@ def test_maps_answer_clicks_slider_language_and_reload(show: Show) -> None:
     )
 
 
-def test_a_pooled_map_answers_with_the_cell_that_it_shows(show: Show) -> None:
+def test_a_pooled_map_answers_with_the_cell_that_it_shows(show):
     link = LINK | {"map_generated": "300", "map_causal": "0"}
     page = show(f"attention_maps?{urlencode(link)}")
 

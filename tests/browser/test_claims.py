@@ -6,13 +6,13 @@ import pytest
 from playwright.sync_api import expect
 
 from mla_engine import claims
-from tests.browser.conftest import STATEMENT, Show
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_reader_filters_reads_and_follows(show: Show) -> None:
+def test_a_reader_filters_reads_and_follows(show):
     page = show("claims")
     expect(page.locator(".claims-board li")).to_have_count(len(claims.CLAIMS))
     expect(page.locator(".claim")).to_have_count(len(claims.CLAIMS))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -68,7 +67,7 @@ def at(name: str) -> re.Pattern:
     return re.compile(rf"/{name}(\?|$)")
 
 
-def test_a_class_follows_answers_and_looks_around(app_url: str, chromium: Browser) -> None:
+def test_a_class_follows_answers_and_looks_around(app_url, chromium):
     with classroom(chromium) as (lecturer, first, second):
         code = opened(lecturer, app_url)
         joined(first, app_url, code, "You follow the lecture")
@@ -135,7 +134,7 @@ def follow_question(lecturer: Page, first: Page, second: Page) -> None:
     expect(card.locator("form")).to_have_count(0)
 
 
-def test_a_wrong_code_is_told_by_the_door_and_by_a_link(app_url: str, browser_page: Page) -> None:
+def test_a_wrong_code_is_told_by_the_door_and_by_a_link(app_url, browser_page):
     page = browser_page
     page.goto(app_url)
     settle(page)
@@ -152,8 +151,8 @@ def test_a_wrong_code_is_told_by_the_door_and_by_a_link(app_url: str, browser_pa
 
 
 def test_redis_goes_in_the_middle_of_a_lecture_and_the_class_comes_back(
-    project: Path, chromium: Browser, tmp_path: Path
-) -> None:
+    project, chromium, tmp_path
+):
     with (
         redis_server.running(tmp_path) as redis,
         running({"MLA_REDIS_URL": redis.url}, folder=project, root=project) as app,

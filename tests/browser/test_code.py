@@ -5,7 +5,6 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Show
 from tests.browser.looks import PHONE, WIDE
 from tests.browser.waiting import menu, settle
 
@@ -34,7 +33,7 @@ def least_contrast(page: Page) -> float:
     return ratio
 
 
-def test_code_is_legible_and_a_snippet_comes_as_it_stands(show: Show) -> None:
+def test_code_is_legible_and_a_snippet_comes_as_it_stands(show):
     page = show("?code=source&variant=mla_absorbed")
     page.locator(".stCode", has_text="def absorbed(").wait_for()
     page.wait_for_selector(".stCode .token.keyword")

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import STATEMENT, Show
+from tests.browser.conftest import STATEMENT
 from tests.browser.looks import PHONE
 from tests.browser.waiting import settle, wider
 from tests.checkpoints.test_own_preset import OWN
@@ -13,7 +13,7 @@ from tests.checkpoints.test_own_preset import OWN
 pytestmark = pytest.mark.browser
 
 
-def test_two_trained_models_stand_side_by_side(show: Show) -> None:
+def test_two_trained_models_stand_side_by_side(show):
     page = show("compare", {"width": 1280, "height": 720})
     expect(page.locator("h1")).to_contain_text("Two models read the same sentence")
     plots = page.locator(".js-plotly-plot")
@@ -30,7 +30,7 @@ def test_two_trained_models_stand_side_by_side(show: Show) -> None:
     assert wider(page, "h1, p, .js-plotly-plot", 390) == []
 
 
-def test_a_side_of_the_readers_own_survives_reload_and_back(show: Show) -> None:
+def test_a_side_of_the_readers_own_survives_reload_and_back(show):
     page = show("compare?preset=deepseek-v3", {"width": 1280, "height": 720})
     page.locator(".st-key-compare_given button").first.click()
     form = page.get_by_test_id("stPopoverBody")

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from mla_engine.language_model import load_model
 from mla_engine.language_model.accuracy import by_task
 from mla_engine.language_model.retrofit import Retrofit
-from tests.browser.conftest import STATEMENT, Show
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import nothing_shifts, settle
 from ui.pages.compression import answers
 
@@ -22,7 +22,7 @@ ANSWERS = """() => {
 }"""
 
 
-def test_a_smaller_cache_gives_fewer_right_answers(show: Show) -> None:
+def test_a_smaller_cache_gives_fewer_right_answers(show):
     mha = load_model(TRAINED / "mha.safetensors")[0]
     page = show("compression?cmp_size=32")
     for size, key in ((32, ""), (28, "ArrowLeft")):

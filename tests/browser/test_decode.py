@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from mla_engine.language_model import load_model
-from tests.browser.conftest import ROOT, Show
+from tests.browser.conftest import ROOT
 from tests.browser.looks import PHONE
 from tests.browser.motion import at_rest, one_question
 from tests.browser.waiting import settle, wider
@@ -55,7 +55,7 @@ def stands_at(page: Page, step: int) -> None:
     assert page.evaluate(HELD) == held, "of the table, by the server"
 
 
-def test_caches_grow_without_the_server_and_tell_where_they_rest(show: Show) -> None:
+def test_caches_grow_without_the_server_and_tell_where_they_rest(show):
     page = show(f"decode?{SMALL}&dec_speed=fast&dec_step=5")
     stands_at(page, 5)
     with one_question(page):
@@ -85,7 +85,7 @@ def test_caches_grow_without_the_server_and_tell_where_they_rest(show: Show) -> 
     assert wider(page, "h1, p, table, .moving, .moving > svg", 390) == []
 
 
-def test_a_long_prompt_can_be_cancelled_and_run_again(app_url: str, browser_page: Page) -> None:
+def test_a_long_prompt_can_be_cancelled_and_run_again(app_url, browser_page):
     page = browser_page
     page.goto(f"{app_url}/decode?dec_prompt=1024&seed=41")
     # At once: a busy browser may take longer to see it stand still than the run lasts.
@@ -102,7 +102,7 @@ SEEN = """words => words.filter(word => word.checkVisibility({ checkOpacity: tru
     && Number(word.getAttribute("opacity") ?? 1)).map(word => word.textContent)"""
 
 
-def test_a_trained_model_writes_on_word_by_word(app_url: str, browser_page: Page) -> None:
+def test_a_trained_model_writes_on_word_by_word(app_url, browser_page):
     page, text = browser_page, "anna lamp ben cup anna"
     model, _ = load_model(ROOT / "assets/trained/mla.safetensors")
     tokens = model.config.tokens(text)

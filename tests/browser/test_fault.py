@@ -1,10 +1,9 @@
 """A page that fails, as a reader sees it; and that no page asks for what the headers forbid."""
 
 import re
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from tests.attacks.server import copied, running
 from tests.browser.conftest import new_context
@@ -18,7 +17,7 @@ WITH_PARTS_OF_THEIR_OWN = ("?code=snippet", "attention_maps", "decode", "worked_
 REFERENCE = r"[0-9a-f]{8}"
 
 
-def test_a_fault_is_one_sentence_with_two_ways_on(chromium: Browser, tmp_path: Path) -> None:
+def test_a_fault_is_one_sentence_with_two_ways_on(chromium, tmp_path):
     change = {"pages/notation.py": ("page.setup(PAGE)", FAILS)}
     with running(root=copied(tmp_path, change)) as app:
         context = new_context(chromium, PHONE, "zh-CN")
@@ -46,7 +45,7 @@ def test_a_fault_is_one_sentence_with_two_ways_on(chromium: Browser, tmp_path: P
         context.close()
 
 
-def test_no_page_asks_for_what_the_headers_forbid(app_url: str, browser_page: Page) -> None:
+def test_no_page_asks_for_what_the_headers_forbid(app_url, browser_page):
     refused = []
     browser_page.on(
         "console",

@@ -9,10 +9,9 @@ import io
 import pytest
 import segno
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Show
-from tests.browser.looks import KINDS, Opened, Turn, looked_at, looked_through
+from tests.browser.looks import KINDS, Turn, looked_at, looked_through
 from tests.browser.test_classroom import at, classroom, goes, joined, over
 from tests.browser.test_classroom import opened as class_opened
 from tests.browser.test_story import STORY_BARS, wrong
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.browser
 CHINESE = "".join(chr(0x4E00 + n) for n in range(256))
 
 
-def test_it_begins_with_one_press_and_gives_back_what_was(show: Show, app_url: str) -> None:
+def test_it_begins_with_one_press_and_gives_back_what_was(show, app_url):
     page = show("notation?kv_batch=4", {"width": 1280, "height": 720})
     page.get_by_role("button", name="Tell me the story").click()
     page.wait_for_url(f"{app_url}/language_model?stop=1")
@@ -59,7 +58,7 @@ def test_it_begins_with_one_press_and_gives_back_what_was(show: Show, app_url: s
     page.wait_for_url(f"{app_url}/claims?kv_batch=4")
 
 
-def test_where_nothing_else_steps_the_clicker_turns_the_pages(show: Show) -> None:
+def test_where_nothing_else_steps_the_clicker_turns_the_pages(show):
     page = show("claims?lecture=1&n_heads=8")
     listening(page)
     page.keyboard.press("PageDown")
@@ -93,9 +92,7 @@ def code_of(page: Page) -> list[list[int]]:
     return [list(row) for row in segno.make_qr(link, error="l").matrix]
 
 
-def test_the_code_is_large_and_black_on_white_and_holds_the_link_below_it(
-    show: Show, app_url: str
-) -> None:
+def test_the_code_is_large_and_black_on_white_and_holds_the_link_below_it(show, app_url):
     page = show("notation?notation_of=cached&lecture=0")
     main = page.get_by_test_id("stMain").inner_text()
     menu(page).get_by_role("button", name="QR code").click()
@@ -123,9 +120,7 @@ def test_the_code_is_large_and_black_on_white_and_holds_the_link_below_it(
     )
 
 
-def test_a_long_text_leaves_every_link_for_others_and_survives_a_reload(
-    app_url: str, browser_page: Page
-) -> None:
+def test_a_long_text_leaves_every_link_for_others_and_survives_a_reload(app_url, browser_page):
     page = browser_page
     page.goto(f"{app_url}/notation?map_run=1&map_text={CHINESE}&seed=3")  # a page drawn fast
     settle(page)
@@ -147,12 +142,12 @@ def test_a_long_text_leaves_every_link_for_others_and_survives_a_reload(
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_page_of_each_kind_has_no_serious_finding(opened: Opened, name: str) -> None:
+def test_a_page_of_each_kind_has_no_serious_finding(opened, name):
     turn = Turn.of(KINDS.index(name))
     assert looked_through(opened(name, turn), turn) == []
 
 
-def test_a_step_of_the_story(opened: Opened) -> None:
+def test_a_step_of_the_story(opened):
     """What is dimmed is lit again under the pointer and the focus: here all of it at once."""
     turn = Turn.of(1)
     page = opened("rope?stop=25", turn)
@@ -161,7 +156,7 @@ def test_a_step_of_the_story(opened: Opened) -> None:
     assert looked_at(page, turn) == []
 
 
-def test_who_joins_a_class_goes_where_its_lecturer_goes(app_url: str, chromium: Browser) -> None:
+def test_who_joins_a_class_goes_where_its_lecturer_goes(app_url, chromium):
     with classroom(chromium) as (lecturer, first, _):
         code = class_opened(lecturer, app_url)
         joined(first, app_url, code, "You follow the lecture")

@@ -3,13 +3,12 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Show
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_settings_survive_navigation_back_reload_and_language(show: Show, app_url: str) -> None:
+def test_settings_survive_navigation_back_reload_and_language(show, app_url):
     page = show("?n_heads=8&d_rope=32")
     sidebar = page.get_by_test_id("stSidebar")
     sidebar.get_by_text("中文").click()

@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Show
 from tests.browser.looks import PHONE
 from tests.browser.waiting import settle, until, walk
 
@@ -30,7 +29,7 @@ def place(page: Page, selector: str) -> float:
     return page.locator(selector).first.bounding_box()["y"]
 
 
-def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show: Show, app_url: str) -> None:
+def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show, app_url):
     page = show("kv_cache?lang=en")
     assert "blur" in page.locator(LEAD).evaluate(VEIL)
     slider = page.locator(f"{CARD} input")
@@ -83,7 +82,7 @@ def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show: Show, app_url
     expect(page.locator(CARD)).to_have_count(0)
 
 
-def test_a_tensor_lights_in_words_formulas_and_pictures(show: Show, app_url: str) -> None:
+def test_a_tensor_lights_in_words_formulas_and_pictures(show, app_url):
     page = show("worked_example?lang=en&we_step=10")
     page.locator("[data-cell='1,1']").focus()
     wanted = {"formula scores_C", "figure scores_C", "span scores_C"}

@@ -24,7 +24,7 @@ def handout(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_a_handout_holds_sentences_pictures_links_and_codes(app_url: str, tmp_path: Path) -> None:
+def test_a_handout_holds_sentences_pictures_links_and_codes(app_url, tmp_path):
     out = tmp_path / "new" / "handout.html"
     run = handout(
         "--app", app_url, "--chapters", "2", "--lang", "zh", "--url", HOME, "--out", str(out)
@@ -59,7 +59,7 @@ def test_a_handout_holds_sentences_pictures_links_and_codes(app_url: str, tmp_pa
     assert len(set(shots)) == len(links) == 2
 
 
-def test_a_handout_refuses_what_is_no_address() -> None:
+def test_a_handout_refuses_what_is_no_address():
     run = handout("--url", "mla.example.org")
     assert run.returncode == 2
     assert "--url 'mla.example.org': give one like https://mla.example.org" in run.stderr

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mla_engine import PRESETS, costs
-from tests.browser.conftest import STATEMENT, Show
+from tests.browser.conftest import STATEMENT
 from tests.browser.waiting import nothing_shifts, settle
 
 pytestmark = pytest.mark.browser
@@ -30,7 +30,7 @@ def title(page: Page) -> str:
     return page.locator(STATEMENT).inner_text().replace("\xa0", " ")
 
 
-def test_the_screen_shows_what_the_engine_counts(show: Show) -> None:
+def test_the_screen_shows_what_the_engine_counts(show):
     page = show("kv_cache?kv_left=deepseek-v2-lite&kv_right=llama-3-8b&kv_batch=2")
     left, right = drawn(page)
     lite, llama = PRESETS["deepseek-v2-lite"], PRESETS["llama-3-8b"]

@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Show
 from tests.browser.waiting import listening, settle, until, walk
 from ui.frame.rooms import PAGES
 from ui.frame.story import steps
@@ -52,7 +51,7 @@ def assert_it_fits(page: Page, name: str, *projectors: tuple[int, int]) -> None:
         assert not outside, (name, width, height)
 
 
-def test_every_page_fits_every_projector(app_url: str, browser_page: Page) -> None:
+def test_every_page_fits_every_projector(app_url, browser_page):
     page = browser_page
     shown = [name for name in PAGES if name != "real_models"]  # which needs a model
     for number, name in enumerate(shown):
@@ -61,7 +60,7 @@ def test_every_page_fits_every_projector(app_url: str, browser_page: Page) -> No
         expect(page.get_by_test_id("stSidebar")).to_be_hidden()
 
 
-def test_a_burst_of_presses_loses_none(show: Show, app_url: str) -> None:
+def test_a_burst_of_presses_loses_none(show, app_url):
     page = show("worked_example?lecture=1&we_completed=0")
     listening(page)
     for _ in range(6):
@@ -74,7 +73,7 @@ def test_a_burst_of_presses_loses_none(show: Show, app_url: str) -> None:
     expect(page.locator(".st-key-lecture_ways")).to_contain_text(f"5 / {len(steps())}")
 
 
-def test_the_mouse_meets_the_cell_that_it_points_at(show: Show) -> None:
+def test_the_mouse_meets_the_cell_that_it_points_at(show):
     page = show("attention_maps?lecture=1&preset=deepseek-v2-lite")
     plot = page.locator(".js-plotly-plot").nth(1)
     box = plot.locator(".nsewdrag").bounding_box()
@@ -87,7 +86,7 @@ def test_the_mouse_meets_the_cell_that_it_points_at(show: Show) -> None:
     page.wait_for_url("**map_query=5&map_key=2**")
 
 
-def test_escape_leaves_when_nothing_else_is_open(app_url: str, browser_page: Page) -> None:
+def test_escape_leaves_when_nothing_else_is_open(app_url, browser_page):
     page = browser_page
     bar = page.locator(".st-key-lecture_bar")
     page.goto(f"{app_url}/kv_cache?lecture=1")

@@ -6,13 +6,12 @@ import pytest
 from playwright.sync_api import expect
 
 from mla_engine import SYMBOLS
-from tests.browser.conftest import Show
 from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_search_finds_a_symbol_and_its_link_shows_its_numbers(show: Show) -> None:
+def test_a_search_finds_a_symbol_and_its_link_shows_its_numbers(show):
     page = show("notation?seed=3")
     table = page.locator(".st-key-notation_table")
     expect(table.locator("tbody tr")).to_have_count(len(SYMBOLS))

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mla_engine.language_model.study import read
 from tests import study_rows as made
@@ -54,7 +54,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield app.url
 
 
-def test_the_words_of_every_run_can_be_read(full: str, chromium: Browser) -> None:
+def test_the_words_of_every_run_can_be_read(full, chromium):
     """On both screens, in both languages, with all variants and as many seeds as are planned."""
     context = new_context(chromium, WIDE)
     page = context.new_page()
@@ -92,7 +92,7 @@ def a_percent(page: Page) -> float:
     return (heights[0] - heights[100]) / 100
 
 
-def test_a_guess_is_drawn_before_the_measured_marks_appear(full: str, chromium: Browser) -> None:
+def test_a_guess_is_drawn_before_the_measured_marks_appear(full, chromium):
     context = new_context(chromium, WIDE)
     page = context.new_page()
     walk(page, f"{full}/quality?lang=en")
@@ -143,7 +143,7 @@ def test_a_guess_is_drawn_before_the_measured_marks_appear(full: str, chromium: 
     context.close()
 
 
-def test_a_finger_drags_a_point_and_scrolls_beside_it(full: str, chromium: Browser) -> None:
+def test_a_finger_drags_a_point_and_scrolls_beside_it(full, chromium):
     context = chromium.new_context(viewport=PHONE, has_touch=True, locale="en-US")
     page = context.new_page()
     walk(page, f"{full}/quality?lang=zh")

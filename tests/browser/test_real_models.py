@@ -3,12 +3,11 @@
 import csv
 import io
 import re
-from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mla_engine.checkpoints import (
     hidden_states,
@@ -27,9 +26,7 @@ pytestmark = pytest.mark.browser
 TEXT, LAYER, HEADS = "The cat sat on the mat.", 2, 8
 
 
-def test_a_click_chooses_the_head_and_layers_are_compared(
-    app_url: str, browser_page: Page, demo: Path
-) -> None:
+def test_a_click_chooses_the_head_and_layers_are_compared(app_url, browser_page, demo):
     trace = load_attention(demo, LAYER)(hidden_states(demo, TEXT, LAYER).h)
     shares = logit_shares(trace)
     page = browser_page

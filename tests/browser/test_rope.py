@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mla_engine import MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states, words_of
-from tests.browser.conftest import STATEMENT, Show
+from tests.browser.conftest import STATEMENT
 from tests.browser.motion import at_rest, one_question
 from tests.browser.waiting import nothing_shifts, settle
 from tests.reference_rope import rotate
@@ -45,9 +45,7 @@ def turned() -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def test_the_pair_turns_without_the_server_and_tells_where_it_rests(
-    app_url: str, browser_page: Page
-) -> None:
+def test_the_pair_turns_without_the_server_and_tells_where_it_rests(app_url, browser_page):
     page, (query, key) = browser_page, turned()
 
     def stands_at(t: int, i: int) -> None:
@@ -82,7 +80,7 @@ def test_the_pair_turns_without_the_server_and_tells_where_it_rests(
     stands_at(14, 5)
 
 
-def test_a_click_a_key_and_a_slider_turn_the_pair(show: Show) -> None:
+def test_a_click_a_key_and_a_slider_turn_the_pair(show):
     page = show(f"rope?{LINK}")
     area = page.locator(".js-plotly-plot").last.locator(".nsewdrag").last.bounding_box()
     page.mouse.click(area["x"] + 2.5 / 16 * area["width"], area["y"] + 7.5 / 16 * area["height"])

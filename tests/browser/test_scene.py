@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.words import hidden_states
-from tests.browser.conftest import Show
 from tests.browser.looks import PHONE
 from tests.browser.waiting import settle, until, walk, wider
 
@@ -79,7 +78,7 @@ def at_rest(page: Page) -> None:
     expect(page.locator(FIGURE)).not_to_have_attribute("data-moving", "")
 
 
-def test_variants_turn_into_one_another_and_stay_to_scale(show: Show) -> None:
+def test_variants_turn_into_one_another_and_stay_to_scale(show):
     page = show(f"{LINK}&variant=mha")
     at_rest(page)
     before = areas(page)
@@ -102,9 +101,7 @@ def to_scale(variant: str, scale: float) -> dict[str, float]:
     return {code: scale * min(n, most) for code, n in NUMBERS[variant].items()}
 
 
-def test_a_still_gives_way_to_blocks_that_tell_their_numbers_and_open(
-    show: Show, app_url: str
-) -> None:
+def test_a_still_gives_way_to_blocks_that_tell_their_numbers_and_open(show, app_url):
     page = show(f"{LINK}&variant=mla&seed=3")
     at_rest(page)
     drawn = page.locator(f"{FIGURE} .block .outline").evaluate_all(BOXES)
@@ -141,7 +138,7 @@ def test_a_still_gives_way_to_blocks_that_tell_their_numbers_and_open(
 
 
 @pytest.mark.parametrize("variant", ["mla", "csa", "kda"])
-def test_a_formula_is_read_whole(show: Show, variant: str) -> None:
+def test_a_formula_is_read_whole(show, variant):
     page = show(f"{LINK}&variant={variant}")
     at_rest(page)
     for code in page.locator(BLOCK).evaluate_all(CODES):
@@ -176,7 +173,7 @@ def query_latent(page: Page) -> list[float]:
         return layer(h).c_Q[0, :, :8].T.flatten().tolist()
 
 
-def test_the_cache_grows_with_the_clock(app_url: str, browser_page: Page) -> None:
+def test_the_cache_grows_with_the_clock(app_url, browser_page):
     page = browser_page
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{app_url}/{LINK}&variant=mla")
@@ -195,7 +192,7 @@ def test_the_cache_grows_with_the_clock(app_url: str, browser_page: Page) -> Non
     assert latent / rotary == pytest.approx(32 / 8, rel=TWO_PERCENT)
 
 
-def test_no_window_is_too_narrow_or_too_wide(show: Show) -> None:
+def test_no_window_is_too_narrow_or_too_wide(show):
     page = show(LINK)
     at_rest(page)
     for width, height, kind in WINDOWS:
@@ -214,7 +211,7 @@ def test_no_window_is_too_narrow_or_too_wide(show: Show) -> None:
     assert card["y"] + card["height"] <= 844 + 1
 
 
-def test_its_words_can_be_read_in_a_lecture_hall(show: Show) -> None:
+def test_its_words_can_be_read_in_a_lecture_hall(show):
     page = show(f"{LINK}&lecture=1")
     at_rest(page)
     words = page.locator(f"{FIGURE} text")

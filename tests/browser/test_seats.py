@@ -1,7 +1,7 @@
 """A full server in a real browser: the place in line, in the reader's words, then the app."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.attacks.client import Session
 from tests.attacks.server import running
@@ -11,7 +11,7 @@ from tests.browser.waiting import settle
 pytestmark = pytest.mark.browser
 
 
-def test_who_finds_no_seat_waits_and_is_let_in(chromium: Browser) -> None:
+def test_who_finds_no_seat_waits_and_is_let_in(chromium):
     with running({"MLA_MOST_VISITORS": "2"}) as app, Session(app.url) as sitting:
         sitting.open()
         first = new_context(chromium).new_page()

@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Show
 from tests.browser.looks import PHONE
 from tests.browser.waiting import everything, frames, settle
 
@@ -12,7 +11,7 @@ PLOTS = ".js-plotly-plot"
 PLACES = ".waits"
 
 
-def test_a_section_is_there_when_it_is_reached(show: Show) -> None:
+def test_a_section_is_there_when_it_is_reached(show):
     page = show("absorption?lecture=1", {"width": 1280, "height": 720})
     places, plots = page.locator(PLACES), page.locator(PLOTS)
     expect(places.nth(1)).to_be_attached()
@@ -27,7 +26,7 @@ def test_a_section_is_there_when_it_is_reached(show: Show) -> None:
     assert page.locator(".stHeading h3").all_inner_texts() == headings
 
 
-def test_no_section_asks_on_a_page_that_is_being_left(show: Show) -> None:
+def test_no_section_asks_on_a_page_that_is_being_left(show):
     page = show("absorption?lecture=1", {"width": 1280, "height": 720})
     expect(page.locator(PLACES).nth(1)).to_be_attached()
     settle(page)  # those that are near are drawn
@@ -42,7 +41,7 @@ def test_no_section_asks_on_a_page_that_is_being_left(show: Show) -> None:
     expect(page.locator(PLACES)).to_have_count(0)
 
 
-def test_its_button_and_paper_ask_for_a_section(show: Show, app_url: str) -> None:
+def test_its_button_and_paper_ask_for_a_section(show, app_url):
     page = show("compute?lang=zh", {"width": 1280, "height": 720})
     places = page.locator(PLACES)
     expect(places.first).to_be_attached()
@@ -56,7 +55,7 @@ def test_its_button_and_paper_ask_for_a_section(show: Show, app_url: str) -> Non
     expect(page.locator("[class*=st-key-absorption-norm] .main-svg").first).to_be_attached()
 
 
-def test_on_a_phone_the_navigation_closes_and_controls_stand_by_their_picture(show: Show) -> None:
+def test_on_a_phone_the_navigation_closes_and_controls_stand_by_their_picture(show):
     page = show("kv_cache", PHONE)
     page.get_by_test_id("stExpandSidebarButton").click()
     sidebar = page.get_by_test_id("stSidebar")

@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Show
 from tests.browser.looks import CHARTS, PHONE
 from tests.browser.waiting import listening, settle, until, walk
 from ui.frame.story import steps
@@ -73,9 +72,7 @@ def wrong(page: Page, number: int, *bars: str, least: int) -> list[object]:
     return until(page, lambda: page.evaluate(WRONG, asked), lambda found: not found)
 
 
-def test_by_the_clicker_alone_to_the_end_on_every_projector(
-    app_url: str, browser_page: Page
-) -> None:
+def test_by_the_clicker_alone_to_the_end_on_every_projector(app_url, browser_page):
     page, found, titles = browser_page, {}, set()
     page.goto(link(app_url, 1, lecture=1, lang="en"))
     for number, step in enumerate(steps(), start=1):
@@ -95,7 +92,7 @@ def test_by_the_clicker_alone_to_the_end_on_every_projector(
     )
 
 
-def test_every_picture_is_lit_on_a_phone(app_url: str, browser_page: Page) -> None:
+def test_every_picture_is_lit_on_a_phone(app_url, browser_page):
     """Looked at in the last step that lights it."""
     page, found = browser_page, {}
     page.set_viewport_size(PHONE)
@@ -107,9 +104,7 @@ def test_every_picture_is_lit_on_a_phone(app_url: str, browser_page: Page) -> No
     assert {where: what for where, what in found.items() if what} == {}
 
 
-def test_what_is_lit_comes_back_into_view_until_the_reader_scrolls(
-    app_url: str, browser_page: Page
-) -> None:
+def test_what_is_lit_comes_back_into_view_until_the_reader_scrolls(app_url, browser_page):
     page, number = browser_page, first("kv_cache")
     page.set_viewport_size(PHONE)
     page.goto(link(app_url, number))
@@ -123,9 +118,7 @@ def test_what_is_lit_comes_back_into_view_until_the_reader_scrolls(
     assert main.evaluate(SCROLLED) == 5
 
 
-def test_what_a_step_is_about_is_lit_and_the_rest_is_dimmed(
-    app_url: str, browser_page: Page
-) -> None:
+def test_what_a_step_is_about_is_lit_and_the_rest_is_dimmed(app_url, browser_page):
     page = browser_page
     page.goto(link(app_url, first("kv_cache")))
     settle(page)
@@ -145,7 +138,7 @@ def test_what_a_step_is_about_is_lit_and_the_rest_is_dimmed(
         assert float(block.evaluate(OPACITY)) == (1 if code in about else 0.15), code
 
 
-def test_the_presenters_window_follows_and_leads(app_url: str, browser_page: Page) -> None:
+def test_the_presenters_window_follows_and_leads(app_url, browser_page):
     page = browser_page
     page.goto(link(app_url, 1, lecture=1))
     listening(page)
@@ -191,7 +184,7 @@ def test_the_presenters_window_follows_and_leads(app_url: str, browser_page: Pag
     expect(window.locator("#lost")).to_have_text("The projected window no longer shows the story.")
 
 
-def test_outside_the_story_the_clicker_goes_through_a_pages_sections(show: Show) -> None:
+def test_outside_the_story_the_clicker_goes_through_a_pages_sections(show):
     page = show("absorption?lecture=1", {"width": 1280, "height": 720})
     listening(page)
     headings = page.locator(".stMain .stHeading h3")

@@ -1,7 +1,5 @@
 """A busy engine: the last picture stays, and the reader is told the place in the queue."""
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -47,7 +45,7 @@ def opened(chromium: Browser) -> Page:
     context.close()
 
 
-def test_who_waits_is_told_the_place_and_keeps_the_picture(tmp_path: Path, opened: Page) -> None:
+def test_who_waits_is_told_the_place_and_keeps_the_picture(tmp_path, opened):
     changes = {"app.py": (LAST_LINE, HOLD)}
     changes["ui/engine/queue.py"] = LINE, f"return Queue(MOST_WAITING, {patience.SECONDS})"
     root = copied(tmp_path, changes)
@@ -74,9 +72,7 @@ def test_who_waits_is_told_the_place_and_keeps_the_picture(tmp_path: Path, opene
         assert "Traceback" not in app.log
 
 
-def test_who_waits_before_the_page_is_run_is_told_in_the_same_place(
-    tmp_path: Path, opened: Page
-) -> None:
+def test_who_waits_before_the_page_is_run_is_told_in_the_same_place(tmp_path, opened):
     changes = {"app.py": (LAST_LINE, STAY)}
     changes["ui/engine/gate.py"] = BEFORE, f"_gate = Gate(1, {patience.SECONDS})"
     root = copied(tmp_path, changes)

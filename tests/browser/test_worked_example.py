@@ -5,7 +5,6 @@ from playwright.sync_api import Page, expect
 
 from mla_engine import worked_example
 from mla_engine.worked_example import Step
-from tests.browser.conftest import Show
 from tests.browser.looks import PHONE
 from tests.browser.waiting import settle, walk
 
@@ -29,7 +28,7 @@ def top(page: Page, selector: str) -> float:
     return page.locator(selector).bounding_box()["y"]
 
 
-def test_the_whole_example_by_keyboard_click_language_and_reload(show: Show) -> None:
+def test_the_whole_example_by_keyboard_click_language_and_reload(show):
     page = show("worked_example?we_completed=0&we_printed=1")
     at_step(page, 1)
     place_of_terms = top(page, ".written")
@@ -86,9 +85,7 @@ def test_the_whole_example_by_keyboard_click_language_and_reload(show: Show) -> 
     assert "we_row=2" in page.url
 
 
-def test_formula_matrices_terms_and_choices_stand_above_the_fold(
-    app_url: str, browser_page: Page
-) -> None:
+def test_formula_matrices_terms_and_choices_stand_above_the_fold(app_url, browser_page):
     page, places = browser_page, {window: set() for window in ((1920, 1080), (1280, 720))}
     for step in (1, 5, 9, 12, 22):
         walk(page, f"{app_url}/worked_example?we_completed=0&we_printed=1&we_step={step}&lang=en")
@@ -106,7 +103,7 @@ def test_formula_matrices_terms_and_choices_stand_above_the_fold(
     assert [len(found) for found in places.values()] == [1, 1], "something jumps between steps"
 
 
-def test_edit_stays_after_reload_and_fits_a_phone(show: Show, app_url: str) -> None:
+def test_edit_stays_after_reload_and_fits_a_phone(show, app_url):
     page = show("worked_example?we_completed=0&we_printed=1&we_step=5&lang=en", PHONE)
     buttons = [page.get_by_role("button", name=n) for n in ("First", "Back", "Next", "Last")]
     boxes = [button.bounding_box() for button in buttons]

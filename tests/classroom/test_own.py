@@ -24,7 +24,7 @@ from ui.settings.came import Came
         ("what nobody has thought of", 1),
     ],
 )
-def test_who_has_something_of_its_own_is_drawn_for_alone(name: str, value: object) -> None:
+def test_who_has_something_of_its_own_is_drawn_for_alone(name, value):
     state = SessionState()
     for common in COMMON:
         state[common] = "there"
@@ -34,7 +34,7 @@ def test_who_has_something_of_its_own_is_drawn_for_alone(name: str, value: objec
     assert list(_own(state)) == [name]
 
 
-def test_all_that_a_page_reads_of_a_browser_is_part_of_what_is_asked() -> None:
+def test_all_that_a_page_reads_of_a_browser_is_part_of_what_is_asked():
     files = [ROOT / "app.py", *ROOT.glob("pages/*.py"), *ROOT.glob("ui/**/*.py")]
     files.remove(ROOT / "ui/engine/asker.py")  # whose work it is, and nothing of the picture
     texts = [file.read_text("utf-8") for file in files]

@@ -99,7 +99,7 @@ def runs(app: App) -> int:
     return sum(line.startswith(OPENS) for line in app.log.splitlines())
 
 
-def test_a_step_is_run_once_and_shows_what_a_run_for_each_shows(app: App, followers) -> None:
+def test_a_step_is_run_once_and_shows_what_a_run_for_each_shows(app, followers):
     first, second, alone = followers
     for page, query in PLACES:
         before = runs(app)
@@ -114,7 +114,7 @@ def test_a_step_is_run_once_and_shows_what_a_run_for_each_shows(app: App, follow
         assert not differing, (page, query, shown[differing[0]][:2000], own[differing[0]][:2000])
 
 
-def test_what_a_follower_does_next_is_as_after_a_run(app: App, followers) -> None:
+def test_what_a_follower_does_next_is_as_after_a_run(app, followers):
     first, _, alone = followers
     for one in (first, alone):
         one.go("rope", "seed=2")
@@ -131,7 +131,7 @@ def test_what_a_follower_does_next_is_as_after_a_run(app: App, followers) -> Non
     assert runs(app) == run_before + 7  # each by way of the page that it leaves
 
 
-def test_a_section_that_is_reached_is_drawn_once(app: App, followers) -> None:
+def test_a_section_that_is_reached_is_drawn_once(app, followers):
     first, second, alone = followers
     drawn = []
     for one in (first, second, alone):
@@ -154,7 +154,7 @@ def waits(message: Message) -> bool:
     return "-section_" in message.delta.new_element.bidi_component.id
 
 
-def test_data_can_be_taken_along_when_all_others_have_left(app: App, followers) -> None:
+def test_data_can_be_taken_along_when_all_others_have_left(app, followers):
     first, second, alone = followers
     for one in followers:
         one.go("kv_cache", "seed=4")
@@ -172,7 +172,7 @@ def test_data_can_be_taken_along_when_all_others_have_left(app: App, followers) 
         assert late.download(app)
 
 
-def test_data_can_be_taken_along_when_the_drawing_itself_has_gone() -> None:
+def test_data_can_be_taken_along_when_the_drawing_itself_has_gone():
     with (
         running({"MLA_CACHE_BUDGET_GIB": "0.0001"}) as small,  # nothing is kept there
         Follower(small) as stays,
@@ -185,14 +185,14 @@ def test_data_can_be_taken_along_when_the_drawing_itself_has_gone() -> None:
         assert stays.download(small) == file
 
 
-def test_each_language_is_drawn_for_itself(app: App) -> None:
+def test_each_language_is_drawn_for_itself(app):
     with Follower(app) as english, Follower(app) as chinese:
         english.go("rope", "seed=9")
         chinese.go("rope", "seed=9&lang=zh")
         assert english.seen.texts != chinese.seen.texts
 
 
-def test_what_a_browser_says_of_widgets_is_in_no_drawing(app: App, followers) -> None:
+def test_what_a_browser_says_of_widgets_is_in_no_drawing(app, followers):
     liar, other, _ = followers
     liar.go("attention_maps", "seed=11")
     said = "string_value", "json_value"

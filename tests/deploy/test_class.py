@@ -4,7 +4,7 @@ import os
 import signal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.test_classroom import at, classroom, goes, joined, opened, over
 from tests.browser.waiting import settle
@@ -23,9 +23,7 @@ def drop(front: Proxy, *pages: Page) -> None:
         drop(front, *pages[1:])
 
 
-def test_a_proxy_that_drops_websockets_loses_nobody_of_a_class(
-    front: Proxy, chromium: Browser
-) -> None:
+def test_a_proxy_that_drops_websockets_loses_nobody_of_a_class(front, chromium):
     with classroom(chromium) as (lecturer, first, second):
         code = opened(lecturer, front.url)
         joined(first, front.url, code, "You follow the lecture")

@@ -3,7 +3,6 @@
 import re
 import shutil
 import sys
-from pathlib import Path
 
 from tests.attacks.client import Session
 from tests.attacks.server import OWN_HOST, ROOT, logged, own_ports, wait_until
@@ -17,7 +16,7 @@ STEPS = re.search(
 )[1].splitlines()
 
 
-def test_the_stated_steps_reach_a_running_system_with_a_class(tmp_path: Path) -> None:
+def test_the_stated_steps_reach_a_running_system_with_a_class(tmp_path):
     assert [line.startswith(PREPARED) for line in STEPS[:3]] == [True] * 3
     folder = tmp_path / "mla"
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))

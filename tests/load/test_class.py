@@ -4,14 +4,14 @@ from benchmarks.load import room
 from tests import patience
 
 
-def test_a_class_follows_its_lecturer() -> None:
+def test_a_class_follows_its_lecturer():
     (row,) = room.following(
         visitors=6, steps=3, pause=2, patience=patience.SECONDS, bare=0, warm={}
     )
     assert (row["followers"], row["out of step at the end"]) == (6, 0)
 
 
-def test_every_answer_of_a_class_is_counted_once() -> None:
+def test_every_answer_of_a_class_is_counted_once():
     (row,) = room.answering(visitors=40, within=2, patience=patience.SECONDS, warm={})
     assert row["answers"] == row["counted"] == row["second ones refused"] == 40
     assert row["histogram right"]

@@ -20,13 +20,13 @@ def started(soft: int, hard: int, most_visitors: str) -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
 
 
-def test_the_limit_is_raised_to_what_is_allowed() -> None:
+def test_the_limit_is_raised_to_what_is_allowed():
     done = started(128, 2000, "300")
     assert done.stdout == "(2000, 2000)\n"
     assert "open files" not in done.stderr
 
 
-def test_a_limit_below_what_the_visitors_need_is_told() -> None:
+def test_a_limit_below_what_the_visitors_need_is_told():
     done = started(128, 1024, "1000")
     assert done.stdout == "(1024, 1024)\n"
     assert "1000 visitors need 4200 open files, and the limit is 1024" in done.stderr

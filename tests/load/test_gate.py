@@ -47,7 +47,7 @@ def queued(gate: Gate, count: int) -> None:
     wait_until(lambda: len(gate._waiting) == count)
 
 
-def test_a_few_at_a_time_in_the_order_of_arrival() -> None:
+def test_a_few_at_a_time_in_the_order_of_arrival():
     gate, came = Gate(2, 1, Clock()), []
     first, second = Run(gate, came, "first"), Run(gate, came, "second")
     assert first.inside.wait(PATIENCE)
@@ -66,7 +66,7 @@ def test_a_few_at_a_time_in_the_order_of_arrival() -> None:
     assert came[2:] == ["third", "fourth"]
 
 
-def test_who_waits_for_something_else_lets_others_in_and_comes_back_first() -> None:
+def test_who_waits_for_something_else_lets_others_in_and_comes_back_first():
     gate, came = Gate(1, 1, Clock()), []
     first = Run(gate, came, "first")
     assert first.inside.wait(PATIENCE)
@@ -85,7 +85,7 @@ def test_who_waits_for_something_else_lets_others_in_and_comes_back_first() -> N
     assert came == ["first", "second", "first again", "third"]
 
 
-def test_a_run_that_hangs_keeps_nobody_out() -> None:
+def test_a_run_that_hangs_keeps_nobody_out():
     clock = Clock()
     gate, came = Gate(1, 0.05, clock), []
     stuck = Run(gate, came, "stuck")
@@ -98,7 +98,7 @@ def test_a_run_that_hangs_keeps_nobody_out() -> None:
     stuck.finish()
 
 
-def test_who_waits_is_told_the_place_until_the_page_is_run() -> None:
+def test_who_waits_is_told_the_place_until_the_page_is_run():
     gate, came = Gate(1, 0.01, Clock()), []
     first = Run(gate, came, "first")
     assert first.inside.wait(PATIENCE)
@@ -116,7 +116,7 @@ def test_who_waits_is_told_the_place_until_the_page_is_run() -> None:
     assert third.told[-1] == 0
 
 
-def test_without_the_gate_nobody_waits() -> None:
+def test_without_the_gate_nobody_waits():
     gate = Gate(1, PATIENCE)
     with gate.aside(), gate.aside():
         assert not gate._inside

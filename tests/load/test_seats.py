@@ -22,7 +22,7 @@ def enter(hall: Hall, *visitors: str) -> None:
         assert hall.seats.connect(visitor)
 
 
-def test_who_comes_next_waits_in_the_order_of_arrival() -> None:
+def test_who_comes_next_waits_in_the_order_of_arrival():
     hall = Hall(2)
     enter(hall, "a", "b")
     assert [hall.seats.ask(who) for who in "cdecd"] == [1, 2, 3, 1, 2]
@@ -36,7 +36,7 @@ def test_who_comes_next_waits_in_the_order_of_arrival() -> None:
     assert not hall.seats.connect("d")
 
 
-def test_who_loads_the_page_again_keeps_the_seat() -> None:
+def test_who_loads_the_page_again_keeps_the_seat():
     hall = Hall(1)
     enter(hall, "a")
     assert hall.seats.ask("b") == 1
@@ -47,7 +47,7 @@ def test_who_loads_the_page_again_keeps_the_seat() -> None:
     assert hall.seats.connect("a")
 
 
-def test_who_has_left_the_line_is_not_waited_for() -> None:
+def test_who_has_left_the_line_is_not_waited_for():
     hall = Hall(1)
     enter(hall, "a")
     assert [hall.seats.ask(who) for who in "bc"] == [1, 2]
@@ -57,7 +57,7 @@ def test_who_has_left_the_line_is_not_waited_for() -> None:
     assert hall.seats.ask("c") == 1
 
 
-def test_who_was_let_in_and_does_not_come_gives_the_seat_back() -> None:
+def test_who_was_let_in_and_does_not_come_gives_the_seat_back():
     hall = Hall(1)
     assert hall.seats.ask("a") == 0
     assert hall.seats.ask("b") == 1
@@ -65,7 +65,7 @@ def test_who_was_let_in_and_does_not_come_gives_the_seat_back() -> None:
     assert hall.seats.ask("b") == 0
 
 
-def test_nobody_without_a_token_overtakes_the_line() -> None:
+def test_nobody_without_a_token_overtakes_the_line():
     hall = Hall(2)
     enter(hall, "a", "b")
     hall.seats.ask("c")
@@ -77,7 +77,7 @@ def test_nobody_without_a_token_overtakes_the_line() -> None:
     assert hall.seats.ask("c") == 0
 
 
-def test_tabs_share_a_seat_and_are_few() -> None:
+def test_tabs_share_a_seat_and_are_few():
     hall = Hall(1)
     enter(hall, "a")
     tabs = [hall.seats.connect("a") for _ in range(10)]
@@ -90,7 +90,7 @@ def test_tabs_share_a_seat_and_are_few() -> None:
     assert hall.seats.ask("b") == 0
 
 
-def test_the_line_is_bounded() -> None:
+def test_the_line_is_bounded():
     hall = Hall(1)
     enter(hall, "a")
     most = seats.LONGEST_LINE
@@ -100,7 +100,7 @@ def test_the_line_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_never_more_than_the_seats(seed: int) -> None:
+def test_never_more_than_the_seats(seed):
     hall, draw = Hall(3), random.Random(seed)
     open_now: list[str] = []
     for _ in range(500):

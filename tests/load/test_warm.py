@@ -1,14 +1,12 @@
 """A server that is to be warm has run every page before it says that it is well."""
 
-from pathlib import Path
-
 from benchmarks.load.once import COMPUTED, COUNTED
 from tests.attacks.client import Session
 from tests.attacks.server import copied, running
 from ui.frame.rooms import PAGES
 
 
-def test_the_first_visitor_of_a_warm_server_computes_nothing(tmp_path: Path) -> None:
+def test_the_first_visitor_of_a_warm_server_computes_nothing(tmp_path):
     begins = 'def setup(page: Page) -> None:\n    """Begin a page: all that stands around it, but'
     noted = begins.replace('"""', 'print("opens", page.name, flush=True)\n    """', 1)
     root = copied(tmp_path, COUNTED | {"ui/frame/page.py": (begins, noted)})

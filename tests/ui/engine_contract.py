@@ -118,7 +118,7 @@ WORKS = {
 }
 
 
-def test_all_that_goes_over_the_seam_is_compared() -> None:
+def test_all_that_goes_over_the_seam_is_compared():
     marked = {
         f"{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}:{node.name}"
         for path in ROOT.glob("ui/**/*.py")
@@ -132,7 +132,7 @@ def test_all_that_goes_over_the_seam_is_compared() -> None:
 # Who asks, who waits, who leaves
 
 
-def test_it_is_done_once_for_all_who_ask_at_once(engine, tmp_path) -> None:
+def test_it_is_done_once_for_all_who_ask_at_once(engine, tmp_path):
     first = begun(tmp_path, "a")
     others = [Asker(works.held, str(tmp_path), "a", visitor=str(n)) for n in range(8)]
     works.note(tmp_path, "end")
@@ -140,9 +140,7 @@ def test_it_is_done_once_for_all_who_ask_at_once(engine, tmp_path) -> None:
     assert noted(tmp_path, "begun a") == 1
 
 
-def test_a_full_line_is_refused_in_its_words_and_takes_more_once_there_is_room(
-    engine, tmp_path
-) -> None:
+def test_a_full_line_is_refused_in_its_words_and_takes_more_once_there_is_room(engine, tmp_path):
     askers = [begun(tmp_path, "0", visitor="0")]
     for n in (1, 2):
         askers.append(Asker(works.held, str(tmp_path), str(n), visitor=str(n)))
@@ -156,7 +154,7 @@ def test_a_full_line_is_refused_in_its_words_and_takes_more_once_there_is_room(
     assert Asker(works.held, str(tmp_path), "3").ended().found == "3"
 
 
-def test_the_work_of_who_leaves_ends_and_his_place_is_free(engine, tmp_path) -> None:
+def test_the_work_of_who_leaves_ends_and_his_place_is_free(engine, tmp_path):
     leaves = begun(tmp_path, "a", visitor="a")
     waits = Asker(works.held, str(tmp_path), "b", visitor="b")
     wait_until(lambda: engine.line() == 2)
@@ -168,7 +166,7 @@ def test_the_work_of_who_leaves_ends_and_his_place_is_free(engine, tmp_path) -> 
     assert waits.ended().found == "b"
 
 
-def test_who_leaves_while_he_waits_never_begins(engine, tmp_path) -> None:
+def test_who_leaves_while_he_waits_never_begins(engine, tmp_path):
     works_on = begun(tmp_path, "a", visitor="a")
     leaves = Asker(works.held, str(tmp_path), "b", visitor="b")
     wait_until(lambda: engine.line() == 2)
@@ -180,7 +178,7 @@ def test_who_leaves_while_he_waits_never_begins(engine, tmp_path) -> None:
     assert not noted(tmp_path, "begun b")
 
 
-def test_another_who_asked_for_the_same_gets_it_although_the_first_left(engine, tmp_path) -> None:
+def test_another_who_asked_for_the_same_gets_it_although_the_first_left(engine, tmp_path):
     leaves = begun(tmp_path, "a", visitor="a")
     stays = Asker(works.held, str(tmp_path), "a", visitor="b")
     leaves.asked.set()
@@ -192,7 +190,7 @@ def test_another_who_asked_for_the_same_gets_it_although_the_first_left(engine, 
 # What goes wrong
 
 
-def test_a_refusal_arrives_as_it_was_raised(engine) -> None:
+def test_a_refusal_arrives_as_it_was_raised(engine):
     told = Asker(works.refused, 3).ended().refused
     assert (type(told), told.code) == (RefusedError, "memory")
     assert told.values["needed"] == 3.0
@@ -204,13 +202,13 @@ def test_a_refusal_arrives_as_it_was_raised(engine) -> None:
 
 
 @pytest.mark.parametrize(("work", "kind"), [(works.mistaken, KeyError), (works.late, TimeoutError)])
-def test_a_mistake_in_the_code_is_none_of_the_visitors(engine, work, kind) -> None:
+def test_a_mistake_in_the_code_is_none_of_the_visitors(engine, work, kind):
     told = Asker(work).ended().refused
     assert isinstance(told, kind)
     assert not isinstance(told, RefusedError)
 
 
-def test_what_is_kept_has_a_budget_in_bytes(engine, tmp_path) -> None:
+def test_what_is_kept_has_a_budget_in_bytes(engine, tmp_path):
     given = [(str(tmp_path), str(n), BUDGET // 3) for n in range(5)]
     for one in given:
         assert works.block(*one).sum() == BUDGET // 3

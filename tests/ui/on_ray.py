@@ -63,14 +63,14 @@ def engine(replicas: on_ray.DeploymentHandle, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("name", WORKS)
-def test_its_numbers_are_those_of_a_direct_call_bit_for_bit(engine, shipped_models, name) -> None:
+def test_its_numbers_are_those_of_a_direct_call_bit_for_bit(engine, shipped_models, name):
     work = resolve_name(name)
     found = work(*WORKS[name])
     assert digest(found) == digest(work.__wrapped__(*WORKS[name]))
     assert work(*WORKS[name]) is found, "kept"
 
 
-def test_two_processes_of_the_app_have_it_done_once(engine, tmp_path, monkeypatch) -> None:
+def test_two_processes_of_the_app_have_it_done_once(engine, tmp_path, monkeypatch):
     """The second finds the replicas that the first has started."""
     works.note(tmp_path, "end")
     assert works.held(str(tmp_path), "a") == "a"
@@ -80,7 +80,7 @@ def test_two_processes_of_the_app_have_it_done_once(engine, tmp_path, monkeypatc
     assert noted(tmp_path, "begun a") == 1
 
 
-def test_what_names_a_checkpoint_is_done_here(engine) -> None:
+def test_what_names_a_checkpoint_is_done_here(engine):
     source = replace(SOURCE, inputs=RealLayer("a/b", "", 0))
     assert works.process(SOURCE) != os.getpid()
     assert works.process(source) == works.process((1, (source,))) == os.getpid()
@@ -98,7 +98,7 @@ def wide(engine, monkeypatch) -> None:
     on_ray.serve.delete("wide")
 
 
-def test_many_are_done_together_by_more_replicas_that_share_a_gpu(engine, wide, tmp_path) -> None:
+def test_many_are_done_together_by_more_replicas_that_share_a_gpu(engine, wide, tmp_path):
     """One deployment for all three: it takes seconds to start."""
     numbers = count()
 
@@ -117,7 +117,7 @@ def test_many_are_done_together_by_more_replicas_that_share_a_gpu(engine, wide, 
     assert share == 0.5
 
 
-def test_a_page_shows_what_it_shows_without_ray(engine, opened, monkeypatch) -> None:
+def test_a_page_shows_what_it_shows_without_ray(engine, opened, monkeypatch):
     def nowhere(*_: object) -> None:
         pytest.fail("it is run in this process")
 
@@ -135,7 +135,7 @@ def pictures(at: object) -> list[str]:
     return [chart.proto.spec for chart in at.get("plotly_chart")]
 
 
-def test_a_killed_replica_is_told_and_the_next_question_is_answered(engine, tmp_path) -> None:
+def test_a_killed_replica_is_told_and_the_next_question_is_answered(engine, tmp_path):
     replica = works.process(1)
     asker = begun(tmp_path, "a")
     os.kill(replica, signal.SIGKILL)

@@ -6,7 +6,6 @@ configurations and counted by formulas written here: nothing of the engine is as
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -14,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.screen import plain, said, statement
 
-Opened = Callable[..., AppTest]
 UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "k": 1e3, "": 1}
 
 
@@ -122,7 +120,7 @@ def metric(at: AppTest, label: str) -> float:
 
 @pytest.mark.usefixtures("unscrolled")
 @pytest.mark.parametrize("name", MODELS)
-def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
+def test_cache_parameters_and_ratio(opened, name):
     """Overview, comparison, decode page and glossary."""
     one = MODELS[name]
     home = opened(**one.link)
@@ -150,7 +148,7 @@ def test_cache_parameters_and_ratio(opened: Opened, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LATENT)
-def test_softmax_scale(opened: Opened, name: str) -> None:
+def test_softmax_scale(opened, name):
     """The comparison, the page on rotations and the products of a cell of the maps."""
     one = MODELS[name]
     compare = opened("pages/compare.py", **one.link)
@@ -166,7 +164,7 @@ def test_softmax_scale(opened: Opened, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LATENT)
-def test_entries_and_products(opened: Opened, name: str) -> None:
+def test_entries_and_products(opened, name):
     """The page on absorption: both brackets, merged matrices and factors."""
     one = MODELS[name]
     at = opened("pages/absorption.py", **one.link)
@@ -188,7 +186,7 @@ def test_entries_and_products(opened: Opened, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_bytes_of_the_whole_model(opened: Opened, name: str) -> None:
+def test_bytes_of_the_whole_model(opened, name):
     """The cache page over the model's layers, and its other baselines."""
     one = MODELS[name]
     preset = one.link.get("preset", "deepseek-v2-lite")

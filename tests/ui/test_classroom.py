@@ -1,7 +1,6 @@
 """Class mode in the pages: who is in a room stays in it, and a lecturer has what can be asked."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,7 +11,6 @@ from ui.classroom import questions
 from ui.frame.rooms import PAGES
 from ui.settings.rooms import SETTINGS
 
-Opened = Callable[..., AppTest]
 CODE = "7KQMW3XD"
 ASKING = {  # pages with a question, and what opens them with one
     "overview": {},
@@ -43,9 +41,7 @@ def led(at: AppTest) -> AppTest:
     return at
 
 
-def test_a_lone_visitor_has_a_button_and_nothing_else(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lone_visitor_has_a_button_and_nothing_else(opened, monkeypatch):
     at = opened()
     assert at.button(key="class_door").label == "Class"
     assert not {"classroom", "class_offer"} & set(components(at))
@@ -59,7 +55,7 @@ def test_a_lone_visitor_has_a_button_and_nothing_else(
     assert opened().button(key="class_door")
 
 
-def test_who_is_in_a_room_tells_where_they_are_without_what_is_their_own(opened: Opened) -> None:
+def test_who_is_in_a_room_tells_where_they_are_without_what_is_their_own(opened):
     at = opened("pages/kv_cache.py", room="7kqm-w3xd", lang="zh", lecture="1", kv_view="memory")
     data = screen.component(at, "classroom")
     assert data["code"] == CODE
@@ -72,7 +68,7 @@ def test_who_is_in_a_room_tells_where_they_are_without_what_is_their_own(opened:
     assert SETTINGS["room"].personal  # so it is in no link for others
 
 
-def test_the_room_goes_along_to_other_pages_and_through_the_story(opened: Opened) -> None:
+def test_the_room_goes_along_to_other_pages_and_through_the_story(opened):
     at = opened("pages/compute.py", room=CODE, n_heads="8")
     links = [link.proto.query_string for link in at.sidebar.get("page_link")]
     assert links
@@ -87,14 +83,14 @@ def test_the_room_goes_along_to_other_pages_and_through_the_story(opened: Opened
     assert at.session_state["settings"]["room"] == CODE
 
 
-def test_a_code_that_cannot_be_is_told(opened: Opened) -> None:
+def test_a_code_that_cannot_be_is_told(opened):
     at = opened(room="not a code")
     assert "room" in at.warning[0].value
     assert "classroom" not in components(at)
 
 
 @pytest.mark.parametrize("page", ASKING)
-def test_a_lecturer_can_ask_what_a_page_asks_in_every_language(opened: Opened, page: str) -> None:
+def test_a_lecturer_can_ask_what_a_page_asks_in_every_language(opened, page):
     at = opened(PAGES[page].file, room=CODE, **ASKING[page])
     assert "class_offer" not in components(at)
     led(at)
@@ -111,7 +107,7 @@ def test_a_lecturer_can_ask_what_a_page_asks_in_every_language(opened: Opened, p
     assert at.session_state["settings"]["lang"] == "en"
 
 
-def test_what_is_asked_is_what_the_page_asks_and_in_a_lecture_too(opened: Opened) -> None:
+def test_what_is_asked_is_what_the_page_asks_and_in_a_lecture_too(opened):
     at = led(opened("pages/decode.py", room=CODE))
     card = screen.component(at, "guess")
     asked = json.loads(screen.component(at, "class_offer")["offer"]["text"])
@@ -123,13 +119,13 @@ def test_what_is_asked_is_what_the_page_asks_and_in_a_lecture_too(opened: Opened
     assert json.loads(screen.component(hall, "class_offer")["offer"]["text"]) == asked
 
 
-def test_every_page_that_asks_a_guess_can_ask_a_class() -> None:
+def test_every_page_that_asks_a_guess_can_ask_a_class():
     said = {name: (ROOT / page.file).read_text("utf-8") for name, page in PAGES.items()}
     asking = {name for name, text in said.items() if "questions.ask(" in text}
     assert asking | {"quiz"} == set(ASKING)
 
 
-def test_what_is_drawn_is_put_as_choices_and_hides_the_chart(opened: Opened) -> None:
+def test_what_is_drawn_is_put_as_choices_and_hides_the_chart(opened):
     at = led(opened("pages/quality.py", room=CODE))
     card = screen.component(at, "guess")
     asked = json.loads(screen.component(at, "class_offer")["offer"]["text"])
@@ -142,13 +138,13 @@ def test_what_is_drawn_is_put_as_choices_and_hides_the_chart(opened: Opened) -> 
     assert {"quality-cache", "lead", "quality_verdict"} <= set(asked["hides"])
 
 
-def test_a_page_without_a_question_says_so(opened: Opened) -> None:
+def test_a_page_without_a_question_says_so(opened):
     assert screen.component(led(opened("pages/notation.py", room=CODE)), "class_offer") == {
         "offer": None
     }
 
 
-def test_a_lecturer_gets_the_code_for_the_hall(opened: Opened) -> None:
+def test_a_lecturer_gets_the_code_for_the_hall(opened):
     data = screen.component(led(opened(room=CODE, stop="0")), "classroom")
     assert data["leads"]
     assert data["link"].endswith(f"/?room={CODE}")

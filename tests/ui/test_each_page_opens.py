@@ -1,9 +1,6 @@
 """Each page opens in a moment, with its title, its first words and its first chart."""
 
-from collections.abc import Callable
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.ui.screen import charts, texts
 from tests.ui.test_charts import CHANGED
@@ -12,9 +9,7 @@ from ui.frame.rooms import PAGES
 
 @pytest.mark.usefixtures("unscrolled")
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_opens_with_its_title_and_its_chart(
-    opened: Callable[..., AppTest], page: str
-) -> None:
+def test_a_page_opens_with_its_title_and_its_chart(opened, page):
     at = opened(PAGES[page].file)
     assert not at.error
     assert not at.warning

@@ -82,9 +82,7 @@ def healthy(at: AppTest) -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_page_that_fails_says_one_sentence_with_the_navigation_alive(
-    log: list, monkeypatch: pytest.MonkeyPatch, lang: str
-) -> None:
+def test_a_page_that_fails_says_one_sentence_with_the_navigation_alive(log, monkeypatch, lang):
     monkeypatch.setattr("ui.pages.notation.view.view", planted)
     at = opened("notation", lang=lang)
     name = reference(at, lang)
@@ -106,9 +104,7 @@ BEFORE_NAVIGATION = {
 
 
 @pytest.mark.parametrize("when", BEFORE_NAVIGATION)
-def test_what_fails_before_the_navigation_leaves_its_links(
-    log: list, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
+def test_what_fails_before_the_navigation_leaves_its_links(log, monkeypatch, when):
     with monkeypatch.context() as patch:
         patch.setattr(*BEFORE_NAVIGATION[when], planted)
         at = opened("notation")
@@ -117,7 +113,7 @@ def test_what_fails_before_the_navigation_leaves_its_links(
     healthy(at.run())
 
 
-def test_the_navigation_itself_may_fail(log: list, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_navigation_itself_may_fail(log, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(navigation, "draw", planted)
         at = opened("notation")
@@ -130,9 +126,7 @@ def test_the_navigation_itself_may_fail(log: list, monkeypatch: pytest.MonkeyPat
     healthy(at.run())
 
 
-def test_one_click_puts_back_what_the_page_cannot_begin_with(
-    log: list, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_click_puts_back_what_the_page_cannot_begin_with(log, monkeypatch):
     def fails_on(search: str) -> Callable[..., object]:
         return lambda *a, **k: planted() if state.settings()["notation_search"] else view(*a, **k)
 
@@ -149,9 +143,7 @@ def test_one_click_puts_back_what_the_page_cannot_begin_with(
     assert len(log) == 1
 
 
-def test_a_callback_that_fails_leaves_the_page_as_it_was(
-    log: list, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_callback_that_fails_leaves_the_page_as_it_was(log, monkeypatch):
     at = opened("notation", notation_search="latent")
     before = statement(at)
     with monkeypatch.context() as patch:
@@ -163,7 +155,7 @@ def test_a_callback_that_fails_leaves_the_page_as_it_was(
     healthy(at.run())
 
 
-def test_a_broken_session_has_a_way_home(log: list) -> None:
+def test_a_broken_session_has_a_way_home(log):
     at = opened("notation")
     at.session_state["settings"] = {}
     at.run()
@@ -172,9 +164,7 @@ def test_a_broken_session_has_a_way_home(log: list) -> None:
     assert 'href="./"' in said
 
 
-def test_a_session_that_cannot_be_put_back_is_emptied_by_the_same_click(
-    log: list, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_cannot_be_put_back_is_emptied_by_the_same_click(log, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("ui.pages.notation.view.view", planted)
         at = opened("notation", notation_search="latent")
@@ -186,7 +176,7 @@ def test_a_session_that_cannot_be_put_back_is_emptied_by_the_same_click(
     assert [record.exc_info[0] for record in log] == [PlantedError, PlantedError]
 
 
-def test_a_message_about_a_name_that_no_widget_has_is_not_kept(log: list) -> None:
+def test_a_message_about_a_name_that_no_widget_has_is_not_kept(log):
     widgets.tolerate()
     at = opened("rope")
     at.session_state._state._state._new_widget_state.set_widget_from_proto(
@@ -196,7 +186,7 @@ def test_a_message_about_a_name_that_no_widget_has_is_not_kept(log: list) -> Non
     assert not log
 
 
-def test_a_run_that_is_given_up_tells_nobody(log: list, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_given_up_tells_nobody(log, monkeypatch):
     """The reader is on another page by then; what they do there must not be put back."""
     requests = ScriptRequests()
     requests.request_stop()

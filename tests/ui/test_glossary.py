@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from ui.frame.rooms import PAGES
 from ui.parts import weights
@@ -12,7 +11,6 @@ from ui.settings.shared import LANGUAGES
 from ui.settings.visit import Visit
 from ui.words import glossary
 
-Opened = Callable[..., AppTest]
 MARK = weights.mark  # before conftest takes it away
 TERM = re.compile(r'<span class="term" tabindex="(-?\d)" aria-description="([^"]+)">([^<]+)</span>')
 
@@ -55,34 +53,32 @@ def marked(text: str) -> list[str]:
         ('<span class="tensor latent" title="shared latent">c</span> is a latent', "latent"),
     ],
 )
-def test_the_first_of_each_term_is_marked_and_nothing_else(
-    explained: Callable[..., str], text: str, words: str
-) -> None:
+def test_the_first_of_each_term_is_marked_and_nothing_else(explained, text, words):
     found = explained(text)
     assert marked(found) == (words.split("|") if "|" in words else words.split())
     assert TERM.sub(r"\3", found) == text
 
 
-def test_chinese_terms_are_found_within_their_sentence(explained: Callable[..., str]) -> None:
+def test_chinese_terms_are_found_within_their_sentence(explained):
     text = "MLA 的 16 个头为每个词元只存一个潜在向量，KV 缓存就小；开头与箭头不是头数。"
     found = explained(text, "zh")
     assert marked(found) == ["MLA", "头", "词元", "潜在向量", "KV 缓存"]
     assert TERM.sub(r"\3", found) == text
 
 
-def test_keys_reach_a_term_once_a_page(explained: Callable[..., str]) -> None:
+def test_keys_reach_a_term_once_a_page(explained):
     places = [TERM.findall(explained(text))[0][0] for text in ("a token", "one more token")]
     assert places == ["0", "-1"]
 
 
-def test_every_term_has_its_meaning_in_every_language() -> None:
+def test_every_term_has_its_meaning_in_every_language():
     for name, entry in glossary.terms().items():
         assert set(entry["means"]) == set(entry["written"]) == set(LANGUAGES), name
         assert len(set(entry["means"].values())) == len(LANGUAGES), name
 
 
 @pytest.mark.usefixtures("marks")
-def test_a_real_layers_weights_are_not_called_random(real: Opened) -> None:
+def test_a_real_layers_weights_are_not_called_random(real):
     for page, link in (
         ("attention_maps", {}),
         ("absorption", {}),

@@ -29,7 +29,7 @@ SHEETS = [
 @pytest.mark.parametrize(
     ("lang", "begins"), [("en", "Chapter {n} of {count}: "), ("zh", "第 {n} 章（共 {count} 章）：")]
 )
-def test_a_document_says_in_its_language_what_each_sheet_shows(lang: str, begins: str) -> None:
+def test_a_document_says_in_its_language_what_each_sheet_shows(lang, begins):
     text = document(SHEETS, ROOT, lang)
     pages = [catalogue()[f"{sheet.page}.link"][lang] for sheet in SHEETS]
     assert [unescape(title) for title in re.findall("<h2>(.*?)</h2>", text)] == [
@@ -40,7 +40,7 @@ def test_a_document_says_in_its_language_what_each_sheet_shows(lang: str, begins
     assert f'<html lang="{lang}">' in text
 
 
-def test_a_document_holds_words_as_they_are_pictures_and_links() -> None:
+def test_a_document_holds_words_as_they_are_pictures_and_links():
     text = document(SHEETS, ROOT, "en")
     assert "1 < 2" not in text
     said = [unescape(one) for one in re.findall("<li>(.*?)</li>", text)]

@@ -119,7 +119,7 @@ ROOMS = sorted(set(map(room, FILES)))
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_every_heavy_call_holds_a_turn(name: str) -> None:
+def test_every_heavy_call_holds_a_turn(name):
     paths = [path for path in FILES if room(path) == name]
     assert [call for path in paths for call in outside_of_turns(path)] == []
 
@@ -137,7 +137,7 @@ def waited_for(paths: list[Path]) -> set[str]:
     return reached & set().union(*(calls.kept for calls in every))
 
 
-def test_no_turn_waits_for_what_is_kept_and_takes_a_turn() -> None:
+def test_no_turn_waits_for_what_is_kept_and_takes_a_turn():
     assert waited_for(FILES) == set()
 
 

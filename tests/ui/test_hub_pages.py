@@ -1,18 +1,15 @@
 """Pages on a repository of the Hub: a small Hub on this machine, its own client, one layer read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from mla_engine.checkpoints import hidden_states, load_attention
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import Hub, serving
 from tests.ui.test_real_layer import framed
-
-Opened = Callable[..., AppTest]
 
 
 @pytest.fixture
@@ -25,9 +22,7 @@ def hub(demo: str, empty_cache: object, monkeypatch: pytest.MonkeyPatch) -> Iter
     st.cache_resource.clear()
 
 
-def test_the_maps_show_a_repositorys_layer_and_read_no_more_than_it(
-    opened: Opened, hub: Hub, demo: str
-) -> None:
+def test_the_maps_show_a_repositorys_layer_and_read_no_more_than_it(opened, hub, demo):
     text = "The cat sat on the mat."
     at = opened(
         "pages/attention_maps.py", source="who/model", text=text, map_query="4", map_key="1"
@@ -44,9 +39,7 @@ def test_the_maps_show_a_repositorys_layer_and_read_no_more_than_it(
 
 
 @pytest.mark.parametrize("name", ["who/missing", "who/gated"])
-def test_a_repository_that_gives_nothing_is_said_and_the_page_lives(
-    opened: Opened, hub: Hub, name: str
-) -> None:
+def test_a_repository_that_gives_nothing_is_said_and_the_page_lives(opened, hub, name):
     at = opened("pages/real_models.py", source=name)
     assert name in at.error[0].value.replace("&#47;", "/")
     assert at.query_params["source"] == name

@@ -1,15 +1,11 @@
 """Where a page begins: a title that stays, a number that follows and is that of the formula."""
 
-from collections.abc import Callable
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.ui.screen import lead
 from ui.frame.rooms import PAGES
 
 pytestmark = pytest.mark.usefixtures("unscrolled")
-Opened = Callable[..., AppTest]
 LITE = {"preset": "deepseek-v2-lite"}
 HEADS, WIDTH, LATENT, ROTARY = 16, 128, 512, 64  # V2-Lite's: keys and values are equally wide
 CACHED, MHA = LATENT + ROTARY, 2 * HEADS * WIDTH
@@ -39,7 +35,5 @@ EXPANDED = LATENT * WIDTH * CONTEXT + WIDTH * CONTEXT  # keys out of latents, sc
         ("quiz", {"quiz_number": "2", "quiz_count": "5"}, "2 of 5"),
     ],
 )
-def test_the_number_is_that_of_the_formula(
-    opened: Opened, page: str, link: dict, number: str
-) -> None:
+def test_the_number_is_that_of_the_formula(opened, page, link, number):
     assert lead(opened(PAGES[page].file, **link))[0].replace("\xa0", " ") == number

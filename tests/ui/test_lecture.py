@@ -1,22 +1,19 @@
 """Lecture mode: it goes along through the app, and no further; its bar takes two controls."""
 
 import json
-from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.test_page_contract import controls
 from ui.frame.story import sentence, steps
 
-Opened = Callable[..., AppTest]
 
-
-def test_a_chosen_model_leaves_the_bar_to_its_layer_and_head(opened: Opened, demo: str) -> None:
+def test_a_chosen_model_leaves_the_bar_to_its_layer_and_head(opened, demo):
     at = opened("pages/real_models.py", lecture="1", source=demo)
     assert controls(at)[:2] == ["layer", "map_head"]
 
 
-def test_next_leads_on_and_keeps_lecture_mode_and_sizes(opened: Opened) -> None:
+def test_next_leads_on_and_keeps_lecture_mode_and_sizes(opened):
     at = opened("pages/compute.py", lecture="1", n_heads="8")
     at.button(key="lecture_next").click().run()
     settings = at.session_state["settings"]
@@ -27,12 +24,12 @@ def test_next_leads_on_and_keeps_lecture_mode_and_sizes(opened: Opened) -> None:
     assert at.session_state["page"] == "compute"
 
 
-def test_the_ends_lead_no_further(opened: Opened) -> None:
+def test_the_ends_lead_no_further(opened):
     assert opened(lecture="1").button(key="lecture_previous").disabled
     assert opened("pages/notation.py", lecture="1").button(key="lecture_next").disabled
 
 
-def test_the_story_keeps_lecture_mode_and_says_its_sentence(opened: Opened) -> None:
+def test_the_story_keeps_lecture_mode_and_says_its_sentence(opened):
     at = opened(lecture="1")
     at.button(key="story_start").click().run()
     assert at.session_state["settings"]["stop"] == 1
@@ -45,7 +42,7 @@ def test_the_story_keeps_lecture_mode_and_says_its_sentence(opened: Opened) -> N
         assert sentence(steps()[number - 1]) in said
 
 
-def test_a_link_for_somebody_else_does_not_force_it(opened: Opened) -> None:
+def test_a_link_for_somebody_else_does_not_force_it(opened):
     def copied() -> None:
         import streamlit as st
 
@@ -59,7 +56,7 @@ def test_a_link_for_somebody_else_does_not_force_it(opened: Opened) -> None:
     assert opened(lecture="1").query_params["lecture"] == "1"  # a reload stays in it
 
 
-def test_reset_stays_in_it_and_leave_leaves(opened: Opened) -> None:
+def test_reset_stays_in_it_and_leave_leaves(opened):
     at = opened("pages/kv_cache.py", lecture="1", kv_batch="4")
     next(b for b in at.button if b.label == "Reset to defaults").click().run()
     assert at.session_state["settings"]["lecture"]

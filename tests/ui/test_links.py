@@ -1,7 +1,6 @@
 """Links that contradict themselves: the nearest valid state, and one line that says so."""
 
 import html
-from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,7 +9,6 @@ from tests.sampling import ALL
 from ui.frame.rooms import PAGES
 from ui.settings.shared import SHARED
 
-Opened = Callable[..., AppTest]
 SMALL = {"preset": "small"}  # 4 heads of 16, values of 16, rotary width 8
 
 # Page, link, setting, what the line says was given, what the page goes on with.
@@ -96,8 +94,8 @@ def line(at: AppTest) -> str:
     ids=[f"{page}-{name}-{given}" for page, _, name, given, _ in CONTRADICTIONS],
 )
 def test_a_contradiction_opens_with_the_nearest_state_and_says_so(
-    opened: Opened, page: str, link: dict, name: str, given: str, used: object
-) -> None:
+    opened, page, link, name, given, used
+):
     at = opened(PAGES[page].file, **link)
     assert line(at) == f"{name}: “{given}” in the link is not possible; {used} is used instead."
     assert at.session_state["settings"][name] == used
@@ -106,7 +104,7 @@ def test_a_contradiction_opens_with_the_nearest_state_and_says_so(
     assert not at.warning, "it is said once"
 
 
-def test_every_page_has_a_contradiction_here() -> None:
+def test_every_page_has_a_contradiction_here():
     assert {page for page, *_ in CONTRADICTIONS} == set(PAGES)
 
 
@@ -120,7 +118,7 @@ def test_every_page_has_a_contradiction_here() -> None:
         if ALL or (place + number) % 2 == 0
     ],
 )
-def test_garbage_in_every_setting_is_one_line(opened: Opened, page: str, kind: str) -> None:
+def test_garbage_in_every_setting_is_one_line(opened, page, kind):
     """Parsers are shared: a page meets every other kind of garbage, the next one the others."""
     text = GARBAGE[kind]
     names = {*PAGES[page].settings, *SHARED} - {"lang", "lecture"}
@@ -130,14 +128,14 @@ def test_garbage_in_every_setting_is_one_line(opened: Opened, page: str, kind: s
     assert at.title
 
 
-def test_a_setting_that_ends_without_a_value_is_still_one(opened: Opened) -> None:
+def test_a_setting_that_ends_without_a_value_is_still_one(opened):
     at = opened("pages/quiz.py", quiz_choice="4")  # the first question has four choices
     assert (
         line(at) == "quiz_choice: “4” in the link is not possible; the page's own is used instead."
     )
 
 
-def test_what_no_link_asked_for_is_mended_in_silence(opened: Opened) -> None:
+def test_what_no_link_asked_for_is_mended_in_silence(opened):
     at = opened("pages/compression.py", preset="small", cmp_heads="1")  # the default rank is 128
     assert at.session_state["settings"]["cmp_rank"] == 32
     assert not at.warning

@@ -43,7 +43,7 @@ def places(at: AppTest) -> tuple[int, int, int]:
     return settings["rope_query"], settings["rope_key"], at.turn
 
 
-def test_where_a_picture_comes_to_rest_is_the_setting_and_the_link(told) -> None:
+def test_where_a_picture_comes_to_rest_is_the_setting_and_the_link(told):
     at = told({"at": [12, 0], "turn": 3})
     assert places(at) == (12, 0, 3)
     assert at.query_params == SMALL | {"rope_query": "12", "rope_key": "0"}
@@ -58,14 +58,14 @@ def test_where_a_picture_comes_to_rest_is_the_setting_and_the_link(told) -> None
         {"at": [None, 0], "turn": 1}, {"at": [[1], 0], "turn": 1}, {"at": [10**30, 0], "turn": 1},
     ],
 )  # fmt: skip
-def test_what_a_browser_cannot_mean_changes_nothing(told, message) -> None:
+def test_what_a_browser_cannot_mean_changes_nothing(told, message):
     assert places(told(message))[:2] == (9, 4)
 
 
 @pytest.mark.parametrize("turn", [None, True, -1, 2**31, 1.0, "1", [1]])
-def test_how_often_it_was_told_is_a_count(told, turn) -> None:
+def test_how_often_it_was_told_is_a_count(told, turn):
     assert places(told({"at": [16, 0], "turn": turn})) == (9, 4, 0)
 
 
-def test_what_is_told_of_other_places_is_answered_with_those_there_are(told) -> None:
+def test_what_is_told_of_other_places_is_answered_with_those_there_are(told):
     assert places(told({"at": [16, 0], "turn": 2})) == (9, 4, 2)

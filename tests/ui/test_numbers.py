@@ -1,6 +1,5 @@
 """Every way of writing a number, one row each."""
 
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -81,13 +80,11 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("function", "argument", "text"), ROWS)
-def test_a_number_is_written(
-    function: Callable, argument: object, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_number_is_written(function, argument, text, monkeypatch):
     monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "en"})
     assert function(argument) == text
 
 
-def test_a_share_is_written_in_the_readers_language(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_share_is_written_in_the_readers_language(monkeypatch):
     monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "zh"})
     assert [share(part) for part in (0.1234, 2.29e-7)] == ["12.3%", "不到 0.001%"]

@@ -20,7 +20,6 @@ here imports a module of the app, so that the app can be rearranged while this f
 import html
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,7 +57,7 @@ def given(old: dict) -> list[tuple[str, object]]:
 
 
 @pytest.mark.parametrize("old", covering(OLD["links"], 82, given), ids=of_page)
-def test_an_old_link_opens_as_it_did(opened: Callable[..., AppTest], old: dict) -> None:
+def test_an_old_link_opens_as_it_did(opened, old):
     link = old["link"]
     if old["page"] in OF_VALUES and link.get("preset", UNKNOWN) == UNKNOWN:
         link = link | {"preset": OLD["defaults"]["preset"]}

@@ -2,7 +2,6 @@
 
 import html
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,6 @@ SMALL = OWN | {
 }  # fmt: skip
 WIDE = {"d_model": 48, "n_heads": 3, "d_head": 6, "d_value": 10, "d_latent_kv": 12}
 PAGE = "pages/compute.py"
-Opened = Callable[..., AppTest]
 
 
 def given(at: AppTest, text: str = "", name: str = "", file: bytes = b"") -> AppTest:
@@ -55,7 +53,7 @@ def captions(at: AppTest) -> str:
 
 
 @pytest.mark.parametrize("page", OF_SIZES)
-def test_every_page_shows_a_model_from_a_link_alone(opened: Opened, page: str):
+def test_every_page_shows_a_model_from_a_link_alone(opened, page):
     key = preset_of_config(SMALL, "mine").key
     at = opened(PAGES[page].file, preset=key)
     assert not at.error
@@ -68,7 +66,7 @@ def test_every_page_shows_a_model_from_a_link_alone(opened: Opened, page: str):
     assert at.session_state["settings"]["variant"] == "mla"
 
 
-def test_a_pasted_config_is_the_model_and_a_link_brings_it_back(opened: Opened):
+def test_a_pasted_config_is_the_model_and_a_link_brings_it_back(opened):
     at = given(opened(PAGE), json.dumps(OWN | {"_name_or_path": "me/mine"}))
     assert not at.error
     key = at.session_state["settings"]["preset"]
@@ -82,7 +80,7 @@ def test_a_pasted_config_is_the_model_and_a_link_brings_it_back(opened: Opened):
     assert default("d_latent_kv", key) == 384
 
 
-def test_a_dropped_file_has_the_sizes_that_the_engine_loads(opened: Opened, demo: str):
+def test_a_dropped_file_has_the_sizes_that_the_engine_loads(opened, demo):
     data = (Path(demo) / "config.json").read_bytes()
     loaded = load_attention(open_checkpoint(Path(demo)), 0).config
     at = given(opened(PAGE), file=data)
@@ -92,12 +90,7 @@ def test_a_dropped_file_has_the_sizes_that_the_engine_loads(opened: Opened, demo
     assert preset_of(at.session_state["settings"]["preset"]).config == loaded
 
 
-def test_of_a_repository_config_json_alone_is_read(
-    opened: Opened,
-    demo: str,
-    empty_cache: object,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_of_a_repository_config_json_alone_is_read(opened, demo, empty_cache, monkeypatch):  # noqa: F811
     shared_cache.clear()  # what another test read of a hub of its own
     with serving(Path(demo)) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.address)
@@ -108,7 +101,7 @@ def test_of_a_repository_config_json_alone_is_read(
     shared_cache.clear()
 
 
-def test_a_stored_name_is_its_preset(opened: Opened):
+def test_a_stored_name_is_its_preset(opened):
     at = given(opened(PAGE), name="kimi-k2")
     assert at.session_state["settings"]["preset"] == "kimi-k2"
 
@@ -126,7 +119,7 @@ def test_a_stored_name_is_its_preset(opened: Opened):
         (json.dumps(V3 | {"model_type": "phi3", "hidden_size": 7168}), "KV cache"),
     ],
 )
-def test_what_cannot_be_shown_changes_nothing_and_is_named(opened: Opened, text: str, named: str):
+def test_what_cannot_be_shown_changes_nothing_and_is_named(opened, text, named):
     at = opened(PAGE, preset="kimi-k2")
     before = dict(at.session_state["settings"])
     given(at, text)
@@ -136,14 +129,14 @@ def test_what_cannot_be_shown_changes_nothing_and_is_named(opened: Opened, text:
     assert at.title
 
 
-def test_a_hybrid_says_which_layer_it_is(opened: Opened):
+def test_a_hybrid_says_which_layer_it_is(opened):
     at = given(opened(PAGE), json.dumps(KIMI))
     assert "layer 3 of 8 layers" in captions(at)
     assert "The layers of kimi_linear are 2 × MLA, 6" in captions(at)
     assert at.session_state["settings"]["cost_layers"] == 2
 
 
-def test_another_preset_leaves_it(opened: Opened):
+def test_another_preset_leaves_it(opened):
     at = opened(PAGE, preset=KEY)
     at.selectbox(key="preset:en").set_value("kimi-k2").run()
     assert sizes(at)["d_model"] == 7168
@@ -152,7 +145,7 @@ def test_another_preset_leaves_it(opened: Opened):
 
 
 @pytest.mark.parametrize("page", ["app.py", PAGE, "pages/absorption.py", "pages/kv_cache.py"])
-def test_a_model_of_linear_attention_alone_opens_on_every_kind_of_page(opened: Opened, page: str):
+def test_a_model_of_linear_attention_alone_opens_on_every_kind_of_page(opened, page):
     linear = given_preset(DeltaConfig(d_model=64, n_heads=2, d_head=16), name="linear")
     at = opened(page, preset=linear.key)
     assert not at.warning
@@ -162,13 +155,13 @@ def test_a_model_of_linear_attention_alone_opens_on_every_kind_of_page(opened: O
 
 
 @pytest.mark.parametrize("text", [FORGED["cut"], FORGED["unfolds without end"], FORGED["nothing"]])
-def test_a_forged_link_opens_with_a_line(opened: Opened, text: str):
+def test_a_forged_link_opens_with_a_line(opened, text):
     at = opened(PAGE, preset=text)
     assert "preset" in html.unescape(at.warning[0].value)
     assert not is_own(at.session_state["settings"]["preset"])
 
 
-def test_a_size_is_typed_exactly(opened: Opened):
+def test_a_size_is_typed_exactly(opened):
     at = opened(PAGE, preset="deepseek-v3")
     at.number_input(key="d_model:en:typed").set_value(6656).run()
     assert sizes(at)["d_model"] == 6656
@@ -185,9 +178,7 @@ def test_a_size_is_typed_exactly(opened: Opened):
         ("cost_layers", 5000, "must be at least 1 and at most 1,024"),
     ],
 )
-def test_a_typed_number_that_cannot_be_is_named_and_not_taken(
-    opened: Opened, name: str, typed: int, named: str
-):
+def test_a_typed_number_that_cannot_be_is_named_and_not_taken(opened, name, typed, named):
     at = opened(PAGE, preset="deepseek-v3")
     before = dict(at.session_state["settings"])
     at.number_input(key=f"{name}:en:typed").set_value(typed).run()
@@ -198,7 +189,7 @@ def test_a_typed_number_that_cannot_be_is_named_and_not_taken(
     assert not at.error, "it is said once"
 
 
-def test_layers_are_typed_and_multiply_the_page(opened: Opened):
+def test_layers_are_typed_and_multiply_the_page(opened):
     at = opened(PAGE, preset="deepseek-v3")
     assert "layers 61" in captions(at)
     at.number_input(key="cost_layers:en:typed").set_value(7).run()
@@ -206,7 +197,7 @@ def test_layers_are_typed_and_multiply_the_page(opened: Opened):
     assert link(at)["cost_layers"] == "7"
 
 
-def test_the_cache_page_takes_a_dropped_file_and_shows_it_everywhere(opened: Opened):
+def test_the_cache_page_takes_a_dropped_file_and_shows_it_everywhere(opened):
     at = opened("pages/kv_cache.py")
     file = ("config.json", json.dumps(OWN).encode(), "application/json")
     at.file_uploader(key="kv_config:file").set_value(file).run()

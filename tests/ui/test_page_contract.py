@@ -145,7 +145,7 @@ def shown(request: pytest.FixtureRequest) -> Shown:
     return made
 
 
-def test_no_symbol_stands_bare_in_prose(shown: Shown) -> None:
+def test_no_symbol_stands_bare_in_prose(shown):
     for at in shown.at.values():
         for text in written(at) if shown.page != "notation" else ():  # the glossary itself
             assert not BARE.findall(html.unescape(APART.sub("", text))), text
@@ -155,7 +155,7 @@ def test_no_symbol_stands_bare_in_prose(shown: Shown) -> None:
             assert "<span" not in str(plain.proto)
 
 
-def test_a_symbols_tooltip_is_its_meaning(shown: Shown) -> None:
+def test_a_symbols_tooltip_is_its_meaning(shown):
     for lang, at in shown.at.items():
         for code in EXPLAINED.get(shown.name, ()):
             name, _, suffix = code.partition("_")
@@ -166,21 +166,21 @@ def test_a_symbols_tooltip_is_its_meaning(shown: Shown) -> None:
             assert any(span in text for text in written(at)), code
 
 
-def test_the_first_words_explain_their_terms(shown: Shown) -> None:
+def test_the_first_words_explain_their_terms(shown):
     at = shown.at["en"]
     rows = [b for b in at.main if str(getattr(b.proto, "id", "")).endswith(("-lead", "-look"))]
     first = [one.value for row in rows for one in row.children.values()]
     assert any(map(TERM.search, first)) or shown.page in NO_TERM_FIRST
 
 
-def test_the_overview_explains_what_nobody_knows(shown: Shown) -> None:
+def test_the_overview_explains_what_nobody_knows(shown):
     for lang, at in shown.at.items():
         means = {html.unescape(found) for text in written(at) for found in TERM.findall(text)}
         asked = NEW_TO_ALL if shown.name == "overview" else ()
         assert {glossary.terms()[name]["means"][lang] for name in asked} <= means
 
 
-def test_random_weights_are_called_so_beside_their_pictures(shown: Shown) -> None:
+def test_random_weights_are_called_so_beside_their_pictures(shown):
     says = {"en": ("random weights", "seed 7"), "zh": ("随机权重", "种子 7")}
     pictures = PICTURES[shown.name] if "seed" in shown.link else 0
     for lang, at in shown.at.items():
@@ -189,14 +189,14 @@ def test_random_weights_are_called_so_beside_their_pictures(shown: Shown) -> Non
         assert sum(map(len, found)) == pictures
 
 
-def test_a_title_is_short_and_holds_no_number(shown: Shown) -> None:
+def test_a_title_is_short_and_holds_no_number(shown):
     (english,), (chinese,) = (shown.at[lang].title for lang in ("en", "zh"))
     assert not re.search(r"\d|[{}]", english.value + chinese.value)
     assert len(english.value.split()) <= LONGER.get(shown.name, MOST_WORDS)
     assert len(re.sub(r"[A-Za-z]+", "x", chinese.value)) <= MOST_CHARACTERS
 
 
-def test_the_statement_tells_what_the_number_is(shown: Shown) -> None:
+def test_the_statement_tells_what_the_number_is(shown):
     for at in shown.at.values():
         number, statement = map(numbers, lead(at))
         if shown.name in REPEATS:
@@ -217,7 +217,7 @@ def all_texts(at: AppTest) -> list[str]:
     return [*texts(at), *pictures, *said, *drawn]
 
 
-def test_both_languages_say_the_same_numbers(shown: Shown) -> None:
+def test_both_languages_say_the_same_numbers(shown):
     pairs = list(zip(*(all_texts(shown.at[lang]) for lang in ("en", "zh")), strict=True))
     for english, chinese in pairs:
         ours, theirs = numbers(english), numbers(chinese)
@@ -242,27 +242,25 @@ def read(name: str, content: bytes) -> int:
     return len(content)
 
 
-def test_every_file_can_be_read_and_is_not_empty(shown: Shown) -> None:
+def test_every_file_can_be_read_and_is_not_empty(shown):
     for name, data in shown.files["en"].items():
         content = data() if callable(data) else data
         assert read(name, content.encode() if isinstance(content, str) else content), name
 
 
-def test_plotly_finds_every_chart_valid_and_would_send_the_same(shown: Shown) -> None:
+def test_plotly_finds_every_chart_valid_and_would_send_the_same(shown):
     for at in shown.at.values():
         for spec in sent(at):
             assert json.loads(go.Figure(spec).to_json()) == spec
 
 
-def test_variants_alone_have_their_looks(shown: Shown) -> None:
+def test_variants_alone_have_their_looks(shown):
     if shown.name not in OWN_NAMES:
         found = variants_that_look_so(shown.at["en"], ("MLA, absorbed", "MHA"))
         assert found >= SHOW_VARIANTS.get(shown.name, 0)
 
 
-def test_a_rerun_in_which_nothing_changed_builds_no_figure(
-    shown: Shown, built: list[object]
-) -> None:
+def test_a_rerun_in_which_nothing_changed_builds_no_figure(shown, built):
     at = shown.at["en"]
     before = sent(at)
     at.run()
@@ -282,7 +280,7 @@ def controls(at: AppTest) -> list[str]:
     return [key.removesuffix(":en") for key in keys if key.endswith(":en")]
 
 
-def test_the_bar_takes_a_pages_controls_and_loses_none(lecture: tuple[str, AppTest]) -> None:
+def test_the_bar_takes_a_pages_controls_and_loses_none(lecture):
     page, at = lecture
     assert not at.error
     assert not at.warning
@@ -295,6 +293,6 @@ def test_the_bar_takes_a_pages_controls_and_loses_none(lecture: tuple[str, AppTe
     assert plain <= set(controls(at))
 
 
-def test_plotly_finds_every_chart_of_a_lecture_valid(lecture: tuple[str, AppTest]) -> None:
+def test_plotly_finds_every_chart_of_a_lecture_valid(lecture):
     for spec in sent(lecture[1]):
         assert json.loads(go.Figure(spec).to_json()) == spec

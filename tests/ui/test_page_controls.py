@@ -59,7 +59,7 @@ def shown(at: AppTest) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_control_changes_what_is_shown_and_its_own_setting_alone(page: str) -> None:
+def test_a_control_changes_what_is_shown_and_its_own_setting_alone(page):
     tried = ELSEWHERE if page == "overview" else {*ELSEWHERE, *SIZES}
     for parameters in [given for name, given in VIEWS if name == page]:
         at = open_page(PAGES[page].file, **parameters)
@@ -89,7 +89,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("full")
 @pytest.mark.parametrize("page", PAGES)
-def test_a_full_line_is_said_and_the_controls_stay(page: str) -> None:
+def test_a_full_line_is_said_and_the_controls_stay(page):
     at = open_page(PAGES[page].file)
     assert at.title
     assert len(controls(at)) > 1
@@ -97,7 +97,7 @@ def test_a_full_line_is_said_and_the_controls_stay(page: str) -> None:
     assert said == (set() if page in AT_ONCE else {True})
 
 
-def test_a_full_line_is_said_where_the_lead_is_known(request: pytest.FixtureRequest) -> None:
+def test_a_full_line_is_said_where_the_lead_is_known(request):
     known = open_page("pages/sparse.py")
     request.getfixturevalue("full")
     at = open_page("pages/sparse.py")

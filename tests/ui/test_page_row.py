@@ -2,7 +2,6 @@
 
 import io
 import zipfile
-from collections.abc import Callable
 
 import pandas as pd
 import pytest
@@ -11,8 +10,6 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS
 from tests.ui.screen import csv
 from ui.frame.rooms import PAGES
-
-Opened = Callable[..., AppTest]
 
 
 def said(at: AppTest) -> list[str]:
@@ -35,7 +32,7 @@ def said(at: AppTest) -> list[str]:
         ({"lang": "zh"}, "d 2,048 · 16 个头 · 潜在 512 + 64"),
     ],
 )
-def test_the_chip_tells_the_model_apart(opened: Opened, link: dict[str, str], tells: str) -> None:
+def test_the_chip_tells_the_model_apart(opened, link, tells):
     chip, menu = said(opened("pages/decode.py", preset="deepseek-v2-lite", **link))
     name, _, sizes = chip.partition(" · ")
     assert name.startswith("DeepSeek-V2-Lite")
@@ -52,13 +49,13 @@ def test_the_chip_tells_the_model_apart(opened: Opened, link: dict[str, str], te
         ("mha", "d 24 · 4 heads"),
     ],
 )
-def test_the_chip_tells_of_a_trained_model(opened: Opened, variant: str, tells: str) -> None:
+def test_the_chip_tells_of_a_trained_model(opened, variant, tells):
     at = opened("pages/attention_maps.py", variant=variant)
     assert said(at)[0] == f"A small trained model · {tells}"
     assert not [s for s in at.select_slider if s.key == "d_head:en"]
 
 
-def test_the_chip_follows_a_choice_behind_it(opened: Opened) -> None:
+def test_the_chip_follows_a_choice_behind_it(opened):
     at = opened()
     next(box for box in at.selectbox if box.key == "preset:en").set_value("deepseek-v3").run()
     config = PRESETS["deepseek-v3"].config
@@ -68,23 +65,21 @@ def test_the_chip_follows_a_choice_behind_it(opened: Opened) -> None:
     assert dict(at.query_params) == {"preset": "deepseek-v3", "n_heads": "64"}
 
 
-def test_a_real_model_gives_the_chip_its_name(real: Callable[..., AppTest]) -> None:
+def test_a_real_model_gives_the_chip_its_name(real):
     at = real("absorption")
     assert "demo" in said(at)[0]
     assert not [s for s in at.select_slider if s.key == "n_heads:en"]
 
 
 @pytest.mark.parametrize("name", ["overview", "kv_cache", "notation", "quiz"])
-def test_every_page_has_the_menu_and_those_with_sizes_the_chip(opened: Opened, name: str) -> None:
+def test_every_page_has_the_menu_and_those_with_sizes_the_chip(opened, name):
     at = opened(PAGES[name].file)
     assert len(said(at)) == 1 + PAGES[name].sizes
     labels = {button.label for button in at.button}
     assert {"Reset this page", "Reset to defaults", "QR code"} <= labels
 
 
-def test_the_archive_holds_every_table_of_the_page(
-    opened: Opened, downloads: dict[str, object]
-) -> None:
+def test_the_archive_holds_every_table_of_the_page(opened, downloads):
     at = opened("pages/compression.py", preset="small")
     tables = {name: made for name, made in downloads.items() if name.endswith(".csv")}
     assert len(tables) > 3
@@ -95,9 +90,7 @@ def test_the_archive_holds_every_table_of_the_page(
         pd.testing.assert_frame_equal(csv(archive.read(name)), csv(made()))
 
 
-def test_tables_of_one_name_do_not_hide_each_other(
-    opened: Opened, downloads: dict[str, object]
-) -> None:
+def test_tables_of_one_name_do_not_hide_each_other(opened, downloads):
     opened("pages/compare.py", preset="small", vs_view="maps")
     files = [name for name in downloads if name.endswith(".csv")]
     archive = zipfile.ZipFile(io.BytesIO(downloads["mla_compare.zip"]()))

@@ -56,12 +56,12 @@ def statement(tokens: int, config: object = LITE) -> str:
     return f"{tokens} tokens leave {numbers:,} numbers in the cache"
 
 
-def test_a_room_is_five_files() -> None:
+def test_a_room_is_five_files():
     files = [path for path in (HERE / "toy_room").rglob("*") if path.is_file()]
     assert len([path for path in files if "__pycache__" not in path.parts]) == 5
 
 
-def test_the_navigation_has_it_last_in_the_readers_language(seen: dict) -> None:
+def test_the_navigation_has_it_last_in_the_readers_language(seen):
     links = seen["navigation"]["links"]
     assert len(links) == len(PAGES) + 1
     assert links[-1] == ["toy", "玩具页"]
@@ -69,7 +69,7 @@ def test_the_navigation_has_it_last_in_the_readers_language(seen: dict) -> None:
     assert seen["navigation"]["statement"] == f"7 个词元在缓存中留下 {numbers:,} 个数"
 
 
-def test_a_link_restores_it_and_a_button_resets_it(seen: dict) -> None:
+def test_a_link_restores_it_and_a_button_resets_it(seen):
     found = seen["settings"]
     assert found["statement"] == statement(7)
     assert found["url"] == {"toy_tokens": "7", "n_heads": "8"}
@@ -80,7 +80,7 @@ def test_a_link_restores_it_and_a_button_resets_it(seen: dict) -> None:
     assert found["elsewhere"] == 0, "other pages carry its setting along"
 
 
-def test_lecture_mode_has_its_controls_and_its_place(seen: dict) -> None:
+def test_lecture_mode_has_its_controls_and_its_place(seen):
     found, count = seen["lecture"], len(PAGES) + 1
     assert found["next"] == "toy"
     assert found["first"] == ["toy_tokens", "preset"]
@@ -89,9 +89,7 @@ def test_lecture_mode_has_its_controls_and_its_place(seen: dict) -> None:
     assert found["previous"] == "notation"
 
 
-def test_the_code_panel_shows_what_ran_and_a_snippet_that_runs(
-    seen: dict, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_code_panel_shows_what_ran_and_a_snippet_that_runs(seen, capsys):
     found = seen["code"]
     assert found["statement"] == statement(4)
     assert found["source"].startswith("def cache_elements(")
@@ -100,7 +98,7 @@ def test_the_code_panel_shows_what_ran_and_a_snippet_that_runs(
     assert int(capsys.readouterr().out) == 4 * costs.cache_elements(LITE)
 
 
-def test_its_texts_and_its_picture_are_found(seen: dict) -> None:
+def test_its_texts_and_its_picture_are_found(seen):
     assert seen["texts"] == ["toy.line", "toy.link", "toy.look", "toy.title", "toy.tokens"]
     assert list(seen["pictures"]) == [*PAGES, "toy"]
     assert seen["pictures"]["toy"] == "/toy?lang=en"
@@ -182,9 +180,9 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("wrong", BAD)
-def test_a_bad_room_is_refused_at_start(refusals: dict[str, str], wrong: str) -> None:
+def test_a_bad_room_is_refused_at_start(refusals, wrong):
     assert refusals[wrong] == BAD[wrong][2]
 
 
-def test_the_good_room_is_not_refused(refusals: dict[str, str]) -> None:
+def test_the_good_room_is_not_refused(refusals):
     assert refusals["nothing"] == ""

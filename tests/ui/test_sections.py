@@ -1,7 +1,5 @@
 """Sections wait for the reader where a browser tells of them, and only there."""
 
-from collections.abc import Callable
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,7 +9,6 @@ from ui.frame.story import steps
 from ui.parts import sections
 from ui.settings.rooms import PAGES
 
-Opened = Callable[..., AppTest]
 HEAVY = {"absorption": 4, "attention_maps": 2, "compression": 3, "compute": 5, "planner": 3}
 SMALL = {"preset": "small"}
 
@@ -29,9 +26,7 @@ def waiting(at: AppTest) -> list[str]:
 
 
 @pytest.mark.parametrize("name", HEAVY)
-def test_a_page_alone_shows_all_and_one_in_a_browser_its_top(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_page_alone_shows_all_and_one_in_a_browser_its_top(opened, monkeypatch, name):
     whole = opened(PAGES[name].file, **SMALL)
     assert not waiting(whole)
     monkeypatch.setattr(sections, "watched", lambda: True)
@@ -44,7 +39,7 @@ def test_a_page_alone_shows_all_and_one_in_a_browser_its_top(
 
 
 @pytest.mark.usefixtures("scrolled")
-def test_a_section_that_was_reached_stays_until_the_page_is_left(opened: Opened) -> None:
+def test_a_section_that_was_reached_stays_until_the_page_is_left(opened):
     at = opened("pages/absorption.py", **SMALL)
     every = waiting(at)
     at.session_state["reached"] = ("absorption", set(every[:1]))
@@ -60,7 +55,7 @@ def test_a_section_that_was_reached_stays_until_the_page_is_left(opened: Opened)
 @pytest.mark.parametrize(
     "number", [n for n, step in enumerate(steps(), start=1) if step.page in HEAVY]
 )
-def test_what_a_step_of_the_story_is_about_is_there_at_once(opened: Opened, number: int) -> None:
+def test_what_a_step_of_the_story_is_about_is_there_at_once(opened, number):
     step = steps()[number - 1]
     at = opened(PAGES[step.page].file, **link(number))
     ids = [str(getattr(getattr(element, "proto", None), "id", "")) for element in at.main]
@@ -69,7 +64,7 @@ def test_what_a_step_of_the_story_is_about_is_there_at_once(opened: Opened, numb
 
 
 @pytest.mark.usefixtures("scrolled")
-def test_a_control_of_a_section_runs_the_whole_page(opened: Opened) -> None:
+def test_a_control_of_a_section_runs_the_whole_page(opened):
     at = opened("pages/absorption.py", **SMALL)
     at.session_state["reached"] = ("absorption", set(waiting(at)))
     at.run()

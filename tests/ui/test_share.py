@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Callable
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import pytest
@@ -14,7 +13,6 @@ from ui.frame.rooms import PAGES
 from ui.settings import address
 from ui.settings.server import web_address
 
-Opened = Callable[..., AppTest]
 HOME = "https://mla.example.org"
 LOCAL = ("localhost", "a.localhost", "127.0.0.1", "127.8.9.1", "0.0.0.0", "[::1]", "[::]")
 ELSEWHERE = ("192.168.1.7", "[fe80::1]", "localhost.example.org")
@@ -48,12 +46,12 @@ def warnings(at: AppTest) -> str:
         *("//me:word@a", "//a:99999", "//a:0", "//a?b=1", "//a?", "//a#", "//<b>"),
     ],
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_what_is_no_address_is_refused(text):
     with pytest.raises(ValueError):  # noqa: PT011 - the page words it
         web_address(f"https:{text}" if text.startswith("//") else text)
 
 
-def test_an_address_keeps_its_path_and_loses_the_last_slash() -> None:
+def test_an_address_keeps_its_path_and_loses_the_last_slash():
     assert web_address("http://10.0.0.4:8501/lecture/") == "http://10.0.0.4:8501/lecture"
     assert web_address("") == ""
 
@@ -62,13 +60,11 @@ def test_an_address_keeps_its_path_and_loses_the_last_slash() -> None:
     ("host", "local"),
     [(host, True) for host in LOCAL] + [(host, False) for host in ELSEWHERE],
 )
-def test_only_this_machine_reaches_itself(host: str, local: bool) -> None:
+def test_only_this_machine_reaches_itself(host, local):
     assert address.is_local(f"http://{host}:8501/kv_cache?lang=en") is local
 
 
-def test_the_code_holds_the_public_link_without_what_is_personal(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_code_holds_the_public_link_without_what_is_personal(opened, monkeypatch):
     monkeypatch.setenv("PUBLIC_URL", f"{HOME}/")
     at = opened("pages/quiz.py", n_heads="8", quiz_answers="01", lecture="1", lang="zh")
     link = shared(at)
@@ -76,9 +72,7 @@ def test_the_code_holds_the_public_link_without_what_is_personal(
     assert not at.warning
 
 
-def test_a_local_address_and_a_long_link_are_shown_with_what_to_do(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_local_address_and_a_long_link_are_shown_with_what_to_do(opened, monkeypatch):
     monkeypatch.setenv("PUBLIC_URL", "http://localhost:8501")
     at = opened("pages/notation.py", notation_search="x" * 60)
     shared(at)
@@ -93,9 +87,7 @@ def test_a_local_address_and_a_long_link_are_shown_with_what_to_do(
     assert "Phones" not in warnings(at)
 
 
-def test_a_link_has_at_most_2000_characters_with_its_address(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_has_at_most_2000_characters_with_its_address(opened, monkeypatch):
     monkeypatch.setenv("PUBLIC_URL", HOME)
     assert len("attention_maps") == max(map(len, PAGES))
     rest = f"{HOME}/attention_maps?lang=en&map_text="
@@ -109,7 +101,7 @@ def test_a_link_has_at_most_2000_characters_with_its_address(
     assert "“map_text”" in at.warning[0].value
 
 
-def test_a_long_chinese_text_survives_a_reload_and_alone_leaves_the_link(opened: Opened) -> None:
+def test_a_long_chinese_text_survives_a_reload_and_alone_leaves_the_link(opened):
     assert len(quote(CHINESE)) == 9 * len(CHINESE) > 2000
     given = {"map_text": CHINESE, "seed": "3", "map_head": "2"}
     at = opened("pages/attention_maps.py", **given)
@@ -121,7 +113,7 @@ def test_a_long_chinese_text_survives_a_reload_and_alone_leaves_the_link(opened:
     assert again.session_state["settings"] == at.session_state["settings"]
 
 
-def test_the_longest_texts_leave_the_address_too(opened: Opened) -> None:
+def test_the_longest_texts_leave_the_address_too(opened):
     text = "".join(chr(0x4E00 + n) for n in range(900))
     at = opened("pages/attention_maps.py", text=text, seed="3")
     assert len(quote(text)) > address.OWN
@@ -129,7 +121,7 @@ def test_the_longest_texts_leave_the_address_too(opened: Opened) -> None:
     assert at.session_state["settings"]["text"] == text
 
 
-def test_the_longest_matrices_leave_the_link_and_no_more(opened: Opened) -> None:
+def test_the_longest_matrices_leave_the_link_and_no_more(opened):
     given = {f"we_{name}": filled(name) for name in worked_example.MATRICES}
     at = opened("pages/worked_example.py", we_step="2", **given)
     assert not at.error

@@ -1,22 +1,16 @@
 """Settings in links: parsed, clamped, kept over language and page, never a crash."""
 
-from collections.abc import Callable
-
-from streamlit.testing.v1 import AppTest
-
 from tests.ui.screen import statement
 from ui.settings.rooms import SETTINGS
 
-Opened = Callable[..., AppTest]
 
-
-def test_numbers_come_to_the_nearest_valid_value() -> None:
+def test_numbers_come_to_the_nearest_valid_value():
     assert SETTINGS["n_heads"].parse("9999") == 128
     assert SETTINGS["d_rope"].parse("63") == 62
     assert SETTINGS["d_head"].parse("-5") == 2
 
 
-def test_a_bad_link_opens_with_one_line(opened: Opened) -> None:
+def test_a_bad_link_opens_with_one_line(opened):
     at = opened(n_heads="many", seed="99999999", bogus="<script>")
     assert len(at.warning) == 1
     line = at.warning[0].value
@@ -26,7 +20,7 @@ def test_a_bad_link_opens_with_one_line(opened: Opened) -> None:
     assert "n_heads" not in at.query_params
 
 
-def test_a_language_switch_changes_no_setting(opened: Opened) -> None:
+def test_a_language_switch_changes_no_setting(opened):
     given = {"n_heads": "8", "d_rope": "32", "variant": "gqa", "n_kv_heads": "2", "seed": "7"}
     at = opened(**given)
     before = dict(at.session_state["settings"])
@@ -39,7 +33,7 @@ def test_a_language_switch_changes_no_setting(opened: Opened) -> None:
     assert after == before | {"d_model": 1024}
 
 
-def test_a_preset_in_a_link_brings_its_sizes_and_its_variant(opened: Opened) -> None:
+def test_a_preset_in_a_link_brings_its_sizes_and_its_variant(opened):
     at = opened(preset="llama-3-8b", n_heads="16")
     settings = at.session_state["settings"]
     assert (settings["d_model"], settings["n_kv_heads"], settings["variant"]) == (4096, 8, "gqa")
@@ -47,19 +41,19 @@ def test_a_preset_in_a_link_brings_its_sizes_and_its_variant(opened: Opened) -> 
     assert dict(at.query_params) == {"preset": "llama-3-8b", "n_heads": "16"}
 
 
-def test_another_spelling_of_a_value_is_no_note(opened: Opened) -> None:
+def test_another_spelling_of_a_value_is_no_note(opened):
     at = opened("pages/attention_maps.py", map_temperature="2", seed="007")
     assert not at.warning
     assert at.session_state["settings"]["seed"] == 7
 
 
-def test_reset_of_a_page_brings_back_what_it_draws(opened: Opened) -> None:
+def test_reset_of_a_page_brings_back_what_it_draws(opened):
     at = opened(preset="llama-3-8b", n_heads="16", kv_batch="4")
     next(b for b in at.button if b.label == "Reset this page").click().run()
     assert dict(at.query_params) == {"kv_batch": "4"}
 
 
-def test_reset_keeps_the_language(opened: Opened) -> None:
+def test_reset_keeps_the_language(opened):
     at = opened(lang="zh", n_heads="8")
     next(b for b in at.button if b.label == "恢复全部默认值").click().run()
     assert at.session_state["settings"]["n_heads"] == SETTINGS["n_heads"].default

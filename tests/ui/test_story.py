@@ -14,8 +14,6 @@ from ui.settings.parsers import as_text
 from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import LANGUAGES
 
-Opened = Callable[..., AppTest]
-
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 NAMED = r"DeepSeek-V\d"
 SUM = rf"([\d,]+(?: [×+/] [\d,]+)+) = ({NUMBER})"
@@ -40,7 +38,7 @@ def link(number: int) -> dict[str, str]:
     return {name: as_text(value) for name, value in step.link(number).items()}
 
 
-def test_about_a_dozen_chapters_each_in_steps() -> None:
+def test_about_a_dozen_chapters_each_in_steps():
     told = chapters()
     assert 10 <= len(told) <= 14
     assert [number for chapter in told for number, _ in chapter] == [*range(1, len(steps()) + 1)]
@@ -50,9 +48,7 @@ def test_about_a_dozen_chapters_each_in_steps() -> None:
 
 
 @pytest.mark.parametrize("number", range(1, len(steps()) + 1))
-def test_every_step_opens_from_its_link_and_says_what_its_page_shows(
-    opened: Opened, number: int
-) -> None:
+def test_every_step_opens_from_its_link_and_says_what_its_page_shows(opened, number):
     step = steps()[number - 1]
     at = opened(PAGES[step.page].file, **link(number))
     assert not at.error
@@ -95,7 +91,7 @@ def dimming(at: AppTest) -> list[str]:
     return [one.proto.body for one in at.get("html") if "opacity: 0.2" in one.proto.body]
 
 
-def test_the_whole_story_is_told_to_the_presenter(opened: Opened) -> None:
+def test_the_whole_story_is_told_to_the_presenter(opened):
     at = opened(PAGES[steps()[2].page].file, **link(3) | {"lang": "zh"})
     stage = component(at, "story_stage")
     assert [one["say"] for one in stage["steps"]] == [step.say["zh"] for step in steps()]
@@ -120,9 +116,7 @@ MOVED = (
 
 
 @pytest.mark.parametrize(("page", "then", "own"), MOVED)
-def test_a_link_to_a_step_that_had_another_number_opens_that_step(
-    opened: Opened, page: str, then: str, own: dict[str, object]
-) -> None:
+def test_a_link_to_a_step_that_had_another_number_opens_that_step(opened, page, then, own):
     texts = {name: as_text(value) for name, value in own.items()}
     at = opened(PAGES[page].file, stop=then, **texts)
     now = first(page, **own)
@@ -131,21 +125,21 @@ def test_a_link_to_a_step_that_had_another_number_opens_that_step(
     assert not at.warning
 
 
-def test_a_link_to_a_step_that_is_no_more_opens_its_page_alone(opened: Opened) -> None:
+def test_a_link_to_a_step_that_is_no_more_opens_its_page_alone(opened):
     at = opened("pages/attention_maps.py", stop="23", map_head="2")
     assert at.session_state["settings"]["stop"] == 0
     assert at.session_state["settings"]["map_head"] == 2
     assert "story_next" not in [button.key for button in at.button]
 
 
-def test_what_a_reader_changes_on_a_steps_page_does_not_end_it(opened: Opened) -> None:
+def test_what_a_reader_changes_on_a_steps_page_does_not_end_it(opened):
     number = first("kv_cache", kv_view="memory")
     at = opened("pages/kv_cache.py", **link(number) | {"kv_batch": "4"})
     assert at.session_state["settings"]["stop"] == number
 
 
 @pytest.mark.parametrize("step", steps())
-def test_what_a_note_computes_is_right_and_the_same_in_both_languages(step: Step) -> None:
+def test_what_a_note_computes_is_right_and_the_same_in_both_languages(step):
     sums = [re.findall(SUM, step.note[lang]) for lang in LANGUAGES]
     assert sums[0] == sums[1]
     for asked, result in sums[0]:
@@ -153,13 +147,13 @@ def test_what_a_note_computes_is_right_and_the_same_in_both_languages(step: Step
         assert f"{exact:,.{len(result.partition('.')[2])}f}" == result, asked
 
 
-def test_outside_the_story_nothing_is_dimmed_and_all_blocks_are_told(opened: Opened) -> None:
+def test_outside_the_story_nothing_is_dimmed_and_all_blocks_are_told(opened):
     at = opened()
     assert dimming(at) == []
     assert component(at, "scene")["told"] == []
 
 
-def test_leaving_gives_back_page_and_settings(opened: Opened) -> None:
+def test_leaving_gives_back_page_and_settings(opened):
     at = opened("pages/kv_cache.py", kv_batch="4", n_heads="8")
     at.button(key="story_start").click().run()
     first = steps()[0].page
@@ -173,7 +167,7 @@ def test_leaving_gives_back_page_and_settings(opened: Opened) -> None:
     assert at.session_state["settings"]["kv_batch"] == 4
 
 
-def test_the_language_chosen_in_the_story_stays(opened: Opened) -> None:
+def test_the_language_chosen_in_the_story_stays(opened):
     at = opened(n_heads="8")
     at.button(key="story_start").click().run()
     at.sidebar.button_group[0].set_value("zh").run()
@@ -181,27 +175,27 @@ def test_the_language_chosen_in_the_story_stays(opened: Opened) -> None:
     assert at.query_params == {"n_heads": "8", "lang": "zh"}
 
 
-def test_links_of_the_navigation_give_back_as_well(opened: Opened) -> None:
+def test_links_of_the_navigation_give_back_as_well(opened):
     at = opened("pages/kv_cache.py", kv_batch="4")
     at.button(key="story_start").click().run()
     links = {one.proto.page: one.proto.query_string for one in at.sidebar.get("page_link")}
     assert set(links.values()) == {"kv_batch=4"}
 
 
-def test_from_a_link_leaving_stays_where_it_is(opened: Opened) -> None:
+def test_from_a_link_leaving_stays_where_it_is(opened):
     at = opened(PAGES[steps()[3].page].file, **link(4))
     at.button(key="story_leave").click().run()
     assert at.session_state["page"] == steps()[3].page
     assert at.session_state["settings"]["stop"] == 0
 
 
-def test_another_page_ends_the_story(opened: Opened) -> None:
+def test_another_page_ends_the_story(opened):
     at = opened("pages/claims.py", stop="1")
     assert at.session_state["settings"]["stop"] == 0
     assert "story_next" not in [button.key for button in at.button]
 
 
-def test_the_presenter_opens_any_step(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_presenter_opens_any_step(opened, monkeypatch):
     asked: list[int] = []
 
     def drawn(*_: object, on_go: Callable[[int], None], **__: object) -> None:

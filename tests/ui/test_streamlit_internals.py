@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import wraps
 
-import pytest
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunner
 from streamlit.testing.v1 import AppTest
 
@@ -18,7 +17,7 @@ def run(script: Callable[[], None]) -> AppTest:
     return at
 
 
-def test_current_run_and_session_id() -> None:
+def test_current_run_and_session_id():
     def page() -> None:
         import streamlit as st
 
@@ -32,7 +31,7 @@ def test_current_run_and_session_id() -> None:
     assert here.session_id == session != ""
 
 
-def test_is_served() -> None:
+def test_is_served():
     def page() -> None:
         import streamlit as st
 
@@ -44,7 +43,7 @@ def test_is_served() -> None:
     assert run(page).session_state.found
 
 
-def test_interruption() -> None:
+def test_interruption():
     def page() -> None:
         import streamlit as st
 
@@ -65,7 +64,7 @@ def test_interruption() -> None:
     assert run(page).session_state.found == ["the end of the run"]
 
 
-def test_is_history_navigation() -> None:
+def test_is_history_navigation():
     def page() -> None:
         import streamlit as st
 
@@ -77,7 +76,7 @@ def test_is_history_navigation() -> None:
     assert RerunData(is_history_navigation=True).is_history_navigation
 
 
-def test_wrap_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrap_runs(monkeypatch):
     def page() -> None:
         pass
 

@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 from string import Formatter
 
-import pytest
-
 from mla_engine import PRESETS, SYMBOLS
 from ui.frame import story
 from ui.settings.shared import LANGUAGES
@@ -55,7 +53,7 @@ def texts() -> dict[str, dict[str, str]]:
     return catalogue() | said | noted | terms
 
 
-def test_every_language_says_it_with_the_same_values() -> None:
+def test_every_language_says_it_with_the_same_values():
     wrong = {
         key: entry
         for key, entry in texts().items()
@@ -66,13 +64,13 @@ def test_every_language_says_it_with_the_same_values() -> None:
     assert not wrong
 
 
-def test_a_text_without_a_translation_is_said_in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_without_a_translation_is_said_in_english(monkeypatch):
     monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "zh"})
     monkeypatch.setattr("ui.words.text.catalogue", lambda: {"page.key": {"en": "{n} heads"}})
     assert t("page.key", n=3) == "3 heads"
 
 
-def test_chinese_has_one_term_for_one_thing() -> None:
+def test_chinese_has_one_term_for_one_thing():
     wrong = {
         key: f"{found[0]!r} should be {right!r}"
         for pattern, right in TERMS.items()
@@ -82,11 +80,11 @@ def test_chinese_has_one_term_for_one_thing() -> None:
     assert not wrong
 
 
-def test_every_symbol_is_translated() -> None:
+def test_every_symbol_is_translated():
     assert {f"symbols.{code}" for code in SYMBOLS} <= set(catalogue())
 
 
-def test_every_key_in_the_code_is_in_the_catalogue_and_the_other_way_round() -> None:
+def test_every_key_in_the_code_is_in_the_catalogue_and_the_other_way_round():
     code = "\n".join(path.read_text("utf-8") for path in SOURCES)
     used = set(re.findall(r'\bt\(\s*"([a-z_]+\.[A-Za-z_]+)"', code))
     assert used <= set(catalogue())
@@ -97,6 +95,6 @@ def test_every_key_in_the_code_is_in_the_catalogue_and_the_other_way_round() -> 
         assert any(re.fullmatch(pattern, key) for pattern in patterns), f"{key} is never shown"
 
 
-def test_readers_text_is_shown_as_typed() -> None:
+def test_readers_text_is_shown_as_typed():
     shown = safe("<b>*x* $y$ `z` :smile:")
     assert not set("<>*$`:") & set(shown.replace("&#", ""))

@@ -52,12 +52,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize("page", OPENED)
-def test_it_opens_without_an_error(shown: dict[str, dict], page: str) -> None:
+def test_it_opens_without_an_error(shown, page):
     assert shown[page]["exceptions"] == []
     assert shown[page]["errors"] == []
 
 
-def test_the_overview_draws_its_flow_and_counts_its_cache(shown: dict[str, dict]) -> None:
+def test_the_overview_draws_its_flow_and_counts_its_cache(shown):
     page = shown["overview"]
     assert "48" in page["title"], "6 heads of 8 numbers, once"
     assert {"W_KV", "k_C"}.isdisjoint(page["steps"])
@@ -65,13 +65,13 @@ def test_the_overview_draws_its_flow_and_counts_its_cache(shown: dict[str, dict]
     assert page["variants"][-1] == "Tied keys and values"
 
 
-def test_the_maps_follow_its_scores_to_queries_and_keys(shown: dict[str, dict]) -> None:
+def test_the_maps_follow_its_scores_to_queries_and_keys(shown):
     page = shown["attention_maps"]
     assert page["charts"] >= 3
     assert {"kv", "W_KV"} <= {said.split(" ")[0] for said in page["tensors"]}
 
 
-def test_its_cache_stands_beside_the_others(shown: dict[str, dict]) -> None:
+def test_its_cache_stands_beside_the_others(shown):
     rows = shown["kv_cache"]["rows"]
     assert rows["Tied ★"].endswith("= 48")
     assert {"MHA", "MQA", "MLA, assumed"} <= set(rows)
@@ -79,11 +79,11 @@ def test_its_cache_stands_beside_the_others(shown: dict[str, dict]) -> None:
 
 
 @pytest.mark.parametrize("page", ["decode", "compute"])
-def test_its_way_is_among_those_compared(shown: dict[str, dict], page: str) -> None:
+def test_its_way_is_among_those_compared(shown, page):
     assert "Tied" in shown[page]["rows"]
 
 
-def test_it_is_compared_with_another(shown: dict[str, dict]) -> None:
+def test_it_is_compared_with_another(shown):
     page = shown["compare"]
     assert "Toy-Tied" in page["title"]
     assert page["charts"] == 2

@@ -19,14 +19,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_those_are_listed_that_there_are(folder: Path) -> None:
+def test_those_are_listed_that_there_are(folder):
     assert trained.present() == ()
     write(folder, "mla", "mha")
     assert trained.present() == ("mha", "mla")
 
 
 @pytest.mark.parametrize("code", list(CACHED))
-def test_one_is_read_as_it_was_written(folder: Path, code: str) -> None:
+def test_one_is_read_as_it_was_written(folder, code):
     write(folder, code)
     found, made = trained.load(code), model(code)
     assert (found.code, found.card, found.cached) == (code, {"variant": code}, CACHED[code])
@@ -36,7 +36,7 @@ def test_one_is_read_as_it_was_written(folder: Path, code: str) -> None:
     assert trained.load(code) is found, "read once"
 
 
-def test_a_file_that_is_written_anew_is_read_anew(folder: Path) -> None:
+def test_a_file_that_is_written_anew_is_read_anew(folder):
     write(folder, "mla")
     first = trained.load("mla")
     before = trained.run(first, (1, 2, 3)).logits
@@ -48,14 +48,14 @@ def test_a_file_that_is_written_anew_is_read_anew(folder: Path) -> None:
     assert not torch.equal(trained.run(second, (1, 2, 3)).logits, before)
 
 
-def test_a_run_is_kept_by_its_text(folder: Path) -> None:
+def test_a_run_is_kept_by_its_text(folder):
     write(folder, "gqa")
     found = trained.load("gqa")
     assert trained.run(found, (1, 2)) is trained.run(found, (1, 2))
     assert trained.run(found, (1, 2, 3)).tokens.tolist() == [[1, 2, 3]]
 
 
-def test_several_texts_run_together_give_what_each_gives_alone(folder: Path) -> None:
+def test_several_texts_run_together_give_what_each_gives_alone(folder):
     write(folder, "mla", "mha")
     texts = [("mla", (1, 2, 3)), ("mha", (4, 5, 6)), ("mla", (6, 5, 4)), ("mla", (7, 8))]
     keys = [(trained.load(code).key, tokens) for code, tokens in texts]
@@ -70,12 +70,12 @@ def test_several_texts_run_together_give_what_each_gives_alone(folder: Path) -> 
         torch.testing.assert_close(trace.logits, alone.logits)
 
 
-def test_one_that_is_not_there_is_refused_with_the_command(folder: Path) -> None:
+def test_one_that_is_not_there_is_refused_with_the_command(folder):
     with pytest.raises(CheckpointError, match=r"mla\.safetensors is not among.*make train"):
         trained.load("mla")
 
 
-def test_a_damaged_one_is_refused_by_its_name(folder: Path) -> None:
+def test_a_damaged_one_is_refused_by_its_name(folder):
     (folder / "mla.safetensors").write_bytes(b"{" * 100)
     with pytest.raises(CheckpointError, match=r"mla\.safetensors"):
         trained.load("mla")

@@ -1,7 +1,6 @@
 """A trained layer on the pages of values: whose numbers they are, and the ways in and out."""
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ WORDS = trained.OWN.split()
 VALUES = "attention_maps", "absorption", "compression", "decode", "compare"
 V2_LITE = {"d_model": 2048, "n_heads": 16, "d_latent_kv": 512}
 UNTRAINED = {"csa": "CSA", "hca": "HCA", "kda": "KDA", "block_dsa": "Block DSA"}
-Opened = Callable[..., AppTest]
 
 
 def own(folder, code: str, layer: int):
@@ -47,7 +45,7 @@ def test_a_layer_computes_what_its_model_computes(small_models, code, layer):
     np.testing.assert_allclose(found(h).attention.numpy(), wanted, atol=1e-6)
 
 
-def test_maps_begin_with_the_trained_model(opened: Opened, small_models):
+def test_maps_begin_with_the_trained_model(opened, small_models):
     at = opened("pages/attention_maps.py")
     _, trace = own(small_models, "mla", 1)
     drawn = clicked(at, "attention").values(0, "z")
@@ -58,7 +56,7 @@ def test_maps_begin_with_the_trained_model(opened: Opened, small_models):
 
 
 @pytest.mark.parametrize("named", [{"seed": "3"}, {"d_model": "1024"}, {"map_text": "The cat"}])
-def test_a_link_that_names_what_no_trained_model_has_is_seeded(opened: Opened, named):
+def test_a_link_that_names_what_no_trained_model_has_is_seeded(opened, named):
     at = opened("pages/attention_maps.py", **named)
     assert at.session_state["settings"]["preset"] == "trained"
     assert "noise" in captions(at)
@@ -68,7 +66,7 @@ def test_a_link_that_names_what_no_trained_model_has_is_seeded(opened: Opened, n
 
 
 @pytest.mark.parametrize("page", VALUES)
-def test_a_published_model_is_one_choice_away(opened: Opened, page):
+def test_a_published_model_is_one_choice_away(opened, page):
     at = opened(f"pages/{page}.py")
     picker = at.selectbox(key="preset:en")
     assert (picker.value, picker.options[0]) == ("trained", "A small trained model")
@@ -83,14 +81,14 @@ def test_a_published_model_is_one_choice_away(opened: Opened, page):
     assert not {*V2_LITE, "preset"} & {*at.query_params}
 
 
-def test_pages_of_sizes_have_a_published_model(opened: Opened):
+def test_pages_of_sizes_have_a_published_model(opened):
     at = opened("pages/compute.py")
     picker = at.selectbox(key="preset:en")
     assert picker.value == "deepseek-v2-lite"
     assert "A small trained model" not in picker.options
 
 
-def test_without_files_weights_are_seeded(opened: Opened, tmp_path, monkeypatch):
+def test_without_files_weights_are_seeded(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
     at = opened("pages/attention_maps.py")
     assert "noise" in captions(at)
@@ -103,7 +101,7 @@ def test_without_files_weights_are_seeded(opened: Opened, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("page", ["attention_maps", "decode", "compare"])
 @pytest.mark.parametrize("variant", UNTRAINED)
-def test_a_variant_without_a_model_is_shown_with_drawn_weights(opened: Opened, page, variant):
+def test_a_variant_without_a_model_is_shown_with_drawn_weights(opened, page, variant):
     at = opened(f"pages/{page}.py", variant=variant)
     assert f"No {UNTRAINED[variant]} has been trained here" in captions(at)
     assert at.query_params["variant"] == variant
@@ -120,7 +118,7 @@ def shown(at: AppTest) -> str:
     return (boxes or [re.sub(r"<[^>]*>", "", statement(at)).lower()])[0]
 
 
-def test_its_sizes_stay_small_with_another_seed_and_can_be_changed(opened: Opened):
+def test_its_sizes_stay_small_with_another_seed_and_can_be_changed(opened):
     at = opened("pages/attention_maps.py", variant="csa")
     first = clicked(at, "attention").values(0, "z")
     at.number_input(key="seed:en").set_value(3).run()
@@ -133,7 +131,7 @@ def test_its_sizes_stay_small_with_another_seed_and_can_be_changed(opened: Opene
     np.testing.assert_array_equal(clicked(at, "attention").values(0, "z"), other)
 
 
-def test_an_unknown_word_stays_in_the_box_alone(opened: Opened):
+def test_an_unknown_word_stays_in_the_box_alone(opened):
     at = opened("pages/attention_maps.py", sentence="ben cup anna lamp ben")
     box = at.text_area(key="sentence:en")
     box.input("ben cup ana lamp ben").run()
@@ -146,7 +144,7 @@ def test_an_unknown_word_stays_in_the_box_alone(opened: Opened):
     assert at.query_params["sentence"] == "cleo drum cleo"
 
 
-def test_reset_brings_back_layer_and_sentence(opened: Opened):
+def test_reset_brings_back_layer_and_sentence(opened):
     at = opened("pages/attention_maps.py", sentence="cleo drum cleo", trained_layer="0")
     assert "layer 0" in captions(at)
     at.button(key="reset_page").click().run()

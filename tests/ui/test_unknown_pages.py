@@ -34,11 +34,11 @@ def answered(path: str, query: str = "", accept: str = HTML) -> str | None:
 
 
 @pytest.mark.parametrize("path", ["/", "/_stcore/health", "/static/js/index.html", "/media/a.png"])
-def test_what_is_there_is_handed_on(path: str) -> None:
+def test_what_is_there_is_handed_on(path):
     assert answered(path) is None
 
 
-def test_every_page_is_handed_on_and_so_is_what_no_reader_asks_for() -> None:
+def test_every_page_is_handed_on_and_so_is_what_no_reader_asks_for():
     assert [name for name in PAGES if answered(f"/{name}")] == ["overview"]
     assert answered("/overview", "n_heads=8") == "http://host/?n_heads=8"
     assert answered("/no_such_page", accept="*/*") is None
@@ -46,9 +46,7 @@ def test_every_page_is_handed_on_and_so_is_what_no_reader_asks_for() -> None:
 
 @pytest.mark.parametrize("path", ["/gone", "/gone/", "/a/gone", "/a/b/gone"])
 @pytest.mark.parametrize("base", ["", "/lecture"])
-def test_an_unknown_page_leads_to_the_overview_with_its_name(
-    monkeypatch: pytest.MonkeyPatch, path: str, base: str
-) -> None:
+def test_an_unknown_page_leads_to_the_overview_with_its_name(monkeypatch, path, base):
     get = config.get_option
     monkeypatch.setattr(
         "streamlit.get_option", lambda name: base if name == "server.baseUrlPath" else get(name)
@@ -58,14 +56,14 @@ def test_an_unknown_page_leads_to_the_overview_with_its_name(
     assert parse_qs(found.query) == {"n_heads": ["8"], "lang": ["zh"], "asked_page": ["gone"]}
 
 
-def test_an_odd_name_is_no_header_and_no_other_host() -> None:
+def test_an_odd_name_is_no_header_and_no_other_host():
     found = urlsplit(answered("//evil.example\r\nx/<b>词" + "y" * 99))
     assert found.netloc == "host"
     (name,) = parse_qs(found.query)["asked_page"]
     assert name == ("<b>词" + "y" * 99)[:40]
 
 
-def test_the_overview_says_which_page_there_is_not(opened) -> None:
+def test_the_overview_says_which_page_there_is_not(opened):
     at = opened(asked_page="<b>gone", lang="zh", n_heads="8")
     (line,) = at.warning
     assert "没有名为" in line.value
