@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mla_engine import checks, mechanisms
-from mla_engine.checkpoints.json_object import parse_json
+from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.config import (
     AttentionConfig,
     LinearScaling,

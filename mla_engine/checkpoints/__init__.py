@@ -7,28 +7,26 @@ code of a repository runs and no pickle file is opened. Names are imported on fi
 from importlib import import_module
 from typing import Any
 
-from mla_engine.checkpoints.trace_module import trace_module
-
 _HOME = {
-    "Checkpoint": "source",
+    "Checkpoint": "checkpoint",
     "CheckpointError": "errors",
-    "HiddenBytes": "hidden",
-    "HiddenStates": "hidden",
+    "HiddenBytes": "layer_inputs",
+    "HiddenStates": "layer_inputs",
     "Plan": "load",
     "TensorEntry": "safetensors_file",
     "attention_config": "families",
     "build_demo": "demo",
     "describe": "load",
-    "hidden_bytes": "hidden",
-    "hidden_states": "hidden",
-    "hidden_states_of_layers": "hidden",
+    "hidden_bytes": "layer_inputs",
+    "hidden_states": "layer_inputs",
+    "hidden_states_of_layers": "layer_inputs",
     "load_attention": "load",
-    "make_room": "disk",
-    "open_checkpoint": "opening",
-    "open_repository": "opening",
+    "open_checkpoint": "checkpoint",
+    "open_repository": "checkpoint",
     "tokenize": "tokens",
+    "trace_module": "live_model",
 }
-__all__ = [*_HOME, "trace_module"]  # which is imported at once: its module has the same name
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The one error of the checkpoint reader, and the interruption that is tried again."""
+"""The one error of the checkpoint reader, and what turns others into it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,14 +10,6 @@ class CheckpointError(RefusedError):
     """What cannot be read, in one sentence with the value found and what to do."""
 
     section = "checkpoint"
-
-
-class Interrupted(Exception):  # noqa: N818 - it is retried, not shown
-    """A transfer broke off; another try may begin in `after_seconds`."""
-
-    def __init__(self, reason: Phrase, after_seconds: float = 0.0) -> None:
-        super().__init__(reason)
-        self.reason, self.after_seconds = reason, after_seconds
 
 
 @contextmanager

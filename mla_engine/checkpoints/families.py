@@ -12,10 +12,15 @@ from types import MappingProxyType
 from typing import Any
 
 from mla_engine import checks, mechanisms
-from mla_engine.checkpoints import pooled_layers
-from mla_engine.checkpoints.entries import entry, value_of
+from mla_engine.checkpoints.config_json import entry, value_of
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.layer_kinds import indexer, is_linear, window
+from mla_engine.checkpoints.layer_kinds import (
+    indexer,
+    is_linear,
+    pooling,
+    window,
+    with_own_rotation,
+)
 from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, either
@@ -165,8 +170,8 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
     try:
         values |= window(family.row, config, layer) | indexer(family.row, config, layer)
         if family.row.get("pools"):
-            values |= pooled_layers.pooling(config, layer)
-            config = pooled_layers.with_own_rotation(config, layer)
+            values |= pooling(config, layer)
+            config = with_own_rotation(config, layer)
         values |= _rotation(family, config, values)
         return mechanisms.named(family.row["kind"]).config_type(**values)
     except CheckpointError:

@@ -1,12 +1,13 @@
-"""Bytes of a checkpoint in a repository of the Hugging Face Hub.
+"""The files of a repository of the Hugging Face Hub.
 
-Of the shards only byte ranges are read. HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE and HF_HOME count as
-they do for the Hub's own client, unless the caller says with which token, and into which folder.
+Of the shards only byte ranges are read, by `pieces`. HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE and
+HF_HOME count as they do for the Hub's own client, which brings the listing and small files, unless
+the caller says with which token, and into which folder.
 """
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,7 +26,8 @@ from huggingface_hub.errors import (
 from huggingface_hub.utils import build_hf_headers, httpx
 
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.kept import (
+from mla_engine.checkpoints.files import Report, Span, at_most, read_span
+from mla_engine.checkpoints.hub_cache import (
     COMMIT,
     LIBRARY,
     Access,
@@ -33,15 +35,21 @@ from mla_engine.checkpoints.kept import (
     OwnFolder,
     Sizes,
 )
-from mla_engine.checkpoints.local import at_most, read_span
-from mla_engine.checkpoints.pieces import fetch_pieces, load_pieces, piece_paths
-from mla_engine.checkpoints.ranges import ANSWERS, BUSY, OTHER_ANSWER, TIMEOUT_SECONDS, stream
-from mla_engine.checkpoints.spans import Span
+from mla_engine.checkpoints.pieces import (
+    ANSWERS,
+    BUSY,
+    OTHER_ANSWER,
+    TIMEOUT_SECONDS,
+    fetch_pieces,
+    load_pieces,
+    piece_paths,
+    stream,
+)
 from mla_engine.refusals import Phrase, RefusedError
 
-Report = Callable[[int], None]
 REVISION = re.compile(r"(?!.*\.\.)\w[\w./-]{0,199}", re.ASCII)
 NOT_HELD = Phrase("not_held")
+PUBLIC_ONLY = Phrase("public_only")
 REASONS = {  # the first that fits
     GatedRepoError: Phrase("gated"),
     RepositoryNotFoundError: Phrase("no_repository"),
@@ -52,9 +60,6 @@ REASONS = {  # the first that fits
     LocalEntryNotFoundError: NOT_HELD,
     httpx.RequestError: NOT_HELD,
 }
-
-
-PUBLIC_ONLY = Phrase("public_only")
 PUBLIC_REASONS = {  # to readers who cannot give a token, or make the machine go online
     GatedRepoError: PUBLIC_ONLY,
     RepositoryNotFoundError: PUBLIC_ONLY,
@@ -66,49 +71,50 @@ PUBLIC_ANSWERS = {status: Phrase("so_public_only") for status in (401, 403)}
 class HubFiles:
     """The files of one repository at one commit."""
 
-    is_local = False
-
     def __init__(self, name: str, revision: str | None, access: Access) -> None:
-        self.name, self._asked, self._access = name, revision or "main", access
+        self.name, self._asked = name, revision or "main"
         if not REVISION.fullmatch(self._asked):
             raise CheckpointError("revision", revision=revision)
+        self._client = {"token": access.token, "library_name": LIBRARY}
         self._endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or hub.ENDPOINT
         self._reasons = REASONS | (PUBLIC_REASONS if access.is_public else {})
         self._answers = ANSWERS | (PUBLIC_ANSWERS if access.is_public else {})
         self._away = False
         with self._clear():
-            self._kept = self._cache()
+            if access.folder is None:
+                self._cache = ClientCaches(name, self._asked, self._endpoint, access.token)
+            else:
+                self._cache = OwnFolder(name, self._asked, access)
             self.revision, self._sizes = self._look_up()
-            self._pieces = self._kept.pieces(self.revision)
+            self._pieces = self._cache.pieces(self.revision)
             if not self._away:
-                self._kept.keep(self.revision, self._sizes)
+                self._cache.save(self.revision, self._sizes)
 
     def names(self) -> tuple[str, ...]:
-        """Names of all files of the repository."""
+        """Return the names of all files of the repository."""
         return tuple(sorted(self._sizes))
 
     def small_file(self, name: str, most_bytes: int) -> bytes | None:
-        """All of a file, None if there is none; an error above `most_bytes`."""
+        """Return all of a file, None if there is none; CheckpointError above `most_bytes`."""
         if name not in self._sizes:
             return None
         if (size := self.size(name)) > most_bytes:
             raise CheckpointError("too_large", name=name, size=size, most=most_bytes)
         with self._clear():
-            path = self._kept.small(name, self.revision, away=self._away)
+            path = self._cache.small(name, self.revision, away=self._away)
         if path:
             return at_most(path, name, most_bytes)
         return bytes(self.read([Span(name, 0, size)], lambda _: None)[0])
 
     def size(self, file: str) -> int:
-        """Size of a file in bytes; CheckpointError if it is missing."""
+        """Return the size of a file in bytes; CheckpointError if it is missing."""
         if file not in self._sizes:
             if self._away:
                 raise CheckpointError("at", where=file, reason=NOT_HELD)
             raise CheckpointError("not_listed", file=file, where=self.name)
         if self._sizes[file] is None:
             with self._clear():
-                asked = {"token": self._access.token, "library_name": LIBRARY}
-                self._sizes[file] = get_hf_file_metadata(self._url(file), **asked).size
+                self._sizes[file] = get_hf_file_metadata(self._url(file), **self._client).size
         return self._sizes[file] or 0
 
     def fetch(self, spans: Sequence[Span], report: Report) -> None:
@@ -119,7 +125,7 @@ class HubFiles:
             pass
 
     def read(self, spans: Sequence[Span], report: Report) -> list[bytearray]:
-        """The bytes of each span: from a file that the cache holds whole, else by ranges."""
+        """Return the bytes of each span: from a file that is held whole, else by ranges."""
         whole = self._whole(spans)
         data = {s: read_span(path, s, report) for s in spans if (path := whole[s.file])}
         others = [span for span in spans if not whole[span.file]]
@@ -129,11 +135,11 @@ class HubFiles:
 
     @contextmanager
     def _fetched(self, spans: Sequence[Span], report: Report) -> Iterator[None]:
-        """The pieces of these spans lie on the disk, and stay there inside the block."""
+        """Bring the pieces of these spans to the disk, where they stay inside the block."""
         if not spans:
             yield
             return
-        with self._kept.using(self._pieces, piece_paths(self._pieces, spans)) as use:
+        with self._cache.using(self._pieces, piece_paths(self._pieces, spans)) as use:
 
             def arrived(n_bytes: int) -> None:
                 use.arrived(n_bytes)
@@ -143,17 +149,12 @@ class HubFiles:
             yield
 
     def _whole(self, spans: Sequence[Span]) -> dict[str, Path | None]:
-        """Files that are held whole."""
+        """Return the path of each file that is held whole, None for the others."""
         files = {span.file for span in spans}
-        return {file: self._kept.whole(file, self.revision) for file in files}
-
-    def _cache(self) -> ClientCaches | OwnFolder:
-        if self._access.folder is None:
-            return ClientCaches(self.name, self._asked, self._endpoint, self._access.token)
-        return OwnFolder(self.name, self._asked, self._access)
+        return {file: self._cache.whole(file, self.revision) for file in files}
 
     def _look_up(self) -> tuple[str, Sizes]:
-        """The commit and its files with their sizes: from the Hub, or else from what is kept."""
+        """Return the commit and its files with sizes: from the Hub, or else from what is kept."""
         try:
             return self._ask()
         except (OfflineModeIsEnabled, httpx.RequestError, HfHubHTTPError) as error:
@@ -161,15 +162,14 @@ class HubFiles:
                 raise
             self._away = True
             try:
-                return self._kept.last()
+                return self._cache.last()
             except FileNotFoundError:
                 raise error from None
 
     def _ask(self) -> tuple[str, Sizes]:
-        access = {"token": self._access.token, "library_name": LIBRARY}
         asked = {"revision": self._asked, "files_metadata": True, "timeout": TIMEOUT_SECONDS}
         try:
-            info = HfApi(endpoint=self._endpoint, **access).model_info(self.name, **asked)
+            info = HfApi(endpoint=self._endpoint, **self._client).model_info(self.name, **asked)
             sizes = {str(file.rfilename): _size(file.size) for file in info.siblings}
             commit = COMMIT.fullmatch(info.sha)[0]
         except (HFValidationError, HfHubHTTPError):
@@ -177,9 +177,6 @@ class HubFiles:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise CheckpointError("not_the_hub", endpoint=self._endpoint) from error
         return commit, sizes
-
-    def _headers(self) -> dict[str, str]:
-        return build_hf_headers(token=self._access.token, library_name=LIBRARY)
 
     def _url(self, file: str) -> str:
         return hf_hub_url(self.name, file, revision=self.revision, endpoint=self._endpoint)
@@ -189,7 +186,8 @@ class HubFiles:
             raise CheckpointError("at", where=self._where(), reason=NOT_HELD)
         with self._clear():
             url, size = self._url(span.file), self.size(span.file)
-            yield from stream(url, self._headers(), span, size, self._answers)
+            headers = build_hf_headers(**self._client)
+            yield from stream(url, headers, span, size, self._answers)
 
     def _where(self) -> Phrase:
         place = {"name": self.name, "revision": self._asked}
@@ -217,7 +215,7 @@ class HubFiles:
 
 
 def _size(said: object) -> int | None:
-    """A file's size in the listing, which may leave it out; ValueError if it is none."""
+    """Return a file's size in the listing, which may leave it out; ValueError if it is none."""
     if said is None or (type(said) is int and said >= 0):
         return said
     raise RefusedError("listed_size", said=said)

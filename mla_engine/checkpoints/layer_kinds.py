@@ -1,9 +1,15 @@
-"""What sets one layer of a model apart from the others, as its config.json tells it."""
+"""What sets one layer of a model apart from the others, as its config.json tells it.
+
+DeepSeek-V4's layers are a window alone, CSA or HCA, each with its own rotation. Files say it in two
+ways: a word a layer under layer_types, as transformers writes it, or how many tokens an entry pools
+under compress_ratios, as repositories publish it.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mla_engine.checkpoints.entries import entry, value_of
+from mla_engine import checks
+from mla_engine.checkpoints.config_json import entry, value_of
 from mla_engine.checkpoints.errors import CheckpointError
 
 Entries = Mapping[str, Any]
@@ -22,10 +28,23 @@ LINEAR = {
     "indexed_attention": False,
     "deepseek_sparse_attention": False,  # as GLM-5.3-Flash's own file has it
 }
+WINDOW, CSA, HCA = (
+    "sliding_attention",
+    "compressed_sparse_attention",
+    "heavily_compressed_attention",
+)
+RATIOS = {0: WINDOW, 4: CSA, 128: HCA}
+POOLING = {CSA: ("compress_rate_csa", 4), HCA: ("compress_rate_hca", 128)}
+INDEXER = {
+    "index_topk": "index_topk",
+    "n_index_heads": "index_n_heads",
+    "d_index": "index_head_dim",
+}
+COMPRESSED_THETA = 160000.0  # where config.json names none, as in transformers
 
 
 def window(row: Entries, config: Entries, layer: int) -> dict[str, int]:
-    """The sliding window of this layer, if its family has such layers."""
+    """Return the sliding window of this layer, if its family has such layers."""
     rule, types = row.get("window"), config.get("layer_types")
     if rule is None:
         return {}
@@ -34,7 +53,7 @@ def window(row: Entries, config: Entries, layer: int) -> dict[str, int]:
 
 
 def indexer(row: Entries, config: Entries, layer: int) -> dict[str, Any]:
-    """How this layer's indexer pairs, and whether it takes the choice of an earlier layer."""
+    """Say how this layer's indexer pairs, and whether it takes the choice of an earlier layer."""
     if "index_pairing" not in row:
         return {}
     own = {"index_pairing": row["index_pairing"]}
@@ -49,7 +68,7 @@ def indexer(row: Entries, config: Entries, layer: int) -> dict[str, Any]:
 
 
 def is_linear(config: Entries, layer: int) -> bool:
-    """Whether this layer of a hybrid has linear attention: files say so in three ways.
+    """Return whether this layer of a hybrid has linear attention: files say so in three ways.
 
     Raises:
         CheckpointError: this one does not, or says something else.
@@ -65,8 +84,66 @@ def is_linear(config: Entries, layer: int) -> bool:
     return _of_type(types, layer, LINEAR)
 
 
-def _of_type(types: object, layer: int, meanings: Mapping[str, bool]) -> bool:
-    """What layer_types says of this layer; CheckpointError where it says nothing known."""
+def pooled_kind(config: Entries, layer: int) -> str:
+    """Return WINDOW, CSA or HCA.
+
+    Raises:
+        CheckpointError: a list that does not say what this layer is.
+    """
+    types, ratios = config.get("layer_types"), config.get("compress_ratios")
+    if types is None and ratios is None:  # as transformers has it then
+        return HCA if layer < 2 or layer % 2 == 0 else CSA
+    if types is not None:
+        return _of_type(types, layer, {kind: kind for kind in RATIOS.values()})
+    ratio = _marked(ratios, layer, RATIOS)
+    if ratio is None:
+        known = ", ".join(map(str, RATIOS))
+        raise CheckpointError("compress_ratios", ratios=ratios, layer=layer, known=known)
+    return ratio
+
+
+def pooling(config: Entries, layer: int) -> dict[str, Any]:
+    """Return the fields that say what a layer pools and chooses; none of a window alone."""
+    kind = pooled_kind(config, layer)
+    if kind == WINDOW:
+        return {}
+    key, usual = POOLING[kind]
+    rates = config.get("compress_rates")
+    usual = rates.get(kind, usual) if isinstance(rates, dict) else usual
+    fields = {"pooling": value_of(config, [key, usual]), "overlap": kind == CSA}
+    checks.whole(key, fields["pooling"])
+    if kind == CSA:
+        fields |= {name: value_of(config, [key]) for name, key in INDEXER.items()}
+    return fields
+
+
+def with_own_rotation(config: Entries, layer: int) -> dict[str, Any]:
+    """Return config.json with the rotation of this layer alone, where other families have theirs.
+
+    Windows turn by rope_theta, without scaling; CSA and HCA by compress_rope_theta and with YaRN,
+    whose stretch of cos and sin V4 leaves out.
+    """
+    plain = pooled_kind(config, layer) == WINDOW
+    table = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    if not isinstance(table, dict):
+        raise CheckpointError("no_table", name="rope_parameters", table=table)
+    if "main" in table and "compress" in table:
+        own = table["main" if plain else "compress"]
+    elif plain:
+        own = {"rope_theta": value_of(config, ["rope_theta"])}
+    else:
+        theta = value_of(config, ["compress_rope_theta", COMPRESSED_THETA])
+        own = dict(table) | {"rope_theta": theta}
+        if "yarn" in (own.get("rope_type"), own.get("type")):
+            own.setdefault("attention_factor", 1.0)
+    gone = ("rope_parameters", "rope_scaling", "rope_theta", "compress_rope_theta")
+    return {key: value for key, value in config.items() if key not in gone} | {
+        "rope_parameters": own
+    }
+
+
+def _of_type(types: object, layer: int, meanings: Mapping[str, Any]) -> Any:
+    """Return what layer_types says of this layer; CheckpointError where it says nothing known."""
     found = _marked(types, layer, meanings)
     if found is None:
         known = ", ".join(meanings)
@@ -74,7 +151,7 @@ def _of_type(types: object, layer: int, meanings: Mapping[str, bool]) -> bool:
     return found
 
 
-def _marked(types: object, layer: int, meanings: Mapping[str, bool]) -> bool | None:
-    """The meaning of a layer's word in a list; None where there is no known one."""
+def _marked(types: object, layer: int, meanings: Mapping[Any, Any]) -> Any:
+    """Return the meaning of a layer's word or number in a list; None where none is known."""
     word = types[layer] if isinstance(types, list) and len(types) > layer else None
-    return meanings.get(word) if isinstance(word, str) else None
+    return meanings.get(word) if isinstance(word, str | int) else None

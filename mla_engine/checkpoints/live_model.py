@@ -1,4 +1,4 @@
-"""Inside a live transformers model: its attention, and what enters it."""
+"""The engine's trace of an attention inside a live transformers model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,8 +18,24 @@ from mla_engine.trace import Trace
 TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids")  # of a tokenizer's answer
 
 
-def traced(model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]) -> Trace:
-    """What `trace_module` returns, and refuses."""
+def trace_module(model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]) -> Trace:
+    """Return every intermediate of one attention of a model, from the model's own weights.
+
+    Attention and output equal the model's own up to rounding: transformers makes its angles in
+    float32, the engine in float64.
+
+    Args:
+        model: a model of transformers, of a family that the table knows, in eval mode.
+        layer: counts attentions from 0; LongCat has two in each layer.
+        inputs: token numbers [b,t], what a tokenizer returned, or the hidden states [b,t,d] that
+            enter this attention. With tokens the model runs up to this attention and no further.
+
+    Raises:
+        CheckpointError: an unknown family, a layer out of range, a model in training mode or
+            with quantised weights, padded inputs, a mask or positions that end the order of one
+            text, inputs that the model cannot run.
+        ValueError, MemoryBudgetError: as the layer's `forward`.
+    """
     if model.training:
         raise CheckpointError("training_mode")
     checks.kind("inputs", inputs, (Tensor, Mapping), Phrase("model_inputs"))
@@ -31,7 +47,7 @@ def traced(model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]) 
 
 
 def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
-    """The model's attention, and the engine's layer on the same weights."""
+    """Return the model's attention, and the engine's layer on the same weights."""
     if not hasattr(model, "config"):
         raise CheckpointError("model_config", kind=type(model).__name__)
     found = model.config.to_dict()
@@ -66,7 +82,7 @@ class _ReachedError(Exception):
 def _entering(
     model: nn.Module, module: nn.Module, inputs: Tensor | Mapping[str, Tensor]
 ) -> tuple[Tensor, Tensor | None]:
-    """What enters the attention: hidden states [b,t,d] and positions [t] or [b,t]."""
+    """Return what enters the attention: hidden states [b,t,d] and positions [t] or [b,t]."""
     given = {"input_ids": inputs} if isinstance(inputs, Tensor) else inputs
     given = {name: given[name] for name in TAKEN if name in given}
     _check_one_text(given.get("attention_mask"), given.get("position_ids"))

@@ -14,12 +14,11 @@ from torch import Tensor
 from mla_engine import budget, checks, mechanisms
 from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert, fp8
+from mla_engine.checkpoints.checkpoint import Checkpoint, Progress, open_checkpoint
 from mla_engine.checkpoints.convert import Cut
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, attention_config, family_at, n_attentions
-from mla_engine.checkpoints.opening import open_checkpoint
 from mla_engine.checkpoints.safetensors_file import TensorEntry
-from mla_engine.checkpoints.source import Checkpoint, Progress
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import Phrase

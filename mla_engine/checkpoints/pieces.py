@@ -1,37 +1,107 @@
-"""Pieces of files on disk: each is complete, or it is not there.
+"""Byte ranges of files: fetched over HTTP (RFC 9110), kept on the disk as pieces.
 
-A piece grows in order in `NAME.incomplete` and gets its name with its last byte, so what was cut
-off is taken up where it ended, and half a piece is never used. A lock keeps a folder to one writer.
+A piece is complete, or it is not there: it grows in order in `NAME.incomplete` and gets its name
+with its last byte. What was cut off is taken up where it ended; a lock keeps a
+folder to one writer.
+
+The Hub's client brings the connections and their settings. Its own range reads (`HfFileSystem`,
+`parse_safetensors_file_metadata`, `http_get`) are not used: they take a body before they look at
+what it is, so a server that ignores ranges sends a whole file; wait for as long as a server asks,
+and cannot be stopped meanwhile; and keep no range on the disk, where it is counted and found again.
 """
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from huggingface_hub.utils import WeakFileLock
+from huggingface_hub.constants import HF_HUB_DOWNLOAD_TIMEOUT
+from huggingface_hub.utils import WeakFileLock, get_session, httpx
 
-from mla_engine.checkpoints.disk import KEPT, LOCK, PARTIAL
-from mla_engine.checkpoints.errors import CheckpointError, Interrupted, unreadable
-from mla_engine.checkpoints.local import read_span
-from mla_engine.checkpoints.spans import Span, grouped
+from mla_engine.checkpoints.errors import CheckpointError, unreadable
+from mla_engine.checkpoints.files import Report, Span, read_span
+from mla_engine.checkpoints.quota import KEPT, LOCK, PARTIAL
 from mla_engine.refusals import Phrase
 
+TIMEOUT_SECONDS = HF_HUB_DOWNLOAD_TIMEOUT  # without a byte
+BUSY = (408, 429, 500, 502, 503, 504)
+ANSWERS = {status: Phrase(f"answer_{status}") for status in (401, 403, 404, 416, 429)}
+OTHER_ANSWER = Phrase("other_answer")
 CONNECTIONS, THREADS = 6, "byte-ranges"
 TRIES = 5  # in a row without PROGRESS_BYTES in between
 PROGRESS_BYTES = 2**20
 WAIT_SECONDS = 0.5  # before the second try, then twice as long each time
 MOST_WAIT_SECONDS = 60.0
 POLL_SECONDS = 0.1
+MOST_GAP_BYTES = 2**16
+WASTE = 1 / 32  # gaps that are read over, as a part of what is wanted
 Stream = Callable[[Span], Iterator[bytes]]
-Report = Callable[[int], None]
+
+
+class Interrupted(Exception):  # noqa: N818 - it is retried, not shown
+    """A transfer broke off; another try may begin in `after_seconds`."""
+
+    def __init__(self, reason: Phrase, after_seconds: float = 0.0) -> None:
+        super().__init__(reason)
+        self.reason, self.after_seconds = reason, after_seconds
 
 
 class _StoppedError(Exception):
     """The caller gave up, and so does the thread."""
+
+
+def stream(
+    url: str,
+    headers: dict[str, str],
+    span: Span,
+    size: int,
+    answers: Mapping[int, Phrase] = ANSWERS,
+) -> Iterator[bytes]:
+    """Yield the bytes of `span`, of a file of `size` bytes, in chunks as they arrive.
+
+    `answers` say what a status means to the reader.
+
+    Raises:
+        Interrupted: the connection broke off, or the server is busy.
+        CheckpointError: the server refuses, or offers other bytes than these.
+    """
+    asked = {"Range": f"bytes={span.start}-{span.stop - 1}", "Accept-Encoding": "identity"}
+    request = {"headers": headers | asked, "timeout": TIMEOUT_SECONDS, "follow_redirects": True}
+    try:
+        with get_session().stream("GET", url, **request) as response:
+            _check(response, span, size, answers)
+            yield from response.iter_raw()
+    except (httpx.RequestError, RuntimeError) as error:  # or another thread closed the client
+        reason = Phrase("broke_off", kind=type(error).__name__, error=str(error))
+        raise Interrupted(reason) from None
+
+
+def _check(response: Any, span: Span, size: int, answers: Mapping[int, Phrase]) -> None:
+    """Raise unless `response` brings exactly the bytes of `span`."""
+    status, headers = response.status_code, response.headers
+    wanted = f"bytes {span.start}-{span.stop - 1}/{size}"
+    if status in BUSY:
+        after = headers.get("Retry-After", "").strip()  # a date there counts as no wish
+        seconds = float(after) if after.isdecimal() else 0.0
+        raise Interrupted(Phrase("server_busy", file=span.file, status=status), seconds)
+    if status == 200 and span.n_bytes < size:
+        raise CheckpointError("ignores_ranges", file=span.file, wanted=wanted)
+    if status not in (200, 206):
+        meaning = answers.get(status, OTHER_ANSWER)
+        raise CheckpointError("answers", file=span.file, status=status, meaning=meaning)
+    given = headers.get("Content-Range", "").strip() if status == 206 else wanted
+    if given != wanted:
+        raise CheckpointError("other_range", file=span.file, wanted=wanted, given=given)
+    length = headers.get("Content-Length", str(span.n_bytes))
+    encoding = headers.get("Content-Encoding", "identity")
+    if length != str(span.n_bytes) or encoding != "identity":
+        raise CheckpointError(
+            "other_length", file=span.file, n_bytes=span.n_bytes, length=length, encoding=encoding
+        )
 
 
 class _Piece:
@@ -43,11 +113,11 @@ class _Piece:
         self._partial = self.path.with_name(f"{self.path.name}{PARTIAL}")
 
     def complete(self) -> bool:
-        """Whether nothing is left to be fetched."""
+        """Return whether nothing is left to be fetched."""
         return not self.span.n_bytes or _size(self.path) == self.span.n_bytes
 
     def rest(self) -> Span | None:
-        """What is still to be fetched; files of a wrong length are removed."""
+        """Return what is still to be fetched; files of a wrong length are removed."""
         if self.complete():
             return None
         if self.path.exists():
@@ -69,13 +139,12 @@ class _Piece:
             self._partial.replace(self.path)
 
     def load(self) -> bytearray:
-        """Its bytes."""
+        """Return its bytes."""
+        if not self.complete():
+            raise CheckpointError("changed", path=self.span.file)
         if not self.span.n_bytes:
             return bytearray()
-        if _size(self.path) != self.span.n_bytes:
-            raise CheckpointError("changed", path=self.span.file)
-        whole = Span(self.span.file, 0, self.span.n_bytes)
-        return read_span(self.path, whole, lambda _: None)
+        return read_span(self.path, Span(self.span.file, 0, self.span.n_bytes), lambda _: None)
 
 
 def _size(path: Path) -> int:
@@ -83,12 +152,12 @@ def _size(path: Path) -> int:
 
 
 def piece_paths(folder: Path, spans: Iterable[Span]) -> list[Path]:
-    """Where the spans lie in `folder`, or will lie."""
+    """Return where the spans lie in `folder`, or will lie."""
     return [_Piece(folder, span).path for span in spans]
 
 
 def load_pieces(folder: Path, spans: Iterable[Span]) -> list[bytearray]:
-    """The bytes of spans that were fetched."""
+    """Return the bytes of spans that were fetched."""
     with unreadable(KEPT):
         return [_Piece(folder, span).load() for span in spans]
 
@@ -131,6 +200,26 @@ def _only_writer(folder: Path, report: Report) -> Iterator[None]:
         yield
 
 
+def grouped(spans: Iterable[Span]) -> list[list[Span]]:
+    """Return the spans in order, those together that one request reads: small gaps are read over.
+
+    The gaps of a group are at most 1/32 of its wanted bytes, and 64 KiB each.
+    """
+    groups: list[list[Span]] = []
+    wanted = gaps = 0
+    for span in sorted(spans):
+        last = groups[-1][-1] if groups else Span("", 0, 0)
+        gap, wanted = span.start - last.stop, wanted + span.n_bytes
+        small = 0 <= gap <= MOST_GAP_BYTES and gaps + gap <= WASTE * wanted
+        if last.file == span.file and small:
+            groups[-1].append(span)
+            gaps += gap
+        else:
+            groups.append([span])
+            wanted, gaps = span.n_bytes, 0
+    return groups
+
+
 def _fetch(groups: list[list[_Piece]], stream: Stream, report: Report) -> None:
     """Fetch the groups side by side; `report` is called from the caller's own thread."""
     counts: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -168,7 +257,7 @@ def _fetch_group(group: list[_Piece], stream: Stream, count: Report, stop: threa
 
 
 def _pause(error: Interrupted, tries: int) -> float:
-    """Seconds to wait before the next try."""
+    """Return the seconds to wait before the next try; CheckpointError where there is none."""
     if tries >= TRIES:
         raise CheckpointError("given_up", tries=tries, reason=error.reason) from None
     if error.after_seconds > MOST_WAIT_SECONDS:
@@ -197,7 +286,7 @@ class _Tape:
         self._chunks, self._left = chunks, memoryview(b"")
 
     def take(self, n_bytes: int) -> Iterator[memoryview]:
-        """The next `n_bytes`, in the parts in which they come."""
+        """Yield the next `n_bytes`, in the parts in which they come."""
         while n_bytes:
             if not self._left:
                 if (chunk := next(self._chunks, None)) is None:

@@ -1,7 +1,7 @@
-"""What a deeper attention reads: the layers before it, run by transformers in float32.
+"""Run the layers before an attention by transformers, in float32, for what it reads.
 
-The model is built with those layers alone, and its last norm gets the weights of the norm before
-the attention, so that its output is the attention's input. Embedding rows come from `inputs`. No
+The model is built with those layers only, and its last norm gets the weights of the norm before
+the attention, so that its output is the attention's input. Embedding rows come from `embedding`. No
 code of the repository runs.
 """
 
@@ -17,13 +17,12 @@ import torch
 from torch import Tensor, nn
 
 from mla_engine.checkpoints import fp8, prefix_size
-from mla_engine.checkpoints.cut_model import output, without
+from mla_engine.checkpoints.checkpoint import Progress
+from mla_engine.checkpoints.embedding import Inputs, check_dtypes
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import n_attentions
-from mla_engine.checkpoints.inputs import Inputs, check_dtypes
 from mla_engine.checkpoints.load import QUANTIZED
 from mla_engine.checkpoints.safetensors_file import TensorEntry
-from mla_engine.checkpoints.source import Progress
 
 LABELS = ("num_labels", "id2label", "label2id")
 
@@ -37,7 +36,7 @@ class Prefix:
 
     @property
     def n_blocks(self) -> int:
-        """How many layers run; of the last one only a part where it holds two attentions."""
+        """The number of layers that run; of the last one a part where it holds two attentions."""
         return -(-self.layer // self.inputs.family.row["sublayers"])
 
     @property
@@ -77,7 +76,7 @@ class Prefix:
         return sum(entry.n_bytes for entry in self.entries.values())
 
     def memory_bytes(self, n_tokens: int) -> int:
-        """An upper bound of what the run holds at once, beside what every input takes."""
+        """Return an upper bound of what the run holds at once, beside what every input takes."""
         entries = self.entries.values()
         weights = prefix_size.weight_bytes(entries, self.blocks)
         return weights + prefix_size.run_bytes(entries, self.inputs.config, n_tokens)
@@ -85,7 +84,7 @@ class Prefix:
     def run(
         self, x: Tensor, layers: Iterable[int] = (), progress: Progress | None = None
     ) -> dict[int, Tensor]:
-        """Inputs [t,d] of this attention and of `layers` before it, from the embedded text [t,d].
+        """Return the inputs [t,d] of this attention and of `layers` before it, of the text [t,d].
 
         Raises:
             CheckpointError: transformers cannot build these layers of these tensors, or run them.
@@ -98,7 +97,7 @@ class Prefix:
         asked = {"n_blocks": self.n_blocks, "name": self.inputs.checkpoint.name}
         with _refused(lambda why: CheckpointError("cannot_build", **asked, reason=why)), _quiet():
             config, tables = self._config(len(x)), self._tables(x)
-            kind = without(_transformers().MODEL_MAPPING[type(config)], self.unused)
+            kind = _without(_transformers().MODEL_MAPPING[type(config)], self.unused)
             n_tables = sum(table.numel() for table in tables.values())
             prefix_size.check_build(kind, config, entries, n_tables)
             model = self._filled(kind, config, tables, progress)
@@ -110,16 +109,16 @@ class Prefix:
             _refused(lambda why: CheckpointError("cannot_run_layers", **asked, reason=why)),
             torch.no_grad(),
         ):  # config.json has entries that only a run asks for
-            last = output(model, x)
+            last = _output(model, x)
         return found | {self.layer: last[0]}
 
     @property
     def blocks(self) -> str:
-        """What stands before a layer's number."""
+        """The part of the tensors' names before a layer's number."""
         return self.inputs.family.row["attention"].partition("{layer}")[0]
 
     def _tables(self, x: Tensor) -> dict[str, Tensor]:
-        """What the run does not use: embeddings, since x holds their rows, and a last norm."""
+        """Return tensors for what the run does not use: embeddings, and a last norm."""
         row, (tokens, d_model) = self.inputs.family.row, x.shape
         tables = {row.get("live_embedding", row["embedding"]): torch.zeros(1, d_model)}
         if "position_embedding" in row:
@@ -172,13 +171,49 @@ class Prefix:
         return config
 
 
+class _Reached(Exception):  # noqa: N818, what was looked for is no error
+    """Carries the input of the attention out of the model."""
+
+
+class _Stop(nn.Module):
+    def forward(self, hidden_states: Tensor, **_: object) -> None:
+        raise _Reached(hidden_states)
+
+
+class _Nothing(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.zeros_like(x)
+
+
+def _without(kind: type[nn.Module], paths: tuple[str, ...]) -> type[nn.Module]:
+    """Return a class of models whose modules at `paths` hold nothing; the first stops the run."""
+    if not paths:
+        return kind
+
+    def build(self: nn.Module, config: Any) -> None:
+        kind.__init__(self, config)
+        for number, path in enumerate(paths):
+            self.set_submodule(path, _Nothing() if number else _Stop())
+
+    # a class of transformers' own, by whose name and place it looks up how tensors are converted
+    return type(kind.__name__, (kind,), {"__init__": build, "__module__": kind.__module__})
+
+
+def _output(model: nn.Module, x: Tensor) -> Tensor:
+    """Return what the model makes of the text [t,d], or what reaches the place where it ends."""
+    try:
+        return model(inputs_embeds=x[None], use_cache=False, return_dict=True).last_hidden_state
+    except _Reached as reached:
+        return reached.args[0]
+
+
 def _transformers() -> ModuleType:
     """The library, which takes seconds to import and is not needed before a model runs."""
     return import_module("transformers")
 
 
 def _unsafe(key: str) -> bool:
-    """Whether transformers could take code to run from it, or make a label for each number."""
+    """Return whether transformers could run code from it, or make a label for each number."""
     return (
         key in LABELS
         or key.startswith(("_", "auto_map", "quantization"))
@@ -202,7 +237,7 @@ def _keep(found: dict[int, Tensor], layer: int, _: nn.Module, args: tuple, kwarg
 
 
 def _dequantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Weights in blocks of 8 bits as float32, the others as they are."""
+    """Return weights in blocks of 8 bits as float32, the others as they are."""
     scales = {name: state.pop(name) for name in list(state) if name.endswith(fp8.SUFFIX)}
     for name, scale in scales.items():
         weight = name.removesuffix(fp8.SUFFIX)
@@ -212,7 +247,7 @@ def _dequantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' progress bar and its report of what was loaded."""
+    """Silence transformers' progress bar and its report of what was loaded."""
     logging = _transformers().utils.logging
     shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()

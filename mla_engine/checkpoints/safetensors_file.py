@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
+from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.json_object import parse_json
 
 MOST_HEADER_BYTES = 25_000_000  # all 92,000 tensors of DeepSeek-V3 in one file would take 11 MB
 MOST_TENSORS = 400_000  # of one checkpoint; Kimi-K2-Thinking has 208,000

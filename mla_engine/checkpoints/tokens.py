@@ -9,9 +9,8 @@ tokenizer_config.json such as add_bos_token change nothing there.
 from dataclasses import dataclass
 from pathlib import Path
 
+from mla_engine.checkpoints.checkpoint import Checkpoint, open_checkpoint
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.opening import open_checkpoint
-from mla_engine.checkpoints.source import Checkpoint
 from mla_engine.drawn import drawn, number
 from mla_engine.late import Late
 from mla_engine.refusals import Phrase

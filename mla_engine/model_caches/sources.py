@@ -8,9 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mla_engine.checkpoints.json_object import config_of, parse_json
-from mla_engine.checkpoints.local import LocalFiles, at_most
-from mla_engine.checkpoints.names import CONFIG, MOST_CONFIG_BYTES, REPOSITORY
+from mla_engine.checkpoints.config_json import config_of, parse_json
+from mla_engine.checkpoints.files import (
+    CONFIG,
+    MOST_CONFIG_BYTES,
+    REPOSITORY,
+    LocalFiles,
+    at_most,
+)
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import Published, models, named
 from mla_engine.model_caches.parts import Model

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mla_engine.checkpoints import CheckpointError, disk
+from mla_engine.checkpoints import CheckpointError, quota
 from tests.ui.conftest import opened  # noqa: F401, a fixture
 from ui.engine import folders
 from ui.engine.real_layer import RealLayer, place
@@ -81,8 +81,8 @@ def test_an_upload_that_a_full_disk_has_no_room_for_is_refused_before_it_is_writ
     models, monkeypatch
 ):
     folder = models / uploads.PLACE
-    free = SimpleNamespace(free=disk.LEAVE_FREE_BYTES + 3)
-    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: free)
+    free = SimpleNamespace(free=quota.LEAVE_FREE_BYTES + 3)
+    monkeypatch.setattr(quota.shutil, "disk_usage", lambda _: free)
     before = set(folder.glob("[!.]*"))
     with pytest.raises(CheckpointError, match="are free"):
         uploads.keep(b"four")

@@ -7,12 +7,13 @@ import pytest
 
 from mla_engine.checkpoints import (
     CheckpointError,
-    json_object,
+    config_json,
     open_checkpoint,
     safetensors_file,
 )
-from mla_engine.checkpoints.json_object import parse_json
+from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.checkpoints.safetensors_file import parse_header
+from tests.checkpoints.reading import names_of
 
 FILE = "model-00001-of-00002.safetensors"
 
@@ -32,7 +33,7 @@ def test_a_key_that_stands_twice_is_found_in_one_pass():
     names = [Counted(f"key{number}") for number in range(3000)]
     Counted.compared = 0
     with pytest.raises(CheckpointError, match="the key 'key2999' stands twice"):
-        json_object._once([(name, 1) for name in [*names, Counted("key2999")]])
+        config_json._with_unique_keys([(name, 1) for name in [*names, Counted("key2999")]])
     assert Counted.compared < 3 * len(names)
 
 
@@ -47,7 +48,7 @@ def test_keeps_little_more_of_an_index_than_its_names(model_folder):
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert len(checkpoint.tensor_names()) == len(names)
+    assert all(map(checkpoint.has, names))
     assert kept < 0.7 * len(text)
 
 
@@ -72,9 +73,9 @@ def test_refuses_what_cannot_be_compared_or_shown(text, words):
 
 def test_refuses_more_values_than_any_file_has(monkeypatch):
     """Counted in the text, before a single one is made."""
-    monkeypatch.setattr(json_object, "MOST_VALUES", 1000)
+    monkeypatch.setattr(config_json, "MOST_VALUES", 1000)
     assert parse_json(b'{"a": [' + b"0," * 900 + b"0]}", "f")
-    monkeypatch.setattr(json_object.json, "loads", lambda *_, **__: pytest.fail("parsed"))
+    monkeypatch.setattr(config_json.json, "loads", lambda *_, **__: pytest.fail("parsed"))
     for text in (b"0," * 1000 + b"0", b"[],{}," * 500 + b"0"):
         with pytest.raises(CheckpointError, match="values, and at most 1,000 are read"):
             parse_json(b'{"a": [' + text + b"]}", "f")
@@ -83,7 +84,7 @@ def test_refuses_more_values_than_any_file_has(monkeypatch):
 def test_refuses_more_tensors_and_files_than_any_model_has(model_folder, monkeypatch):
     path = model_folder / "model.safetensors.index.json"
     path.write_text(json.dumps({"weight_map": {f"{n}": f"{n}.safetensors" for n in range(12)}}))
-    monkeypatch.setattr("mla_engine.checkpoints.source.MOST_SHARDS", 11)
+    monkeypatch.setattr("mla_engine.checkpoints.checkpoint.MOST_SHARDS", 11)
     with pytest.raises(CheckpointError, match="names 12 files, and at most 11 are read"):
         open_checkpoint(model_folder)
     monkeypatch.setattr(safetensors_file, "MOST_TENSORS", 11)
@@ -99,7 +100,7 @@ def test_counts_the_tensors_of_all_headers_together(model_folder, monkeypatch):
     checkpoint = open_checkpoint(model_folder)
     monkeypatch.setattr(safetensors_file, "MOST_TENSORS", 10)
     with pytest.raises(CheckpointError, match="to 11, and at most 10 are read of a model"):
-        checkpoint.entries(checkpoint.tensor_names())
+        checkpoint.entries(names_of(model_folder))
 
 
 @pytest.mark.parametrize("shape", [[2**40, 2**40, 0], [0, 2**62, 2], [2**62, 0, 2**62]])

@@ -59,7 +59,6 @@ def test_a_name_that_can_be_no_files_is_refused(place, call):
 @pytest.mark.parametrize("name", UNWRITABLE, ids=repr)
 def test_nothing_is_written_at_such_a_name(place, name):
     said(build_demo, name)
-    said(checkpoints.make_room, name, 100, 10)
 
 
 def forbid(monkeypatch, method, ending):

@@ -6,7 +6,7 @@ import threading
 import huggingface_hub
 import pytest
 
-from mla_engine.checkpoints import CheckpointError, disk, open_checkpoint, open_repository
+from mla_engine.checkpoints import CheckpointError, open_checkpoint, open_repository, quota
 from tests.checkpoints.reading import NAMES, expect_equal
 from tests.checkpoints.serving import Handler, serving
 
@@ -37,6 +37,11 @@ def refusal(*source, **place):
 
 def files(folder):
     return [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
+
+
+def reserve(folder, most, n_bytes):
+    with quota.using(folder, [], most) as use:
+        use.reserve(n_bytes)
 
 
 def held_bytes(folder):
@@ -164,8 +169,8 @@ def test_a_fetch_beyond_the_quota_is_refused_before_it_begins(hub, kept):
 def test_a_fetch_beyond_the_free_disk_is_refused(hub, kept, own_folder, monkeypatch):
     checkpoint = open_repository("who/model", folder=kept if own_folder else None)
     needed, sent = checkpoint.bytes_of(NAMES), hub.shard_bytes
-    free = (0, 0, disk.LEAVE_FREE_BYTES + needed - 1)
-    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: type("", (), {"free": free[2]}))
+    free = (0, 0, quota.LEAVE_FREE_BYTES + needed - 1)
+    monkeypatch.setattr(quota.shutil, "disk_usage", lambda _: type("", (), {"free": free[2]}))
     with pytest.raises(CheckpointError, match=r"GiB of disk, and .* GiB are free"):
         checkpoint.fetch(NAMES)
     assert hub.shard_bytes == sent
@@ -173,11 +178,11 @@ def test_a_fetch_beyond_the_free_disk_is_refused(hub, kept, own_folder, monkeypa
 
 def test_what_was_used_longest_ago_goes_first(hub, kept):
     """Repositories one after the other, in a folder that holds less than all of them."""
-    quota = 130_000
+    most = 130_000
     for number in range(5):
-        checkpoint = open_repository(f"who/model{number}", folder=kept, quota_bytes=quota)
+        checkpoint = open_repository(f"who/model{number}", folder=kept, quota_bytes=most)
         checkpoint.read(NAMES)
-        assert held_bytes(kept) <= quota
+        assert held_bytes(kept) <= most
         hub.down, sent = 0, hub.shard_bytes
         checkpoint.read(NAMES)
         assert hub.shard_bytes == sent, "the last one is still there"
@@ -188,8 +193,8 @@ def test_what_was_used_longest_ago_goes_first(hub, kept):
 
 def test_what_is_read_or_written_stays(hub, kept, sharded_tensors):
     """One visitor's slow download, and another who needs the room."""
-    quota = 130_000
-    slow = open_repository("who/slow", folder=kept, quota_bytes=quota)
+    most = 130_000
+    slow = open_repository("who/slow", folder=kept, quota_bytes=most)
     slow.entries(NAMES)
     hub.faults = ["slow"]
     found, begun = [], threading.Event()
@@ -198,28 +203,28 @@ def test_what_is_read_or_written_stays(hub, kept, sharded_tensors):
     )
     reader.start()
     begun.wait(10)
-    other = open_repository("who/other", folder=kept, quota_bytes=quota)
+    other = open_repository("who/other", folder=kept, quota_bytes=most)
     with pytest.raises(CheckpointError, match=r"others use too much of the .* try again soon"):
-        disk.make_room(kept, quota, quota - 1000)
+        reserve(kept, most, most - 1000)
     reader.join()
     expect_equal(found[0], sharded_tensors[0])
     expect_equal(other.read(NAMES), sharded_tensors[0])
-    assert held_bytes(kept) <= quota
+    assert held_bytes(kept) <= most
 
 
 def test_room_is_made_again_after_a_process_was_killed(kept):
-    with disk.sharing(kept, [kept / "a" / "0-9"], 10_000) as use:
+    with quota.using(kept, [kept / "a" / "0-9"], 10_000) as use:
         use.reserve(8000)
         left = use.place.read_text()
-    (kept / disk.USES / "left.json").write_text(left)  # as kill -9 leaves it
-    disk.make_room(kept, 10_000, 9000)
+    (kept / quota.USES / "left.json").write_text(left)  # as kill -9 leaves it
+    reserve(kept, 10_000, 9000)
     assert not files(kept)
 
 
 def test_makes_room_for_uploads_too(tmp_path):
     for number in range(4):
         (tmp_path / f"{number}").write_bytes(bytes(5000))
-    disk.make_room(tmp_path, 4 * 8192, 8192)
+    reserve(tmp_path, 4 * 8192, 8192)
     assert sorted(path.name for path in files(tmp_path)) == ["1", "2", "3"]
     with pytest.raises(CheckpointError, match="set aside for what is fetched"):
-        disk.make_room(tmp_path, 100, 101)
+        reserve(tmp_path, 100, 101)

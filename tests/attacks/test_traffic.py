@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
-from mla_engine.checkpoints import CheckpointError, disk, open_repository, traffic
+from mla_engine.checkpoints import CheckpointError, open_repository, quota
 from ui.engine import asker, folders
 from ui.engine.apart.access import repository
 from ui.engine.asker import COOKIE
@@ -17,11 +17,11 @@ NAMES = [f"layers.{i}.W" for i in range(6)]
 QUOTA = 2**20
 ANOTHER = """
 import sys
-from mla_engine.checkpoints import open_repository, traffic
-traffic.asker.set("elsewhere")
-traffic.spend.__defaults__ = (lambda: 0.0,)
-folder, quota, hourly, *names = sys.argv[1:]
-bounds = {"quota_bytes": int(quota), "hourly_bytes": int(hourly)}
+from mla_engine.checkpoints import open_repository, quota
+quota.visitor.set("elsewhere")
+quota.spend.__defaults__ = (lambda: 0.0,)
+folder, most, hourly, *names = sys.argv[1:]
+bounds = {"quota_bytes": int(most), "hourly_bytes": int(hourly)}
 open_repository("who/model1", token=False, folder=folder, **bounds).fetch(names)
 """
 
@@ -34,12 +34,12 @@ def kept(tmp_path):
 @pytest.fixture(autouse=True)
 def one_hour(monkeypatch):
     """It does not end while a test looks."""
-    monkeypatch.setattr(traffic.spend, "__defaults__", (lambda: 0.0,))
+    monkeypatch.setattr(quota.spend, "__defaults__", (lambda: 0.0,))
 
 
 def fetch(kept, number, hourly, who):
     """Fetch a repository that nobody has fetched yet, for a visitor; the bytes of its weights."""
-    traffic.asker.set(who)
+    quota.visitor.set(who)
     bounds = {"quota_bytes": QUOTA, "hourly_bytes": hourly}
     checkpoint = open_repository(f"who/model{number}", token=False, folder=kept, **bounds)
     checkpoint.fetch(NAMES)
@@ -48,7 +48,7 @@ def fetch(kept, number, hourly, who):
 
 def test_one_may_fetch_a_fourth_and_all_together_no_more_than_all(hub, kept):
     needed = fetch(kept, 0, QUOTA, "first")
-    hourly = traffic.OWN_SHARE * 2 * needed  # with what names and sizes take, one whole model
+    hourly = quota.OWN_SHARE * 2 * needed  # with what names and sizes take, one whole model
     sent = hub.shard_bytes
     with pytest.raises(CheckpointError, match="one visitor may have"):
         fetch(kept, 1, hourly, "first")
@@ -66,7 +66,7 @@ def test_what_another_process_fetched_counts_too(hub, kept):
     given = str(kept), str(QUOTA), str(QUOTA), *NAMES
     subprocess.run([sys.executable, "-c", ANOTHER, *given], env=environment, check=True)
     needed = hub.shard_bytes
-    hourly = int(1.6 * needed) * traffic.OWN_SHARE  # of all six, and a bit
+    hourly = int(1.6 * needed) * quota.OWN_SHARE  # of all six, and a bit
     with pytest.raises(CheckpointError, match="one visitor may have"):
         fetch(kept, 2, hourly, "elsewhere")
     for number in range(2, 7):
@@ -76,10 +76,10 @@ def test_what_another_process_fetched_counts_too(hub, kept):
 
 
 def test_what_did_not_come_is_not_counted(kept):
-    with disk.sharing(kept, [kept / "a"], QUOTA, 4000) as use:
+    with quota.using(kept, [kept / "a"], QUOTA, 4000) as use:
         use.reserve(900)
         use.arrived(300)
-    with disk.sharing(kept, [kept / "b"], QUOTA, 4000) as use:
+    with quota.using(kept, [kept / "b"], QUOTA, 4000) as use:
         use.reserve(700)
         with pytest.raises(CheckpointError, match="one visitor"):
             use.reserve(1)
@@ -87,21 +87,21 @@ def test_what_did_not_come_is_not_counted(kept):
 
 def test_the_next_hour_begins_anew(tmp_path):
     now, file = [0.0], tmp_path / "fetched"
-    traffic.spend(file, 250, 1000, lambda: now[0])
+    quota.spend(file, 250, 1000, lambda: now[0])
     with pytest.raises(CheckpointError):
-        traffic.spend(file, 1, 1000, lambda: now[0])
+        quota.spend(file, 1, 1000, lambda: now[0])
     now[0] = 3599.0
     with pytest.raises(CheckpointError):
-        traffic.spend(file, 1, 1000, lambda: now[0])
+        quota.spend(file, 1, 1000, lambda: now[0])
     now[0] = 3600.0
-    traffic.spend(file, 250, 1000, lambda: now[0])
+    quota.spend(file, 250, 1000, lambda: now[0])
 
 
 def test_a_damaged_file_of_counts_begins_anew(tmp_path):
     file = tmp_path / "fetched"
     for text in ("", "[]", '{"hour": 0}', "{", "null", '{"hour": 0, "had": 3}'):
         file.write_text(text)
-        traffic.spend(file, 250, 1000, lambda: 0.0)
+        quota.spend(file, 250, 1000, lambda: 0.0)
 
 
 def test_visitors_have_the_bounds_that_the_operator_sets(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from mla_engine.checkpoints import build_demo, pieces, ranges
+from mla_engine.checkpoints import build_demo, pieces
 from tests import patience
 from tests.checkpoints.serving import serving
 
@@ -75,7 +75,7 @@ def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(cache / "token"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(pieces, "WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(ranges, "TIMEOUT_SECONDS", patience.SECONDS)
+    monkeypatch.setattr(pieces, "TIMEOUT_SECONDS", patience.SECONDS)
     return cache
 
 

@@ -3,10 +3,16 @@
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
 
 from mla_engine.checkpoints import open_checkpoint
 
 NAMES = [f"layers.{i}.W" for i in range(6)]
+
+
+def names_of(folder):
+    """The names of all tensors in a folder, by the library."""
+    return [name for file in sorted(folder.glob("*.safetensors")) for name in load_file(file)]
 
 
 def open_with_headers(names=NAMES):

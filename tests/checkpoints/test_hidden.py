@@ -16,6 +16,7 @@ from mla_engine.checkpoints import (
     open_checkpoint,
 )
 from tests.checkpoints.models import MODELS, built, rewrite_config
+from tests.checkpoints.reading import names_of
 from tests.checkpoints.texts import (
     IDS,
     TEXT,
@@ -82,8 +83,7 @@ def test_runs_layers_of_experts(name, more, tmp_path):
     for parameter in model.parameters():
         parameter.data.normal_(0.2, 0.4)
     model.save_pretrained(tmp_path, max_shard_size="50KB")
-    names = open_checkpoint(tmp_path).tensor_names()
-    assert any("layers.2.mlp.experts." in found for found in names)
+    assert any("layers.2.mlp.experts." in found for found in names_of(tmp_path))
     attentions = [model.get_submodule(MODELS[name].path.format(n)) for n in range(4)]
     found = hidden_states(add_tokenizer(tmp_path), TEXT, 3)
     assert relative(found.h, inputs_of(model, attentions)[3]) < 1e-6
@@ -138,10 +138,11 @@ def test_reads_rows_and_a_norm_alone_for_the_first_attention(models_folder):
 def test_reads_the_layers_before_and_no_more(models_folder):
     """The second attention of LongCat's first layer needs none of its experts."""
     said = []
-    checkpoint = open_checkpoint(folder_of("longcat_flash", models_folder))
+    folder = folder_of("longcat_flash", models_folder)
+    checkpoint = open_checkpoint(folder)
     names = [
         name
-        for name in checkpoint.tensor_names()
+        for name in names_of(folder)
         if name.startswith("model.layers.0.")
         and any(f"{part}.0." in name for part in ("self_attn", "layernorm", "mlps"))
     ]

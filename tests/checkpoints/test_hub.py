@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
-from mla_engine.checkpoints.source import INDEX
+from mla_engine.checkpoints.checkpoint import INDEX
 from tests.checkpoints.conftest import SHARDS
 from tests.checkpoints.serving import COMMIT, Handler, serving
 
@@ -24,7 +24,6 @@ def refused(*words, source="who/model", revision=None):
 def test_reads_config_tokenizer_and_tensors_at_a_commit(hub, sharded_tensors):
     checkpoint = open_checkpoint("who/model")
     assert (checkpoint.name, checkpoint.revision) == ("who/model", COMMIT)
-    assert not checkpoint.is_local
     assert checkpoint.config == {"model_type": "deepseek_v2"}
     assert checkpoint.file("tokenizer.json") == b'{"version": "1.0"}'
     assert checkpoint.file("tokenizer.model") is None

@@ -6,7 +6,7 @@ import threading
 import pytest
 from huggingface_hub.utils import WeakFileLock
 
-from mla_engine.checkpoints import CheckpointError, open_checkpoint, pieces, ranges
+from mla_engine.checkpoints import CheckpointError, open_checkpoint, pieces
 from tests.checkpoints.reading import NAMES, expect_equal, open_with_headers, unfinished
 
 
@@ -30,7 +30,7 @@ def test_takes_up_again_what_was_cut_off(hub, empty_cache, sharded_tensors, faul
 def test_does_not_wait_for_a_server_that_says_no_more(hub, sharded_tensors, monkeypatch):
     monkeypatch.setattr(pieces, "TRIES", 1000)  # a busy machine may be as silent
     checkpoint = open_with_headers()
-    monkeypatch.setattr(ranges, "TIMEOUT_SECONDS", 0.25)
+    monkeypatch.setattr(pieces, "TIMEOUT_SECONDS", 0.25)
     hub.faults = ["hangs"]
     expect_equal(checkpoint.read(NAMES), sharded_tensors[0])
     assert hub.hanging == 1, "it still says no more"

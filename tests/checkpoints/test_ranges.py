@@ -6,7 +6,8 @@ from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, DeepseekV2Config
 
 from mla_engine.checkpoints import CheckpointError, describe, load_attention, open_checkpoint
-from mla_engine.checkpoints.spans import Span, grouped
+from mla_engine.checkpoints.files import Span
+from mla_engine.checkpoints.pieces import grouped
 from tests.checkpoints.reading import NAMES, expect_equal, open_with_headers
 
 
@@ -28,7 +29,7 @@ def test_reads_hardly_more_than_one_layer_of_a_sharded_model(published, hub):
     assert len(list(published.glob("*.safetensors"))) > 3
     hub.folder = published
     checkpoint = open_checkpoint("who/model")
-    names = [name for name in checkpoint.tensor_names() if name.startswith("model.layers.2.self_")]
+    names = checkpoint.below("model.layers.2.self_")
     calls = []
     found = checkpoint.read(names, lambda *done: calls.append(done))
     expect_equal(found, open_checkpoint(published).read(names))

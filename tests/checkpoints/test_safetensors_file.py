@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from mla_engine.checkpoints import CheckpointError
-from mla_engine.checkpoints.json_object import parse_json
+from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.checkpoints.safetensors_file import (
     DTYPES,
     as_tensor,

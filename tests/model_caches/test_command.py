@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mla_engine.checkpoints.names import MOST_CONFIG_BYTES
+from mla_engine.checkpoints.files import MOST_CONFIG_BYTES
 from mla_engine.command import REFUSED, main
 from mla_engine.model_caches import MODELS, read
 from tests.checkpoints.conftest import empty_cache  # noqa: F401 - a fixture

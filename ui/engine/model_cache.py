@@ -1,6 +1,6 @@
 """What a model of the reader's keeps: one stored here, or by the config.json of a repository."""
 
-from mla_engine.checkpoints.names import REPOSITORY
+from mla_engine.checkpoints.files import REPOSITORY
 from mla_engine.model_caches import read
 from mla_engine.model_caches.models import named
 from mla_engine.model_caches.sources import Found, no_source, of_published

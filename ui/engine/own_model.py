@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mla_engine import PRESETS, mechanisms
-from mla_engine.checkpoints.json_object import parse_json
-from mla_engine.checkpoints.names import CONFIG, MOST_CONFIG_BYTES
+from mla_engine.checkpoints.config_json import parse_json
+from mla_engine.checkpoints.files import CONFIG, MOST_CONFIG_BYTES
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.config import AttentionConfig
 from mla_engine.given_preset import given_preset, plain

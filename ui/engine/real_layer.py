@@ -14,7 +14,7 @@ from cachetools import TTLCache
 
 from mla_engine import mechanisms
 from mla_engine.checkpoints import HiddenBytes, HiddenStates, Plan
-from mla_engine.checkpoints.names import REPOSITORY
+from mla_engine.checkpoints.files import REPOSITORY
 from mla_engine.checkpoints.tokens import check_text
 from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer

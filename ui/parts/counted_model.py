@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mla_engine.checkpoints.names import CONFIG
+from mla_engine.checkpoints.files import CONFIG
 from mla_engine.model_caches.sources import Found, of_text
 from ui.engine import model_cache
 from ui.parts import own_model

@@ -12,12 +12,11 @@ from cachetools import TTLCache
 
 from mla_engine import budget, checkpoints
 from mla_engine.checkpoints import Checkpoint, HiddenBytes, HiddenStates, Plan
-from mla_engine.checkpoints.inputs import Inputs
-from mla_engine.checkpoints.json_object import config_of
-from mla_engine.checkpoints.local import LocalFiles
-from mla_engine.checkpoints.opening import repository_files
+from mla_engine.checkpoints.checkpoint import repository_files
+from mla_engine.checkpoints.config_json import config_of
+from mla_engine.checkpoints.embedding import Inputs
+from mla_engine.checkpoints.files import Files, LocalFiles
 from mla_engine.checkpoints.prefix import Prefix
-from mla_engine.checkpoints.source import ByteSource
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase
 
@@ -121,7 +120,7 @@ def _files(
     hourly_bytes: int | None,
     *,
     is_folder: bool,
-) -> ByteSource:
+) -> Files:
     """The files alone, where it is no matter what else lies beside config.json."""
     if is_folder:
         return LocalFiles(Path(name))

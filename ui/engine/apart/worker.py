@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import torch
 from huggingface_hub import constants
 
-from mla_engine.checkpoints.traffic import asker
+from mla_engine.checkpoints.quota import visitor
 from mla_engine.refusals import RefusedError
 from ui import ROOT
 from ui.engine.apart import plain, wire
@@ -29,7 +29,7 @@ MOST_GROWTH_BYTES = 2**29  # a worker that holds more after a job is replaced
 
 
 MEMORY = "memory"
-NEEDED = ("hidden", "hub", "tokens")  # modules that jobs import
+NEEDED = ("layer_inputs", "hub", "tokens")  # modules that jobs import
 
 
 class StoppedError(Exception):
@@ -73,7 +73,7 @@ class Worker:
         clean = _cleaner(asked["where"])
         try:
             self._own.begin(Limits(**asked["limits"]))
-            asker.set(asked["asker"])
+            visitor.set(asked["asker"])
             given = plain.decoded(asked["given"], [])
             found = JOBS[asked["job"]](asked["where"], self._progress(asked["number"]), **given)
             answer = {"answer": plain.encoded(found, tensors)}

@@ -12,7 +12,7 @@ from mla_engine.late import Late
 from ui.engine.folders import folders
 from ui.settings.server import server
 
-disk = Late("mla_engine.checkpoints.disk")
+quota = Late("mla_engine.checkpoints.quota")
 
 MOST_MIB = 64
 PLACE = "activations"
@@ -29,7 +29,7 @@ def keep(data: bytes) -> str:
     folder = _folder()
     path = folder / f"{hashlib.sha256(data).hexdigest()[:32]}.safetensors"
     partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-    with disk.sharing(folder, [path, partial], quota_bytes()) as use:
+    with quota.using(folder, [path, partial], quota_bytes()) as use:
         if not path.exists():
             use.reserve(len(data))
             _write(path, partial, data)

@@ -1,4 +1,4 @@
-"""Where what came of a repository is kept: the Hub client's caches, or a folder of one's own.
+"""Where what came of a Hub repository is kept: the client's caches, or a folder of one's own.
 
 Both keep byte ranges by repository, commit, file and range, and beside them a listing of the
 commit's files, so that a repository is read again while the Hub is away.
@@ -8,8 +8,8 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -18,9 +18,9 @@ from huggingface_hub import cached_assets_path, hf_hub_download, try_to_load_fro
 from huggingface_hub import constants as hub
 from huggingface_hub.utils import silent_tqdm
 
-from mla_engine.checkpoints.disk import Use, sharing
+from mla_engine.checkpoints import quota
 from mla_engine.checkpoints.errors import usable
-from mla_engine.checkpoints.names import CONFIG
+from mla_engine.checkpoints.files import CONFIG
 
 LIBRARY = "mla-explorer"
 LISTING = "files.json"
@@ -46,7 +46,7 @@ class Access:
 
     @property
     def is_public(self) -> bool:
-        """Whether everybody may read what is read so."""
+        """True where everybody may read what is read so."""
         return self.token is False
 
 
@@ -58,7 +58,7 @@ class ClientCaches:
         self._access = {"endpoint": endpoint, "token": token, "library_name": LIBRARY}
 
     def last(self) -> tuple[str, Sizes]:
-        """The commit that was read last, and its files: those held whole without a listing."""
+        """Return the commit that was read last, and its files: the whole ones without a listing."""
         snapshot = self.small(CONFIG, self._asked, away=True).parent
         listing = self.pieces(snapshot.name) / LISTING
         if listing.exists():
@@ -66,31 +66,30 @@ class ClientCaches:
         files = [path for path in snapshot.iterdir() if path.is_file()]
         return snapshot.name, {path.name: path.stat().st_size for path in files}
 
-    def keep(self, commit: str, sizes: Sizes) -> None:
+    def save(self, commit: str, sizes: Sizes) -> None:
         """Keep the listing of a commit."""
-        _write_once(self.pieces(commit) / LISTING, json.dumps(sizes))
+        _write(self.pieces(commit) / LISTING, json.dumps(sizes))
 
     def pieces(self, commit: str) -> Path:
-        """The folder of a commit's byte ranges."""
+        """Return the folder of a commit's byte ranges."""
         place = {"library_name": LIBRARY, "namespace": self.name, "subfolder": commit}
         return cached_assets_path(**place, assets_dir=hub.HF_ASSETS_CACHE)
 
     def small(self, file: str, commit: str, *, away: bool) -> Path:
-        """A whole file, by the client."""
+        """Return a whole file that the client brings."""
         quiet = {"local_files_only": away, "tqdm_class": silent_tqdm}
         if file == CONFIG:  # by its branch, so that the client notes the commit for later
             hf_hub_download(self.name, file, revision=self._asked, **self._access, **quiet)
         return Path(hf_hub_download(self.name, file, revision=commit, **self._access, **quiet))
 
     def whole(self, file: str, commit: str) -> Path | None:
-        """A file that another program fetched."""
+        """Return a file that another program fetched, None if there is none."""
         path = try_to_load_from_cache(self.name, file, revision=commit)
         return Path(path) if isinstance(path, str) else None
 
-    @contextmanager
-    def using(self, folder: Path, _files: Sequence[Path]) -> Iterator[Use]:
-        """Nothing is ever removed here."""
-        yield Use(folder)
+    def using(self, folder: Path, _: Sequence[Path]) -> AbstractContextManager[quota.FreeDisk]:
+        """Enter the use of files below `folder`, of which none is ever removed here."""
+        return nullcontext(quota.FreeDisk(folder))
 
 
 class OwnFolder:
@@ -109,38 +108,36 @@ class OwnFolder:
         self._ref = self._folder / "revisions" / quote(revision, safe="")
 
     def last(self) -> tuple[str, Sizes]:
-        """The commit that this revision had last, and its files."""
+        """Return the commit that this revision had last, and its files."""
         known = COMMIT.fullmatch(self._asked)
         commit = self._asked if known else self._ref.read_text("utf-8")
         return commit, json.loads((self.pieces(commit) / LISTING).read_text("utf-8"))
 
-    def keep(self, commit: str, sizes: Sizes) -> None:
+    def save(self, commit: str, sizes: Sizes) -> None:
         """Keep the listing of a commit, and that this revision means it."""
         listing, text = self.pieces(commit) / LISTING, json.dumps(sizes)
         with self.using(listing.parent, [listing, self._ref]) as use:
             if not listing.exists():
                 use.reserve(len(text))
-            _write_once(listing, text)
-            _write_once(self._ref, commit)
+            _write(listing, text)
+            _write(self._ref, commit)
 
     def pieces(self, commit: str) -> Path:
-        """The folder of a commit's byte ranges."""
+        """Return the folder of a commit's byte ranges."""
         return self._folder / commit
 
     def small(self, _file: str, _commit: str, *, away: bool) -> None:
-        """Small files are byte ranges, too."""
+        """Return None: small files are byte ranges, too."""
 
     def whole(self, _file: str, _commit: str) -> None:
-        """No other program writes here."""
+        """Return None: no other program writes here."""
 
-    @contextmanager
-    def using(self, _folder: Path, files: Sequence[Path]) -> Iterator[Use]:
-        """Keep these files while the block runs."""
-        with sharing(self._root, files, *self._bounds) as use:
-            yield use
+    def using(self, _: Path, files: Sequence[Path]) -> AbstractContextManager[quota.Use]:
+        """Enter the use of these files, which stay meanwhile."""
+        return quota.using(self._root, files, *self._bounds)
 
 
-def _write_once(path: Path, text: str) -> None:
+def _write(path: Path, text: str) -> None:
     """Write a file in one step, unless it holds this text."""
     if path.exists() and path.read_text("utf-8") == text:
         return

@@ -1,19 +1,60 @@
-"""Bytes of a checkpoint in a local folder."""
+"""The files of a checkpoint, and those of a local folder. Needs no torch."""
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
-from mla_engine.checkpoints.spans import Span
 from mla_engine.refusals import Phrase
 
+REPOSITORY = re.compile(r"[\w-][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)  # of the Hub: owner/name
+CONFIG = "config.json"
+MOST_CONFIG_BYTES = 2_000_000  # published ones have some thousand
 CHUNK_BYTES = 2**22  # progress is reported, and reading can be stopped, after each
+Report = Callable[[int], None]
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """Bytes `start` to `stop` of `file`."""
+
+    file: str
+    start: int
+    stop: int
+
+    @property
+    def n_bytes(self) -> int:
+        """Their number."""
+        return self.stop - self.start
+
+
+class Files(Protocol):
+    """What a folder and a Hub repository have in common."""
+
+    name: str
+    revision: str | None
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the files at the top, () if they cannot be known."""
+
+    def small_file(self, name: str, most_bytes: int) -> bytes | None:
+        """All of a file, None if there is none; CheckpointError above `most_bytes`."""
+
+    def size(self, file: str) -> int:
+        """Size of a file in bytes; CheckpointError if it is missing."""
+
+    def fetch(self, spans: Sequence[Span], report: Report) -> None:
+        """Bring the bytes of each span to this machine's disk; `report` gets byte counts."""
+
+    def read(self, spans: Sequence[Span], report: Report) -> list[bytearray]:
+        """Return the bytes of each span; `report` gets the number of bytes of each chunk."""
 
 
 class LocalFiles:
     """The files of one folder; a name or a link that leads out of it is refused."""
 
-    is_local = True
     revision = None
 
     def __init__(self, folder: Path) -> None:
@@ -24,11 +65,8 @@ class LocalFiles:
     def names(self) -> tuple[str, ...]:
         """Names of the files at the top of the folder."""
         with unreadable(self.name):
-            return tuple(
-                sorted(
-                    p.name for p in self.folder.iterdir() if p.is_file() and p.name.isprintable()
-                )
-            )
+            found = [path.name for path in self.folder.iterdir() if path.is_file()]
+        return tuple(sorted(name for name in found if name.isprintable()))
 
     def small_file(self, name: str, most_bytes: int) -> bytes | None:
         """All of a file, None if there is none; CheckpointError above `most_bytes`."""
@@ -43,12 +81,12 @@ class LocalFiles:
         with unreadable(file):
             return path.stat().st_size
 
-    def fetch(self, spans: Sequence[Span], report: Callable[[int], None]) -> None:
-        """They lie here already."""
+    def fetch(self, spans: Sequence[Span], report: Report) -> None:
+        """Report that all is here."""
         report(sum(span.n_bytes for span in spans))
 
-    def read(self, spans: Sequence[Span], report: Callable[[int], None]) -> list[bytearray]:
-        """The bytes of each span; `report` gets the number of bytes of each chunk."""
+    def read(self, spans: Sequence[Span], report: Report) -> list[bytearray]:
+        """Return the bytes of each span; `report` gets the number of bytes of each chunk."""
         return [read_span(self._inside(span.file), span, report) for span in spans]
 
     def _inside(self, name: str) -> Path:
@@ -75,7 +113,7 @@ def _is_file(path: Path, name: str) -> bool:
 
 
 def at_most(path: Path, name: str, most_bytes: int) -> bytes:
-    """All bytes of the file at `path`, which is called `name`; an error above `most_bytes`."""
+    """Return all bytes of the file at `path`, called `name`; CheckpointError above `most_bytes`."""
     with unreadable(name), path.open("rb") as file:
         data = file.read(most_bytes + 1)
         if len(data) > most_bytes:
@@ -84,8 +122,8 @@ def at_most(path: Path, name: str, most_bytes: int) -> bytes:
     return data
 
 
-def read_span(path: Path, span: Span, report: Callable[[int], None]) -> bytearray:
-    """The bytes of `span` from the file at `path`; `report` gets the bytes of each chunk."""
+def read_span(path: Path, span: Span, report: Report) -> bytearray:
+    """Return the bytes of `span` from the file at `path`; `report` gets those of each chunk."""
     data = bytearray(span.n_bytes)
     rest = memoryview(data)
     with unreadable(span.file), path.open("rb") as file:

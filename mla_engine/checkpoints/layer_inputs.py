@@ -14,14 +14,13 @@ from torch import Tensor
 from mla_engine import budget
 from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.activations import read_activations
+from mla_engine.checkpoints.checkpoint import Checkpoint, Progress, open_checkpoint
+from mla_engine.checkpoints.config_json import entry
 from mla_engine.checkpoints.convert import check_finite
-from mla_engine.checkpoints.entries import entry
+from mla_engine.checkpoints.embedding import Inputs
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import attention_config
-from mla_engine.checkpoints.inputs import Inputs
-from mla_engine.checkpoints.opening import open_checkpoint
 from mla_engine.checkpoints.prefix import Prefix
-from mla_engine.checkpoints.source import Checkpoint, Progress
 from mla_engine.checkpoints.tokens import Tokens, tokenize
 from mla_engine.refusals import Phrase
 
@@ -32,7 +31,7 @@ VECTORS, MAPS, FLOAT32_BYTES = 16, 3, 4
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HiddenStates:
-    """What an attention reads, after the norm before it."""
+    """The input of an attention, after the norm before it."""
 
     h: Tensor  # [1,t,d], float32
     ids: tuple[int, ...]  # () where a file does not come with a text
@@ -43,7 +42,7 @@ class HiddenStates:
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenBytes:
-    """What hidden states take, known from headers alone."""
+    """The bytes that hidden states take, known from headers."""
 
     read_bytes: int  # from disk or from the Hub
     memory_bytes: int  # at the peak, an estimate
@@ -57,7 +56,7 @@ def hidden_bytes(
     *,
     revision: str | None = None,
 ) -> HiddenBytes:
-    """How much `hidden_states` of this text reads and holds; arguments and errors as there."""
+    """Return how much `hidden_states` of this text reads and holds; arguments as there."""
     inputs = _inputs(source, revision, layer)
     _check_computed(inputs)
     return _needed(inputs, tokenize(inputs.checkpoint, text), layer)
@@ -72,7 +71,7 @@ def hidden_states(
     activations: str | Path | bytes | None = None,
     progress: Progress | None = None,
 ) -> HiddenStates:
-    """The input of one attention of a real model.
+    """Return the input of one attention of a real model.
 
     Args:
         source: "owner/name" on the Hub, a folder, or an open checkpoint.
@@ -104,7 +103,7 @@ def hidden_states_of_layers(
     revision: str | None = None,
     progress: Progress | None = None,
 ) -> dict[int, HiddenStates]:
-    """The inputs of several attentions by their number, by one run up to the deepest.
+    """Return the inputs of several attentions by their number, by one run up to the deepest.
 
     Arguments and errors as `hidden_states`.
     """
@@ -140,9 +139,7 @@ def _states(h: Tensor, tokens: Tokens, layer: int) -> HiddenStates:
 
 def _inputs(source: str | Path | Checkpoint, revision: str | None, layer: int) -> Inputs:
     checkpoint = open_checkpoint(source, revision)
-    attention_config(
-        checkpoint.config, layer
-    )  # a layer that there is, of a family that is modelled
+    attention_config(checkpoint.config, layer)  # raises for a layer that is not modelled
     return Inputs.of(checkpoint)
 
 
@@ -174,7 +171,7 @@ def _needed(inputs: Inputs, tokens: Tokens, layer: int) -> HiddenBytes:
 def _from_file(
     inputs: Inputs, text: str, layer: int, activations: str | Path | bytes
 ) -> HiddenStates:
-    """The file's own tokens are drawn, else those of the text, else numbers."""
+    """Return the states of a file, with its own tokens, else those of the text, else numbers."""
     d_model = attention_config(inputs.checkpoint.config, layer).d_model
     found = read_activations(activations, d_model, layer)
     numbers, ids, names = tuple(range(found.h.shape[1])), (), found.tokens

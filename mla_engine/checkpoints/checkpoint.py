@@ -1,16 +1,18 @@
-"""One way to look into a checkpoint, wherever it lies."""
+"""An open checkpoint: a folder on this machine, or a repository of the Hub."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import torch
 
 from mla_engine.checkpoints import safetensors_file
+from mla_engine.checkpoints.config_json import config_of, parse_json
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.json_object import config_of, parse_json
+from mla_engine.checkpoints.files import REPOSITORY, Files, LocalFiles, Report, Span
 from mla_engine.checkpoints.safetensors_file import TensorEntry
-from mla_engine.checkpoints.spans import Span
 from mla_engine.refusals import Phrase, linked
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
@@ -21,29 +23,6 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 Progress = Callable[[int, int], None]
 
 
-class ByteSource(Protocol):
-    """What a folder and a Hub repository have in common."""
-
-    name: str
-    revision: str | None
-    is_local: bool
-
-    def names(self) -> tuple[str, ...]:
-        """Names of the files at the top, () if they cannot be known."""
-
-    def small_file(self, name: str, most_bytes: int) -> bytes | None:
-        """All of a file; None if there is none."""
-
-    def size(self, file: str) -> int:
-        """A file's size in bytes."""
-
-    def fetch(self, spans: Sequence[Span], report: Callable[[int], None]) -> None:
-        """Bring the bytes of each span to this machine's disk."""
-
-    def read(self, spans: Sequence[Span], report: Callable[[int], None]) -> list[bytearray]:
-        """The bytes of each span, reporting the number of bytes of each chunk."""
-
-
 class Checkpoint:
     """A model's config and tensors: looked up in headers, read only when asked for.
 
@@ -51,31 +30,27 @@ class Checkpoint:
     folder. Every refusal is a CheckpointError.
     """
 
-    def __init__(self, source: ByteSource) -> None:
+    def __init__(self, source: Files) -> None:
         self._source = source
         self._read_headers: set[str] = set()
         self._entries: dict[str, TensorEntry] = {}
         self._in_order: list[str] | None = None
         self._doubled: dict[str, set[str]] = {}  # tensor -> its files, where there are two or more
-        self.name, self.revision, self.is_local = source.name, source.revision, source.is_local
+        self.name, self.revision = source.name, source.revision
         self.config = config_of(source)
         self._files = self._file_of_each_tensor()
 
     @property
     def is_random(self) -> bool:
-        """Whether the checkpoint says of itself that its weights are random."""
+        """True where the checkpoint says of itself that its weights are random."""
         return self.config.get("mla_explorer_random") is True
 
     def names(self) -> tuple[str, ...]:
-        """Names of the files at the top, () if they cannot be known."""
+        """Return the names of the files at the top, () if they cannot be known."""
         return self._source.names()
 
-    def tensor_names(self) -> tuple[str, ...]:
-        """Names of all tensors that the index, or the only file's header, lists."""
-        return tuple(self._files)
-
     def below(self, path: str) -> tuple[str, ...]:
-        """Names of all tensors that begin with `path`, found without looking at the others."""
+        """Return the names of all tensors that begin with `path`, without a look at the others."""
         if self._in_order is None:
             self._in_order = sorted(self._files)
         beyond = path[:-1] + chr(ord(path[-1]) + 1)
@@ -83,15 +58,15 @@ class Checkpoint:
         return tuple(self._in_order[slice(*ends)])
 
     def has(self, name: str) -> bool:
-        """Whether the index, or the only file's header, names this tensor."""
+        """Return whether the index, or the only file's header, names this tensor."""
         return name in self._files
 
     def file(self, name: str) -> bytes | None:
-        """All of a small file such as tokenizer.json; None if there is none."""
+        """Return all of a small file such as tokenizer.json; None if there is none."""
         return self._source.small_file(_inner(name), MOST_FILE_BYTES)
 
     def entries(self, names: Iterable[str]) -> dict[str, TensorEntry]:
-        """Where these tensors lie, by name; reads the headers of their files alone.
+        """Return where these tensors lie, by name; only the headers of their files are read.
 
         Raises:
             CheckpointError: tensors that are missing, or stand in two of the files.
@@ -106,15 +81,16 @@ class Checkpoint:
         return {name: self._entry(name) for name in names}
 
     def bytes_of(self, names: Iterable[str]) -> int:
-        """How many bytes these tensors have on disk."""
+        """Return how many bytes these tensors have on disk."""
         return sum(entry.n_bytes for entry in self.entries(names).values())
 
     def read(
         self, names: Iterable[str], progress: Progress | None = None
     ) -> dict[str, torch.Tensor]:
-        """These tensors in their stored dtype; `progress(done_bytes, total_bytes)` may raise."""
+        """Return these tensors as stored; `progress(done_bytes, total_bytes)` may raise to stop."""
         entries = self.entries(names).values()
-        data = self._read(_spans(entries), progress)
+        spans = _spans(entries)
+        data = self._source.read(spans, _counting(spans, progress))
         return {
             entry.name: safetensors_file.as_tensor(buffer, entry.dtype, entry.shape)
             for entry, buffer in zip(entries, data, strict=True)
@@ -132,7 +108,7 @@ class Checkpoint:
     def rows(
         self, name: str, numbers: Sequence[int], progress: Progress | None = None
     ) -> torch.Tensor:
-        """Rows `numbers` of a matrix, [len(numbers), columns]; the other rows are not read.
+        """Return rows `numbers` of a matrix, [len(numbers), columns]; the others are not read.
 
         Raises:
             CheckpointError: the tensor is no matrix, or has no such row.
@@ -147,12 +123,10 @@ class Checkpoint:
         starts = [entry.start + int(number) * row_bytes for number in numbers]
         spans = [Span(entry.file, start, start + row_bytes) for start in starts]
         unique = list(dict.fromkeys(spans))
-        data = dict(zip(unique, self._read(unique, progress), strict=True))
+        read = self._source.read(unique, _counting(unique, progress))
+        data = dict(zip(unique, read, strict=True))
         joined = bytearray().join(data[span] for span in spans)
         return safetensors_file.as_tensor(joined, entry.dtype, (len(numbers), n_columns))
-
-    def _read(self, spans: list[Span], progress: Progress | None) -> list[bytearray]:
-        return self._source.read(spans, _counting(spans, progress))
 
     def _file_of_each_tensor(self) -> dict[str, str]:
         """From the only file or else the index: transformers looks in this order, too."""
@@ -189,7 +163,7 @@ class Checkpoint:
 
 
 def _files_of(weight_map: Any) -> dict[str, str]:
-    """Tensor -> file as the index says it, each file's name held once."""
+    """Return tensor -> file as the index says it, each file's name held once."""
     if not isinstance(weight_map, dict):
         raise CheckpointError("no_weight_map", file=INDEX)
     safetensors_file.check_count(len(weight_map), INDEX)
@@ -206,7 +180,7 @@ def _files_of(weight_map: Any) -> dict[str, str]:
 
 
 def _inner(name: str) -> str:
-    """`name` itself, if it is a plain relative path that stays inside."""
+    """Return `name` if it is a plain relative path that stays inside; else CheckpointError."""
     parts = name.split("/")
     if {"", ".", ".."} & set(parts) or not name.isprintable() or {"\\", ":"} & set(name):
         raise CheckpointError("file_leads_out", name=name)
@@ -217,8 +191,8 @@ def _spans(entries: Iterable[TensorEntry]) -> list[Span]:
     return [Span(entry.file, entry.start, entry.stop) for entry in entries]
 
 
-def _counting(spans: Sequence[Span], progress: Progress | None) -> Callable[[int], None]:
-    """Adds up the bytes of each chunk for `progress`."""
+def _counting(spans: Sequence[Span], progress: Progress | None) -> Report:
+    """Return what adds up the bytes of each chunk for `progress`."""
     total, done = sum(span.n_bytes for span in spans), 0
 
     def report(n_bytes: int) -> None:
@@ -231,8 +205,78 @@ def _counting(spans: Sequence[Span], progress: Progress | None) -> Callable[[int
 
 
 def _no_weights(name: str, files: Sequence[str]) -> CheckpointError:
-    """What to say where there is no safetensors file."""
+    """Return the refusal of a place without safetensors files."""
     if pickles := [file for file in files if file.endswith(PICKLES)]:
         return CheckpointError("pickle", name=name, file=pickles[0])
     listed = ", ".join(files[:6])
     return CheckpointError("no_weights", name=name, single=SINGLE, index=INDEX, listed=listed)
+
+
+def open_checkpoint(
+    source: str | Path | Checkpoint,
+    revision: str | None = None,
+    *,
+    token: bool | str | None = None,
+    folder: str | Path | None = None,
+    quota_bytes: int | None = None,
+) -> Checkpoint:
+    """Open a local folder, or the Hub repository "owner/name" at a revision.
+
+    A checkpoint that is open already is returned as it is.
+
+    Args:
+        source: "owner/name" on the Hub, a folder, or an open checkpoint.
+        revision: of a Hub repository.
+        token: for the Hub, as its client takes it; False sends none.
+        folder: where all that is fetched is kept and looked for, instead of the client's caches.
+        quota_bytes: that this folder may take; what was not used for long is removed.
+
+    Raises:
+        CheckpointError: nothing of that name, no access, or no model in safetensors files.
+    """
+    if isinstance(source, Checkpoint):
+        return source
+    if local := _folder(source):
+        if revision:
+            raise CheckpointError("folder_revision", revision=revision)
+        return Checkpoint(LocalFiles(local))
+    if not isinstance(source, str) or not REPOSITORY.fullmatch(source):
+        raise CheckpointError("no_folder", source=str(source))
+    place = {"token": token, "folder": folder, "quota_bytes": quota_bytes}
+    return open_repository(source, revision, **place)
+
+
+def open_repository(
+    name: str,
+    revision: str | None = None,
+    *,
+    token: bool | str | None = None,
+    folder: str | Path | None = None,
+    quota_bytes: int | None = None,
+    hourly_bytes: int | None = None,
+) -> Checkpoint:
+    """Open the Hub repository "owner/name"; a local folder is not looked for.
+
+    Arguments and errors as `open_checkpoint`; `hourly_bytes` is what a folder with a quota may
+    fetch in an hour, and one visitor a fourth of it.
+    """
+    place = {"folder": folder, "quota_bytes": quota_bytes, "hourly_bytes": hourly_bytes}
+    return Checkpoint(repository_files(name, revision, token=token, **place))
+
+
+def repository_files(name: str, revision: str | None = None, **access: Any) -> Files:
+    """Return the files of a Hub repository; arguments and errors as `open_repository`."""
+    if not isinstance(name, str) or not REPOSITORY.fullmatch(name):
+        raise CheckpointError("no_repository_name", name=name)
+    hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
+    return hub.HubFiles(name, revision or None, hub.Access(**access))
+
+
+def _folder(source: str | Path) -> Path | None:
+    if not source or not isinstance(source, str | Path):  # "" would be the present folder
+        return None
+    try:
+        folder = Path(source).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # too long, a zero byte, no such user
+        return None

@@ -1,23 +1,24 @@
-"""The disk that fetched files take: room is made before the first byte comes.
+"""Bound the disk that fetched files take, and what is fetched in an hour, before a byte comes.
 
-Several processes share a folder and its quota. Who reads or writes files there says so in a file
-of its own below `.uses`, locked as long as its process lives: it names the files and how many bytes
-are still to come. All other files may go, those that were not used for the longest time first.
+Several processes share a folder, its quota and its count of this hour. Whoever reads or writes
+files there names them, and the bytes still to come, in a file of its own below `.uses`, locked as
+long as its process lives. All other files may go, those that were used longest ago first.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 from huggingface_hub.utils import WeakFileLock
 
-from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
-from mla_engine.checkpoints.traffic import spend
+from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.refusals import Phrase
 
 USES, LOCK, PARTIAL, FETCHED = ".uses", ".lock", ".incomplete", "fetched"
@@ -25,23 +26,15 @@ BLOCK_BYTES = 2**12  # that the smallest file takes
 LEAVE_FREE_BYTES = 2**28  # for all else that writes to this disk
 TRY_SECONDS = 0.01
 GIB = 2**30
+HOUR_SECONDS = 3600
+OWN_SHARE = 4  # one visitor may have a fourth of what all may
 KEPT = Phrase("kept_files")
-_own: set[str] = set()  # names of this process's uses
+visitor: ContextVar[str] = ContextVar("visitor", default="")
+"""For whom this thread fetches."""
 
 
-def make_room(folder: str | Path, quota_bytes: int, coming_bytes: int = 0) -> None:
-    """Remove the files below `folder` that were used longest ago until more bytes fit the quota.
-
-    Raises:
-        CheckpointError: they are more than the quota, or others use too much of it now.
-    """
-    _check_quota(coming_bytes, quota_bytes)
-    with usable(folder), _alone(Path(folder)):
-        _evict(Path(folder), quota_bytes, coming_bytes)
-
-
-class Use:
-    """What a reader says of the bytes that it fetches: here only the free disk counts."""
+class FreeDisk:
+    """The disk around a folder that has no quota: only its free bytes count."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -55,18 +48,18 @@ class Use:
             raise CheckpointError("disk_full", needed=coming_bytes / GIB, free=free / GIB)
 
     def arrived(self, n_bytes: int) -> None:
-        """So many bytes lie on the disk now."""
+        """Note that so many bytes lie on the disk now."""
 
 
-class SharedUse(Use):
-    """A use of a folder that has a quota; the other processes read of it."""
+class Use(FreeDisk):
+    """The use of files in a shared folder, which the other processes read of."""
 
     def __init__(
         self,
         folder: Path,
         files: Iterable[Path],
         quota_bytes: int | None,
-        hourly_bytes: int | None = None,
+        hourly_bytes: int | None,
     ) -> None:
         super().__init__(folder)
         self.quota_bytes, self.hourly_bytes, self.coming_bytes = quota_bytes, hourly_bytes, 0
@@ -74,16 +67,18 @@ class SharedUse(Use):
         self.place = folder / USES / f"{uuid4().hex}.json"
 
     def reserve(self, coming_bytes: int) -> None:
-        """Make room for so many bytes, which nobody else counts on from now on.
+        """Remove what was used longest ago until so many bytes fit, and keep that room free.
 
         Raises:
             CheckpointError: the files alone are beyond the quota, the free disk, or what may be
-                fetched in an hour.
+                fetched in an hour; others use too much of the quota now.
         """
         if self.quota_bytes is not None:
-            total_bytes = coming_bytes + sum(map(self._held, self.files))
-            _check_quota(total_bytes, self.quota_bytes)
-            with unreadable(KEPT), _alone(self.folder):
+            needed_bytes = coming_bytes + sum(map(self._held, self.files))
+            if needed_bytes > self.quota_bytes:
+                needed, quota = needed_bytes / GIB, self.quota_bytes / GIB
+                raise CheckpointError("over_quota", needed=needed, quota=quota)
+            with unreadable(KEPT), _locked(self.folder):
                 self._spend(coming_bytes)
                 _evict(self.folder, self.quota_bytes, coming_bytes)
                 self.coming_bytes = coming_bytes
@@ -91,25 +86,22 @@ class SharedUse(Use):
         super().reserve(coming_bytes)
 
     def arrived(self, n_bytes: int) -> None:
-        """So many bytes need no more room that is kept free."""
+        """Note that so many bytes need no more room that is kept free."""
         if n_bytes and self.coming_bytes:
             self.coming_bytes = max(self.coming_bytes - n_bytes, 0)
             self.save()
 
     def save(self) -> None:
-        """Say it to the other processes, all of it at once."""
-        partial = self.place.with_suffix(".new")
+        """Tell the other processes, in one step."""
         said = {"files": self.files, "coming_bytes": self.coming_bytes}
         with unreadable(KEPT):
-            partial.write_text(json.dumps(said), "utf-8")
-            partial.replace(self.place)
+            _replace(self.place, said)
 
     def end(self) -> None:
         """Let the files go; what has not come is not counted as fetched."""
         if self.coming_bytes:
-            with suppress(OSError), _alone(self.folder):
+            with suppress(OSError), _locked(self.folder):
                 self._spend(-self.coming_bytes)
-        _own.discard(self.place.name)
         self.place.unlink(missing_ok=True)
 
     def _spend(self, n_bytes: int) -> None:
@@ -122,22 +114,21 @@ class SharedUse(Use):
 
 
 @contextmanager
-def sharing(
+def using(
     folder: Path,
     files: Iterable[Path],
     quota_bytes: int | None,
     hourly_bytes: int | None = None,
-) -> Iterator[SharedUse]:
+) -> Iterator[Use]:
     """Let nobody remove these files below `folder` inside the block."""
-    use = SharedUse(folder, files, quota_bytes, hourly_bytes)
+    use = Use(folder, files, quota_bytes, hourly_bytes)
     lock = use.place.with_suffix(LOCK)
     with ExitStack() as stack:
-        with unreadable(KEPT), _alone(folder):
+        with unreadable(KEPT), _locked(folder):
             use.place.parent.mkdir(exist_ok=True)
             stack.callback(lock.unlink, missing_ok=True)
             stack.enter_context(WeakFileLock(lock))
             stack.callback(use.end)
-            _own.add(use.place.name)
             use.save()
             for file in use.files:
                 with suppress(FileNotFoundError):
@@ -145,18 +136,48 @@ def sharing(
         yield use
 
 
+def spend(
+    file: Path, n_bytes: int, hourly_bytes: int, clock: Callable[[], float] = time.time
+) -> None:
+    """Count bytes that are about to come, or, negative, that did not; nobody else may meanwhile.
+
+    Raises:
+        CheckpointError: they are more than is left of this hour, and were not counted.
+    """
+    hour = int(clock() // HOUR_SECONDS)
+    had, who = _fetched(file, hour), visitor.get()
+    own = had.get(who, 0) + n_bytes
+    all_visitors = sum(had.values()) + n_bytes
+    coming, each = n_bytes / GIB, hourly_bytes // OWN_SHARE
+    if n_bytes > 0 and own > each:
+        raise CheckpointError("fetched_own", needed=coming, most=each / GIB)
+    if n_bytes > 0 and all_visitors > hourly_bytes:
+        raise CheckpointError("fetched_all", needed=coming, most=hourly_bytes / GIB)
+    _replace(file, {"hour": hour, "had": had | {who: max(0, own)}})
+
+
+def _fetched(file: Path, hour: int) -> dict[str, int]:
+    """Return the bytes of this hour by visitor; none of a file that is missing or damaged."""
+    try:
+        said = json.loads(file.read_text("utf-8"))
+        return dict(said["had"]) if said["hour"] == hour else {}
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return {}
+
+
+def _replace(file: Path, said: object) -> None:
+    """Write a file of JSON in one step."""
+    partial = file.with_suffix(".new")
+    partial.write_text(json.dumps(said), "utf-8")
+    partial.replace(file)
+
+
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     """Wait until no other process counts or removes files there; all are quick."""
     folder.mkdir(parents=True, exist_ok=True)
     with WeakFileLock(folder / LOCK):
         yield
-
-
-def _check_quota(needed_bytes: int, quota_bytes: int) -> None:
-    if needed_bytes > quota_bytes:
-        needed, quota = needed_bytes / GIB, quota_bytes / GIB
-        raise CheckpointError("over_quota", needed=needed, quota=quota)
 
 
 @dataclass(frozen=True, order=True)
@@ -169,10 +190,10 @@ class _File:
 
 
 def _evict(folder: Path, quota_bytes: int, coming_bytes: int) -> None:
-    held, reserved = _in_use(folder)
+    in_use, reserved = _in_use(folder)
     files = list(_files(folder))
     excess = sum(file.n_bytes for file in files) + reserved + coming_bytes - quota_bytes
-    free = sorted(file for file in files if not held.intersection(_names(file.path)))
+    free = sorted(file for file in files if _whole(file.path) not in in_use)
     if excess > sum(file.n_bytes for file in free):
         raise CheckpointError("disk_busy", needed=coming_bytes / GIB, quota=quota_bytes / GIB)
     for file in free:
@@ -180,16 +201,16 @@ def _evict(folder: Path, quota_bytes: int, coming_bytes: int) -> None:
             break
         file.path.unlink(missing_ok=True)
         excess -= file.n_bytes
-        _remove_empty(file.path.parent, held | {folder})
+        _remove_empty(file.path.parent, in_use | {folder})
 
 
-def _names(path: Path) -> set[Path]:
-    """The names by which a use may hold it: a part of a file is held with the whole."""
-    return {path, path.with_name(path.name.removesuffix(PARTIAL))}
+def _whole(path: Path) -> Path:
+    """Return the file of which this is all or a part: a part is in use with the whole."""
+    return path.with_name(path.name.removesuffix(PARTIAL))
 
 
 def _files(folder: Path) -> Iterator[_File]:
-    """All files below the folder, except what the processes tell each other."""
+    """Yield all files below the folder, except what the processes tell each other."""
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != USES]
         for name in names:
@@ -202,33 +223,33 @@ def _files(folder: Path) -> Iterator[_File]:
 
 
 def _in_use(folder: Path) -> tuple[set[Path], int]:
-    """Files that living processes use with the folders around them, and the bytes to come."""
-    held, reserved = set(), 0
+    """Return the files that living processes use, the folders around them, and bytes to come."""
+    found, reserved = set(), 0
     for place in (folder / USES).glob("*.json"):
         with suppress(FileNotFoundError):
-            if place.name in _own or not _is_left(place):
+            if _is_alive(place):
                 said = json.loads(place.read_text("utf-8"))
                 reserved += said["coming_bytes"]
                 for path in (folder / file for file in said["files"]):
-                    held.update((path, *path.parents))
-    return held, reserved
+                    found.update((path, *path.parents))
+    return found, reserved
 
 
-def _is_left(place: Path) -> bool:
-    """Whether its process ended without tidying up; then this does."""
+def _is_alive(place: Path) -> bool:
+    """Return whether the process of a use still runs; tidy up after one that was killed."""
     lock = place.with_suffix(LOCK)
     try:
         with WeakFileLock(lock, timeout=TRY_SECONDS):
             place.unlink(missing_ok=True)
     except TimeoutError:
-        return False
+        return True
     lock.unlink(missing_ok=True)
-    return True
+    return False
 
 
-def _remove_empty(place: Path, held: set[Path]) -> None:
+def _remove_empty(place: Path, in_use: set[Path]) -> None:
     """Remove folders that hold nothing more, from `place` upwards."""
-    while place not in held and {path.name for path in place.iterdir()} <= {LOCK}:
+    while place not in in_use and {path.name for path in place.iterdir()} <= {LOCK}:
         (place / LOCK).unlink(missing_ok=True)
         place.rmdir()
         place = place.parent

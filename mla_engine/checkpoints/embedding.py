@@ -1,4 +1,4 @@
-"""What the first attention of a model reads: rows of the embedding, and the norm before it.
+"""Rows of a model's embedding, and the norm before an attention.
 
 Only the rows of the text's tokens are read. All is computed in float32 from the stored numbers,
 as transformers does when it is asked for float32: Gemma's factor sqrt(d) is not rounded to bf16.
@@ -13,13 +13,13 @@ from torch import Tensor
 from torch.nn.functional import layer_norm
 
 from mla_engine import checks
+from mla_engine.checkpoints.checkpoint import Checkpoint, Progress
+from mla_engine.checkpoints.config_json import value_of
 from mla_engine.checkpoints.convert import PREFIXES, check_finite
-from mla_engine.checkpoints.entries import value_of
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, family_of
 from mla_engine.checkpoints.load import FULL
 from mla_engine.checkpoints.safetensors_file import TensorEntry
-from mla_engine.checkpoints.source import Checkpoint, Progress
 from mla_engine.ops import rms_norm
 
 
@@ -34,7 +34,7 @@ class Inputs:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> "Inputs":
-        """CheckpointError for an unknown family, or a checkpoint without an embedding."""
+        """Find them; CheckpointError for an unknown family, or without an embedding."""
         family, config = family_of(checkpoint.config)
         name = family.row["embedding"]
         for prefix in PREFIXES:
@@ -52,7 +52,7 @@ class Inputs:
         return tuple(self.prefix + name for name in names)
 
     def rows_bytes(self, ids: Sequence[int], d_model: int) -> int:
-        """Bytes on disk of the rows that `embedded` reads, a row that comes twice once.
+        """Return the bytes on disk of the rows that `embedded` reads, each once.
 
         Raises:
             CheckpointError: an embedding that contradicts config.json, or is stored in a code.
@@ -70,7 +70,7 @@ class Inputs:
         )
 
     def embedded(self, ids: Sequence[int], progress: Progress | None = None) -> Tensor:
-        """What enters the first layer, before its norm: factor x row (+ position row) [t,d]."""
+        """Return the first layer's input before its norm: factor x row (+ position row) [t,d]."""
         token_table, *position_table = self.tables
         x = self.checkpoint.rows(token_table, ids, progress).float()
         check_finite(token_table, x)
@@ -82,7 +82,7 @@ class Inputs:
         return x
 
     def norm_tensors(self, layer: int) -> dict[str, str]:
-        """Names of the norm before attention number `layer`: its weight and, if any, bias."""
+        """Return the names of the norm before attention `layer`: its weight and, if any, bias."""
         block, sublayer = divmod(layer, self.family.row["sublayers"])
         paths = [
             self.prefix + path.format(layer=block, sublayer=sublayer)
@@ -95,7 +95,7 @@ class Inputs:
         raise CheckpointError("no_weight", checkpoint=self.checkpoint.name, path=paths[0])
 
     def _number(self, column: str) -> float:
-        """What config.json says of a column of the table; CheckpointError if it is no number."""
+        """Return config.json's number for a column of the table; CheckpointError if it is none."""
         value = value_of(self.config, self.family.row[column])
         try:
             checks.positive(column, value)
@@ -105,11 +105,11 @@ class Inputs:
 
     @property
     def kind(self) -> str:
-        """Which norm stands before the attentions."""
+        """The norm before the attentions: "layer", "rms" or "rms + 1"."""
         return self.family.row["input_norm_kind"]
 
     def normed(self, x: Tensor, layer: int) -> Tensor:
-        """The norm before attention number `layer` applied to x [t,d]."""
+        """Apply the norm before attention number `layer` to x [t,d]."""
         eps = self._number("input_norm_eps")
         names = self.norm_tensors(layer)
         check_dtypes(self.checkpoint.entries(names.values()).values())

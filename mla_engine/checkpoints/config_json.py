@@ -1,0 +1,123 @@
+"""JSON of strangers, read within bounds, and the entries of a config.json.
+
+Time and memory grow with the length of the text. What Python's parser takes and the rest of the
+package would stumble over is refused: a key that stands twice, more values or levels than any
+model's file has, half characters. Needs no torch.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any
+
+from mla_engine import checks
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.files import CONFIG, MOST_CONFIG_BYTES, Files
+from mla_engine.refusals import linked
+
+MOST_VALUES = 4_000_000  # ten a tensor, of the most tensors that a checkpoint may have
+MOST_DEPTH = 32
+STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+STEPS = {"{": 1, "[": 1, "}": -1, "]": -1}
+
+
+def config_of(files: Files) -> dict[str, Any]:
+    """Return the config.json of a folder or a repository.
+
+    Raises:
+        CheckpointError: there is none, or as `parse_json`.
+    """
+    if (text := files.small_file(CONFIG, MOST_CONFIG_BYTES)) is None:
+        raise CheckpointError("no_config", name=files.name, file=CONFIG)
+    return parse_json(text, CONFIG)
+
+
+def parse_json(data: bytes, file: str) -> dict[str, Any]:
+    """Return the JSON object in `data`, which is UTF-8.
+
+    Raises:
+        CheckpointError: no object, a key twice, more values or levels than any model's file has.
+    """
+    try:
+        text = str(data, "utf-8")
+        if (most := sum(map(text.count, ",[{"))) > MOST_VALUES:  # signs within strings included
+            raise CheckpointError("many_values", given=most, most=MOST_VALUES)
+        value = json.loads(text, object_pairs_hook=_with_unique_keys)
+    except CheckpointError as error:
+        raise CheckpointError("at", where=file, reason=error) from None
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError("no_json", file=file, reason=error) from None
+    if not isinstance(value, dict):
+        raise CheckpointError("no_object", file=file, kind=type(value).__name__)
+    brackets = re.sub(r"[^][{}]+", "", STRINGS.sub("", text))
+    if max(accumulate(map(STEPS.__getitem__, brackets))) > MOST_DEPTH:
+        raise CheckpointError("deep_json", file=file, most=MOST_DEPTH)
+    return value
+
+
+def _with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = dict(pairs)
+    if len(names) < len(pairs):
+        twice = next(key for key, count in Counter(k for k, _ in pairs).items() if count > 1)
+        raise CheckpointError("twice_in_json", key=twice)
+    "".join(names).encode()  # no half characters, which no message could show
+    return names
+
+
+def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
+    """Return the first of `sources` that config.json has, as data/families.toml writes them.
+
+    Raises:
+        CheckpointError: it has none.
+    """
+    asked = []
+    for source in sources:
+        match source:
+            case {"if": key, "then": then, **other}:
+                if entry(config, key):
+                    return value_of(config, [then])
+                if "else" in other and entry(config, key) is not None:
+                    return value_of(config, [other["else"]])
+                asked += [key] * ("else" in other)
+            case {"value": value}:
+                return value
+            case {"unset": _}:
+                return None
+            case {"ratio": keys, **options}:
+                return _ratio(config, keys, options.get("power", 1))
+            case str():
+                key = source.removesuffix("?")
+                found = entry(config, key)
+                if found is not None or (key in config and key != source):
+                    return found
+                asked.append(key)
+            case _:
+                return source
+    raise CheckpointError("no_key", keys=linked("nor", *asked))
+
+
+def entry(config: Mapping[str, Any], key: str) -> Any:
+    """Return what stands under a key, or under "table.key" in a table; None without it."""
+    name, _, inner = key.partition(".")
+    found = config.get(name)
+    if not inner:
+        return found
+    return found.get(inner) if isinstance(found, Mapping) else None
+
+
+def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
+    numbers = [value_of(config, [key]) for key in keys]
+    for key, number in zip(keys, numbers, strict=True):
+        try:
+            checks.positive(key, number)
+        except ValueError as error:
+            raise CheckpointError("at", where="config.json", reason=error) from error
+    over, under = numbers[0], math.prod(numbers[1:])
+    if power != 1:
+        return (over / under) ** power
+    if over % under:
+        raise CheckpointError("ratio", key=keys[0], over=over, of=keys[1:])
+    return over // under
