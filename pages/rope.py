@@ -3,35 +3,36 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.rope import PAGE, charts, controls, guess, words
-from ui.pages.rope import view as views
+from ui.pages.rope import PAGE, chosen, listen
+from ui.pages.rope.head import Topic, notes
 from ui.parts import prose, questions
+from ui.parts.control import control
 from ui.settings import state
 from ui.words.text import t
 
 page.setup(PAGE)
 prose.title(t(f"rope.title_{state.settings()['rope_topic']}"))
-controls.listen()
+listen()
 try:
     with st.spinner(t("rope.running")):
-        view = views.view()
+        topic = chosen()()
+        topic.found  # noqa: B018  computed now, so that a refusal is told here
 except ValueError as error:
-    view = None
+    topic = None
     prose.refused(error)
-    controls.topics()
+    control("rope_topic", label_visibility="collapsed")
 else:
-    prose.lead(*words.lead(view), words.look(view))
-    questions.ask(guess.question, view)
-    controls.topics()
+    prose.lead(*topic.lead(), topic.look())
+    questions.ask(Topic.question, topic)
+    control("rope_topic", label_visibility="collapsed")
     picture, beside = st.columns([5, 1], gap="medium")
     with beside:
-        controls.beside(view)
+        topic.controls()
     with picture:
-        charts.draw(view)
-    formulas = words.FORMULAS[view.topic]
-    for column, formula in zip(st.columns(len(formulas)), formulas, strict=True):
+        topic.draw()
+    for column, formula in zip(st.columns(len(topic.formulas)), topic.formulas, strict=True):
         column.latex(formula)
-    prose.say(words.explanation(view))
-    for note in words.notes(view):
+    prose.say(topic.explanation())
+    for note in notes(topic):
         prose.note(note)
-page.footer(view)
+page.footer(topic)

@@ -23,7 +23,7 @@ from ui.engine.queue import FullError, Queue
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compression.answers import Cut
 from ui.pages.compression.run import Source
-from ui.pages.rope.run import Head
+from ui.pages.rope.head import Head
 from ui.pages.trained_heads.run import Cut as HeadCut
 from ui.pages.trained_heads.trained_models import Trained
 from ui.parts.maps.run import Run
@@ -97,9 +97,9 @@ WORKS = {
     "ui.pages.absorption.run:merged": (MLA, 0, 1),
     "ui.pages.absorption.run:rounding": (MLA, 0, (0, 1), WORDS),
     "ui.pages.absorption.run:too_much": (MLA, 0, (0, 1), WORDS, 2.0),
-    "ui.pages.rope.run:turning": (HEAD, 1),
-    "ui.pages.rope.run:merged": (HEAD, 2),
-    "ui.pages.rope.run:reading": (HEAD, "keys", "own"),
+    "ui.pages.rope.turning:turn": (HEAD, 1),
+    "ui.pages.rope.merged:merge": (HEAD, 2),
+    "ui.pages.rope.reading:read": (HEAD, "keys", "own"),
     "ui.pages.compression.run:_lost": (SOURCE, WORDS, "joint", (4, 8)),
     "ui.pages.compression.run:spectra": (SOURCE,),
     "ui.pages.compression.run:split": (SOURCE, 9),

@@ -8,16 +8,21 @@ from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from mla_engine import figures
+from mla_engine.late import Late
 from ui.engine import shared_cache
 from ui.engine.digest import digest
 from ui.parts import files
 from ui.parts.files import Table
+from ui.parts.tables import named
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.text import t
+
+pd = Late("pandas")
 
 EXPORT = {"format": "png", "scale": 2}  # of the chart's own tool bar: readable on a slide
 # Of a chart's height in lecture mode: the lower it is, the larger it and its words are shown.
@@ -68,6 +73,20 @@ def show(
     st.plotly_chart(figure, width="stretch", key=key, alt=alt, config=tools | dict(config or {}))
     if data:
         download(data, f"{name}.csv", key)
+
+
+def show_map(drawing: Drawing, key: str, *, alt: str, clicks: str = "") -> None:
+    """Draw a map as `show` does, and below it a button for the numbers that it draws."""
+    show(drawing, key, alt=alt, data=partial(_cells, drawing), clicks=clicks)
+
+
+def _cells(drawing: Drawing) -> "pd.DataFrame":
+    """Return what a map draws under the names of its rows and columns, masked cells empty."""
+    values, *names = drawing.args
+    mask = drawing.keywords.get("mask")
+    cells = values if mask is None else np.where(mask, values, np.nan)
+    rows, columns = names or map(range, values.shape)
+    return named(cells, rows, columns)
 
 
 def _same(*drawn: object) -> Hashable:

@@ -5,8 +5,9 @@ A parser returns the nearest valid value or raises ValueError where there is non
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mla_engine import PRESETS, checks, mechanisms
 from mla_engine.given_preset import MARK, read_given
@@ -42,15 +43,29 @@ def says(text: str, value: object) -> bool:
 
 @dataclass(frozen=True)
 class Setting:
-    """A default and a parser from the text in a link; a personal one stays out of links.
+    """A setting of a page: what it can be, and the widget that changes it.
 
-    One that `follows` takes its default from the preset, once another than the app's is chosen.
+    Args:
+        default: its value where a link does not name it.
+        parse: reads its text in a link.
+        widget: Streamlit's name of the widget that `ui.parts.control` draws; empty without one.
+        label: the key of the widget's label, by default the setting's own text.
+        options: offered by a choice, by default those of the parser.
+        write: writes an option, by default with its text, a number with its separators.
+        personal: whether it stays out of links.
+        follows: gives its default for a preset, once another than the app's is chosen.
+        texts: where its texts begin, "rope.pair" for the setting "rope_pair"; set at registration.
     """
 
     default: object
     parse: Parser
+    widget: str = ""
+    label: str = ""
+    options: Sequence[Any] = ()
+    write: Callable[[Any], str] | None = None
     personal: bool = False
     follows: Callable[[str], object] | None = None
+    texts: str = ""
 
     def can_be(self, value: object) -> bool:
         """Whether a link can bring this value."""
@@ -93,28 +108,43 @@ SIZES = {
 }
 
 
-def number(least: float, most: float) -> Parser:
+@dataclass(frozen=True)
+class Number:
     """Decimal numbers, brought into the range."""
 
-    def parse(text: str) -> float:
+    least: float
+    most: float
+
+    def __call__(self, text: str) -> float:
+        """Return the nearest number of the range."""
         if not re.fullmatch(r"[+-]?[0-9]{0,12}\.?[0-9]{0,12}", text) or not math.isfinite(
             float(text)
         ):
             raise ValueError(text)
-        return min(most, max(least, float(text)))
-
-    return parse
+        return min(self.most, max(self.least, float(text)))
 
 
-def one_of(*options: str) -> Parser:
-    """One of these codes."""
+def number(least: float, most: float) -> Number:
+    """Return a parser of decimal numbers within a range."""
+    return Number(least, most)
 
-    def parse(text: str) -> str:
-        if text not in options:
+
+@dataclass(frozen=True)
+class OneOf:
+    """Some codes, of which a text names one."""
+
+    options: tuple[str, ...]
+
+    def __call__(self, text: str) -> str:
+        """Return the code that the text is."""
+        if text not in self.options:
             raise ValueError(text)
         return text
 
-    return parse
+
+def one_of(*options: str) -> OneOf:
+    """Return a parser of one of these codes."""
+    return OneOf(options)
 
 
 def words(most: int) -> Parser:

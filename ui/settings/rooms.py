@@ -1,5 +1,7 @@
 """The pages and all their settings, as `ui.frame.rooms` found them."""
 
+from dataclasses import replace
+
 from ui.settings.page import GROUPS, Page
 from ui.settings.parsers import Setting
 from ui.settings.shared import SHARED
@@ -34,8 +36,14 @@ def register(pages: list[Page]) -> None:
             if name in owners:
                 raise RoomError(f"{home(page.name)}: setting {name!r} belongs to {owners[name]}")
             owners[name] = home(page.name)
+            texts = f"{page.name}.{short(name)}"
+            SETTINGS[name] = replace(page.settings[name], texts=texts)
         PAGES[page.name] = page
-        SETTINGS.update(page.settings)
+
+
+def short(name: str) -> str:
+    """Return a setting's name without the part that its page's settings begin with."""
+    return name.partition("_")[2]
 
 
 def _place(page: Page) -> tuple[int, int]:

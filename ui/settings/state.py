@@ -6,6 +6,7 @@ draws one, `write` puts what differs from the defaults into the URL.
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from ui.settings import address, shared
 from ui.settings.once import once
 from ui.settings.page import Note, Page
 from ui.settings.parsers import as_text, says
-from ui.settings.rooms import PAGES, SETTINGS
+from ui.settings.rooms import PAGES, SETTINGS, short
 from ui.settings.shared import CARRIED, LANGUAGES, PUBLISHED, SHARED, SIZES
 from ui.settings.sizes import implied, published
 from ui.settings.visit import visit
@@ -66,6 +67,12 @@ def _differing() -> dict[str, str]:
     """The settings that differ from their defaults, as texts."""
     s = settings()
     return {n: as_text(v) for n, v in s.items() if v != default(n, s["preset"])}
+
+
+def chosen(page: str) -> SimpleNamespace:
+    """Return a page's own settings as they are now, by their names without the page's part."""
+    s = settings()
+    return SimpleNamespace(**{short(name): s[name] for name in PAGES[page].settings})
 
 
 def left_out() -> set[str]:
