@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.kv_cache import PAGE, context, controls, own, words
+from ui.pages.kv_cache import PAGE, common, context, controls, own
 from ui.pages.kv_cache.topics import TOPICS
 from ui.pages.kv_cache.view import view
 from ui.parts import charts, prose, questions
@@ -38,7 +38,7 @@ with beside:
 
 with st.expander(t("kv_cache.sources")):
     for scene in shown.scenes:
-        prose.say(f"**{scene.preset.name}** {words.notes(shown, scene)}")
+        prose.say(f"**{scene.preset.name}** {common.notes(shown, scene)}")
         prose.note(scene.preset.source)
 own.section(shown, controls.takers())
 charts.download(partial(topic.data, shown), topic.file)

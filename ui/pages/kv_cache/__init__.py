@@ -1,6 +1,6 @@
 """KV cache: what each way of attending keeps, where it fits, and how it is counted."""
 
-from ui.pages.kv_cache import code, snippet
+from ui.pages.kv_cache import code
 from ui.pages.kv_cache.settings import SETTINGS
 from ui.pages.kv_cache.view import mend
 from ui.settings.page import Page
@@ -14,6 +14,6 @@ PAGE = Page(
     lecture=("kv_view", "kv_context"),
     mend=mend,
     code=code.ran,
-    snippet=snippet.recipe,
+    snippet=code.recipe,
     uploads=True,
 )

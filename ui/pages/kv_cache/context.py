@@ -1,14 +1,15 @@
 """The first topic of the cache page: bytes over the context length for every way of caching."""
 
+import numpy as np
 import streamlit as st
 
 from mla_engine import costs
 from mla_engine.late import Late
-from ui.pages.kv_cache.charts import growth
-from ui.pages.kv_cache.rows import beside, told
+from ui.engine import shared_cache
+from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown, window
+from ui.pages.kv_cache.layouts import mla_beside, rows_in_words
 from ui.pages.kv_cache.scene import Scene, kind_of
 from ui.pages.kv_cache.view import View
-from ui.pages.kv_cache.words import limitations, numbers_of, shown, window
 from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
 from ui.parts.questions import Question, decades, tokens
@@ -51,7 +52,7 @@ def _keeps(view: View, scene: Scene) -> str:
 
 
 def look(view: View) -> str:
-    """What to look at, by the kind of axes."""
+    """Say what to look at, by the kind of axes."""
     return t("kv_cache.look_log") if view.log else t("kv_cache.look_linear")
 
 
@@ -59,17 +60,26 @@ def draw(view: View, scene: Scene, side: str) -> None:
     """One model's chart, its table, and what they leave out."""
     figure = growth(
         view,
-        view.contexts,
-        scene.curves(view.contexts),
+        scene,
+        _curves,
         roles=[scene.role(way) for way in scene.ways],
         points=scene.points(),
-        limits=view.ends(lambda one: one.curves(view.contexts).values()),
-        at=view.context,
     )
     charts.show(figure, f"{side}:chart", alt=_alt(view, scene), file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))
     for sentence in (_product(view, scene), _baseline(scene), *limitations(view, scene)):
         prose.say(sentence)
+
+
+@shared_cache.cached
+def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
+    """Return the bytes of every way [context]."""
+    curves = {}
+    for way in scene.ways:
+        on = scene.serving(way)
+        held = [on.held_bytes(tokens, scene.batch) for tokens in view.contexts]
+        curves[scene.label(way)] = np.array(held)
+    return curves
 
 
 def _table(view: View, scene: Scene) -> "pd.DataFrame":
@@ -99,7 +109,7 @@ def _mean(scene: Scene) -> str:
 
 
 def _product(view: View, scene: Scene) -> str:
-    """How the model's own bytes come about: a product, rows of a kind, or kinds of layers."""
+    """Explain the model's own bytes: as a product, by kind of row, or by kind of layer."""
     tokens, batch = count(view.context), count(scene.batch)
     held = shown(view, scene.held_bytes(scene.own, view.context))
     values = {"caches": count(scene.n_caches), "tokens": tokens, "batch": batch, "bytes": held}
@@ -110,7 +120,7 @@ def _product(view: View, scene: Scene) -> str:
         )
         return t("kv_cache.product_kinds", each="; ".join(each), width=scene.width, **values)
     if scene.uneven:
-        rows = told(scene.rows(scene.own, view.context))
+        rows = rows_in_words(scene.rows(scene.own, view.context))
         each = shown(view, costs.held_bytes(scene.ways[scene.own], view.context, scene.width))
         return t("kv_cache.product_rows", rows=rows, each=each, **values)
     numbers = amount(costs.cache_elements(scene.ways[scene.own]))
@@ -118,11 +128,11 @@ def _product(view: View, scene: Scene) -> str:
 
 
 def _baseline(scene: Scene) -> str:
-    """What the ratios are measured against, and where the MLA of the chart comes from."""
+    """Say what the ratios are measured against, and where the MLA of the chart comes from."""
     mla = scene.ways["mla"]
     groups = mixed(costs.equivalent_kv_heads(mla))
     if scene.uneven:
-        return sentences([t("kv_cache.against_mha"), *beside(scene)])
+        return sentences([t("kv_cache.against_mha"), *mla_beside(scene)])
     if scene.assumes("mla"):
         latent = count(mla.d_latent_kv)
         return t("kv_cache.assumed", latent=latent, rope=mla.d_rope, groups=groups)

@@ -7,10 +7,10 @@ import streamlit as st
 from mla_engine import PRESETS
 from mla_engine.costs import ATTENTION, GPUS
 from ui.engine import model
+from ui.pages.kv_cache.common import type_label
 from ui.pages.kv_cache.scene import WIDTHS
 from ui.pages.kv_cache.topics import TOPICS
 from ui.pages.kv_cache.view import RANKS, View, kv_heads, most_caches
-from ui.pages.kv_cache.words import type_label
 from ui.parts import prose, typed
 from ui.parts.growth import LENGTHS
 from ui.parts.own_model import Take
@@ -24,7 +24,7 @@ BATCHES = tuple(2**n for n in range(11))
 
 
 def topic() -> None:
-    """Which question is asked."""
+    """Draw the choice of the question."""
     state.control(
         st.segmented_control,
         t("kv_cache.view"),
@@ -52,7 +52,7 @@ def _model(label: str, name: str) -> None:
 
 
 def takers() -> dict[str, Take]:
-    """What shows a model of the reader's own: each side, and every page; by their labels."""
+    """Return the ways to show a model of the reader's own, on a side or every page, by label."""
     sides = {t(f"kv_cache.own_{name}"): partial(_show, f"kv_{name}") for name in ("left", "right")}
     return sides | {t("own_model.everywhere"): model.take}
 
@@ -118,7 +118,7 @@ def _log(_view: View) -> None:
 
 
 def _dots(view: View) -> None:
-    """Where the dots come from, or why there are none."""
+    """Say where the dots come from, or why there are none."""
     measured = view.scenes[0].has_points
     prose.note(t("kv_cache.measured_note") if measured else t("kv_cache.unmeasured_note"))
 

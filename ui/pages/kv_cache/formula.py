@@ -1,4 +1,4 @@
-"""The cache page's audit: formulas that calculators used, and how far off each is for a model."""
+"""The fifth topic of the cache page: formulas in use, and how far off each is for a model."""
 
 import numpy as np
 import streamlit as st
@@ -6,10 +6,10 @@ import streamlit as st
 from mla_engine import costs
 from mla_engine.costs import Formula
 from mla_engine.late import Late
-from ui.pages.kv_cache.charts import growth
+from ui.engine import shared_cache
+from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
-from ui.pages.kv_cache.words import limitations, numbers_of, shown
 from ui.parts import charts, prose
 from ui.words.numbers import amount, count, size, times, times_in_percent
 from ui.words.text import t, translated
@@ -58,20 +58,13 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def look(_view: View) -> str:
-    """What to look at."""
+    """Say what to look at."""
     return t("kv_cache.look_formula")
 
 
 def draw(view: View, scene: Scene, side: str) -> None:
     """Every formula as a line, the right one solid, how far off each is and where it is from."""
-    figure = growth(
-        view,
-        view.contexts,
-        _curves(view, scene),
-        roles=range(len(_formulas(scene))),
-        limits=view.ends(lambda one: _curves(view, one).values()),
-        at=view.context,
-    )
+    figure = growth(view, scene, _curves, roles=range(len(_formulas(scene))))
     charts.show(figure, f"{side}:formula", alt=_alt(scene), file=f"kv_cache_{scene.key}")
     st.table(_table(view, scene))
     prose.say("\n".join(f"- {_why(formula)}" for formula in _formulas(scene)))
@@ -80,11 +73,13 @@ def draw(view: View, scene: Scene, side: str) -> None:
 
 
 def _name(formula: Formula) -> str:
-    """What its line is called."""
+    """Return the name of its line."""
     return translated(formula.named) if formula.named else formula.short
 
 
+@shared_cache.cached
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
+    """Return the bytes that every formula gives [context]."""
     return {
         _name(formula): np.array([_held(scene, formula, tokens) for tokens in view.contexts])
         for formula in _formulas(scene)
@@ -109,7 +104,7 @@ def _table(view: View, scene: Scene) -> "pd.DataFrame":
 
 
 def _numbers(scene: Scene, formula: Formula) -> str:
-    """What it counts of a token; the right one says what does not grow, too."""
+    """Write its count of a token; the right one with what does not grow."""
     config = scene.preset.config
     if scene.uneven and formula.code == RIGHT:
         return numbers_of(config)
@@ -135,7 +130,7 @@ def _why(formula: Formula) -> str:
 
 
 def _misread(scene: Scene) -> list[str]:
-    """What is published wrongly of how much a step reads of such a cache."""
+    """Return the sentences on wrong figures of how much a step reads of such a cache."""
     return [
         t(
             "kv_cache.misread",

@@ -1,4 +1,4 @@
-"""The cache page's topic of GPU memory: what the weights leave, and how much cache fits there."""
+"""The second topic of the cache page: the memory that weights leave, and how much cache fits."""
 
 from contextlib import suppress
 
@@ -7,10 +7,10 @@ import streamlit as st
 
 from mla_engine.costs import GPUS, Serving
 from mla_engine.late import Late
-from ui.pages.kv_cache.charts import growth
+from ui.engine import shared_cache
+from ui.pages.kv_cache.common import beyond, growth, limitations, shown, type_label
 from ui.pages.kv_cache.scene import WIDTHS, Scene
 from ui.pages.kv_cache.view import View
-from ui.pages.kv_cache.words import beyond, limitations, shown, type_label
 from ui.parts import charts, prose
 from ui.settings.sizes import MOST_TOKENS
 from ui.words.numbers import TIED, count
@@ -20,22 +20,19 @@ pd = Late("pandas")
 
 
 def served(view: View, scene: Scene, way: str | None = None, gpu: str | None = None) -> Serving:
-    """The model on the chosen GPUs, its cache kept in one `way` (its own by default).
+    """Return the model on the chosen GPUs, its cache kept in one `way` (its own by default).
 
     Raises:
         ValueError: more GPUs than heads to split.
     """
-    (config, caches), *beside = scene.kinds(way or scene.own, whole=True)
-    return Serving(
-        config=config,
-        caches=caches,
-        beside=tuple(beside),
+    return scene.serving(
+        way or scene.own,
+        whole=True,
         total_parameters=scene.preset.parameters or 0,
         gpu_bytes=GPUS[gpu or view.gpu].memory_bytes,
         ranks=view.ranks,
         attention=view.attention,
         weight_bytes=WIDTHS[view.weights],
-        cache_bytes=scene.width,
     )
 
 
@@ -50,7 +47,7 @@ def title(view: View) -> str:
 
 
 def lead(view: View) -> tuple[str, str]:
-    """What fits beside the left model's weights, or that they do not fit.
+    """Say what fits beside the left model's weights, or that they do not fit.
 
     Raises:
         ValueError: more GPUs than heads to split.
@@ -70,7 +67,7 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def look(view: View) -> str:
-    """What to look at.
+    """Say what to look at.
 
     Raises:
         ValueError: more GPUs than heads to split.
@@ -81,7 +78,7 @@ def look(view: View) -> str:
 
 
 def _left(scene: Scene, on: Serving) -> bool:
-    """Whether the weights are known and leave something."""
+    """Tell if the weights are known and leave something."""
     return bool(scene.preset.parameters) and on.free_bytes > 0
 
 
@@ -91,14 +88,14 @@ def draw(view: View, scene: Scene, side: str) -> None:
     Raises:
         ValueError: more GPUs than heads to split.
     """
-    on, contexts = served(view, scene), view.contexts
+    on = served(view, scene)
     figure = growth(
         view,
-        contexts,
-        _curves(view, scene),
+        scene,
+        _curves,
         roles=[scene.role(way) for way in scene.ways],
-        limits=_limits(view, on),
-        at=view.context,
+        limits=None if view.log else (0, 1.5 * on.gpu_bytes),  # beyond it nothing fits
+        least_top=on.gpu_bytes,
         axes={"cache": t("kv_cache.axis_each_gpu")},
         levels=_levels(view, scene, on),
     )
@@ -109,7 +106,9 @@ def draw(view: View, scene: Scene, side: str) -> None:
         prose.say(sentence)
 
 
+@shared_cache.cached
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
+    """Return the bytes of every way on the fullest GPU [context]."""
     curves = {}
     for way in scene.ways:
         on = served(view, scene, way)
@@ -118,14 +117,8 @@ def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     return curves
 
 
-def _limits(view: View, on: Serving) -> tuple[float, float]:
-    if not view.log:
-        return 0, 1.5 * on.gpu_bytes  # beyond it nothing fits
-    return view.ends(lambda one: _curves(view, one).values(), least_top=on.gpu_bytes)
-
-
 def _levels(view: View, scene: Scene, on: Serving) -> dict[str, float]:
-    """What the weights leave, or the whole memory where that is unknown or nothing."""
+    """Return what the weights leave, or the whole memory where that is unknown or nothing."""
     if _left(scene, on):
         return {t("kv_cache.level_free"): on.free_bytes}
     return {t("kv_cache.level_gpu", gpu=GPUS[view.gpu].name): on.gpu_bytes}
@@ -197,7 +190,7 @@ def _alt(view: View, scene: Scene, on: Serving) -> str:
 
 
 def data(view: View) -> "pd.DataFrame":
-    """What fits for both models on every GPU, in bytes, tokens and sequences."""
+    """Return what fits for both models on every GPU, in bytes, tokens and sequences."""
     rows = []
     for scene in view.scenes:
         for key in GPUS:

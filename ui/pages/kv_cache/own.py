@@ -11,8 +11,8 @@ from mla_engine.late import Late
 from mla_engine.model_caches import storage
 from mla_engine.model_caches.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
 from mla_engine.model_caches.sources import Found
+from ui.pages.kv_cache.common import shown, type_label
 from ui.pages.kv_cache.view import View
-from ui.pages.kv_cache.words import shown, type_label
 from ui.parts import counted_model, files, own_model, prose
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
@@ -40,7 +40,7 @@ def section(view: View, takers: Mapping[str, own_model.Take]) -> None:
 
 
 def _asked(view: View, found: Found) -> Asked:
-    """What the page's settings ask of it."""
+    """Return what the page's settings ask of it."""
     scene = view.scenes[0]
     return Asked(
         storage=storage(scene.dtype),
@@ -69,7 +69,7 @@ def _file(told: dict[str, Any]) -> bytes:
 
 
 def _line(view: View, told: dict[str, Any]) -> str:
-    """What is stored and what is read."""
+    """Say what is stored and what is read."""
     return t(
         "kv_cache.own_line",
         model=safe(told["model"]),
@@ -99,7 +99,7 @@ def _kinds(view: View, told: dict[str, Any]) -> "pd.DataFrame":
 
 
 def _kind(kind: str) -> str:
-    """What layers of a kind keep; some have two mixers."""
+    """Name what layers of a kind keep; some have two mixers."""
     return " + ".join(t(f"kv_cache.layer_{part}") for part in kind.split("+"))
 
 
@@ -128,7 +128,7 @@ def _gpus(view: View, told: dict[str, Any]) -> "pd.DataFrame":
 
 
 def _known(told: dict[str, Any]) -> bool:
-    """Whether its weights are counted."""
+    """Tell if its weights are counted."""
     return told["gpus"]["tensor"]["weight_bytes_each"] is not None
 
 

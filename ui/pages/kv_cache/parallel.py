@@ -1,4 +1,4 @@
-"""The cache page's topic of several GPUs: what each keeps of heads or sequences dealt out."""
+"""The fourth topic of the cache page: what each of several GPUs keeps of heads or sequences."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,10 +10,10 @@ import streamlit as st
 from mla_engine.costs import Serving, cache_elements, kept_parts
 from mla_engine.late import Late
 from mla_engine.studies.split_latents import cached_on_each_gpu
-from ui.pages.kv_cache.charts import growth
+from ui.engine import shared_cache
+from ui.pages.kv_cache.common import growth, limitations, shown
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import RANKS, View
-from ui.pages.kv_cache.words import limitations, shown
 from ui.parts import charts, prose
 from ui.words.numbers import count, digits
 from ui.words.text import t
@@ -35,13 +35,13 @@ class Sharing:
 
     @property
     def code(self) -> str:
-        """What names it in tables of codes."""
+        """The code of the sharing in tables."""
         kind = "mla_full" if self.cache == "kv" else self.way
         return f"{kind}_{self.attention}"
 
     @property
     def role(self) -> str:
-        """What picks its looks."""
+        """The key of its looks."""
         return "mla_kv" if self.cache == "kv" else self.scene.role(self.way)
 
     @property
@@ -58,25 +58,15 @@ class Sharing:
         Raises:
             ValueError: more GPUs than heads to split.
         """
-        (config, caches), *beside = self.scene.kinds(self.way, whole=True)
-        return Serving(
-            config=config,
-            caches=caches,
-            beside=tuple(beside),
-            total_parameters=0,
-            gpu_bytes=1,
-            ranks=ranks,
-            attention=self.attention,
-            cache_bytes=self.scene.width,
-            cache=self.cache,
-        )
+        shared = {"ranks": ranks, "attention": self.attention, "cache": self.cache}
+        return self.scene.serving(self.way, whole=True, **shared)
 
     def held(self, ranks: int) -> float:
         """Bytes on the fullest of so many GPUs."""
         return self.on(ranks).held_bytes(self.view.context, self.view.sequences)
 
     def copies(self, ranks: int) -> float:
-        """How often the GPUs together keep the whole cache; uneven shares count as the fullest."""
+        """Return how often all GPUs keep the whole cache, each as much as the fullest."""
         return ranks * self.held(ranks) / self.held(1)
 
 
@@ -98,7 +88,7 @@ class SplitLatents(Sharing):
 
 
 def _sharings(view: View, scene: Scene) -> Iterator[Sharing]:
-    """What the chart compares, in the order of its legend."""
+    """Yield the sharings that the chart compares, in the order of its legend."""
     yield Sharing(view, scene, "mha")
     yield Sharing(view, scene, "gqa")
     yield Sharing(view, scene, "mla", cache="kv")
@@ -125,7 +115,7 @@ def title(_view: View) -> str:
 
 
 def lead(view: View) -> tuple[str, str]:
-    """What each GPU keeps of the left model's own cache, and how often the whole is there.
+    """Say what each GPU keeps of the left model's own cache, and how often the whole is there.
 
     Raises:
         ValueError: more GPUs than heads to split.
@@ -145,7 +135,7 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def look(_view: View) -> str:
-    """What to look at."""
+    """Say what to look at."""
     return t("kv_cache.look_parallel")
 
 
@@ -159,11 +149,11 @@ def draw(view: View, scene: Scene, side: str) -> None:
     ranks = _possible(scene)
     figure = growth(
         view,
-        ranks,
-        _curves(view, scene),
-        roles=[g.role for g in _sharings(view, scene)],
-        limits=view.ends(lambda one: _curves(view, one).values()),
+        scene,
+        _curves,
+        places=ranks,
         at=view.ranks,
+        roles=[g.role for g in _sharings(view, scene)],
         axes={"context": t("kv_cache.axis_gpus"), "cache": t("kv_cache.axis_each_gpu")},
         ticks=ranks[::2] if view.log else ranks[-3:],
     )
@@ -179,7 +169,9 @@ def _possible(scene: Scene) -> list[int]:
     return [n for n in RANKS if n <= scene.preset.config.n_heads]
 
 
+@shared_cache.cached
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
+    """Return the bytes of every sharing on the fullest GPU [number of GPUs]."""
     ranks = _possible(scene)
     return {g.label: np.array([g.held(n) for n in ranks]) for g in _sharings(view, scene)}
 
@@ -199,14 +191,14 @@ def _table(view: View, scene: Scene) -> "pd.DataFrame":
 
 
 def _dealt(view: View, scene: Scene) -> str:
-    """How many whole sequences the fullest GPU keeps."""
+    """Say how many whole sequences the fullest GPU keeps."""
     whole = Sharing(view, scene, scene.own, attention="data").on(view.ranks)
     each, every = count(whole.rank_sequences(view.sequences)), count(view.sequences)
     return t("kv_cache.dealt", sequences=every, ranks=view.ranks, each=each)
 
 
 def _halved(view: View, scene: Scene) -> Iterator[str]:
-    """What a second latent saves each GPU."""
+    """Say what a second latent saves each GPU."""
     for split in _split(view, scene):
         half, whole = count(split.numbers(GROUPS)), count(cache_elements(scene.ways["mla"]))
         yield t("kv_cache.split_latents", half=half, whole=whole)

@@ -7,12 +7,12 @@ is of that kind, and else what the mechanism suggests, for MLA DeepSeek-V2's pro
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
 
 from mla_engine import costs, mechanisms
 from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
+from mla_engine.costs import Serving
 from mla_engine.presets import Preset
 from ui.engine import queue, shared_cache
 from ui.settings.parsers import preset_of
@@ -36,7 +36,7 @@ MEASURED = (64, 256, 1024)
 
 
 def kind_of(config: AttentionConfig) -> str:
-    """What a kind of attention is called."""
+    """Return the name of a kind of attention, such as "MLA"."""
     return variant_name(mechanisms.of(config).variant(config).code)
 
 
@@ -44,7 +44,7 @@ def kind_of(config: AttentionConfig) -> str:
 class Scene:
     """One model and the reader's choices; `layers` 0 means every layer that keeps a cache.
 
-    With `first` the layers of its first kind alone are counted, where it has several.
+    With `first` only the layers of its first kind are counted, where it has several.
     """
 
     key: str
@@ -106,7 +106,7 @@ class Scene:
         return "mla" if self.assumes("mla") else self.own
 
     def assumes(self, way: str) -> bool:
-        """Whether a way has a size that the model itself has not, or has otherwise."""
+        """Tell if a way has a size that the model itself has not, or has otherwise."""
         if self.ways[way] in (config for config, _ in self.preset.kinds):
             return False
         own, other = vars(self.preset.config), vars(self.ways[way])
@@ -114,16 +114,16 @@ class Scene:
 
     @cached_property
     def uneven(self) -> bool:
-        """Whether not every token adds the same to what the model keeps."""
+        """Tell if some tokens add more than others to what the model keeps."""
         return bool(costs.kept_parts(self.preset.config, 1, self.width))
 
     @property
     def grows(self) -> bool:
-        """Whether what the model keeps grows with the tokens."""
+        """Tell if what the model keeps grows with the tokens."""
         return bool(costs.cache_elements(self.preset.config))
 
     def rows(self, way: str, tokens: int) -> dict[str, Amount]:
-        """Of what kinds of rows the cache of one layer and sequence consists."""
+        """Return what the cache of one layer and sequence keeps, by kind of row."""
         return costs.kept_rows(self.ways[way], tokens, self.width)
 
     def label(self, way: str) -> str:
@@ -139,13 +139,13 @@ class Scene:
         return f"{name} ★" if way == self.own else name
 
     def role(self, way: str) -> str:
-        """What picks a way's looks: a latent is kept for the absorbed form."""
+        """Return the key of a way's looks: a latent is kept for the absorbed form."""
         return {"own": "gqa", "mla": "mla_absorbed"}.get(way, way)
 
     def kinds(self, way: str, *, whole: bool = False) -> tuple[tuple[AttentionConfig, int], ...]:
-        """What is counted as a way, each kind of attention with its number.
+        """Return the kinds of attention that are counted as a way, each with its number.
 
-        The model's own kinds where all its layers are counted; else each layer keeps the same.
+        They are the model's own where all its layers are counted; else each layer keeps the same.
         `whole` counts them all, however many are chosen.
         """
         if way == self.own and (whole or not self.layers) and not self.first:
@@ -154,13 +154,28 @@ class Scene:
 
     @property
     def mixed(self) -> bool:
-        """Whether several kinds of attention are counted as the model's own."""
+        """Tell if several kinds of attention are counted as the model's own."""
         return len(self.kinds(self.own)) > 1
+
+    def serving(self, way: str, *, whole: bool = False, **gpus: object) -> Serving:
+        """Return the model with its cache kept in one way, on one GPU where nothing else is said.
+
+        Args:
+            way: a key of `ways`.
+            whole: counts all layers, however many are chosen.
+            gpus: arguments of Serving; without its parameters the cache is counted without weights.
+
+        Raises:
+            ValueError: more GPUs than heads to split.
+        """
+        (config, caches), *beside = self.kinds(way, whole=whole)
+        kinds = {"config": config, "caches": caches, "beside": tuple(beside)}
+        cache = {"cache_bytes": self.width, "total_parameters": 0, "gpu_bytes": 1}
+        return Serving(**kinds, **(cache | gpus))
 
     def held_bytes(self, way: str, tokens: int) -> float:
         """Bytes kept of `tokens` tokens, by the closed form."""
-        kinds = self.kinds(way)
-        return self.batch * sum(n * costs.held_bytes(one, tokens, self.width) for one, n in kinds)
+        return self.serving(way).held_bytes(tokens, self.batch)
 
     def numbers(self, way: str) -> float:
         """Numbers kept of each further token, on average over the layers."""
@@ -171,16 +186,9 @@ class Scene:
         """Bytes of `tokens` tokens where each takes so many numbers in a layer."""
         return numbers * self.width * tokens * self.n_caches * self.batch
 
-    def curves(self, contexts: tuple[int, ...]) -> dict[str, np.ndarray]:
-        """Label -> bytes [context]."""
-        return {
-            self.label(way): np.array([self.held_bytes(way, tokens) for tokens in contexts])
-            for way in self.ways
-        }
-
     @property
     def has_points(self) -> bool:
-        """Whether a cache of the engine can hold this type."""
+        """Tell if a cache of the engine can hold this type."""
         return self.dtype in HELD
 
     def points(self) -> dict[str, tuple[tuple[int, ...], list[int]]]:

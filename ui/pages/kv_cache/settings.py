@@ -42,7 +42,7 @@ def contrast(preset: str) -> str:
 
 
 def _plain(one: Preset) -> bool:
-    """Whether its name says its size, and each of its layers keeps as much, all of it counted."""
+    """Tell if its name says its size, and each of its layers keeps as much, all of it counted."""
     return _sized(one) and not one.not_modelled and not one.beside
 
 

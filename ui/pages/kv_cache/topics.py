@@ -13,7 +13,7 @@ pd = Late("pandas")
 
 @dataclass(frozen=True)
 class Topic:
-    """How one question is answered.
+    """The parts of the answer to one question.
 
     Args:
         title: the point of the picture.

@@ -1,10 +1,6 @@
-"""What the cache page shows: two models, a topic, and the reader's choices."""
+"""The view of the cache page: two models, a topic, and the reader's choices."""
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-
-import numpy as np
 
 from ui.pages.kv_cache.scene import Scene
 from ui.parts.growth import CONTEXTS
@@ -53,24 +49,9 @@ class View:
         """The lengths that are drawn: powers of two, or even steps up to the chosen length."""
         return CONTEXTS if self.log else tuple(range(0, self.context + 1, self.context // 32))
 
-    def ends(
-        self, curves: Callable[[Scene], Iterable[np.ndarray]], least_top: float = 0
-    ) -> tuple[float, float]:
-        """Ends of the y axis with room below and above the curves of both models.
-
-        A model whose curves are refused is left out; `least_top` is the least upper end.
-        """
-        drawn = []
-        for scene in self.scenes:
-            with suppress(ValueError):
-                drawn.extend(curves(scene))
-        low = min(curve.min() for curve in drawn)
-        high = max(least_top, *(curve.max() for curve in drawn))
-        return (low / 2, high * 2) if self.log else (0, high * 1.05)
-
 
 def view() -> View:
-    """What the settings choose."""
+    """Return what the settings choose."""
     s = settings()
     return View(
         topic=s["kv_view"],
@@ -89,7 +70,7 @@ def view() -> View:
 
 
 def scenes() -> tuple[Scene, Scene]:
-    """The two models that the settings choose."""
+    """Return the two models that the settings choose."""
     s = settings()
     first = s["kv_view"] in OF_ONE_KIND
     choices = (s["kv_groups"], s["kv_layers"], s["kv_batch"], s["kv_type"], first)
@@ -97,13 +78,13 @@ def scenes() -> tuple[Scene, Scene]:
 
 
 def kv_heads(models: tuple[Scene, ...]) -> list[int]:
-    """Numbers of KV heads that the heads of one of the models can share."""
+    """Return the numbers of KV heads that the heads of one of the models can share."""
     heads = [scene.preset.config.n_heads for scene in models]
     return sorted({n for all_heads in heads for n in divisors(all_heads)})
 
 
 def most_caches(models: tuple[Scene, ...]) -> int:
-    """Caches of the model that has most of them."""
+    """Return the number of caches of the model that has most of them."""
     return max(scene.all_caches for scene in models)
 
 

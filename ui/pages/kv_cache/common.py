@@ -1,21 +1,82 @@
-"""The words that several topics of the cache page share."""
+"""Words and charts that several topics of the cache page share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+import numpy as np
 
 from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
+from mla_engine.figures import cache_growth
 from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene, kind_of
 from ui.pages.kv_cache.view import View
+from ui.parts.charts import Drawing
+from ui.parts.figure_words import growth_words
 from ui.words import numbers
 from ui.words.numbers import TIED, amount, count
 from ui.words.text import listed, t
 
+Curves = Callable[[View, Scene], Mapping[str, np.ndarray]]
+"""A topic's curves of one model: label -> bytes [place]."""
+
+
+def growth(
+    view: View,
+    scene: Scene,
+    curves: Curves,
+    *,
+    places: Sequence[int] = (),
+    at: int = 0,
+    limits: tuple[float, float] | None = None,
+    least_top: float = 0,
+    axes: Mapping[str, str] | None = None,
+    **options: object,
+) -> Drawing:
+    """Return the chart of a model's curves in the chosen unit, as high as that of the other model.
+
+    Args:
+        view: the reader's choices.
+        scene: the model.
+        curves: of this topic.
+        places: tokens or GPUs, by default the lengths of context that are drawn.
+        at: the place that is marked, by default the chosen length.
+        limits: ends of the y axis, by default with room below and above the curves of both models.
+        least_top: the least upper end of these.
+        axes: titles of the axes that are not the context and the cache.
+        options: further arguments of `cache_growth`.
+    """
+    return partial(
+        cache_growth,
+        places or view.contexts,
+        curves(view, scene),
+        log=view.log,
+        unit=view.unit,
+        limits=limits or _limits(view, curves, least_top),
+        at=at or view.context,
+        words=growth_words() | dict(axes or {}),
+        **options,
+    )
+
+
+def _limits(view: View, curves: Curves, least_top: float) -> tuple[float, float]:
+    """Return the ends of the y axis; a model whose curves are refused is left out."""
+    drawn: list[np.ndarray] = []
+    for scene in view.scenes:
+        with suppress(ValueError):
+            drawn.extend(curves(view, scene).values())
+    low = min(curve.min() for curve in drawn)
+    high = max(least_top, *(curve.max() for curve in drawn))
+    return (low / 2, high * 2) if view.log else (0, high * 1.05)
+
 
 def shown(view: View, n_bytes: float) -> str:
-    """Bytes in the chosen kind of unit."""
+    """Write bytes in the chosen kind of unit."""
     return numbers.tied_size(n_bytes, binary=view.unit == "GiB")
 
 
 def numbers_of(config: AttentionConfig) -> str:
-    """How the numbers per token and layer come about, g x (k + v) or c + r; what does not grow."""
+    """Write the numbers per token and layer as a sum, g x (k + v) or c + r, and what is fixed."""
     width = WIDTH_OF_STATES
     numbers, fixed = costs.cache_elements(config), costs.fixed_bytes(config, width) / width
     if not numbers:
@@ -26,12 +87,12 @@ def numbers_of(config: AttentionConfig) -> str:
 
 
 def type_label(code: str) -> str:
-    """What a type is called in the reader's language."""
+    """Return the name of a type in the reader's language."""
     return t("kv_cache.four_bit") if code == "int4" else code
 
 
 def limitations(view: View, scene: Scene) -> list[str]:
-    """What is not as the reader asked, and what the curves leave out, a sentence each."""
+    """Return a sentence on each thing that is not as the reader asked or that curves leave out."""
     gaps = [t(f"kv_cache.gap_{gap.replace(' ', '_')}") for gap in scene.preset.not_modelled]
     return _capped(scene) + _published(view, scene) + gaps
 
@@ -64,7 +125,7 @@ def _published(view: View, scene: Scene) -> list[str]:
 
 
 def _kinds(scene: Scene) -> str:
-    """Of which kinds the model's layers are, or as what so many of them are counted."""
+    """Name the kinds of the model's layers, or the one that so many of them are counted as."""
     kind = kind_of(scene.preset.config)
     if scene.layers and not scene.first:
         return t("kv_cache.counted_as", layers=count(scene.n_caches), kind=kind)
@@ -76,15 +137,15 @@ def _kinds(scene: Scene) -> str:
 
 
 def beyond(scene: Scene) -> str:
-    """The greatest length that the model was published for."""
+    """Tell the greatest length that the model was published for."""
     return t("kv_cache.beyond", most=count(scene.preset.max_context))
 
 
 def window(scene: Scene) -> int | None:
-    """The tokens that a layer of the model looks back, where that is not all of them."""
+    """Return the tokens that a layer of the model looks back, None for all of them."""
     return getattr(scene.preset.config, "sliding_window", None)
 
 
 def notes(view: View, scene: Scene) -> str:
-    """What is uncertain about the model's numbers, in the reader's language."""
+    """Return what is uncertain about the model's numbers, in the reader's language."""
     return scene.preset.notes_in.get(view.language, scene.preset.notes)
