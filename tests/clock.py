@@ -1,4 +1,4 @@
-"""A time that goes on when a test says so."""
+"""A clock that a test moves."""
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""Nothing from outside: folders of this run alone, one thread a worker, and a GPU where one is."""
+"""Keep each run to folders of its own and one thread a worker, with a GPU where there is one."""
 
 import functools
 import logging
@@ -81,7 +81,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A checkpoint on the server, the only one in the folders that it reads."""
+    """Build a checkpoint on the server, the only one in the folders that it reads."""
     folder = tmp_path_factory.mktemp("models") / "it's a demo"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLA_MODEL_FOLDERS", str(folder.parent))
@@ -90,13 +90,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def models(demo: str) -> Path:
-    """The only folder that the server reads."""
+    """Return the only folder that the server reads."""
     return Path(demo).parent
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The only browser of a run: Playwright is started once in a process."""
+    """Start the only browser of a run: Playwright is started once in a process."""
     with sync_playwright() as playwright:
         flags = [*FLAGS, "--process-per-site"]  # what one page has compiled, the others use
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=flags)

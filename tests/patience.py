@@ -1,4 +1,4 @@
-"""How long a test waits for what must come: it matters only where something is broken."""
+"""The seconds that a test waits for a state: they matter only where something is broken."""
 
 import os
 

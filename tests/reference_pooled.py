@@ -92,7 +92,7 @@ def _entries(config, w, h, place, out):
 
 
 def _choice(config, w, h, place, out):
-    """Which entries each query attends to, True in chosen_E; with an indexer its scores."""
+    """Find the entries that each query attends to, True in chosen_E; with an indexer its scores."""
     batch, length, _ = h.shape
     count, j, x = out["kv_E"].shape[1], config.n_index_heads, config.d_index
     out["chosen_E"] = np.zeros((batch, length, count), dtype=bool)

@@ -72,7 +72,7 @@ def index(config, w, h, source):
 
 
 def pooled_index(config, w, h, chosen=None, form=reference.latent):
-    """It in either form of MLA; `chosen` is given to a layer that shares its choice."""
+    """Run it in either form of MLA; `chosen` is given to a layer that shares its choice."""
     out = form(config, w, h, None)
     if chosen is None:
         out |= index(config, w, h, out["c_Q"] if config.d_latent_q else h)

@@ -61,7 +61,7 @@ def frequency(rope, width, pair, length=1):
 
 
 def stretch(rope):
-    """What cos and sin are multiplied by."""
+    """Return the factor of cos and sin."""
     scaling = rope.scaling
     kind = type(scaling).__name__
     if kind not in ("YarnConfig", "LongRopeScaling"):

@@ -1,4 +1,4 @@
-"""Rows of a study that the tests make, as `make train` writes them, and the plan beside them."""
+"""Write rows of a study as `make train` does, and the plan beside them."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Share = Callable[[str, int, str, int], float]
 
 
 def mean(variant: str, seed: int, task: str | None = None) -> float:
-    """Of right answers, over the loads of a task or of all."""
+    """Return the mean share of right answers over the loads of a task, or over all tasks."""
     if task is None:
         return fmean(mean(variant, seed, one) for one in LOADS)
     return fmean(share(variant, seed, task, load) for load in LOADS[task])
@@ -73,7 +73,7 @@ def plan() -> dict:
 
 
 def write(folder: Path, rows: list[dict], planned: dict | None = None) -> Path:
-    """A folder with a plan and these rows; gives it back."""
+    """Write a plan and these rows into a folder and return it."""
     (folder / "study").mkdir(parents=True, exist_ok=True)
     (folder / "plan.json").write_text(json.dumps(planned or plan()), "utf-8")
     for one in rows:
@@ -83,5 +83,5 @@ def write(folder: Path, rows: list[dict], planned: dict | None = None) -> Path:
 
 
 def rows(shares: Share = share, seeds: int = PLANNED, but: tuple[str, ...] = ()) -> list[dict]:
-    """Of every variant but some, so many seeds."""
+    """Return so many seeds of every variant but some."""
     return [row(code, seed, shares) for code in CACHED if code not in but for seed in range(seeds)]

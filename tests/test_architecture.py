@@ -138,7 +138,7 @@ POLLERS = {  # each asks again and again whether a state has come, or is slow as
 
 
 def called_in(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str]]:
-    """The calls of a file: the innermost function that makes one, and what is called."""
+    """Yield the calls of a file: the innermost function that makes one, and what is called."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Call):
             yield inside, ast.unparse(node.func)
@@ -147,7 +147,7 @@ def called_in(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str]]:
 
 
 def test_tests_wait_for_a_state_and_measure_no_time():
-    """However busy the machine is: what a test waits for comes, and no second is asserted."""
+    """Tests wait for a state and assert no seconds, so that they hold on a busy machine."""
     waiting, measuring = [], []
     for path in TESTS:
         file = str(path.relative_to(ROOT))
@@ -202,7 +202,7 @@ CACHES_OF_PYTHON = {
 
 
 def caches(pattern: str) -> set[str]:
-    """The functions of ui and the engine that such a decorator keeps."""
+    """Return the functions of ui and the engine with such a decorator."""
     paths = [p for folder in ("ui", "mla_engine") for p in ROOT.glob(f"{folder}/**/*.py")]
     return {
         f"{path.relative_to(ROOT)}:{f.name}"

@@ -1,4 +1,4 @@
-"""The server's configuration says of the app what is true of it."""
+"""The server's configuration tells the truth about uploads."""
 
 import ast
 import re

@@ -46,7 +46,7 @@ BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(s
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel, built without a network from a copy of what it is made of."""
+    """Build the wheel without a network from a copy of what it is made of."""
     tree = tmp_path_factory.mktemp("package")
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(ROOT / name, tree)
@@ -61,7 +61,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """An empty folder into which it was installed, and it alone."""
+    """Install the wheel alone into an empty folder."""
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--target", str(folder), str(wheel)], check=True)
@@ -69,7 +69,7 @@ def installed(wheel, tmp_path_factory):
 
 
 def run(code, folder):
-    """What a fresh process prints that finds the package in this folder, and no project."""
+    """Return what a fresh process prints that finds the package in this folder, and no project."""
     inherited = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
         [sys.executable, "-P", "-c", code],

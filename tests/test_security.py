@@ -1,4 +1,4 @@
-"""SECURITY.md says of the settings what is true of them, and is found."""
+"""SECURITY.md lists every setting with its default, and is linked where readers begin."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (.*?) \|", re.MULTILINE)
 
 
 def written(default: object) -> str:
-    """A default as the table has it."""
+    """Return a default as the table has it."""
     if default in ("", ()):
         return "none"
     if isinstance(default, tuple):

@@ -1,4 +1,4 @@
-"""What is installed: every package by its version and hashes, on every system alike."""
+"""Every package is installed by its version and hashes, on every system alike."""
 
 import re
 import sys
@@ -17,14 +17,14 @@ CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 
 
 def requirements(file):
-    """The lines of a file of requirements, continued ones joined, without comments."""
+    """Return the lines of a requirements file, continued ones joined, without comments."""
     text = (ROOT / file).read_text("utf-8").replace("\\\n", "")
     lines = (re.sub(r"(^|\s+)#.*", "", line) for line in text.splitlines())
     return [re.sub(r"\s+--hash", " --hash", line) for line in lines if line.strip()]
 
 
 def pinned(lines):
-    """Name -> version and marker, of lines that pin one version each."""
+    """Return name -> version and marker, of lines that pin one version each."""
     found = {}
     for one in map(Requirement, lines):
         assert re.fullmatch(r"==[^*]+", str(one.specifier)), one

@@ -49,7 +49,7 @@ class Seen:
 
     @property
     def texts(self):
-        """What can be read, in the order of its places."""
+        """Return all readable texts in the order of their places."""
         said = []
         for _, element in sorted(self.elements.items()):
             inner = getattr(element, element.WhichOneof("type") or "empty")
@@ -149,7 +149,7 @@ class Talk:
             self._draw(tuple(message.metadata.delta_path), message.delta)
 
     def _is_last(self, message):
-        """Whether a run has ended with it, and those that it asked for too."""
+        """Return whether a run has ended with it, and those that it asked for too."""
         if message.WhichOneof("type") != "script_finished":
             return False
         self.seen.status = message.script_finished
@@ -202,7 +202,7 @@ class Session(Talk):
 
     @property
     def closed(self):
-        """Whether the server has hung up."""
+        """Return whether the server has hung up."""
         return self.connection.protocol.state is not State.OPEN
 
     def receive(self, until=None):
@@ -225,7 +225,7 @@ class Session(Talk):
         return [text[:60] for text in self.seen.texts if not text.startswith("<style>")][:6]
 
     def finished(self):
-        """What is seen when the run has ended, and those that it asked for too.
+        """Return what is seen when the run has ended, and those that it asked for too.
 
         Raises:
             StuckError: it has not ended.

@@ -96,7 +96,7 @@ def noise(draw: Random):
 
 
 def enclosed(parse):
-    """What a parser was made with: `least` and `most`, `options`, or only `most`."""
+    """Return what a parser was made with: `least` and `most`, `options`, or only `most`."""
     if parse is flag:
         return {"options": ("1", "0")}
     if parse in (preset, published, comparable):

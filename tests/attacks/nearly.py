@@ -23,7 +23,7 @@ def fuzz(examples):
 
 
 def outcome(call, *given):
-    """What `call` returns, or the refusal; any other error goes through and is a fault."""
+    """Return the result of `call`, or its refusal; any other error goes through and is a fault."""
     try:
         return call(*given)
     except RefusedError as error:
@@ -52,7 +52,7 @@ def outcome_within(mebibytes, call, *given):
 
 
 def _held(call, *given):
-    """What the process holds for a call beside what it held before."""
+    """Return the bytes that the process holds for a call beyond what it held before."""
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak
     before = _status("VmRSS")
     outcome(call, *given)

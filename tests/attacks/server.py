@@ -33,7 +33,7 @@ class App:
 
     @property
     def url(self):
-        """Where it answers: the system has chosen its port, which its log tells.
+        """Return its address: the system has chosen its port, which its log tells.
 
         Raises:
             OSError: it does not say yet.
@@ -176,7 +176,7 @@ def running(environment=None, **given):
 
 
 def healthy(app):
-    """Whether the server answers that it is well.
+    """Return whether the server answers that it is well.
 
     Raises:
         RuntimeError: it has ended.

@@ -1,4 +1,4 @@
-"""What a stranger's checkpoint would take is known before any of it is fetched or made."""
+"""The cost of a stranger's checkpoint is known before any of it is fetched or made."""
 
 import json
 import shutil

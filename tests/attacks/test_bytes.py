@@ -1,4 +1,4 @@
-"""What is sent anew: what did not change is named, whatever it is, and a picture moves alone."""
+"""Unchanged elements are sent by name, and a picture that moves is sent alone."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the app hands out: no text that a stranger chose is a formula, or part of a file's name."""
+"""No downloaded file has a stranger's text as a formula, or as part of its name."""
 
 import ast
 import csv
@@ -37,7 +37,7 @@ def is_number(cell):
 
 
 def formulas(cells):
-    """Those that a spreadsheet would compute."""
+    """Return the cells that a spreadsheet would compute."""
     return [cell for cell in cells if FORMULA.search(cell) and not is_number(cell)]
 
 

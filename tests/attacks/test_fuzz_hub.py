@@ -1,4 +1,4 @@
-"""What a Hub answers of a repository, nearly right: a checkpoint, or one sentence."""
+"""A Hub's nearly right answer about a repository gives a checkpoint, or one sentence."""
 
 import json
 

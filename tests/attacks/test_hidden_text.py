@@ -31,7 +31,7 @@ def hiding(text):
 
 
 def turned(text):
-    """Whether letters from right to left stand where they move what follows."""
+    """Return whether letters from right to left stand where they move what follows."""
     return any("\u0590" <= c <= "\u08ff" for c in ISOLATED.sub("", text))
 
 

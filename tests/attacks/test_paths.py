@@ -1,4 +1,4 @@
-"""What a stranger's link brings to the screen names no place of the server's disk."""
+"""No stranger's link brings a place of the server's disk to the screen."""
 
 import html
 import os

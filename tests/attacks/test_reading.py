@@ -1,4 +1,4 @@
-"""What a stranger's choice of a repository cannot read, fetch or fill."""
+"""A stranger's choice of a repository reads, fetches and fills only what it may."""
 
 import json
 import threading

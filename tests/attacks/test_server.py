@@ -1,4 +1,4 @@
-"""What a server takes from strangers beside links: files, messages, questions for its insides."""
+"""A server takes files, messages and questions from strangers without harm."""
 
 import http.client
 from urllib.parse import urlparse

@@ -1,4 +1,4 @@
-"""What keeps a server from running is told in one sentence; health is true."""
+"""A server that cannot run says why in one sentence, and its health is true."""
 
 import pytest
 
@@ -21,7 +21,7 @@ MAYBE_LATER = """    import pathlib, time
 
 
 def told(app):
-    """What a server that cannot run says last, when it has ended."""
+    """Return the last line of a server that cannot run, when it has ended."""
     wait_until(lambda: not app.alive, "the server has ended")
     assert app.process.returncode > 0
     *before, last = app.log.splitlines()

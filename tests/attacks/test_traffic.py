@@ -1,4 +1,4 @@
-"""What may be fetched in an hour, by one and by all, over the processes of a machine."""
+"""Downloads of an hour are bounded, by one visitor and by all, over a machine's processes."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def kept(tmp_path):
 
 @pytest.fixture(autouse=True)
 def one_hour(monkeypatch):
-    """It does not end while a test looks."""
+    """Keep the hour from ending while a test looks."""
     monkeypatch.setattr(quota.spend, "__defaults__", (lambda: 0.0,))
 
 

@@ -37,7 +37,7 @@ def server(project: Path) -> Iterator[App]:
 
 @pytest.fixture
 def app_url(server: App) -> Iterator[str]:
-    """The server's address; a test before or in which the server ends fails with its log.
+    """Return the server's address; fail with its log if the server ends before or during a test.
 
     So does one in which it cannot read what the browser says of a widget.
     """
@@ -56,7 +56,7 @@ def demo(project: Path) -> Path:
 def new_context(
     browser: Browser, viewport: ViewportSize = PROJECTOR, locale: str = "en-US"
 ) -> BrowserContext:
-    """A visitor, whose pages know what they have asked."""
+    """Open a browser context whose pages know what they have asked the server."""
     context = browser.new_context(viewport=viewport, locale=locale)
     context.set_default_timeout(patience.MILLISECONDS)
     context.set_default_navigation_timeout(patience.MILLISECONDS)
@@ -66,7 +66,7 @@ def new_context(
 
 @pytest.fixture(scope="session")
 def visitor(chromium: Browser, server: App) -> Iterator[BrowserContext]:
-    """Keeps a page open, so that what it has compiled is there for the others: that takes long."""
+    """Keep a page open, so that its compiled scripts are there for the others: that takes long."""
     context = new_context(chromium)
     context.new_page().goto(server.url)
     yield context
@@ -75,7 +75,7 @@ def visitor(chromium: Browser, server: App) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def browser_page(visitor: BrowserContext) -> Iterator[Page]:
-    """A fresh session at the size of a lecture hall's projector; nothing stays of it."""
+    """Open a fresh session at the size of a projector, and leave nothing of it behind."""
     yield visitor.new_page()
     kept, *others = visitor.pages
     kept.evaluate("localStorage.clear()")

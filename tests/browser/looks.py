@@ -1,4 +1,4 @@
-"""Looks at a page for people who see little, listen or use keys: axe, and words of charts."""
+"""Look at a page as those do who see little, listen or use keys: with axe, and at charts' words."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -42,12 +42,12 @@ class Turn(NamedTuple):
 
     @classmethod
     def of(cls, number: int) -> "Turn":
-        """The four combinations in turn."""
+        """Return the four combinations in turn."""
         return cls(number % 2, number // 2 % 2)
 
 
 def resized(page: Page, size: dict[str, int]) -> None:
-    """Another window, which the charts follow."""
+    """Resize the window and wait until the charts have followed."""
     page.set_viewport_size(size)
     settle(page)
 
@@ -62,22 +62,22 @@ def speak(page: Page, language: str) -> None:
 
 
 def until_clean(page: Page, look: Callable[[], list[str]]) -> list[str]:
-    """What `look` still finds when it has been given time for late changes."""
+    """Return the findings of `look` that remain after it had time for late changes."""
     return until(page, look, lambda found: not found)
 
 
 def unreadable(page: Page) -> list[str]:
-    """What is wrong with the charts' words once they have followed the window."""
+    """Return the unreadable words of charts once they have followed the window."""
     return until_clean(page, lambda: page.evaluate(CHARTS))
 
 
 def findings(page: Page) -> list[str]:
-    """Serious and critical findings, and words of charts that cannot be read."""
+    """Return serious and critical findings, and words of charts that cannot be read."""
     return until_clean(page, lambda: serious(page)) + unreadable(page)
 
 
 def serious(page: Page) -> list[str]:
-    """What axe finds serious or critical."""
+    """Return the findings that axe ranks serious or critical."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
     return [
@@ -89,7 +89,7 @@ def serious(page: Page) -> list[str]:
 
 
 def looked_at(page: Page, turn: Turn) -> list[str]:
-    """The findings on one of the screens, and the words of charts on the other."""
+    """Return the findings on one of the screens, and unreadable words of charts on the other."""
     looks = (unreadable, findings) if turn.language else (findings, unreadable)
     found = looks[0](page)
     page.emulate_media(color_scheme=THEMES[1 - turn.theme])
@@ -98,9 +98,7 @@ def looked_at(page: Page, turn: Turn) -> list[str]:
 
 
 def looked_through(page: Page, turn: Turn) -> list[str]:
-    """The findings in both themes and languages, the words of charts on both screens, and what
-    is wider than the narrow one.
-    """
+    """Return the findings in both themes, languages and screens, and what is too wide."""
     found = findings(page)
     resized(page, PHONE)
     found += unreadable(page) + wider(page, "h1, h3, p, .js-plotly-plot", PHONE["width"])

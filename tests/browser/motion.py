@@ -1,4 +1,4 @@
-"""What the tests of pictures that move have in common: when they rest, and what is asked."""
+"""Helpers for pictures that move: wait until they rest, and count questions to the server."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,14 +9,14 @@ from tests.browser.waiting import settle
 
 
 def at_rest(page: Page) -> None:
-    """Until nothing moves, and the server has heard of it."""
+    """Wait until nothing moves, and the server has heard of it."""
     settle(page)
     expect(page.locator(".moving > svg")).not_to_have_attribute("data-moving", "")
 
 
 @contextmanager
 def one_question(page: Page) -> Iterator[None]:
-    """Meanwhile the server is asked once: where it came to rest."""
+    """Assert that the server is asked once meanwhile: when the picture comes to rest."""
     before = page.evaluate("window.asked")
     yield
     at_rest(page)

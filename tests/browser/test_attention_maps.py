@@ -23,7 +23,7 @@ LINK = {"preset": "small", "map_text": " ".join(WORDS), **SMALL_SIZES}
 
 
 def attention(temperature: float = 1.0) -> torch.Tensor:
-    """The engine's attention [h,t,s] of this link."""
+    """Return the engine's attention [h,t,s] of this link."""
     h = torch.tensor(tokens.hidden_states(WORDS, 0, SMALL_CONFIG.d_model))[None]
     trace = MultiHeadLatentAttention(SMALL_CONFIG)(h)
     return torch.softmax(trace.scores[0].double() / temperature, -1)
@@ -40,7 +40,7 @@ def click(page: Page, chart: int, across: float, down: float) -> None:
 
 
 def cell_of(page: Page, chart: int, across: float, down: float) -> dict[str, float]:
-    """These shares of the plot's drawing area, in pixels from the chart's corner."""
+    """Return these shares of the plot's drawing area in pixels from the chart's corner."""
     plot = page.locator(".js-plotly-plot").nth(chart)
     corner, area = plot.bounding_box(), plot.locator(".nsewdrag").last.bounding_box()
     return {

@@ -19,7 +19,7 @@ WIDE = "() => document.documentElement.scrollWidth > innerWidth"
 
 @contextmanager
 def classroom(browser: Browser) -> Iterator[tuple[Page, Page, Page]]:
-    """A lecturer at the projector; two phones, the second in Chinese."""
+    """Open a lecturer at the projector and two phones, the second in Chinese."""
     contexts = [new_context(browser, PROJECTOR), new_context(browser, PHONE)]
     contexts.append(new_context(browser, PHONE, locale="zh-CN"))
     lecturer, first, second = (context.new_page() for context in contexts)
@@ -29,7 +29,7 @@ def classroom(browser: Browser) -> Iterator[tuple[Page, Page, Page]]:
 
 
 def over(page: Page) -> Locator:
-    """What the class draws over the page."""
+    """Return the element that the class draws over the page."""
     return page.locator(".mla-class")
 
 
@@ -38,7 +38,7 @@ def press(page: Page, name: str) -> None:
 
 
 def opened(page: Page, url: str) -> str:
-    """A class that a lecturer opens; its code, as it stands on the screen."""
+    """Open a class as a lecturer, and return its code as it stands on the screen."""
     page.goto(url)
     settle(page)
     page.get_by_role("button", name="Class").click()

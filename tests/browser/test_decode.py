@@ -23,7 +23,7 @@ PER_TOKEN = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 40, 40, 4 * 40, 40 
 
 
 def kept(tokens: int) -> list[int]:
-    """Bytes that CSA, HCA, KDA and Block DSA hold: a window of 2, entries, and what waits."""
+    """Return the bytes of CSA, HCA, KDA and Block DSA: a window of 2, entries, tokens that wait."""
     window, entries, waiting = 2 * 32, tokens // 2, tokens % 2
     csa = window + (32 + 16) * (entries + 4 * waiting + 4)  # twice two series; a block for the next
     hca = window + 32 * (tokens // 4 + 2 * (tokens % 4))
@@ -38,7 +38,7 @@ HELD = "() => [...document.querySelectorAll('td:nth-of-type(1)')].map(cell => ce
 
 
 def stands_at(page: Page, step: int) -> None:
-    """Every cache has a block for each token or one for all, on one scale; its bytes are told."""
+    """Assert that every cache has a block per token, or one, on one scale, and tells its bytes."""
     at_rest(page)
     ways = page.locator(".way").evaluate_all(WAYS)
     scale = ways[0][0] / (8 * PER_TOKEN[0])

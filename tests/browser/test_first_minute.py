@@ -1,4 +1,4 @@
-"""What only a real server with a real browser shows, in a minute: the rest is part `browser`.
+"""Test in a minute what needs a real server and a real browser; the rest is part `browser`.
 
 The story begins and goes on by the clicker, a link and its code open the same page, a reload keeps
 what was set, one page of each kind is accessible, and a class is joined.
@@ -68,7 +68,7 @@ def test_where_nothing_else_steps_the_clicker_turns_the_pages(show):
 
 
 def drawn(page: Page, quiet: int = 4) -> list[list[int]]:
-    """The modules of the code, read off the screen; what is around them must be white."""
+    """Return the modules of the code read off the screen, with white around them."""
     picture = page.locator("img.share-code")
     shot = Image.open(io.BytesIO(picture.screenshot())).convert("RGB")
     side = picture.evaluate("image => image.naturalWidth / image.naturalHeight")
@@ -87,7 +87,7 @@ def drawn(page: Page, quiet: int = 4) -> list[list[int]]:
 
 
 def code_of(page: Page) -> list[list[int]]:
-    """The modules of the link that stands below the code."""
+    """Return the modules of the link that stands below the code."""
     link = page.locator(".share-link").inner_text()
     return [list(row) for row in segno.make_qr(link, error="l").matrix]
 
@@ -148,7 +148,7 @@ def test_a_page_of_each_kind_has_no_serious_finding(opened, name):
 
 
 def test_a_step_of_the_story(opened):
-    """What is dimmed is lit again under the pointer and the focus: here all of it at once."""
+    """Dimmed parts are lit again under the pointer and the focus: here all of them at once."""
     turn = Turn.of(1)
     page = opened("rope?stop=25", turn)
     page.locator(".st-key-story_bar").wait_for()

@@ -21,7 +21,7 @@ LIT = """() => [document, ...[...document.querySelectorAll(".stBidiComponent *")
 
 
 def lit(page: Page, *wanted: str) -> set[str]:
-    """What is lit once all that is wanted is."""
+    """Return all that is lit once all that is wanted is."""
     return until(page, lambda: set(page.evaluate(LIT)), lambda found: found >= set(wanted))
 
 

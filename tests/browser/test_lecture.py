@@ -43,7 +43,7 @@ OUTSIDE = """([picture, least]) => {
 
 
 def assert_it_fits(page: Page, name: str, *projectors: tuple[int, int]) -> None:
-    """On each projector."""
+    """Assert that the page fits each projector."""
     asked = [PICTURE.get(name, CHART), 1 / 52]
     for width, height in projectors:
         page.set_viewport_size({"width": width, "height": height})

@@ -23,13 +23,13 @@ PERCENT = 1.5  # that a pointer may be off by
 
 
 def fall(step: int, code: str, seed: int) -> float:
-    """A loss as a training's: none of these rows says what a model can do."""
+    """Return a loss that falls as in a training; these rows say nothing of a model."""
     place = list(made.CACHED).index(code)
     return 0.3 + 0.02 * place + 9 / (1 + step / 40) + (step % 150) / 900 + 0.01 * seed
 
 
 def every_run(plan: dict) -> Iterator[dict]:
-    """A made-up row of each planned run, as long as those of a training, and near each other."""
+    """Return a made-up row of each planned run, as long as in a training, with near values."""
     for code, planned in plan["variants"].items():
         for seed in range(planned["seeds"]):
             row = made.row(code, seed, lambda *cell: 0.9 + 0.1 * made.share(*cell))
@@ -42,7 +42,7 @@ def every_run(plan: dict) -> Iterator[dict]:
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app in which every planned run has a row."""
+    """Return the address of an app in which every planned run has a row."""
     tree = copied(tmp_path_factory.mktemp("full") / "project", {})
     (tree / "assets").unlink()  # of the copy: a link to the project's own
     shutil.copytree(ROOT / "assets", tree / "assets")
@@ -84,7 +84,7 @@ def said(page: Page, name: str) -> int:
 
 
 def a_percent(page: Page) -> float:
-    """Pixels of a point of the axis, by the axis' own ticks."""
+    """Return the pixels of one point of the axis, by the axis' own ticks."""
     heights = {
         int(tick.text_content()): tick.bounding_box()["y"]
         for tick in page.locator(".st-key-quality-cache .ytick text").all()

@@ -34,7 +34,7 @@ FRAMED = """() => { // the cell of the map inside the frame
 
 
 def turned() -> tuple[np.ndarray, np.ndarray]:
-    """The rotary query and key of the second word at every position, by the engine's layer."""
+    """Return the rotary query and key of the second word at every position, by the engine."""
     words = tuple(words_of(catalogue()["maps.example"]["en"]))
     h = torch.tensor(hidden_states(words, 0, SMALL_CONFIG.d_model))[None]
     trace = MultiHeadLatentAttention(SMALL_CONFIG)(h)
@@ -49,7 +49,7 @@ def test_the_pair_turns_without_the_server_and_tells_where_it_rests(app_url, bro
     page, (query, key) = browser_page, turned()
 
     def stands_at(t: int, i: int) -> None:
-        """Both arrows, the score and the frame are of these positions."""
+        """Assert that both arrows, the score and the frame are of these positions."""
         arrows = np.array(page.locator(".arm").evaluate_all(ARROWS))
         wanted = np.array([query[t, :2], key[i, :2]])
         scale = np.linalg.norm(arrows[:, :2]) / np.linalg.norm(wanted)

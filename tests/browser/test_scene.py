@@ -69,7 +69,7 @@ TWO_PERCENT = 0.02
 
 
 def areas(page: Page) -> dict[str, float]:
-    """Square pixels of every block on the screen."""
+    """Return the square pixels of every block on the screen."""
     return page.locator(BLOCK).evaluate_all(AREAS)
 
 
@@ -96,7 +96,7 @@ def test_variants_turn_into_one_another_and_stay_to_scale(show):
 
 
 def to_scale(variant: str, scale: float) -> dict[str, float]:
-    """Square pixels of each block; none is larger than h, which all heads share."""
+    """Return the square pixels of each block; none is larger than h, which all heads share."""
     most = NUMBERS[variant]["h"]
     return {code: scale * min(n, most) for code, n in NUMBERS[variant].items()}
 
@@ -153,7 +153,7 @@ def test_a_formula_is_read_whole(show, variant):
 
 
 def opens(page: Page, app_url: str, part: str, name: str) -> None:
-    """Enter on a part of the scene opens the page of its inside, with the same sizes."""
+    """Assert that Enter on a part of the scene opens its page with the same sizes."""
     walk(page, f"{app_url}/{LINK}&variant=mla&seed=3")
     at_rest(page)
     page.locator(f"{FIGURE} {part}").focus()
@@ -164,7 +164,7 @@ def opens(page: Page, app_url: str, part: str, name: str) -> None:
 
 
 def query_latent(page: Page) -> list[float]:
-    """The first 8 numbers of c_Q for every token, from a layer of the engine."""
+    """Return the first 8 numbers of c_Q for every token, from a layer of the engine."""
     words = page.locator(".shelves .small:not(.start)").all_text_contents()  # not the facts
     assert len(words) == 8
     layer = MultiHeadLatentAttention(LatentConfig(**SIZES, latent_norm=True), seed=3)

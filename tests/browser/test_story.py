@@ -62,12 +62,12 @@ def link(app_url: str, number: int, **more: object) -> str:
 
 
 def first(name: str) -> int:
-    """The first step of a page with its defaults."""
+    """Return the first step of a page with its defaults."""
     return next(n for n, step in enumerate(steps(), 1) if step.page == name and not step.own)
 
 
 def wrong(page: Page, number: int, *bars: str, least: int) -> list[object]:
-    """What `WRONG` still finds once the step has come to rest."""
+    """Return the faults that `WRONG` finds once the step has come to rest."""
     asked = [list(map(css, steps()[number - 1].look)), *bars, least]
     return until(page, lambda: page.evaluate(WRONG, asked), lambda found: not found)
 
@@ -93,7 +93,7 @@ def test_by_the_clicker_alone_to_the_end_on_every_projector(app_url, browser_pag
 
 
 def test_every_picture_is_lit_on_a_phone(app_url, browser_page):
-    """Looked at in the last step that lights it."""
+    """Each is looked at in the last step that lights it."""
     page, found = browser_page, {}
     page.set_viewport_size(PHONE)
     lit = {(step.page, step.look): number for number, step in enumerate(steps(), start=1)}

@@ -13,13 +13,13 @@ STEPS = worked_example.steps("mla")
 
 
 def shown(page: Page, step: Step) -> None:
-    """The result on the screen is the engine's, cell by cell."""
+    """Assert that the result on the screen is the engine's, cell by cell."""
     numbers = [worked_example.show(value) for row in step.result.rows for value in row]
     expect(page.locator(".matrix.result button")).to_have_text(numbers)
 
 
 def at_step(page: Page, n: int) -> None:
-    """The heading says step n, and the result is that step's."""
+    """Assert that the heading says step n, and the result is that step's."""
     expect(page.locator("h3")).to_contain_text(f"{n} of {len(STEPS)}: ")
     shown(page, STEPS[n - 1])
 

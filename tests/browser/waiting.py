@@ -1,4 +1,4 @@
-"""What a browser test waits for: a state of the page, never a time.
+"""Wait in a browser test for a state of the page, never for a time.
 
 First the test waits for what its action must bring (an address, a text); then, before it reads the
 page at a stroke, it lets it settle.
@@ -51,19 +51,19 @@ def listening(page: Page) -> None:
 
 
 def everything(page: Page) -> None:
-    """Have every section of the page drawn, as paper has, in sight or not."""
+    """Draw every section of the page, in sight or not, as for printing."""
     page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
     settle(page)
 
 
 def menu(page: Page) -> Locator:
-    """The page's quiet menu, opened."""
+    """Open and return the page's quiet menu."""
     page.locator(".st-key-menu button").first.click()
     return page.get_by_test_id("stPopoverBody")
 
 
 def walk(page: Page, address: str) -> None:
-    """Open an address; where the app stands already, as Back does, which is quicker."""
+    """Open an address; where the app is open already, as the Back button does, which is quicker."""
     if page.get_by_test_id("stApp").count():
         page.evaluate(AS_BACK, address)
     else:
@@ -72,13 +72,13 @@ def walk(page: Page, address: str) -> None:
 
 
 def frames(page: Page, count: int) -> None:
-    """Let the page go on for a while, to see that nothing comes of it."""
+    """Let the page go on for so many frames, to see that nothing happens."""
     for _ in range(count):
         page.evaluate(FRAME)
 
 
 def until(page: Page, look: Callable[[], Found], holds: Callable[[Found], bool] = bool) -> Found:
-    """What `look` finds once it holds, or in the end: for the test to judge."""
+    """Return the first result of `look` that holds, or the last one, for the test to judge."""
     end = time.monotonic() + patience.SECONDS
     while not holds(found := look()) and time.monotonic() < end:
         frames(page, 1)
@@ -87,7 +87,7 @@ def until(page: Page, look: Callable[[], Found], holds: Callable[[Found], bool] 
 
 @contextmanager
 def nothing_shifts(page: Page) -> Iterator[None]:
-    """What is done inside moves nothing outside of charts, by the browser's own record.
+    """Assert that nothing outside charts moves meanwhile, by the browser's own record.
 
     But for the room that a bar of progress takes meanwhile.
     """
@@ -100,7 +100,7 @@ def nothing_shifts(page: Page) -> Iterator[None]:
 
 
 def wider(page: Page, parts: str, width: int) -> list[str]:
-    """Those of these parts that are wider, once they have followed the window."""
+    """Return the parts that are wider once they have followed the window."""
     settle(page)
 
     def found() -> list[str]:

@@ -1,4 +1,4 @@
-"""What a browser in a class sends, straight to the app's own layer for it."""
+"""Send what a browser in a class sends straight to the app's own layer for it."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ class Server:
         await send({"type": "http.response.body", "body": b"{}"})
 
     async def ask(self, path, method="GET", body=b"", address="10.0.0.1", **headers):
-        """What comes back; headers by name, `x_class_key` for X-Class-Key."""
+        """Return the answer; headers by name, `x_class_key` for X-Class-Key."""
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
         raw = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
         scope = {"type": "http", "method": method, "path": path, "headers": raw}
@@ -91,7 +91,7 @@ async def joined(server, code, address="10.0.0.1"):
 
 
 async def until(look, holds):
-    """What `look` brings once it holds; the caller's test ends it in the end."""
+    """Return the result of `look` once it holds; the caller's test ends it in the end."""
     async with asyncio.timeout(patience.SECONDS):
         while not holds(found := await look()):
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What a store of rooms does: the one in the process and the one in Redis alike."""
+"""Both stores of class rooms behave alike, the one in the process and the one in Redis."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

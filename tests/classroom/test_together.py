@@ -33,7 +33,7 @@ class Follower(Session):
         self.open("", ROOM)
 
     def go(self, page: str, query: str = "") -> dict[tuple, str]:
-        """What is on the screen of a page then."""
+        """Go to a page and return what is on its screen."""
         self.open("" if page == HOME else page, f"{query}&{ROOM}")
         return self.screen
 
@@ -55,11 +55,11 @@ class Follower(Session):
 
     @property
     def screen(self) -> dict[tuple, str]:
-        """What was sent last for each place, without the names that each run gives."""
+        """Return what was sent last for each place, without the names that each run gives."""
         return {at: NAMES.sub("*", str(message)) for at, message in self.drawn.items()}
 
     def download(self, app: App, at: int = 0) -> bytes:
-        """What a press of one of the buttons for data brings."""
+        """Press one of the buttons for data and return the file."""
         button = self.seen.of("download_button")[at]
         asked = BackMsg()
         asked.backend_operation_request.request_id = "1"

@@ -17,16 +17,16 @@ COOKIE = re.compile(r"mla_process=(\d+)")
 
 @dataclass(frozen=True)
 class Processes(App):
-    """What start.py runs: its own process, and where the others listen."""
+    """The processes that start.py runs: its own, and the ports of the others."""
 
     ports: list[int] = field(default_factory=list)
 
     def app(self, port):
-        """One of them, asked past the proxy."""
+        """Return one of them, asked past the proxy."""
         return App(self.process, self.log_file, f"http://{OWN_HOST}:{port}")
 
     def pid(self, port):
-        """Of the process that listens on a port."""
+        """Return the id of the process that listens on a port."""
         words = ["--server.port", str(port)]
         for process in self.processes():
             said = Path(f"/proc/{process}/cmdline").read_bytes().decode().split("\0")
@@ -35,7 +35,7 @@ class Processes(App):
         return None
 
     def warm(self, port):
-        """Whether it has shown a page."""
+        """Return whether it has shown a page."""
         assert self.alive, self.log
         return (self.app(port).answer("/healthz") or [None])[0] == 200
 

@@ -26,7 +26,7 @@ def page(chromium):
 
 
 def process(page):
-    """Which one the browser's cookie names."""
+    """Return the process that the browser's cookie names."""
     cookies = {one["name"]: one for one in page.context.cookies()}
     assert cookies["mla_process"]["httpOnly"]
     assert cookies["mla_process"]["sameSite"] == "Lax"

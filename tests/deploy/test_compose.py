@@ -1,4 +1,4 @@
-"""What deploy/ ships says what is true of it: images, what is locked, settings, their table."""
+"""The files of deploy/ and its README agree: images, locks, settings, their tables."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What is counted is true, is read by Prometheus' own parser, and says nothing of anybody."""
+"""Metrics count rightly, are read by Prometheus' own parser, and name nobody."""
 
 from collections import Counter
 from pathlib import Path
@@ -25,7 +25,7 @@ def samples(app):
 
 
 def runs(app, page):
-    """How many runs of a page have ended well."""
+    """Return how many runs of a page have ended well."""
     key = ("mla_rerun_seconds_count", ("ended", "done"), ("page", page))
     return samples(app).get(key, 0)
 

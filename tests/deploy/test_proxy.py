@@ -149,7 +149,7 @@ def test_one_address_has_a_bound_of_sockets_and_bodies_have_one(two):
 
 def test_a_proxy_before_it_is_believed_only_where_it_is_named(two):
     def sockets(front):
-        """Whether two visitors of two addresses, as a proxy before this one has it, are let in."""
+        """Let in two visitors of two addresses, as a proxy before this one names them."""
         first, second = ({"X-Forwarded-For": address} for address in ("192.0.2.1", "192.0.2.2"))
         with Session(front.url, headers=first), Session(front.url, headers=second):
             return True

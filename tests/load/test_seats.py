@@ -1,4 +1,4 @@
-"""Who is let in: in the order of arrival, none beyond the seats, a seat kept for who comes back."""
+"""Visitors are let in by order of arrival, never beyond the seats, and keep a seat for a reload."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What lines and bars must show, on every page that draws some."""
+"""Check the lines and bars of any page."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,7 +14,7 @@ def check_lines(
     titles: tuple[str, str],
     **close: float,
 ) -> None:
-    """Every line has these heights over x, and its hover begins with its name and x."""
+    """Assert that every line has these heights over x, and its hover begins with its name and x."""
     assert (chart.axis("x"), chart.axis("y")) == titles
     assert [name for name in chart.names if name] == list(lines)
     for name, heights in lines.items():
@@ -31,7 +31,7 @@ def check_bars(
     axis: str,
     ends: Iterable[str],
 ) -> None:
-    """Lying bars of these parts, a row each, and at the end of each what it comes to."""
+    """Assert horizontal bars of these parts, a row each, with its total at the end."""
     assert chart.axis("x") == axis
     assert chart.layout["yaxis"]["ticktext"] == rows
     assert chart.names == [*parts, ""]

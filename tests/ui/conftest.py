@@ -1,4 +1,4 @@
-"""Pages opened as a link opens them: the parameters first, then one run."""
+"""Open pages as a link opens them: the parameters first, then one run."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ REAL_LAYER, REAL_TEXT = 1, "The cat sat on the mat and looked at the moon."
 
 
 def open_page(page: str = "app.py", **parameters: str) -> AppTest:
-    """A page, run once from a link with these parameters."""
+    """Run a page once from a link with these parameters."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=patience.SECONDS)
     at.query_params.update(parameters)
     if page != "app.py":
@@ -34,7 +34,7 @@ def open_page(page: str = "app.py", **parameters: str) -> AppTest:
 
 @pytest.fixture(scope="session", autouse=True)
 def unmarked() -> Iterator[None]:
-    """Sentences as the catalogue has them: what is marked in them, test_glossary looks at."""
+    """Leave sentences as the catalogue has them; test_glossary looks at marked terms."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.parts.prose.explained", lambda text: text)
         patch.setattr("ui.parts.weights.mark", lambda *_: "")
@@ -43,7 +43,7 @@ def unmarked() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def small_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Small models in the place of those that `make train` builds; its study beside them."""
+    """Put small models in the place of those that `make train` builds, with its study."""
     folder = tmp_path_factory.mktemp("trained")
     trained_models.write(folder)
     for name in ("plan.json", "study"):
@@ -55,7 +55,7 @@ def small_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @contextmanager
 def shipped_in_use() -> Iterator[None]:
-    """The models that the project comes with, in the place of the small ones."""
+    """Use the project's own models in the place of the small ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.engine.trained.FOLDER", SHIPPED)
         shared_cache.clear()
@@ -65,20 +65,20 @@ def shipped_in_use() -> Iterator[None]:
 
 @pytest.fixture
 def shipped_models() -> Iterator[Path]:
-    """The folder of the shipped models, which are in use."""
+    """Return the folder of the project's own models, which are in use."""
     with shipped_in_use():
         yield SHIPPED
 
 
 @pytest.fixture
 def unscrolled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands below the first screen waits, as before a reader who has not come near it."""
+    """Leave the sections below the first screen undrawn, as for a reader who has not scrolled."""
     monkeypatch.setattr("ui.parts.sections.watched", lambda: True)
 
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[figures.Figure]:
-    """Every figure that a builder made since."""
+    """Return a list that collects every figure that is built."""
     made: list[figures.Figure] = []
     make = figures.Figure.__init__
 
@@ -98,12 +98,12 @@ def opened() -> Callable[..., AppTest]:
 
 @pytest.fixture
 def downloads(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    """File name -> what the button of that file hands out, for every button drawn since."""
+    """Return file name -> content of each download button that is drawn from now on."""
     return noted_downloads(monkeypatch)
 
 
 def noted_downloads(patch: pytest.MonkeyPatch) -> dict[str, object]:
-    """As the fixture `downloads`, for fixtures that serve a whole module."""
+    """Do as the fixture `downloads`, for fixtures that serve a whole module."""
     drawn: dict[str, object] = {}
 
     def noting(draw: Callable[..., bool]) -> Callable[..., bool]:
@@ -122,7 +122,7 @@ def noted_downloads(patch: pytest.MonkeyPatch) -> dict[str, object]:
 
 @pytest.fixture(scope="session")
 def llama(demo: str) -> str:
-    """A grouped model with 8 heads over 2 KV heads, and the same tokenizer."""
+    """Save a grouped model with 8 heads over 2 KV heads, and the same tokenizer."""
     from transformers import LlamaConfig, LlamaForCausalLM  # takes a second
 
     folder = Path(demo).parent / "llama"
@@ -136,7 +136,7 @@ def llama(demo: str) -> str:
 
 @pytest.fixture(scope="session")
 def hybrids(demo: str) -> dict[str, str]:
-    """Small models with three layers of a state before one of MLA, and the same tokenizer."""
+    """Save small models with three layers of a state before one of MLA, and the same tokenizer."""
     from tests.ui import hybrid_models  # which takes a second
 
     return hybrid_models.saved(Path(demo))

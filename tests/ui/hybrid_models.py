@@ -18,7 +18,7 @@ CONFIGS = {
 
 
 def saved(demo: Path) -> dict[str, str]:
-    """A folder of each beside the demonstration model, with that one's tokenizer."""
+    """Save each in a folder beside the demonstration model, with that one's tokenizer."""
     found = {}
     for name, config in CONFIGS.items():
         torch.manual_seed(5)

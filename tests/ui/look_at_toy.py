@@ -1,4 +1,4 @@
-"""Opens pages of the project that it lies in and writes what they show, as JSON."""
+"""Open pages of the project that this file lies in and write what they show, as JSON."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""How a variant looks on every chart of every page, and nothing else.
+"""Check the colour, dash and mark of a variant on every chart of every page.
 
 What is expected is written down here once more, and read from what is sent to the browser.
 """
@@ -23,20 +23,20 @@ VARIANTS = {colour for colour, *_ in LOOKS.values()}
 
 
 def coloured(trace: dict) -> Iterator[str]:
-    """The colours of a series, lines and marks."""
+    """Return the colours of a series, lines and marks."""
     for part in ("line", "marker"):
         colour = trace.get(part, {}).get("color")
         yield from [colour] if isinstance(colour, str) else colour or []
 
 
 def expected(name: str) -> tuple[str, str, str] | None:
-    """How the series of this name is to look, if it is a variant's."""
+    """Return the expected look of a series of this name, or None if it is no variant's."""
     plain = name.removesuffix(", measured")
     return next((look for pattern, look in LOOKS.items() if re.fullmatch(pattern, plain)), None)
 
 
 def variants_that_look_so(at: AppTest, sides: tuple[str, str]) -> int:
-    """How many variants the charts of a page show, each as it must look and as nothing else does.
+    """Return how many variants the charts show, each with its own look that nothing else has.
 
     `sides` are those that a comparison calls A and B.
     """

@@ -1,4 +1,4 @@
-"""What the maps of a head must show, on every page that shows some."""
+"""Check the maps of a head on any page."""
 
 import html
 import re
@@ -12,30 +12,30 @@ MASKED = "masked<extra></extra>"
 
 
 def hidden(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """A map as it is drawn: NaN where a query does not see a key."""
+    """Return a map as it is drawn: NaN where a query does not see a key."""
     return np.where(mask, values, np.nan)
 
 
 def written(values: np.ndarray, rows: list[str], columns: list[str]) -> list[list[str]]:
-    """A matrix as its download has it: nine digits, nothing where it is masked."""
+    """Return a matrix as its download has it: nine digits, nothing where it is masked."""
     table = [["" if np.isnan(value) else f"{value:.9g}" for value in row] for row in values]
     return [["", *columns], *([name, *row] for name, row in zip(rows, table, strict=True))]
 
 
 def named(words: tuple[str, ...]) -> list[str]:
-    """Every word with its position, as a hover tells it."""
+    """Return every word with its position, as a hover shows it."""
     return [f"{html.escape(word, quote=False)} ({place})" for place, word in enumerate(words)]
 
 
 def numbers_of(text: str) -> list[float]:
-    """Every number of a sentence, also −1.234×10⁻⁵."""
+    """Return every number of a sentence, also −1.234×10⁻⁵."""
     plain = text.replace("−", "-").replace("×10", "e")
     plain = plain.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
     return [float(found) for found in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", plain)]
 
 
 def sizes_of(text: str) -> list[float]:
-    """Every size of a sentence that is in B or KiB, in bytes."""
+    """Return every size in B or KiB of a sentence, in bytes."""
     words = text.replace("\xa0", " ").replace(",", "").split()
     units = {"B": 1, "KiB": 1024}
     return [float(words[at - 1]) * units[word] for at, word in enumerate(words) if word in units]
@@ -53,7 +53,7 @@ def check_map(
     numbers: bool,
     height: int,
 ) -> None:
-    """One head's map: numbers, words, axes, hover, scale, the framed cell."""
+    """Assert one head's map: numbers, words, axes, hover, scale, the framed cell."""
     heat, (query, key) = chart.traces[0], cell
     np.testing.assert_array_equal(chart.values(0, "z"), values.astype(np.float32))
     np.testing.assert_array_equal(chart.values(0, "x"), range(len(words)))
@@ -84,7 +84,7 @@ def check_map(
 def check_tiles(
     chart: Chart, values: np.ndarray, words: tuple[str, ...], heads: list[int], chosen: int
 ) -> None:
-    """All heads [h,t,s]: each tile its own head's numbers, the chosen one framed."""
+    """Assert all heads [h,t,s]: each tile its own head's numbers, the chosen one framed."""
     grid = figures.TileGrid.of(values.shape)
     z, owner = chart.values(0, "z"), chart.values(0, "customdata")
     for tile, head in enumerate(heads):
@@ -107,13 +107,13 @@ def check_tiles(
 
 
 def left_out(chart: Chart) -> dict[str, np.ndarray]:
-    """Why cells are hatched -> which of them."""
+    """Return the reason for hatching -> the hatched cells."""
     whys = r"(masked|not chosen|outside the window)<"
     found = ((re.search(whys, one.get("hovertemplate", "")), one) for one in chart.traces)
     return {why[1]: np.isfinite(chart.values(one, "z")) for why, one in found if why}
 
 
 def dotted(chart: Chart) -> set[tuple[int, int]]:
-    """The cells with a dot, by row and column."""
+    """Return the cells with a dot, by row and column."""
     (dots,) = (one for one in chart.traces if one.get("mode") == "markers")
     return set(zip(*(chart.values(dots, side).astype(int).tolist() for side in "yx"), strict=True))

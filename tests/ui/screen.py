@@ -1,4 +1,4 @@
-"""What a page put on the screen, read back from what was sent to the browser."""
+"""Read back what a page sent to the browser."""
 
 import base64
 import html
@@ -28,55 +28,55 @@ class Chart:
 
     @property
     def traces(self) -> list[dict[str, Any]]:
-        """Every series, in the order of drawing."""
+        """Return every series, in the order of drawing."""
         return self.spec["data"]
 
     @property
     def names(self) -> list[str]:
-        """The names of the series."""
+        """Return the names of the series."""
         return [trace.get("name", "") for trace in self.traces]
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Axes, annotations and what else stands around the series."""
+        """Return axes, annotations and all else around the series."""
         return self.spec["layout"]
 
     def axis(self, letter: str) -> str:
-        """The title of an axis, "x", "y", "x2" ..."""
+        """Return the title of an axis, "x", "y", "x2" ..."""
         name = f"{letter[0]}axis{letter[1:]}"
         return self.layout.get(name, {}).get("title", {}).get("text", "")
 
     def trace(self, name: str) -> dict[str, Any]:
-        """The one series of this name."""
+        """Return the one series of this name."""
         found = [trace for trace in self.traces if trace.get("name", "") == name]
         assert len(found) == 1, f"{len(found)} of {name!r} among {self.names}"
         return found[0]
 
     def values(self, of: dict[str, Any] | int | str, part: str) -> np.ndarray:
-        """What a series has as x, y, z, text or customdata; masked cells are NaN."""
+        """Return x, y, z, text or customdata of a series; masked cells are NaN."""
         if isinstance(of, str):
             of = self.trace(of)
         return array((self.traces[of] if isinstance(of, int) else of)[part])
 
     @property
     def words(self) -> list[str]:
-        """The texts of its annotations, but for the names at the ends of lines."""
+        """Return the texts of its annotations, but for the names at the ends of lines."""
         notes = self.layout.get("annotations", [])
         return [note.get("text", "") for note in notes if note.get("name") != "end"]
 
 
 def lead(page: AppTest) -> tuple[str, str]:
-    """The number below the title and the statement beside it; empty where nothing could run."""
+    """Return the number below the title and the statement beside it; empty if nothing could run."""
     return tuple(element.value for element in _lead(page)) or ("", "")
 
 
 def statement(page: AppTest) -> str:
-    """What stands beside the number below the title."""
+    """Return the statement beside the number below the title."""
     return lead(page)[1]
 
 
 def prose(page: AppTest) -> list[str]:
-    """All that a page writes as Markdown but for its number and the statement."""
+    """Return all Markdown of a page but its number and statement."""
     begins = list(map(id, _lead(page)))
     return [written.value for written in page.main.markdown if id(written) not in begins]
 
@@ -87,36 +87,36 @@ def _lead(page: AppTest) -> list[Any]:
 
 
 def plain(text: str) -> str:
-    """Without tags, entities and spaces that do not break."""
+    """Return a text without tags, entities and no-break spaces."""
     return html.unescape(re.sub(r"<[^>]*>", "", text)).replace("\xa0", " ")
 
 
 def said(at: AppTest) -> list[str]:
-    """What a page says in words: the statement below its title, its prose, its captions."""
+    """Return a page's sentences: the statement below its title, its prose, its captions."""
     captions = [caption.value for caption in own(at, "caption")]
     return [plain(text) for text in (statement(at), *prose(at), *captions)]
 
 
 def speech(at: AppTest) -> str:
-    """All that a page says in words, as one text."""
+    """Return all sentences of a page as one text."""
     return "\n".join(said(at))
 
 
 def saying(at: AppTest, words: str) -> str:
-    """The one text of a page that has these words."""
+    """Return the one text of a page that has these words."""
     found = [text for text in said(at) if words in text]
     assert len(found) == 1, f"{len(found)} with {words!r} among {said(at)}"
     return found[0]
 
 
 def refusal(at: AppTest) -> str:
-    """The one refusal of a page."""
+    """Return the one refusal of a page."""
     [error] = at.error
     return html.unescape(error.value)
 
 
 def array(sent: Any) -> np.ndarray:
-    """A list, or the typed array that Plotly writes as base64."""
+    """Return a list, or the typed array that Plotly writes as base64, as an array."""
     if isinstance(sent, dict) and "bdata" in sent:
         kind = {"f8": "<f8", "f4": "<f4"}.get(sent["dtype"], sent["dtype"])
         flat = np.frombuffer(base64.b64decode(sent["bdata"]), dtype=np.dtype(kind))
@@ -134,51 +134,51 @@ def _numbers_or_texts(sent: Any) -> np.ndarray:
 
 
 def charts(at: AppTest) -> list[Chart]:
-    """Every chart of the page, from top to bottom."""
+    """Return every chart of the page, from top to bottom."""
     sent = [element.proto for element in at.get("plotly_chart")]
     return [Chart(json.loads(proto.spec), proto.alt) for proto in sent]
 
 
 def drawn(at: AppTest, names: Iterable[str]) -> dict[str, Chart]:
-    """All charts of the page, from top to bottom, by these names."""
+    """Return all charts of the page, from top to bottom, by these names."""
     return dict(zip(names, charts(at), strict=True))
 
 
 def chart_of(at: AppTest, alt: str) -> Chart:
-    """The one chart whose alternative text begins so."""
+    """Return the one chart whose alternative text begins so."""
     found = [chart for chart in charts(at) if chart.alt.startswith(alt)]
     assert len(found) == 1, f"{len(found)} of {alt!r} among {[one.alt for one in charts(at)]}"
     return found[0]
 
 
 def component(at: AppTest, name: str) -> dict[str, Any]:
-    """What a component of our own is sent."""
+    """Return the data that a component of our own is sent."""
     (proto,) = (e.proto for e in at.get("bidi_component") if e.proto.component_name == name)
     sent = json.loads(proto.json)
     return sent[0] if isinstance(sent, list) else sent
 
 
 def csv(data: Any) -> pd.DataFrame:
-    """What a download button hands out as CSV, read as a spreadsheet would."""
+    """Read the CSV of a download button as a spreadsheet would."""
     content = data() if callable(data) else data
     content = content if isinstance(content, bytes) else content.encode()
     return pd.read_csv(io.BytesIO(content), encoding="utf-8-sig", keep_default_na=False)
 
 
 def clicked(at: AppTest, name: str) -> Chart:
-    """The chart whose cells tell a click under this name."""
+    """Return the chart whose cells report a click under this name."""
     found = [one for one in charts(at) if one.layout.get("meta", {}).get("chart") == name]
     assert len(found) == 1, f"{len(found)} charts are called {name!r}"
     return found[0]
 
 
 def cells(data: Any) -> list[list[str]]:
-    """A table that a button hands out, cell by cell as it is written."""
+    """Return the table of a download button, cell by cell as it is written."""
     return list(reader(io.StringIO(data().decode("utf-8-sig"))))
 
 
 def own(at: AppTest, kind: str, but: str = "") -> list[Any]:
-    """What the page draws of a kind, without what stands in the row above its title.
+    """Return the page's elements of a kind, without the row above its title.
 
     And without what stands in the container of the key `but`, if one is named.
     """
@@ -190,7 +190,7 @@ def own(at: AppTest, kind: str, but: str = "") -> list[Any]:
 
 
 def texts(at: AppTest) -> list[str]:
-    """All that the page says outside the sidebar: sentences, cells, and what its charts say."""
+    """Return all texts outside the sidebar: sentences, cells, and those of charts."""
     page = at.main
     said = [e.value for kind in (page.title, page.subheader, page.markdown) for e in kind]
     said += [caption.value for caption in page.caption]
@@ -205,12 +205,12 @@ def texts(at: AppTest) -> list[str]:
 
 
 def numbers(text: str) -> Counter[str]:
-    """The numbers that a text holds, as they are written; those of tooltips do not count."""
+    """Count the numbers of a text as they are written, without those of tooltips."""
     return Counter(re.findall(r"\d(?:[\d,.]*\d)?", re.sub(r"<[^>]*>", "", text)))
 
 
 def everything(at: AppTest) -> list[str]:
-    """Every text that was sent to the browser, of all that is drawn: pages, sidebar, charts.
+    """Return every text that was sent to the browser: pages, sidebar, charts.
 
     What a reader wrote into a box of their own stays there as it is.
     """
@@ -221,7 +221,7 @@ def everything(at: AppTest) -> list[str]:
 
 
 def outside(at: AppTest, keys: set[str]) -> Iterator[str]:
-    """Every text that a page shows but for that in containers of these keys."""
+    """Yield every text that a page shows outside containers of these keys."""
     waiting = [at.main]
     while waiting:
         node = waiting.pop()
@@ -232,7 +232,7 @@ def outside(at: AppTest, keys: set[str]) -> Iterator[str]:
 
 
 def _visible(node: Any) -> Iterator[str]:
-    """What a reader can read of an element: no key, no data of a series."""
+    """Yield the readable texts of an element: no key, no data of a series."""
     if node.type == "table":
         yield from map(str, node.value.to_numpy().ravel())
     elif node.type == "plotly_chart":
@@ -259,7 +259,7 @@ def _strings(sent: Any) -> Iterator[str]:
 
 
 def _leaves(text: str) -> Iterator[str]:
-    """The text, or what it holds where it is JSON, as charts are sent."""
+    """Yield the text, or the texts in it where it is JSON, as charts are sent."""
     try:
         held = json.loads(text) if text.startswith(("{", "[")) else text
     except ValueError:

@@ -1,4 +1,4 @@
-"""The trained model that the story tells of, run and cut by the engine alone."""
+"""Run and cut the trained model of the story with the engine alone."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -41,18 +41,18 @@ def trace(text: str = OWN, code: str = "mla") -> ModelTrace:
 
 
 def expected(text: str, code: str = "mla") -> str:
-    """The next word."""
+    """Return the next word that a model expects."""
     return model(code).config.words[trace(text, code).logits[0, -1].argmax()]
 
 
 def attention(layer: int, head: int) -> torch.Tensor:
-    """Of the first sentence [t,s]."""
+    """Return a head's attention over the first sentence [t,s]."""
     return trace().blocks[layer].attention.attention[0, head]
 
 
 @cache
 def changes(cut: str, *where: int) -> Mapping[str, Change]:
-    """What the page counts: its own texts and its own number of them."""
+    """Return the changes that the page counts, over its own texts and number of texts."""
     made = {
         "head": lambda whole: without_heads(whole, where[0], where[1:]),
         "rotary": without_rotary_key,

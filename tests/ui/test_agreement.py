@@ -34,17 +34,17 @@ class Model:
 
     @property
     def cache(self) -> int:
-        """Numbers per token and layer."""
+        """Return the numbers cached per token and layer."""
         return self.g * (self.k + self.v) if self.g else self.c + self.r
 
     @property
     def mha(self) -> int:
-        """The same of MHA with these heads: a key and a value of each."""
+        """Return the same of MHA with these heads: a key and a value of each."""
         return self.h * (self.k + self.v)
 
     @property
     def parameters(self) -> int:
-        """Of one layer."""
+        """Return the parameters of one layer."""
         if self.g:
             keys_and_values = self.g * (self.k + self.v)
             return self.d * (self.h * self.k + keys_and_values + self.h * self.v)
@@ -55,7 +55,7 @@ class Model:
 
     @property
     def scale(self) -> float:
-        """Of the softmax: over the width of a head's query, stretched by YaRN."""
+        """Return the softmax scale: over the width of a head's query, stretched by YaRN."""
         factor, mscale = self.yarn
         stretch = 0.1 * mscale * math.log(factor) + 1
         return stretch**2 / math.sqrt(self.k if self.g else self.k + self.r)
@@ -91,7 +91,7 @@ PUBLISHED = [name for name, one in MODELS.items() if one.layers]
 
 
 def amount(text: str) -> float:
-    """The first number of a text with its unit: "1.12 KiB", "187 M", "32,768", "56.9x"."""
+    """Return the first number of a text with its unit: "1.12 KiB", "187 M", "32,768", "56.9x"."""
     for quarters, decimals in {"¼": ".25", "½": ".5", "¾": ".75"}.items():
         text = text.replace(quarters, decimals)
     found = re.search(r"([\d,]*\.?\d+)(?:\s?([KMGTk])?(iB|B)?\b)?", text.replace("\xa0", " "))
@@ -100,17 +100,17 @@ def amount(text: str) -> float:
 
 
 def near(value: float, *, digits: int = 3) -> object:
-    """A number that was printed with so many digits."""
+    """Return a number to compare with one that was printed with so many digits."""
     return pytest.approx(value, rel=0.5001 * 10.0 ** (1 - digits))
 
 
 def stating(at: AppTest, words: str) -> str:
-    """The first text of the page with these words."""
+    """Return the first text of the page with these words."""
     return next(text for text in said(at) if words in text)
 
 
 def row(at: AppTest, name: str) -> list[str]:
-    """The row of the first table that has one of this name."""
+    """Return the row of the first table that has one of this name."""
     return next(list(w.value.loc[name]) for w in at.table if name in w.value.index)
 
 

@@ -1,4 +1,4 @@
-"""What takes a page long is computed once for all visitors, and not again where room is made."""
+"""Slow results are computed once for all visitors, and not again after others are evicted."""
 
 from collections.abc import Callable
 from importlib import import_module

@@ -33,7 +33,7 @@ CHANGED = {
 
 
 def drawn(at: AppTest) -> dict[str, str]:
-    """What every chart of a page was sent, by its key."""
+    """Return what every chart of a page was sent, by its key."""
     sent = [element.proto for element in at.get("plotly_chart")]
     return {proto.id.rpartition("-")[2]: proto.spec for proto in sent}
 
@@ -69,27 +69,27 @@ def test_a_second_visitor_of_a_page_has_its_figures_built(page, built):
 
 
 class Browser:
-    """What a browser keeps of large messages, so that it is sent only their names again."""
+    """A browser that keeps large messages, so that it is sent only their names again."""
 
     def __init__(self) -> None:
         self.known: set[str] = set()
         self.sent: list = []
 
     def take(self, message: object) -> None:
-        """One message of the server."""
+        """Take one message of the server."""
         self.sent.append(message)
         if message.metadata.cacheable:
             self.known.add(message.hash)
 
     @property
     def n_bytes(self) -> int:
-        """All that was sent since `sent` was empty."""
+        """Return the bytes of all that was sent since `sent` was empty."""
         return sum(message.ByteSize() for message in self.sent)
 
 
 @pytest.fixture
 def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
-    """One that all pages are sent to; the test itself is sent every message whole."""
+    """Send all pages to a browser, too, while the test itself is sent every message whole."""
     found = Browser()
     enqueue = ScriptRunContext.enqueue
 
@@ -119,7 +119,7 @@ def test_a_chart_that_did_not_change_is_sent_by_its_name_alone(browser):
 
 
 def scores(values: np.ndarray) -> charts.Drawing:
-    """A map of a matrix [t,s]."""
+    """Return a map of a matrix [t,s]."""
     words = [str(place) for place in range(len(values))]
     return charts.Drawing(figures.score_map, values, words, words, limit=1.0)
 

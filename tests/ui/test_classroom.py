@@ -34,7 +34,7 @@ def components(at: AppTest) -> list[str]:
 
 
 def led(at: AppTest) -> AppTest:
-    """The page once its browser has said that it has the room's key."""
+    """Return the page once its browser has said that it has the class's key."""
     at.session_state[questions.LEADS] = CODE
     at.run()
     assert not at.exception

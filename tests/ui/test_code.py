@@ -22,7 +22,7 @@ from ui.settings.page import nothing
 
 
 def called_by(run: Callable[[], object]) -> set[tuple[str, int]]:
-    """File and first line of every function that runs in the threads that `run` starts."""
+    """Return file and first line of every function that runs in the threads that `run` starts."""
     called = set()
 
     def note(frame: FrameType, *_: object) -> None:
@@ -113,7 +113,7 @@ SOURCE_OF_REAL = [
 
 
 def in_this_process(job, *_):
-    """What a worker does with a job, where it can be watched."""
+    """Do a worker's job here, where it can be watched."""
     given = plain.decoded(json.loads(job.given), [])
     return jobs.JOBS[job.name](job.place.where, lambda *_: None, **given)
 

@@ -1,4 +1,4 @@
-"""Where the app runs: as the server is set, waited for, and left alive when it is full."""
+"""The app runs on the device that is set, waits for it, and survives when its memory is full."""
 
 from pathlib import Path
 from weakref import ref
@@ -58,7 +58,7 @@ def test_a_turn_ends_when_the_gpu_has_done_its_work(monkeypatch):
 
 
 def run_out(made):
-    """A run that has made a tensor when there is no memory for the next."""
+    """Make a tensor, and then find no memory for the next."""
     scores = torch.zeros(1000)
     made.append(ref(scores))
     raise torch.OutOfMemoryError("CUDA out of memory")

@@ -24,12 +24,12 @@ REFERENCE = re.compile(r"\*\*([0-9a-f]{8})\*\*")
 
 
 class PlantedError(Exception):
-    """What no page expects."""
+    """An error that no page expects."""
 
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[logging.LogRecord]]:
-    """Errors go the way of the server, and this is what its log gets."""
+    """Handle errors as the server does, and return the records of its log."""
     records: list[logging.LogRecord] = []
     handler = logging.Handler()
     handler.emit = records.append
@@ -52,7 +52,7 @@ def planted(*_: object, **__: object) -> None:
 
 
 def reference(at: AppTest, lang: str = "en") -> str:
-    """The reference on the screen, in the one sentence of the fault."""
+    """Return the reference on the screen, from the one sentence of the fault."""
     assert not at.exception
     before, after = catalogue()["fault.says"][lang].split("{reference}")
     said = [m.value for m in at.markdown if m.value.startswith(before)]

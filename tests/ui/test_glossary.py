@@ -23,7 +23,7 @@ def marks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def explained(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """A text as one page of its own shows it."""
+    """Explain a text as one page of its own shows it."""
     page = Visit(PAGES["overview"])
     monkeypatch.setattr(glossary, "visit", lambda: page)
 

@@ -1,4 +1,4 @@
-"""The guesses: what is told to be right is so by plain arithmetic, or by what the page draws."""
+"""The right answer of each guess follows by plain arithmetic, or from what the page draws."""
 
 import math
 import re
@@ -27,12 +27,12 @@ def question(at: AppTest) -> dict:
 
 
 def asks(at: AppTest) -> bool:
-    """Whether a guess is asked for at all."""
+    """Return whether a guess is asked for at all."""
     return any(c.proto.component_name == "guess" for c in at.get("bidi_component"))
 
 
 def position(asked: dict) -> float:
-    """What is right, as the place on the scale stands for it: the scale is read from its ends."""
+    """Return the right answer by its place on the scale, which is read from its ends."""
     low, high = (amount(asked["answers"][end]) for end in (0, -1))
     share = asked["right"] / (len(asked["answers"]) - 1)
     return low * (high / low) ** share if low else low + share * (high - low)
@@ -48,7 +48,7 @@ def chosen(asked: dict) -> str:
 
 
 def cost(at, way: str, column: int) -> str:
-    """A cell of the page's first table, by what its row's name begins with."""
+    """Return a cell of the page's first table, by what its row's name begins with."""
     (row,) = [name for name in at.table[0].value.index if name.startswith(way)]
     return at.table[0].value.loc[row].iloc[column]
 
@@ -224,12 +224,12 @@ LATENT = 512 + 64  # numbers that MLA keeps of a token
 
 
 def reads_less() -> int:
-    """Tokens from which on 128 index numbers each and 2,048 latents are fewer than all latents."""
+    """Return the tokens from which 128 index numbers each and 2,048 latents are less than all."""
     return next(n for n in range(1, 10**4) if 128 * n + LATENT * min(n, 2048) < LATENT * n)
 
 
 def outgrows() -> int:
-    """Tokens whose latents are more than a state of 128 heads and three tokens' q, k and v."""
+    """Return the tokens whose latents are more than a state of 128 heads and three q, k, v."""
     kept = 128 * 128 * 128 + 3 * 3 * 128 * 128  # float32, as the page counts
     return next(n for n in range(1, 10**5) if LATENT * n > kept)
 

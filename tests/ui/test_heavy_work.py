@@ -90,7 +90,7 @@ class Calls(ast.NodeVisitor):
 
 
 def outside_of_turns(path: Path) -> list[str]:
-    """The heavy calls that no turn holds.
+    """Return the heavy calls that no turn holds.
 
     A private function all of whose callers hold a turn is part of these turns.
     """
@@ -110,7 +110,7 @@ def outside_of_turns(path: Path) -> list[str]:
 
 
 def room(path: Path) -> str:
-    """The room that a file belongs to, "" for what all share."""
+    """Return the page that a file belongs to, "" for shared code."""
     found = re.match(r"(?:ui/)?pages/(\w+)", str(path.relative_to(ROOT)))
     return found[1] if found else ""
 
@@ -125,7 +125,7 @@ def test_every_heavy_call_holds_a_turn(name):
 
 
 def waited_for(paths: list[Path]) -> set[str]:
-    """What is cached, takes a turn, and is called in a turn, by way of other functions too.
+    """Return what is cached, takes a turn, and is called in a turn, also through other functions.
 
     Another thread may be making it: that one waits for this turn to end, and this one for it.
     """
@@ -197,7 +197,7 @@ VIEWS = [  # beside those of tests/ui/test_page_controls.py
 
 @pytest.fixture
 def full_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is at hand, and nobody may join the line."""
+    """Clear the caches and let nobody join the line."""
     st.cache_data.clear()
     st.cache_resource.clear()
     with monkeypatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Where a page begins: a title that stays, a number that follows and is that of the formula."""
+"""The number below each title is that of the formula."""
 
 import pytest
 

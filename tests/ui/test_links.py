@@ -83,7 +83,7 @@ GARBAGE = {
 
 
 def line(at: AppTest) -> str:
-    """The one line about a link."""
+    """Return the one line about a link."""
     assert len(at.warning) == 1
     return html.unescape(at.warning[0].value)
 

@@ -42,7 +42,7 @@ NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
 
 
 def numbers(at: AppTest) -> list[str]:
-    """The numbers of the title, sorted, since better words may bring them in another order."""
+    """Return the numbers of the title, sorted, since better words may reorder them."""
     return sorted(NUMBER.findall(html.unescape(statement(at))))
 
 
@@ -51,7 +51,7 @@ def of_page(old: dict) -> str:
 
 
 def given(old: dict) -> list[tuple[str, object]]:
-    """Its page, each setting that it names and whether its value is taken, its language."""
+    """Return its page, each setting that it names and whether its value is taken, its language."""
     names = [(name, name in old["settings"]) for name in old["link"]]
     return [("page", old["page"]), *names, ("lang", old["link"].get("lang"))]
 

@@ -35,7 +35,7 @@ PAGE = "pages/compute.py"
 
 
 def given(at: AppTest, text: str = "", name: str = "", file: bytes = b"") -> AppTest:
-    """The form behind the chip, filled in and sent."""
+    """Fill in the form behind the chip and send it."""
     at.text_area(key="own_model:text").set_value(text)
     at.text_input(key="own_model:name").set_value(name)
     if file:
@@ -44,7 +44,7 @@ def given(at: AppTest, text: str = "", name: str = "", file: bytes = b"") -> App
 
 
 def sizes(at: AppTest) -> dict[str, int]:
-    """The sizes in force."""
+    """Return the sizes in force."""
     return {name: at.session_state["settings"][name] for name in SIZES}
 
 

@@ -1,4 +1,4 @@
-"""What holds of every page in each of its views, which is opened once in each language.
+"""Check every page in each of its views, which is opened once in each language.
 
 Titles are short, symbols and terms are explained, both languages say the same numbers, charts are
 valid and built once, files can be read, and lecture mode has its controls in the bar.
@@ -112,18 +112,18 @@ class Shown:
 
     @property
     def name(self) -> str:
-        """Its page, and what is seen there."""
+        """Return its page, and the settings that choose the view."""
         seen = [text for name, text in self.link.items() if name not in ("seed", "preset")]
         return "-".join([self.page, *seen])
 
 
 def sent(at: AppTest) -> list[dict[str, Any]]:
-    """Every chart as the browser gets it."""
+    """Return every chart as the browser gets it."""
     return [json.loads(element.proto.spec) for element in at.get("plotly_chart")]
 
 
 def written(at: AppTest) -> list[str]:
-    """All sentences with their marks."""
+    """Return all sentences with their marks."""
     return [w.value for w in (*at.markdown, *at.caption)] + [w.proto.body for w in at.get("html")]
 
 
@@ -131,7 +131,7 @@ def written(at: AppTest) -> list[str]:
     scope="module", params=VIEWS, ids=["-".join([page, *link.values()]) for page, link in VIEWS]
 )
 def shown(request: pytest.FixtureRequest) -> Shown:
-    """With symbols and terms marked, and the same made-up text in each language."""
+    """Open a view with symbols and terms marked, and the same made-up text in each language."""
     made = Shown(*request.param, {}, {})
     example = dict.fromkeys(LANGUAGES, catalogue()["maps.example"]["en"])
     with pytest.MonkeyPatch.context() as patch:
@@ -205,7 +205,7 @@ def test_the_statement_tells_what_the_number_is(shown):
 
 
 def all_texts(at: AppTest) -> list[str]:
-    """What the page says, in pictures of HTML, tables to scroll and components of our own, too."""
+    """Return all texts of the page, also of HTML pictures, scrolled tables and components."""
     tables = [table.value for table in at.dataframe]
     said = [text for table in tables for text in (*table.columns, *map(str, table.to_numpy().flat))]
     drawn = [
@@ -226,7 +226,7 @@ def test_both_languages_say_the_same_numbers(shown):
 
 
 def read(name: str, content: bytes) -> int:
-    """How much a file holds, read by what its name says that it is."""
+    """Read a file by its name's ending, and return how much it holds."""
     match name.rpartition(".")[2]:
         case "csv":
             return csv(content).size
@@ -270,12 +270,12 @@ def test_a_rerun_in_which_nothing_changed_builds_no_figure(shown, built):
 
 @pytest.fixture(scope="module", params=PAGES)
 def lecture(request: pytest.FixtureRequest) -> tuple[str, AppTest]:
-    """A page in lecture mode."""
+    """Open a page in lecture mode."""
     return request.param, open_page(PAGES[request.param].file, lecture="1")
 
 
 def controls(at: AppTest) -> list[str]:
-    """The settings that have a control, in the order of the page."""
+    """Return the settings that have a control, in the order of the page."""
     keys = [node.key for node in at.main if getattr(node, "key", None)]
     return [key.removesuffix(":en") for key in keys if key.endswith(":en")]
 

@@ -38,7 +38,7 @@ AT_ONCE = {
 
 
 def turned(widget: Any, name: str) -> object:
-    """Another value of a control that is no text: the next option, one step more, or off for on."""
+    """Return another value of a control: the next option, one step more, or off for on."""
     if name in OTHER:
         return OTHER[name]
     if widget.type == "toggle":
@@ -54,7 +54,7 @@ def turned(widget: Any, name: str) -> object:
 
 
 def shown(at: AppTest) -> list[str]:
-    """All that the page shows but for its own address, and the names that a run gives to parts."""
+    """Return all that the page shows but its own address and the random names of a run."""
     return [text for text in everything(at) if not re.search(r"lang=en|^[0-9a-f]{32}$", text)]
 
 
@@ -79,7 +79,7 @@ def test_a_control_changes_what_is_shown_and_its_own_setting_alone(page):
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is kept, and no work is taken on."""
+    """Empty the cache and let no work join the line."""
     empty = shared_cache.SharedCache(2**30, 1000)
     monkeypatch.setattr(shared_cache, "cache", lambda: empty)
     monkeypatch.setattr(shared_cache, "engine", lambda: empty)

@@ -13,7 +13,7 @@ from ui.frame.rooms import PAGES
 
 
 def said(at: AppTest) -> list[str]:
-    """The labels of what opens above the title."""
+    """Return the labels of the popovers above the title."""
     found = []
     for block in at.main:
         sent = getattr(block, "proto", None)

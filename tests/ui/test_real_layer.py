@@ -25,7 +25,7 @@ WIDTHS = {"k": 32, "r": 16, "v": 32, "c": 64}
 
 @pytest.fixture(scope="module")
 def theirs(demo):
-    """What transformers makes of the demonstration model and the text, and every layer's output."""
+    """Return what transformers computes of the demonstration model and the text, layer by layer."""
     model = AutoModelForCausalLM.from_pretrained(
         demo, attn_implementation="eager", dtype=torch.float32
     )
@@ -42,7 +42,7 @@ def theirs(demo):
 
 @pytest.fixture(scope="module")
 def weights(demo):
-    """The tensors of one attention by their short names, float64."""
+    """Return the tensors of one attention by their short names, float64."""
     files = [load_file(path) for path in sorted(Path(demo).glob("*.safetensors"))]
     path = f"model.layers.{LAYER}.self_attn."
     tensors = {name: tensor for file in files for name, tensor in file.items()}
@@ -54,7 +54,7 @@ def title(at: AppTest) -> str:
 
 
 def framed(at: AppTest) -> str:
-    """What the page says of its chosen cell."""
+    """Return the page's sentence about its chosen cell."""
     return next(m.value for m in at.markdown if "(framed)" in m.value).replace("\xa0", " ")
 
 
@@ -63,7 +63,7 @@ def normed(latent: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def up_projections(weights, head: int) -> tuple[np.ndarray, np.ndarray]:
-    """W_UK [k,c] and W_UV [v,c] of a head."""
+    """Return W_UK [k,c] and W_UV [v,c] of a head."""
     rows = weights["kv_b_proj"].reshape(8, WIDTHS["k"] + WIDTHS["v"], WIDTHS["c"])[head]
     return rows[: WIDTHS["k"]], rows[WIDTHS["k"] :]
 

@@ -1,4 +1,4 @@
-"""What a link may name in the place of a real layer: told, escaped, kept, left again."""
+"""A link names a real layer: it is described, escaped, kept, and left again."""
 
 import json
 import shutil

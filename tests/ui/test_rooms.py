@@ -23,7 +23,7 @@ LITE = PRESETS["deepseek-v2-lite"].config
 
 
 def copy_with_toy(tree: Path) -> Path:
-    """The project as it is, with one room more."""
+    """Copy the project and add one page."""
     tree.mkdir()
     for name in COPIED:
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -34,7 +34,7 @@ def copy_with_toy(tree: Path) -> Path:
 
 
 def told(script: str, folder: Path, *arguments: str) -> object:
-    """What a script prints as JSON, run in a process of its own."""
+    """Run a script in a process of its own, and return the JSON that it prints."""
     quiet = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder)}
     command = [sys.executable, str(HERE / script), *arguments]
     run = subprocess.run(
@@ -46,7 +46,7 @@ def told(script: str, folder: Path, *arguments: str) -> object:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """What the app has of the toy page."""
+    """Return what the app knows of the toy page."""
     tree = copy_with_toy(tmp_path_factory.mktemp("rooms") / "project")
     return told("toy_visit.py", tree, str(patience.SECONDS))
 
@@ -163,7 +163,7 @@ BAD = {  # what is wrong -> file, what becomes what there (nothing: the file goe
 
 @pytest.fixture(scope="module")
 def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the app says when it starts with each of these rooms, and with the good one."""
+    """Return what the app says when it starts with each of these pages, and with the good one."""
     folder = tmp_path_factory.mktemp("bad")
     trees = [str(copy_with_toy(folder / "good"))]
     for number, (name, change, _) in enumerate(BAD.values()):

@@ -27,7 +27,7 @@ every_frame = pytest.mark.parametrize("frame", [WIDE, TALL], ids=["wide", "tall"
 
 
 def shapes(config: GroupedConfig | LatentConfig, form: str, tokens: int) -> Shapes:
-    """Of every step of a run, by the engine itself."""
+    """Return the shape of every step of a run, by the engine itself."""
     layer = mechanisms.of(config).layer(config, device="meta")
     h = torch.empty(1, tokens, config.d_model, device="meta")
     (one,) = (one for one in mechanisms.of(config).forms if one.symbols == form)
@@ -37,7 +37,7 @@ def shapes(config: GroupedConfig | LatentConfig, form: str, tokens: int) -> Shap
 
 @cache
 def variants(base: GroupedConfig | LatentConfig, tokens: int = 8) -> dict[str, list[Tensor]]:
-    """The tensors of every variant of a model's sizes."""
+    """Return the tensors of every variant of a model's sizes."""
     sizes, found = mechanisms.sizes_of(base), {}
     every = mechanisms.variants()
     for code in PAGES["overview"].variants:
@@ -144,7 +144,7 @@ def test_areas_are_to_one_scale_in_all_variants(base, frame):
 
 
 def numbers_of(block: Block) -> float:
-    """Of a tensor; of entries, of which so few tokens may fill none, the tokens' share."""
+    """Return a tensor's numbers; of entries, which few tokens may not fill, the tokens' share."""
     *_, width = block.tensor.shape
     if block.tensor.code in ("kv_E", "k_E"):
         return 8 * width / block.tensor.pooled
@@ -183,7 +183,7 @@ def test_blocks_and_their_names_stand_apart_within_the_picture(base, frame):
 
 
 def turned(block: Block, frame: Frame) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Place and size, along the stages first."""
+    """Return place and size, along the stages first."""
     place, size = (block.x, block.y), (block.width, block.height)
     return (place[::-1], size[::-1]) if frame.tall else (place, size)
 
@@ -224,13 +224,13 @@ def test_curves_do_not_cross(base, frame):
 
 
 def along(ends: list[float], frame: Frame) -> list[float]:
-    """The ends of a curve, along the stages first."""
+    """Return the ends of a curve, along the stages first."""
     x0, y0, x1, y1 = ends
     return [y0, x0, y1, x1] if frame.tall else ends
 
 
 def height(ends: list[float], x: float, frame: Frame) -> float:
-    """Where a curve is at x: level, then in a straight line to its end, as it bends steadily."""
+    """Return the height of a curve at x: level, then in a straight line to its end."""
     x0, y0, x1, y1 = ends
     turn = max(x0, x1 - frame.bend)
     return y0 if x <= turn else y0 + (y1 - y0) * (x - turn) / (x1 - turn)

@@ -15,12 +15,12 @@ SMALL = {"preset": "small"}
 
 @pytest.fixture
 def scrolled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where somebody looks at the page."""
+    """Make sections wait, as where somebody looks at the page."""
     monkeypatch.setattr(sections, "watched", lambda: True)
 
 
 def waiting(at: AppTest) -> list[str]:
-    """The sections whose place is held, by their names."""
+    """Return the names of the sections whose place is held."""
     sent = [e.proto for e in at.get("bidi_component") if e.proto.component_name == "section"]
     return [proto.id.partition("section_")[2] for proto in sent]
 

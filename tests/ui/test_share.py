@@ -143,6 +143,6 @@ def test_the_longest_matrices_leave_the_link_and_no_more(opened):
 
 
 def filled(name: str) -> str:
-    """A matrix of the example's shape with long numbers, in columns."""
+    """Return a matrix of the example's shape with long numbers, in columns."""
     rows = worked_example.default(name)
     return "; ".join("    ".join(["-0.123456789"] * len(row)) for row in rows)

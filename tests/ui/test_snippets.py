@@ -114,7 +114,7 @@ Opened = Callable[..., AppTest]
 
 
 def named(parameter: object) -> str:
-    """What stands in a test's name: its page."""
+    """Return the page for a test's name."""
     return parameter if isinstance(parameter, str) else ""
 
 
@@ -122,7 +122,7 @@ def named(parameter: object) -> str:
 def notebook(
     tmp_path_factory: pytest.TempPathFactory, small_models: Path
 ) -> Iterator[Callable[[str], str]]:
-    """Runs code where of this project there is nothing but mla_engine and trained models."""
+    """Run code where only mla_engine and trained models of this project are found."""
     place = tmp_path_factory.mktemp("notebook")
     (place / "assets").mkdir()
     (place / "assets/trained").symlink_to(small_models)
@@ -143,13 +143,13 @@ def page_of(opened: Opened, page: str, **parameters: str) -> AppTest:
 
 
 def headline(at: AppTest) -> str:
-    """What the page says of its chosen cell, where it has one; else its statement."""
+    """Return the page's sentence about its chosen cell, or else its statement."""
     framed = (one.value for one in at.markdown if "(framed)" in one.value or "加框" in one.value)
     return next(framed, statement(at))
 
 
 def shown_numbers(text: str) -> list[tuple[float, float]]:
-    """The numbers that a reader sees, each with half a unit of its last digit."""
+    """Return the numbers that a reader sees, each with half a unit of its last digit."""
     text = re.sub(r"“[^”]*”", "", text).replace("−", "-")
     for quarters, decimals in {"¼": ".25", "½": ".5", "¾": ".75"}.items():
         text = text.replace(quarters, decimals)
@@ -170,7 +170,7 @@ def printed_numbers(line: str) -> list[float]:
 
 
 def last_numbers(at: AppTest, notebook: Callable[[str], str]) -> list[float]:
-    """What the snippet of a page prints last, which is a few lines of code."""
+    """Return the numbers that the snippet of a page prints last; it has few lines."""
     code = at.code[0].value
     assert len(code.splitlines()) <= MOST_LINES
     printed = notebook(code)
@@ -179,7 +179,7 @@ def last_numbers(at: AppTest, notebook: Callable[[str], str]) -> list[float]:
 
 
 def assert_shown(text: str, printed: list[float]) -> None:
-    """Every number of the text is one of those printed, each for one."""
+    """Assert that every number of the text is one of those printed, each for one."""
     shown, left = shown_numbers(text), list(printed)
     assert shown, text
     for value, half_a_digit in shown:

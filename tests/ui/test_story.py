@@ -22,13 +22,13 @@ OURS = ("story_stage", "cell_and_key_bridge")  # components of the story itself
 
 @pytest.fixture(scope="module", autouse=True)
 def shipped() -> Iterator[None]:
-    """The models that the project comes with, and one cache for all steps."""
+    """Use the project's own models, and one cache for all steps."""
     with shipped_in_use():
         yield
 
 
 def shown(at: AppTest, say: str) -> str:
-    """All that stands on the page but for the story's own words."""
+    """Return all that stands on the page but the story's own words."""
     sent = [str(getattr(element, "proto", "")) for element in at.main]
     return "\n".join(one for one in sent if say not in one and not any(n in one for n in OURS))
 
@@ -68,7 +68,7 @@ def test_every_step_opens_from_its_link_and_says_what_its_page_shows(opened, num
 
 
 def says_what_is_shown(step: Step, text: str) -> None:
-    """Every figure of the sentence stands on the page, and both languages say the same figures."""
+    """Assert that every figure of the sentence is on the page, the same in both languages."""
     english, chinese = (re.findall(NUMBER, re.sub(NAMED, "", step.say[lang])) for lang in LANGUAGES)
     assert sorted(english) == sorted(chinese)
     for figure in english:
@@ -100,7 +100,7 @@ def test_the_whole_story_is_told_to_the_presenter(opened):
 
 
 def first(page: str, **own: object) -> int:
-    """The first step of a page in this state."""
+    """Return the number of the first step of a page in this state."""
     return next(n for n, s in enumerate(steps(), 1) if (s.page, dict(s.own)) == (page, own))
 
 

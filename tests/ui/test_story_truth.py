@@ -1,4 +1,4 @@
-"""What the story says of the trained model is so, by the engine alone."""
+"""The story's statements about the trained model are true, by the engine alone."""
 
 import re
 

@@ -41,7 +41,7 @@ def placeholders(text: str) -> set[str]:
 
 
 def texts() -> dict[str, dict[str, str]]:
-    """All that is written in both languages: catalogue, story, glossary and notes on models."""
+    """Return all that is written in both languages: catalogue, story, glossary, notes on models."""
     said = {f"story.step_{n}": dict(step.say) for n, step in enumerate(story.steps(), start=1)}
     said |= {f"story.chapter_{step.chapter}": dict(step.title) for step in story.steps()}
     noted = {

@@ -26,7 +26,7 @@ OPENED = {  # page -> the link that shows the mechanism there
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
-    """What every page of a copy with the mechanism says."""
+    """Return what every page of a copy with the mechanism says."""
     copy = tmp_path_factory.mktemp("with_toy")
     without = shutil.ignore_patterns("__pycache__")
     for part in PARTS:

@@ -1,4 +1,4 @@
-"""Where the trained models are: what is there, read once, read anew when it is written anew."""
+"""Trained models are listed, read once, and read again when their file is written again."""
 
 import os
 from pathlib import Path

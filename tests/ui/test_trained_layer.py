@@ -20,7 +20,7 @@ UNTRAINED = {"csa": "CSA", "hca": "HCA", "kda": "KDA", "block_dsa": "Block DSA"}
 
 
 def own(folder, code: str, layer: int):
-    """The trace of a model's own attention over the first sentence."""
+    """Return the trace of a model's own attention over the first sentence."""
     model, _ = load_model(folder / f"{code}.safetensors")
     with torch.no_grad():
         trace = model(torch.tensor([model.config.tokens(trained.OWN)]))
@@ -113,7 +113,7 @@ def test_a_variant_without_a_model_is_shown_with_drawn_weights(opened, page, var
 
 
 def shown(at: AppTest) -> str:
-    """The variant in the picker of the maps, or else the statement, in small letters."""
+    """Return the variant in the picker of the maps, or else the statement, in small letters."""
     boxes = [box.value.replace("_", " ") for box in at.selectbox if box.key == "variant:en"]
     return (boxes or [re.sub(r"<[^>]*>", "", statement(at)).lower()])[0]
 

@@ -12,7 +12,7 @@ HTML = "text/html,application/xhtml+xml"
 
 
 def answered(path: str, query: str = "", accept: str = HTML) -> str | None:
-    """Where a browser that asks for the path is sent; None where Streamlit answers."""
+    """Return the address that a browser is led to from a path; None where Streamlit answers."""
     sent, handed_on = [], []
 
     async def app(*_: object) -> None:

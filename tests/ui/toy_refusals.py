@@ -1,4 +1,4 @@
-"""Starts the app of every tree that is named, each in a process of its own, and tells what it says.
+"""Start the app of every tree that is named, each in its own process, and print what it says.
 
 One process imports what takes long; those that start an app are forked from it.
 """
@@ -22,7 +22,7 @@ import mla_engine.worked_example  # noqa: F401
 
 
 def refused(tree: str) -> str:
-    """Why what every page imports first cannot be imported; empty if it can."""
+    """Return why the module that every page imports first cannot be imported; empty if it can."""
     os.chdir(tree)
     sys.path.insert(0, tree)
     try:

@@ -1,4 +1,4 @@
-"""Visits the toy page of a copy of the project, and tells as JSON what the app has of it.
+"""Visit the toy page of a copy of the project, and print as JSON what the app has of it.
 
 Run in the copy's root: the project of the tests stays as it is. The argument is how many seconds a
 run may take.
@@ -26,12 +26,12 @@ def opened(page: str, **link: str) -> AppTest:
 
 
 def statement(at: AppTest) -> str:
-    """What stands beside the page's number."""
+    """Return what stands beside the page's number."""
     return at.main.markdown[1].value
 
 
 def controls(at: AppTest) -> list[str]:
-    """The settings that have a widget, in the order of the page."""
+    """Return the settings that have a widget, in the order of the page."""
     keys = [node.key for node in at.main if getattr(node, "key", None)]
     return [key.removesuffix(":en") for key in keys if key.endswith(":en")]
 

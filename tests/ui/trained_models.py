@@ -1,4 +1,4 @@
-"""Small seeded models in a folder of their own, in the place of the trained ones."""
+"""Write small seeded models into a folder, in the place of the trained ones."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ LAYERS, TRAINED_ON = 2, 12
 
 
 def model(code: str, seed: int = 3) -> LanguageModel:
-    """Of a variant; its embedding is so large that some words are much likelier than others."""
+    """Build a variant's model; its large embedding makes some words much likelier than others."""
     sizes = {"n_layers": LAYERS, "d_mlp": 20, "max_context": TRAINED_ON}
     made = LanguageModel(ModelConfig(words=WORDS, attention=VARIANTS[code], **sizes), seed=seed)
     made.W_E.data *= 2
@@ -35,6 +35,6 @@ def model(code: str, seed: int = 3) -> LanguageModel:
 
 
 def write(folder: Path, *codes: str) -> None:
-    """The files of these variants, or of all."""
+    """Write the files of these variants, or of all."""
     for code in codes or VARIANTS:
         save_model(model(code), folder / f"{code}.safetensors", {"variant": code})
