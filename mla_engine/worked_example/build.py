@@ -13,7 +13,7 @@ def _grid(rows: int, columns: int, cell: Callable[[int, int], Cell]) -> Cells:
     return tuple(tuple(cell(row, column) for column in range(columns)) for row in range(rows))
 
 
-def product(name: str, formula: str, left: Matrix, right: Matrix, **more: object) -> Step:
+def product(name: str, formula: str, left: Matrix, right: Matrix) -> Step:
     """A matrix product, row by column."""
     operands = (left, right)
 
@@ -23,7 +23,7 @@ def product(name: str, formula: str, left: Matrix, right: Matrix, **more: object
 
     cells = _grid(left.shape[0], right.shape[1], cell)
     exact, axes = left.exact and right.exact, (left.axes[0], right.axes[1])
-    return Step(more.pop("key", name), name, formula, operands, cells, axes, exact, **more)
+    return Step(name, name, formula, operands, cells, axes, exact, sign="×")
 
 
 def heads(key: str, formula: str, column: Matrix, n_heads: int) -> Step:
@@ -54,7 +54,9 @@ def joined(name: str, formula: str, content: Matrix, position: Matrix, **more: o
         return _copy((content, position), (1, row % position.shape[0], 0))
 
     cells = _grid(content.shape[0], content.shape[1] + 1, cell)
-    return Step(name, name, formula, (content, position), cells, ("h", "k+r"), repeats=True, **more)
+    axes = ("h", "k+r")
+    more |= {"repeats": True, "sign": ";"}
+    return Step(name, name, formula, (content, position), cells, axes, **more)
 
 
 def unknown(
@@ -90,7 +92,8 @@ def rotated(name: str, formula: str, before: Matrix) -> Step:
             value = x * cosine - y * sine
         return Cell(value, equation(text, value, inside), used)
 
-    return Step(name, name, formula, operands, _grid(*before.shape, cell), before.axes, exact=False)
+    cells = _grid(*before.shape, cell)
+    return Step(name, name, formula, operands, cells, before.axes, exact=False, sign="↻")
 
 
 def row_scores(key: str, formula: str, q: Matrix, k: Matrix, width: int, **more: object) -> Step:
@@ -101,7 +104,7 @@ def row_scores(key: str, formula: str, q: Matrix, k: Matrix, width: int, **more:
 
     exact = q.exact and k.exact and square_root(width)[1]
     name, cells = key.removesuffix("_printed"), _grid(q.shape[0], 1, cell)
-    return Step(key, name, formula, (q, k), cells, ("h", "s"), exact, **more)
+    return Step(key, name, formula, (q, k), cells, ("h", "s"), exact, sign="·", **more)
 
 
 def token_scores(key: str, formula: str, q: Matrix, k: Matrix, width: int, n_heads: int) -> Step:
@@ -117,7 +120,7 @@ def token_scores(key: str, formula: str, q: Matrix, k: Matrix, width: int, n_hea
 
     exact = q.exact and k.exact and square_root(width)[1]
     name, cells = key.removesuffix("_unmasked"), _grid(n_heads * tokens, tokens, cell)
-    return Step(key, name, formula, (q, k), cells, ("h t", "s"), exact)
+    return Step(key, name, formula, (q, k), cells, ("h t", "s"), exact, sign="·")
 
 
 def masked(name: str, formula: str, parts: tuple[Matrix, ...]) -> Step:
@@ -134,7 +137,8 @@ def masked(name: str, formula: str, parts: tuple[Matrix, ...]) -> Step:
         return Cell(value, equation(text, value, values), used)
 
     exact = all(part.exact for part in parts)
-    return Step(name, name, formula, parts, _grid(*parts[0].shape, cell), ("h t", "s"), exact)
+    cells = _grid(*parts[0].shape, cell)
+    return Step(name, name, formula, parts, cells, ("h t", "s"), exact, sign="+")
 
 
 def softmax(name: str, formula: str, scores: Matrix, **more: object) -> Step:
@@ -181,7 +185,8 @@ def weighted(name: str, formula: str, attention: Matrix, v: Matrix, n_heads: int
 
     axes = ("h", "v") if by_head else ("h v", "t")
     exact = attention.exact and v.exact
-    return Step(name, name, formula, (attention, v), _grid(*v.shape, cell), axes, exact)
+    cells = _grid(*v.shape, cell)
+    return Step(name, name, formula, (attention, v), cells, axes, exact, sign="×")
 
 
 def count(
@@ -194,10 +199,10 @@ def count(
     return Step(key, key, formula, operands, cells, ("", ""), **more)
 
 
-def ratio(key: str, formula: str, above: Matrix, below: Matrix, **more: object) -> Step:
+def ratio(key: str, formula: str, above: Matrix, below: Matrix) -> Step:
     """One number over another."""
     a, b = above.rows[0][0], below.rows[0][0]
     cell = Cell(
         a / b, equation(f"{factor(a)} / {factor(b)}", a / b), frozenset({(0, 0, 0), (1, 0, 0)})
     )
-    return Step(key, key, formula, (above, below), ((cell,),), ("", ""), **more)
+    return Step(key, key, formula, (above, below), ((cell,),), ("", ""), sign="÷")

@@ -62,6 +62,7 @@ class Step:
         notes: codes of remarks that belong to the step.
         published: the figures as printed, None in cells without one; None if nothing is printed.
         repeats: True where the printed figures stand for the second time.
+        sign: what stands between the operands, where there are several.
     """
 
     key: str
@@ -75,6 +76,7 @@ class Step:
     notes: tuple[str, ...] = ()
     published: tuple[tuple[str | None, ...], ...] | None = None
     repeats: bool = False
+    sign: str = ","
 
     @property
     def result(self) -> Matrix:

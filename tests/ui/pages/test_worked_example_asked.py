@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from mla_engine import worked_example
-from mla_engine.worked_example import Gap, fading, rules, show
+from mla_engine.worked_example import Gap, exercises, show
 from tests.ui.screen import statement
 
 PAGE = "pages/worked_example.py"
@@ -59,7 +59,7 @@ def results(at) -> list[str]:
     {"given": "", "last": "u", "more": "scores attention o u"}.items(),
 )
 def test_the_last_steps_are_asked_first_one_then_more(opened, stage, keys):
-    assert fading.asked(tuple(STEPS.values()), stage) == tuple(keys.split())
+    assert exercises.asked(tuple(STEPS.values()), stage) == tuple(keys.split())
     at = opened(PAGE, we_fade=stage, we_step=str(NUMBER["o"]))
     assert bool(answers(at)) == ("o" in keys.split())
     shown = [text.partition(">")[2] for text in results(at)]
@@ -93,13 +93,13 @@ def test_a_number_is_right_to_the_digits_that_are_printed(opened):
 
 
 def test_exact_numbers_are_asked_exactly():
-    assert fading.is_right("0.25", Fraction(1, 4))
-    assert fading.is_right("1/4", Fraction(1, 4))
-    assert not fading.is_right("0.2501", Fraction(1, 4))
+    assert exercises.is_right("0.25", Fraction(1, 4))
+    assert exercises.is_right("1/4", Fraction(1, 4))
+    assert not exercises.is_right("0.2501", Fraction(1, 4))
     third_and_more = Fraction(1234567, 9999999)  # shown as 0.12346
-    assert fading.is_right("0.12346", third_and_more)
-    assert not fading.is_right("0.12347", third_and_more)
-    assert fading.is_right("-0.12346", -third_and_more)
+    assert exercises.is_right("0.12346", third_and_more)
+    assert not exercises.is_right("0.12347", third_and_more)
+    assert exercises.is_right("-0.12346", -third_and_more)
 
 
 def test_who_does_not_want_to_reckon_is_shown_the_number(opened):
@@ -119,10 +119,10 @@ def test_a_masked_cell_is_never_asked(opened):
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("key", rules.RULES)
+@pytest.mark.parametrize("key", exercises.RULES)
 def test_a_rule_is_told_right_or_wrong_with_a_sentence(opened, key, lang):
     at = opened(PAGE, we_fade="last", we_step=str(NUMBER[key]), lang=lang)
-    right, *others = rules.RULES[key]
+    right, *others = exercises.RULES[key]
     assert len(set(at.radio[0].options)) == 3
     assert not at.success
     at.radio[0].set_value(right).run()
@@ -147,7 +147,7 @@ def test_brackets_move_at_the_content_scores(head):
         c = columns(ROWS["c_KV"])[s]
         absorbed = [dot(q, column) for column in columns(W_UK)]
         assert dot(absorbed, c) == dot(q, per_head(columns(ROWS["k_C"])[s], head))
-    assert rules.acting("scores_C") == "associativity"
+    assert exercises.acting_rule("scores_C") == "associativity"
 
 
 @pytest.mark.parametrize("head", range(HEADS))
@@ -159,8 +159,8 @@ def test_turning_both_changes_no_product_and_one_no_length(head):
             assert float(dot(after[one], after[other])) == pytest.approx(
                 float(dot(before[one], before[other])), abs=1e-30
             )
-    assert rules.acting("scores_R") == "relative"
-    assert rules.acting("q_R") == "same_length"
+    assert exercises.acting_rule("scores_R") == "relative"
+    assert exercises.acting_rule("q_R") == "same_length"
 
 
 def test_rows_of_shares_add_up_to_1_and_sums_go_through_a_matrix():
@@ -172,7 +172,10 @@ def test_rows_of_shares_add_up_to_1_and_sums_go_through_a_matrix():
         latents = columns(ROWS["c_KV"])
         mixed = [sum(a * c[k] for a, c in zip(shares, latents, strict=True)) for k in range(2)]
         assert [dot(row, mixed) for row in W_UV] == per_head(columns(ROWS["o"])[1], head)
-    assert (rules.acting("attention"), rules.acting("o")) == ("row_sum", "linearity")
+    assert (exercises.acting_rule("attention"), exercises.acting_rule("o")) == (
+        "row_sum",
+        "linearity",
+    )
 
 
 def test_joined_vectors_multiply_part_by_part():
@@ -185,4 +188,4 @@ def test_joined_vectors_multiply_part_by_part():
     for row, column in ((1, 0), (3, 1)):
         content, position = ROWS["scores_C"][row][column], ROWS["scores_R"][row][column]
         assert ROWS["scores"][row][column] == content + position
-    assert (rules.acting("scores"), rules.acting("u")) == ("blocks", "blocks")
+    assert (exercises.acting_rule("scores"), exercises.acting_rule("u")) == ("blocks", "blocks")

@@ -4,16 +4,16 @@ from functools import partial
 
 import streamlit as st
 
-from mla_engine.worked_example import MAX_CHARACTERS, NumberError, fading, rules
+from mla_engine.worked_example import MAX_CHARACTERS, NumberError, exercises
+from ui.pages.worked_example.step import cell_name
 from ui.pages.worked_example.view import View, answered
-from ui.pages.worked_example.words import cell_name
 from ui.words.text import t
 
 RIGHT, SHOWN = "right", "shown"
 
 
 def answer(here: View) -> None:
-    """A field for the chosen cell, told right or wrong, and a way to see it at once."""
+    """Draw a field for the chosen cell, told right or wrong, and a way to see it at once."""
     row, column = here.chosen
     key = f"we_answer:{here.step.key}:{row}:{column}:{here.language}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -37,34 +37,34 @@ def _take(here: View, typed: str) -> None:
 
 
 def _close(here: View, how: str) -> None:
-    """The step is asked no more: the reader found its number, or wanted to see it."""
+    """Ask the step no more: the reader found its number, or wanted to see it."""
     answered()[here.variant, here.step.key] = how
 
 
 def _judged(here: View, typed: str) -> str:
-    """Whether an answer is right, wrong or no number; empty where there is none."""
+    """Return whether an answer is right, wrong or no number; empty where there is none."""
     row, column = here.chosen
     if not typed.strip():
         return ""
     try:
-        right = fading.is_right(typed.strip(), here.step.cells[row][column].value)
+        right = exercises.is_right(typed.strip(), here.step.cells[row][column].value)
     except NumberError:
         return "no_number"
     return RIGHT if right else "wrong"
 
 
 def praise(here: View) -> None:
-    """That the number was found, where the reader found it."""
+    """Say that the number was found, where the reader found it."""
     if here.stage != "given" and answered().get((here.variant, here.step.key)) == RIGHT:
         st.success(t("worked_example.answer_right"), icon=":material/check:")
 
 
 def rule(here: View) -> None:
-    """Which rule allows the step, where one acts: three to choose among, told right or wrong."""
+    """Ask which rule allows the step, where one acts: three choices, told right or wrong."""
     step = here.step.key
-    if here.stage == "given" or not rules.offered(step):
+    if here.stage == "given" or not exercises.offered_rules(step):
         return
-    names = {code: t(f"worked_example.rule_{code}") for code in rules.offered(step)}
+    names = {code: t(f"worked_example.rule_{code}") for code in exercises.offered_rules(step)}
     chosen = st.radio(
         t(f"worked_example.rule_asks_{step}"),
         list(names),
@@ -72,7 +72,7 @@ def rule(here: View) -> None:
         index=None,
         key=f"we_rule:{step}:{here.language}",
     )
-    if chosen == rules.acting(step):
+    if chosen == exercises.acting_rule(step):
         why = t(f"worked_example.why_{step}")
         st.success(t("worked_example.rule_right", why=why), icon=":material/check:")
     elif chosen:

@@ -1,13 +1,22 @@
-"""The worked example's matrices as accessible tables: operands, result, and the printed figures."""
+"""The worked example's matrices: a step as accessible tables, and all steps as a file."""
 
 import html
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
 
 from mla_engine.figures import symbol_html
+from mla_engine.late import Late
 from mla_engine.symbols import SYMBOLS
-from mla_engine.worked_example import Matrix, Step, show
+from mla_engine.worked_example import Gap, Matrix, Step, show
 from ui.pages.worked_example.view import View
+from ui.parts import files
+from ui.settings.visit import visit
 from ui.words import numbers
 from ui.words.text import linked, t, tooltip
+
+pd = Late("pandas")
 
 Places = frozenset[tuple[int, int]]
 _ROLE = {"rotation": "rope", "cache_mla": "latent", "cache_mha": "key"}
@@ -15,7 +24,7 @@ _WORDS = ("rotation", "cache_mha", "cache_mla", "cache_ratio")  # names that are
 
 
 def name_html(name: str) -> str:
-    """A matrix's name in the colour of its kind."""
+    """Return a matrix's name in the colour of its kind."""
     text = html.escape(t(f"worked_example.name_{name}")) if name in _WORDS else symbol_html(name)
     return f'<span class="tensor {_role(name)}"{tooltip(name)}>{text}</span>'
 
@@ -25,7 +34,7 @@ def _role(name: str) -> str:
 
 
 def _labels(axis: str, size: int) -> list[str]:
-    """What stands beside rows or above columns; empty where counting is enough."""
+    """Return what stands beside rows or above columns; empty where counting is enough."""
     first, _, second = axis.partition(" ")
     if axis in ("t", "s"):
         return [f"{axis} = {place}" if size > 1 else "" for place in range(size)]
@@ -40,9 +49,10 @@ def _labels(axis: str, size: int) -> list[str]:
     return [head if place % part == 0 else "" for place, head in enumerate(heads)]
 
 
-def _table(rows: list[list[str]], axes: tuple[str, str]) -> str:
-    """Cells (each a whole `<td>`) with row and column labels where the axes have any."""
-    left, top = _labels(axes[0], len(rows)), _labels(axes[1], len(rows[0]))
+def _table(shape: tuple[int, int], axes: tuple[str, str], cell: Callable[[int, int], str]) -> str:
+    """Return cells (each a whole `<td>`) with row and column labels where the axes have any."""
+    rows = [[cell(row, column) for column in range(shape[1])] for row in range(shape[0])]
+    left, top = (_labels(axis, size) for axis, size in zip(axes, shape, strict=True))
     head = [f'<th scope="col">{label}</th>' for label in top] if any(top) else []
     side = [f'<th scope="row">{label}</th>' if any(left) else "" for label in left]
     corner = "<td class='corner'></td>" if any(left) and head else ""
@@ -63,21 +73,20 @@ def _shape(matrix: Matrix) -> str:
 
 
 def operand(matrix: Matrix, used: Places, changed: bool) -> str:
-    """One operand; `used` cells are outlined, what we supplied is dotted, `changed` is said."""
+    """Return an operand; `used` cells are outlined, ours dotted, `changed` is said."""
 
     def cell(row: int, column: int) -> str:
         classes = ["used"] * ((row, column) in used) + ["ours"] * ((row, column) in matrix.ours)
         return f'<td class="{" ".join(classes)}">{show(matrix.rows[row][column])}</td>'
 
-    rows = [[cell(r, c) for c in range(matrix.shape[1])] for r in range(matrix.shape[0])]
     states = {"ours": bool(matrix.ours), "as_printed": matrix.printed, "changed": changed}
     said = "".join(f" <em>{t(f'worked_example.{k}')}</em>" for k, is_so in states.items() if is_so)
     caption = f"{name_html(matrix.name)} {_shape(matrix)}{said}"
-    return _figure("operand", matrix.name, caption, _table(rows, matrix.axes))
+    return _figure("operand", matrix.name, caption, _table(matrix.shape, matrix.axes, cell))
 
 
 def result(step: Step, chosen: tuple[int, int], hidden: bool) -> str:
-    """The computed matrix; every cell is a button that chooses it, without its number if asked."""
+    """Return the computed matrix; every cell is a button that chooses it, `hidden` with ? on it."""
     matrix = step.result
 
     def cell(row: int, column: int) -> str:
@@ -89,14 +98,13 @@ def result(step: Step, chosen: tuple[int, int], hidden: bool) -> str:
             f"{'?' if hidden else show(matrix.rows[row][column])}</button></td>"
         )
 
-    rows = [[cell(r, c) for c in range(matrix.shape[1])] for r in range(matrix.shape[0])]
     said = "worked_example.asked" if hidden else "worked_example.computed"
     caption = f"{name_html(step.name)} {_shape(matrix)} <em>{t(said)}</em>"
-    return _figure("result", step.name, caption, _table(rows, matrix.axes))
+    return _figure("result", step.name, caption, _table(matrix.shape, matrix.axes, cell))
 
 
 def printed(step: Step, chosen: tuple[int, int]) -> str:
-    """The figures as printed, each with a mark: ≠ where it does not follow, ✓ where it does."""
+    """Return the figures as printed, each marked: ≠ where it does not follow, ✓ where it does."""
     marks = {True: ("✓", "follows"), False: ("≠", "differs")}
 
     def cell(row: int, column: int) -> str:
@@ -113,30 +121,12 @@ def printed(step: Step, chosen: tuple[int, int]) -> str:
 
     if not step.published:
         return _figure("printed", "", f"<em>{t('worked_example.nothing_printed')}</em>", "")
-    shape = step.result.shape
-    rows = [[cell(r, c) for c in range(shape[1])] for r in range(shape[0])]
     caption = f"<em>{t('worked_example.in_the_source')}</em>"
-    return _figure("printed", "", caption, _table(rows, step.axes))
+    return _figure("printed", "", caption, _table(step.result.shape, step.axes, cell))
 
 
-def sign(step: Step) -> str:
-    """What stands between the operands."""
-    first = step.operands[0].name
-    if first.startswith("W_") or step.key == "o":
-        return "×"
-    if step.key == "cache_ratio":
-        return "÷"
-    if first == "scores_C":
-        return "+"
-    if step.operands[-1].name == "rotation":
-        return "↻"
-    if first in ("q", "q_C", "q_R") and step.name.startswith("scores"):
-        return "·"
-    return ";" if step.key in ("q", "k") else ","
-
-
-def board(here: View) -> str:
-    """The whole step in a row: operands, result, and the source's figures if they are asked for."""
+def draw(here: View) -> None:
+    """Draw the step in a row: operands, result, and the source's figures if they are asked for."""
     step, chosen = here.step, here.chosen
     used = step.used(*chosen)
     operands = [
@@ -147,9 +137,54 @@ def board(here: View) -> str:
         )
         for index, matrix in enumerate(step.operands)
     ]
-    between = f'<span class="sign">{sign(step)}</span>'
+    between = f'<span class="sign">{step.sign}</span>'
     equal = f'<span class="sign">{"=" if len(operands) > 1 else "→"}</span>'
-    return (
+    st.html(
         f'<div class="board">{between.join(operands)}{equal}'
         f"{result(step, chosen, here.open)}{printed(step, chosen) if here.compares else ''}</div>"
     )
+
+
+def _cells(here: View) -> "pd.DataFrame":
+    """Return every cell of every step: computed, exact, printed, difference; numbers as numbers.
+
+    `repeats` marks figures that the source prints for the second time: the title counts the others.
+    """
+    records = [
+        {
+            "step": place,
+            "symbol": step.key,
+            "row": row + 1,
+            "column": column + 1,
+            "computed": _number(value),
+            "exact": "" if isinstance(value, Gap) or not step.exact else str(value),
+            "terms": step.terms(row, column),
+            "printed": _number(step.printed(row, column)),
+            "computed_less_printed": _number(step.difference(row, column)),
+            "follows": step.follows(row, column),
+            "repeats": step.repeats and step.printed(row, column) is not None,
+        }
+        for place, step in enumerate(here.steps, start=1)
+        for row, values in enumerate(step.result.rows)
+        for column, value in enumerate(values)
+    ]
+    return pd.DataFrame(records)
+
+
+def _number(value: object) -> float | None:
+    if value is None or value is Gap.MISSING:
+        return None
+    return float("-inf") if value is Gap.MASKED else float(value)
+
+
+def downloads(here: View) -> None:
+    """Draw buttons for the table as CSV and as a workbook, which are made on click."""
+    visit().tables["steps"] = (f"worked_example_{here.variant}.csv", partial(_cells, here))
+    kinds = {
+        "csv": ("text/csv", lambda: files.csv(_cells(here))),
+        "xlsx": (files.XLSX, lambda: files.xlsx(_cells(here), here.variant)),
+    }
+    with st.container(horizontal=True):
+        for kind, (mime, made) in kinds.items():
+            file = f"worked_example_{here.variant}.{kind}"
+            files.button(t(f"worked_example.download_{kind}"), made, file, mime, f"we_{kind}")

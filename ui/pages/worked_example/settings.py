@@ -1,7 +1,7 @@
 """The settings of the page worked_example."""
 
 from mla_engine import worked_example
-from mla_engine.worked_example import fading
+from mla_engine.worked_example import exercises
 from ui.settings.parsers import Parser, Setting, flag, one_of, whole
 
 
@@ -19,7 +19,7 @@ def matrix(name: str) -> Parser:
 SETTINGS = {
     "we_variant": Setting("mla", one_of("mla", "mha")),
     "we_completed": Setting(True, flag),
-    "we_fade": Setting("given", one_of(*fading.STAGES)),
+    "we_fade": Setting("given", one_of(*exercises.STAGES)),
     "we_printed": Setting(False, flag),  # the source's figures beside the computed ones
     # Their last value depends on the variant and the step: `mend` brings them to it.
     **{name: Setting(1, whole(1, 10**9)) for name in ("we_step", "we_row", "we_column")},

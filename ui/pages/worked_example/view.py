@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from mla_engine import worked_example
-from mla_engine.worked_example import Step, fading
+from mla_engine.worked_example import Step, exercises
 from ui.engine import example
 from ui.settings import state
 from ui.settings.page import Note
@@ -18,18 +18,18 @@ class View:
 
     Args:
         variant: of the example, as the engine names it.
-        inputs: the reader's own matrices, as texts.
+        boxes: the text of each matrix of the variant; "" for the original one.
         steps: all steps of the variant, with these matrices.
         place: of the step that is shown.
         chosen: row and column of a cell of its result.
         compares: whether the source's figures stand beside the computed ones.
-        stage: how much is asked of the reader, one of `fading.STAGES`.
+        stage: how much is asked of the reader, one of `exercises.STAGES`.
         open: whether the step that is shown is asked, and not answered yet.
         language: of the reader.
     """
 
     variant: str
-    inputs: Mapping[str, str]
+    boxes: Mapping[str, str]
     steps: tuple[Step, ...]
     place: int
     chosen: tuple[int, int]
@@ -45,8 +45,13 @@ class View:
 
     @property
     def is_completed(self) -> bool:
-        """Whether the second token and what else the source lacks is there."""
+        """Whether the second token is there, and what else the source lacks."""
         return self.variant.endswith("_completed")
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """The reader's own matrices."""
+        return {name: str(text) for name, text in self.boxes.items() if text}
 
     @property
     def changed(self) -> frozenset[str]:
@@ -65,45 +70,64 @@ class View:
 
 
 def view() -> View:
-    """The view of the mended settings."""
+    """Return the view of the mended settings."""
     s, variant = state.settings(), _variant()
-    names = worked_example.INPUTS[variant]
-    inputs = {name: str(s[f"we_{name}"]) for name in names if s[f"we_{name}"]}
+    boxes = {name: s[f"we_{name}"] for name in worked_example.INPUTS[variant]}
     chosen = (s["we_row"] - 1, s["we_column"] - 1)
-    steps = example.steps(variant, **inputs)
+    steps = example.steps(variant, **{name: str(text) for name, text in boxes.items() if text})
     place, stage = s["we_step"] - 1, s["we_fade"]
     key = steps[place].key
-    is_open = key in fading.asked(steps, stage) and (variant, key) not in answered()
+    is_open = key in exercises.asked(steps, stage) and (variant, key) not in answered()
     if is_open and not steps[place].is_number(*chosen):
-        chosen = fading.last_number(steps[place])
+        chosen = exercises.last_number(steps[place])
     compares = s["we_printed"] and not is_open
-    return View(variant, inputs, steps, place, chosen, compares, stage, is_open, s["lang"])
+    return View(variant, boxes, steps, place, chosen, compares, stage, is_open, s["lang"])
 
 
 def answered() -> dict[tuple[str, str], str]:
-    """Variant and key of the steps that are asked no more in this session, and why."""
+    """Return variant and key of the steps that are asked no more in this session, and why."""
     return st.session_state.setdefault("we_answered", {})
 
 
-def first_cell() -> tuple[int, int]:
-    """Row and column, from 1, at which the present step begins: of what is asked, the last."""
+def to_first_cell() -> None:
+    """Choose the cell at which the present step begins: of one that is asked, the last number."""
     s, steps = state.settings(), example.steps(_variant())
     step = steps[min(s["we_step"], len(steps)) - 1]
-    if step.key not in fading.asked(steps, s["we_fade"]):
-        return 1, 1
-    row, column = fading.last_number(step)
-    return row + 1, column + 1
+    asked = step.key in exercises.asked(steps, s["we_fade"])
+    row, column = exercises.last_number(step) if asked else (0, 0)
+    s.update(we_row=row + 1, we_column=column + 1)
 
 
-def first_asked() -> int:
-    """The number of the first step that the present stage asks, else the present one."""
+def to_first_step() -> None:
+    """Begin another variant at its first step."""
+    state.settings().update(we_step=1)
+    to_first_cell()
+
+
+def to_first_asked() -> None:
+    """Ask everything again, from the first step that the present stage asks, if it asks any."""
+    answered().clear()
     s, steps = state.settings(), example.steps(_variant())
-    keys = fading.asked(steps, s["we_fade"])
-    return 1 + [step.key for step in steps].index(keys[0]) if keys else s["we_step"]
+    if keys := exercises.asked(steps, s["we_fade"]):
+        s.update(we_step=1 + [step.key for step in steps].index(keys[0]))
+    to_first_cell()
+
+
+def to_step(number: int) -> None:
+    """Show this step, from 1, at its first cell."""
+    state.settings().update(we_step=number)
+    to_first_cell()
+    state.write()
+
+
+def move(by: int) -> None:
+    """Show the step that is so many further on, or the nearest."""
+    last = len(example.steps(_variant()))
+    to_step(min(last, max(1, state.settings()["we_step"] + by)))
 
 
 def mend() -> list[Note]:
-    """Bring a step or cell beyond the end to the last one; a note for each that was."""
+    """Bring a step or cell beyond the end to the last one; return a note for each that was."""
     steps = example.steps(_variant())
     notes = state.at_most(we_step=len(steps))
     rows, columns = steps[state.settings()["we_step"] - 1].result.shape
