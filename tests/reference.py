@@ -104,6 +104,19 @@ def _output(w, o):
     return u
 
 
+def latent_output(config, w, out):
+    """What follows o: an output gate where there is one, g = sigmoid(W_OG h) times o, and u."""
+    if config.output_gate is None:
+        return out | {"u": _output(w, out["o"])}
+    h, rows = out["h"], w["W_OG"] if config.output_gate == "channel" else w["w_OG"]
+    gate = np.zeros(out["o"].shape)
+    for b, t, i, v in np.ndindex(gate.shape):
+        row = rows[i, v] if config.output_gate == "channel" else rows[i]
+        gate[b, t, i, v] = 1 / (1 + math.exp(-dot(row, h[b, t])))
+    gated = gate * out["o"]
+    return out | {"gate": gate, "o_gated": gated, "u": _output(w, gated)}
+
+
 def _latent_scores(config, out, content):
     """Both parts of the logits and the causal softmax; `content(b, i, t, s)` is the dot product."""
     batch, length, n, _ = out["q_C"].shape
@@ -131,7 +144,7 @@ def latent(config, w, h, positions=None):
     out["o"] = np.zeros((batch, length, n, config.d_value))
     for b, t, i, s in np.ndindex(batch, length, n, length):
         out["o"][b, t, i] += out["attention"][b, i, t, s] * out["v_C"][b, s, i]
-    return out | {"h": h, "u": _output(w, out["o"])}
+    return latent_output(config, w, out | {"h": h})
 
 
 def absorbed(config, w, h, positions=None):
@@ -149,7 +162,7 @@ def absorbed(config, w, h, positions=None):
         out["o_latent"][b, t, i] += out["attention"][b, i, t, s] * out["c_KV"][b, s]
     for b, t, i in np.ndindex(wide[:3]):
         out["o"][b, t, i] = times(w["W_UV"][i], out["o_latent"][b, t, i])
-    return out | {"h": h, "u": _output(w, out["o"])}
+    return latent_output(config, w, out | {"h": h})
 
 
 def _grouped_tokens(config, w, h, positions):

@@ -66,7 +66,7 @@ def index(config, w, h, source, positions=None):
     return out
 
 
-def over_choice(out, w, chosen):
+def over_choice(config, w, out, chosen):
     """The dense oracle's fields with attention over the chosen keys alone, and what is left out."""
     batch, n, length, _ = out["attention"].shape
     dense = out["attention"]
@@ -84,7 +84,7 @@ def over_choice(out, w, chosen):
         out["left_out"][b, i, t] = math.fsum(dense[b, i, t, s] for s in missed)
         if weighed == "o_latent":
             out["o"][b, t, i] = reference.times(w["W_UV"][i], out["o_latent"][b, t, i])
-    return out | {"chosen": chosen, "u": reference._output(w, out["o"])}
+    return reference.latent_output(config, w, out | {"chosen": chosen})
 
 
 def _position(out, b, i, t, s):
@@ -99,4 +99,4 @@ def indexed(config, w, h, positions=None, chosen=None, form=reference.latent):
         source = out["c_Q"] if config.d_latent_q else h
         out |= index(config, w, h, source, positions)
         chosen = out["chosen"]
-    return over_choice(out, w, chosen)
+    return over_choice(config, w, out, chosen)

@@ -77,4 +77,4 @@ def pooled_index(config, w, h, chosen=None, form=reference.latent):
     if chosen is None:
         out |= index(config, w, h, out["c_Q"] if config.d_latent_q else h)
         chosen = out["chosen"]
-    return over_choice(out, w, chosen)
+    return over_choice(config, w, out, chosen)

@@ -24,7 +24,7 @@ from tests.engine.samples import YARN, grouped_configs, latent_configs, randomiz
 LATENT = {"d_model": 10, "n_heads": 3, "d_head": 4, "d_latent_kv": 5}
 MLA = LatentConfig(
     **LATENT, d_rope=4, d_value=6, d_latent_q=7, latent_norm=True, kv_latent_scale=1.7, bias=True,
-    rope=RopeConfig(scaling=YARN),
+    rope=RopeConfig(scaling=YARN), output_gate="channel",
 )  # fmt: skip
 PLAIN_MLA = LatentConfig(**LATENT)
 GQA = GroupedConfig(
@@ -36,7 +36,7 @@ WINDOW = GroupedConfig(
 )
 DSA = IndexedConfig(
     **LATENT, d_rope=4, d_value=6, d_latent_q=7, latent_norm=True, bias=True, n_index_heads=2,
-    d_index=6, index_topk=3,
+    d_index=6, index_topk=3, output_gate="head",
 )  # fmt: skip
 PLAIN_DSA = IndexedConfig(**LATENT, n_index_heads=1, d_index=4, index_topk=3)
 POOLED = {"d_model": 10, "n_heads": 4, "d_head": 6, "d_latent_q": 7, "d_latent_o": 3}

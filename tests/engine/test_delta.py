@@ -6,8 +6,6 @@ import pytest
 import torch
 
 from mla_engine import DeltaCache, timing
-from mla_engine.delta.mechanism import MECHANISM
-from mla_engine.language_model import LanguageModel, ModelConfig
 from tests.engine.kinds import FULL_KDA, KDA, OF_DELTA, layer_of
 from tests.engine.samples import hidden, refused
 
@@ -54,14 +52,6 @@ def test_what_a_write_erases_is_what_the_state_held_along_its_key():
     assert not trace.erased[:, 0].any()
 
 
-def test_fused_is_the_chunked_form_and_gradients_flow_through_both():
-    layer, h = layer_of(KDA), hidden(1, 70, 10).requires_grad_()
-    torch.testing.assert_close(MECHANISM.fused(layer, h, torch.arange(70)), layer(h).u, **EXACT)
-    slopes = [torch.autograd.grad(getattr(layer, form)(h).u[0, -1].sum(), h)[0] for form in FORMS]
-    torch.testing.assert_close(*slopes, rtol=1e-10, atol=1e-12)
-    assert slopes[0][0, 0].abs().max() > 0
-
-
 def test_refuses_inputs_that_do_not_fit():
     layer = layer_of(KDA, dtype=torch.float32)
     with refused("h"):
@@ -88,13 +78,3 @@ def test_a_state_is_in_float32_beside_narrower_numbers_and_is_one_step_longer_wh
     layer = layer_of(KDA)
     _, cache = layer.decode(hidden(1, 4, 10), layer.empty_cache(DeltaCache))
     assert timing.step(layer, hidden(1, 1, 10), cache)()[1].length == 5
-
-
-def test_a_decoder_of_such_layers_writes_word_by_word_what_it_reads_at_once():
-    config = ModelConfig(words=tuple("abcde"), attention=KDA, n_layers=2, d_mlp=8, max_context=9)
-    model = LanguageModel(config, dtype=torch.float64)
-    tokens = torch.tensor([[1, 4, 2, 2, 0, 3]])
-    whole, caches = model(tokens), model.empty_caches()
-    for place in range(6):
-        trace, caches = model.decode(tokens[:, place : place + 1], caches)
-        torch.testing.assert_close(trace.logits[:, 0], whole.logits[:, place], **EXACT)

@@ -7,7 +7,8 @@ import torch
 
 from mla_engine import (
     GroupedConfig,
-    GroupedQueryAttention,
+    IndexedCache,
+    IndexedConfig,
     KVCache,
     LatentCache,
     LatentConfig,
@@ -30,6 +31,8 @@ GQA = GroupedConfig(
     d_model=24, n_heads=4, n_kv_heads=2, d_head=6, rope=RopeConfig(), qk_norm=True, bias=True
 )
 CAPPED = replace(GQA, logit_softcap=5.0, sliding_window=9, qk_norm=False, d_value=9)
+DSA = IndexedConfig(**vars(MLA), n_index_heads=3, d_index=10, index_topk=100)
+FEW = replace(DSA, index_topk=5)
 WIDE = replace(MLA, d_model=512, d_latent_kv=96, d_head=40)  # the weights' side is the larger
 
 
@@ -46,9 +49,7 @@ class Way:
     dtype: torch.dtype = torch.float32
 
     def layer(self, device="cpu"):
-        latent = isinstance(self.config, LatentConfig)
-        kind = MultiHeadLatentAttention if latent else GroupedQueryAttention
-        return kind(self.config, dtype=self.dtype, device=device)
+        return mechanisms.of(self.config).layer(self.config, dtype=self.dtype, device=device)
 
     def h(self, device="cpu"):
         return torch.zeros(self.batch, self.new, self.config.d_model, dtype=self.dtype).to(device)
@@ -84,6 +85,11 @@ WAYS = {
     "grouped, reserved": Way(GQA, KVCache, "expanded", capacity=40, new=2),
     "capped": Way(CAPPED, KVCache, "expanded", batch=2, dtype=torch.float16),
     "capped, reserved": Way(CAPPED, KVCache, "expanded", capacity=40),
+    "all chosen": Way(DSA, IndexedCache, "absorbed"),
+    "few chosen, reserved": Way(FEW, IndexedCache, "absorbed", capacity=40),
+    "few chosen, some, many": Way(FEW, IndexedCache, "absorbed", batch=3, new=5, capacity=45),
+    "few chosen, expanded": Way(FEW, IndexedCache, "expanded", batch=2, new=3),
+    "all chosen, half": Way(DSA, IndexedCache, "absorbed", dtype=torch.bfloat16),
 }
 ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 

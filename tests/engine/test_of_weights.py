@@ -1,4 +1,4 @@
-"""A layer made of given weights, and the positions that a configuration refuses."""
+"""A layer made of given weights, or of some heads of another; positions that are refused."""
 
 from dataclasses import replace
 
@@ -12,7 +12,8 @@ from mla_engine import (
     LatentConfig,
     MultiHeadLatentAttention,
 )
-from tests.engine.samples import hidden, randomized
+from mla_engine.heads import with_heads
+from tests.engine.samples import randomized
 
 LATENT = LatentConfig(
     d_model=24, n_heads=4, d_head=6, d_latent_kv=8, d_rope=4, d_latent_q=10, latent_norm=True
@@ -23,16 +24,6 @@ LAYERS = pytest.mark.parametrize(
     [(MultiHeadLatentAttention, LATENT), (GroupedQueryAttention, GROUPED)],
     ids=["latent", "grouped"],
 )
-
-
-@LAYERS
-@torch.no_grad()
-def test_computes_what_the_layer_computes_whose_weights_it_got(layer_type, config):
-    drawn = randomized(layer_type(config, seed=3, dtype=torch.float64))
-    given = layer_type.of_weights(config, dict(drawn.named_parameters()), dtype=torch.float64)
-    h = hidden(1, 5, 24)
-    assert torch.equal(given(h).u, drawn(h).u)
-    assert not any(p.requires_grad for p in given.parameters())
 
 
 @LAYERS
@@ -70,3 +61,21 @@ def test_refuses_positions_from_the_limit_on():
         mla.decode(h[:, :1], cache)
     with pytest.raises(ValueError, match="position_limit"):
         replace(LATENT, position_limit=0)
+
+
+@torch.no_grad()
+def test_another_dtype_and_no_latent_norms():
+    whole = randomized(MultiHeadLatentAttention(LATENT, seed=3, dtype=torch.float64))
+    plain = with_heads(whole, None, replace(LATENT, latent_norm=False), torch.bfloat16)
+    assert {p.dtype for p in plain.parameters()} == {torch.bfloat16}
+    assert "c_KV_norm" in dict(whole.named_parameters())
+    assert "c_KV_norm" not in dict(plain.named_parameters())
+    assert torch.equal(plain.W_UK, whole.W_UK.to(torch.bfloat16))
+
+
+def test_refuses_a_configuration_that_the_weights_are_not_of():
+    whole = MultiHeadLatentAttention(LATENT)
+    with pytest.raises(
+        ValueError, match=r"W_DKV: the layer has \[7, 24\], the weights given \[8, 24\]"
+    ):
+        with_heads(whole, None, replace(LATENT, d_latent_kv=7))

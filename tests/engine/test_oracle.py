@@ -96,6 +96,8 @@ CHANGES = {  # of one configuration, each option apart
         "YaRN in halves": {"rope": RopeConfig(scaling=YARN, pairing="half"), "d_rope": 6},
         "linear": {"rope": RopeConfig(scaling=LinearScaling(factor=4.0))},
         "Llama 3.1": {"rope": RopeConfig(scaling=LLAMA), "d_rope": 8},
+        "a gate of each channel": {"output_gate": "channel"},
+        "a gate of each head": {"output_gate": "head"},
         "LongRoPE": {"rope": RopeConfig(scaling=LONG, pairing="half")},
     },
     DSA: {

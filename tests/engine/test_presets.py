@@ -57,14 +57,6 @@ PUBLISHED = [
     ("gpt-oss-120b", "GQA", 36, 1024, "0.12500000"),
     ("glm-5.3-flash", "Block DSA", 45, 544, "0.06250000"),
 ]
-# Scales from the formula: width under the root, YaRN factor, mscale_all_dim.
-YARN_SCALES = {
-    "deepseek-v2": (192, 40, 0.707),
-    "deepseek-v3": (192, 40, 1.0),
-    "kimi-k2": (192, 32, 1.0),
-    "kimi-k2-instruct-0905": (192, 64, 1.0),
-    "mistral-small-4-119b": (128, 128, 1.0),
-}
 CONFIGURATIONS = {
     "deepseek-v3.2-exp": "DeepseekV32Config",
     "a.x-k1": "AXK1Config",
@@ -105,18 +97,6 @@ def test_published_figures(key: str, kind: str, n_layers: int, elements: int, sc
     assert preset.source
     assert set(preset.notes_in) in (set(), {"en", "zh"})
     assert set(preset.not_modelled) <= set(NOT_MODELLED)
-
-
-@pytest.mark.parametrize("key", YARN_SCALES)
-def test_scale_is_the_root_times_the_squared_magnitude(key: str):
-    width, factor, mscale = YARN_SCALES[key]
-    magnitude = 0.1 * mscale * math.log(factor) + 1
-    assert PRESETS[key].config.scale == pytest.approx(magnitude**2 / math.sqrt(width), rel=1e-15)
-
-
-@pytest.mark.parametrize(("key", "width"), [("gemma-2-27b", 144), ("gemma-3-27b", 168)])
-def test_scale_by_another_width_than_the_head(key: str, width: int):
-    assert PRESETS[key].config.scale == pytest.approx(width**-0.5, rel=1e-15)
 
 
 def test_longcat_scales_are_the_roots_of_the_width_ratios():

@@ -10,29 +10,23 @@ from mla_engine import (
     DeltaAttention,
     DeltaConfig,
     GroupedConfig,
-    GroupedQueryAttention,
     IndexedConfig,
-    IndexedLatentAttention,
     LatentConfig,
-    MultiHeadLatentAttention,
-    PooledAttention,
     PooledConfig,
-    PooledIndexAttention,
     PooledIndexConfig,
     RopeConfig,
+    mechanisms,
 )
-from mla_engine.delta.forms import ChunkedTrace, RecurrentTrace
-from mla_engine.grouped import GroupedTrace
-from mla_engine.indexed import IndexedAbsorbedTrace, IndexedTrace
-from mla_engine.latent import AbsorbedTrace, LatentTrace
-from mla_engine.pooled import PooledTrace
-from mla_engine.pooled_index import PooledIndexAbsorbedTrace, PooledIndexTrace
+from mla_engine.mechanism import Mechanism
 from mla_engine.symbols import SIZES, sources
+from mla_engine.trace import Trace
 
 BATCH, QUERIES, KEYS = 2, 3, 5
 SIZES_OF_LATENT = {"d_model": 14, "n_heads": 3, "d_head": 6, "d_value": 7, "d_latent_kv": 11}
-LATENT = LatentConfig(**SIZES_OF_LATENT, d_rope=4, d_latent_q=9, latent_norm=True)
-PLAIN = LatentConfig(**SIZES_OF_LATENT)
+LATENT = LatentConfig(
+    **SIZES_OF_LATENT, d_rope=4, d_latent_q=9, latent_norm=True, output_gate="channel"
+)
+PLAIN = LatentConfig(**SIZES_OF_LATENT, output_gate="head")
 OF_INDEX = {"n_index_heads": 4, "d_index": 8, "index_topk": 2}
 INDEXED = IndexedConfig(**vars(LATENT), **OF_INDEX)
 GROUPED = GroupedConfig(
@@ -48,20 +42,17 @@ KDA = DeltaConfig(d_model=14, n_heads=3, d_head=6, d_value=7, d_decay=9, d_gate=
 FULL_KDA = DeltaConfig(d_model=14, n_heads=3, d_head=6, d_value=7)
 
 
-def runs() -> list[tuple[torch.nn.Module, LatentTrace | AbsorbedTrace | GroupedTrace]]:
+def runs() -> list[tuple[torch.nn.Module, Trace]]:
     h = torch.randn(BATCH, KEYS, 14, dtype=torch.float64, generator=torch.manual_seed(0))
     rows = slice(1, 1 + QUERIES)
     pairs = []
-    of_latents = MultiHeadLatentAttention, IndexedLatentAttention
-    configs = [(of_latents[0], LATENT), (of_latents[0], PLAIN), (of_latents[1], INDEXED)]
-    configs += [(of_latents[1], IndexedConfig(**vars(PLAIN), **OF_INDEX))]
-    configs += [(PooledIndexAttention, POOLED_INDEX)]
-    for kind, config in configs:
-        layer = kind(config, dtype=torch.float64)
+    sparse = INDEXED, IndexedConfig(**vars(PLAIN), **OF_INDEX), POOLED_INDEX
+    for config in (LATENT, PLAIN, *sparse):
+        layer = mechanisms.of(config).layer(config, dtype=torch.float64)
         pairs += [(layer, layer(h, queries=rows)), (layer, layer.forward_absorbed(h, queries=rows))]
-    others = [GroupedQueryAttention(GROUPED, dtype=torch.float64)]
-    others += [PooledAttention(config, dtype=torch.float64) for config in (CSA, HCA)]
-    pairs += [(layer, layer(h, queries=rows)) for layer in others]
+    for config in (GROUPED, CSA, HCA):
+        layer = mechanisms.of(config).layer(config, dtype=torch.float64)
+        pairs.append((layer, layer(h, queries=rows)))
     for config in (KDA, FULL_KDA):  # whose queries all carry the state
         layer = DeltaAttention(config, dtype=torch.float64)
         pairs += [(layer, layer(h[:, rows])), (layer, layer.forward_recurrent(h[:, rows]))]
@@ -79,27 +70,20 @@ def axes(code: str, layer: torch.nn.Module) -> tuple[int, ...]:
     return tuple(width[letter] for letter in SYMBOLS[code].axes.split())
 
 
-@pytest.mark.parametrize(
-    "trace_type",
-    [
-        LatentTrace,
-        AbsorbedTrace,
-        GroupedTrace,
-        IndexedTrace,
-        IndexedAbsorbedTrace,
-        PooledTrace,
-        PooledIndexTrace,
-        PooledIndexAbsorbedTrace,
-        ChunkedTrace,
-        RecurrentTrace,
-    ],
+every_run = pytest.mark.parametrize(
+    ("layer", "trace"), runs(), ids=lambda x: getattr(x, "form", "")
 )
-def test_every_field_has_a_symbol(trace_type: type) -> None:
-    assert {field.name for field in fields(trace_type)} <= set(SYMBOLS)
 
 
-@pytest.mark.parametrize(("layer", "trace"), runs(), ids=lambda x: getattr(x, "form", ""))
-def test_axes_are_the_shapes_of_the_run(layer: torch.nn.Module, trace: LatentTrace) -> None:
+@pytest.mark.parametrize("mechanism", mechanisms.all(), ids=lambda one: one.key)
+def test_every_field_has_a_symbol_and_no_trace_can_be_changed(mechanism: Mechanism) -> None:
+    for form in mechanism.forms:
+        assert {field.name for field in fields(form.trace)} <= set(SYMBOLS)
+        assert form.trace.__dataclass_params__.frozen
+
+
+@every_run
+def test_axes_are_the_shapes_of_the_run(layer: torch.nn.Module, trace: Trace) -> None:
     for code in trace.steps:
         held = trace.h[:, :QUERIES] if code == "h" else getattr(trace, code)
         assert tuple(held.shape) == axes(code, layer), code
@@ -109,8 +93,8 @@ def test_axes_are_the_shapes_of_the_run(layer: torch.nn.Module, trace: LatentTra
         assert tuple(weight.shape) == axes(name, layer), name
 
 
-@pytest.mark.parametrize(("layer", "trace"), runs(), ids=lambda x: getattr(x, "form", ""))
-def test_contractions_replay_the_run(layer: torch.nn.Module, trace: LatentTrace) -> None:
+@every_run
+def test_contractions_replay_the_run(layer: torch.nn.Module, trace: Trace) -> None:
     replayed = 0
     for code in trace.steps:
         step = SYMBOLS[code].step(trace.form)
@@ -134,8 +118,8 @@ def test_contractions_replay_the_run(layer: torch.nn.Module, trace: LatentTrace)
     assert replayed >= 4
 
 
-@pytest.mark.parametrize(("layer", "trace"), runs(), ids=lambda x: getattr(x, "form", ""))
-def test_sources_come_before_what_they_feed(layer: torch.nn.Module, trace: LatentTrace) -> None:
+@every_run
+def test_sources_come_before_what_they_feed(layer: torch.nn.Module, trace: Trace) -> None:
     seen: list[str] = []
     for code in trace.steps:
         feeding = sources(code, trace.form, trace.steps)
