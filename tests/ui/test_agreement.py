@@ -4,7 +4,6 @@ What a page says is parsed from what it shows. The sizes are typed here from the
 configurations and counted by formulas written here: nothing of the engine is asked.
 """
 
-import math
 import re
 from dataclasses import dataclass
 
@@ -30,7 +29,6 @@ class Model:
     l: int = 0  # noqa: E741 - the letter of the query latent
     g: int = 0  # KV heads of a grouped model, which has no latent
     layers: int = 0  # of a published model
-    yarn: tuple[float, float] = (1.0, 0.0)  # factor, mscale_all_dim
 
     @property
     def cache(self) -> int:
@@ -53,22 +51,14 @@ class Model:
         keys_and_values = self.c * self.h * (self.k + self.v)
         return query + self.d * (self.c + self.r) + keys_and_values + self.h * self.v * self.d
 
-    @property
-    def scale(self) -> float:
-        """Return the softmax scale: over the width of a head's query, stretched by YaRN."""
-        factor, mscale = self.yarn
-        stretch = 0.1 * mscale * math.log(factor) + 1
-        return stretch**2 / math.sqrt(self.k if self.g else self.k + self.r)
 
-
-V2_LITE = {"d": 2048, "h": 16, "k": 128, "v": 128, "c": 512, "r": 64, "yarn": (40, 0.707)}
-V3 = Model(
-    {"preset": "deepseek-v3"}, d=7168, h=128, k=128, v=128, c=512, r=64, l=1536, layers=61,
-    yarn=(40, 1.0),
-)  # fmt: skip
 MODELS = {
-    "v3": V3,
-    "v2-lite": Model({"preset": "deepseek-v2-lite"}, **V2_LITE, layers=27),
+    "v3": Model(
+        {"preset": "deepseek-v3"}, d=7168, h=128, k=128, v=128, c=512, r=64, l=1536, layers=61
+    ),
+    "v2-lite": Model(
+        {"preset": "deepseek-v2-lite"}, d=2048, h=16, k=128, v=128, c=512, r=64, layers=27
+    ),
     "small": Model({"preset": "small"}, d=64, h=4, k=16, v=16, c=32, r=8, l=48),
     "grouped": Model(
         {"preset": "llama-3-8b"}, d=4096, h=32, k=128, v=128, c=512, r=64, g=8, layers=32
@@ -76,7 +66,7 @@ MODELS = {
     "own sizes": Model(
         {"d_model": "1024", "n_heads": "8", "d_head": "64", "d_value": "96",
          "d_latent_kv": "192", "d_latent_q": "256", "d_rope": "32"},
-        d=1024, h=8, k=64, v=96, c=192, r=32, l=256, yarn=(40, 0.707),
+        d=1024, h=8, k=64, v=96, c=192, r=32, l=256,
     ),
     "own groups": Model(
         {"preset": "llama-3-8b", "n_kv_heads": "4", "d_value": "64"},
@@ -86,7 +76,6 @@ MODELS = {
         {"preset": "glm-4.7-flash"}, d=2048, h=20, k=192, v=256, c=512, r=64, l=768, layers=47
     ),
 }  # fmt: skip
-LATENT = [name for name, one in MODELS.items() if not one.g]
 PUBLISHED = [name for name, one in MODELS.items() if one.layers]
 
 
@@ -145,44 +134,6 @@ def test_cache_parameters_and_ratio(opened, name):
     assert amount(row(decode, "MHA")[0]) == near(4 * tokens * mha)
     ratio = amount(re.search(r"([\d.,]+)×", statement(decode))[1])
     assert ratio == near(mha / (one.c + one.r))  # of a grouped model an assumed latent's
-
-
-@pytest.mark.parametrize("name", LATENT)
-def test_softmax_scale(opened, name):
-    """The comparison, the page on rotations and the products of a cell of the maps."""
-    one = MODELS[name]
-    compare = opened("pages/compare.py", **one.link)
-    rope = opened("pages/rope.py", **one.link, rope_topic="scale")
-    maps = opened("pages/attention_maps.py", **one.link, map_run="1")
-    assert float(row(compare, "Softmax scale")[0]) == near(one.scale, digits=4)
-    words = stating(rope, "wide, but its scale stays")
-    absorbed, own, scale = re.search(r"(\d+) wide.*of (\d+): ([\d.]+)", words).groups()
-    assert (int(absorbed), int(own)) == (one.c + one.r, one.k + one.r)
-    assert float(scale) == pytest.approx(one.scale, abs=5.1e-7)
-    shown = re.search(r"softmax scale ([\d.]+)", stating(maps, "times the softmax scale"))[1]
-    assert float(shown) == near(one.scale, digits=4)
-
-
-@pytest.mark.parametrize("name", LATENT)
-def test_entries_and_products(opened, name):
-    """The page on absorption: both brackets, merged matrices and factors."""
-    one = MODELS[name]
-    at = opened("pages/absorption.py", **one.link)
-    context = 4096 + 1
-    left = one.h * (one.k * one.c + one.c * context)
-    right = one.h * (one.c * one.k * context + one.k * context)
-    numbers = re.findall(r"[\d.,]+ [kMGT]\b", plain(statement(at)))
-    assert [amount(text) for text in numbers[:2]] == [near(left), near(right)]
-    query = one.l or one.d
-    entries = {
-        "W_QK: W_UQ, W_UK": (query * one.c, one.k * (query + one.c)),
-        "W_VO: W_O, W_UV": (one.d * one.c, one.v * (one.d + one.c)),
-    }
-    for pair, (merged, factors) in entries.items():
-        cells = row(at, pair)
-        assert amount(cells[2]) == near(merged / factors)
-        for cell, count in zip(cells[:2], (merged, factors), strict=True):
-            assert amount(cell) == pytest.approx(one.h * count, abs=0.0501e6)  # one decimal of M
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

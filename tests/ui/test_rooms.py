@@ -109,9 +109,6 @@ ROOM, STORYBOARD = "ui/pages/toy/__init__.py", "pages/toy.py"
 TEXTS, STORY = "ui/pages/toy/texts.toml", "ui/frame/story.toml"
 BAD = {  # what is wrong -> file, what becomes what there (nothing: the file goes), what is said
     "no texts": (TEXTS, None, f"{TEXTS}: the text 'link' is missing"),
-    "no name in the navigation": (
-        TEXTS, ("link =", "name ="), f"{TEXTS}: the text 'link' is missing",
-    ),
     "no PAGE": (ROOM, ("PAGE =", "ROOM ="), f"{ROOM}: declare the page as PAGE = Page(...)"),
     "another name": (
         ROOM, ('name="toy"', 'name="toys"'),
@@ -139,10 +136,6 @@ BAD = {  # what is wrong -> file, what becomes what there (nothing: the file goe
     "a link with an unknown setting": (
         ROOM, ('"kv_left"', '"kv_links"'),
         f"{ROOM}: the page 'kv_cache' has no setting 'kv_links'",
-    ),
-    "a link with another page's setting": (
-        ROOM, ('"kv_left"', '"rope_topic"'),
-        f"{ROOM}: the page 'kv_cache' has no setting 'rope_topic'",
     ),
     "a link with an impossible value": (
         ROOM, ('"deepseek-v3"', '"deepseek-v33"'),

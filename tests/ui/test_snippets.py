@@ -282,17 +282,6 @@ def test_a_readers_text_stays_a_text(opened, notebook):
     assert ast.literal_eval(words) == words_of(HOSTILE)
 
 
-@pytest.mark.parametrize("text", [HOSTILE, "", "'", '"', "'\"", "\\", "a\x00b\u2028c", "${h}$$"])
-def test_values_enter_as_what_they_are(text):
-    assert ast.literal_eval(snippet.literal(text)) == text
-    code = snippet.filled(
-        ROOT / "ui/pages/quiz/snippets/quiz.py.txt",
-        {"seed": text, "number": 1, "count": 2, "predicted": "--"},
-    )
-    assigned = ast.parse(code).body[1].value
-    assert ast.literal_eval(assigned) == (text, 1, "--")
-
-
 @pytest.mark.parametrize("key", PRESETS)
 def test_a_configuration_is_written_as_it_is(key):
     names = {name: getattr(mla_engine, name) for name in mla_engine.__all__}
