@@ -33,8 +33,7 @@ with st.container(key="we_stage", gap="xsmall"):
     prose.note(t("worked_example.look"))
     prose.note(step.legend(here))
     with st.container(key="we_ways", horizontal=True, vertical_alignment="bottom", gap="large"):
-        step.stage()
-        step.compare()
+        step.choose_what_is_shown()
 
 with st.expander(t("worked_example.edit")):
     prose.say(t("worked_example.edit_how"))

@@ -2,8 +2,7 @@
 
 from mla_engine import quiz
 from ui.pages.quiz.places import EVERY
-from ui.pages.quiz.settings import SETTINGS
-from ui.pages.quiz.view import View, as_text, mend
+from ui.pages.quiz.view import SETTINGS, View, as_text, mend
 from ui.settings.page import Functions, Page, Recipe
 
 

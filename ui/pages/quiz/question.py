@@ -10,10 +10,10 @@ from mla_engine.claims import Figure
 from mla_engine.late import Late
 from ui.pages.quiz.view import UNVOTED
 from ui.parts import charts, questions
+from ui.parts.control import control
 from ui.parts.figure_words import map_words
 from ui.parts.statements import words
 from ui.parts.statements.findings import finding
-from ui.settings import state
 from ui.words.numbers import amount, size, times
 from ui.words.text import listed, named, t
 
@@ -94,14 +94,7 @@ def title(asked: questions.Question) -> str:
 def predict(asked: questions.Question) -> None:
     """Draw the choices; as Markdown, in which names of tensors stay as they are."""
     options = {place: text.replace("_", "\\_") for place, text in enumerate(asked.answers)}
-    state.control(
-        st.radio,
-        t("quiz.predict"),
-        "quiz_choice",
-        list(options),
-        format_func=options.get,
-        index=None,
-    )
+    control("quiz_choice", options=list(options), write=options.get, index=None)
 
 
 def revealed(question: quiz.Question, asked: questions.Question, predicted: int) -> str:

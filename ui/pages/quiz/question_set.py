@@ -9,6 +9,7 @@ from ui.pages.quiz import places
 from ui.pages.quiz.question import SIGNS, answers, asks
 from ui.pages.quiz.view import UNVOTED, View, as_text
 from ui.parts import bridge, links
+from ui.parts.control import control
 from ui.parts.statements import words
 from ui.settings import state
 from ui.words.text import listed, t
@@ -47,8 +48,8 @@ def ways(here: View) -> None:
 
 def choose_set() -> None:
     """Draw the controls that say which questions, and how many."""
-    state.control(st.number_input, t("quiz.seed"), "quiz_seed", 0, 9999, then=begin)
-    state.control(st.slider, t("quiz.count"), "quiz_count", 1, 38, then=begin)
+    control("quiz_seed", then=begin)
+    control("quiz_count", then=begin)
     st.button(t("quiz.again"), on_click=begin, width="stretch")
 
 

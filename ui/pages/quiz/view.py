@@ -1,5 +1,6 @@
 """A set of questions and what the reader predicted; the set follows from its number."""
 
+import re
 from dataclasses import dataclass
 
 from mla_engine import quiz
@@ -8,6 +9,7 @@ from ui.parts.progress import one_by_one
 from ui.parts.statements.findings import finding
 from ui.settings import state
 from ui.settings.page import Note
+from ui.settings.parsers import Setting, flag, optional, whole
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import t
 
@@ -15,15 +17,36 @@ OPEN, SHOWN = "-", "_"  # in a link: not revealed, revealed without a prediction
 UNVOTED = -1  # the prediction of who made none
 
 
+def predictions(text: str) -> str:
+    """Return predictions so far as a link has them: a figure each, or OPEN or SHOWN.
+
+    Raises:
+        ValueError: the text is no such predictions.
+    """
+    if not re.fullmatch("[0-4_-]{0,38}", text):
+        raise ValueError(text)
+    return text
+
+
+SETTINGS = {
+    "quiz_seed": Setting(1, whole(0, 9999), "number_input"),
+    "quiz_count": Setting(10, whole(1, 38), "slider"),
+    "quiz_number": Setting(1, whole(1, 38)),
+    "quiz_done": Setting(False, flag, personal=True),
+    "quiz_choice": Setting(None, optional(whole(0, 4)), "radio", "quiz.predict", personal=True),
+    "quiz_answers": Setting("", predictions, personal=True),
+}
+
+
 @shared_cache.cached(anywhere=True)
 def asked(seed: int, kind: str) -> quiz.Question:
-    """One question of a set, its answer computed once a server."""
+    """Return one question of a set, its answer computed once for all sessions."""
     with queue.turn():
         return quiz.question(seed, kind)
 
 
 def _ready(seed: int, kind: str) -> quiz.Question:
-    """A question with all at hand that its words quote: the check of a statement waits its turn."""
+    """Return a question once all that its words quote is there, as the check of a statement."""
     question = asked(seed, kind)
     if kind == "statement":
         finding(question.fact("claim"))
@@ -57,22 +80,22 @@ class View:
 
     @property
     def answer(self) -> int | None:
-        """What was predicted of it, once it is revealed."""
+        """The prediction for it, once it is revealed."""
         return self.answers[self.place]
 
     @property
     def ready(self) -> bool:
-        """Whether there is something to reveal: who predicts nothing may look, too."""
+        """Whether there is something to reveal, with a prediction or without."""
         return self.answer is None
 
     @property
     def answered(self) -> int:
-        """How many were predicted and are revealed."""
+        """The number of questions that were predicted and are revealed."""
         return self.marks.count("right") + self.marks.count("wrong")
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Of each question: right, wrong, shown without a prediction, or unanswered."""
+        """The mark of each question: right, wrong, shown without a prediction, or unanswered."""
         without = {None: "unanswered", UNVOTED: "shown"}
         return tuple(
             without.get(answer) or ("right" if answer == question.answer else "wrong")
@@ -81,7 +104,7 @@ class View:
 
     @property
     def right(self) -> int:
-        """How many predictions were right."""
+        """The number of right predictions."""
         return self.marks.count("right")
 
     @property
@@ -90,12 +113,12 @@ class View:
         return [place for place, mark in enumerate(self.marks) if mark != "right"]
 
     def is_end(self, by: int) -> bool:
-        """Whether there is no question further on that way."""
+        """Return whether there is no question that many places further on."""
         return not 0 <= self.place + by < len(self.questions)
 
 
 def as_text(answers: tuple[int | None, ...]) -> str:
-    """Predictions as a link has them: a figure each, or OPEN or SHOWN."""
+    """Return predictions as a link has them: a figure each, or OPEN or SHOWN."""
     without = {None: OPEN, UNVOTED: SHOWN}
     return "".join(without.get(answer, str(answer)) for answer in answers).rstrip(OPEN)
 
@@ -130,7 +153,7 @@ def _possible(kinds: tuple[str, ...]) -> list[Note]:
 
 
 def view(place: DeltaGenerator) -> View:
-    """The view of the mended settings; a bar at `place` while its answers are computed.
+    """Return the view of the mended settings; a bar stands at `place` while answers are computed.
 
     Raises:
         FullError: too much waits to be run.

@@ -9,7 +9,22 @@ from mla_engine import worked_example
 from mla_engine.worked_example import NumberError
 from ui.pages.worked_example.view import View
 from ui.settings import state
+from ui.settings.parsers import Parser, Setting
 from ui.words.text import safe, t
+
+
+def _matrix(name: str) -> Parser:
+    """Return a parser of the text of a matrix; "" stands for the original one."""
+
+    def parse(text: str) -> str:
+        if text:
+            worked_example.read(name, text)
+        return text
+
+    return parse
+
+
+SETTINGS = {f"we_{name}": Setting("", _matrix(name)) for name in worked_example.MATRICES}
 
 
 def draw(here: View) -> None:

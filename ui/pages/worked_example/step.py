@@ -6,12 +6,13 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import worked_example
-from mla_engine.worked_example import exercises, show
+from mla_engine.worked_example import show
 from ui import asset
 from ui.pages.worked_example import view as views
 from ui.pages.worked_example.board import name_html
 from ui.pages.worked_example.view import View
 from ui.parts import bridge
+from ui.parts.control import control
 from ui.settings import state
 from ui.words.numbers import digits, printed
 from ui.words.text import listed, named, sentences, t
@@ -47,33 +48,16 @@ def _cached(here: View) -> tuple[str, str]:
 
 def choose(here: View) -> None:
     """Draw the controls that choose the example and a step of it."""
-    state.control(
-        st.segmented_control,
-        t("worked_example.variant"),
-        "we_variant",
-        ["mla", "mha"],
-        format_func=str.upper,
-        required=True,
-        label_visibility="collapsed",
-        width="content",
-        then=views.to_first_step,
-    )
-    state.control(
-        st.toggle,
-        t("worked_example.completed"),
-        "we_completed",
-        help=t("worked_example.completed_help"),
-        width="content",
-        then=views.to_first_step,
-    )
+    look = {"label_visibility": "collapsed", "width": "content"}
+    control("we_variant", then=views.to_first_step, **look)
+    why = t("worked_example.completed_help")
+    control("we_completed", help=why, width="content", then=views.to_first_step)
     with st.container(key="we_moves", horizontal=True, gap="xsmall", width="content"):
         _moves(here)
-    state.control(
-        st.slider,
-        t("worked_example.scrubber", of=len(here.steps)),
+    control(
         "we_step",
-        1,
-        len(here.steps),
+        label=t("worked_example.scrubber", of=len(here.steps)),
+        most=len(here.steps),
         label_visibility="collapsed",
         width=220,
         then=views.to_first_cell,
@@ -100,33 +84,14 @@ def _moves(here: View) -> None:
 
 def choose_cell(here: View) -> None:
     """Draw the controls that choose a cell of the result."""
-    for name, size in zip(("row", "column"), here.step.result.shape, strict=True):
-        state.control(
-            st.segmented_control,
-            t(f"worked_example.{name}"),
-            f"we_{name}",
-            list(range(1, size + 1)),
-            required=True,
-        )
+    for name, size in zip(("we_row", "we_column"), here.step.result.shape, strict=True):
+        control(name, options=range(1, size + 1))
 
 
-def stage() -> None:
-    """Draw the control that says how many of the last steps are asked of the reader."""
-    state.control(
-        st.segmented_control,
-        t("worked_example.stage"),
-        "we_fade",
-        list(exercises.STAGES),
-        format_func=lambda code: t(f"worked_example.stage_{code}"),
-        required=True,
-        then=views.to_first_asked,
-    )
-
-
-def compare() -> None:
-    """Draw the control that puts the source's figures beside the computed ones."""
-    label, why = t("worked_example.compare"), t("worked_example.compare_help")
-    state.control(st.toggle, label, "we_printed", help=why)
+def choose_what_is_shown() -> None:
+    """Draw the controls of how many of the last steps are asked, and of the source's figures."""
+    control("we_fade", then=views.to_first_asked)
+    control("we_printed", help=t("worked_example.compare_help"))
 
 
 def listen() -> None:

@@ -10,6 +10,26 @@ from mla_engine.worked_example import Step, exercises
 from ui.engine import example
 from ui.settings import state
 from ui.settings.page import Note
+from ui.settings.parsers import Setting, flag, one_of, whole
+from ui.words.text import t
+
+CHOICE = "segmented_control"
+ANY = whole(1, 10**9)  # the last depends on variant and step: `mend` brings a number to it
+SETTINGS = {
+    "we_variant": Setting("mla", one_of("mla", "mha"), CHOICE, write=str.upper),
+    "we_completed": Setting(True, flag, "toggle"),
+    "we_fade": Setting(
+        "given",
+        one_of(*exercises.STAGES),
+        CHOICE,
+        "worked_example.stage",
+        write=lambda code: t(f"worked_example.stage_{code}"),
+    ),
+    "we_printed": Setting(False, flag, "toggle", "worked_example.compare"),
+    "we_step": Setting(1, ANY, "slider"),
+    "we_row": Setting(1, ANY, CHOICE),
+    "we_column": Setting(1, ANY, CHOICE),
+}
 
 
 @dataclass(frozen=True)
