@@ -4,7 +4,7 @@ import streamlit as st
 
 from ui.frame import page
 from ui.pages.rope import PAGE, chosen, listen
-from ui.pages.rope.head import Topic, notes
+from ui.pages.rope.head import notes
 from ui.parts import prose, questions
 from ui.parts.control import control
 from ui.settings import state
@@ -23,7 +23,7 @@ except ValueError as error:
     control("rope_topic", label_visibility="collapsed")
 else:
     prose.lead(*topic.lead(), topic.look())
-    questions.ask(Topic.question, topic)
+    questions.ask(lambda shown: shown.question(), topic)
     control("rope_topic", label_visibility="collapsed")
     picture, beside = st.columns([5, 1], gap="medium")
     with beside:
