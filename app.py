@@ -18,34 +18,34 @@ else:
     from ui.settings import state
     from ui.words.text import t
 
-    page.setup(PAGE)
-    prose.title(words.say("title", variant()))
-    try:
-        shown = view()
-    except ValueError as error:
-        shown = None
-        prose.refused(error)
-    else:
-        prose.lead(*words.lead(shown), words.look(shown))
-        state.control(
-            st.segmented_control,
-            t("overview.variant"),
-            "variant",
-            shown.model.variants,
-            format_func=lambda code: t(f"common.{code}"),
-            required=True,
-            label_visibility="collapsed",
-        )
-        scene.draw.show(shown.scene, shown.flow.alt())
-        prose.note(t("scene.look"))
-        questions.ask(words.question, shown)
-        charts.download(shown.flow.table, "mla_data_flow.csv")
-        figures = words.figures(shown)
-        with st.container(key="figures"):
-            cells = st.columns(len(figures))
-        for cell, (key, (number, by)) in zip(cells, figures.items(), strict=True):
-            with cell.container(border=True):
-                st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
-                prose.note(t(f"overview.{key}_beside", beside=by))
-        prose.say(words.say("problem", variant()))
-    page.footer(shown)
+    with page.frame(PAGE) as frame:
+        prose.title(words.say("title", variant()))
+        try:
+            shown = view()
+        except ValueError as error:
+            shown = None
+            prose.refused(error)
+        else:
+            prose.lead(*words.lead(shown), words.look(shown))
+            state.control(
+                st.segmented_control,
+                t("overview.variant"),
+                "variant",
+                shown.model.variants,
+                format_func=lambda code: t(f"common.{code}"),
+                required=True,
+                label_visibility="collapsed",
+            )
+            scene.draw.show(shown.scene, shown.flow.alt())
+            prose.note(t("scene.look"))
+            questions.ask(words.question, shown)
+            charts.download(shown.flow.table, "mla_data_flow.csv")
+            figures = words.figures(shown)
+            with st.container(key="figures"):
+                cells = st.columns(len(figures))
+            for cell, (key, (number, by)) in zip(cells, figures.items(), strict=True):
+                with cell.container(border=True):
+                    st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
+                    prose.note(t(f"overview.{key}_beside", beside=by))
+            prose.say(words.say("problem", variant()))
+        frame.view = shown

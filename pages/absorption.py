@@ -17,36 +17,36 @@ SECTIONS = {
     "past_the_norm": (merges.past_the_norm, (600, 600, 1300)),
 }
 
-page.setup(PAGE)
-prose.title(t("absorption.title"))
-view = None
-try:
-    view = absorption.view()
-    prose.lead(*words.lead(view), t(f"absorption.look_{view.side}"))
-    questions.ask(brackets.question, view)
-except ValueError as refusal:
-    prose.refused(refusal)
+with page.frame(PAGE) as frame:
+    prose.title(t("absorption.title"))
+    view = None
+    try:
+        view = absorption.view()
+        prose.lead(*words.lead(view), t(f"absorption.look_{view.side}"))
+        questions.ask(brackets.question, view)
+    except ValueError as refusal:
+        prose.refused(refusal)
 
-with st.container(key="beside"):
-    picture, bars, panel = st.columns([6, 6, 4], gap="medium")
-with picture:
-    controls.product()
-with panel:
-    controls.lengths()
-if view:
-    with panel:
-        with st.container(key="absorption_verdict"):
-            prose.say(words.verdict(view))
-        for note in words.notes(view):
-            prose.note(note)
-        controls.sentence()
+    with st.container(key="beside"):
+        picture, bars, panel = st.columns([6, 6, 4], gap="medium")
     with picture:
-        brackets.picture(view)
-    with bars:
-        brackets.work(view)
-        brackets.traffic(view)
-    for name, (section, heights) in SECTIONS.items():
-        st.subheader(t(f"absorption.section_{name}"), anchor=False)
-        sections.later(name, partial(section, view), heights, holds=(f"absorption:{name}",))
+        controls.product()
+    with panel:
+        controls.lengths()
+    if view:
+        with panel:
+            with st.container(key="absorption_verdict"):
+                prose.say(words.verdict(view))
+            for note in words.notes(view):
+                prose.note(note)
+            controls.sentence()
+        with picture:
+            brackets.picture(view)
+        with bars:
+            brackets.work(view)
+            brackets.traffic(view)
+        for name, (section, heights) in SECTIONS.items():
+            st.subheader(t(f"absorption.section_{name}"), anchor=False)
+            sections.later(name, partial(section, view), heights, holds=(f"absorption:{name}",))
 
-page.footer(view)
+    frame.view = view

@@ -77,6 +77,6 @@ def in_blocks() -> object:
     return view
 
 
-page.setup(PAGE)
-drawn = in_blocks if long.view.asked() else scene if views.keeps_a_state() else whole
-page.footer(drawn())
+with page.frame(PAGE) as frame:
+    drawn = in_blocks if long.view.asked() else scene if views.keeps_a_state() else whole
+    frame.view = drawn()

@@ -11,46 +11,46 @@ from ui.parts import prose, questions, sections, ways
 from ui.settings import state
 from ui.words.text import t
 
-page.setup(PAGE)
-prose.title(words.title(state.settings()["cost_phase"]))
-try:
-    shown, error = view(), None
-except ValueError as refusal:
-    shown, error = None, refusal
+with page.frame(PAGE) as frame:
+    prose.title(words.title(state.settings()["cost_phase"]))
+    try:
+        shown, error = view(), None
+    except ValueError as refusal:
+        shown, error = None, refusal
 
-if shown:
-    prose.lead(*words.lead(shown), words.look(shown))
-    questions.ask(words.question, shown)
-else:
-    prose.refused(error)
+    if shown:
+        prose.lead(*words.lead(shown), words.look(shown))
+        questions.ask(words.question, shown)
+    else:
+        prose.refused(error)
 
-picture, choices = st.columns([7, 3], gap="large")
-with choices:
-    controls.draw()
-if shown:
+    picture, choices = st.columns([7, 3], gap="large")
     with choices:
-        prose.note(words.source(shown))
-    with picture:
-        charts.roof(shown)
-    st.table(tables.ways(shown))
-    prose.note(words.counted(shown))
-    prose.say(ways.assumed(shown.model, shown.latent))
+        controls.draw()
+    if shown:
+        with choices:
+            prose.note(words.source(shown))
+        with picture:
+            charts.roof(shown)
+        st.table(tables.ways(shown))
+        prose.note(words.counted(shown))
+        prose.say(ways.assumed(shown.model, shown.latent))
 
-    st.subheader(t("compute.bytes_title"), anchor=False)
-    sections.later("bytes", partial(below.bytes_moved, shown), (500, 500, 560))
-    turns = partial(below.turns, shown)
-    sections.later("turns", turns, (680, 680, 1400), title=t("compute.expand_title"))
-    choosing = partial(below.choosing, shown)
-    sections.later("choosing", choosing, (620, 620, 780), title=t("compute.choosing_title"))
-    st.subheader(t("compute.products_title"), anchor=False)
-    sections.later("products", partial(below.products, shown), (640, 640, 640))
-    st.subheader(t("compute.over_title"), anchor=False)
-    sections.later("over", partial(below.over_contexts, shown), (1040, 1040, 1100))
+        st.subheader(t("compute.bytes_title"), anchor=False)
+        sections.later("bytes", partial(below.bytes_moved, shown), (500, 500, 560))
+        turns = partial(below.turns, shown)
+        sections.later("turns", turns, (680, 680, 1400), title=t("compute.expand_title"))
+        choosing = partial(below.choosing, shown)
+        sections.later("choosing", choosing, (620, 620, 780), title=t("compute.choosing_title"))
+        st.subheader(t("compute.products_title"), anchor=False)
+        sections.later("products", partial(below.products, shown), (640, 640, 640))
+        st.subheader(t("compute.over_title"), anchor=False)
+        sections.later("over", partial(below.over_contexts, shown), (1040, 1040, 1100))
 
-    st.subheader(t("compute.measure_title"), anchor=False)
-    prose.say(t("compute.measure_look"))
-    measuring.draw(shown)
+        st.subheader(t("compute.measure_title"), anchor=False)
+        prose.say(t("compute.measure_look"))
+        measuring.draw(shown)
 
-with st.expander(t("compute.sources")):
-    st.table(tables.devices())
-page.footer(shown)
+    with st.expander(t("compute.sources")):
+        st.table(tables.devices())
+    frame.view = shown

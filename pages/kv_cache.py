@@ -12,34 +12,34 @@ from ui.pages.kv_cache.view import view
 from ui.parts import charts, prose, questions
 from ui.words.text import t
 
-page.setup(PAGE)
-shown = view()
-topic = TOPICS[shown.topic]
-prose.title(topic.title(shown))
-computed = None
-with suppress(ValueError):  # said below, beside the model that it is about
-    prose.lead(*topic.lead(shown), topic.look(shown))
-    questions.ask(context.question, shown)
-    computed = shown
+with page.frame(PAGE) as frame:
+    shown = view()
+    topic = TOPICS[shown.topic]
+    prose.title(topic.title(shown))
+    computed = None
+    with suppress(ValueError):  # said below, beside the model that it is about
+        prose.lead(*topic.lead(shown), topic.look(shown))
+        questions.ask(context.question, shown)
+        computed = shown
 
-controls.topic()
-with st.container(key="beside"):
-    left, right, beside = st.columns((4, 4, 2), gap="medium")
-pickers = {"kv_left": controls.left, "kv_right": controls.right}
-for place, scene, side in zip((left, right), shown.scenes, pickers, strict=True):
-    with place:
-        pickers[side]()
-        try:
-            topic.draw(shown, scene, side)
-        except ValueError as error:
-            prose.refused(error)
-with beside:
-    controls.draw(shown)
+    controls.topic()
+    with st.container(key="beside"):
+        left, right, beside = st.columns((4, 4, 2), gap="medium")
+    pickers = {"kv_left": controls.left, "kv_right": controls.right}
+    for place, scene, side in zip((left, right), shown.scenes, pickers, strict=True):
+        with place:
+            pickers[side]()
+            try:
+                topic.draw(shown, scene, side)
+            except ValueError as error:
+                prose.refused(error)
+    with beside:
+        controls.draw(shown)
 
-with st.expander(t("kv_cache.sources")):
-    for scene in shown.scenes:
-        prose.say(f"**{scene.preset.name}** {common.notes(shown, scene)}")
-        prose.note(scene.preset.source)
-own.section(shown, controls.takers())
-charts.download(partial(topic.data, shown), topic.file)
-page.footer(computed)
+    with st.expander(t("kv_cache.sources")):
+        for scene in shown.scenes:
+            prose.say(f"**{scene.preset.name}** {common.notes(shown, scene)}")
+            prose.note(scene.preset.source)
+    own.section(shown, controls.takers())
+    charts.download(partial(topic.data, shown), topic.file)
+    frame.view = computed

@@ -9,39 +9,39 @@ from ui.pages.language_model.view import view
 from ui.parts import prose
 from ui.words.text import sentences, t
 
-page.setup(PAGE)
-prose.title(t("language_model.title"))
-try:
-    shown = view()
-except ValueError as error:
-    shown = None
-    prose.refused(error)
-    if trained.present():
-        controls.model()
+with page.frame(PAGE) as frame:
+    prose.title(t("language_model.title"))
+    try:
+        shown = view()
+    except ValueError as error:
+        shown = None
+        prose.refused(error)
+        if trained.present():
+            controls.model()
+        else:
+            prose.say(t("language_model.what"))
+            prose.say(t("language_model.command", command=trained.COMMAND))
     else:
-        prose.say(t("language_model.what"))
-        prose.say(t("language_model.command", command=trained.COMMAND))
-else:
-    prose.lead(*words.lead(shown), t("language_model.look"))
-    text, choices = st.columns([6, 4], gap="large")
-    with text:
-        controls.text()
-        controls.writing(shown)
-    with choices:
-        controls.model()
-        controls.path(shown)
-    prose.note(sentences(words.notes(shown)))
-    charts.model(shown)
-    prose.note(t("language_model.reading"))
-    drawing, bars, caches = st.columns([2, 4, 4], gap="large")
-    with drawing:
-        controls.drawing()
-    with bars:
-        st.subheader(t("language_model.next"), anchor=False)
-        charts.next_word(shown)
-    with caches:
-        st.subheader(t("language_model.cache_title"), anchor=False)
-        charts.caches(shown)
-        prose.note(words.counted(shown))
-        controls.onward()
-page.footer(shown)
+        prose.lead(*words.lead(shown), t("language_model.look"))
+        text, choices = st.columns([6, 4], gap="large")
+        with text:
+            controls.text()
+            controls.writing(shown)
+        with choices:
+            controls.model()
+            controls.path(shown)
+        prose.note(sentences(words.notes(shown)))
+        charts.model(shown)
+        prose.note(t("language_model.reading"))
+        drawing, bars, caches = st.columns([2, 4, 4], gap="large")
+        with drawing:
+            controls.drawing()
+        with bars:
+            st.subheader(t("language_model.next"), anchor=False)
+            charts.next_word(shown)
+        with caches:
+            st.subheader(t("language_model.cache_title"), anchor=False)
+            charts.caches(shown)
+            prose.note(words.counted(shown))
+            controls.onward()
+    frame.view = shown

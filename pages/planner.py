@@ -10,43 +10,43 @@ from ui.pages.planner.view import unsized, view
 from ui.parts import prose, questions, sections
 from ui.words.text import t
 
-page.setup(PAGE)
-prose.title(t("planner.title"))
-try:
-    shown, error = view(), None
-except ValueError as refusal:
-    shown, error = None, refusal
+with page.frame(PAGE) as frame:
+    prose.title(t("planner.title"))
+    try:
+        shown, error = view(), None
+    except ValueError as refusal:
+        shown, error = None, refusal
 
-waiting = unsized(error)
-if shown:
-    prose.lead(*words.lead(shown), words.look(shown))
-    questions.ask(words.question, shown)
-elif waiting:
-    prose.lead(*words.waits(waiting))
-else:
-    prose.refused(error)
-picture, choices = st.columns([6, 5], gap="large")
-with choices:
-    controls.draw()
-if waiting:
-    with picture:
-        charts.unsized(waiting)
-with picture if waiting else choices:  # near to what asks for a number
-    controls.more(opened=not shown or bool(shown.served.own) or not shown.plan.bounded)
-if shown:
-    with picture:
-        charts.memory(shown)
-        with st.container(key="planner_sums"):
-            for sentence in words.below(shown):
+    waiting = unsized(error)
+    if shown:
+        prose.lead(*words.lead(shown), words.look(shown))
+        questions.ask(words.question, shown)
+    elif waiting:
+        prose.lead(*words.waits(waiting))
+    else:
+        prose.refused(error)
+    picture, choices = st.columns([6, 5], gap="large")
+    with choices:
+        controls.draw()
+    if waiting:
+        with picture:
+            charts.unsized(waiting)
+    with picture if waiting else choices:  # near to what asks for a number
+        controls.more(opened=not shown or bool(shown.served.own) or not shown.plan.bounded)
+    if shown:
+        with picture:
+            charts.memory(shown)
+            with st.container(key="planner_sums"):
+                for sentence in words.below(shown):
+                    prose.say(sentence)
+            with st.container(key="planner_report", horizontal=True):
+                charts.report(shown)
+        heights = charts.heights(shown)
+        parts = {"speed": charts.speed, "contexts": charts.contexts, "crossing": charts.crossing}
+        for name, draw in parts.items():
+            st.subheader(t(f"planner.section_{name}"), anchor=False)
+            sections.later(f"plan_{name}", partial(draw, shown), heights[name])
+        with st.expander(t("planner.assumed")):
+            for sentence in words.assumed(shown):
                 prose.say(sentence)
-        with st.container(key="planner_report", horizontal=True):
-            charts.report(shown)
-    heights = charts.heights(shown)
-    parts = {"speed": charts.speed, "contexts": charts.contexts, "crossing": charts.crossing}
-    for name, draw in parts.items():
-        st.subheader(t(f"planner.section_{name}"), anchor=False)
-        sections.later(f"plan_{name}", partial(draw, shown), heights[name])
-    with st.expander(t("planner.assumed")):
-        for sentence in words.assumed(shown):
-            prose.say(sentence)
-page.footer(shown)
+    frame.view = shown

@@ -10,37 +10,37 @@ from ui.pages.sparse.view import view
 from ui.parts import prose, questions, sections
 from ui.words.text import t
 
-page.setup(PAGE)
-prose.title(t("sparse.title"))
-shown = None
-try:
-    with st.spinner(t("sparse.running")):
-        shown = view()
-        lead = words.lead(shown)
-except ValueError as refusal:
+with page.frame(PAGE) as frame:
+    prose.title(t("sparse.title"))
     shown = None
-    prose.refused(refusal)
-else:
-    prose.lead(*lead, t("sparse.look"))
-    questions.ask(charts.question, shown)
-    few, asking = st.columns([6, 5], gap="medium")
-    with few:
-        controls.keys()
-    with asking:
-        controls.query(shown)
-    picture, curves = st.columns([6, 5], gap="medium")
     try:
-        with picture:
-            charts.keys(shown)
-        with curves:
-            charts.answers(shown)
+        with st.spinner(t("sparse.running")):
+            shown = view()
+            lead = words.lead(shown)
     except ValueError as refusal:
+        shown = None
         prose.refused(refusal)
-    text, layer = st.columns([6, 1], gap="medium")
-    with layer:
-        controls.layer(shown)
-    with text:
-        controls.text()
-    st.subheader(t("sparse.section_published"), anchor=False)
-    sections.later("published", partial(charts.published, shown), (560, 560, 700))
-page.footer(shown)
+    else:
+        prose.lead(*lead, t("sparse.look"))
+        questions.ask(charts.question, shown)
+        few, asking = st.columns([6, 5], gap="medium")
+        with few:
+            controls.keys()
+        with asking:
+            controls.query(shown)
+        picture, curves = st.columns([6, 5], gap="medium")
+        try:
+            with picture:
+                charts.keys(shown)
+            with curves:
+                charts.answers(shown)
+        except ValueError as refusal:
+            prose.refused(refusal)
+        text, layer = st.columns([6, 1], gap="medium")
+        with layer:
+            controls.layer(shown)
+        with text:
+            controls.text()
+        st.subheader(t("sparse.section_published"), anchor=False)
+        sections.later("published", partial(charts.published, shown), (560, 560, 700))
+    frame.view = shown

@@ -8,35 +8,35 @@ from ui.pages.worked_example.view import view
 from ui.parts import prose
 from ui.words.text import t
 
-page.setup(PAGE)
-prose.title(t("worked_example.title"))
-here = view()
-step.listen()
-prose.lead(*step.lead(here))
-with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
-    step.choose(here)
+with page.frame(PAGE) as frame:
+    prose.title(t("worked_example.title"))
+    here = view()
+    step.listen()
+    prose.lead(*step.lead(here))
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
+        step.choose(here)
 
-with st.container(key="we_stage", gap="xsmall"):
-    st.subheader(step.heading(here), anchor=False)
-    st.container(key="we_formula").latex(here.step.formula, width="content")
-    board.draw(here)
-    written, choices = st.columns([3, 1])
-    with written:
-        if here.open:
-            asking.answer(here)
-        else:
-            asking.praise(here)
-            st.html(step.written_out(here))
-        asking.rule(here)
-    with choices.container(gap="xsmall"):
-        step.choose_cell(here)
-    prose.note(t("worked_example.look"))
-    prose.note(step.legend(here))
-    with st.container(key="we_ways", horizontal=True, vertical_alignment="bottom", gap="large"):
-        step.choose_what_is_shown()
+    with st.container(key="we_stage", gap="xsmall"):
+        st.subheader(step.heading(here), anchor=False)
+        st.container(key="we_formula").latex(here.step.formula, width="content")
+        board.draw(here)
+        written, choices = st.columns([3, 1])
+        with written:
+            if here.open:
+                asking.answer(here)
+            else:
+                asking.praise(here)
+                st.html(step.written_out(here))
+            asking.rule(here)
+        with choices.container(gap="xsmall"):
+            step.choose_cell(here)
+        prose.note(t("worked_example.look"))
+        prose.note(step.legend(here))
+        with st.container(key="we_ways", horizontal=True, vertical_alignment="bottom", gap="large"):
+            step.choose_what_is_shown()
 
-with st.expander(t("worked_example.edit")):
-    prose.say(t("worked_example.edit_how"))
-    own.draw(here)
-board.downloads(here)
-page.footer(here)
+    with st.expander(t("worked_example.edit")):
+        prose.say(t("worked_example.edit_how"))
+        own.draw(here)
+    board.downloads(here)
+    frame.view = here

@@ -4,12 +4,13 @@ No other file of the app imports a private module of Streamlit. Each function ha
 (tests/ui/test_streamlit_internals.py), which fails by its name where another version changes it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
+    enqueue_message,
     get_run_yield_check,
     get_script_run_ctx,
 )
@@ -46,7 +47,21 @@ def is_history_navigation() -> bool:
     return get_script_run_ctx().is_history_navigation
 
 
-def wrap_runs(wrapper: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
-    """Replace what runs a page by what `wrapper` makes of it (with functools.wraps), once."""
-    if not hasattr(ScriptRunner._run_script, "__wrapped__"):
-        ScriptRunner._run_script = wrapper(ScriptRunner._run_script)
+def path_of(place: DeltaGenerator) -> tuple[int, ...]:
+    """Return where a place stands on the page, as messages to the browser name it."""
+    return tuple(place._cursor.delta_path)
+
+
+def send_markdown(path: Sequence[int], text: str) -> None:
+    """Show a text at a place of the page, or nothing where it is empty.
+
+    Unlike what st.markdown draws it is not kept with the result of a cached function.
+    """
+    message = ForwardMsg()
+    message.metadata.delta_path[:] = path
+    element = message.delta.new_element
+    if text:
+        element.markdown.body = text
+    else:
+        element.empty.SetInParent()
+    enqueue_message(message)

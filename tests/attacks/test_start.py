@@ -5,19 +5,20 @@ import pytest
 from tests.attacks.server import copied, healthy, started, wait_until
 
 WRONG = {"MLA_MEMORY_BUDGET_GIB": "1 GiB", "PUBLIC_URL": "mla.example.org"}
+FRAME = "    with page.frame(PAGE) as frame:"
 TEXTS = "ui/frame/texts/share.toml"
 BROKEN = {  # what is wrong -> the change in a file, what the sentence names
     "texts that are no TOML": (TEXTS, ("button = ", "button = = "), f"{TEXTS} cannot be read"),
     "an overview that fails": (
         "app.py",
-        ("    page.setup(PAGE)", "    page.setup(PAGE)\n    raise OSError('planted')"),
+        (FRAME, FRAME + "\n        raise OSError('planted')"),
         "its first page failed",
     ),
 }
 MAYBE_LATER = """    import pathlib, time
     while not pathlib.Path({file!r}).exists():
         time.sleep(0.01)
-    page.setup(PAGE)"""
+    with page.frame(PAGE) as frame:"""
 
 
 def told(app):
@@ -49,7 +50,7 @@ def test_a_room_that_cannot_be_shown_stops_the_server(wrong, tmp_path):
 def test_health_is_green_only_when_a_page_has_been_run(tmp_path):
     ready = tmp_path / "ready"
     waits = MAYBE_LATER.format(file=str(ready))
-    tree = copied(tmp_path, {"app.py": ("    page.setup(PAGE)", waits)})
+    tree = copied(tmp_path, {"app.py": (FRAME, waits)})
     with started(root=tree) as app:
         status, _, said = wait_until(lambda: app.answer("/_stcore/health"), "it answers")
         assert (status, said) == (503, b"starting")

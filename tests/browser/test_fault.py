@@ -12,13 +12,14 @@ from tests.browser.waiting import settle
 
 pytestmark = pytest.mark.browser
 
-FAILS = "page.setup(PAGE)\nif state.settings()['notation_search']: raise OSError('planted')"
+FRAME = "with page.frame(PAGE) as frame:"
+FAILS = f"{FRAME}\n    if state.settings()['notation_search']: raise OSError('planted')"
 WITH_PARTS_OF_THEIR_OWN = ("?code=snippet", "attention_maps", "decode", "worked_example?stop=2")
 REFERENCE = r"[0-9a-f]{8}"
 
 
 def test_a_fault_is_one_sentence_with_two_ways_on(chromium, tmp_path):
-    change = {"pages/notation.py": ("page.setup(PAGE)", FAILS)}
+    change = {"pages/notation.py": (FRAME, FAILS)}
     with running(root=copied(tmp_path, change)) as app:
         context = new_context(chromium, PHONE, "zh-CN")
         page = context.new_page()

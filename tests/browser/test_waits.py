@@ -14,27 +14,27 @@ pytestmark = pytest.mark.browser
 LINE = "return Queue(MOST_WAITING, LIMIT_SECONDS)"
 PICTURE = """() => JSON.stringify(document.querySelector(
   '[data-testid=stMain] .js-plotly-plot').data)"""
-LAST_LINE = "    page.footer(shown)"
-HOLD = """    page.footer(shown)
-    import time
-    from pathlib import Path
-    from ui.engine import queue
-    if state.settings()["seed"] == 9999:
-        with queue.turn(whole=True):
-            Path("held").touch()
-            while not Path("free").exists():
-                time.sleep(0.05)
+LAST_LINE = "        frame.view = shown"
+HOLD = """        frame.view = shown
+        import time
+        from pathlib import Path
+        from ui.engine import queue
+        if state.settings()["seed"] == 9999:
+            with queue.turn(whole=True):
+                Path("held").touch()
+                while not Path("free").exists():
+                    time.sleep(0.05)
 """
 
 
 BEFORE = "_gate = Gate(MOST, LIMIT_SECONDS)"
-STAY = """    page.footer(shown)
-    import time
-    from pathlib import Path
-    if state.settings()["seed"] == 9999:
-        Path("held").touch()
-        while not Path("free").exists():
-            time.sleep(0.05)
+STAY = """        frame.view = shown
+        import time
+        from pathlib import Path
+        if state.settings()["seed"] == 9999:
+            Path("held").touch()
+            while not Path("free").exists():
+                time.sleep(0.05)
 """
 
 
@@ -76,28 +76,38 @@ def test_who_waits_before_the_page_is_run_is_told_in_the_same_place(tmp_path, op
     changes = {"app.py": (LAST_LINE, STAY)}
     changes["ui/engine/gate.py"] = BEFORE, f"_gate = Gate(1, {patience.SECONDS})"
     root = copied(tmp_path, changes)
-    with running(root=root, folder=root) as app, Session(app.url) as busy, Session(app.url) as new:
+    with (
+        running(root=root, folder=root) as app,
+        Session(app.url) as busy,
+        Session(app.url) as other,
+        Session(app.url) as new,
+    ):
+        other.open("decode")
         opened.goto(f"{app.url}/decode?lang=zh")
         settle(opened)
-        title = opened.locator("h1")
+        title, before = opened.locator("h1"), opened.locator("h1").text_content()
         place = title.bounding_box()
         busy.open("", "seed=9999", wait=False)
         wait_until((root / "held").exists, "a page is run for long")
-        opened.evaluate(AS_BACK, f"{app.url}/kv_cache?lang=zh")
+        opened.evaluate(AS_BACK, f"{app.url}/decode?lang=zh&preset=deepseek-v3&dec_step=9")
         waits = opened.locator(".st-key-waits")
         expect(waits).to_have_text("计算中：排在第 1 位")
-        assert title.bounding_box() == place
-        new.open("rope", "", wait=False)  # no page of theirs stands: both languages are said
-        wait_until(lambda: both(new), "the place is told to who has no page yet")
+        assert (title.text_content(), title.bounding_box()) == (before, place)
+        other.open("rope", "", wait=False)  # another page: the browser has taken theirs away
+        wait_until(lambda: told(other, "Computing: number 2 in the queue"), "the place is told")
+        new.open("rope", "", wait=False)  # nothing is known of them: both languages are said
+        both = "Computing: number 3 in the queue · 计算中：排在第 3 位"
+        wait_until(lambda: told(new, both), "the place is told to who has no page yet")
         (root / "free").touch()
         busy.finished()
-        expect(title).to_have_text("缓存随每个词元增长")
-        settle(opened)
         expect(waits).to_have_text("")
-        assert not [text for text in new.finished().texts if "Computing" in text]
+        settle(opened)
+        for one in (other, new):
+            assert not [text for text in one.finished().texts if "Computing" in text]
         assert "Traceback" not in app.log
 
 
-def both(session: Session) -> bool:
-    body = session.receive().delta.new_element.markdown.body
-    return body == "Computing: number 2 in the queue · 计算中：排在第 2 位"
+def told(session: Session, text: str) -> bool:
+    """Whether the next message says this, in the place of a page's first element."""
+    message = session.receive()
+    return (message.delta.new_element.markdown.body, *message.metadata.delta_path) == (text, 0, 0)

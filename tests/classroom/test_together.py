@@ -76,8 +76,8 @@ class Follower(Session):
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """A server that says which pages it runs; there no drawing goes out of date."""
-    begins = 'def setup(page: Page) -> None:\n    """Begin a page: all that stands around it, but'
-    noted = begins.replace('"""', f'print("{OPENS}", page.name, flush=True)\n    """', 1)
+    begins = "    state.follow()\n    with waits.drawing_turn(page):"
+    noted = f'    print("{OPENS}", page.name, flush=True)\n{begins}'
     changes = {
         "ui/frame/page.py": (begins, noted),
         "ui/server/classes/together.py": ("MOMENT_SECONDS = 20.0", "MOMENT_SECONDS = 1e9"),

@@ -8,11 +8,11 @@ from tests.attacks.client import Session, StuckError
 from tests.attacks.server import copied, running
 
 SECRET = "s3cret"
-FAILS = f"    if state.settings()['notation_search']: raise OSError('{SECRET}')"
+FAILS = f"if state.settings()['notation_search']: raise OSError('{SECRET}')"
 
 
 def test_the_server_writes_them_and_none_has_a_visitors_words(tmp_path):
-    change = ("page.setup(PAGE)", f"page.setup(PAGE)\n{FAILS.strip()}")
+    change = ("with page.frame(PAGE) as frame:", f"with page.frame(PAGE) as frame:\n    {FAILS}")
     tree = copied(tmp_path, {"pages/notation.py": change})
     with running({"MLA_LOG": "json"}, root=tree) as app:
         with Session(app.url) as visitor:

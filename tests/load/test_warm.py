@@ -7,8 +7,8 @@ from ui.frame.rooms import PAGES
 
 
 def test_the_first_visitor_of_a_warm_server_computes_nothing(tmp_path):
-    begins = 'def setup(page: Page) -> None:\n    """Begin a page: all that stands around it, but'
-    noted = begins.replace('"""', 'print("opens", page.name, flush=True)\n    """', 1)
+    begins = "    state.follow()\n    with waits.drawing_turn(page):"
+    noted = f'    print("opens", page.name, flush=True)\n{begins}'
     root = copied(tmp_path, COUNTED | {"ui/frame/page.py": (begins, noted)})
     with running({"MLA_WARM": "1"}, root=root, folder=root) as app:
         before = app.log

@@ -1,9 +1,8 @@
 """What the app takes from behind Streamlit's interface is there, and does what it is used for."""
 
 from collections.abc import Callable
-from functools import wraps
 
-from streamlit.runtime.scriptrunner import RerunData, ScriptRunner
+from streamlit.runtime.scriptrunner import RerunData
 from streamlit.testing.v1 import AppTest
 
 from tests import patience
@@ -76,21 +75,25 @@ def test_is_history_navigation():
     assert RerunData(is_history_navigation=True).is_history_navigation
 
 
-def test_wrap_runs(monkeypatch):
+def test_path_of_and_send_markdown():
     def page() -> None:
-        pass
+        import streamlit as st
 
-    def counting(begin: Callable[..., None]) -> Callable[..., None]:
-        @wraps(begin)
-        def counted(*args: object) -> None:
-            asked.append(args[1])
-            begin(*args)
+        from ui import streamlit_internals as internals
 
-        return counted
+        @st.cache_data
+        def computed(path: tuple[int, ...], text: str) -> None:
+            internals.send_markdown(path, text)
 
-    asked: list[RerunData] = []
-    monkeypatch.setattr(ScriptRunner, "_run_script", ScriptRunner._run_script)  # put back after
-    internals.wrap_runs(counting)
-    internals.wrap_runs(counting)
-    run(page)
-    assert [type(one) for one in asked] == [RerunData]
+        st.text("above")
+        told, emptied = internals.path_of(st.empty()), internals.path_of(st.empty())
+        internals.send_markdown(emptied, "for a moment")
+        computed(told, "told")
+        internals.send_markdown(emptied, "")
+        st.session_state.found = told, emptied
+
+    at = run(page)
+    assert at.session_state.found == ((0, 1), (0, 2))
+    assert [one.value for one in at.markdown] == ["told"]
+    at.run()  # the cached function is not called: nothing of it is drawn again
+    assert not at.markdown

@@ -8,11 +8,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from time import monotonic
 
 from ui.engine import asker
-from ui.streamlit_internals import wrap_runs
 
 MOST = 2  # one draws while another waits for its numbers
 POLL_SECONDS = 0.5  # between two looks at the place
@@ -33,7 +31,10 @@ class Gate:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Wait to be let in, and stay for the block."""
+        """Wait to be let in, and stay for the block; who is inside already does not wait."""
+        if getattr(self._mine, "place", None) is not None:
+            yield
+            return
         self._enter(self._waiting.append)
         try:
             yield
@@ -85,21 +86,4 @@ class Gate:
 
 
 _gate = Gate(MOST, LIMIT_SECONDS)
-aside = _gate.aside
-
-
-def install(tells: Callable[[], Callable[[int], None] | None]) -> None:
-    """Let every run of a page go through the gate; `tells` makes what says the place before it."""
-    wrap_runs(lambda run: _gated(run, tells))
-
-
-def _gated(
-    run: Callable[..., None], tells: Callable[[], Callable[[int], None] | None]
-) -> Callable[..., None]:
-    @wraps(run)
-    def gated(*args: object) -> None:
-        asker.tell_by(tells())
-        with _gate.inside():
-            run(*args)
-
-    return gated
+inside, aside = _gate.inside, _gate.aside

@@ -1,5 +1,9 @@
 """The frame of every page: settings from the link, navigation, the row above the title."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 import streamlit as st
 
 from ui import ASSETS, asset
@@ -14,9 +18,8 @@ from ui.frame import (
     notes,
     story,
     uploads,
-    waits,
 )
-from ui.parts import linked, real_layer, sizes
+from ui.parts import linked, real_layer, sizes, waits
 from ui.settings import state
 from ui.settings import visit as visits
 from ui.settings.page import Page
@@ -24,13 +27,36 @@ from ui.settings.page import Page
 STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
 
 
-def setup(page: Page) -> None:
-    """Begin a page: all that stands around it, but for the code behind it."""
+@dataclass
+class Frame:
+    """What a storyboard tells the frame around it.
+
+    Args:
+        view: what the page shows; None where nothing could be shown.
+    """
+
+    view: object = None
+
+
+@contextmanager
+def frame(page: Page) -> Iterator[Frame]:
+    """Draw what stands around a page before the block, and below it after the block.
+
+    The block draws the page itself. A few pages are drawn at a time: the others wait here.
+    """
+    state.follow()
+    with waits.drawing_turn(page):
+        _above(page)
+        shown = Frame()
+        yield shown
+        _below(page, shown.view)
+
+
+def _above(page: Page) -> None:
     visit = visits.begin(page)
     uploads.note(page)
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
     st.html(STYLE)
-    state.follow()
     changed = state.read(page.name) + model.mend() + story.mend(page.name) + page.mend()
     queue.warm_up()
     _bar(page)
@@ -66,9 +92,7 @@ def _bar(page: Page) -> None:
         story.bar(step)
 
 
-def footer(view: object) -> None:
-    """What follows a page: the code behind `view`, None where nothing could be shown."""
-    page = visits.visit().page
+def _below(page: Page, view: object) -> None:
     lecture.keys()
     classroom.offer()
     linked.listen()

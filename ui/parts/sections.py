@@ -11,7 +11,7 @@ from functools import partial
 import streamlit as st
 
 from ui import asset
-from ui.parts import prose
+from ui.parts import prose, waits
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.text import t
@@ -67,7 +67,8 @@ def _section(
         _wait(name, heights, title)
         return
     try:
-        draw()
+        with waits.drawing_turn(visit().page):
+            draw()
     except ValueError as refusal:
         prose.refused(refusal)
 

@@ -8,8 +8,6 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config
 
-from ui.engine import gate
-from ui.frame import waits
 from ui.server.admission import Admission
 from ui.server.classes import together
 from ui.server.classes.endpoint import Classes
@@ -36,7 +34,6 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         as_json()
     if settings.metrics:
         watch()
-    gate.install(waits.before)
     together.install(asyncio.get_running_loop())
     config.set_option("runner.postScriptGC", False)  # `shared_cache` collects for all runs
     tasks = [asyncio.create_task(one) for one in (prove(), let_go())]

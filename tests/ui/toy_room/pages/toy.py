@@ -10,10 +10,10 @@ from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
 
-page.setup(PAGE)
-here = view()
-prose.title(t("toy.title"))
-numbers = count(here.numbers)
-prose.lead(numbers, t("toy.line", tokens=here.tokens, numbers=numbers), t("toy.look"))
-state.control(st.slider, t("toy.tokens"), "toy_tokens", 1, 9)
-page.footer(here)
+with page.frame(PAGE) as frame:
+    here = view()
+    prose.title(t("toy.title"))
+    numbers = count(here.numbers)
+    prose.lead(numbers, t("toy.line", tokens=here.tokens, numbers=numbers), t("toy.look"))
+    state.control(st.slider, t("toy.tokens"), "toy_tokens", 1, 9)
+    frame.view = here

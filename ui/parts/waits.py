@@ -1,13 +1,15 @@
 """What a reader sees who waits for the engine: the last picture, and the place in the line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from time import monotonic
 
 import streamlit as st
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.scriptrunner_utils.script_run_context import enqueue_message
 
+from ui.engine import asker, gate
+from ui.settings.page import Page
 from ui.settings.visit import visit
+from ui.streamlit_internals import path_of, send_markdown
 from ui.words.text import catalogue, t
 
 AFTER_SECONDS = 0.5  # a shorter wait is not told
@@ -18,8 +20,8 @@ TEXT = "common.waits"
 class Waits:
     """Tells a place on the page, where nothing stands while nobody waits.
 
-    The line tells it from within whatever is being computed. Streamlit would keep what it draws
-    there with the results of its cached functions, so the message is made here.
+    The line tells it from within whatever is being computed. Streamlit would keep what is drawn
+    there with the results of its cached functions, so the message is made by hand.
     """
 
     def __init__(self, path: Sequence[int]) -> None:
@@ -42,24 +44,20 @@ class Waits:
         return t(TEXT, place=place)
 
     def _show(self, text: str) -> None:
-        message = ForwardMsg()
-        message.metadata.delta_path[:] = self._path
-        element = message.delta.new_element
-        if text:
-            element.markdown.body = text
-        else:
-            element.empty.SetInParent()
-        enqueue_message(message)
+        send_markdown(self._path, text)
 
 
-class _First(Waits):
-    """Where there is no page yet: a line in its place until it comes, as nothing is known of it."""
+class _Alone(Waits):
+    """Tells it where no page stands yet, in the place of the page's first element."""
 
     def __init__(self) -> None:
         super().__init__((0, 0))
 
     def _says(self, place: int) -> str:
-        return " · ".join(text.format(place=place) for text in catalogue()[TEXT].values())
+        if "settings" in st.session_state:
+            return super()._says(place)
+        every = catalogue()[TEXT].values()  # the reader's language is not known
+        return " · ".join(text.format(place=place) for text in every)
 
     def _show(self, text: str) -> None:
         if text:
@@ -69,13 +67,24 @@ class _First(Waits):
 def corner() -> Waits:
     """In a corner of the page that is drawn now."""
     with st.container(key="waits"):
-        visit().corner = tuple(st.empty()._cursor.delta_path)
+        visit().corner = path_of(st.empty())
     return Waits(visit().corner)
 
 
-def before() -> Waits | None:
-    """In that corner of the page that still stands, while the next one is not run yet."""
+@contextmanager
+def drawing_turn(page: Page) -> Iterator[None]:
+    """Wait until this page, or a section of it, may be drawn, and say the place in line.
+
+    A few are drawn at a time. A turn within a turn is part of it.
+    """
+    asker.tell_by(_before(page))
+    with gate.inside():
+        yield
+
+
+def _before(page: Page) -> Waits | None:
+    """Tell in the corner of the page where it stands as it was, while it is not drawn again."""
     last = st.session_state.get("visit")
-    if not last:
-        return _First()
+    if not last or last.page is not page:  # the browser has taken the other page away
+        return _Alone()
     return Waits(last.corner) if last.corner else None
