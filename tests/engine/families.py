@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 import torch
-from torch import nn
 from transformers.models.deepseek_v2 import modeling_deepseek_v2 as deepseek_v2
 from transformers.models.deepseek_v3 import modeling_deepseek_v3 as deepseek_v3
 from transformers.models.glm4_moe_lite import modeling_glm4_moe_lite as glm
@@ -181,16 +180,6 @@ def loaded(module, state, dtype=torch.float32):
 def their_module(family, mla, **changes):
     """The module of a family of MLA with our weights."""
     return loaded(family.module(their_config(family, **changes), layer_idx=0), state_of(mla))
-
-
-def in_float64(module):
-    """Their module without its casts to float32: torch's own RMSNorm, torch's own attention."""
-    for name in ("q_a_layernorm", "kv_a_layernorm"):
-        own = getattr(module, name)
-        norm = nn.RMSNorm(len(own.weight), eps=own.variance_epsilon, dtype=torch.float64)
-        norm.load_state_dict(own.state_dict())
-        setattr(module, name, norm)
-    return module
 
 
 def their_config(family, **changes):

@@ -41,27 +41,6 @@ def test_up_to_k_tokens_it_is_dense_mla_bit_for_bit(config, form, tokens, topk):
     assert not trace.left_out.any()
 
 
-@forms
-def test_beyond_k_tokens_it_is_another_attention_from_the_first_query_that_sees_more(form):
-    layer, h = layer_of(DSA), hidden(2, 9, 10)
-    trace, whole = getattr(layer, form)(h), getattr(dense_of(layer), form)(h)
-    seen = DSA.index_topk
-    torch.testing.assert_close(trace.u[:, :seen], whole.u[:, :seen], rtol=1e-12, atol=1e-12)
-    assert (trace.u - whole.u)[:, seen:].abs().amax(-1).min() > 1e-3
-
-
-@forms
-def test_what_is_left_out_is_what_the_dense_run_gives_to_the_other_keys(form):
-    layer, h = layer_of(DSA), hidden(2, 9, 10)
-    trace, whole = getattr(layer, form)(h), getattr(dense_of(layer), form)(h)
-    lost = whole.attention.masked_fill(trace.chosen[:, None], 0).sum(-1)
-    torch.testing.assert_close(trace.left_out, lost, rtol=1e-12, atol=1e-12)
-    kept = whole.attention.masked_fill(~trace.chosen[:, None], 0)
-    again = kept / (1 - trace.left_out)[..., None]
-    torch.testing.assert_close(trace.attention, again, rtol=1e-12, atol=1e-12)
-    assert (trace.left_out[:, :, DSA.index_topk :] > 0).all()
-
-
 @pytest.mark.parametrize("levels", [1, 2, 5, 1000])
 @settings(max_examples=many(50, 200))
 @given(tokens=st.integers(1, 40), topk=st.integers(1, 50), seed=st.integers(0, 2**32))

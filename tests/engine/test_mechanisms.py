@@ -14,11 +14,10 @@ import torch
 from mla_engine import (
     PRESETS,
     SYMBOLS,
-    costs,
     mechanisms,
 )
 from mla_engine.refusals import RefusedError
-from tests.engine.kinds import GQA, MLA, SWA, forms, layer_of, ways
+from tests.engine.kinds import SWA, forms, layer_of, ways
 from tests.engine.samples import hidden
 
 ROOT = Path(__file__).parents[2]
@@ -182,24 +181,6 @@ def test_the_scores_of_a_form_are_its_queries_times_its_keys(config, form):
         seen = trace.visible.expand_as(trace.scores)
         torch.testing.assert_close(form.unmasked(layer, trace)[seen], trace.scores[seen])
     assert set(form.growing) <= {field.name for field in fields(trace)} <= set(SYMBOLS)
-
-
-def test_going_back_writes_over_reserved_rows_in_place():
-    layer, h = mechanisms.of(GQA).layer(GQA, dtype=torch.float64), hidden(1, 5, 10)
-    empty = layer.empty_cache(mechanisms.of(GQA).cache("kv"), capacity=5)
-    _, longer = layer.decode(h, empty)
-    shorter = longer.rewind(3)
-    assert (shorter.length, shorter.nbytes) == (3, longer.nbytes * 3 // 5)
-    _, again = layer.decode(2 * h[:, 3:4], shorter)
-    assert again.k.data_ptr() == longer.k.data_ptr()
-    assert torch.equal(longer.k[:, 3], again.k[:, 3])
-
-
-def test_a_cache_of_zeros_holds_them():
-    cache = mechanisms.of(MLA).caches[0].empty(MLA, batch=2, dtype=torch.float64).with_zeros(5)
-    assert (cache.length, cache.batch) == (5, 2)
-    assert cache.nbytes == 2 * 5 * 8 * costs.cache_elements(MLA)
-    assert not cache.c_KV.any()
 
 
 def test_a_layer_that_no_page_shows_says_so():

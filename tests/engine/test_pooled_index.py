@@ -1,95 +1,21 @@
-"""DSA over pooled index keys against DSA and dense MLA, and choices by hand."""
+"""DSA over pooled index keys: of any model's sizes, and as a cache grows."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
 from mla_engine import (
     PRESETS,
     IndexedConfig,
-    IndexedLatentAttention,
-    MultiHeadLatentAttention,
     PooledIndexCache,
     costs,
     mechanisms,
 )
-from mla_engine.ops import causal_mask
-from mla_engine.pooled_index.indexer import tokens_of
 from tests.engine.kinds import GLM, layer_of
-from tests.engine.samples import dense, hidden
-from tests.reference_pooled_index import seen_tokens
+from tests.engine.samples import hidden
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
-forms = pytest.mark.parametrize("form", ["forward", "forward_absorbed"])
-CLOSE = {"rtol": 1e-12, "atol": 1e-12}
-
-
-def as_layer(kind, config, layer):
-    """A layer of another kind with the weights that it shares with this one."""
-    plan = kind(config, device="meta")
-    weights = {name: layer.get_parameter(name) for name, _ in plan.named_parameters()}
-    return kind.of_weights(config, weights, dtype=layer.dtype)
-
-
-@forms
-@pytest.mark.parametrize(
-    ("tokens", "pooling", "topk"), [(1, 3, 3), (5, 8, 8), (8, 3, 6), (9, 2, 20)]
-)
-def test_up_to_its_blocks_and_its_own_it_is_dense_mla_bit_for_bit(tokens, pooling, topk, form):
-    """Of 8 tokens in blocks of 3 the last is of a block that is not full: two are chosen."""
-    layer, h = layer_of(replace(GLM, pooling=pooling, index_topk=topk)), hidden(2, tokens, 10)
-    whole = getattr(as_layer(MultiHeadLatentAttention, dense(layer.config), layer), form)(h)
-    trace = getattr(layer, form)(h)
-    for name in ("attention", "scores", "o", "u"):
-        assert torch.equal(getattr(trace, name), getattr(whole, name)), name
-    assert not trace.left_out.any()
-    assert trace.k_E.shape[1] == tokens // pooling
-
-
-@forms
-def test_blocks_of_one_token_are_dsa(form):
-    layer, h = layer_of(replace(GLM, pooling=1)), hidden(2, 11, 10)
-    own = {f.name: getattr(layer.config, f.name) for f in fields(IndexedConfig)}
-    same = as_layer(IndexedLatentAttention, IndexedConfig(**own), layer)
-    trace, sparse = getattr(layer, form)(h), getattr(same, form)(h)
-    assert torch.equal(trace.chosen, sparse.chosen)
-    assert not trace.chosen.all()
-    torch.testing.assert_close(trace.index_E, sparse.index, **CLOSE)
-    torch.testing.assert_close(trace.u, sparse.u, **CLOSE)
-    assert torch.equal(trace.gates_I, torch.ones(2, 11, 1, 6, dtype=torch.float64))
-
-
-@pytest.mark.parametrize("pooling", [1, 2, 4, 7])
-def test_what_is_seen_is_the_tokens_of_chosen_blocks_and_those_of_ones_own(pooling):
-    tokens, blocks = 17, 17 // pooling
-    drawn = torch.rand(1, tokens, blocks, generator=torch.manual_seed(pooling)) > 0.5
-    drawn &= causal_mask(tokens, tokens)[:, pooling - 1 :: pooling]
-    seen = tokens_of(drawn, causal_mask(tokens, tokens), pooling)
-    config = replace(GLM, pooling=pooling, index_topk=pooling)
-    for t in range(tokens):
-        chosen = drawn[0, t].nonzero().flatten().tolist()
-        assert seen[0, t].nonzero().flatten().tolist() == seen_tokens(config, chosen, t)
-
-
-def test_of_equal_blocks_the_earliest_are_chosen():
-    """Every product below 0 is cut off: all index scores are 0, and equal."""
-    layer = layer_of(replace(GLM, n_index_heads=1))
-    layer.W_IQ.zero_()
-    trace = layer(hidden(1, 14, 10))
-    assert not trace.index_E.any()
-    assert trace.chosen_E[0, 13].tolist() == [True, True, False, False]
-    assert trace.chosen[0, 13].nonzero().flatten().tolist() == [0, 1, 2, 3, 4, 5, 12, 13]
-
-
-def test_gates_of_a_channel_add_up_to_1_and_prefer_a_place_by_the_bias():
-    layer, h = layer_of(GLM), hidden(1, 9, 10)
-    layer.b_IZ.zero_()[0, 2] = 50.0
-    trace = layer(h)
-    torch.testing.assert_close(trace.gates_I.sum(2), torch.ones_like(trace.k_E))
-    torch.testing.assert_close(trace.k_E, trace.k_I[:, 2::3])
-    assert np.array_equal(trace.members, [[0, 1, 2], [3, 4, 5], [6, 7, 8]])
 
 
 @pytest.mark.parametrize("key", PRESETS)

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from mla_engine import (
-    PRESETS,
     GroupedConfig,
     GroupedQueryAttention,
     KVCache,
@@ -110,21 +109,3 @@ def test_norm_rotation_and_softmax_do_not_run_in_bfloat16():
     lengths = [x.double().unflatten(-1, (-1, 2)).norm(dim=-1) for x in (trace.k_R_pre, trace.k_R)]
     stretch = MLA.rope.scaling.rotation_magnitude
     torch.testing.assert_close(lengths[1], lengths[0] * stretch, rtol=2**-8, atol=1e-6)
-
-
-def test_without_yarn_the_scale_is_that_of_the_width():
-    config = PRESETS["deepseek-v3"].config
-    assert replace(config, rope=RopeConfig()).scale == pytest.approx(0.07216878, abs=5e-9)
-
-
-@pytest.mark.parametrize("name", ["deepseek-v2", "deepseek-v3", "kimi-k2", "minicpm3-4b"])
-def test_the_scale_never_comes_from_the_width_of_an_absorbed_key(name):
-    config = PRESETS[name].config
-    wrong = (config.d_latent_kv + config.d_rope) ** -0.5
-    assert config.scale > 1.5 * wrong
-    one = replace(config, d_model=64, n_heads=2)
-    layer, h = MultiHeadLatentAttention(one, dtype=torch.float64), hidden(1, 6, 64)
-    expanded, absorbed = layer(h), layer.forward_absorbed(h)
-    raw = absorbed.q_C_absorbed[0, :, 1] @ absorbed.c_KV[0].T
-    torch.testing.assert_close(absorbed.scores_C[0, 1], raw * config.scale)
-    assert relative(raw * wrong, expanded.scores_C[0, 1]) > 0.3

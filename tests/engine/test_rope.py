@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mla_engine import LatentConfig, MultiHeadLatentAttention, RopeConfig, YarnConfig
+from mla_engine import RopeConfig, YarnConfig
 from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling
 from mla_engine.rope import inverse_frequencies, rotate, rotation, yarn_bounds
 from tests import reference_rope
-from tests.engine.samples import hidden, relative, rotations
+from tests.engine.samples import hidden, rotations
 from tests.sampling import many
 
 DEEPSEEK = YarnConfig(
@@ -74,16 +74,6 @@ def test_the_ramp_of_published_models(theta, scaling, bounds):
     torch.testing.assert_close(kept, 1 - divided * (1 - 1 / scaling.factor), rtol=1e-14, atol=0)
 
 
-def test_a_quarter_turn_by_hand():
-    """Position 1 at theta 1 turns every pair by one radian."""
-    cos, sin = rotation(RopeConfig(theta=1.0), 4, torch.tensor([1]))
-    one = torch.tensor([1.0, 0.0, 0.0, 1.0], dtype=torch.float64)
-    c, s = math.cos(1), math.sin(1)
-    for pairing, wanted in (("interleaved", [c, s, -s, c]), ("half", [c, -s, s, c])):
-        got = rotate(one, cos[0], sin[0], pairing)
-        torch.testing.assert_close(got, torch.tensor(wanted, dtype=torch.float64))
-
-
 def test_angles_stay_exact_at_position_one_million():
     """Float32 angles would be off by 0.06 here."""
     cos, _ = rotation(RopeConfig(), 64, torch.tensor([1_000_003]))
@@ -102,35 +92,3 @@ def test_rotates_in_float32_or_wider_and_returns_the_dtype(pairing, dtype):
     torch.testing.assert_close(
         got.double(), exact, rtol=torch.finfo(dtype).eps, atol=3e-7 if dtype != torch.float64 else 0
     )
-
-
-def test_regrouped_pairs_give_the_same_scores_and_a_permuted_key():
-    """`interleaved` equals `half` after the fixed permutation [0, 2, .., 1, 3, ..]."""
-    order = [0, 2, 4, 6, 1, 3, 5, 7]
-    q, k = hidden(1, 1, 8, seed=1)[0, 0], hidden(1, 1, 8, seed=2)[0, 0]
-    cos, sin = rotation(RopeConfig(), 8, torch.tensor([3, 11]))
-    pairs = {}
-    for pairing, pick in (("interleaved", range(8)), ("half", order)):
-        turned = [rotate(x[list(pick)], cos[i], sin[i], pairing) for i, x in enumerate((q, k))]
-        pairs[pairing] = turned
-    torch.testing.assert_close(pairs["interleaved"][1][order], pairs["half"][1])
-    torch.testing.assert_close(
-        pairs["interleaved"][0] @ pairs["interleaved"][1],
-        pairs["half"][0] @ pairs["half"][1],
-        rtol=1e-12,
-        atol=0,
-    )
-
-
-def test_the_wrong_pairing_is_seen_only_away_from_the_diagonal():
-    sizes = {"d_model": 16, "n_heads": 2, "d_head": 4, "d_latent_kv": 8, "d_rope": 8}
-    layers = [
-        MultiHeadLatentAttention(
-            LatentConfig(**sizes, rope=RopeConfig(pairing=pairing)), dtype=torch.float64
-        )
-        for pairing in PAIRINGS
-    ]
-    right, wrong = (layer(hidden(1, 12, 16)).scores_R for layer in layers)
-    diagonals = [scores.diagonal(dim1=-2, dim2=-1) for scores in (right, wrong)]
-    torch.testing.assert_close(*diagonals, rtol=1e-12, atol=1e-12)
-    assert relative(wrong, right) > 0.3

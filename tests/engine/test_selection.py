@@ -10,7 +10,6 @@ from mla_engine import (
     DeltaAttention,
     DeltaConfig,
     GroupedConfig,
-    LatentCache,
     LatentConfig,
     RopeConfig,
     mechanisms,
@@ -161,17 +160,6 @@ def test_what_compress_keeps_stands_in_for_the_keys(config, form):
 
 
 OF_TOKENS = {"k_I", "z_IE", "gates_I"}  # what an index key of a block is made of
-
-
-def test_latents_are_read_and_not_made_again():
-    """Attention follows the latents that were handed in."""
-    layer, h = layer_of(MLA), hidden(2, TOKENS, 10)
-    other = layer.compress(hidden(2, TOKENS, 10, seed=9))
-    trace = layer(h, latents=other)
-    torch.testing.assert_close(trace.c_KV, other.c_KV)
-    torch.testing.assert_close(trace.k_R, other.k_R)
-    assert isinstance(other, LatentCache)
-    assert not torch.allclose(trace.u, layer(h).u)
 
 
 @forms

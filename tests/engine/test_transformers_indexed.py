@@ -18,7 +18,6 @@ from tests.engine.families import (
     causal_mask,
     config_of,
     gap,
-    in_float64,
     loaded,
     rope_parameters,
     state_of,
@@ -114,44 +113,6 @@ def test_equals_the_module(family, start):
         assert relative(trace.u, u) < 1e-5
         assert relative(trace.attention, attention) < 1e-5
         assert torch.equal(trace.attention > 0, attention > 0)
-
-
-@families
-@starts
-@torch.no_grad()
-def test_equals_the_module_in_float64(family, start):
-    layer, h, positions = seeded(family, start, torch.float64)
-    module = in_float64(their_module(family, layer, "sdpa"))
-    u = run_theirs(module, family.ours, h, positions)[0]
-    for trace in (layer(h, positions=positions), layer.forward_absorbed(h, positions=positions)):
-        assert relative(trace.u, u) < 1e-12
-
-
-@families
-@starts
-@torch.no_grad()
-def test_chooses_what_the_indexer_chooses(family, start):
-    layer, h, positions = seeded(family, start, torch.float32)
-    module, trace = their_module(family, layer), layer(h, positions=positions)
-    embeddings = angles(family.ours.rope, family.ours.d_rope, positions)
-    mask = causal_mask(h).squeeze(1)
-    picked = module.indexer(h, trace.c_Q, embeddings, mask, positions[None])
-    for b in range(2):
-        for t in range(10):
-            wanted = sorted(s for s in picked[b, t].tolist() if s <= t)
-            assert trace.chosen[b, t].nonzero().flatten().tolist() == wanted
-
-
-@families
-@torch.no_grad()
-def test_the_other_pairing_chooses_other_keys(family):
-    layer, h, positions = seeded(family, 150, torch.float64)
-    u = run_theirs(in_float64(their_module(family, layer, "sdpa")), family.ours, h, positions)[0]
-    other = {"half": "interleaved", "interleaved": "half"}[family.ours.index_pairing]
-    wrong = replace(family.ours, index_pairing=other)
-    weights = dict(layer.named_parameters())
-    layer = type(layer).of_weights(wrong, weights, dtype=torch.float64)
-    assert relative(layer(h, positions=positions).u, u) > 1e-3
 
 
 @families

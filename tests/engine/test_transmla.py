@@ -92,15 +92,6 @@ def test_the_rest_falls_with_the_rank_and_the_rotation_stays_lost(config):
     assert [loss.cached for loss in lost] == [loss.rank + config.d_head for loss in lost]
 
 
-def test_the_components_of_a_text_lose_least_on_it():
-    layer = built(GQA)
-    text = H * torch.linspace(0.05, 1, GQA.d_model)  # some directions matter more
-    on_text, on_weights = (converted(layer, h) for h in (text, None))
-    for rank in (4, 16):
-        ours, theirs = (losses(found, text, [rank])[0] for found in (on_text, on_weights))
-        assert ours.keys**2 + ours.v**2 < theirs.keys**2 + theirs.v**2
-
-
 def test_k_R_holds_the_largest_share_that_one_shared_key_can():
     layer = built(GQA)
     keys = layer(H).k_pre.numpy()
