@@ -173,7 +173,7 @@ CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask f
 }
 CACHES_OF_PYTHON = {
     "ui/frame/story.py:steps": "without arguments",
-    "ui/engine/apart/plain.py:_types": "without arguments",
+    "ui/engine/workers/messages.py:_types": "without arguments",
     "ui/classroom/rooms.py:_of": "the one store of rooms",
     "ui/settings/server.py:_of": "the settings that the operator has now",
     "ui/__init__.py:asset": "a file of the project",

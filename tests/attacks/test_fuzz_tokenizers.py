@@ -14,9 +14,9 @@ from mla_engine.checkpoints import HiddenStates
 from mla_engine.refusals import RefusedError
 from tests.attacks.nearly import fuzz, junk, mutated, outcome, texts_of
 from tests.sampling import many
-from ui.engine.apart import access
-from ui.engine.apart.ask import ask
-from ui.engine.apart.limits import GIB, Limits
+from ui.engine.workers import access
+from ui.engine.workers.limits import GIB, Limits
+from ui.engine.workers.pool import ask
 
 SHORT = Limits(cpu_seconds=2, silent_seconds=120.0, memory_bytes=GIB)
 TEXT = "The cat sat on the mat, and looked at the moon 1234 times."

@@ -10,8 +10,8 @@ import streamlit as st
 
 from mla_engine.checkpoints import CheckpointError, open_repository, quota
 from ui.engine import asker, folders
-from ui.engine.apart.access import repository
 from ui.engine.asker import COOKIE
+from ui.engine.workers.access import repository
 
 NAMES = [f"layers.{i}.W" for i in range(6)]
 QUOTA = 2**20

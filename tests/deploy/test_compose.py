@@ -8,7 +8,7 @@ import yaml
 from tests.deploy.proxied import DEPLOY
 from ui.classroom import store
 from ui.engine import gate, queue
-from ui.engine.apart import pool
+from ui.engine.workers import pool
 from ui.server import seats, uploads
 from ui.server.classes import endpoint
 from ui.settings.server import Server

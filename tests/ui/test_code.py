@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import costs
 from tests.ui.pages.test_trained_heads import STATES as TRAINED_STATES
 from tests.ui.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page_of
-from ui.engine.apart import ask, jobs, plain
+from ui.engine.workers import jobs, messages, pool
 from ui.frame.code import source
 from ui.frame.rooms import PAGES
 from ui.pages.sparse import run as run_of_sparse
@@ -114,13 +114,13 @@ SOURCE_OF_REAL = [
 
 def in_this_process(job, *_):
     """Do a worker's job here, where it can be watched."""
-    given = plain.decoded(json.loads(job.given), [])
+    given = messages.decoded(json.loads(job.given), [])
     return jobs.JOBS[job.name](job.place.where, lambda *_: None, **given)
 
 
 @pytest.mark.parametrize(("page", "link"), SOURCE_OF_REAL, ids=named)
 def test_the_source_that_is_shown_of_a_real_layer_did_run(opened, demo, monkeypatch, page, link):
-    monkeypatch.setattr(ask.POOL, "call", in_this_process)
+    monkeypatch.setattr(pool.POOL, "call", in_this_process)
     test_the_source_that_is_shown_did_run(opened, page, link | {"source": demo})
 
 

@@ -22,8 +22,8 @@ MAKERS = {"MultiHeadLatentAttention", "GroupedQueryAttention", "load_attention"}
 MAKERS |= {"hidden_states_of_layers"}
 METHODS = ("layer", "layer.decode", "absorbed_matrices", "forward_absorbed")  # of a layer
 ALLOWED = {
-    ("ui/engine/apart/jobs.py", "attention"),  # in a process of its own
-    ("ui/engine/apart/jobs.py", "inputs_of_layers"),
+    ("ui/engine/workers/jobs.py", "attention"),  # in a process of its own
+    ("ui/engine/workers/jobs.py", "inputs_of_layers"),
     ("ui/engine/layers.py", "built"),  # its callers hold the turn
     ("ui/engine/layers.py", "shapes"),  # without data
     ("ui/engine/queue.py", "warm_up"),  # before anybody waits

@@ -14,7 +14,7 @@ from tests.checkpoints.models import GLM_5_3
 from tests.checkpoints.pooled_model import built, saved
 from tests.checkpoints.texts import IDS, TEXT, add_tokenizer
 from tests.ui.screen import clicked, refusal
-from ui.engine.apart.ask import ask
+from ui.engine.workers.pool import ask
 
 
 @pytest.fixture(scope="module")

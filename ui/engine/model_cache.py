@@ -5,10 +5,10 @@ from mla_engine.model_caches import read
 from mla_engine.model_caches.models import named
 from mla_engine.model_caches.sources import Found, no_source, of_published
 from ui.engine import folders, real_layer, shared_cache
-from ui.engine.apart import limits
-from ui.engine.apart.access import Place
-from ui.engine.apart.ask import ask
 from ui.engine.real_layer import RealLayer
+from ui.engine.workers import limits
+from ui.engine.workers.access import Place
+from ui.engine.workers.pool import ask
 
 
 @shared_cache.cached(key=lambda name, _: name)

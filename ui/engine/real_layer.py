@@ -19,9 +19,9 @@ from mla_engine.checkpoints.tokens import check_text
 from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
 from ui.engine import folders, shared_cache, shown
-from ui.engine.apart import access, limits
-from ui.engine.apart.access import Place
-from ui.engine.apart.ask import ask
+from ui.engine.workers import access, limits
+from ui.engine.workers.access import Place
+from ui.engine.workers.pool import ask
 from ui.settings import state
 from ui.settings.page import ANY_LAYER, Note
 from ui.settings.visit import visit

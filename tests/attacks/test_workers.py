@@ -18,9 +18,9 @@ from tests.ui.conftest import opened  # noqa: F401, a fixture
 from tests.ui.screen import statement
 from ui import ROOT
 from ui.engine import real_layer
-from ui.engine.apart import limits, plain
-from ui.engine.apart.ask import POOL
 from ui.engine.real_layer import RealLayer
+from ui.engine.workers import limits, messages
+from ui.engine.workers.pool import POOL
 
 TEXT = "a cat sat on a mat."
 STOPPED = {"job_long", "job_memory", "job_broke"}
@@ -133,8 +133,8 @@ def test_a_run_that_streamlit_ends_waits_no_longer(made, demo, monkeypatch):
         raise LeftError
 
     with monkeypatch.context() as patch:
-        patch.setattr("ui.engine.apart.ask.session_id", lambda: "who leaves")
-        patch.setattr("ui.engine.apart.ask.interruption", lambda: leave)
+        patch.setattr("ui.engine.workers.pool.session_id", lambda: "who leaves")
+        patch.setattr("ui.engine.workers.pool.interruption", lambda: leave)
         with pytest.raises(LeftError):
             real_layer.needed(made(hostile.growing(30)))
     assert real_layer.plan(RealLayer(demo, "", 3)).layer == 3
@@ -219,17 +219,17 @@ def test_the_owners_secrets_stay_with_the_server(monkeypatch):
 
 
 def test_a_worker_knows_no_streamlit():
-    code = "import sys, ui.engine.apart.worker; sys.exit('streamlit' in sys.modules)"
+    code = "import sys, ui.engine.workers.worker; sys.exit('streamlit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
 @pytest.mark.parametrize("key", PRESETS)
 def test_a_configuration_crosses_unchanged(key):
     config = PRESETS[key].config
-    sent = json.loads(json.dumps(plain.encoded(config, [])))
-    assert plain.decoded(sent, []) == config
+    sent = json.loads(json.dumps(messages.encoded(config, [])))
+    assert messages.decoded(sent, []) == config
 
 
 def test_a_value_of_another_type_does_not_cross():
     with pytest.raises(TypeError, match="does not cross"):
-        plain.encoded({"device": torch.device("cpu")}, [])
+        messages.encoded({"device": torch.device("cpu")}, [])

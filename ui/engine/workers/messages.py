@@ -1,12 +1,15 @@
-"""Values as JSON and back: numbers, texts, tensors, refusals, and the engine's own few types.
+"""Messages between the server and a worker: a line of JSON, and the bytes of tensors behind it.
 
-Nothing else can come out of what a worker sends, whatever it sends.
+Numbers, texts, tensors, refusals and the engine's own few types can come out of what a worker
+sends, whatever it sends, and nothing else.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
+from math import prod
+from typing import Any, BinaryIO
 
 import torch
 
@@ -15,10 +18,65 @@ from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import CheckpointError, HiddenBytes, HiddenStates, Plan
 from mla_engine.refusals import Phrase, RefusedError, table
 
+MOST_LINE_BYTES = 2**20  # read in a few milliseconds, in which the server does nothing else
+MOST_AXES = 8
+DTYPES = {str(kind): kind for kind in (torch.float64, torch.float32, torch.bfloat16, torch.float16)}
 REFUSALS = {kind.__name__: kind for kind in (RefusedError, CheckpointError, MemoryBudgetError)}
 ROTATIONS = ("RopeConfig", "YarnConfig", "LinearScaling", "Llama3Scaling", "LongRopeScaling")
 LONGEST_VALUE = 2_000  # characters of a refusal's value
 Clean = Callable[[str], str]
+
+
+class BrokenMessageError(Exception):
+    """What came is no message, or one that is too large."""
+
+
+def send(stream: BinaryIO, message: dict[str, Any], tensors: list[torch.Tensor] = ()) -> None:
+    """Write a message; its tensors are those that `receive` gives back.
+
+    Raises:
+        BrokenMessageError: it is too large.
+        OSError: nobody reads.
+    """
+    shapes = [[str(tensor.dtype), list(tensor.shape)] for tensor in tensors]
+    line = json.dumps({**message, "tensors": shapes}).encode() + b"\n"
+    if len(line) > MOST_LINE_BYTES:
+        raise BrokenMessageError(len(line))
+    stream.write(line)
+    for tensor in tensors:
+        stream.write(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy())
+    stream.flush()
+
+
+def receive(stream: BinaryIO, most_bytes: int) -> tuple[dict[str, Any], list[torch.Tensor]] | None:
+    """Return the next message and its tensors, of at most so many bytes in all; None at the end.
+
+    Raises:
+        BrokenMessageError: it is no message, or too large.
+    """
+    if not (line := stream.readline(MOST_LINE_BYTES)):
+        return None
+    try:
+        message = json.loads(line)
+        wanted = [(DTYPES[dtype], _shape(shape)) for dtype, shape in message.pop("tensors")]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise BrokenMessageError(type(error).__name__) from error
+    if sum(prod(shape) * dtype.itemsize for dtype, shape in wanted) > most_bytes:
+        raise BrokenMessageError(wanted)
+    return message, [_tensor(stream, dtype, shape) for dtype, shape in wanted]
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    if len(shape) > MOST_AXES or not all(type(size) is int and 0 <= size < 2**40 for size in shape):
+        raise ValueError(shape)
+    return tuple(shape)
+
+
+def _tensor(stream: BinaryIO, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
+    data = torch.empty(prod(shape) * dtype.itemsize, dtype=torch.uint8)
+    if stream.readinto(data.numpy()) < len(data):
+        raise BrokenMessageError("it ends early")
+    return data.view(dtype).reshape(shape)
 
 
 @cache
@@ -29,7 +87,7 @@ def _types() -> dict[str, type]:
 
 
 def encoded(value: object, tensors: list[torch.Tensor]) -> object:
-    """The value for JSON; its tensors are put into the list and stand as their places in it.
+    """Return the value for JSON; its tensors go into the list and stand as their places in it.
 
     Raises:
         TypeError: a value of another type.
@@ -53,7 +111,7 @@ def encoded(value: object, tensors: list[torch.Tensor]) -> object:
 
 
 def decoded(sent: Any, tensors: list[torch.Tensor]) -> object:
-    """The value that `encoded` made this of.
+    """Return the value that `encoded` made this of.
 
     Raises:
         ValueError, TypeError, LookupError, AttributeError: it made no such thing.
@@ -73,7 +131,7 @@ def decoded(sent: Any, tensors: list[torch.Tensor]) -> object:
 
 
 def encoded_refusal(error: RefusedError | Phrase, clean: Clean) -> dict[str, object]:
-    """A refusal or a phrase for JSON; `clean` takes out of its texts what nobody should read."""
+    """Return a refusal or a phrase for JSON; `clean` takes out what nobody should read."""
     values = {name: _encoded_value(value, clean) for name, value in error.values.items()}
     kind = next((k.__name__ for k in type(error).__mro__ if k.__name__ in REFUSALS), "Phrase")
     return {"refusal": kind, "code": error.code, "values": values}
@@ -82,28 +140,24 @@ def encoded_refusal(error: RefusedError | Phrase, clean: Clean) -> dict[str, obj
 def _encoded_value(value: object, clean: Clean) -> object:
     if isinstance(value, RefusedError | Phrase):
         return encoded_refusal(value, clean)
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, str):
-        return clean(value)[:LONGEST_VALUE]
-    try:
-        if len(repr(value)) <= LONGEST_VALUE:
-            return encoded(value, [])
-    except TypeError:
-        pass
+    if not isinstance(value, str):
+        try:
+            if len(repr(value)) <= LONGEST_VALUE:
+                return encoded(value, [])
+        except TypeError:
+            pass
     return clean(str(value))[:LONGEST_VALUE]
 
 
 def decoded_refusal(sent: dict[str, Any]) -> RefusedError | Phrase:
-    """The refusal or the phrase that `encoded_refusal` made this of; errors as `decoded`."""
+    """Return the refusal or phrase that `encoded_refusal` made this of; errors as `decoded`."""
     kind = (REFUSALS | {"Phrase": Phrase})[sent["refusal"]]
     if sent["code"] not in table()[kind.section]:
         raise LookupError(sent["code"])
-    values = {name: _decoded_value(value) for name, value in sent["values"].items()}
+    values = {
+        name: decoded_refusal(value)
+        if isinstance(value, dict) and "refusal" in value
+        else decoded(value, [])
+        for name, value in sent["values"].items()
+    }
     return kind(sent["code"], **values)
-
-
-def _decoded_value(sent: object) -> object:
-    if isinstance(sent, dict) and "refusal" in sent:
-        return decoded_refusal(sent)
-    return decoded(sent, [])

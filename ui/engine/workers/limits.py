@@ -22,7 +22,7 @@ NICE = 5
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one job.
+    """What one job may take.
 
     Args:
         cpu_seconds: computing time.
@@ -35,17 +35,17 @@ class Limits:
     memory_bytes: int
 
 
-def of_looking(cpu_seconds: int = 20) -> Limits:
-    """For what reads headers, or cuts a text."""
-    return of_reading(cpu_seconds)
+def of_looking() -> Limits:
+    """Return the limits of what reads headers, or cuts a text."""
+    return of_reading(cpu_seconds=20)
 
 
 def of_reading(cpu_seconds: int = 120) -> Limits:
-    """For what reads weights, or runs layers: the budget counts what is read, and what it makes."""
+    """Return those of what reads weights, or runs layers: the budget counts what that makes."""
     return Limits(cpu_seconds, 180.0, 2 * budget.limit_bytes() + GIB)
 
 
-class Own:
+class OwnLimits:
     """The limits of the process that this runs in; made when it has imported what it needs."""
 
     def __init__(self) -> None:
@@ -65,12 +65,12 @@ class Own:
             _lower(resource.RLIMIT_AS, self._space + limits.memory_bytes)
 
     def has_grown(self, by_bytes: int) -> bool:
-        """Whether the process holds so much more than when it was new."""
+        """Return whether the process holds so much more than when it was new."""
         return _memory()[1] > self._resident + by_bytes
 
 
 def _memory() -> tuple[int, int]:
-    """Address space and resident memory in bytes; 0 where they cannot be known."""
+    """Return address space and resident memory in bytes; 0 where they cannot be known."""
     if not STATM.exists():
         return 0, 0
     space, resident, *_ = map(int, STATM.read_text("ascii").split())
@@ -79,6 +79,6 @@ def _memory() -> tuple[int, int]:
 
 
 def _lower(which: int, most: int) -> None:
-    """Set the limit that the next job may set anew."""
+    """Set the soft limit, which the next job may set again."""
     hard = resource.getrlimit(which)[1]
     resource.setrlimit(which, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

@@ -11,11 +11,11 @@ from mla_engine.checkpoints import CheckpointError
 from tests import patience
 from tests.attacks import false_worker
 from tests.attacks.server import wait_until
-from ui.engine.apart import process
-from ui.engine.apart.access import Place
-from ui.engine.apart.limits import Limits
-from ui.engine.apart.pool import Pool
-from ui.engine.apart.process import Job
+from ui.engine.workers import process
+from ui.engine.workers.access import Place
+from ui.engine.workers.limits import Limits
+from ui.engine.workers.pool import Pool
+from ui.engine.workers.process import Job
 
 PLACE = Place("who/model", "", Path("/nowhere"), as_owner=False)
 BROKEN = sorted(
@@ -32,7 +32,7 @@ def nothing(*_):
 
 
 def job(name, silent_seconds=1e3, **given):
-    return Job.of(name, PLACE, Limits(9, silent_seconds, 2**30), **given)
+    return Job.of(name, PLACE, Limits(9, silent_seconds, 2**30), "", **given)
 
 
 def echoed(pool, visitor="b", word="hello"):
@@ -195,7 +195,7 @@ def test_a_visitor_has_one_job_at_a_time(pool, begun):
 
 
 def test_a_full_line_is_said(single, begun, monkeypatch):
-    monkeypatch.setattr("ui.engine.apart.pool.MOST_WAITING", 1)
+    monkeypatch.setattr("ui.engine.workers.pool.MOST_WAITING", 1)
     first, second = begun(single), waiting(single, "b", "x")
     assert refusal(single, job("echo", word="y"), "c").code == "job_line"
     second.leave()

@@ -20,19 +20,19 @@ from mla_engine.checkpoints.prefix import Prefix
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase
 
-MOST_OPEN, KEPT_SECONDS = 4, 600
+MOST_OPEN, OPEN_SECONDS = 4, 600
 Progress = Callable[[int, int], None]
-Where = dict[str, Any]
-_open: TTLCache = TTLCache(MOST_OPEN, KEPT_SECONDS)
+Where = dict[str, Any]  # as `access.Place.where` has it
+_open: TTLCache = TTLCache(MOST_OPEN, OPEN_SECONDS)
 
 
 def plan(where: Where, progress: Progress, layer: int) -> Plan:
-    """What the layer is, from headers alone."""
+    """Say what the layer is, from headers."""
     return checkpoints.describe(_opened(where), layer)
 
 
 def needed(where: Where, progress: Progress, text: str, layer: int) -> HiddenBytes:
-    """What the layer's input reads and holds."""
+    """Say what the layer's input reads and holds."""
     return checkpoints.hidden_bytes(_opened(where), text, layer)
 
 
@@ -56,7 +56,7 @@ def fetch(where: Where, progress: Progress, text: str | None, layer: int) -> Non
 def inputs(
     where: Where, progress: Progress, text: str, layer: int, activations: str | None
 ) -> HiddenStates:
-    """What enters the layer."""
+    """Return what enters the layer."""
     file = {"activations": Path(activations)} if activations else {}
     return checkpoints.hidden_states(_opened(where), text, layer, **file, progress=progress)
 
@@ -64,7 +64,7 @@ def inputs(
 def inputs_of_layers(
     where: Where, progress: Progress, text: str, n_layers: int
 ) -> dict[int, torch.Tensor]:
-    """What enters each of the first layers."""
+    """Return what enters each of the first layers."""
     layers = range(n_layers)
     found = checkpoints.hidden_states_of_layers(_opened(where), text, layers, progress=progress)
     return {layer: states.h for layer, states in found.items()}
@@ -73,15 +73,15 @@ def inputs_of_layers(
 def attention(
     where: Where, progress: Progress, layer: int, heads: tuple[int, ...] | None, dtype: str
 ) -> tuple[AttentionConfig, dict[str, torch.Tensor]]:
-    """The layer's configuration and weights."""
+    """Return the layer's configuration and weights."""
     made = {"heads": heads, "dtype": getattr(torch, dtype), "progress": progress}
     layer = checkpoints.load_attention(_opened(where), layer, **made)
     return layer.config, dict(layer.named_parameters())
 
 
 def config(where: Where, progress: Progress) -> dict[str, Any]:
-    """The config.json alone, of a checkpoint of any kind."""
-    return config_of(_files(**where))
+    """Return the config.json of a checkpoint of any kind, whatever else lies beside it."""
+    return config_of(_files(where))
 
 
 JOBS = {
@@ -92,44 +92,19 @@ JOBS = {
 def _opened(where: Where) -> Checkpoint:
     key = tuple(where.items())
     if key not in _open:
-        _open[key] = _read_anew(**where)
+        if where["is_folder"]:
+            name, revision = Path(where["name"]), where["revision"] or None
+            _open[key] = checkpoints.open_checkpoint(name, revision)
+        else:
+            _open[key] = Checkpoint(_files(where))
     return _open[key]
 
 
-def _read_anew(
-    name: str,
-    revision: str,
-    root: str,
-    quota_bytes: int | None,
-    hourly_bytes: int | None,
-    *,
-    is_folder: bool,
-) -> Checkpoint:
-    """A folder; a repository as the owner reads it, or as anybody may, within bounds."""
-    if is_folder:
-        return checkpoints.open_checkpoint(Path(name), revision or None)
-    bounds = _bounds(root, quota_bytes, hourly_bytes)
-    return checkpoints.open_repository(name, revision or None, **bounds)
-
-
-def _files(
-    name: str,
-    revision: str,
-    root: str,
-    quota_bytes: int | None,
-    hourly_bytes: int | None,
-    *,
-    is_folder: bool,
-) -> Files:
-    """The files alone, where it is no matter what else lies beside config.json."""
-    if is_folder:
-        return LocalFiles(Path(name))
-    return repository_files(name, revision or None, **_bounds(root, quota_bytes, hourly_bytes))
-
-
-def _bounds(root: str, quota_bytes: int | None, hourly_bytes: int | None) -> dict[str, Any]:
-    """Nothing for what the owner reads."""
-    if quota_bytes is None:
-        return {}
-    bounds = {"quota_bytes": quota_bytes, "hourly_bytes": hourly_bytes}
-    return {"token": False, "folder": root, **bounds}
+def _files(where: Where) -> Files:
+    """Return the files of a folder, or of a repository as its owner or as anybody may read it."""
+    if where["is_folder"]:
+        return LocalFiles(Path(where["name"]))
+    bounds = {name: where[name] for name in ("quota_bytes", "hourly_bytes")}
+    public = {"token": False, "folder": where["root"], **bounds}
+    access = {} if where["quota_bytes"] is None else public
+    return repository_files(where["name"], where["revision"] or None, **access)

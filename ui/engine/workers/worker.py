@@ -1,7 +1,7 @@
-"""What runs in a worker process: one job after the other, until nobody asks any more.
+"""The process that works: one job after the other, until nobody asks any more.
 
 Standard input brings jobs, and the request to stop one; standard output carries the answers, and
-what libraries write there goes elsewhere. `python -m ui.engine.apart.worker` starts it.
+what libraries write there goes elsewhere. `python -m ui.engine.workers.worker` starts it.
 """
 
 import os
@@ -19,16 +19,13 @@ from huggingface_hub import constants
 from mla_engine.checkpoints.quota import visitor
 from mla_engine.refusals import RefusedError
 from ui import ROOT
-from ui.engine.apart import plain, wire
-from ui.engine.apart.jobs import JOBS
-from ui.engine.apart.limits import Limits, Own
+from ui.engine.workers import messages
+from ui.engine.workers.jobs import JOBS, Progress
+from ui.engine.workers.limits import Limits, OwnLimits
 
 IDLE_SECONDS = 600  # without a job, after which it ends
 SIGN_SECONDS = 0.05  # between two signs of life
 MOST_GROWTH_BYTES = 2**29  # a worker that holds more after a job is replaced
-
-
-MEMORY = "memory"
 NEEDED = ("layer_inputs", "hub", "tokens")  # modules that jobs import
 
 
@@ -40,7 +37,7 @@ class Worker:
     """Reads jobs from one stream and answers on another."""
 
     def __init__(self, jobs: BinaryIO, answers: BinaryIO) -> None:
-        self._answers, self._own = answers, Own()
+        self._answers, self._limits = answers, OwnLimits()
         self._waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._stopped, self._told = 0, 0.0
         threading.Thread(target=self._listen, args=(jobs,), daemon=True).start()
@@ -53,14 +50,14 @@ class Worker:
             except queue.Empty:
                 return
             answer, tensors = self._answer(asked)
-            answer["grown"] = self._own.has_grown(MOST_GROWTH_BYTES)
+            answer["grown"] = self._limits.has_grown(MOST_GROWTH_BYTES)
             try:
-                wire.send(self._answers, answer, tensors)
-            except wire.BrokenMessageError as error:
-                wire.send(self._answers, {"failed": _kind(error), "grown": True})
+                messages.send(self._answers, answer, tensors)
+            except messages.BrokenMessageError as error:
+                messages.send(self._answers, {"failed": type(error).__name__, "grown": True})
 
     def _listen(self, jobs: BinaryIO) -> None:
-        while message := wire.receive(jobs, 0):
+        while message := messages.receive(jobs, 0):
             asked, _ = message
             if "stop" in asked:
                 self._stopped = asked["stop"]
@@ -70,42 +67,34 @@ class Worker:
 
     def _answer(self, asked: dict[str, Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
         tensors: list[torch.Tensor] = []
-        clean = _cleaner(asked["where"])
         try:
-            self._own.begin(Limits(**asked["limits"]))
-            visitor.set(asked["asker"])
-            given = plain.decoded(asked["given"], [])
+            self._limits.begin(Limits(**asked["limits"]))
+            visitor.set(asked["browser"])
+            given = messages.decoded(asked["given"], [])
             found = JOBS[asked["job"]](asked["where"], self._progress(asked["number"]), **given)
-            answer = {"answer": plain.encoded(found, tensors)}
+            return {"answer": messages.encoded(found, tensors)}, tensors
         except RefusedError as error:
-            return {"refused": plain.encoded_refusal(error, clean)}, []
+            return {"refused": messages.encoded_refusal(error, _cleaner(asked["where"]))}, []
         except StoppedError:
             return {"stopped": True}, []
-        except MemoryError:
-            return {"failed": MEMORY}, []
         except BaseException as error:  # a panic of a library is no Exception
-            return {"failed": _kind(error)}, []
-        return answer, tensors
+            torch_has_none = isinstance(error, RuntimeError) and "memory" in str(error)
+            no_memory = torch_has_none or isinstance(error, MemoryError)
+            return {"failed": "memory" if no_memory else type(error).__name__}, []
 
-    def _progress(self, number: int) -> Any:
+    def _progress(self, number: int) -> Progress:
         def progress(done: int, total: int) -> None:
             if self._stopped == number:
                 raise StoppedError
             if (now := time.monotonic()) - self._told >= SIGN_SECONDS or done == total:
                 self._told = now
-                wire.send(self._answers, {"progress": [done, total]})
+                messages.send(self._answers, {"progress": [done, total]})
 
         return progress
 
 
-def _kind(error: BaseException) -> str:
-    """The name of the error's type, or what torch says where it gets no memory."""
-    no_memory = "memory" in str(error) and isinstance(error, RuntimeError)
-    return MEMORY if no_memory else type(error).__name__
-
-
-def _cleaner(where: dict[str, Any]) -> plain.Clean:
-    """Takes the folders of this machine out of a text; of a path its end is left."""
+def _cleaner(where: dict[str, Any]) -> messages.Clean:
+    """Return what takes the folders of this machine out of a text; of a path its end is left."""
     roots = {str(ROOT), str(Path.home()), constants.HF_HOME, constants.HF_HUB_CACHE}
     roots |= {constants.HF_ASSETS_CACHE, where["root"]}
 
@@ -122,7 +111,7 @@ def main() -> None:
     torch.set_num_threads(1)
     for name in NEEDED:  # before the memory is measured
         import_module(f"mla_engine.checkpoints.{name}")
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     jobs = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     Worker(jobs, answers).run()
