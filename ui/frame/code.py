@@ -13,23 +13,15 @@ import streamlit as st
 
 from ui import ROOT
 from ui.parts import files, snippet
+from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Page
 from ui.words.text import t
 
-SHOWN = ("none", "source", "snippet")
-
 
 def choice() -> None:
     """In the menu: what is shown below the page."""
-    state.control(
-        st.segmented_control,
-        t("code.behind"),
-        "code",
-        SHOWN,
-        format_func=lambda shown: t(f"code.{shown}"),
-        required=True,
-    )
+    control("code", write=lambda shown: t(f"code.{shown}"))
 
 
 def behind(page: Page, view: object) -> None:

@@ -5,24 +5,16 @@ from itertools import groupby
 import streamlit as st
 
 from ui.frame import classroom, lecture, story
-from ui.settings import came, state
+from ui.parts.control import control
+from ui.settings import came
 from ui.settings.rooms import PAGES
-from ui.settings.shared import LANGUAGES
 from ui.words.text import t
 
 
 def draw() -> None:
     """Language, the story, every page in lecture order, lecture mode."""
     st.markdown("**MLA Explorer**")
-    state.control(
-        st.segmented_control,
-        t("common.language"),
-        "lang",
-        list(LANGUAGES),
-        format_func=LANGUAGES.get,
-        required=True,
-        label_visibility="collapsed",
-    )
+    control("lang", label_visibility="collapsed")
     st.session_state.links = query = came.elsewhere()
     story.start_button()
     for group, pages in groupby(PAGES.values(), lambda page: page.group):

@@ -6,7 +6,7 @@ from mla_engine.checkpoints.files import CONFIG
 from mla_engine.model_caches.sources import Found, of_text
 from ui.engine import model_cache
 from ui.parts import own_model
-from ui.settings import state
+from ui.parts.control import control
 from ui.words.text import t
 
 EXAMPLE = "deepseek-ai/DeepSeek-V3.2"
@@ -20,7 +20,7 @@ def ask(name: str, pasted: str) -> None:
         pasted: the key of the text in the session; the file's is beside it.
     """
     label, hint = t("counted_model.name"), t("counted_model.hint")
-    state.control(st.text_input, label, name, placeholder=EXAMPLE, help=hint)
+    control(name, widget="text_input", label=label, placeholder=EXAMPLE, help=hint)
     own_model.upload(t("own_model.file"), _file(pasted))
     most = {"max_chars": own_model.MOST_LETTERS, "height": own_model.HEIGHT}
     text = t("own_model.text")

@@ -6,6 +6,7 @@ from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import Plan
 from ui.engine import real_layer
 from ui.engine.folders import is_folder
+from ui.parts.control import control
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.numbers import count, size
@@ -74,7 +75,7 @@ def controls(*, own_place: bool = False) -> None:
     """
     s = state.settings()
     with st.expander(t("real_layer.title"), expanded=own_place or bool(s["source"])):
-        state.control(st.text_input, t("real_layer.location"), "source", placeholder=EXAMPLE)
+        control("source", placeholder=EXAMPLE)
         if s["source"]:
             _choices()
             return
@@ -97,10 +98,9 @@ def _choices() -> None:
         for note in found.notes:
             st.caption(t(f"real_layer.note_{note.replace(' ', '_')}", **_limits(found)))
         _layer(found)
-    state.control(st.text_input, t("real_layer.revision"), "revision", placeholder="main")
-    example = t("real_layer.example")
-    state.control(st.text_area, t("real_layer.text"), "text", placeholder=example, height=100)
-    state.control(st.text_input, t("real_layer.activations"), "activations")
+    control("revision", placeholder="main")
+    control("text", placeholder=t("real_layer.example"), height=100)
+    control("activations")
     own = dict.fromkeys(("source", "revision", "text", "activations"), "")
     st.button(t("real_layer.leave"), on_click=state.change, kwargs=own | {"layer": 0})
 
@@ -110,11 +110,10 @@ def _layer(found: Plan) -> None:
     last = found.n_layers - 1
     label = t("real_layer.layer", last=last)
     if len(set(found.kinds)) == 1:
-        state.control(st.number_input, label, "layer", 0, last)
+        control("layer", widget="number_input", label=label, most=last)
         return
     named = [f"{n} · {kind or t('real_layer.no_kind')}" for n, kind in enumerate(found.kinds)]
-    layers = range(found.n_layers)
-    state.control(st.selectbox, label, "layer", layers, format_func=named.__getitem__)
+    control("layer", label=label, options=range(found.n_layers), write=named.__getitem__)
 
 
 def _limits(found: Plan) -> dict[str, str]:

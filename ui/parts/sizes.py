@@ -7,9 +7,10 @@ from ui.engine import model
 from ui.engine import trained_layer as trained_layers
 from ui.engine.model import Model
 from ui.engine.real_layer import chosen
-from ui.parts import own_model, real_layer, trained_layer, typed
+from ui.parts import own_model, real_layer, trained_layer
 from ui.parts.besides import besides
-from ui.parts.choice import choice
+from ui.parts.control import control
+from ui.parts.typed import exact_control
 from ui.parts.ways import of_model
 from ui.settings import state
 from ui.settings.parsers import SMALL, TRAINED, has_preset, is_own
@@ -63,13 +64,11 @@ def controls() -> None:
 
 def _preset(shown: Model) -> None:
     trained = [TRAINED] if visit().page.trained else []
-    choice(
-        st.selectbox,
-        t("common.preset"),
+    control(
         "preset",
-        shown.preset,
-        [*trained, SMALL, *PRESETS, *[shown.preset] * is_own(shown.preset)],
-        format_func=model.preset_name,
+        shown=shown.preset,
+        options=[*trained, SMALL, *PRESETS, *[shown.preset] * is_own(shown.preset)],
+        write=model.preset_name,
         keep=model.take,
     )
     for sentence in besides(shown.preset) if has_preset(shown.preset) else ():
@@ -78,9 +77,6 @@ def _preset(shown: Model) -> None:
 
 
 def _sliders() -> None:
-    s = state.settings()
-    for name in mechanisms.variants()[s["variant"]].sizes:
-        options = model.ladder(name)
-        if len(options) > 1:
-            values = sorted({*options, s[name]})
-            typed.slider(t(f"common.{name}"), name, values, then=model.mend, check=model.check)
+    for name in mechanisms.variants()[state.settings()["variant"]].sizes:
+        if len(options := model.ladder(name)) > 1:
+            exact_control(name, options, write=str, then=model.mend, check=model.check)

@@ -7,7 +7,7 @@ import streamlit as st
 from mla_engine import mechanisms
 from mla_engine.language_model import ModelConfig
 from ui.engine import model, real_layer, trained, trained_layer
-from ui.parts.choice import choice
+from ui.parts.control import control
 from ui.settings import state
 from ui.settings.parsers import MOST_CHARACTERS, MOST_WORDS, TRAINED
 from ui.settings.visit import visit
@@ -51,14 +51,7 @@ def _way_back() -> None:
 def layer_control() -> None:
     """Which layer of the trained models."""
     st.caption(t("trained_layer.what"))
-    state.control(
-        st.segmented_control,
-        t("trained_layer.layer"),
-        "trained_layer",
-        range(trained.load(trained_layer.FIRST).config.n_layers),
-        format_func=count,
-        required=True,
-    )
+    control("trained_layer", options=range(trained.load(trained_layer.FIRST).config.n_layers))
 
 
 def layer_beside() -> None:
@@ -92,11 +85,10 @@ def sentence(then: Callable[[], object] = lambda: None, own: str = trained.OWN) 
         if good:
             then()
 
-    choice(
-        st.text_area,
-        t("trained_layer.text", words=count(MOST_WORDS), all=count(len(config.words))),
+    control(
         "sentence",
-        shown,
+        label=t("trained_layer.text", words=count(MOST_WORDS), all=count(len(config.words))),
+        shown=shown,
         placeholder=own,
         height=80,
         max_chars=MOST_CHARACTERS,

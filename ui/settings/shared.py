@@ -7,34 +7,45 @@ from ui.settings.parsers import TRAINED, Setting, flag, known, one_of, preset, r
 LANGUAGES = {"en": "English", "zh": "中文"}
 VARIANTS = mechanisms.offered()
 
+
+def _size(name: str, default: int) -> Setting:
+    return Setting(default, parsers.SIZES[name], "select_slider", f"common.{name}")
+
+
 # Sizes as DeepSeek-V2-Lite has them: real, and all heads run on a laptop. d_latent_q 0 is none.
 PUBLISHED = "deepseek-v2-lite"
 SHARED = {
-    "lang": Setting("en", one_of(*LANGUAGES)),
-    "preset": Setting(TRAINED, preset),  # on a page of sizes alone: those below
-    "variant": Setting("mla", one_of(*VARIANTS)),
-    "d_model": Setting(2048, parsers.SIZES["d_model"]),
-    "n_heads": Setting(16, parsers.SIZES["n_heads"]),
-    "n_kv_heads": Setting(8, parsers.SIZES["n_kv_heads"]),
-    "d_head": Setting(128, parsers.SIZES["d_head"]),
-    "d_value": Setting(128, parsers.SIZES["d_value"]),
-    "d_latent_kv": Setting(512, parsers.SIZES["d_latent_kv"]),
-    "d_latent_q": Setting(0, parsers.SIZES["d_latent_q"]),
-    "d_rope": Setting(64, parsers.SIZES["d_rope"]),
-    "seed": Setting(0, whole(0, 9999)),
+    "lang": Setting(
+        "en", one_of(*LANGUAGES), "segmented_control", "common.language", write=LANGUAGES.get
+    ),
+    # Of the trained models: on a page of sizes alone those below stand for them.
+    "preset": Setting(TRAINED, preset, "selectbox", "common.preset"),
+    "variant": Setting("mla", one_of(*VARIANTS), "selectbox"),
+    "d_model": _size("d_model", 2048),
+    "n_heads": _size("n_heads", 16),
+    "n_kv_heads": _size("n_kv_heads", 8),
+    "d_head": _size("d_head", 128),
+    "d_value": _size("d_value", 128),
+    "d_latent_kv": _size("d_latent_kv", 512),
+    "d_latent_q": _size("d_latent_q", 0),
+    "d_rope": _size("d_rope", 64),
+    "seed": Setting(0, whole(0, 9999), "number_input", "attention_maps.seed"),
     "stop": Setting(0, whole(0, 99)),  # a step of the story; 0 is none
     "lecture": Setting(False, flag, personal=True),
     "room": Setting("", room, personal=True),  # the class that the reader is in
-    # What the trained models read, and which of their layers is shown.
-    "sentence": Setting("", known),
-    "trained_layer": Setting(1, whole(0, 1)),
+    # The sentence that the trained models read, and the layer that is shown.
+    "sentence": Setting("", known, "text_area"),
+    "trained_layer": Setting(1, whole(0, 1), "segmented_control", "trained_layer.layer"),
     # A real model's layer in the place of seeded weights; an empty source is none.
-    "source": Setting("", words(200)),
-    "revision": Setting("", words(100)),
-    "layer": Setting(0, whole(0, 999)),
-    "text": Setting("", words(2000)),
-    "activations": Setting("", words(200)),
-    "code": Setting("none", one_of("none", "source", "snippet")),  # shown at the page's foot
+    "source": Setting("", words(200), "text_input", "real_layer.location"),
+    "revision": Setting("", words(100), "text_input", "real_layer.revision"),
+    "layer": Setting(0, whole(0, 999), "selectbox"),
+    "text": Setting("", words(2000), "text_area", "real_layer.text"),
+    "activations": Setting("", words(200), "text_input", "real_layer.activations"),
+    # What is shown at the page's foot.
+    "code": Setting(
+        "none", one_of("none", "source", "snippet"), "segmented_control", "code.behind"
+    ),
 }
 SIZES = tuple(parsers.SIZES)
 CARRIED = "lecture", "room"  # what is the reader's own goes along wherever a way leads
