@@ -115,7 +115,7 @@ def without_letter(answer: str) -> str:
 
 def offered(question: quiz.Question, options: dict) -> None:
     """Each option is what its words say, and the right one alone is true."""
-    texts = quiz_question.answers(question)
+    texts, first = quiz_question.answers(question), next(iter(options.values()))
     for place, (choice, text) in enumerate(zip(question.choices, texts, strict=True)):
         if choice.because:
             value = options[catalogue()[f"quiz.because_{choice.because}"]["en"]]
@@ -123,12 +123,15 @@ def offered(question: quiz.Question, options: dict) -> None:
             value = options[catalogue()[f"quiz.word_{choice.value}"]["en"]]
         else:
             value = options[choice.value]
+        is_right = place == question.answer
         if isinstance(value, bool):
-            assert value == (place == question.answer), text
+            assert value == is_right, text
         elif isinstance(value, str):
             assert text in value, f"{choice.because} is no name of map {text}"
+            assert (text == first) == is_right, text
         else:
             same_numbers(without_letter(text), (value,))
+            assert (value == first) == is_right, text
 
 
 @pytest.mark.parametrize("kind", quiz.KINDS)

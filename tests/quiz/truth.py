@@ -17,6 +17,7 @@ class Truth:
     Attributes:
         numbers: every number and map letter of the explanation, in order; a pair is a range.
         options: English words of every option that can be drawn -> its amount, or whether it holds.
+            Of amounts and of maps the right one stands first.
         said: wordings that compare or order, as patterns of both languages -> whether they hold.
     """
 

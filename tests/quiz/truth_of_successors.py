@@ -26,8 +26,7 @@ def chosen_keys(q):
     return Truth(
         (most, read) if context <= most else (read, context),
         {
-            "all that there are": context,
-            "the chosen tokens": most,
+            "all that there are" if context <= most else "the chosen tokens": read,
             "as many as could be chosen": most,
             "half of the tokens": context / 2,
             "all tokens, as MLA reads": context,
