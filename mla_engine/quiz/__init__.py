@@ -13,31 +13,27 @@ from mla_engine.quiz.question import Choice, Generator, Question
 
 __all__ = ["KINDS", "Choice", "Question", "order", "question"]
 
-FIRST: dict[str, Generator] = {
-    ask.__name__: ask for module in (caches, work, forms, maps) for ask in module.KINDS
-}
-LATER: dict[str, Generator] = {ask.__name__: ask for ask in successors.KINDS}
-LAST: dict[str, Generator] = {ask.__name__: ask for ask in successors.LAST}
-NEWEST: dict[str, Generator] = {ask.__name__: ask for ask in successors.NEWEST}
-KINDS: dict[str, Generator] = FIRST | LATER | LAST | NEWEST
+# A set asks those that were added after those that were there, so that it still begins as it did.
+GROUPS: tuple[tuple[Generator, ...], ...] = (
+    (*caches.KINDS, *work.KINDS, *forms.KINDS, *maps.KINDS),
+    *successors.ADDED,
+)
+KINDS: dict[str, Generator] = {ask.__name__: ask for group in GROUPS for ask in group}
 
 
 def order(seed: int) -> tuple[str, ...]:
-    """All kinds, in the order in which the set of this seed asks them.
-
-    Those that were added come last, so that a set still begins as it did.
+    """Return all kinds in the order in which the set of this seed asks them.
 
     Raises:
         ValueError: the seed is no whole number from 0.
     """
     checks.whole("seed", seed, least=0)
     rng = Random(f"{seed}")
-    groups = (FIRST, LATER, LAST, NEWEST)
-    return tuple(kind for of in groups for kind in rng.sample(tuple(of), len(of)))
+    return tuple(ask.__name__ for group in GROUPS for ask in rng.sample(group, len(group)))
 
 
 def question(seed: int, kind: str) -> Question:
-    """The question of a kind in the set of a seed: the same on every machine.
+    """Return the question of a kind in the set of a seed: the same on every machine.
 
     Raises:
         ValueError: an unknown kind, or a seed that is no whole number from 0.

@@ -1,4 +1,4 @@
-"""Questions on what is kept for every token."""
+"""Questions on what is cached of every token."""
 
 from dataclasses import replace
 from random import Random
@@ -25,7 +25,7 @@ GIB = 2**30
 
 
 def sizes(preset: str) -> tuple[Figure, ...]:
-    """A model's name and widths, as facts."""
+    """Return a model's name and widths, as facts."""
     config = PRESETS[preset].config
     return (
         Figure("model", PRESETS[preset].name.split(" (")[0]),
@@ -38,7 +38,7 @@ def sizes(preset: str) -> tuple[Figure, ...]:
 
 
 def elements(rng: Random) -> Question:
-    """Numbers per token and layer of an MLA model."""
+    """Ask for the numbers per token and layer of an MLA model."""
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     wrong = {
@@ -52,7 +52,7 @@ def elements(rng: Random) -> Question:
 
 
 def own_heads(rng: Random) -> Question:
-    """Numbers per token and layer if the expanded keys and values are cached."""
+    """Ask for the numbers per token and layer if expanded keys and values are cached."""
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     wrong = {
@@ -65,7 +65,7 @@ def own_heads(rng: Random) -> Question:
 
 
 def whole_model(rng: Random) -> Question:
-    """Bytes of all layers' caches at a context length."""
+    """Ask for the bytes of all layers' caches at a context length."""
     preset, context = rng.choice(MODELS), rng.choice((8192, 32_768, 131_072))
     model = PRESETS[preset]
     per_token = costs.cache_bytes_per_token(model.config, BF16_BYTES)
@@ -83,7 +83,7 @@ def whole_model(rng: Random) -> Question:
 
 
 def ratio(rng: Random) -> Question:
-    """How many times smaller than the cache of MHA with the same heads."""
+    """Ask how many times smaller the cache is than that of MHA with the same heads."""
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     held = costs.cache_elements(config)
@@ -98,7 +98,7 @@ def ratio(rng: Random) -> Question:
 
 
 def grouped(rng: Random) -> Question:
-    """Numbers per token and layer of a GQA layer."""
+    """Ask for the numbers per token of a GQA layer."""
     n_heads, d_head = rng.choice((32, 64, 96)), rng.choice((64, 128))
     groups = rng.choice((2, 4, 8))
     config = GroupedConfig(
@@ -116,7 +116,7 @@ def grouped(rng: Random) -> Question:
 
 
 def equivalent(rng: Random) -> Question:
-    """KV heads of a GQA layer with as large a cache."""
+    """Ask for the KV heads of a GQA layer with as large a cache."""
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     right = costs.equivalent_kv_heads(config)
@@ -131,7 +131,7 @@ def equivalent(rng: Random) -> Question:
 
 
 def rope_per_head(rng: Random) -> Question:
-    """The cache if every head had a rotary key of its own."""
+    """Ask for the cache if every head had a rotary key of its own."""
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     latent = costs.cache_elements(replace(config, d_rope=0))
@@ -146,7 +146,7 @@ def rope_per_head(rng: Random) -> Question:
 
 
 def per_gpu(rng: Random) -> Question:
-    """Numbers that each GPU keeps of a token if the heads are split among several."""
+    """Ask for the numbers that each GPU keeps of a token if several share the heads."""
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     gpus = rng.choice([n for n in (2, 4, 8) if config.n_heads % n == 0])
@@ -162,7 +162,7 @@ def per_gpu(rng: Random) -> Question:
 
 
 def longest(rng: Random) -> Question:
-    """Tokens of context that a given memory holds."""
+    """Ask for the tokens of context that a given memory holds."""
     preset, memory_gib = rng.choice(MODELS), rng.choice((4, 8, 16, 24))
     model = PRESETS[preset]
     per_token = costs.cache_bytes_per_token(model.config, BF16_BYTES) * model.n_caches
@@ -180,7 +180,7 @@ def longest(rng: Random) -> Question:
 
 
 def query_latent(rng: Random) -> Question:
-    """What becomes of the cache if the query is compressed."""
+    """Ask what becomes of the cache if the query is compressed."""
     d_latent_q = rng.choice((768, 1024, 1536))
     plain = PRESETS["deepseek-v2-lite"].config
     configs = plain, replace(plain, d_latent_q=d_latent_q)

@@ -17,7 +17,7 @@ TENSORS = ("q_R", "k_R", "scores_R", "attention", "u")
 
 
 def absorbed_width(rng: Random) -> Question:
-    """Numbers in the absorbed query of one head, read off a run without data."""
+    """Ask for the numbers in the absorbed query of one head, read off a run without data."""
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     h = torch.empty(1, 2, config.d_model, dtype=torch.float64, device="meta")
@@ -33,7 +33,7 @@ def absorbed_width(rng: Random) -> Question:
 
 
 def scale(rng: Random) -> Question:
-    """What the absorbed form divides its scores by, in a model without YaRN."""
+    """Ask what the absorbed form divides its scores by, in a model without YaRN."""
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     config = replace(config, softmax_scale=None, rope=replace(config.rope, scaling=None))
@@ -47,7 +47,7 @@ def scale(rng: Random) -> Question:
 
 
 def shifted(rng: Random) -> Question:
-    """What changes if all positions move on by as much."""
+    """Ask what changes if all positions move on by as much."""
     shift, tokens = rng.randint(3, 500), 6
     mla, h = layer(MLA), hidden(MLA, tokens)
     here, there = (mla(h, positions=range(start, start + tokens)) for start in (0, shift))
@@ -64,7 +64,7 @@ def shifted(rng: Random) -> Question:
 
 
 def stacked_heads(rng: Random) -> Question:
-    """What one matrix W_UQ^T W_UK over all heads gives in place of each head's scores."""
+    """Ask what one matrix W_UQ^T W_UK over all heads gives in place of each head's scores."""
     n_heads = rng.choice((2, 3, 4, 8))
     config = replace(MLA, n_heads=n_heads)
     mla = layer(config)
@@ -90,7 +90,7 @@ def stacked_heads(rng: Random) -> Question:
 
 
 def norm_between(rng: Random) -> Question:
-    """Whether W_UK W_DKV can be multiplied beforehand, with the norm or without."""
+    """Ask whether W_UK W_DKV can be multiplied beforehand, with the norm or without."""
     normed = rng.choice((True, False))
     config = replace(NORMED, latent_norm=normed, n_heads=rng.choice((2, 4)))
     mla, h = layer(config), hidden(config)
@@ -104,7 +104,7 @@ def norm_between(rng: Random) -> Question:
 
 
 def head_of_group(rng: Random) -> Question:
-    """Which query heads read the same keys, found by changing one key head."""
+    """Ask which query heads read the same keys, found by changing one key head."""
     n_heads, groups = rng.choice(((8, 2), (8, 4), (6, 3), (12, 4), (12, 3)))
     config = replace(GQA, n_heads=n_heads, n_kv_heads=groups)
     head = rng.randrange(n_heads)
@@ -126,7 +126,7 @@ def head_of_group(rng: Random) -> Question:
 
 
 def kept(rng: Random) -> Question:
-    """Which tensors the latent cache holds, compared with a trace."""
+    """Ask which tensors the latent cache holds, compared with a trace."""
     tokens = rng.randint(3, 9)
     mla, h = layer(NORMED), hidden(NORMED, tokens)
     trace, cache = mla(h), mla.compress(h)
@@ -144,7 +144,7 @@ def kept(rng: Random) -> Question:
 
 
 def forms_agree(rng: Random) -> Question:
-    """How far the two forms' outputs are apart."""
+    """Ask how far the two forms' outputs differ."""
     config = replace(MLA, n_heads=rng.choice((2, 4, 6)), d_latent_kv=rng.choice((8, 12)))
     mla, h = layer(config), hidden(config)
     off = deviation(mla.forward_absorbed(h).u, mla(h).u)
@@ -157,7 +157,7 @@ def forms_agree(rng: Random) -> Question:
 
 
 def example_ratio(rng: Random) -> Question:
-    """The cache of the published worked example, counted."""
+    """Ask for the cache of the published worked example, counted."""
     tokens = rng.choice((2, 3, 4))
     counted = claims.check("C13", tokens=tokens)
     full, held = counted.value("mha"), counted.value("mla")
@@ -169,7 +169,7 @@ def example_ratio(rng: Random) -> Question:
 
 
 def statement(rng: Random) -> Question:
-    """The verdict on a statement of a source."""
+    """Ask for the verdict on a statement of a source."""
     claim = rng.choice(sorted(claims.CLAIMS))
     verdict = claims.check(claim).verdict.replace(" ", "_")
     options = tuple(v.replace(" ", "_") for v in claims.VERDICTS)

@@ -1,4 +1,4 @@
-"""Questions on attention maps: which picture belongs to which layer."""
+"""Questions on attention maps: each asks which picture belongs to which layer."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,26 +20,32 @@ SIZES = LatentConfig(d_model=32, n_heads=2, d_head=8, d_latent_kv=16, d_rope=16,
 
 
 def _hidden(rng: Random, words: tuple[str, ...], d_model: int) -> Tensor:
-    """Equal vectors for equal words [1,t,d], whatever their position."""
+    """Return equal vectors for equal words [1,t,d], whatever their position."""
     generator = torch.Generator().manual_seed(rng.randrange(10**6))
     vectors = {w: torch.randn(d_model, generator=generator) for w in sorted(set(words))}
     return torch.stack([vectors[word] for word in words]).unsqueeze(0)
 
 
 def _map(layer: torch.nn.Module, h: Tensor) -> np.ndarray:
-    """Attention of the first head [t,s]."""
+    """Return the attention of the first head [t,s]."""
     return layer(h).attention[0, 0].numpy()
 
 
 def _mixed(
-    rng: Random, kind: str, maps: Mapping[str, np.ndarray], right: str, facts: tuple[Figure, ...]
+    rng: Random,
+    kind: str,
+    maps: Mapping[str, np.ndarray],
+    right: str,
+    found: Mapping[str, float],
+    *facts: Figure,
 ) -> Question:
+    """Return the question which map is the right one; `found` tells what was read off each."""
     order = rng.sample(sorted(maps), len(maps))
     return Question(
         kind,
         choices=tuple(Choice("ABCD"[place], name) for place, name in enumerate(order)),
         answer=order.index(right),
-        facts=facts,
+        facts=(*facts, *(Figure(name, amount) for name, amount in found.items())),
         unit="map",
         maps=tuple(maps[name] for name in order),
         tokens=WORDS,
@@ -47,13 +53,13 @@ def _mixed(
 
 
 def _uneven(shares: np.ndarray) -> float:
-    """The largest difference between a query's shares [s] of equal words."""
+    """Return the largest difference between a query's shares [s] of equal words."""
     places = ([i for i, other in enumerate(WORDS) if other == word] for word in set(WORDS))
     return max(float(np.ptp(shares[equal])) for equal in places)
 
 
 def unrotated(rng: Random) -> Question:
-    """Which layer rotates nothing: equal words get equal shares there."""
+    """Ask which layer rotates nothing: equal words get equal shares there."""
     seed = rng.randrange(1000)
     configs = {
         "rotated": SIZES,
@@ -64,12 +70,11 @@ def unrotated(rng: Random) -> Question:
     maps = {n: _map(MultiHeadLatentAttention(c, seed), h) for n, c in configs.items()}
     uneven = {name: _uneven(shares[-1]) for name, shares in maps.items()}
     right = min(uneven, key=uneven.get)
-    facts = tuple(Figure(name, spread) for name, spread in uneven.items())
-    return _mixed(rng, "unrotated", maps, right, facts)
+    return _mixed(rng, "unrotated", maps, right, uneven)
 
 
 def window(rng: Random) -> Question:
-    """Which layer lets a query see the last few tokens alone."""
+    """Ask which layer lets a query see only the last few tokens."""
     seed, width = rng.randrange(1000), rng.choice((2, 3, 4))
     config = replace(GQA, rope=RopeConfig())
     configs = {
@@ -81,12 +86,11 @@ def window(rng: Random) -> Question:
     maps = {n: _map(GroupedQueryAttention(c, seed), h) for n, c in configs.items()}
     seen = {name: int((shares[-1] > 0).sum()) for name, shares in maps.items()}
     right = next(name for name, keys in seen.items() if keys == width)
-    facts = (Figure("width", width), *(Figure(name, keys) for name, keys in seen.items()))
-    return _mixed(rng, "window", maps, right, facts)
+    return _mixed(rng, "window", maps, right, seen, Figure("width", width))
 
 
 def wrong_scale(rng: Random) -> Question:
-    """Which map comes of a sixth of the right scale: its shares are too even."""
+    """Ask which map comes of a sixth of the right scale: its shares are too even."""
     seed = rng.randrange(1000)
     right_scale = replace(SIZES, softmax_scale=None)
     configs = {
@@ -98,12 +102,11 @@ def wrong_scale(rng: Random) -> Question:
     maps = {n: _map(MultiHeadLatentAttention(c, seed), h) for n, c in configs.items()}
     largest = {name: float(shares[-1].max()) for name, shares in maps.items()}
     right = min(largest, key=largest.get)
-    facts = tuple(Figure(name, share) for name, share in largest.items())
-    return _mixed(rng, "wrong_scale", maps, right, facts)
+    return _mixed(rng, "wrong_scale", maps, right, largest)
 
 
 def not_causal(rng: Random) -> Question:
-    """Which map is the transposed one: its queries would see what comes later."""
+    """Ask which map is the transposed one: its queries would see what comes later."""
     seed = rng.randrange(1000)
     h = _hidden(rng, WORDS, SIZES.d_model)
     mla = MultiHeadLatentAttention(SIZES, seed)
@@ -111,8 +114,7 @@ def not_causal(rng: Random) -> Question:
     maps = {"causal": first, "other_head": second, "transposed": np.ascontiguousarray(first.T)}
     ahead = {name: float(np.triu(shares, 1).sum()) for name, shares in maps.items()}
     right = max(ahead, key=ahead.get)
-    facts = tuple(Figure(name, amount) for name, amount in ahead.items())
-    return _mixed(rng, "not_causal", maps, right, facts)
+    return _mixed(rng, "not_causal", maps, right, ahead)
 
 
 KINDS: tuple[Generator, ...] = (unrotated, window, wrong_scale, not_causal)

@@ -1,4 +1,4 @@
-"""What a question is, and how its answers are mixed."""
+"""A question of the quiz, and how its answers are mixed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Question:
     case: str = ""
 
     def fact(self, name: str) -> float | int | str:
-        """The fact of this name.
+        """Return the fact of this name.
 
         Raises:
             KeyError: there is none.
@@ -60,7 +60,7 @@ Generator = Callable[[Random], Question]
 
 
 def alike(a: float | int | str, b: float | int | str) -> bool:
-    """Whether two answers could not be told apart."""
+    """Return whether two answers could not be told apart."""
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     return abs(a - b) <= NEAR * max(abs(a), abs(b))
@@ -69,7 +69,7 @@ def alike(a: float | int | str, b: float | int | str) -> bool:
 def amounts(
     rng: Random, right: float, because: str, wrong: Mapping[str, float]
 ) -> dict[str, tuple[Choice, ...] | int]:
-    """Choices in rising order: the right amount and up to three wrong ones that differ from it.
+    """Return choices in rising order: the right amount and up to three wrong ones that differ.
 
     Args:
         rng: which of the wrong ones are taken.
@@ -92,7 +92,7 @@ def amounts(
 
 
 def words(options: tuple[str, ...], right: str) -> dict[str, tuple[Choice, ...] | int | str]:
-    """Choices out of a fixed list of words, in its order.
+    """Return choices out of a fixed list of words, in its order.
 
     Raises:
         ValueError: the right one is not among them.

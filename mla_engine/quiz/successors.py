@@ -18,7 +18,7 @@ CONTEXTS = (1024, 4096, 32_768, 131_072)
 
 
 def index_keys(rng: Random) -> Question:
-    """Numbers per token and layer of MLA with an indexer."""
+    """Ask for the numbers per token and layer of MLA with an indexer."""
     preset = rng.choice(INDEXED)
     config = PRESETS[preset].config
     right, latent = costs.cache_elements(config), config.d_latent_kv + config.d_rope
@@ -34,7 +34,7 @@ def index_keys(rng: Random) -> Question:
 
 
 def chosen_keys(rng: Random) -> Question:
-    """Tokens whose latents attention reads, at a context."""
+    """Ask for the tokens whose latents attention reads, at a context."""
     preset, context = rng.choice(INDEXED), rng.choice(CONTEXTS)
     topk = PRESETS[preset].config.index_topk
     short = context <= topk
@@ -48,7 +48,7 @@ def chosen_keys(rng: Random) -> Question:
 
 
 def hybrid(rng: Random) -> Question:
-    """Bytes that a further token adds where most layers keep a state."""
+    """Ask for the bytes that a further token adds where most layers keep a state."""
     preset = rng.choice(HYBRID)
     model = PRESETS[preset]
     per_layer = costs.cache_bytes_per_token(model.config, BF16_BYTES)
@@ -65,7 +65,7 @@ def hybrid(rng: Random) -> Question:
 
 
 def pooled(rng: Random) -> Question:
-    """Numbers that a token adds to a layer of pooled entries with index keys."""
+    """Ask for the numbers that a token adds to a layer of pooled entries with index keys."""
     layer = next(one for one in MODELS[POOLED].model().layers if one.kind == "csa")
     rows = {
         part.name: part for part in layer.parts if part.growth == "grows"
@@ -83,7 +83,7 @@ def pooled(rng: Random) -> Question:
 
 
 def heavily_pooled(rng: Random) -> Question:
-    """Numbers that a token adds to a layer of few pooled entries, all of which are read."""
+    """Ask for the numbers that a token adds to a layer of few pooled entries, all read."""
     entry, few = _entry("hca")
     _, many = _entry("csa")
     wrong = {"not_pooled": entry, "pooled_as_csa": entry / many, "key_and_value": 2 * entry / few}
@@ -93,14 +93,14 @@ def heavily_pooled(rng: Random) -> Question:
 
 
 def _entry(kind: str) -> tuple[int, int]:
-    """Numbers of a pooled entry, and the tokens for which one stands."""
+    """Return the numbers of a pooled entry, and the tokens for which one stands."""
     layer = next(one for one in MODELS[POOLED].model().layers if one.kind == kind)
     parts = [part for part in layer.parts if part.growth == "grows" and part.name != "index"]
     return sum(part.numbers for part in parts), parts[0].length
 
 
 def state(rng: Random) -> Question:
-    """Numbers of the states of a layer that keeps nothing else of a text."""
+    """Ask for the numbers of the states of a layer that keeps nothing else of a text."""
     model, context = MODELS[rng.choice(HYBRID)], rng.choice(CONTEXTS)
     layer = next(one for one in model.model().layers if one.kind == "kda")
     held = next(part for part in layer.parts if part.name == "state")
@@ -117,7 +117,7 @@ def state(rng: Random) -> Question:
 
 
 def block_index(rng: Random) -> Question:
-    """Numbers per token and layer of MLA with an index key for each block of tokens."""
+    """Ask for the numbers per token of MLA with an index key for each block of tokens."""
     preset = rng.choice(OF_BLOCKS)
     config = PRESETS[preset].config
     right, latent = costs.cache_elements(config), config.d_latent_kv + config.d_rope
@@ -133,6 +133,9 @@ def block_index(rng: Random) -> Question:
     return Question("block_index", facts=facts, unit="elements", preset=preset, **mixed)
 
 
-KINDS: tuple[Generator, ...] = (index_keys, chosen_keys, hybrid, pooled)
-LAST: tuple[Generator, ...] = (heavily_pooled, state)
-NEWEST: tuple[Generator, ...] = (block_index,)
+# As they were added, one after another.
+ADDED: tuple[tuple[Generator, ...], ...] = (
+    (index_keys, chosen_keys, hybrid, pooled),
+    (heavily_pooled, state),
+    (block_index,),
+)

@@ -25,7 +25,7 @@ def _steps(preset: str, context: int) -> dict[str, costs.Cost]:
 
 
 def bytes_read(rng: Random) -> Question:
-    """Which way of decoding moves the fewest bytes."""
+    """Ask which way of decoding moves the fewest bytes."""
     preset, context = rng.choice(MODELS), rng.choice((4096, 32_768, 131_072))
     moved = {way: cost.total_bytes for way, cost in _steps(preset, context).items()}
     facts = (*sizes(preset), Figure("context", context))
@@ -35,7 +35,7 @@ def bytes_read(rng: Random) -> Question:
 
 
 def flops_of_a_step(rng: Random) -> Question:
-    """Which way of decoding computes the most."""
+    """Ask which way of decoding computes the most."""
     preset, context = rng.choice(MODELS), rng.choice((1024, 8192, 65_536))
     done = {way: cost.total_flops / 1e9 for way, cost in _steps(preset, context).items()}
     facts = (*sizes(preset), Figure("context", context))
@@ -45,7 +45,7 @@ def flops_of_a_step(rng: Random) -> Question:
 
 
 def prefill_form(rng: Random) -> Question:
-    """Which form computes less over a whole prompt."""
+    """Ask which form computes less over a whole prompt."""
     preset, tokens = rng.choice(MODELS), rng.choice((1024, 4096, 16_384))
     config = PRESETS[preset].config
     done = {
@@ -59,7 +59,7 @@ def prefill_form(rng: Random) -> Question:
 
 
 def crossover(rng: Random) -> Question:
-    """Queries up to which the absorbed form computes less over a long context."""
+    """Ask up to how many queries the absorbed form computes less over a long context."""
     preset = rng.choice(MODELS)
     config = PRESETS[preset].config
     wrong = {
@@ -73,7 +73,7 @@ def crossover(rng: Random) -> Question:
 
 
 def intensity(rng: Random) -> Question:
-    """FLOP per byte of the absorbed attention over a long cache."""
+    """Ask for the FLOP per byte of the absorbed attention over a long cache."""
     preset = rng.choice(MODELS)
     config, context = PRESETS[preset].config, 131_072
     cost = costs.decode(config, context)
@@ -90,7 +90,7 @@ def intensity(rng: Random) -> Question:
 
 
 def weights(rng: Random) -> Question:
-    """Parameters of an attention layer, by its largest matrix."""
+    """Ask for the largest matrix of an attention layer."""
     preset = rng.choice(COMPRESSED)
     held = costs.weight_elements(PRESETS[preset].config)
     matrices = {n: size for n, size in held.items() if n.startswith("W_")}
@@ -102,7 +102,7 @@ def weights(rng: Random) -> Question:
 
 
 def merged(rng: Random) -> Question:
-    """Entries of the merged score matrices against those of their two factors."""
+    """Ask for the entries of the merged score matrices against those of their two factors."""
     preset = rng.choice(COMPRESSED)
     config = PRESETS[preset].config
     held = costs.weight_elements(config)
