@@ -86,7 +86,7 @@ def _data() -> dict[str, dict]:
 
 
 def default(name: str) -> Rows:
-    """The matrix of this name that the example starts from: published, or ours if it is added.
+    """Return the matrix of this name that the example starts from: published, or ours if added.
 
     Raises:
         ValueError: no input has this name.
@@ -99,7 +99,7 @@ def default(name: str) -> Rows:
 
 
 def read(name: str, text: str) -> Rows:
-    """The matrix `name` out of a text, in the shape that it has in the example.
+    """Return the matrix `name` out of a text, in the shape that it has in the example.
 
     Raises:
         NumberError: as `parse_matrix`.
@@ -135,7 +135,7 @@ def _input(name: str, changed: Mapping[str, Rows]) -> Matrix:
 
 
 def _inputs(variant: str, changed: Mapping[str, Rows]) -> dict[str, Matrix]:
-    """The variant's inputs; the second token is a second column of h, W_KR gets its second row."""
+    """Return the inputs; the second token is a second column of h, W_KR gets its second row."""
     if unknown := set(changed) - set(INPUTS[variant]):
         known = ", ".join(INPUTS[variant])
         raise RefusedError(
@@ -154,7 +154,7 @@ def _inputs(variant: str, changed: Mapping[str, Rows]) -> dict[str, Matrix]:
 
 
 def _figures(variant: str) -> dict[str, Matrix]:
-    """The printed figures as matrices to compute with, where every one of them is printed."""
+    """Return the printed figures as matrices to compute with, where all of them are printed."""
     axes = {"q": ("h", "k+r"), "k": ("h", "k+r"), "q_R": ("h r", "t")}
     return {
         key: Matrix(
@@ -169,7 +169,7 @@ def _figures(variant: str) -> dict[str, Matrix]:
 
 
 def steps(variant: str, inputs: Mapping[str, Rows] | None = None) -> tuple[Step, ...]:
-    """The steps of a variant in order of computation; `inputs` replaces matrices by name.
+    """Return the steps of a variant in order of computation; `inputs` replaces matrices by name.
 
     Raises:
         ValueError: the variant or an input is unknown, or a matrix has the wrong shape.
@@ -183,7 +183,7 @@ def steps(variant: str, inputs: Mapping[str, Rows] | None = None) -> tuple[Step,
 
 
 def printed_count(steps: tuple[Step, ...]) -> tuple[int, int]:
-    """Printed figures that follow from the inputs, and all printed ones; each counts once."""
+    """Return printed figures that follow from the inputs, and all printed ones; each once."""
     verdicts = [
         step.follows(row, column)
         for step in steps

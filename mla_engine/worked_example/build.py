@@ -14,7 +14,7 @@ def _grid(rows: int, columns: int, cell: Callable[[int, int], Cell]) -> Cells:
 
 
 def product(name: str, formula: str, left: Matrix, right: Matrix) -> Step:
-    """A matrix product, row by column."""
+    """Return a matrix product, row by column."""
     operands = (left, right)
 
     def cell(row: int, column: int) -> Cell:
@@ -27,7 +27,7 @@ def product(name: str, formula: str, left: Matrix, right: Matrix) -> Step:
 
 
 def heads(key: str, formula: str, column: Matrix, n_heads: int) -> Step:
-    """A column of all heads, written as one row per head."""
+    """Return a column of all heads, written as one row per head."""
     width = column.shape[0] // n_heads
 
     def cell(row: int, place: int) -> Cell:
@@ -46,7 +46,7 @@ def _copy(operands: tuple[Matrix, ...], place: Place) -> Cell:
 
 
 def joined(name: str, formula: str, content: Matrix, position: Matrix, **more: object) -> Step:
-    """Content parts [h, k] with the position part appended: [h r, 1], or one for all heads."""
+    """Return content parts [h, k] with the position part behind: [h r, 1], or one for all heads."""
 
     def cell(row: int, column: int) -> Cell:
         if column < content.shape[1]:
@@ -67,13 +67,13 @@ def unknown(
     axes: tuple[str, str],
     **more: object,
 ) -> Step:
-    """A step that the source names without giving what it takes."""
+    """Return a step that the source names without giving what it takes."""
     cells = _grid(*shape, lambda *_: Cell(Gap.MISSING, ""))
     return Step(name, name, formula, operands, cells, axes, **more)
 
 
 def rotated(name: str, formula: str, before: Matrix) -> Step:
-    """RoPE on pairs of rows: column t turns by the angle t (one pair per head, frequency 1)."""
+    """Rotate pairs of rows: column t turns by the angle t (one pair per head, frequency 1)."""
     angles = [cosine_sine(position) for position in range(before.shape[1])]
     turn = Matrix("rotation", tuple(zip(*angles, strict=True)), ("cos sin", "t"), exact=False)
     operands = (before, turn)
@@ -124,7 +124,7 @@ def token_scores(key: str, formula: str, q: Matrix, k: Matrix, width: int, n_hea
 
 
 def masked(name: str, formula: str, parts: tuple[Matrix, ...]) -> Step:
-    """The sum of the parts [h t, s]; a token later than the query is hidden."""
+    """Return the sum of the parts [h t, s]; a token later than the query is hidden."""
     tokens = parts[0].shape[1]
 
     def cell(row: int, s: int) -> Cell:
@@ -142,7 +142,7 @@ def masked(name: str, formula: str, parts: tuple[Matrix, ...]) -> Step:
 
 
 def softmax(name: str, formula: str, scores: Matrix, **more: object) -> Step:
-    """The softmax of each row; hidden tokens weigh 0, a single key weighs 1 whatever its score."""
+    """Return the softmax of each row; hidden tokens weigh 0, a single key weighs 1 anyway."""
 
     def cell(row: int, column: int) -> Cell:
         values = scores.rows[row]
@@ -167,13 +167,13 @@ def softmax(name: str, formula: str, scores: Matrix, **more: object) -> Step:
 
 
 def _power(score: Number) -> str:
-    """e to the score in writing; x where the score is not given, a fraction in brackets."""
+    """Return e to the score in writing; x where the score is not given, a fraction in brackets."""
     text = "x" if score is Gap.MISSING else factor(score)
     return f"e^({text})" if text[0] != "(" and "/" in text else f"e^{text}"
 
 
 def weighted(name: str, formula: str, attention: Matrix, v: Matrix, n_heads: int) -> Step:
-    """Attention [h t, s] times values: one token's [h, v], or a column per token [h v, s]."""
+    """Return attention [h t, s] times values: one token's [h, v], or a column a token [h v, s]."""
     by_head = v.axes[0] == "h"
     tokens, part = (1, v.shape[1]) if by_head else (v.shape[1], v.shape[0] // n_heads)
 
@@ -192,7 +192,7 @@ def weighted(name: str, formula: str, attention: Matrix, v: Matrix, n_heads: int
 def count(
     key: str, formula: str, sizes: dict[str, int], text: str, value: int, **more: object
 ) -> Step:
-    """A number of cached elements out of sizes; `text` writes it out."""
+    """Return a number of cached elements out of sizes; `text` writes it out."""
     operands = tuple(Matrix(name, ((Fraction(size),),), ("", "")) for name, size in sizes.items())
     used = frozenset((index, 0, 0) for index in range(len(operands)))
     cells = ((Cell(Fraction(value), f"{text} = {value}", used),),)
@@ -200,7 +200,7 @@ def count(
 
 
 def ratio(key: str, formula: str, above: Matrix, below: Matrix) -> Step:
-    """One number over another."""
+    """Return one number over another."""
     a, b = above.rows[0][0], below.rows[0][0]
     cell = Cell(
         a / b, equation(f"{factor(a)} / {factor(b)}", a / b), frozenset({(0, 0, 0), (1, 0, 0)})

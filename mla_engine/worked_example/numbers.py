@@ -103,7 +103,7 @@ def _parse_cell(word: str, row: int, column: int) -> Fraction:
 
 
 def _decimal_places(value: Fraction) -> int | None:
-    """Decimals that write the value exactly, or None where they never end."""
+    """Return how many decimals write the value exactly, or None where they never end."""
     rest, twos, fives = value.denominator, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
@@ -120,19 +120,19 @@ def _plain_decimal(value: Fraction, places: int) -> str:
 
 
 def format_number(value: Fraction) -> str:
-    """The shortest exact text of a number: a decimal where it ends, else a fraction."""
+    """Return the shortest exact text of a number: a decimal where it ends, else a fraction."""
     places = _decimal_places(value)
     texts = [str(value)] if places is None else [_plain_decimal(value, places), str(value)]
     return min(texts, key=len)
 
 
 def format_matrix(rows: Rows) -> str:
-    """The canonical text of a matrix: `parse_matrix` reads it back to the same numbers."""
+    """Return the canonical text of a matrix: `parse_matrix` reads it back to the same numbers."""
     return ";".join(" ".join(format_number(value) for value in row) for row in rows)
 
 
 def show(value: Number) -> str:
-    """A number for the eye: exact where it is short, else rounded and marked with the sign ≈."""
+    """Return a number to read: exact where it is short, else rounded and marked by ≈."""
     if isinstance(value, Gap):
         return "?" if value is Gap.MISSING else "\N{MINUS SIGN}∞"
     places = _decimal_places(value)
@@ -152,21 +152,21 @@ def _rounded(value: Decimal) -> Fraction:
 
 
 def square_root(value: int) -> tuple[Fraction, bool]:
-    """The root, and whether it is exact."""
+    """Return the root, and whether it is exact."""
     if isqrt(value) ** 2 == value:
         return Fraction(isqrt(value)), True
     return _rounded(_WORKING.sqrt(Decimal(value))), False
 
 
 def exponential(value: Fraction) -> Fraction:
-    """The exponential of a number that is not positive, to `DIGITS` decimals."""
+    """Return the exponential of a number that is not positive, to `DIGITS` decimals."""
     if value < -3 * DIGITS:
         return Fraction(0)
     return _rounded(_WORKING.exp(_WORKING.divide(Decimal(value.numerator), value.denominator)))
 
 
 def cosine_sine(angle: int) -> tuple[Fraction, Fraction]:
-    """Cosine and sine of a small angle in radians, by their power series."""
+    """Return cosine and sine of a small angle in radians, by their power series."""
     term, sums = Fraction(1), [Fraction(0), Fraction(0)]
     for order in range(60):
         sums[order % 2] += term * (-1) ** (order // 2)

@@ -85,28 +85,28 @@ class Step:
         return Matrix(self.name, rows, self.axes, self.exact)
 
     def is_number(self, row: int, column: int) -> bool:
-        """Whether the cell holds a number."""
+        """Return whether the cell holds a number."""
         return not isinstance(self.cells[row][column].value, Gap)
 
     def terms(self, row: int, column: int) -> str:
-        """The cell written out: a x b + c x d = result; empty where it cannot be computed."""
+        """Return the cell written out: a x b + c x d = result; empty where it is unknown."""
         return self.cells[row][column].terms
 
     def used(self, row: int, column: int) -> frozenset[Place]:
-        """Operand cells (operand, row, column) that the cell reads."""
+        """Return operand cells (operand, row, column) that the cell reads."""
         return self.cells[row][column].used
 
     def printed(self, row: int, column: int) -> str | None:
-        """The printed figure of the cell, if there is one."""
+        """Return the printed figure of the cell, if there is one."""
         return self.published[row][column] if self.published else None
 
     def difference(self, row: int, column: int) -> Fraction | None:
-        """Computed less printed, None where either is not there."""
+        """Return computed less printed, None where either is not there."""
         figure, value = self.printed(row, column), self.cells[row][column].value
         return None if figure is None or isinstance(value, Gap) else value - Fraction(figure)
 
     def follows(self, row: int, column: int) -> bool | None:
-        """Whether the printed figure is the computed one, rounded to as many decimals."""
+        """Return whether the printed figure is the computed one, rounded to as many decimals."""
         figure = self.printed(row, column)
         if figure is None:
             return None
@@ -116,13 +116,13 @@ class Step:
 
 
 def factor(value: Number) -> str:
-    """A number inside a formula: negative ones in brackets."""
+    """Return a number inside a formula: negative ones in brackets."""
     text = show(value).removeprefix("≈")
     return f"({text})" if text.startswith("\N{MINUS SIGN}") else text
 
 
 def equation(left: str, value: Number, inside: tuple[Number, ...] = ()) -> str:
-    """The text `left = value`, with ≈ where the value or a number inside is shown rounded."""
+    """Return the text `left = value`, with ≈ where it or a number inside is shown rounded."""
     rounded = any(show(number).startswith("≈") for number in (value, *inside))
     return f"{left} {'≈' if rounded else '='} {show(value).removeprefix('≈')}"
 
@@ -130,7 +130,7 @@ def equation(left: str, value: Number, inside: tuple[Number, ...] = ()) -> str:
 def dot(
     operands: tuple[Matrix, ...], pairs: list[tuple[Place, Place]], under_root: int = 1
 ) -> Cell:
-    """The sum of products of pairs of operand cells, over a root; missing where one of them is."""
+    """Return the sum of products of operand cells, over a root; missing where one of them is."""
     factors = [
         tuple(operands[index].rows[row][column] for index, row, column in pair) for pair in pairs
     ]

@@ -101,7 +101,7 @@ def _split(steps: tuple[Step, ...], formulas: Mapping[str, str], n_heads: int) -
 
 
 def mla(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
-    """MLA as published: one token; what is not given stays unknown."""
+    """Return MLA as published: one token; what is not given stays unknown."""
     f = ONE_TOKEN
     c_KV = build.product("c_KV", f["c_KV"], x["W_DKV"], x["h"])
     c_Q = build.product("c_Q", f["c_Q"], x["W_DQ"], x["h"])
@@ -138,7 +138,7 @@ def mla(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
 
 
 def mha(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
-    """MHA as published: one token, no position."""
+    """Return MHA as published: one token, no position."""
     f = ONE_TOKEN_MHA
     q, k, v = _projections(x, f)
     q_heads, k_heads, v_heads = splits = _split((q, k, v), f, sizes["n_heads"])
@@ -159,7 +159,7 @@ def _projections(x: Inputs, f: Mapping[str, str]) -> tuple[Step, ...]:
 def _one_key(
     scores: Step, v_heads: Step, f: Mapping[str, str], figures: Figures, width: int
 ) -> tuple[Step, ...]:
-    """The printed vectors' own score, softmax over one key, o, and u, which lacks W_O."""
+    """Return the printed vectors' own score, softmax over one key, o, and u, which lacks W_O."""
     q, k = (figures[name] for name in (("q", "k") if "k_R" in figures else ("q_heads", "k_heads")))
     printed = build.row_scores(
         "scores_printed",
@@ -178,7 +178,7 @@ def _one_key(
 
 
 def mla_completed(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
-    """MLA with two tokens, a rotated position part of two numbers, W_QR and W_O."""
+    """Return MLA with two tokens, a rotated position part of two numbers, W_QR and W_O."""
     f, n_heads = TWO_TOKENS, sizes["n_heads"]
     c_KV = build.product("c_KV", f["c_KV"], x["W_DKV"], x["h"])
     c_Q = build.product("c_Q", f["c_Q"], x["W_DQ"], x["h"])
@@ -199,7 +199,7 @@ def mla_completed(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]
 
 
 def mha_completed(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
-    """MHA with two tokens and W_O; it has no position part, as published."""
+    """Return MHA with two tokens and W_O; it has no position part, as published."""
     f, n_heads = TWO_TOKENS_MHA, sizes["n_heads"]
     q, k, v = _projections(x, f)
     raw = build.token_scores(
