@@ -98,7 +98,7 @@ def looked_at(page: Page, turn: Turn) -> list[str]:
 
 
 def looked_through(page: Page, turn: Turn) -> list[str]:
-    """Return the findings in both themes, languages and screens, and what is too wide."""
+    """Return the findings in all themes, languages and screens, wide parts and broken formulas."""
     found = findings(page)
     resized(page, PHONE)
     found += unreadable(page) + wider(page, "h1, h3, p, .js-plotly-plot", PHONE["width"])
@@ -106,4 +106,4 @@ def looked_through(page: Page, turn: Turn) -> list[str]:
     speak(page, LANGUAGES[1 - turn.language])
     found += findings(page)
     resized(page, WIDE)
-    return found + unreadable(page)
+    return found + unreadable(page) + page.locator(".katex-error").all_inner_texts()

@@ -58,24 +58,3 @@ def test_an_upload_arrives_and_survives_the_process_that_took_it(front, two, pag
     expect(page.get_by_text("from your file").first).to_be_visible()
     wait_until(lambda: two.warm(first), "the killed process is back")
     assert process(page) != first
-
-
-def test_a_second_visit_asks_for_no_script_again(front, page):
-    page.goto(front.url)
-    settle(page)
-    again, asked, took = page.context.new_page(), {}, {}
-    network = page.context.new_cdp_session(again)
-    network.on("Network.requestWillBeSent", lambda e: asked.update({e["requestId"]: e["request"]}))
-    network.on("Network.loadingFinished", lambda e: took.update({e["requestId"]: _bytes(e)}))
-    network.send("Network.enable")
-    again.goto(front.url)
-    settle(again)
-    sent = {asked[number]["url"]: size for number, size in took.items() if number in asked}
-    static = {url: size for url, size in sent.items() if "/static/" in url}
-    assert len(static) > 10
-    assert [url for url, size in static.items() if size] == []
-    assert sum(sent.values()) > 0  # the page itself is asked for anew
-
-
-def _bytes(finished):
-    return finished["encodedDataLength"]

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from mla_engine import PRESETS, checks, costs, mechanisms
+from mla_engine import costs, mechanisms
 from ui.engine import shared_cache
 from ui.pages.decode.view import View
 from ui.pages.sparse import run
@@ -56,13 +56,6 @@ def test_decode_reckons_once_which_ways_are_run_and_from_when_one_reads_less(ope
     assert 0 < len(reckoned) <= len(mechanisms.ways()) + 1  # and once for all that are run
     opened("pages/decode.py", variant="dsa", dec_step="3")
     assert len(searched) == 1
-
-
-def test_a_cost_checks_its_heads_no_more_often_where_there_are_many(counted):
-    config = PRESETS["deepseek-v3"].config
-    calls = counted(checks, "whole")
-    costs.decode(config, 4096)
-    assert len(calls) < config.n_heads
 
 
 def test_what_a_model_was_asked_outlives_a_full_cache(opened, counted):
