@@ -1,6 +1,5 @@
 """Names that no file can have, and folders that cannot be read: one refusal, no path of ours."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -91,21 +90,3 @@ def test_what_may_not_be_read_is_told_without_its_path(model_folder, monkeypatch
     monkeypatch.chdir(model_folder.parent)
     text = said(lambda: open_checkpoint("model").read(["layers.0.W"]))
     assert str(model_folder.parent) not in text
-
-
-def test_messages_name_files_as_the_caller_did(model_folder, monkeypatch):
-    shard = model_folder / SHARDS[0]
-    outside = shard.rename(model_folder.parent / "outside.safetensors")
-    monkeypatch.chdir(model_folder.parent)
-
-    def read():
-        return said(lambda: open_checkpoint("model").read(["layers.0.W"]))
-
-    assert f"{SHARDS[0]} is missing in model" in read()
-    shard.symlink_to(outside)
-    assert read() == f"{SHARDS[0]!r} leads out of the folder model"
-    shard.unlink()
-    shard.symlink_to(SHARDS[0])
-    assert str(model_folder.parent) not in read()
-    shutil.rmtree(model_folder)
-    assert read() == "there is no folder 'model'; a Hub repository is written owner/name"

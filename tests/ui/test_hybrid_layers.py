@@ -5,8 +5,6 @@ import html
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer
-from transformers import AutoModelForCausalLM
 
 from mla_engine.checkpoints import hidden_states, load_attention
 from tests.ui.controls import pressed
@@ -31,22 +29,6 @@ def test_a_linear_layer_is_refused_with_the_next_one_that_is_shown(page, name, h
     assert bool(said) == merged
     assert all("stands between W_O and W_UV" in one for one in said)
     assert at.query_params["layer"] in ("3", ["3"])
-
-
-@pytest.mark.parametrize("name", ["kimi", "ling"])
-def test_the_state_of_a_real_layer_is_the_one_that_transformers_keeps(name, hybrids, opened):
-    folder = hybrids[name]
-    ids = Tokenizer.from_file(f"{folder}/tokenizer.json").encode(TEXT).ids
-    link = {"source": folder, "layer": "1", "text": TEXT, "map_head": "1"}
-    at = opened("pages/attention_maps.py", **link, map_query=str(len(ids) - 1))
-    assert not at.error
-    model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    with torch.inference_mode():
-        kept = model(torch.tensor([ids]), use_cache=True).past_key_values.layers[1]
-    (chart,) = (one for one in charts(at) if one.alt.startswith("The state of head 1"))
-    wanted = kept.recurrent_states[0][0, 1].numpy()
-    np.testing.assert_allclose(chart.values(0, "z"), wanted, rtol=1e-4, atol=1e-6)
-    assert not any("weights are random" in one.value for one in at.markdown)
 
 
 def test_a_layer_is_chosen_by_its_number_and_its_kind(hybrids, opened):

@@ -1,58 +1,21 @@
-"""A trained layer on the pages of values: whose numbers they are, and the ways in and out."""
+"""A trained layer on the pages of values: the ways in and out, and what cannot be trained."""
 
 import re
 
 import numpy as np
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
-from mla_engine.language_model import load_model
 from tests.ui import trained_models
 from tests.ui.screen import clicked, statement
-from ui.engine import layers, trained
-from ui.engine.trained_layer import TrainedLayer, of
 
-WORDS = trained.OWN.split()
 VALUES = "attention_maps", "absorption", "compression", "decode", "compare"
 V2_LITE = {"d_model": 2048, "n_heads": 16, "d_latent_kv": 512}
 UNTRAINED = {"csa": "CSA", "hca": "HCA", "kda": "KDA", "block_dsa": "Block DSA"}
 
 
-def own(folder, code: str, layer: int):
-    """Return the trace of a model's own attention over the first sentence."""
-    model, _ = load_model(folder / f"{code}.safetensors")
-    with torch.no_grad():
-        trace = model(torch.tensor([model.config.tokens(trained.OWN)]))
-    return model, trace.blocks[layer].attention
-
-
 def captions(at: AppTest) -> str:
     return " ".join(caption.value for caption in at.caption)
-
-
-@pytest.mark.parametrize("layer", [0, 1])
-@pytest.mark.parametrize("code", ["mha", "gqa", "mqa", "mla"])
-def test_a_layer_computes_what_its_model_computes(small_models, code, layer):
-    model, trace = own(small_models, code, layer)
-    origin = of(model.config.attention, layer, ())
-    assert isinstance(origin, TrainedLayer)
-    assert (origin.code, origin.layer) == (code, layer)
-    found = layers.layer(model.config.attention, origin, (2, 1))
-    h = layers.hidden(tuple(WORDS), origin, model.config.d_model)
-    assert torch.equal(h, trace.h)
-    wanted = trace.attention[:, [2, 1]].numpy()
-    np.testing.assert_allclose(found(h).attention.numpy(), wanted, atol=1e-6)
-
-
-def test_maps_begin_with_the_trained_model(opened, small_models):
-    at = opened("pages/attention_maps.py")
-    _, trace = own(small_models, "mla", 1)
-    drawn = clicked(at, "attention").values(0, "z")
-    wanted = np.where(np.tri(len(WORDS), dtype=bool), trace.attention[0, 0].numpy(), np.nan)
-    np.testing.assert_allclose(drawn, wanted, atol=1e-6)
-    assert "layer 1" in captions(at)
-    assert at.query_params == {}
 
 
 @pytest.mark.parametrize("named", [{"seed": "3"}, {"d_model": "1024"}, {"map_text": "The cat"}])
