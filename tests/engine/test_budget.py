@@ -20,7 +20,6 @@ from mla_engine import (
 )
 from mla_engine.budget import MemoryBudgetError
 from tests.engine.samples import YARN
-from tests.sampling import ALL
 
 MIB, GIB = 2**20, 2**30
 
@@ -122,68 +121,33 @@ class Run:
 
 SOME = {"heads": [5, 1, 2], "queries": slice(100, 400)}
 EXPANDED = {"form": "expanded"}
-RUNS = {
-    "construct MLA": Run("construct", WIDE_MLA),
+RUNS = {  # each method, dtype, cache and option once
     "construct MLA, bfloat16": Run("construct", WIDE_MLA, dtype=torch.bfloat16),
-    "construct MLA, float64": Run(
-        "construct", replace(WIDE_MLA, d_latent_q=768, bias=True), dtype=torch.float64
-    ),
     "construct some heads": Run(
         "construct", replace(WIDE_MLA, n_heads=128), arguments={"heads": [77, 3, 4, 9]}
     ),
     "construct GQA": Run("construct", WIDE_GQA),
-    "construct GQA, bfloat16": Run("construct", WIDE_GQA, dtype=torch.bfloat16),
-    "forward": Run("forward", MLA, 512),
     "forward, short and wide": Run("forward", MLA, 64, batch=16),
-    "forward, bfloat16": Run("forward", MLA, 512, 2, torch.bfloat16),
     "forward, float16": Run("forward", PLAIN_MLA, 700, dtype=torch.float16),
     "forward, float64": Run("forward", PLAIN_MLA, 400, dtype=torch.float64),
-    "forward, some": Run("forward", MLA, 1200, arguments=SOME),
     "forward, latents": Run("forward", MLA, 512, arguments={"latents": True}),
-    "absorbed": Run("forward_absorbed", MLA, 512),
-    "absorbed, short and wide": Run("forward_absorbed", MLA, 64, batch=16),
     "absorbed, bfloat16": Run("forward_absorbed", MLA, 512, 2, torch.bfloat16),
-    "absorbed, plain": Run("forward_absorbed", PLAIN_MLA, 600),
     "absorbed, some": Run("forward_absorbed", MLA, 1200, arguments=SOME),
     "compress": Run("compress", MLA, 4000, 3),
     "merged": Run("absorbed_matrices", WIDE_MLA),
-    "merged, bfloat16": Run("absorbed_matrices", WIDE_MLA, dtype=torch.bfloat16),
-    "decode many": Run("decode", MLA, 512, cache=LatentCache),
-    "decode many, expanded": Run("decode", MLA, 512, cache=LatentCache, arguments=EXPANDED),
     "decode many, keys": Run("decode", MLA, 512, cache=KVCache),
     "decode one": Run("decode", MLA, 1, 84, cached=200, cache=LatentCache),
-    "decode one, reserved": Run(
-        "decode", PLAIN_MLA, 40, 56, cached=200, cache=LatentCache, capacity=250
-    ),
     "decode, reserved, second branch": Run(
         "decode", PLAIN_MLA, 40, 56, cached=200, cache=LatentCache, capacity=250, branch=True
     ),
     "decode one, expanded": Run(
         "decode", MLA, 1, 42, cached=200, cache=LatentCache, arguments=EXPANDED
     ),
-    "decode one, keys": Run("decode", MLA, 1, 42, cached=200, cache=KVCache),
-    "decode one, keys, bfloat16": Run(
-        "decode", MLA, 1, 42, torch.bfloat16, cached=200, cache=KVCache
-    ),
-    "grouped": Run("forward", GQA, 700),
-    "grouped, bfloat16": Run("forward", GQA, 700, 2, torch.bfloat16),
-    "grouped, short and wide": Run("forward", GQA, 64, 32),
     "grouped, soft cap and window": Run("forward", CAPPED, 700),
-    "grouped, some": Run("forward", GQA, 2400, arguments=SOME),
-    "grouped, MQA": Run("forward", replace(GQA, n_kv_heads=1), 700),
-    "grouped, decode many": Run("decode", GQA, 700, cache=KVCache),
     "grouped, decode one": Run("decode", CAPPED, 1, 24, cached=300, cache=KVCache),
     "grouped, reserved": Run("decode", GQA, 100, 8, cached=500, cache=KVCache, capacity=700),
 }
-FEW = {  # each method, dtype, cache and option once
-    "construct MLA, bfloat16", "construct some heads", "construct GQA", "forward, short and wide",
-    "forward, float16", "forward, float64", "forward, latents", "absorbed, bfloat16",
-    "absorbed, some", "compress", "merged", "decode many, keys", "decode one",
-    "decode, reserved, second branch", "decode one, expanded", "grouped, soft cap and window",
-    "grouped, decode one", "grouped, reserved",
-}  # fmt: skip
-TRIED = {name: run for name, run in RUNS.items() if ALL or name in FEW}
-runs = pytest.mark.parametrize("run", TRIED.values(), ids=TRIED)
+runs = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 
 
 def set_budget(monkeypatch, bytes_):

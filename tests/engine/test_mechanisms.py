@@ -73,19 +73,6 @@ def test_its_costs_are_those_of_its_runs(toy):
     assert toy["off"] == [1, 2]
 
 
-def test_its_glossary_is_whole_and_replays_its_run(toy):
-    assert not toy["fields"]
-    assert not toy["weights"]
-    assert set(toy["replayed"]) == {"q", "kv", "o", "u"}
-    assert max(toy["replayed"].values()) < 1e-12
-    assert toy["cited"] is None, "the paper on MLA has no equation of it"
-
-
-def test_its_sizes_make_other_mechanisms_and_come_back(toy):
-    assert toy["same from sizes"]
-    assert toy["as MLA"] == [48, 6, 4 * 8]
-
-
 def test_what_does_not_go_together_is_refused_with_the_mechanisms_own_words(toy):
     assert "needs the latents, which a 'tied' cache" in toy["refused"]["absorbed"]
     assert "needs a LatentConfig: tied heads keep 'tied'" in toy["refused"]["latent cache"]

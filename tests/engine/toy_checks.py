@@ -2,15 +2,13 @@
 
 import json
 import sys
-from dataclasses import fields
 from math import prod
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 
-from mla_engine import PRESETS, SYMBOLS, costs, mechanisms, timing
-from mla_engine.names import citation
+from mla_engine import PRESETS, costs, mechanisms, timing
 
 preset = PRESETS["toy-tied"]
 config, mechanism = preset.config, mechanisms.of(preset.config)
@@ -35,23 +33,11 @@ def decoded():
     return torch.cat(parts, dim=1), cache
 
 
-def replayed(trace):
-    """Largest error of the contractions that the glossary writes down, run over the trace."""
-    errors = {}
-    for code in trace.steps:
-        step = SYMBOLS[code].step(trace.form)
-        if step.einsum:
-            held = [getattr(layer, n, getattr(trace, n, None)) for n in step.inputs]
-            errors[code] = (torch.einsum(step.einsum, *held) - getattr(trace, code)).abs().max()
-    return {code: float(error) for code, error in errors.items()}
-
-
 trace = form.forward(layer, h)
 heads_first = [x.transpose(1, 2) for x in (trace.q, trace.kv, trace.kv)]
 torchs_own = scaled_dot_product_attention(*heads_first, is_causal=True).transpose(1, 2)
 u, cache = decoded()
 past = layer.decode(h[:, :4], layer.empty_cache(own, batch=2))[1]
-other = mechanisms.variants()["mla"].config(mechanisms.sizes_of(config), config)
 of_mla = PRESETS["deepseek-v2-lite"].config
 refused = {}
 for name, call in {
@@ -73,9 +59,6 @@ sys.stdout.write(
             "variants": list(mechanisms.variants()),
             "ways": list(mechanisms.ways()),
             "kind": preset.kind,
-            "same from sizes": mechanism.variant(config).config(mechanisms.sizes_of(config), config)
-            == config,
-            "as MLA": [other.d_model, other.n_heads, other.d_latent_kv],
             "from torch": float((trace.o - torchs_own).abs().max()),
             "decoded": float((u - trace.u).abs().max()),
             "held": [cache.length, cache.nbytes, cache.reserved_nbytes],
@@ -90,9 +73,6 @@ sys.stdout.write(
             "attention": costs.prefill(config, 7, batch=2).attention_flops,
             "attention by hand": 2 * prod((2, 2, config.n_heads, 7, 7, config.d_head)),
             "off": [formula.off(config) for formula in costs.formulas(config)],
-            "fields": [f.name for f in fields(trace) if f.name not in SYMBOLS],
-            "weights": [name for name, _ in layer.named_parameters() if name not in SYMBOLS],
-            "replayed": replayed(trace),
             "logits": float(
                 (form.unmasked(layer, trace) - trace.scores)[:, :, trace.mask].abs().max()
             ),
@@ -103,7 +83,6 @@ sys.stdout.write(
                 )
             ),
             "zeros": timing.cache_of_zeros(layer, 5, 2, "tied").reserved_nbytes,
-            "cited": citation("o", "tied"),
             "refused": refused,
         }
     )

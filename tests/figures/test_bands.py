@@ -45,19 +45,6 @@ def test_marks_stand_at_their_caches_and_reach_from_least_to_most():
     assert [note.text for note in fig.layout.annotations] == ["guess"]
 
 
-def test_lines_are_the_means_with_their_names_at_the_ends():
-    fig = band_lines({"MLA": MLA}, looks=LOOKS, titles=("load", "right"))
-    (trace,) = fig.data
-    assert_allclose(trace.x, MLA.x)
-    assert_allclose(trace.y, MLA.mean)
-    assert_allclose(bars_of(trace), (MLA.least, MLA.most))
-    assert trace.line.dash == LOOKS["MLA"].dash
-    assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("load", "right")
-    (note,) = fig.layout.annotations
-    assert "MLA" in note.text
-    assert note.x == 32
-
-
 def test_single_measurements_are_thin_and_may_go_on_beyond_the_mean():
     singles = {"MLA": [([16, 32, 64], [4, 3, 2]), ([16, 32], [5, 4])]}
     fig = band_lines(

@@ -9,20 +9,6 @@ from mla_engine.figures.looks import look
 PARTS = {"bracket": (2.0, 5.0), "then": (1.0, 8.0)}
 
 
-def test_rows_read_from_the_top_and_parts_are_end_to_end():
-    fig = bars(["left", "right"], PARTS, axis="multiply-adds", totals=["3", "13"])
-    first, second, totals = fig.data
-    assert [list(trace.x) for trace in (first, second)] == [[2, 5], [1, 8]]
-    assert fig.layout.barmode == "stack"
-    assert {first.base, second.base} == {None}, "a bar with a base begins there, whatever is before"
-    assert fig.layout.yaxis.range == (1.5, -0.5)
-    assert list(fig.layout.yaxis.ticktext) == ["left", "right"]
-    assert list(totals.x) == [3, 13]
-    assert [text.strip() for text in totals.text] == ["3", "13"]
-    assert fig.layout.xaxis.range[1] > 13
-    assert first.marker.pattern.shape != second.marker.pattern.shape
-
-
 def test_a_part_can_have_a_pattern_of_its_own_whatever_its_place():
     fig = bars(["a", "b"], PARTS, roles=[("key", "+"), "latent"])
     assert [trace.marker.pattern.shape for trace in fig.data] == ["+", "/"]

@@ -121,9 +121,3 @@ def test_a_crossing_that_x_does_not_reach_has_no_ring():
         fig = crossing([2, 8], lines, titles=("", ""), cross=(place, 4.0), label="here")
         assert sum(trace.mode == "markers+text" for trace in fig.data) == rings
         assert len(fig.data) == len(lines) + rings
-
-
-def test_crossing_lines_of_variants_carry_their_looks():
-    lines = {"absorbed": np.array([1.0, 8]), "expanded": np.array([4.0, 5])}
-    fig = crossing([1, 2], lines, titles=("", ""))
-    assert [line.line.dash for line in fig.data] == ["solid", "longdashdot"]

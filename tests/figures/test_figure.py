@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from mla_engine.figures import Figure, attention_map, over_rank, tensor_map
+from mla_engine.figures import Figure, attention_map, over_rank
 from mla_engine.figures.figure import figure, typed
 
 WORDS = list("abc")
@@ -33,19 +33,6 @@ def test_plotly_makes_its_parts_when_one_is_read_and_not_to_send_it(validated):
     assert isinstance(fig, go.Figure)
     assert fig.layout.height == sent["layout"]["height"]
     assert len(validated) == 1
-
-
-@pytest.mark.parametrize("make", [np.eye, lambda n: np.eye(n, dtype=np.int64), np.tri])
-def test_what_is_sent_is_what_plotly_itself_would_send(make):
-    fig = tensor_map(make(3), axes=("t", "d"), name="h", cell=(1, 1))
-    sent = json.loads(fig.to_json())
-    assert json.loads(go.Figure(fig.spec).to_json()) == sent
-
-
-def test_a_change_in_plotlys_way_is_sent():
-    fig = attention_map(np.eye(3), WORDS, WORDS)
-    fig.update_layout(height=99)
-    assert json.loads(fig.to_json())["layout"]["height"] == 99
 
 
 def test_what_happens_to_an_array_afterwards_is_not_drawn():

@@ -11,15 +11,6 @@ RANKS = [0, 4, 16]
 LINES = {"keys": np.array([100.0, 20.0, 0.0]), "values": np.array([100.0, 30.0, 0.0])}
 
 
-def test_bytes_are_drawn_in_the_unit_that_the_axis_names():
-    fig = cache_growth(CONTEXTS, CURVES, unit="MiB")
-    assert list(fig.data[0].y) == [1024, 4096]
-    assert list(fig.data[1].y) == [1, 4]
-    assert list(fig.data[0].x) == CONTEXTS
-    assert fig.layout.yaxis.title.text == "cache, MiB"
-    assert cache_growth(CONTEXTS, CURVES, unit="GB").data[0].y[0] == pytest.approx(1.073741824)
-
-
 def test_measured_points_share_the_colour_of_their_curve():
     fig = cache_growth(CONTEXTS, CURVES, points={"MLA": ([1024], [2**20])}, unit="MiB")
     curve, dots = fig.data[1], fig.data[2]
@@ -36,12 +27,6 @@ def test_the_chosen_length_is_marked():
     assert not cache_growth(CONTEXTS, CURVES).layout.shapes
     (line,) = cache_growth(CONTEXTS, CURVES, at=2048).layout.shapes
     assert line.x0 == line.x1 == 2048
-
-
-def test_lines_differ_by_more_than_colour():
-    many = {str(n): np.array([n, n]) for n in range(1, 7)}
-    dashes = [trace.line.dash for trace in cache_growth(CONTEXTS, many).data]
-    assert len(set(dashes)) == 6
 
 
 @pytest.mark.parametrize(("log", "kind", "top"), [(True, "log", 1), (False, "linear", 10)])
@@ -71,18 +56,6 @@ def test_a_level_lies_at_its_bytes_and_is_named_and_ticks_stand_where_they_are_w
     assert list(line.text) == ["left", ""]
     assert not line.showlegend
     assert (list(axis.tickvals), list(axis.ticktext)) == ([1, 1024], ["1", "1,024"])
-
-
-def test_lines_stand_over_their_ranks_with_the_chosen_one_marked():
-    fig = over_rank(RANKS, LINES, titles=("r", "%"), at=4)
-    first, second = fig.data
-    assert list(first.x) == RANKS
-    assert list(first.y) == [100, 20, 0]
-    assert first.line.dash != second.line.dash
-    assert fig.layout.shapes[0].x0 == fig.layout.shapes[0].x1 == 4
-    assert fig.layout.xaxis.range == (0, 16)
-    assert fig.layout.yaxis.range == (0, 105)
-    assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("r", "%")
 
 
 def test_zero_is_left_out_of_a_logarithmic_axis():

@@ -56,9 +56,3 @@ def test_a_crossing_is_ringed_and_the_readers_place_marked():
     assert fig.data[0].line.dash != fig.data[1].line.dash
     assert fig.layout.shapes[0].x0 == 2
     assert fig.layout.xaxis.title.text == "n"
-
-
-def test_lines_that_do_not_cross_have_no_ring():
-    fig = crossing([1], {"a": np.array([1]), "b": np.array([2])}, titles=("n", "FLOP"))
-    assert len(fig.data) == 2
-    assert not fig.layout.shapes

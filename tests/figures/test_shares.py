@@ -29,15 +29,6 @@ def test_every_part_has_its_amounts_and_its_colour():
     assert len(set(shapes)) == 3, "no part is told by its colour alone"
 
 
-def test_what_is_negative_hangs_below_the_line():
-    fig = drawn()
-    assert fig.layout.barmode == "relative", "negative parts stack downwards from 0"
-    assert fig.data[2].y[1] == pytest.approx(-0.7)
-    assert sum(bar.y[1] for bar in fig.data) == pytest.approx(1)
-    [line] = fig.layout.shapes
-    assert (line.y0, line.y1) == (0, 0)
-
-
 @pytest.mark.parametrize(("count", "step"), [(1, 1), (8, 1), (9, 1), (16, 2), (40, 5), (128, 16)])
 def test_few_heads_are_labelled_by_their_own_numbers(count, step):
     heads = range(100, 100 + count)
@@ -45,11 +36,3 @@ def test_few_heads_are_labelled_by_their_own_numbers(count, step):
     assert list(axis.tickvals) == list(range(0, count, step))
     assert list(axis.ticktext) == [str(head) for head in heads[::step]]
     assert axis.tickangle == 0
-
-
-def test_height_and_axes_are_as_asked():
-    fig = drawn(height=222)
-    assert fig.layout.height == 222
-    assert fig.layout.xaxis.title.text == "head"
-    assert fig.layout.yaxis.title.text == "share"
-    assert fig.layout.showlegend

@@ -7,7 +7,6 @@ import plotly.io as pio
 import pytest
 
 from mla_engine.figures import (
-    COLOURS,
     FlowNode,
     attention_map,
     cache_growth,
@@ -63,12 +62,6 @@ def test_height_is_fixed_letters_are_large_and_paper_is_left_to_the_page(name):
     assert fig.layout.paper_bgcolor == fig.layout.plot_bgcolor == "rgba(0,0,0,0)"
     assert fig.layout.font.color is None, "the page knows whether it is light or dark"
     assert fig.layout.template == pio.templates["mla"]
-
-
-def test_each_role_has_a_colour_and_the_main_ones_differ():
-    assert set(COLOURS) == set(ROLES)
-    assert len({COLOURS[role] for role in ROLES[:6]}) == 6
-    assert COLOURS["latent"] == "#CC79A7"
 
 
 @pytest.mark.parametrize(

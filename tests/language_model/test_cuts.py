@@ -17,7 +17,8 @@ from mla_engine.language_model.cuts import (
     without_minor_directions,
     without_rotary_key,
 )
-from mla_engine.refusals import RefusedError, sentence
+from tests.engine.kinds import CSA
+from tests.engine.samples import refused
 from tests.language_model.samples import (
     ATTENTIONS,
     GQA,
@@ -109,12 +110,6 @@ def test_the_directions_left_are_the_strongest_of_the_latents():
             assert np.abs(found - weight).max() > 0.01
 
 
-def test_all_directions_are_the_model_itself():
-    model = of_words(MLA)
-    cut = without_minor_directions(model, MLA.d_latent_kv, measured(1))
-    assert all(torch.equal(cut.state_dict()[n], w) for n, w in model.state_dict().items())
-
-
 @pytest.mark.parametrize("attention", ATTENTIONS.values(), ids=ATTENTIONS)
 def test_the_top_keys_are_torchs_topk_and_softmax(attention):
     model, keys = of_sample(attention), 3
@@ -181,16 +176,18 @@ LATENT_CUTS = (
 
 @pytest.mark.parametrize("cut", LATENT_CUTS)
 def test_grouped_heads_have_nothing_of_the_latents_to_cut(cut):
-    with pytest.raises(RefusedError) as refused:
+    with refused("this model has grouped heads: cut a head"):
         cut(of_sample(GQA))
-    assert "this model has grouped heads: cut a head" in str(refused.value)
-    assert "分组的头" in sentence(refused.value, "zh")
 
 
 def test_where_nothing_rotates_there_is_no_rotary_key_to_cut():
-    with pytest.raises(RefusedError, match=r"d_rope is 0") as refused:
+    with refused("d_rope is 0"):
         without_rotary_key(of_sample(replace(MLA, d_rope=0)))
-    assert "没有旋转键" in sentence(refused.value, "zh")
+
+
+def test_top_keys_are_not_cut_out_of_attention_to_entries():
+    with refused("reads keys alone", "attention to pooled entries", "cut a head"):
+        TopKeys(of_sample(CSA), 2)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,13 @@
 
 from statistics import fmean
 
-import pytest
 import torch
 
 from mla_engine import LatentConfig
 from mla_engine.language_model.accuracy import by_task
 from mla_engine.language_model.cuts import measured
 from mla_engine.language_model.retrofit import IntoMLA
-from mla_engine.refusals import RefusedError, sentence
+from tests.engine.samples import refused
 from tests.language_model.samples import shipped, tokens_of
 from tests.language_model.test_retrofit import TEXTS
 
@@ -49,6 +48,5 @@ def test_the_rotation_that_is_given_up_costs_answers_and_the_model_stays():
 
 
 def test_a_model_of_latents_is_refused():
-    with pytest.raises(RefusedError) as error:
+    with refused("latent"):
         IntoMLA.by_texts(shipped("mla")[0], TEXTS)
-    assert "潜在注意力" in sentence(error.value, "zh")
