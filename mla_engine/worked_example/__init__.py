@@ -24,7 +24,7 @@ from mla_engine.worked_example.numbers import (
     show,
 )
 from mla_engine.worked_example.step import Cell, Matrix, Step
-from mla_engine.worked_example.variants import BUILDERS
+from mla_engine.worked_example.variants import BUILDERS, FORMULAS
 
 __all__ = [
     "INPUTS",
@@ -178,8 +178,15 @@ def steps(variant: str, inputs: Mapping[str, Rows] | None = None) -> tuple[Step,
         raise RefusedError("no_variant", variant=variant, known=", ".join(VARIANTS))
     matrices = _inputs(variant, inputs or {})
     built = BUILDERS[variant](matrices, _figures(variant), _data()["sizes"])
-    published = _published(variant)
-    return tuple(replace(step, published=published.get(step.key)) for step in built)
+    published, formulas = _published(variant), FORMULAS[variant]
+    return tuple(
+        replace(
+            step,
+            formula=formulas[step.key.removesuffix("_printed")],
+            published=published.get(step.key),
+        )
+        for step in built
+    )
 
 
 def printed_count(steps: tuple[Step, ...]) -> tuple[int, int]:
@@ -188,8 +195,7 @@ def printed_count(steps: tuple[Step, ...]) -> tuple[int, int]:
         step.follows(row, column)
         for step in steps
         if not step.repeats
-        for row, column in (
-            (r, c) for r in range(len(step.cells)) for c in range(len(step.cells[0]))
-        )
+        for row, cells in enumerate(step.cells)
+        for column in range(len(cells))
     ]
     return verdicts.count(True), verdicts.count(True) + verdicts.count(False)

@@ -13,7 +13,7 @@ def _grid(rows: int, columns: int, cell: Callable[[int, int], Cell]) -> Cells:
     return tuple(tuple(cell(row, column) for column in range(columns)) for row in range(rows))
 
 
-def product(name: str, formula: str, left: Matrix, right: Matrix) -> Step:
+def product(name: str, left: Matrix, right: Matrix) -> Step:
     """Return a matrix product, row by column."""
     operands = (left, right)
 
@@ -23,10 +23,10 @@ def product(name: str, formula: str, left: Matrix, right: Matrix) -> Step:
 
     cells = _grid(left.shape[0], right.shape[1], cell)
     exact, axes = left.exact and right.exact, (left.axes[0], right.axes[1])
-    return Step(name, name, formula, operands, cells, axes, exact, sign="×")
+    return Step(name, name, operands, cells, axes, exact, sign="×")
 
 
-def heads(key: str, formula: str, column: Matrix, n_heads: int) -> Step:
+def heads(key: str, column: Matrix, n_heads: int) -> Step:
     """Return a column of all heads, written as one row per head."""
     width = column.shape[0] // n_heads
 
@@ -35,7 +35,7 @@ def heads(key: str, formula: str, column: Matrix, n_heads: int) -> Step:
 
     axes = tuple(column.axes[0].split())
     cells = _grid(n_heads, width, cell)
-    return Step(key, column.name, formula, (column,), cells, axes, column.exact, repeats=True)
+    return Step(key, column.name, (column,), cells, axes, column.exact, repeats=True)
 
 
 def _copy(operands: tuple[Matrix, ...], place: Place) -> Cell:
@@ -45,7 +45,7 @@ def _copy(operands: tuple[Matrix, ...], place: Place) -> Cell:
     return Cell(value, "" if isinstance(value, Gap) else equation(label, value), frozenset([place]))
 
 
-def joined(name: str, formula: str, content: Matrix, position: Matrix, **more: object) -> Step:
+def joined(name: str, content: Matrix, position: Matrix, **more: object) -> Step:
     """Return content parts [h, k] with the position part behind: [h r, 1], or one for all heads."""
 
     def cell(row: int, column: int) -> Cell:
@@ -56,12 +56,11 @@ def joined(name: str, formula: str, content: Matrix, position: Matrix, **more: o
     cells = _grid(content.shape[0], content.shape[1] + 1, cell)
     axes = ("h", "k+r")
     more |= {"repeats": True, "sign": ";"}
-    return Step(name, name, formula, (content, position), cells, axes, **more)
+    return Step(name, name, (content, position), cells, axes, **more)
 
 
 def unknown(
     name: str,
-    formula: str,
     operands: tuple[Matrix, ...],
     shape: tuple[int, int],
     axes: tuple[str, str],
@@ -69,10 +68,10 @@ def unknown(
 ) -> Step:
     """Return a step that the source names without giving what it takes."""
     cells = _grid(*shape, lambda *_: Cell(Gap.MISSING, ""))
-    return Step(name, name, formula, operands, cells, axes, **more)
+    return Step(name, name, operands, cells, axes, **more)
 
 
-def rotated(name: str, formula: str, before: Matrix) -> Step:
+def rotated(name: str, before: Matrix) -> Step:
     """Rotate pairs of rows: column t turns by the angle t (one pair per head, frequency 1)."""
     angles = [cosine_sine(position) for position in range(before.shape[1])]
     turn = Matrix("rotation", tuple(zip(*angles, strict=True)), ("cos sin", "t"), exact=False)
@@ -93,10 +92,10 @@ def rotated(name: str, formula: str, before: Matrix) -> Step:
         return Cell(value, equation(text, value, inside), used)
 
     cells = _grid(*before.shape, cell)
-    return Step(name, name, formula, operands, cells, before.axes, exact=False, sign="↻")
+    return Step(name, name, operands, cells, before.axes, exact=False, sign="↻")
 
 
-def row_scores(key: str, formula: str, q: Matrix, k: Matrix, width: int, **more: object) -> Step:
+def row_scores(key: str, q: Matrix, k: Matrix, width: int, **more: object) -> Step:
     """One token: row of q times row of k per head, over the square root of `width`."""
 
     def cell(row: int, _: int) -> Cell:
@@ -104,10 +103,10 @@ def row_scores(key: str, formula: str, q: Matrix, k: Matrix, width: int, **more:
 
     exact = q.exact and k.exact and square_root(width)[1]
     name, cells = key.removesuffix("_printed"), _grid(q.shape[0], 1, cell)
-    return Step(key, name, formula, (q, k), cells, ("h", "s"), exact, sign="·", **more)
+    return Step(key, name, (q, k), cells, ("h", "s"), exact, sign="·", **more)
 
 
-def token_scores(key: str, formula: str, q: Matrix, k: Matrix, width: int, n_heads: int) -> Step:
+def token_scores(key: str, q: Matrix, k: Matrix, width: int, n_heads: int) -> Step:
     """Columns of q [h r, t] times columns of k [h r, s] or [r, s], per head: rows (head, t)."""
     tokens, part = q.shape[1], q.shape[0] // n_heads
     shared = k.shape[0] < q.shape[0]
@@ -120,10 +119,10 @@ def token_scores(key: str, formula: str, q: Matrix, k: Matrix, width: int, n_hea
 
     exact = q.exact and k.exact and square_root(width)[1]
     name, cells = key.removesuffix("_unmasked"), _grid(n_heads * tokens, tokens, cell)
-    return Step(key, name, formula, (q, k), cells, ("h t", "s"), exact, sign="·")
+    return Step(key, name, (q, k), cells, ("h t", "s"), exact, sign="·")
 
 
-def masked(name: str, formula: str, parts: tuple[Matrix, ...]) -> Step:
+def masked(name: str, parts: tuple[Matrix, ...]) -> Step:
     """Return the sum of the parts [h t, s]; a token later than the query is hidden."""
     tokens = parts[0].shape[1]
 
@@ -138,10 +137,10 @@ def masked(name: str, formula: str, parts: tuple[Matrix, ...]) -> Step:
 
     exact = all(part.exact for part in parts)
     cells = _grid(*parts[0].shape, cell)
-    return Step(name, name, formula, parts, cells, ("h t", "s"), exact, sign="+")
+    return Step(name, name, parts, cells, ("h t", "s"), exact, sign="+")
 
 
-def softmax(name: str, formula: str, scores: Matrix, **more: object) -> Step:
+def softmax(name: str, scores: Matrix, **more: object) -> Step:
     """Return the softmax of each row; hidden tokens weigh 0, a single key weighs 1 anyway."""
 
     def cell(row: int, column: int) -> Cell:
@@ -163,7 +162,7 @@ def softmax(name: str, formula: str, scores: Matrix, **more: object) -> Step:
 
     exact = scores.shape[1] == 1
     cells = _grid(*scores.shape, cell)
-    return Step(name, name, formula, (scores,), cells, scores.axes, exact, **more)
+    return Step(name, name, (scores,), cells, scores.axes, exact, **more)
 
 
 def _power(score: Number) -> str:
@@ -172,7 +171,7 @@ def _power(score: Number) -> str:
     return f"e^({text})" if text[0] != "(" and "/" in text else f"e^{text}"
 
 
-def weighted(name: str, formula: str, attention: Matrix, v: Matrix, n_heads: int) -> Step:
+def weighted(name: str, attention: Matrix, v: Matrix, n_heads: int) -> Step:
     """Return attention [h t, s] times values: one token's [h, v], or a column a token [h v, s]."""
     by_head = v.axes[0] == "h"
     tokens, part = (1, v.shape[1]) if by_head else (v.shape[1], v.shape[0] // n_heads)
@@ -186,23 +185,21 @@ def weighted(name: str, formula: str, attention: Matrix, v: Matrix, n_heads: int
     axes = ("h", "v") if by_head else ("h v", "t")
     exact = attention.exact and v.exact
     cells = _grid(*v.shape, cell)
-    return Step(name, name, formula, (attention, v), cells, axes, exact, sign="×")
+    return Step(name, name, (attention, v), cells, axes, exact, sign="×")
 
 
-def count(
-    key: str, formula: str, sizes: dict[str, int], text: str, value: int, **more: object
-) -> Step:
+def count(key: str, sizes: dict[str, int], text: str, value: int, **more: object) -> Step:
     """Return a number of cached elements out of sizes; `text` writes it out."""
     operands = tuple(Matrix(name, ((Fraction(size),),), ("", "")) for name, size in sizes.items())
     used = frozenset((index, 0, 0) for index in range(len(operands)))
     cells = ((Cell(Fraction(value), f"{text} = {value}", used),),)
-    return Step(key, key, formula, operands, cells, ("", ""), **more)
+    return Step(key, key, operands, cells, ("", ""), **more)
 
 
-def ratio(key: str, formula: str, above: Matrix, below: Matrix) -> Step:
+def ratio(key: str, above: Matrix, below: Matrix) -> Step:
     """Return one number over another."""
     a, b = above.rows[0][0], below.rows[0][0]
     cell = Cell(
         a / b, equation(f"{factor(a)} / {factor(b)}", a / b), frozenset({(0, 0, 0), (1, 0, 0)})
     )
-    return Step(key, key, formula, (above, below), ((cell,),), ("", ""), sign="÷")
+    return Step(key, key, (above, below), ((cell,),), ("", ""), sign="÷")

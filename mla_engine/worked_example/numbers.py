@@ -5,7 +5,7 @@ becomes a fraction once, correct to `DIGITS` decimals; a matrix says whether tha
 """
 
 import re
-from decimal import Context, Decimal, localcontext
+from decimal import Context, Decimal, Inexact, localcontext
 from enum import Enum
 from fractions import Fraction
 from math import isqrt
@@ -17,6 +17,7 @@ MAX_CHARACTERS = 12
 SHOWN_DIGITS = 5
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(/(\d+(\.\d*)?|\.\d+))?", re.ASCII)
 _WORKING = Context(prec=DIGITS + 20, traps=[])
+_ENDING = Context(prec=1000, traps=[Inexact])
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
@@ -102,28 +103,18 @@ def _parse_cell(word: str, row: int, column: int) -> Fraction:
         raise NumberError(error.code, **known) from None
 
 
-def _decimal_places(value: Fraction) -> int | None:
-    """Return how many decimals write the value exactly, or None where they never end."""
-    rest, twos, fives = value.denominator, 0, 0
-    while rest % 2 == 0:
-        rest, twos = rest // 2, twos + 1
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
-    return max(twos, fives) if rest == 1 else None
-
-
-def _plain_decimal(value: Fraction, places: int) -> str:
-    scaled = abs(value) * 10**places
-    digits = f"{scaled.numerator:0{places + 1}d}"
-    sign = "-" if value < 0 else ""
-    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+def _exact(value: Fraction) -> Decimal | None:
+    """Return the decimal that is the number, or None where it never ends."""
+    try:
+        return _ENDING.divide(Decimal(value.numerator), Decimal(value.denominator))
+    except Inexact:
+        return None
 
 
 def format_number(value: Fraction) -> str:
     """Return the shortest exact text of a number: a decimal where it ends, else a fraction."""
-    places = _decimal_places(value)
-    texts = [str(value)] if places is None else [_plain_decimal(value, places), str(value)]
-    return min(texts, key=len)
+    decimal = _exact(value)
+    return min([str(value)] if decimal is None else [f"{decimal:f}", str(value)], key=len)
 
 
 def format_matrix(rows: Rows) -> str:
@@ -135,9 +126,9 @@ def show(value: Number) -> str:
     """Return a number to read: exact where it is short, else rounded and marked by ≈."""
     if isinstance(value, Gap):
         return "?" if value is Gap.MISSING else "\N{MINUS SIGN}∞"
-    places = _decimal_places(value)
-    if places is not None and places <= 2 * SHOWN_DIGITS:
-        text = _plain_decimal(value, places)
+    decimal = _exact(value)
+    if decimal is not None and -decimal.as_tuple().exponent <= 2 * SHOWN_DIGITS:
+        text = f"{decimal:f}"
     elif len(str(value)) <= SHOWN_DIGITS + 2:
         text = str(value)
     else:

@@ -53,11 +53,11 @@ class Step:
     Attributes:
         key: its name within the variant.
         name: the code of the symbol that it computes.
-        formula: the equation in LaTeX.
         operands: the matrices that enter, in the order of the formula.
         cells: the result, cell by cell.
         axes: what runs along the rows and columns of the result.
         exact: False where irrational numbers were rounded.
+        formula: the equation in LaTeX.
         missing: what the source does not give and this step needs.
         notes: codes of remarks that belong to the step.
         published: the figures as printed, None in cells without one; None if nothing is printed.
@@ -67,11 +67,11 @@ class Step:
 
     key: str
     name: str
-    formula: str
     operands: tuple[Matrix, ...]
     cells: tuple[tuple[Cell, ...], ...] = field(repr=False)
     axes: tuple[str, str]
     exact: bool = True
+    formula: str = ""
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     published: tuple[tuple[str | None, ...], ...] | None = None

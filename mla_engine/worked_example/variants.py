@@ -69,152 +69,113 @@ TWO_TOKENS_MHA = TWO_TOKENS | {
 }
 
 
-def _full_cache(sizes: Sizes, f: Mapping[str, str]) -> Step:
+def _full_cache(sizes: Sizes) -> Step:
     n_heads, d_head, n_tokens = (sizes[name] for name in ("n_heads", "d_head", "n_tokens"))
     operands = {"n_heads": n_heads, "d_head": d_head, "n_tokens": n_tokens}
     text = f"2 × {n_heads} × {d_head} × {n_tokens}"
-    return build.count("cache_mha", f["cache_mha"], operands, text, 2 * n_heads * d_head * n_tokens)
+    return build.count("cache_mha", operands, text, 2 * n_heads * d_head * n_tokens)
 
 
-def _caches(sizes: Sizes, d_rope: int, f: Mapping[str, str]) -> tuple[Step, ...]:
+def _caches(sizes: Sizes, d_rope: int) -> tuple[Step, ...]:
     d_latent, n_tokens = sizes["d_latent_kv"], sizes["n_tokens"]
     operands = {"d_latent_kv": d_latent, "d_rope": d_rope, "n_tokens": n_tokens}
-    full, small = (
-        _full_cache(sizes, f),
-        build.count(
-            "cache_mla",
-            f["cache_mla"],
-            operands,
-            f"({d_latent} + {d_rope}) × {n_tokens}",
-            (d_latent + d_rope) * n_tokens,
-            notes=("k_R_is_cached",),
-        ),
-    )
-    return full, small, build.ratio("cache_ratio", f["cache_ratio"], full.result, small.result)
+    text, value = f"({d_latent} + {d_rope}) × {n_tokens}", (d_latent + d_rope) * n_tokens
+    full = _full_cache(sizes)
+    small = build.count("cache_mla", operands, text, value, notes=("k_R_is_cached",))
+    return full, small, build.ratio("cache_ratio", full.result, small.result)
 
 
-def _split(steps: tuple[Step, ...], formulas: Mapping[str, str], n_heads: int) -> tuple[Step, ...]:
-    return tuple(
-        build.heads(f"{step.name}_heads", formulas[f"{step.name}_heads"], step.result, n_heads)
-        for step in steps
-    )
+def _split(steps: tuple[Step, ...], n_heads: int) -> tuple[Step, ...]:
+    return tuple(build.heads(f"{step.name}_heads", step.result, n_heads) for step in steps)
 
 
 def mla(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
     """Return MLA as published: one token; what is not given stays unknown."""
-    f = ONE_TOKEN
-    c_KV = build.product("c_KV", f["c_KV"], x["W_DKV"], x["h"])
-    c_Q = build.product("c_Q", f["c_Q"], x["W_DQ"], x["h"])
-    k_R_pre = build.product("k_R_pre", f["k_R_pre"], x["W_KR"], x["h"])
+    c_KV = build.product("c_KV", x["W_DKV"], x["h"])
+    c_Q = build.product("c_Q", x["W_DQ"], x["h"])
+    k_R_pre = build.product("k_R_pre", x["W_KR"], x["h"])
     pre = k_R_pre.result
     lost = {"missing": ("position",), "notes": ("odd_rope",)}
-    k_R = build.unknown("k_R", f["k_R"], (pre,), pre.shape, pre.axes, **lost)
-    k_C = build.product("k_C", f["k_C"], x["W_UK"], c_KV.result)
-    v_C = build.product("v_C", f["v_C"], x["W_UV"], c_KV.result)
-    q_C = build.product("q_C", f["q_C"], x["W_UQ"], c_Q.result)
-    q_R = build.unknown(
-        "q_R",
-        f["q_R"],
-        (c_Q.result,),
-        (sizes["n_heads"] * sizes["d_rope"], 1),
-        ("h r", "t"),
-        missing=("W_QR", "position"),
-        notes=("odd_rope",),
-    )
-    k_heads, v_heads, q_heads = splits = _split((k_C, v_C, q_C), f, sizes["n_heads"])
-    q = build.joined("q", f["q"], q_heads.result, q_R.result, missing=("q_R",))
-    k = build.joined("k", f["k"], k_heads.result, k_R.result, missing=("k_R",))
+    k_R = build.unknown("k_R", (pre,), pre.shape, pre.axes, **lost)
+    k_C = build.product("k_C", x["W_UK"], c_KV.result)
+    v_C = build.product("v_C", x["W_UV"], c_KV.result)
+    q_C = build.product("q_C", x["W_UQ"], c_Q.result)
+    lost["missing"] = "W_QR", "position"
+    shape = sizes["n_heads"] * sizes["d_rope"], 1
+    q_R = build.unknown("q_R", (c_Q.result,), shape, ("h r", "t"), **lost)
+    k_heads, v_heads, q_heads = splits = _split((k_C, v_C, q_C), sizes["n_heads"])
+    q = build.joined("q", q_heads.result, q_R.result, missing=("q_R",))
+    k = build.joined("k", k_heads.result, k_R.result, missing=("k_R",))
     width = sizes["d_head"] + sizes["d_rope"]
-    scores_C = build.row_scores("scores_C", f["scores_C"], q_heads.result, k_heads.result, width)
-    scores = build.row_scores(
-        "scores", f["scores"], q.result, k.result, width, missing=("q_R", "k_R")
-    )
+    scores_C = build.row_scores("scores_C", q_heads.result, k_heads.result, width)
+    scores = build.row_scores("scores", q.result, k.result, width, missing=("q_R", "k_R"))
     projections = (c_KV, c_Q, k_R_pre, k_R, k_C, v_C, q_C, q_R, *splits, q, k, scores_C, scores)
-    return (
-        *projections,
-        *_one_key(scores, v_heads, f, figures, width),
-        *_caches(sizes, sizes["d_rope"], f),
-    )
+    tail = _one_key(scores, v_heads, figures, width)
+    return *projections, *tail, *_caches(sizes, sizes["d_rope"])
 
 
 def mha(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
     """Return MHA as published: one token, no position."""
-    f = ONE_TOKEN_MHA
-    q, k, v = _projections(x, f)
-    q_heads, k_heads, v_heads = splits = _split((q, k, v), f, sizes["n_heads"])
-    scores = build.row_scores(
-        "scores", f["scores"], q_heads.result, k_heads.result, sizes["d_head"]
-    )
-    tail = _one_key(scores, v_heads, f, figures, sizes["d_head"])
-    return q, k, v, *splits, scores, *tail, _full_cache(sizes, f)
+    q, k, v = _projections(x)
+    q_heads, k_heads, v_heads = splits = _split((q, k, v), sizes["n_heads"])
+    scores = build.row_scores("scores", q_heads.result, k_heads.result, sizes["d_head"])
+    tail = _one_key(scores, v_heads, figures, sizes["d_head"])
+    return q, k, v, *splits, scores, *tail, _full_cache(sizes)
 
 
-def _projections(x: Inputs, f: Mapping[str, str]) -> tuple[Step, ...]:
+def _projections(x: Inputs) -> tuple[Step, ...]:
     return tuple(
-        build.product(name, f[name], x[weight], x["h"])
+        build.product(name, x[weight], x["h"])
         for name, weight in (("q", "W_Q"), ("k", "W_K"), ("v", "W_V"))
     )
 
 
-def _one_key(
-    scores: Step, v_heads: Step, f: Mapping[str, str], figures: Figures, width: int
-) -> tuple[Step, ...]:
+def _one_key(scores: Step, v_heads: Step, figures: Figures, width: int) -> tuple[Step, ...]:
     """Return the printed vectors' own score, softmax over one key, o, and u, which lacks W_O."""
     q, k = (figures[name] for name in (("q", "k") if "k_R" in figures else ("q_heads", "k_heads")))
-    printed = build.row_scores(
-        "scores_printed",
-        f["scores"],
-        q,
-        k,
-        width,
-        notes=("from_printed",),
-        repeats=True,
-    )
-    attention = build.softmax("attention", f["attention"], scores.result, notes=("one_key",))
-    o = build.weighted("o", f["o"], attention.result, v_heads.result, v_heads.result.shape[0])
+    told = {"notes": ("from_printed",), "repeats": True}
+    printed = build.row_scores("scores_printed", q, k, width, **told)
+    attention = build.softmax("attention", scores.result, notes=("one_key",))
+    o = build.weighted("o", attention.result, v_heads.result, v_heads.result.shape[0])
     d_model = o.result.shape[0] * o.result.shape[1]
-    u = build.unknown("u", f["u"], (o.result,), (d_model, 1), ("d", "t"), missing=("W_O",))
+    u = build.unknown("u", (o.result,), (d_model, 1), ("d", "t"), missing=("W_O",))
     return printed, attention, o, u
 
 
 def mla_completed(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
     """Return MLA with two tokens, a rotated position part of two numbers, W_QR and W_O."""
-    f, n_heads = TWO_TOKENS, sizes["n_heads"]
-    c_KV = build.product("c_KV", f["c_KV"], x["W_DKV"], x["h"])
-    c_Q = build.product("c_Q", f["c_Q"], x["W_DQ"], x["h"])
-    k_R_pre = build.product("k_R_pre", f["k_R_pre"], x["W_KR"], x["h"])
-    k_R = build.rotated("k_R", f["k_R"], k_R_pre.result)
-    k_C = build.product("k_C", f["k_C"], x["W_UK"], c_KV.result)
-    v_C = build.product("v_C", f["v_C"], x["W_UV"], c_KV.result)
-    q_C = build.product("q_C", f["q_C"], x["W_UQ"], c_Q.result)
-    q_R_pre = build.product("q_R_pre", f["q_R_pre"], x["W_QR"], c_Q.result)
-    q_R = build.rotated("q_R", f["q_R"], q_R_pre.result)
+    n_heads = sizes["n_heads"]
+    c_KV = build.product("c_KV", x["W_DKV"], x["h"])
+    c_Q = build.product("c_Q", x["W_DQ"], x["h"])
+    k_R_pre = build.product("k_R_pre", x["W_KR"], x["h"])
+    k_R = build.rotated("k_R", k_R_pre.result)
+    k_C = build.product("k_C", x["W_UK"], c_KV.result)
+    v_C = build.product("v_C", x["W_UV"], c_KV.result)
+    q_C = build.product("q_C", x["W_UQ"], c_Q.result)
+    q_R_pre = build.product("q_R_pre", x["W_QR"], c_Q.result)
+    q_R = build.rotated("q_R", q_R_pre.result)
     width = sizes["d_head"] + k_R.result.shape[0]
-    scores_C = build.token_scores("scores_C", f["scores_C"], q_C.result, k_C.result, width, n_heads)
-    scores_R = build.token_scores("scores_R", f["scores_R"], q_R.result, k_R.result, width, n_heads)
-    scores = build.masked("scores", f["scores"], (scores_C.result, scores_R.result))
+    scores_C = build.token_scores("scores_C", q_C.result, k_C.result, width, n_heads)
+    scores_R = build.token_scores("scores_R", q_R.result, k_R.result, width, n_heads)
+    scores = build.masked("scores", (scores_C.result, scores_R.result))
     projections = (c_KV, c_Q, k_R_pre, k_R, k_C, v_C, q_C, q_R_pre, q_R)
-    tail = _outputs(scores, v_C, x["W_O"], f, n_heads)
-    return *projections, scores_C, scores_R, scores, *tail, *_caches(sizes, k_R.result.shape[0], f)
+    tail = _outputs(scores, v_C, x["W_O"], n_heads)
+    return *projections, scores_C, scores_R, scores, *tail, *_caches(sizes, k_R.result.shape[0])
 
 
 def mha_completed(x: Inputs, figures: Figures, sizes: Sizes) -> tuple[Step, ...]:
     """Return MHA with two tokens and W_O; it has no position part, as published."""
-    f, n_heads = TWO_TOKENS_MHA, sizes["n_heads"]
-    q, k, v = _projections(x, f)
-    raw = build.token_scores(
-        "scores_unmasked", f["scores_unmasked"], q.result, k.result, sizes["d_head"], n_heads
-    )
-    scores = build.masked("scores", f["scores"], (raw.result,))
-    return q, k, v, raw, scores, *_outputs(scores, v, x["W_O"], f, n_heads), _full_cache(sizes, f)
+    n_heads = sizes["n_heads"]
+    q, k, v = _projections(x)
+    raw = build.token_scores("scores_unmasked", q.result, k.result, sizes["d_head"], n_heads)
+    scores = build.masked("scores", (raw.result,))
+    return q, k, v, raw, scores, *_outputs(scores, v, x["W_O"], n_heads), _full_cache(sizes)
 
 
-def _outputs(
-    scores: Step, v: Step, W_O: Matrix, f: Mapping[str, str], n_heads: int
-) -> tuple[Step, ...]:
-    attention = build.softmax("attention", f["attention"], scores.result)
-    o = build.weighted("o", f["o"], attention.result, v.result, n_heads)
-    return attention, o, build.product("u", f["u"], W_O, o.result)
+def _outputs(scores: Step, v: Step, W_O: Matrix, n_heads: int) -> tuple[Step, ...]:
+    attention = build.softmax("attention", scores.result)
+    o = build.weighted("o", attention.result, v.result, n_heads)
+    return attention, o, build.product("u", W_O, o.result)
 
 
 BUILDERS: dict[str, Callable[[Inputs, Figures, Sizes], tuple[Step, ...]]] = {
@@ -222,4 +183,10 @@ BUILDERS: dict[str, Callable[[Inputs, Figures, Sizes], tuple[Step, ...]]] = {
     "mha": mha,
     "mla_completed": mla_completed,
     "mha_completed": mha_completed,
+}
+FORMULAS = {
+    "mla": ONE_TOKEN,
+    "mha": ONE_TOKEN_MHA,
+    "mla_completed": TWO_TOKENS,
+    "mha_completed": TWO_TOKENS_MHA,
 }

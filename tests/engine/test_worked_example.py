@@ -138,7 +138,7 @@ def test_softmax_writes_the_score_where_it_is_known() -> None:
     assert mla.terms(0, 0) == "e^x / e^x = 1"
     assert mha.terms(0, 0) == "e^0.066822 / e^0.066822 = 1"
     thirds = Matrix("scores", ((Fraction(-1, 3), Fraction(2, 3)),), ("h", "s"))
-    written = build.softmax("attention", "", thirds).terms(0, 1)
+    written = build.softmax("attention", thirds).terms(0, 1)
     assert written == "e^(2/3) / (e^(−1/3) + e^(2/3)) ≈ 0.73106"
 
 
