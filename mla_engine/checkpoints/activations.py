@@ -21,19 +21,19 @@ from mla_engine.checkpoints.load import FULL
 from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, visible
 from mla_engine.refusals import Phrase
 
-MOST_HEADER_BYTES = 2_000_000  # the longest names of the most tokens, and room
+MOST_HEADER_BYTES = 2_000_000  # the longest names of the most tokens, and more
 
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """What the file holds."""
+    """The hidden states of a file, and its tokens if it names them."""
 
     h: Tensor  # [1,t,d], float32
     tokens: tuple[str, ...] | None
 
 
 def read_activations(file: str | Path | bytes, d_model: int, layer: int) -> Activations:
-    """The hidden states in a file, or in the bytes of one.
+    """Return the hidden states in a file, or in the bytes of one.
 
     Raises:
         CheckpointError: no safetensors file, no tensor h, another width or layer than asked for,
@@ -79,7 +79,7 @@ def _read(stream: BinaryIO, size: int, name: str, d_model: int, layer: int) -> A
 
 
 def _names(metadata: Mapping[str, Any], n_tokens: int, layer: int) -> tuple[str, ...] | None:
-    """The tokens that the metadata names, None if it names none."""
+    """Return the tokens that the metadata names, None if it names none."""
     said = metadata.get("layer")
     if said is not None and said != str(layer):
         raise CheckpointError("other_layer", said=said, layer=layer)

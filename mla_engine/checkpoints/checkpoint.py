@@ -129,7 +129,7 @@ class Checkpoint:
         return safetensors_file.as_tensor(joined, entry.dtype, (len(numbers), n_columns))
 
     def _file_of_each_tensor(self) -> dict[str, str]:
-        """From the only file or else the index: transformers looks in this order, too."""
+        """Ask the only file or else the index: transformers looks in this order, too."""
         if SINGLE in (names := self._source.names()):
             self._read_header(SINGLE)
             return dict.fromkeys(self._entries, SINGLE)

@@ -1,7 +1,7 @@
-"""From a checkpoint's tensors to the engine's parameters, by the cuts in data/families.toml.
+"""Cut a checkpoint's tensors into the engine's parameters, as data/families.toml says.
 
-A checkpoint fuses what the engine keeps apart: [latent; rotary key] in one matrix, per head
-[content; rotary] or [key; value], queries with keys and values. A cut says in which order.
+A checkpoint fuses what are several parameters of the engine: [latent; rotary key] in one matrix,
+per head [content; rotary] or [key; value], queries with keys and values. A cut says in which order.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -24,20 +24,15 @@ PART = 2**20
 PREFIXES = ("model.", "", "transformer.", "language_model.model.", "model.language_model.")
 
 
-def layer_type(config: AttentionConfig) -> type[AttentionLayer]:
-    """The layer that runs this configuration."""
-    return mechanisms.of(config).layer
-
-
 def sizes_of(config: AttentionConfig) -> dict[str, int]:
-    """The width of each einsum letter; letters that the configuration has not are absent."""
+    """Return the width of each einsum letter that the configuration has."""
     found = {letter: getattr(config, name, None) for letter, name in LETTERS.items()}
     return {letter: size for letter, size in found.items() if size is not None}
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How one tensor is cut: its rows are `per` x `parts`, in this order.
+    """The cut of one tensor: its rows are `per` x `parts`, in this order.
 
     `parts` are the engine's parameters with their axes in einsum letters; with `ones` the tensor
     may have axes of size 1 beside its own, with `padded` zeros behind its rows; `also` is another
@@ -55,18 +50,18 @@ class Cut:
     padded: bool = False
 
     def widths(self, sizes: Mapping[str, int]) -> list[int]:
-        """Rows of each part, within one of `per`."""
+        """Return the rows of each part, within one of `per`."""
         return [prod(sizes[letter] for letter in axes.split()) for axes in self.parts.values()]
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape of the tensor in the checkpoint."""
+        """Return the shape of the tensor in the checkpoint."""
         rows = sizes.get(self.per, 1) * sum(self.widths(sizes))
         shape = (rows, prod(sizes[letter] for letter in self.columns.split()))
         shape = shape if self.columns else (rows,)
         return shape[::-1] if self.transposed else shape
 
     def apply(self, tensor: Tensor, layer: AttentionLayer) -> dict[str, Tensor]:
-        """The parameters of the layer's heads, each a tensor of its own size."""
+        """Return the parameters of the layer's heads, each a tensor of its own size."""
         sizes = sizes_of(layer.config)
         tensor = self._unpadded(tensor, sizes)
         tensor = tensor.reshape(self.shape(sizes)) if self.ones else tensor
@@ -78,7 +73,7 @@ class Cut:
         }
 
     def _unpadded(self, tensor: Tensor, sizes: Mapping[str, int]) -> Tensor:
-        """Without the zeros behind its rows; CheckpointError where something else stands there."""
+        """Drop the zeros behind its rows; CheckpointError where something else stands there."""
         rows = self.shape(sizes)[0]
         if not self.padded or tensor.ndim > 1 or len(tensor) <= rows:
             return tensor
@@ -88,7 +83,7 @@ class Cut:
 
 
 def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer) -> Tensor:
-    """Rows and columns [1 or per, width, ...] as the parameter has them.
+    """Return rows and columns [1 or per, width, ...] as the parameter has them.
 
     Of the layer's heads, in its dtype, and in the order of the parameter's axes.
     """
@@ -111,9 +106,9 @@ def _parameter(name: str, piece: Tensor, axes: list[str], layer: AttentionLayer)
 
 
 def cuts_of(family: Family, config: AttentionConfig) -> list[Cut]:
-    """The cuts that make this configuration; another needs others."""
+    """Return the cuts that make this configuration; another needs others."""
     sizes = sizes_of(config)
-    layer = layer_type(config)(config, heads=[0], device="meta")
+    layer = mechanisms.of(config).layer(config, heads=[0], device="meta")
     parameters = {name for name, _ in layer.named_parameters()} - set(family.row.get("zero", ()))
     cuts = [Cut(name, **row) for name, row in family.row["tensors"].items()]
     return [
@@ -167,7 +162,7 @@ def build(
     place: tuple[torch.dtype, torch.device | str],
     path: str = "",
 ) -> AttentionLayer:
-    """The layer with the tensors that `take` gives for their short names, each asked for once.
+    """Return the layer of the tensors that `take` gives by short names, each asked for once.
 
     `path` stands before the names in what is said.
 
@@ -176,7 +171,7 @@ def build(
         ValueError: an unknown head, dtype or device.
     """
     dtype, device = place
-    bare = layer_type(config)(config, heads=heads, dtype=dtype, device="meta")
+    bare = mechanisms.of(config).layer(config, heads=heads, dtype=dtype, device="meta")
     parameters = dict(bare.named_parameters())
     weights = {
         name: torch.zeros(parameters[name].shape, dtype=dtype)
@@ -187,4 +182,4 @@ def build(
         check_finite(path + cut.name, *found.values())
         weights |= found
     weights = {name: weights[name] for name in parameters}
-    return layer_type(config).of_weights(config, weights, heads, dtype, device)
+    return mechanisms.of(config).layer.of_weights(config, weights, heads, dtype, device)

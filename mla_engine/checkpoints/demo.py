@@ -125,7 +125,7 @@ def _write(path: Path, values: dict) -> None:
 
 
 def _tokenizer() -> Tokenizer:
-    """Byte-level BPE over a few sentences, which puts one token before every text."""
+    """Train byte-level BPE on a few sentences, which puts one token before every text."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -144,7 +144,7 @@ def _tokenizer() -> Tokenizer:
 
 
 def _save(weights: dict[str, Tensor], folder: Path) -> None:
-    """Two shards of about the same number of tensors, and their index."""
+    """Write two shards of about the same number of tensors, and their index."""
     names, half = list(weights), len(weights) // 2
     files = {}
     for number, part in enumerate((names[:half], names[half:]), start=1):
@@ -157,7 +157,7 @@ def _save(weights: dict[str, Tensor], folder: Path) -> None:
 
 
 def _weights(config: dict, generator: torch.Generator) -> dict[str, Tensor]:
-    """All tensors by their published names, bfloat16: matrices of fan-in 1, norms around 1."""
+    """Draw all tensors by published names, bfloat16: matrices of fan-in 1, norms around 1."""
     weights = {}
     for name, shape in _shapes(config).items():
         drawn = torch.randn(shape, generator=generator)
@@ -171,7 +171,7 @@ def _weights(config: dict, generator: torch.Generator) -> dict[str, Tensor]:
 
 
 def _gains(config: dict, generator: torch.Generator) -> Tensor:
-    """From 1/4 to 4 for each head's content rows and its rotary rows [h (k + r), 1]."""
+    """Draw 1/4 to 4 for each head's content rows and its rotary rows [h (k + r), 1]."""
     widths = torch.tensor([config["qk_nope_head_dim"], config["qk_rope_head_dim"]])
     n_heads = config["num_attention_heads"]
     gains = 4 ** (2 * torch.rand(2 * n_heads, generator=generator) - 1)
@@ -179,7 +179,7 @@ def _gains(config: dict, generator: torch.Generator) -> Tensor:
 
 
 def _shapes(config: dict) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every tensor, [out, in]."""
+    """Return the name and shape of every tensor, [out, in]."""
     d_model, vocabulary = config["hidden_size"], config["vocab_size"]
     shapes = {"model.embed_tokens.weight": (vocabulary, d_model)}
     for layer in range(config["num_hidden_layers"]):

@@ -25,7 +25,7 @@ from mla_engine.ops import rms_norm
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where a checkpoint keeps its embedding and its input norms."""
+    """The embedding and the input norms of a checkpoint."""
 
     checkpoint: Checkpoint
     family: Family
@@ -46,7 +46,7 @@ class Inputs:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the embedding and, where there is one, of the position embedding."""
+        """Names of the embedding and, if there is one, of the position embedding."""
         row = self.family.row
         names = [row[key] for key in ("embedding", "position_embedding") if key in row]
         return tuple(self.prefix + name for name in names)
@@ -83,14 +83,14 @@ class Inputs:
 
     def norm_tensors(self, layer: int) -> dict[str, str]:
         """Return the names of the norm before attention `layer`: its weight and, if any, bias."""
-        block, sublayer = divmod(layer, self.family.row["sublayers"])
+        row = self.family.row
+        block, sublayer = divmod(layer, row["sublayers"])
         paths = [
-            self.prefix + path.format(layer=block, sublayer=sublayer)
-            for path in self.family.row["input_norm"]
+            self.prefix + path.format(layer=block, sublayer=sublayer) for path in row["input_norm"]
         ]
         for path in paths:
             if self.checkpoint.has(f"{path}.weight"):
-                parts = ["weight", "bias"] if self.kind == "layer" else ["weight"]
+                parts = ["weight", "bias"] if row["input_norm_kind"] == "layer" else ["weight"]
                 return {part: f"{path}.{part}" for part in parts}
         raise CheckpointError("no_weight", checkpoint=self.checkpoint.name, path=paths[0])
 
@@ -102,11 +102,6 @@ class Inputs:
         except ValueError as error:
             raise CheckpointError("at", where="config.json", reason=error) from error
         return float(value)
-
-    @property
-    def kind(self) -> str:
-        """The norm before the attentions: "layer", "rms" or "rms + 1"."""
-        return self.family.row["input_norm_kind"]
 
     def normed(self, x: Tensor, layer: int) -> Tensor:
         """Apply the norm before attention number `layer` to x [t,d]."""
@@ -124,9 +119,10 @@ class Inputs:
                     shape=list(weights[part].shape),
                     wanted=list(x.shape[-1:]),
                 )
-        if self.kind == "layer":
+        kind = self.family.row["input_norm_kind"]
+        if kind == "layer":
             return layer_norm(x, x.shape[-1:], weights["weight"], weights["bias"], eps)
-        offset = 1 if self.kind == "rms + 1" else 0
+        offset = 1 if kind == "rms + 1" else 0
         return rms_norm(x, weights["weight"] + offset, eps)
 
 

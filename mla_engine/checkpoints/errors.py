@@ -7,7 +7,7 @@ from mla_engine.refusals import Phrase, RefusedError
 
 
 class CheckpointError(RefusedError):
-    """What cannot be read, in one sentence with the value found and what to do."""
+    """The refusal of a checkpoint, in one sentence with the value found and what to do."""
 
     section = "checkpoint"
 

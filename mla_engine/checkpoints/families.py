@@ -1,4 +1,4 @@
-"""Which configuration of the engine equals an attention of a published model: by a table.
+"""The table of published models: which configuration of the engine equals their attention.
 
 The table is data/families.toml. What an entry of config.json means is written there, once a
 family; what the engine cannot reproduce exactly is refused here, never approximated.
@@ -37,7 +37,7 @@ class Family:
 
     @property
     def is_latent(self) -> bool:
-        """Whether it has Multi-head Latent Attention, with an indexer or without."""
+        """True of Multi-head Latent Attention, with an indexer or without."""
         return "d_latent_kv" in self.row["fields"]
 
     @property
@@ -46,7 +46,7 @@ class Family:
         return (self.model_type, *self.row.get("also", ()))
 
     def at(self, config: Mapping[str, Any], layer: int) -> "Family":
-        """The family as this attention has it: a hybrid's layers of linear attention have a row.
+        """Return the family as this attention has it: in a hybrid linear layers have a row.
 
         Raises:
             CheckpointError: a hybrid whose config.json does not say what the layer is.
@@ -65,7 +65,7 @@ class Family:
         return Family(self.model_type, {**self.row, "tensors": tensors, "attention": path})
 
     def attention(self, layer: int) -> str:
-        """The path of attention number `layer`, with a dot behind."""
+        """Return the path of attention number `layer`, with a dot behind."""
         block, sublayer = divmod(layer, self.row["sublayers"])
         return self.row["attention"].format(layer=block, sublayer=sublayer)
 
@@ -89,7 +89,7 @@ def _load() -> dict[str, Family]:
 
 
 def _row(kinds: Mapping[str, dict[str, Any]], own: dict[str, Any]) -> dict[str, Any]:
-    """A family's row; that of its linear attention has what the family names for all layers."""
+    """Return a family's row; its linear attention has what the family names for all layers."""
     linear, own = own.get("linear"), {key: own[key] for key in own if key != "linear"}
     row = _over(kinds[own["kind"]], own, *ADDED)
     if linear is None:
@@ -99,7 +99,7 @@ def _row(kinds: Mapping[str, dict[str, Any]], own: dict[str, Any]) -> dict[str, 
 
 
 def _over(row: dict[str, Any], own: dict[str, Any], *tables: str) -> dict[str, Any]:
-    """A row with its own entries over another's; these tables key by key."""
+    """Return a row with its own entries over another's; these tables key by key."""
     return row | own | {key: row.get(key, {}) | own.get(key, {}) for key in tables}
 
 
@@ -108,7 +108,7 @@ _SPELLED = {name: family for family in FAMILIES.values() for name in family.spel
 
 
 def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
-    """The family, and the part of config.json that speaks of text.
+    """Return the family, and the part of config.json that speaks of text.
 
     A model of texts and images has its language model's config under text_config.
 
@@ -129,13 +129,13 @@ def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
 
 
 def family_at(config: Mapping[str, Any], layer: int) -> Family:
-    """The family as attention number `layer` has it; errors as `family_of` and `Family.at`."""
+    """Return the family as attention `layer` has it; errors as `family_of` and `Family.at`."""
     family, config = family_of(config)
     return family.at(config, layer)
 
 
 def n_attentions(config: Mapping[str, Any]) -> int:
-    """How many attentions the model has: LongCat has two a layer.
+    """Return the number of attentions: LongCat has two a layer.
 
     Raises:
         CheckpointError: an unknown family, or no number of layers.
@@ -150,7 +150,7 @@ def n_attentions(config: Mapping[str, Any]) -> int:
 
 
 def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
-    """The engine's configuration of attention number `layer`, from 0.
+    """Return the engine's configuration of attention number `layer`, from 0.
 
     Args:
         config: the parsed config.json, as transformers writes it or as repositories publish it.
@@ -193,7 +193,7 @@ def _check_only(family: Family, config: Mapping[str, Any]) -> None:
 def _rotation(
     family: Family, config: Mapping[str, Any], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The fields `rope` and, for Mistral 4, `position_limit`."""
+    """Return the fields `rope` and, for Mistral 4, `position_limit`."""
     row = family.row
     if "rope" not in row:
         return {}
@@ -222,7 +222,7 @@ def _rotation(
 
 
 def _without(config: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[dict, dict[str, Any]]:
-    """What the rotation's tables have under `keys`, and config.json without that."""
+    """Return what the rotation's tables have under `keys`, and config.json without that."""
     taken, rest = {}, dict(config)
     for name in ("rope_scaling", "rope_parameters"):
         table = rest.get(name)

@@ -31,19 +31,19 @@ class Span:
 
 
 class Files(Protocol):
-    """What a folder and a Hub repository have in common."""
+    """The common methods of a folder and a Hub repository."""
 
     name: str
     revision: str | None
 
     def names(self) -> tuple[str, ...]:
-        """Names of the files at the top, () if they cannot be known."""
+        """Return the names of the files at the top, () if they cannot be known."""
 
     def small_file(self, name: str, most_bytes: int) -> bytes | None:
-        """All of a file, None if there is none; CheckpointError above `most_bytes`."""
+        """Return all of a file, None if there is none; CheckpointError above `most_bytes`."""
 
     def size(self, file: str) -> int:
-        """Size of a file in bytes; CheckpointError if it is missing."""
+        """Return the size of a file in bytes; CheckpointError if it is missing."""
 
     def fetch(self, spans: Sequence[Span], report: Report) -> None:
         """Bring the bytes of each span to this machine's disk; `report` gets byte counts."""
@@ -63,18 +63,18 @@ class LocalFiles:
         self.name = self.folder.name
 
     def names(self) -> tuple[str, ...]:
-        """Names of the files at the top of the folder."""
+        """Return the names of the files at the top of the folder."""
         with unreadable(self.name):
             found = [path.name for path in self.folder.iterdir() if path.is_file()]
         return tuple(sorted(name for name in found if name.isprintable()))
 
     def small_file(self, name: str, most_bytes: int) -> bytes | None:
-        """All of a file, None if there is none; CheckpointError above `most_bytes`."""
+        """Return all of a file, None if there is none; CheckpointError above `most_bytes`."""
         path = self._inside(name)
         return at_most(path, name, most_bytes) if _is_file(path, name) else None
 
     def size(self, file: str) -> int:
-        """Size of a file in bytes; CheckpointError if it is missing."""
+        """Return the size of a file in bytes; CheckpointError if it is missing."""
         path = self._inside(file)
         if not _is_file(path, file):
             raise CheckpointError("missing", file=file, where=self.name)
@@ -90,7 +90,7 @@ class LocalFiles:
         return [read_span(self._inside(span.file), span, report) for span in spans]
 
     def _inside(self, name: str) -> Path:
-        """The real path of `name`; links into the Hub's own blobs are the client's, and fine."""
+        """Return the real path of `name`; links into the blobs of the Hub's client are fine."""
         try:
             path = (self.folder / name).resolve()
         except (OSError, RuntimeError, ValueError) as error:

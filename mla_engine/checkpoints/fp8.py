@@ -23,7 +23,7 @@ POWERS = "F8_E8M0"  # how V4 stores its factors
 def check_quantization(config: Mapping[str, Any], attention: bool = False) -> None:
     """Raise CheckpointError unless weights are stored in full or in blocks of 8 bits.
 
-    With `attention` those of attentions alone: some models store their experts in a code.
+    With `attention` only those of attentions: some models store their experts in a code.
     """
     inner = config.get("text_config")
     for part in (config, inner if isinstance(inner, dict) else {}):
@@ -40,18 +40,18 @@ def check_quantization(config: Mapping[str, Any], attention: bool = False) -> No
 
 
 def scale_name(weight: str, has: Callable[[str], bool]) -> str:
-    """What the factors of a weight are called, in a file that has some tensors."""
+    """Return the name of a weight's factors, in a file that has some tensors."""
     other = weight.removesuffix(".weight") + OF_V4
     return other if has(other) else weight + SUFFIX
 
 
 def scale_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the factors of a matrix [o,i]."""
+    """Return the shape of the factors of a matrix [o,i]."""
     return tuple(-(-size // BLOCK) for size in shape)
 
 
 def dequantized(weight: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
-    """The weight [o,i] in `dtype`, each product made in float32.
+    """Return the weight [o,i] in `dtype`, each product made in float32.
 
     Args:
         weight: torch.float8_e4m3fn [o,i].

@@ -1,4 +1,4 @@
-"""Where what came of a Hub repository is kept: the client's caches, or a folder of one's own.
+"""The places that keep what came of a Hub repository: the client's caches, or a folder.
 
 Both keep byte ranges by repository, commit, file and range, and beside them a listing of the
 commit's files, so that a repository is read again while the Hub is away.
@@ -30,7 +30,7 @@ Sizes = dict[str, int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """With which token a repository is read, and where what comes of it is kept.
+    """The token with which a repository is read, and the place for what comes of it.
 
     Args:
         token: as the Hub's client takes it; False sends none.
@@ -95,7 +95,7 @@ class ClientCaches:
 class OwnFolder:
     """A folder of the caller's own, with a quota; the client's caches are not even looked at.
 
-    What was read with a token lies apart from what everybody may read.
+    What was read with a token lies in another folder than what everybody may read.
     """
 
     def __init__(self, name: str, revision: str, access: Access) -> None:

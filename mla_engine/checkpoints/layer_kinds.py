@@ -1,4 +1,4 @@
-"""What sets one layer of a model apart from the others, as its config.json tells it.
+"""The kind of one layer of a model, as its config.json tells it.
 
 DeepSeek-V4's layers are a window alone, CSA or HCA, each with its own rotation. Files say it in two
 ways: a word a layer under layer_types, as transformers writes it, or how many tokens an entry pools
@@ -118,7 +118,7 @@ def pooling(config: Entries, layer: int) -> dict[str, Any]:
 
 
 def with_own_rotation(config: Entries, layer: int) -> dict[str, Any]:
-    """Return config.json with the rotation of this layer alone, where other families have theirs.
+    """Return config.json with only the rotation of this layer, where other families have theirs.
 
     Windows turn by rope_theta, without scaling; CSA and HCA by compress_rope_theta and with YaRN,
     whose stretch of cos and sin V4 leaves out.

@@ -76,7 +76,7 @@ def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
 
 
 class _ReachedError(Exception):
-    """Ends the model's run as soon as the attention has its inputs."""
+    """The attention has its inputs, which ends the model's run."""
 
 
 def _entering(

@@ -30,7 +30,7 @@ TIP = Phrase("fewer_heads")
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What `load_attention` would read: found in config.json and headers alone.
+    """The reading that `load_attention` would do, found in config.json and headers.
 
     `layer` counts attentions, of which there are `n_layers`; `tensors` are the names in the
     checkpoint and `n_bytes` their size on disk; `dtypes` the stored types. `is_random` says that
@@ -64,7 +64,7 @@ NOTES = (
 
 
 def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | None = None) -> Plan:
-    """What loading this attention takes; no weight is read.
+    """Say what loading this attention takes; no weight is read.
 
     Args:
         source: "owner/name" on the Hub, a folder, or an open checkpoint.
@@ -99,7 +99,7 @@ def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | Non
 
 
 def _mechanisms(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """The mechanism's key and the kind of every attention."""
+    """Yield the mechanism's key and the kind of every attention."""
     for layer in range(n_attentions(config)):
         try:
             own = attention_config(config, layer)
@@ -119,7 +119,7 @@ def load_attention(
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
 ) -> AttentionLayer:
-    """One attention of a real model, with its weights.
+    """Return one attention of a real model, with its weights.
 
     Args:
         source: "owner/name" on the Hub, a folder, or an open checkpoint.
@@ -139,7 +139,7 @@ def load_attention(
     plan = describe(checkpoint, layer)
     checks.choice("dtype", dtype, DTYPES)
     heads = None if heads is None else tuple(heads)
-    bare = convert.layer_type(plan.config)(plan.config, heads=heads, dtype=dtype, device="meta")
+    bare = mechanisms.of(plan.config).layer(plan.config, heads=heads, dtype=dtype, device="meta")
     entries = checkpoint.entries(plan.tensors)
     what = Phrase("layer_of_model", layer=layer, name=plan.name)
     budget.require(_needed_bytes(bare, plan, entries), what, TIP)
@@ -153,10 +153,13 @@ def load_attention(
 def _entries(
     checkpoint: Checkpoint, family: Family, config: AttentionConfig, layer: int
 ) -> dict[str, TensorEntry]:
-    """The tensors to read by their full names, all checked against config.json."""
+    """Return the tensors to read by their full names, all checked against config.json."""
     cuts = convert.cuts_of(family, config)
     path = _prefix(checkpoint, family.attention(layer), cuts) + family.attention(layer)
-    names = [path + _spelled(checkpoint, path, cut) for cut in cuts]
+    names = [  # repositories and transformers may differ
+        path + (cut.also if cut.also and checkpoint.has(path + cut.also) else cut.name)
+        for cut in cuts
+    ]
     entries = checkpoint.entries(names)
     for name, cut in zip(names, cuts, strict=True):
         entry = entries[name]
@@ -174,13 +177,8 @@ def _entries(
     return entries
 
 
-def _spelled(checkpoint: Checkpoint, path: str, cut: Cut) -> str:
-    """The name of a cut's tensor below the path: repositories and transformers may differ."""
-    return cut.also if cut.also and checkpoint.has(path + cut.also) else cut.name
-
-
 def _prefix(checkpoint: Checkpoint, path: str, cuts: list[Cut]) -> str:
-    """What stands before the path: files of a bare model and of a larger one differ in it."""
+    """Return what is before the path: files of a bare model and of a larger one differ in it."""
     for prefix in convert.PREFIXES:
         if any(checkpoint.has(f"{prefix}{path}{cut.name}") for cut in cuts):
             return prefix
@@ -188,7 +186,7 @@ def _prefix(checkpoint: Checkpoint, path: str, cuts: list[Cut]) -> str:
 
 
 def _scales(checkpoint: Checkpoint, entries: Mapping[str, TensorEntry]) -> dict[str, TensorEntry]:
-    """The block factors of what is stored in 8 bits."""
+    """Return the block factors of what is stored in 8 bits."""
     quantized = {name: entry for name, entry in entries.items() if entry.dtype == QUANTIZED}
     wanted = {fp8.scale_name(name, checkpoint.has): entry for name, entry in quantized.items()}
     scales = checkpoint.entries(wanted)
@@ -208,7 +206,7 @@ def _scales(checkpoint: Checkpoint, entries: Mapping[str, TensorEntry]) -> dict[
 
 
 def _needed_bytes(bare: AttentionLayer, plan: Plan, entries: Mapping[str, TensorEntry]) -> int:
-    """The layer, all that is read, and the largest tensor in the layer's dtype."""
+    """Count the layer, all that is read, and the largest tensor in the layer's dtype."""
     layer = sum(p.nbytes for p in bare.parameters())
     largest = max(prod(entry.shape) for entry in entries.values())
     return layer + plan.n_bytes + largest * bare.dtype.itemsize
@@ -217,7 +215,7 @@ def _needed_bytes(bare: AttentionLayer, plan: Plan, entries: Mapping[str, Tensor
 def _taker(
     stored: dict[str, Tensor], path: str, dtype: torch.dtype, also: Mapping[str, str]
 ) -> Callable[[str], Tensor]:
-    """Takes a stored tensor out by its short name, once; 8 bits come in the layer's dtype.
+    """Return what takes a tensor out by its short name, once; 8 bits as the layer's dtype.
 
     `also` has other short names with those by which they are asked for.
     """

@@ -1,4 +1,4 @@
-"""From a config.json that nobody vouches for to a preset: one attention, and how many there are."""
+"""Make a preset of a config.json that nobody vouches for: one attention, and their number."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ CONTEXT = "max_position_embeddings"
 def preset_of_config(
     config: Mapping[str, Any], name: str, shown: Collection[str] = ()
 ) -> GivenPreset:
-    """A model as a preset: the attention that keeps most of a token, and the others beside it.
+    """Return a model as a preset: the attention that keeps most of a token, and the others.
 
     Of those that keep as much, the first without a sliding window, as published presets have it.
 
@@ -40,6 +40,7 @@ def preset_of_config(
         called = mechanisms.of(found[0]).called
         raise CheckpointError("no_page_of_config", called=called, model_type=family.model_type)
     context = inner.get(CONTEXT)
+    windows = {_window(one) for one in found if "sliding_window" in vars(one)}
     (_, n_caches), *beside = kinds(found, layer)
     return given_preset(
         found[layer],
@@ -49,30 +50,30 @@ def preset_of_config(
         n_caches=n_caches,
         beside=tuple(beside),
         max_context=context if _is_context(context) else None,
-        not_modelled=tuple(_gaps(found)),
+        not_modelled=("alternating local and global layers",) if len(windows) > 1 else (),
     )
 
 
 def kinds(found: list[AttentionConfig], first: int = 0) -> list[tuple[AttentionConfig, int]]:
-    """The kinds of attention by what they keep, that of number `first` before the others.
+    """Return the kinds of attention by what they keep, that of number `first` before others.
 
     Returns:
         Of each kind its first configuration, and how many there are of it.
     """
-    of_kind: dict[object, list[AttentionConfig]] = {_kept(found[first]): [found[first]]}
+    of_kind: dict[object, list[AttentionConfig]] = {_cache_of(found[first]): [found[first]]}
     for config in (*found[:first], *found[first + 1 :]):
-        of_kind.setdefault(_kept(config), []).append(config)
+        of_kind.setdefault(_cache_of(config), []).append(config)
     return [(same[0], len(same)) for same in of_kind.values()]
 
 
-def _kept(config: AttentionConfig) -> tuple[object, ...]:
-    """What tells the cache of one kind from that of another; a window is not counted as one."""
+def _cache_of(config: AttentionConfig) -> tuple[object, ...]:
+    """Return what tells one kind's cache from another's; a window is not counted as one."""
     of_token, fixed = costs.cache_elements(config), costs.fixed_bytes(config, 1)
     return mechanisms.of(config).key, of_token, fixed
 
 
 def _shown(found: list[AttentionConfig], shown: Collection[str]) -> int | None:
-    """Of these mechanisms the attention that keeps most of a token, over all tokens if it can."""
+    """Return the attention of these mechanisms that keeps most, over all tokens if it can."""
     fit = [n for n, one in enumerate(found) if not shown or mechanisms.of(one).key in shown]
     keeps = {n: (costs.cache_elements(found[n]), not _window(found[n])) for n in fit}
     return max(fit, key=keeps.__getitem__, default=None)
@@ -84,9 +85,3 @@ def _window(config: AttentionConfig) -> int | None:
 
 def _is_context(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_CONTEXT
-
-
-def _gaps(found: list[AttentionConfig]) -> list[str]:
-    """What the model has that its kinds of attention do not tell, as presets name it."""
-    windows = {_window(one) for one in found if "sliding_window" in vars(one)}
-    return ["alternating local and global layers"] * (len(windows) > 1)

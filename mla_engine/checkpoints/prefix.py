@@ -48,7 +48,7 @@ class Prefix:
 
     @cached_property
     def tensors(self) -> dict[str, str]:
-        """Names in the checkpoint and in the model, the input norm as the model's last one."""
+        """Names in the checkpoint -> in the model; the input norm is the model's last one."""
         found, prefix = {}, self.inputs.prefix
         unused = tuple(f"{path}." for path in self.unused)
         for block in range(self.n_blocks):
@@ -65,7 +65,7 @@ class Prefix:
 
     @cached_property
     def entries(self) -> dict[str, TensorEntry]:
-        """Where these tensors lie; CheckpointError if config.json counts far beyond them."""
+        """These tensors in the files; CheckpointError if config.json counts far beyond them."""
         found = self.inputs.checkpoint.entries(self.tensors)
         prefix_size.check_counts(self.inputs.config, found.values())
         return found
@@ -134,7 +134,7 @@ class Prefix:
         tables: dict[str, Tensor],
         progress: Progress | None,
     ) -> nn.Module:
-        """The model with the checkpoint's weights."""
+        """Return the model with the checkpoint's weights."""
         stored = self.inputs.checkpoint.read(self.tensors, progress)
         state = _dequantized({self.tensors[name]: stored.pop(name) for name in list(stored)})
         model, report = kind.from_pretrained(
@@ -155,7 +155,7 @@ class Prefix:
         return model
 
     def _config(self, n_tokens: int) -> Any:
-        """transformers' own configuration, cut to the layers that run."""
+        """Return transformers' own configuration, with only the layers that run."""
         row = self.inputs.family.row
         given = {key: value for key, value in self.inputs.config.items() if not _unsafe(key)}
         kind = row.get("run_as", self.inputs.family.model_type)
@@ -208,7 +208,7 @@ def _output(model: nn.Module, x: Tensor) -> Tensor:
 
 
 def _transformers() -> ModuleType:
-    """The library, which takes seconds to import and is not needed before a model runs."""
+    """Import the library, which takes seconds and is not needed before a model runs."""
     return import_module("transformers")
 
 

@@ -1,4 +1,4 @@
-"""What the layers before an attention take, found in headers before a weight is read.
+"""Count what the layers before an attention take, in headers, before a weight is read.
 
 transformers builds what config.json says, so its numbers are held against the tensors that are
 there: nothing is made that no tensor would fill.
@@ -23,13 +23,13 @@ COPIES = 8
 # linear attention takes the tokens of a chunk in pairs, a few numbers a channel for each
 CHUNK, PAIRS = 64, 4
 SPARE = 2**22  # numbers that may be asked for in vain: then their tensors' names are told
-MOST_BUFFERS = 2**26  # numbers that are made from config.json alone: masks and frequencies
+MOST_BUFFERS = 2**26  # numbers that are made of config.json only: masks and frequencies
 COUNTS = ("expert", "layer", "topk", "top_k")  # in keys whose numbers are counted up to
 LOOSE_COUNTS = 1024  # that no tensor need have
 
 
 def weight_bytes(entries: Iterable[TensorEntry], blocks: str) -> int:
-    """All that is read, all of it in float32, and the largest layer once more.
+    """Count all that is read, all of it in float32, and the largest layer once more.
 
     transformers puts a layer's experts together in new tensors; `blocks` stands before a layer's
     number.
@@ -44,7 +44,7 @@ def weight_bytes(entries: Iterable[TensorEntry], blocks: str) -> int:
 
 
 def run_bytes(entries: Iterable[TensorEntry], config: Mapping[str, Any], n_tokens: int) -> int:
-    """What the widest matrices make of the tokens; of experts, for all that a token is sent to."""
+    """Count what the widest matrices make of the tokens, of experts for all of a token."""
     widest, of_expert, channels = 0, 0, 0
     for entry in entries:
         if "conv1d" in entry.name:
@@ -88,7 +88,7 @@ def check_build(
 
 
 def _numbers(config: Mapping[str, Any], *parts: str) -> Iterator[int]:
-    """Whole numbers whose key has one of these parts; sizes of a part are no counts."""
+    """Yield whole numbers whose key has one of these parts; sizes of a part are no counts."""
     for key, value in config.items():
         if type(value) is int and "size" not in key and any(part in key for part in parts):
             yield value

@@ -59,7 +59,7 @@ READ_ELSEWHERE = {"rope_parameters", "rope_scaling", "rope_interleave", "rope_in
 
 
 def rope_entries(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What config.json says of the rotation, as one flat table without nulls.
+    """Return what config.json says of the rotation, as one flat table without nulls.
 
     Raises:
         CheckpointError: two places that contradict each other, or a rotary key that is unknown.
@@ -94,7 +94,7 @@ def rope_config(
     latent: bool,
     widths: tuple[int, int],
 ) -> RopeConfig:
-    """The rotation of one attention.
+    """Return the rotation of one attention.
 
     Args:
         config: the parsed config.json, without the keys that the family reads elsewhere.
@@ -151,7 +151,7 @@ def _scaling(name: str, entries: Mapping[str, Any], longest: int | None) -> Scal
 
 
 def _as_modules_do(yarn: YarnConfig, entries: Mapping[str, Any], latent: bool) -> YarnConfig:
-    """The stretch of cos and sin is m(mscale) / m(mscale_all_dim) only where both are given."""
+    """Stretch cos and sin by m(mscale) / m(mscale_all_dim) only where both are given."""
     given = entries.get("mscale") and entries.get("mscale_all_dim")
     if yarn.attention_factor is None and not given:
         yarn = replace(yarn, attention_factor=yarn.magnitude(1.0))

@@ -1,7 +1,8 @@
 """The safetensors format: 8 bytes of length (little-endian), a JSON header, then the tensors.
 
-Parsed here rather than by the safetensors library because only a file's first bytes are at hand.
-Nothing in a header is believed before it is checked against the file's size.
+The safetensors library wants the whole file, and the Hub's client takes a header at its word. Here
+a header is read on its own, and nothing in it is believed before it is checked against the file's
+size.
 """
 
 import sys
@@ -41,7 +42,7 @@ DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class TensorEntry:
-    """Where a tensor lies: bytes `start` to `stop` of `file`, counted from the file's beginning."""
+    """A tensor in bytes `start` to `stop` of `file`, counted from the file's beginning."""
 
     name: str
     dtype: str
@@ -57,7 +58,7 @@ class TensorEntry:
 
 
 def header_bytes(prefix: bytes, file: str, size: int, most: int = MOST_HEADER_BYTES) -> int:
-    """Length of the header that follows a file's first 8 bytes.
+    """Return the length of the header that follows a file's first 8 bytes.
 
     Raises:
         CheckpointError: the file is shorter than that, or the length is absurd.
@@ -108,7 +109,7 @@ def _where(name: str, file: str) -> str:
 
 
 def parse_header(header: bytes, file: str, size: int) -> dict[str, TensorEntry]:
-    """The tensors that a header names, checked against the file's `size` in bytes.
+    """Return the tensors that a header names, checked against the file's `size` in bytes.
 
     Raises:
         CheckpointError: no JSON object, a doubled key, an unknown dtype, offsets that leave the
@@ -120,7 +121,7 @@ def parse_header(header: bytes, file: str, size: int) -> dict[str, TensorEntry]:
 def header_and_metadata(
     header: bytes, file: str, size: int
 ) -> tuple[dict[str, TensorEntry], dict[str, Any]]:
-    """The tensors as `parse_header`, and what the header says beside them."""
+    """Return the tensors as `parse_header`, and the header's metadata."""
     rows = parse_json(header, f"{file} (header)")
     metadata = rows.pop("__metadata__", None)
     check_count(len(rows), file)
@@ -140,7 +141,7 @@ def check_count(n_tensors: int, file: str) -> None:
 
 
 def as_tensor(data: bytearray, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """The bytes as a tensor of the stored dtype; they are not copied."""
+    """Return the bytes as a tensor of the stored dtype; they are not copied."""
     if not data:
         return torch.empty(shape, dtype=DTYPES[dtype])
     return torch.frombuffer(data, dtype=DTYPES[dtype]).reshape(shape)

@@ -1,7 +1,7 @@
-"""Text into the tokens that a model sees, by the model's own tokenizer.json.
+"""Cut a text into tokens by the model's own tokenizer.json.
 
 A tokenizer needs no code of its repository: tokenizer.json holds the vocabulary and every rule.
-Repositories that bring a sentencepiece model or Python code alone are refused. Which tokens stand
+Repositories that bring a only a sentencepiece model or Python code are refused. Which tokens stand
 before and after a text is what tokenizer.json says, as transformers 5 has it; keys of
 tokenizer_config.json such as add_bos_token change nothing there.
 """
@@ -34,7 +34,7 @@ class Tokens:
 
 
 def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None = None) -> Tokens:
-    """The tokens of `text`, with the special tokens that the model's tokenizer adds.
+    """Return the tokens of `text`, with the special ones that the model's tokenizer adds.
 
     Spaces, new lines and tabs are drawn as signs. A piece that is only part of a character is drawn
     as its bytes, as in <0xE4BD>.
@@ -64,7 +64,7 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
 
 
 def check_text(text: str) -> None:
-    """CheckpointError for a text that is empty or has too many characters, before any work."""
+    """Raise CheckpointError for a text that is empty or has too many characters."""
     if not isinstance(text, str) or not text:
         raise CheckpointError("text_empty", text=text)
     if len(text) > MOST_CHARACTERS:
@@ -105,7 +105,7 @@ def _drawn(encoding: "tokenizers.Encoding", tokenizer: "tokenizers.Tokenizer") -
 
 
 def _readable(piece: str, *, in_bytes: bool) -> str:
-    """A vocabulary's piece as text; a byte-level one writes each byte as one character."""
+    """Return a vocabulary's piece as text; a byte-level one has a character for each byte."""
     if in_bytes and all(character in _BYTES for character in piece):
         data = bytes(_BYTES[character] for character in piece)
         try:
@@ -116,17 +116,17 @@ def _readable(piece: str, *, in_bytes: bool) -> str:
 
 
 def visible(piece: str) -> str:
-    """A piece of text with signs for spaces and new lines, and nothing that hides or turns."""
+    """Return a piece of text with signs for spaces and new lines; nothing hides or turns."""
     return _printable(piece.translate(_VISIBLE))
 
 
 def _printable(piece: str) -> str:
-    """Without characters that are invisible or change the direction of what follows."""
+    """Write characters that are invisible or change the direction by their number."""
     return "".join(c if c.isprintable() else number(c) for c in drawn(piece))
 
 
 def _byte_characters() -> dict[str, int]:
-    """GPT-2's alphabet: printable Latin-1 bytes stand for themselves, the others follow 0xFF."""
+    """Return GPT-2's alphabet: printable Latin-1 bytes are themselves, others follow 0xFF."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(0x100) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {

@@ -1,4 +1,4 @@
-"""What visitors may read, and what a worker is given to read it with."""
+"""The places that visitors may read, and what a worker is given to read them with."""
 
 import os
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Place:
 
     @cached_property
     def where(self) -> dict[str, Any]:
-        """What a worker opens; `root` is the folder that holds it, and that no answer names."""
+        """The place for a worker; `root` is the folder that holds it, and that no answer names."""
         root = self.folder.parent if self.folder else own_cache()
         name, is_folder = str(self.folder or self.name), bool(self.folder)
         free, ours = is_folder or self.as_owner, server()
@@ -53,7 +53,7 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of a worker that reads it: a token only where it is the owner's."""
+        """The variables of a worker that reads it: a token only where it is read as its owner."""
         given = {name: text for name in PASSED if (text := os.environ.get(name))} | FIXED
         given["HF_HUB_OFFLINE"] = str(int(constants.HF_HUB_OFFLINE))
         given |= {name: getattr(constants, name) for name in ("HF_HUB_CACHE", "HF_ASSETS_CACHE")}
@@ -64,12 +64,12 @@ class Place:
 
 
 def own_cache() -> Path:
-    """Where the app keeps what visitors had it read of the Hub."""
+    """Return the folder for what visitors had the app read of the Hub."""
     return Path(constants.HF_ASSETS_CACHE) / ASSETS
 
 
 def folder(name: str, revision: str) -> Place:
-    """A folder on this server.
+    """Return the place of a folder on this server.
 
     Raises:
         CheckpointError: it lies outside the folders that may be read.
@@ -78,7 +78,7 @@ def folder(name: str, revision: str) -> Place:
 
 
 def repository(name: str, revision: str) -> Place:
-    """A repository of the Hub.
+    """Return the place of a repository of the Hub.
 
     Raises:
         CheckpointError: this server does not read it.

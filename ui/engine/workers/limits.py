@@ -1,4 +1,4 @@
-"""What a worker may take: memory and computing time, which the operating system holds it to.
+"""Hold a worker to memory and computing time, by the operating system.
 
 Computing time is counted, not the clock, so that a busy machine changes nothing; the signal that
 ends a worker comes also while a library keeps Python's lock. Windows knows neither limit.
@@ -22,7 +22,7 @@ NICE = 5
 
 @dataclass(frozen=True)
 class Limits:
-    """What one job may take.
+    """The limits of one job.
 
     Args:
         cpu_seconds: computing time.

@@ -28,7 +28,7 @@ Clean = Callable[[str], str]
 
 
 class BrokenMessageError(Exception):
-    """What came is no message, or one that is too large."""
+    """A message is none, or too large."""
 
 
 def send(stream: BinaryIO, message: dict[str, Any], tensors: list[torch.Tensor] = ()) -> None:
