@@ -269,7 +269,7 @@ def repository_files(name: str, revision: str | None = None, **access: Any) -> F
     if not isinstance(name, str) or not REPOSITORY.fullmatch(name):
         raise CheckpointError("no_repository_name", name=name)
     hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
-    return hub.HubFiles(name, revision or None, hub.Access(**access))
+    return hub.HubFiles(name, revision or None, **access)
 
 
 def _folder(source: str | Path) -> Path | None:

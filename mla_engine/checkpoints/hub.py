@@ -11,80 +11,72 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url
-from huggingface_hub import constants as hub
-from huggingface_hub.errors import (
-    DisabledRepoError,
-    GatedRepoError,
-    HfHubHTTPError,
-    HFValidationError,
-    LocalEntryNotFoundError,
-    OfflineModeIsEnabled,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
-)
+from huggingface_hub import HfApi, constants, errors, get_hf_file_metadata, hf_hub_url
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 from huggingface_hub.utils import build_hf_headers, httpx
 
+from mla_engine.checkpoints import pieces
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.files import Report, Span, at_most, read_span
-from mla_engine.checkpoints.hub_cache import (
-    COMMIT,
-    LIBRARY,
-    Access,
-    ClientCaches,
-    OwnFolder,
-    Sizes,
-)
-from mla_engine.checkpoints.pieces import (
-    ANSWERS,
-    BUSY,
-    OTHER_ANSWER,
-    TIMEOUT_SECONDS,
-    fetch_pieces,
-    load_pieces,
-    piece_paths,
-    stream,
-)
+from mla_engine.checkpoints.hub_cache import COMMIT, LIBRARY, ClientCaches, OwnFolder, Sizes
 from mla_engine.refusals import Phrase, RefusedError
 
 REVISION = re.compile(r"(?!.*\.\.)\w[\w./-]{0,199}", re.ASCII)
 NOT_HELD = Phrase("not_held")
 PUBLIC_ONLY = Phrase("public_only")
 REASONS = {  # the first that fits
-    GatedRepoError: Phrase("gated"),
-    RepositoryNotFoundError: Phrase("no_repository"),
-    RevisionNotFoundError: Phrase("no_revision"),
-    DisabledRepoError: Phrase("disabled"),
+    errors.GatedRepoError: Phrase("gated"),
+    errors.RepositoryNotFoundError: Phrase("no_repository"),
+    errors.RevisionNotFoundError: Phrase("no_revision"),
+    errors.DisabledRepoError: Phrase("disabled"),
     HFValidationError: Phrase("no_name"),
     OfflineModeIsEnabled: Phrase("offline"),
-    LocalEntryNotFoundError: NOT_HELD,
+    errors.LocalEntryNotFoundError: NOT_HELD,
     httpx.RequestError: NOT_HELD,
 }
 PUBLIC_REASONS = {  # to readers who cannot give a token, or make the machine go online
-    GatedRepoError: PUBLIC_ONLY,
-    RepositoryNotFoundError: PUBLIC_ONLY,
+    errors.GatedRepoError: PUBLIC_ONLY,
+    errors.RepositoryNotFoundError: PUBLIC_ONLY,
     OfflineModeIsEnabled: NOT_HELD,
 }
 PUBLIC_ANSWERS = {status: Phrase("so_public_only") for status in (401, 403)}
 
 
 class HubFiles:
-    """The files of one repository at one commit."""
+    """The files of one repository at one commit.
 
-    def __init__(self, name: str, revision: str | None, access: Access) -> None:
+    Args:
+        token: as the Hub's client takes it; False sends none.
+        folder: for all that is fetched, in the place of the client's caches.
+        quota_bytes: that the folder may take, if there is one.
+        hourly_bytes: that may be fetched into a folder with a quota in an hour.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        revision: str | None = None,
+        *,
+        token: bool | str | None = None,
+        folder: str | Path | None = None,
+        quota_bytes: int | None = None,
+        hourly_bytes: int | None = None,
+    ) -> None:
         self.name, self._asked = name, revision or "main"
         if not REVISION.fullmatch(self._asked):
             raise CheckpointError("revision", revision=revision)
-        self._client = {"token": access.token, "library_name": LIBRARY}
-        self._endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or hub.ENDPOINT
-        self._reasons = REASONS | (PUBLIC_REASONS if access.is_public else {})
-        self._answers = ANSWERS | (PUBLIC_ANSWERS if access.is_public else {})
+        is_public = token is False  # everybody may read what is read so
+        self._client = {"token": token, "library_name": LIBRARY}
+        self._endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or constants.ENDPOINT
+        self._reasons = REASONS | (PUBLIC_REASONS if is_public else {})
+        self._answers = pieces.ANSWERS | (PUBLIC_ANSWERS if is_public else {})
         self._away = False
         with self._clear():
-            if access.folder is None:
-                self._cache = ClientCaches(name, self._asked, self._endpoint, access.token)
+            if folder is None:
+                self._cache = ClientCaches(name, self._asked, self._endpoint, token)
             else:
-                self._cache = OwnFolder(name, self._asked, access)
+                bounds = quota_bytes, hourly_bytes
+                self._cache = OwnFolder(folder, name, self._asked, is_public, bounds)
             self.revision, self._sizes = self._look_up()
             self._pieces = self._cache.pieces(self.revision)
             if not self._away:
@@ -130,7 +122,7 @@ class HubFiles:
         data = {s: read_span(path, s, report) for s in spans if (path := whole[s.file])}
         others = [span for span in spans if not whole[span.file]]
         with self._fetched(others, report):
-            data |= zip(others, load_pieces(self._pieces, others), strict=True)
+            data |= zip(others, pieces.load_pieces(self._pieces, others), strict=True)
         return [data[span] for span in spans]
 
     @contextmanager
@@ -139,13 +131,8 @@ class HubFiles:
         if not spans:
             yield
             return
-        with self._cache.using(self._pieces, piece_paths(self._pieces, spans)) as use:
-
-            def arrived(n_bytes: int) -> None:
-                use.arrived(n_bytes)
-                report(n_bytes)
-
-            fetch_pieces(self._pieces, spans, self._stream, arrived, use.reserve)
+        with self._cache.using(self._pieces, pieces.piece_sizes(self._pieces, spans)) as use:
+            pieces.fetch_pieces(self._pieces, spans, self._stream, report, use.reserve)
             yield
 
     def _whole(self, spans: Sequence[Span]) -> dict[str, Path | None]:
@@ -158,7 +145,7 @@ class HubFiles:
         try:
             return self._ask()
         except (OfflineModeIsEnabled, httpx.RequestError, HfHubHTTPError) as error:
-            if isinstance(error, HfHubHTTPError) and error.response.status_code not in BUSY:
+            if isinstance(error, HfHubHTTPError) and error.response.status_code not in pieces.BUSY:
                 raise
             self._away = True
             try:
@@ -167,7 +154,7 @@ class HubFiles:
                 raise error from None
 
     def _ask(self) -> tuple[str, Sizes]:
-        asked = {"revision": self._asked, "files_metadata": True, "timeout": TIMEOUT_SECONDS}
+        asked = {"revision": self._asked, "files_metadata": True, "timeout": pieces.TIMEOUT_SECONDS}
         try:
             info = HfApi(endpoint=self._endpoint, **self._client).model_info(self.name, **asked)
             sizes = {str(file.rfilename): _size(file.size) for file in info.siblings}
@@ -187,11 +174,11 @@ class HubFiles:
         with self._clear():
             url, size = self._url(span.file), self.size(span.file)
             headers = build_hf_headers(**self._client)
-            yield from stream(url, headers, span, size, self._answers)
+            yield from pieces.stream(url, headers, span, size, self._answers)
 
     def _where(self) -> Phrase:
         place = {"name": self.name, "revision": self._asked}
-        if self._endpoint == hub.ENDPOINT:
+        if self._endpoint == constants.ENDPOINT:
             return Phrase("revision", **place)
         return Phrase("mirrored_revision", **place, mirror=self._endpoint)
 
@@ -206,7 +193,7 @@ class HubFiles:
             reasons = [text for kind, text in self._reasons.items() if isinstance(error, kind)]
             if isinstance(error, HfHubHTTPError):
                 status = error.response.status_code
-                meaning = self._answers.get(status, OTHER_ANSWER)
+                meaning = self._answers.get(status, pieces.OTHER_ANSWER)
                 reasons.append(Phrase("hub_answers", status=status, meaning=meaning))
             if isinstance(error, OSError) and error.strerror:  # whose text names a path, too
                 reasons.append(Phrase("on_disk", reason=error.strerror))

@@ -8,9 +8,8 @@ import json
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -26,28 +25,7 @@ LIBRARY = "mla-explorer"
 LISTING = "files.json"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 Sizes = dict[str, int | None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Access:
-    """The token with which a repository is read, and the place for what comes of it.
-
-    Args:
-        token: as the Hub's client takes it; False sends none.
-        folder: for all that is fetched, in the place of the client's caches.
-        quota_bytes: that the folder may take, if there is one.
-        hourly_bytes: that may be fetched into a folder with a quota in an hour.
-    """
-
-    token: bool | str | None = None
-    folder: str | Path | None = None
-    quota_bytes: int | None = None
-    hourly_bytes: int | None = None
-
-    @property
-    def is_public(self) -> bool:
-        """True where everybody may read what is read so."""
-        return self.token is False
+Bounds = tuple[int | None, int | None]  # bytes of quota, and an hour
 
 
 class ClientCaches:
@@ -87,7 +65,7 @@ class ClientCaches:
         path = try_to_load_from_cache(self.name, file, revision=commit)
         return Path(path) if isinstance(path, str) else None
 
-    def using(self, folder: Path, _: Sequence[Path]) -> AbstractContextManager[quota.FreeDisk]:
+    def using(self, folder: Path, _: Mapping[Path, int]) -> AbstractContextManager[quota.FreeDisk]:
         """Enter the use of files below `folder`, of which none is ever removed here."""
         return nullcontext(quota.FreeDisk(folder))
 
@@ -98,12 +76,13 @@ class OwnFolder:
     What was read with a token lies in another folder than what everybody may read.
     """
 
-    def __init__(self, name: str, revision: str, access: Access) -> None:
-        with usable(access.folder):
-            self._root = Path(access.folder).expanduser().absolute()
-        self._asked = revision
-        self._bounds = access.quota_bytes, access.hourly_bytes
-        kind = "public" if access.is_public else "granted"
+    def __init__(
+        self, root: str | Path, name: str, revision: str, is_public: bool, bounds: Bounds
+    ) -> None:
+        with usable(root):
+            self._root = Path(root).expanduser().absolute()
+        self._asked, self._bounds = revision, bounds
+        kind = "public" if is_public else "granted"
         self._folder = self._root / kind / quote(name, safe="")
         self._ref = self._folder / "revisions" / quote(revision, safe="")
 
@@ -116,7 +95,7 @@ class OwnFolder:
     def save(self, commit: str, sizes: Sizes) -> None:
         """Keep the listing of a commit, and that this revision means it."""
         listing, text = self.pieces(commit) / LISTING, json.dumps(sizes)
-        with self.using(listing.parent, [listing, self._ref]) as use:
+        with self.using(listing.parent, {listing: len(text), self._ref: len(commit)}) as use:
             if not listing.exists():
                 use.reserve(len(text))
             _write(listing, text)
@@ -132,9 +111,9 @@ class OwnFolder:
     def whole(self, _file: str, _commit: str) -> None:
         """Return None: no other program writes here."""
 
-    def using(self, _: Path, files: Sequence[Path]) -> AbstractContextManager[quota.Use]:
+    def using(self, _: Path, sizes: Mapping[Path, int]) -> AbstractContextManager[quota.Use]:
         """Enter the use of these files, which stay meanwhile."""
-        return quota.using(self._root, files, *self._bounds)
+        return quota.using(self._root, sizes, *self._bounds)
 
 
 def _write(path: Path, text: str) -> None:

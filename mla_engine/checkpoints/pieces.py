@@ -151,9 +151,9 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def piece_paths(folder: Path, spans: Iterable[Span]) -> list[Path]:
-    """Return where the spans lie in `folder`, or will lie."""
-    return [_Piece(folder, span).path for span in spans]
+def piece_sizes(folder: Path, spans: Iterable[Span]) -> dict[Path, int]:
+    """Return the files of the spans in `folder`, which are there or will be, with their sizes."""
+    return {_Piece(folder, span).path: span.n_bytes for span in spans}
 
 
 def load_pieces(folder: Path, spans: Iterable[Span]) -> list[bytearray]:

@@ -1,15 +1,15 @@
 """Bound the disk that fetched files take, and what is fetched in an hour, before a byte comes.
 
 Several processes share a folder, its quota and its count of this hour. Whoever reads or writes
-files there names them, and the bytes still to come, in a file of its own below `.uses`, locked as
-long as its process lives. All other files may go, those that were used longest ago first.
+files there names them with their sizes in a file of its own below `.uses`, locked as long as its
+process lives. All other files may go, those that were used longest ago first.
 """
 
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -47,9 +47,6 @@ class FreeDisk:
         if coming_bytes > free:
             raise CheckpointError("disk_full", needed=coming_bytes / GIB, free=free / GIB)
 
-    def arrived(self, n_bytes: int) -> None:
-        """Note that so many bytes lie on the disk now."""
-
 
 class Use(FreeDisk):
     """The use of files in a shared folder, which the other processes read of."""
@@ -57,13 +54,14 @@ class Use(FreeDisk):
     def __init__(
         self,
         folder: Path,
-        files: Iterable[Path],
+        sizes: Mapping[Path, int],
         quota_bytes: int | None,
         hourly_bytes: int | None,
     ) -> None:
         super().__init__(folder)
-        self.quota_bytes, self.hourly_bytes, self.coming_bytes = quota_bytes, hourly_bytes, 0
-        self.files = [str(file.relative_to(folder)) for file in files]
+        self.quota_bytes, self.hourly_bytes = quota_bytes, hourly_bytes
+        self.sizes = {str(file.relative_to(folder)): size for file, size in sizes.items()}
+        self.has_reserved = False
         self.place = folder / USES / f"{uuid4().hex}.json"
 
     def reserve(self, coming_bytes: int) -> None:
@@ -74,54 +72,44 @@ class Use(FreeDisk):
                 fetched in an hour; others use too much of the quota now.
         """
         if self.quota_bytes is not None:
-            needed_bytes = coming_bytes + sum(map(self._held, self.files))
-            if needed_bytes > self.quota_bytes:
+            if (needed_bytes := sum(self.sizes.values())) > self.quota_bytes:
                 needed, quota = needed_bytes / GIB, self.quota_bytes / GIB
                 raise CheckpointError("over_quota", needed=needed, quota=quota)
             with unreadable(KEPT), _locked(self.folder):
                 self._spend(coming_bytes)
                 _evict(self.folder, self.quota_bytes, coming_bytes)
-                self.coming_bytes = coming_bytes
+                self.has_reserved = True
                 self.save()
         super().reserve(coming_bytes)
 
-    def arrived(self, n_bytes: int) -> None:
-        """Note that so many bytes need no more room that is kept free."""
-        if n_bytes and self.coming_bytes:
-            self.coming_bytes = max(self.coming_bytes - n_bytes, 0)
-            self.save()
-
     def save(self) -> None:
         """Tell the other processes, in one step."""
-        said = {"files": self.files, "coming_bytes": self.coming_bytes}
+        said = {"sizes": self.sizes, "has_reserved": self.has_reserved}
         with unreadable(KEPT):
             _replace(self.place, said)
 
     def end(self) -> None:
         """Let the files go; what has not come is not counted as fetched."""
-        if self.coming_bytes:
+        coming_bytes = _coming(self.folder, self.sizes)
+        if self.has_reserved and coming_bytes:
             with suppress(OSError), _locked(self.folder):
-                self._spend(-self.coming_bytes)
+                self._spend(-coming_bytes)
         self.place.unlink(missing_ok=True)
 
     def _spend(self, n_bytes: int) -> None:
         if self.hourly_bytes is not None:
             spend(self.folder / USES / FETCHED, n_bytes, self.hourly_bytes)
 
-    def _held(self, file: str) -> int:
-        paths = (self.folder / file, self.folder / f"{file}{PARTIAL}")
-        return sum(path.stat().st_size for path in paths if path.exists())
-
 
 @contextmanager
 def using(
     folder: Path,
-    files: Iterable[Path],
+    sizes: Mapping[Path, int],
     quota_bytes: int | None,
     hourly_bytes: int | None = None,
 ) -> Iterator[Use]:
-    """Let nobody remove these files below `folder` inside the block."""
-    use = Use(folder, files, quota_bytes, hourly_bytes)
+    """Let nobody remove these files below `folder`, which have or get these sizes, in the block."""
+    use = Use(folder, sizes, quota_bytes, hourly_bytes)
     lock = use.place.with_suffix(LOCK)
     with ExitStack() as stack:
         with unreadable(KEPT), _locked(folder):
@@ -130,7 +118,7 @@ def using(
             stack.enter_context(WeakFileLock(lock))
             stack.callback(use.end)
             use.save()
-            for file in use.files:
+            for file in use.sizes:
                 with suppress(FileNotFoundError):
                     os.utime(folder / file)
         yield use
@@ -229,10 +217,22 @@ def _in_use(folder: Path) -> tuple[set[Path], int]:
         with suppress(FileNotFoundError):
             if _is_alive(place):
                 said = json.loads(place.read_text("utf-8"))
-                reserved += said["coming_bytes"]
-                for path in (folder / file for file in said["files"]):
+                reserved += _coming(folder, said["sizes"]) if said["has_reserved"] else 0
+                for path in (folder / file for file in said["sizes"]):
                     found.update((path, *path.parents))
     return found, reserved
+
+
+def _coming(folder: Path, sizes: Mapping[str, int]) -> int:
+    """Return how many bytes of these files are not on the disk yet."""
+    return sum(max(size - _held(folder / file), 0) for file, size in sizes.items())
+
+
+def _held(file: Path) -> int:
+    for path in (file, file.with_name(f"{file.name}{PARTIAL}")):
+        with suppress(FileNotFoundError):
+            return path.stat().st_size
+    return 0
 
 
 def _is_alive(place: Path) -> bool:

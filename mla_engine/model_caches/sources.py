@@ -112,4 +112,4 @@ def _of_hub(name: str, revision: str | None) -> dict[str, Any]:
     if not REPOSITORY.fullmatch(name):
         raise no_source(name)
     hub = import_module("mla_engine.checkpoints.hub")  # the rest does without its packages
-    return config_of(hub.HubFiles(name, revision, hub.Access()))
+    return config_of(hub.HubFiles(name, revision))

@@ -40,7 +40,7 @@ def files(folder):
 
 
 def reserve(folder, most, n_bytes):
-    with quota.using(folder, [], most) as use:
+    with quota.using(folder, {folder / "new": n_bytes}, most) as use:
         use.reserve(n_bytes)
 
 
@@ -213,7 +213,7 @@ def test_what_is_read_or_written_stays(hub, kept, sharded_tensors):
 
 
 def test_room_is_made_again_after_a_process_was_killed(kept):
-    with quota.using(kept, [kept / "a" / "0-9"], 10_000) as use:
+    with quota.using(kept, {kept / "a" / "0-9": 8000}, 10_000) as use:
         use.reserve(8000)
         left = use.place.read_text()
     (kept / quota.USES / "left.json").write_text(left)  # as kill -9 leaves it

@@ -76,10 +76,10 @@ def test_what_another_process_fetched_counts_too(hub, kept):
 
 
 def test_what_did_not_come_is_not_counted(kept):
-    with quota.using(kept, [kept / "a"], QUOTA, 4000) as use:
+    with quota.using(kept, {kept / "a": 900}, QUOTA, 4000) as use:
         use.reserve(900)
-        use.arrived(300)
-    with quota.using(kept, [kept / "b"], QUOTA, 4000) as use:
+        (kept / "a.incomplete").write_bytes(bytes(300))
+    with quota.using(kept, {kept / "b": 700}, QUOTA, 4000) as use:
         use.reserve(700)
         with pytest.raises(CheckpointError, match="one visitor"):
             use.reserve(1)

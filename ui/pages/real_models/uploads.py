@@ -29,7 +29,7 @@ def keep(data: bytes) -> str:
     folder = _folder()
     path = folder / f"{hashlib.sha256(data).hexdigest()[:32]}.safetensors"
     partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-    with quota.using(folder, [path, partial], quota_bytes()) as use:
+    with quota.using(folder, {path: len(data), partial: 0}, quota_bytes()) as use:
         if not path.exists():
             use.reserve(len(data))
             _write(path, partial, data)
