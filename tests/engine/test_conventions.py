@@ -17,7 +17,6 @@ from mla_engine.studies.conventions import (
     whole_places,
 )
 from tests.engine.samples import hidden
-from tests.reference_rope import rotate
 
 TOKENS = 6
 YARN = YarnConfig(factor=40, original_max_position=64, mscale=1.0, mscale_all_dim=1.0)
@@ -75,17 +74,6 @@ def test_what_a_pairing_spares(pairing, reading, start, spared):
     assert int(kept.sum()) == cells[spared]
 
 
-def test_the_wrong_pairing_is_the_other_rotation():
-    trace = layer()(hidden(1, TOKENS, 24).double())
-    q, k = trace.q_R_pre[0, :, 1].numpy(), trace.k_R_pre[0].numpy()
-    half = RopeConfig(pairing="half", scaling=YARN)
-    wanted = [
-        [rotate(half, q[t], t, TOKENS) @ rotate(half, k[s], s, TOKENS) for s in range(TOKENS)]
-        for t in range(TOKENS)
-    ]
-    np.testing.assert_allclose(rotary("interleaved", "both").numpy(), wanted, atol=1e-12)
-
-
 def test_regrouping_orders_dimensions_as_checkpoints_do():
     assert stored_for(torch.arange(8), "half").tolist() == [0, 2, 4, 6, 1, 3, 5, 7]
     assert stored_for(stored_for(torch.arange(8), "half"), "interleaved").tolist() == [*range(8)]
@@ -104,14 +92,6 @@ def test_wrong_scales():
     assert set(wanted) == set(SCALE_READINGS)
     got = {r: float(scaled_logits(content, position, config, r)) for r in SCALE_READINGS}
     assert got == pytest.approx(wanted)
-
-
-def test_a_row_with_one_key_shows_no_wrong_scale():
-    config, position = layer().config, rotary("interleaved", "own")
-    logits = [scaled_logits(position, position, config, r) for r in ("own", "absorbed_width")]
-    assert not unharmed(*logits, MASK).any()
-    kept = unharmed(*(masked_attention(x, MASK) for x in logits), MASK)
-    assert kept.nonzero().tolist() == [[0, 0]]
 
 
 def test_rows_in_another_order_are_those_whose_ranks_differ():

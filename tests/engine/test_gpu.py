@@ -5,9 +5,9 @@ from dataclasses import fields
 import pytest
 import torch
 
-from mla_engine import PRESETS, KVCache, LatentCache, MultiHeadLatentAttention
+from mla_engine import PRESETS, MultiHeadLatentAttention
 from mla_engine.budget import PeakBytes
-from tests.engine.kinds import FORMS, MLA, forms, layer_of, ways
+from tests.engine.kinds import FORMS, forms, layer_of, ways
 from tests.engine.samples import hidden
 
 pytestmark = pytest.mark.gpu
@@ -101,17 +101,6 @@ def test_published_sizes_equal_those_of_the_cpu():
         layer = MultiHeadLatentAttention(LITE, heads=[3, 11], dtype=torch.float64, device=device)
         traces.append(layer(hidden(2, 24, LITE.d_model).to(device)))
     assert_same(traces[1], traces[0], torch.float64)
-
-
-@pytest.mark.parametrize("kind", [LatentCache, KVCache], ids=["latents", "keys and values"])
-def test_decoding_equals_prefill_there(kind):
-    layer = MultiHeadLatentAttention(MLA, dtype=torch.float64, device=DEVICE)
-    h, parts = hidden(2, 24, MLA.d_model).to(DEVICE), []
-    cache = kind.empty(MLA, 2, torch.float64, DEVICE, capacity=24)
-    for new in h.split(5, dim=1):
-        trace, cache = layer.decode(new, cache)
-        parts.append(trace.u)
-    torch.testing.assert_close(torch.cat(parts, 1), layer(h).u, rtol=1e-11, atol=1e-12)
 
 
 def test_the_memory_estimate_holds_there(monkeypatch: pytest.MonkeyPatch) -> None:

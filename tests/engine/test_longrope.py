@@ -62,10 +62,3 @@ def test_latents_are_of_one_set(form):
         torch.testing.assert_close(run(h, latents=latents).u, run(h).u, rtol=1e-12, atol=1e-12)
         with refused("short factors", "positions up to 9", "long"):
             run(h, latents=latents, positions=range(2, 2 + ORIGINAL))
-
-
-def test_without_a_rotation_there_is_nothing_to_refuse():
-    layer = layer_of(replace(MLA, d_rope=0))
-    _, held = layer.decode(H[:, :ORIGINAL], layer.empty_cache(LatentCache))
-    trace, _ = layer.decode(H[:, ORIGINAL:], held)
-    torch.testing.assert_close(trace.u, layer(H).u[:, ORIGINAL:], rtol=1e-12, atol=1e-12)

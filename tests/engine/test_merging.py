@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, claims, costs
+from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, costs
 from mla_engine.claims.layers import MLA, NORMED
 from mla_engine.claims.layers import hidden as claimed_hidden
 from mla_engine.studies.agreement import agreement, relative_error
@@ -92,16 +92,6 @@ def test_one_matrix_gives_the_sum_of_all_heads_scores():
 def test_one_matrix_is_right_for_one_head():
     found = heads_in_one(scaled(replace(NORMED, n_heads=1)), hidden(1, 9, 24))
     assert max(found.scores_error, *found.u_errors) < 1e-12
-
-
-def test_one_matrix_is_as_far_off_as_the_statement_says():
-    mla = MultiHeadLatentAttention(MLA, dtype=torch.float64)
-    found = heads_in_one(mla, claimed_hidden(MLA))
-    unscaled = found.scores_one.unsqueeze(1) / MLA.scale, found.scores / MLA.scale
-    largest = (unscaled[0] - unscaled[1]).abs().max() / unscaled[1].abs().max()
-    assert claims.check("P4").value("from_each") == pytest.approx(float(largest))
-    off = (found.u_one - found.u.unsqueeze(1)).abs().amax((0, 2, 3)) / found.u.abs().max()
-    assert claims.check("P5").value("best_head") == pytest.approx(float(off.min()))
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -10,11 +10,10 @@ from mla_engine import (
     GroupedConfig,
     GroupedQueryAttention,
     MultiHeadLatentAttention,
-    PooledAttention,
 )
 from mla_engine.claims.layers import NORMED
-from mla_engine.studies.spectra import Spectrum, spectra
-from tests.engine.kinds import CSA, OF_DELTA, OF_POOLED, layer_of
+from mla_engine.studies.spectra import spectra
+from tests.engine.kinds import OF_DELTA, OF_POOLED, layer_of
 from tests.engine.samples import arrays, refused
 
 
@@ -47,13 +46,6 @@ def test_takes_the_heads_asked_for_by_their_global_number():
         spectra(mla, heads=[0])
 
 
-def test_effective_rank_of_known_spectra():
-    values = torch.tensor([[1.0, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, 0]], dtype=torch.float64)
-    spectrum = Spectrum(shape=(4, 4), singular_values=values, dtype=torch.float32)
-    torch.testing.assert_close(spectrum.effective_rank, torch.tensor([4.0, 1, 2]).double())
-    assert spectrum.numerical_rank.tolist() == [4, 1, 2]
-
-
 def matrices_of_entries(config, w, head):
     W_UO = w["W_UO"][:, head * config.n_output_groups // config.n_heads]
     return {"W_UQ": w["W_UQ"][head], "W_DO": w["W_DO"][head], "W_VO": W_UO @ w["W_DO"][head]}
@@ -84,12 +76,6 @@ def test_of_other_kinds_too(config, matrices):
                 np.testing.assert_allclose(got, values[: len(got)], rtol=1e-9, atol=1e-12)
                 assert np.abs(values[len(got) :]).max(initial=0) < 1e-12
                 assert found[code].shape == matrix.shape
-
-
-def test_of_a_head_built_alone_the_output_group_is_its_own():
-    whole, alone = (PooledAttention(CSA, seed=2, heads=heads) for heads in (None, [3]))
-    of_whole, of_one = spectra(whole)["W_VO"], spectra(alone)["W_VO"]
-    torch.testing.assert_close(of_one.singular_values[0], of_whole.singular_values[3])
 
 
 def test_a_layer_without_such_matrices_is_refused():

@@ -20,9 +20,6 @@ def test_text_beyond_the_limits_is_refused(text, key):
     with pytest.raises(words.TextError) as refused:
         words.words_of(text)
     assert refused.value.key == key
-
-
-def test_text_at_the_limits_is_taken():
     assert len(words.words_of("w " * 256)) == 256
     assert len(words.words_of("x" * 2000)) == 1
 

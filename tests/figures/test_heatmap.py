@@ -76,16 +76,10 @@ def test_words_repeat_and_stay_words():
     assert fig.data[0].yaxis == "y2", "the hover reads the axis that names every cell"
 
 
-def test_hover_says_query_key_head_and_value():
+def test_hover_says_query_key_head_and_value_in_the_readers_words():
     fig = attention_map(np.eye(2), ["a", "b"], ["a", "b"], head="7 <i>")
-    hover = fig.data[0].hovertemplate
-    assert "query %{y}" in hover
-    assert "key %{x}" in hover
-    assert "head 7 &lt;i&gt;" in hover
-    assert "%{z" in hover
-
-
-def test_words_of_the_reader_replace_our_own():
+    for said in ("query %{y}", "key %{x}", "head 7 &lt;i&gt;", "%{z"):
+        assert said in fig.data[0].hovertemplate
     words = {"query": "查询", "key": "键", "head": "头", "masked": "已屏蔽", "pooled": "{rows}"}
     fig = attention_map(np.eye(2), ["a", "b"], ["a", "b"], mask=causal(2), head="1", words=words)
     assert fig.layout.yaxis.title.text == "查询"
@@ -135,16 +129,11 @@ def test_pooling_hides_a_block_only_where_all_of_it_is_masked():
     assert np.array_equal(np.isnan(decoded(fig)), ~causal(MAX_CELLS))
 
 
-def test_a_chosen_cell_is_framed():
-    fig = score_map(np.ones((4, 4)), WORDS[:4], WORDS[:4], cell=(1, 2))
-    frame = fig.layout.shapes[-1]
-    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)
-    assert frame.xref == "x2"
-    assert frame.yref == "y2"
-
-
 @pytest.mark.parametrize(("count", "middle"), [(64, 7.0), (300, 6.5)])
-def test_a_frame_is_large_enough_to_be_seen(count, middle):
+def test_a_frame_is_around_its_cell_and_large_enough_to_be_seen(count, middle):
+    frame = score_map(np.ones((4, 4)), WORDS[:4], WORDS[:4], cell=(1, 2)).layout.shapes[-1]
+    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)
+    assert (frame.xref, frame.yref) == ("x2", "y2")
     words = [str(n) for n in range(count)]
     frame = attention_map(np.eye(count), words, words, cell=(7, 7)).layout.shapes[-1]
     assert (frame.xsizemode, frame.ysizemode) == ("pixel", "pixel")

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from mla_engine import GroupedConfig, RopeConfig
-from mla_engine.language_model import LanguageModel, ModelConfig
 from mla_engine.language_model.accuracy import exercises
 from mla_engine.language_model.heads import (
     SCORES,
@@ -20,7 +18,7 @@ from mla_engine.language_model.heads import (
     looks,
     shares,
 )
-from mla_engine.language_model.texts import NAMES, OPENING, TASKS, THINGS, WORDS, mixed
+from mla_engine.language_model.texts import NAMES, OPENING, TASKS, THINGS, mixed
 from mla_engine.studies.logit_shares import logit_shares
 from tests.language_model.samples import GQA, MLA, of_words, tokens_of
 
@@ -101,54 +99,6 @@ def test_a_head_has_the_name_of_its_highest_score_from_the_threshold_on():
     scores = HeadScores(kinds=("previous", "induction"), table=table, even=torch.zeros(2))
     assert scores.names() == (("induction", "previous"), (None, None))
     assert scores.names(threshold=0.4) == (("induction", "previous"), ("previous", None))
-
-
-N = len(WORDS)
-TURNED = 8
-BY_HAND = GroupedConfig(
-    d_model=2 * N + 1, n_heads=2, n_kv_heads=2, d_head=TURNED + N, d_rotated=TURNED,
-    rope=RopeConfig(pairing="half", theta=10.0),
-)  # fmt: skip
-
-
-def two_layers_by_hand() -> LanguageModel:
-    """Head 0 of layer 0 writes down the word before; that of layer 1 looks for its own word there.
-
-    The stream holds the word, then the word before, then a 1; the second heads see all alike.
-    """
-    config = ModelConfig(words=WORDS, attention=BY_HAND, n_layers=2, d_mlp=1, max_context=64)
-    model = LanguageModel(config, dtype=torch.float64)
-    for name, weight in model.named_parameters():
-        if "norm" not in name:
-            weight.zero_()
-    word, previous, one = slice(0, N), slice(N, 2 * N), 2 * N
-    model.W_E[:, word], model.W_E[:, one] = torch.eye(N), 1
-    first, second = (block.attention for block in model.blocks)
-    angles = 10.0 ** (-torch.arange(TURNED // 2) / (TURNED // 2))
-    first.W_K[0, : TURNED // 2, one] = 1  # turned by s, and the query by t - 1
-    first.W_Q[0, :TURNED, one] = 100 * torch.cat((angles.cos(), -angles.sin()))
-    first.W_V[0, TURNED:, word] = first.W_O[previous, 0, TURNED:] = torch.eye(N)
-    second.W_Q[0, TURNED:, word] = 100 * torch.eye(N)
-    second.W_K[0, TURNED:, previous] = torch.eye(N)
-    return model
-
-
-def test_heads_made_by_hand_have_their_names_and_heads_that_see_all_alike_have_none():
-    found = head_scores(two_layers_by_hand(), count=2)
-    assert found.names() == (("previous", None), ("induction", None))
-    keys = torch.cat([deciding(texts).key for texts in SCORES["induction"].texts(2, seed=0)])
-    wanted = (1 - 0.5 * (keys == 1).double()).mean()  # the first word has none before it but itself
-    best = found.table[0, 0, 0].item(), found.table[1, 0, found.kinds.index("induction")].item()
-    assert best == pytest.approx((1, wanted.item()), abs=1e-6)
-    torch.testing.assert_close(found.table[:, 1], found.even.expand(2, -1), rtol=1e-10, atol=0)
-    seen = [
-        place + 1
-        for load in TASKS["recall"].loads
-        for text in exercises("recall", load, 2, 0)
-        for place, one in enumerate(text)
-        if one.word in THINGS and one.word not in [other.word for other in text[:place]]
-    ]
-    assert found.even[0].item() == pytest.approx(np.mean([1 / n for n in seen]))
 
 
 def test_scores_of_one_task_are_read_off_the_same_runs():
