@@ -9,8 +9,8 @@ import pytest
 import streamlit as st
 
 from mla_engine.checkpoints import CheckpointError, open_repository, quota
-from ui.engine import asker, folders
-from ui.engine.asker import COOKIE
+from ui.engine import folders, job_owner
+from ui.engine.job_owner import COOKIE
 from ui.engine.workers.access import repository
 
 NAMES = [f"layers.{i}.W" for i in range(6)]
@@ -115,17 +115,17 @@ def test_visitors_have_the_bounds_that_the_operator_sets(monkeypatch):
 
 def test_tabs_of_a_browser_count_together_and_its_cookie_is_not_handed_on(monkeypatch):
     session, cookies = SimpleNamespace(session_id="one"), {COOKIE: "a browser's seat"}
-    monkeypatch.setattr(asker, "session_id", lambda: session.session_id)
-    monkeypatch.setattr(asker, "is_served", lambda: True)
+    monkeypatch.setattr(job_owner, "session_id", lambda: session.session_id)
+    monkeypatch.setattr(job_owner, "is_served", lambda: True)
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: cookies))
-    first = asker.browser()
+    first = job_owner.browser()
     session.session_id = "another tab"
-    assert asker.browser() == first
+    assert job_owner.browser() == first
     assert "seat" not in first
     cookies[COOKIE] = "of another browser"
-    other = asker.browser()
+    other = job_owner.browser()
     cookies.clear()
-    assert len({first, other, asker.browser()}) == 3
-    seen = asker.browser()
+    assert len({first, other, job_owner.browser()}) == 3
+    seen = job_owner.browser()
     session.session_id = "a third tab"
-    assert asker.browser() != seen
+    assert job_owner.browser() != seen

@@ -133,8 +133,8 @@ def test_a_run_that_streamlit_ends_waits_no_longer(made, demo, monkeypatch):
         raise LeftError
 
     with monkeypatch.context() as patch:
-        patch.setattr("ui.engine.workers.pool.session_id", lambda: "who leaves")
-        patch.setattr("ui.engine.workers.pool.interruption", lambda: leave)
+        patch.setattr("ui.engine.job_owner.session_id", lambda: "who leaves")
+        patch.setattr("ui.engine.job_owner.interruption", lambda: leave)
         with pytest.raises(LeftError):
             real_layer.needed(made(hostile.growing(30)))
     assert real_layer.plan(RealLayer(demo, "", 3)).layer == 3

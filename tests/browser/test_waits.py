@@ -27,7 +27,7 @@ HOLD = """        frame.view = shown
 """
 
 
-BEFORE = "_gate = Gate(MOST, LIMIT_SECONDS)"
+BEFORE = "Line(PAGES_AT_ONCE, PAGE_LIMIT_SECONDS, PAGE_POLL_SECONDS)"
 STAY = """        frame.view = shown
         import time
         from pathlib import Path
@@ -74,7 +74,7 @@ def test_who_waits_is_told_the_place_and_keeps_the_picture(tmp_path, opened):
 
 def test_who_waits_before_the_page_is_run_is_told_in_the_same_place(tmp_path, opened):
     changes = {"app.py": (LAST_LINE, STAY)}
-    changes["ui/engine/gate.py"] = BEFORE, f"_gate = Gate(1, {patience.SECONDS})"
+    changes["ui/engine/queue.py"] = BEFORE, f"Line(1, {patience.SECONDS}, PAGE_POLL_SECONDS)"
     root = copied(tmp_path, changes)
     with (
         running(root=root, folder=root) as app,

@@ -36,7 +36,7 @@ def test_who_has_something_of_its_own_is_drawn_for_alone(name, value):
 
 def test_all_that_a_page_reads_of_a_browser_is_part_of_what_is_asked():
     files = [ROOT / "app.py", *ROOT.glob("pages/*.py"), *ROOT.glob("ui/**/*.py")]
-    files.remove(ROOT / "ui/engine/asker.py")  # whose work it is, and nothing of the picture
+    files.remove(ROOT / "ui/engine/job_owner.py")  # whose work it is, and nothing of the picture
     texts = [file.read_text("utf-8") for file in files]
     read = {name for text in texts for name in re.findall(r"st\.context\b\.?(\w*)", text)}
     assert read == {"locale", "url", "headers"}  # of `headers`, whether there are any

@@ -7,7 +7,7 @@ import yaml
 
 from tests.deploy.proxied import DEPLOY
 from ui.classroom import store
-from ui.engine import gate, queue
+from ui.engine import queue
 from ui.engine.workers import pool
 from ui.server import seats, uploads
 from ui.server.classes import endpoint
@@ -67,7 +67,7 @@ def test_the_budgets_are_those_of_the_code():
     bounds = {
         "wrong codes": f"{endpoint.WRONG_AT_ONCE} of an address, then {endpoint.WRONG_A_SECOND} a",
         "classes": f"of {store.MOST_FOLLOWERS:,} each",
-        "pages run": f"{gate.MOST} at a time",
+        "pages run": f"{queue.PAGES_AT_ONCE} at a time",
         "computing": f"and {queue.MOST_OF_ONE} turns that wait",
         "strangers' files": f"{pool.MOST_WAITING} jobs wait",
         "uploads in memory": f"{uploads.MOST_FILES} files",

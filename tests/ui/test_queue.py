@@ -13,7 +13,7 @@ from mla_engine.checks import RefusedError
 from tests import patience
 from tests.attacks.server import wait_until
 from tests.clock import Clock
-from ui.engine import asker, queue
+from ui.engine import job_owner, queue
 from ui.engine.queue import FullError, Queue
 
 PATIENCE = float(patience.SECONDS)
@@ -55,7 +55,7 @@ class Worker(threading.Thread):
             raise StopException
 
     def run(self) -> None:
-        asker.tell_by(self.looks.append)
+        job_owner.show_places_by(self.looks.append)
         with suppress(StopException):
             try:
                 self.work()
@@ -180,7 +180,7 @@ def test_an_overdue_thread_that_asks_again_waits_like_all_others(line, clock, do
 
     thread = threading.Thread(target=slow, daemon=True)
     thread.start()
-    wait_until(lambda: line._line and line._line[0].open)
+    wait_until(lambda: line._line and line._line[0].opened)
     second = joined(line, Worker(line, done, "second"))
     clock.now += LIMIT
     assert second.inside.wait(PATIENCE)

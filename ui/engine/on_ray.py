@@ -19,7 +19,7 @@ from secrets import token_hex
 from typing import TypeVar
 
 from mla_engine.refusals import RefusedError
-from ui.engine import asker, queue
+from ui.engine import job_owner, queue
 from ui.engine.real_layer import RealLayer
 from ui.engine.shared_cache import SharedCache
 from ui.settings.server import Server, server
@@ -82,7 +82,7 @@ class OnRay:
     def _done(self, work: partial) -> object:
         if any(map(_is_here, chain(work.args, work.keywords.values()))):
             return work()
-        asker.stop_if_asked()
+        job_owner.stop_if_gone()
         found = self._answered(self._ask(work))
         if isinstance(found, RefusedError):
             raise found
@@ -92,7 +92,7 @@ class OnRay:
         name = f"{work.func.__module__}:{work.func.__qualname__}"
         if hasattr(work.func, "batch"):
             return self._handle.batch.remote(name, work.args)
-        return self._handle.remote(name, work.args, work.keywords, str(asker.visitor()))
+        return self._handle.remote(name, work.args, work.keywords, str(job_owner.current()))
 
     def _answered(self, asked: DeploymentResponse) -> object:
         self._asked.append(asked)
@@ -107,7 +107,7 @@ class OnRay:
             raise queue.FullError("engine_lost") from error
         finally:
             self._asked.remove(asked)
-            asker.tell(0)
+            job_owner.show_place(0)
 
     def _awaited(self, asked: DeploymentResponse) -> object:
         while True:
@@ -117,11 +117,11 @@ class OnRay:
                 if isinstance(error, RayTaskError):
                     raise
             try:
-                asker.stop_if_asked()
+                job_owner.stop_if_gone()
             except BaseException:
                 asked.cancel()
                 raise
-            asker.tell(self._asked.index(asked))
+            job_owner.show_place(self._asked.index(asked))
 
 
 def _is_here(value: object) -> bool:
@@ -168,7 +168,7 @@ class Replica:
     def _worked(
         self, left: threading.Event, visitor: str, name: str, args: tuple, keywords: dict
     ) -> object:
-        with asker.standing_for(visitor, partial(_end_if, left)):
+        with job_owner.acting_for(visitor, partial(_end_if, left)):
             try:
                 return pkgutil.resolve_name(name)(*args, **keywords)
             except RefusedError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ui import ASSETS, asset
-from ui.engine import asker, model, queue
+from ui.engine import job_owner, model, queue
 from ui.frame import (
     classroom,
     code,
@@ -66,7 +66,7 @@ def _above(page: Page) -> None:
         navigation.draw()
         _listen()
     visit.top = top
-    asker.tell_by(waits.corner())
+    job_owner.show_places_by(waits.corner())
     with row:
         if page.sizes:
             sizes.chip()

@@ -1,4 +1,4 @@
-"""What a reader sees who waits for the engine: the last picture, and the place in the line."""
+"""Tell a reader who waits for the engine his place in the line; the last picture stays."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from time import monotonic
 
 import streamlit as st
 
-from ui.engine import asker, gate
+from ui.engine import job_owner, queue
 from ui.settings.page import Page
 from ui.settings.visit import visit
 from ui.streamlit_internals import path_of, send_markdown
@@ -17,74 +17,60 @@ AGAIN_SECONDS = 2.0  # between two places: of hundreds who wait, each moves with
 TEXT = "common.waits"
 
 
-class Waits:
-    """Tells a place on the page, where nothing stands while nobody waits.
+class Notice:
+    """Shows a place in the line at a path of the page, where nothing stands while nobody waits.
 
-    The line tells it from within whatever is being computed. Streamlit would keep what is drawn
+    The line calls it from within whatever is being computed. Streamlit would keep what is drawn
     there with the results of its cached functions, so the message is made by hand.
+
+    Args:
+        path: None where the page does not stand yet.
     """
 
-    def __init__(self, path: Sequence[int]) -> None:
+    def __init__(self, path: Sequence[int] | None) -> None:
         self._path = path
         self._since: float | None = None
-        self._told, self._told_at = 0, 0.0
+        self._shown, self._shown_at = 0, 0.0
 
     def __call__(self, place: int) -> None:
-        """Say that this is the place; 0 that nobody waits any more."""
+        """Show this place; 0 where the reader does not wait any more."""
         now = monotonic()
         self._since = (self._since or now) if place else None
         early = place and now - self._since < AFTER_SECONDS
-        again = place and self._told and now - self._told_at < AGAIN_SECONDS
-        if place == self._told or early or again:
+        again = place and self._shown and now - self._shown_at < AGAIN_SECONDS
+        if place == self._shown or early or again:
             return
-        self._told, self._told_at = place, now
-        self._show(self._says(place) if place else "")
+        self._shown, self._shown_at = place, now
+        if self._path:
+            send_markdown(self._path, t(TEXT, place=place) if place else "")
+        elif place:  # in the place of the page's first element, which replaces it
+            send_markdown((0, 0), _text(place))
 
-    def _says(self, place: int) -> str:
+
+def _text(place: int) -> str:
+    if "settings" in st.session_state:
         return t(TEXT, place=place)
-
-    def _show(self, text: str) -> None:
-        send_markdown(self._path, text)
-
-
-class _Alone(Waits):
-    """Tells it where no page stands yet, in the place of the page's first element."""
-
-    def __init__(self) -> None:
-        super().__init__((0, 0))
-
-    def _says(self, place: int) -> str:
-        if "settings" in st.session_state:
-            return super()._says(place)
-        every = catalogue()[TEXT].values()  # the reader's language is not known
-        return " · ".join(text.format(place=place) for text in every)
-
-    def _show(self, text: str) -> None:
-        if text:
-            super()._show(text)
+    every = catalogue()[TEXT].values()  # the reader's language is not known
+    return " · ".join(text.format(place=place) for text in every)
 
 
-def corner() -> Waits:
-    """In a corner of the page that is drawn now."""
+def corner() -> Notice:
+    """Return a notice in a corner of the page that is drawn now."""
     with st.container(key="waits"):
         visit().corner = path_of(st.empty())
-    return Waits(visit().corner)
+    return Notice(visit().corner)
 
 
 @contextmanager
 def drawing_turn(page: Page) -> Iterator[None]:
-    """Wait until this page, or a section of it, may be drawn, and say the place in line.
+    """Wait until this page, or a section of it, may be drawn; its reader is told his place.
 
     A few are drawn at a time. A turn within a turn is part of it.
     """
-    asker.tell_by(_before(page))
-    with gate.inside():
-        yield
-
-
-def _before(page: Page) -> Waits | None:
-    """Tell in the corner of the page where it stands as it was, while it is not drawn again."""
     last = st.session_state.get("visit")
     if not last or last.page is not page:  # the browser has taken the other page away
-        return _Alone()
-    return Waits(last.corner) if last.corner else None
+        job_owner.show_places_by(Notice(None))
+    else:
+        job_owner.show_places_by(Notice(last.corner) if last.corner else None)
+    with queue.page():
+        yield

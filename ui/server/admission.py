@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui import asset
-from ui.engine.asker import COOKIE
+from ui.engine.job_owner import COOKIE
 from ui.server.answer import answer
 from ui.server.seats import Seats
 from ui.settings.server import server

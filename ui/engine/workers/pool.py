@@ -11,12 +11,11 @@ from collections.abc import Callable
 from cachetools import TTLCache
 
 from mla_engine.checkpoints import CheckpointError
-from ui.engine import asker
+from ui.engine import job_owner
 from ui.engine.workers.access import Place
 from ui.engine.workers.limits import Limits
 from ui.engine.workers.process import POLL_SECONDS, Job, LostError, Process, Progress
 from ui.settings.server import server
-from ui.streamlit_internals import interruption, session_id
 
 MOST_WAITING = 64
 MOST_LOST, LOST_SECONDS = 256, 60.0  # what ended a worker is not tried again at once
@@ -142,7 +141,5 @@ def ask(
         CheckpointError: too many wait, the job passed a limit, or the worker broke off.
         RefusedError: as the job.
     """
-    visitor = session_id() or threading.get_ident()
-    check = interruption() or _nothing
-    job = Job.of(name, place, limits, asker.browser(), **given)
-    return POOL.call(job, visitor, progress, check)
+    job = Job.of(name, place, limits, job_owner.browser(), **given)
+    return POOL.call(job, job_owner.current(), progress, job_owner.stop_if_gone)
