@@ -1,82 +1,43 @@
-"""What a call is made of, as a few bytes: the key of what was drawn for the same arguments."""
+"""Return a few bytes that stand for a value: the key of what was drawn for the same arguments."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from functools import partial, singledispatch
+from collections.abc import Mapping
 from hashlib import blake2b
-from types import FunctionType
+from pickle import Pickler
+from types import SimpleNamespace
 
 import numpy as np
 import torch
 
-Feed = Callable[[bytes], None]
+
+class _Values(Pickler):
+    """Pickles arrays, mappings and dataclasses by their values alone."""
+
+    def reducer_override(self, value: object) -> object:
+        """Return what pickle makes such a value of: a type and its arguments."""
+        match value:
+            case torch.Tensor():
+                return self.reducer_override(value.numpy())
+            case np.ndarray() if value.dtype.hasobject:
+                return np.array, (value.tolist(), object)
+            case np.ndarray():
+                return np.ndarray, (value.shape, str(value.dtype), value.tobytes())
+            case Mapping():
+                return dict, (tuple(value.items()),)
+            case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                fields = dataclasses.fields(value)
+                return type(value), tuple(getattr(value, field.name) for field in fields)
+        return NotImplemented
 
 
 def digest(value: object) -> bytes:
-    """Equal for equal values, as good as never for others; arrays count by all their numbers.
+    """Return 16 bytes, the same for equal values; for others they are as good as never the same.
 
     Raises:
-        TypeError: of a value whose parts it does not know.
+        PicklingError, AttributeError, TypeError: a value that cannot be pickled, such as a lambda.
     """
     made = blake2b(digest_size=16)
-    _feed(value, made.update)
+    pickler = _Values(SimpleNamespace(write=made.update), protocol=5)
+    pickler.fast = True  # no part is written as a reference to an equal one before it
+    pickler.dump(value)
     return made.digest()
-
-
-@singledispatch
-def _feed(value: object, feed: Feed) -> None:
-    if not dataclasses.is_dataclass(value):
-        raise TypeError(f"no digest of a {type(value).__name__}")
-    parts = (getattr(value, field.name) for field in dataclasses.fields(value))
-    _feed((type(value).__qualname__, *parts), feed)
-
-
-@_feed.register(str)
-@_feed.register(bytes)
-@_feed.register(int)
-@_feed.register(float)
-@_feed.register(range)
-@_feed.register(type(None))
-def _plain(value: object, feed: Feed) -> None:
-    feed(f"{type(value).__name__}{value!r};".encode())
-
-
-@_feed.register
-def _array(value: np.ndarray, feed: Feed) -> None:
-    if value.dtype.hasobject:
-        _feed(value.tolist(), feed)
-    feed(f"array{value.dtype}{value.shape};".encode())
-    feed(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
-
-
-@_feed.register
-def _number(value: np.generic, feed: Feed) -> None:
-    _array(np.asarray(value), feed)
-
-
-@_feed.register
-def _tensor(value: torch.Tensor, feed: Feed) -> None:
-    _array(value.numpy(), feed)
-
-
-@_feed.register(tuple)
-@_feed.register(list)
-def _several(value: tuple | list, feed: Feed) -> None:
-    feed(f"{len(value)}(".encode())
-    for part in value:
-        _feed(part, feed)
-
-
-@_feed.register
-def _mapping(value: Mapping, feed: Feed) -> None:
-    _several([part for item in value.items() for part in item], feed)
-
-
-@_feed.register
-def _function(value: FunctionType, feed: Feed) -> None:
-    feed(f"{value.__module__}.{value.__qualname__};".encode())
-
-
-@_feed.register
-def _call(value: partial, feed: Feed) -> None:
-    _several([value.func, value.args, value.keywords], feed)
