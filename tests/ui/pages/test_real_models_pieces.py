@@ -15,10 +15,10 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS
 from mla_engine.checkpoints import (
     build_demo,
-    disk,
     hidden_bytes,
     hidden_states,
     load_attention,
+    quota,
 )
 from tests.ui.pages.test_real_models_input import (
     D_MODEL,
@@ -151,7 +151,7 @@ def test_an_uploaded_file_is_used(opened, demo, models):
 def test_of_uploaded_files_the_oldest_make_room(models, monkeypatch):
     for old in (models / "activations").glob("[!.]*"):
         old.unlink()
-    monkeypatch.setattr(uploads, "quota_bytes", lambda: 2 * disk.BLOCK_BYTES)
+    monkeypatch.setattr(uploads, "quota_bytes", lambda: 2 * quota.BLOCK_BYTES)
     kept = []
     for n in range(3):
         kept.append(models / uploads.keep(100 * bytes([n])))
