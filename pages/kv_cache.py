@@ -6,10 +6,10 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.kv_cache import PAGE, common, context, controls, own
-from ui.pages.kv_cache.topics import TOPICS
+from ui.pages.kv_cache import PAGE, TOPICS, common, context, own
 from ui.pages.kv_cache.view import view
 from ui.parts import charts, prose, questions
+from ui.parts.control import control
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
@@ -22,24 +22,25 @@ with page.frame(PAGE) as frame:
         questions.ask(context.question, shown)
         computed = shown
 
-    controls.topic()
+    control("kv_view", label_visibility="collapsed")
     with st.container(key="beside"):
         left, right, beside = st.columns((4, 4, 2), gap="medium")
-    pickers = {"kv_left": controls.left, "kv_right": controls.right}
-    for place, scene, side in zip((left, right), shown.scenes, pickers, strict=True):
+    sides = "kv_left", "kv_right"
+    for place, scene, side in zip((left, right), shown.scenes, sides, strict=True):
         with place:
-            pickers[side]()
+            common.choose_model(side, scene)
             try:
                 topic.draw(shown, scene, side)
             except ValueError as error:
                 prose.refused(error)
     with beside:
-        controls.draw(shown)
+        common.controls(shown, topic.CONTROLS)
+        context.dots(shown)
 
     with st.expander(t("kv_cache.sources")):
         for scene in shown.scenes:
             prose.say(f"**{scene.preset.name}** {common.notes(shown, scene)}")
             prose.note(scene.preset.source)
-    own.section(shown, controls.takers())
-    charts.download(partial(topic.data, shown), topic.file)
+    own.section(shown)
+    charts.download(partial(topic.data, shown), topic.FILE)
     frame.view = computed

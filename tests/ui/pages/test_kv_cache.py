@@ -18,7 +18,7 @@ from tests.ui.pages.kv_cache import context, formula, layouts, memory, parallel
 from tests.ui.pages.kv_cache.side import DTYPES, GAPS, Side, sides
 from tests.ui.screen import charts, csv, lead, statement
 from ui.pages.kv_cache.scene import Scene
-from ui.pages.kv_cache.settings import contrast
+from ui.pages.kv_cache.view import contrast
 from ui.settings.sizes import longest
 
 PAGE = "pages/kv_cache.py"

@@ -1,9 +1,19 @@
-"""KV cache: what each way of attending keeps, where it fits, and how it is counted."""
+"""KV cache: what each way of attending keeps, where it fits, and how it is counted.
 
-from ui.pages.kv_cache import code
-from ui.pages.kv_cache.settings import SETTINGS
-from ui.pages.kv_cache.view import mend
+Each topic of the page is a file, with its title, sentences, chart, table, controls, data and code.
+"""
+
+from ui.pages.kv_cache import context, formula, layouts, memory, parallel
+from ui.pages.kv_cache.view import SETTINGS, mend
 from ui.settings.page import Page
+
+TOPICS = {
+    "context": context,
+    "memory": memory,
+    "layouts": layouts,
+    "parallel": parallel,
+    "formula": formula,
+}
 
 PAGE = Page(
     name="kv_cache",
@@ -13,7 +23,7 @@ PAGE = Page(
     sizes=False,
     lecture=("kv_view", "kv_context"),
     mend=mend,
-    code=code.ran,
-    snippet=code.recipe,
+    code=lambda view: TOPICS[view.topic].code(view),
+    snippet=lambda view: TOPICS[view.topic].snippet(view),
     uploads=True,
 )

@@ -1,4 +1,4 @@
-"""Words and charts that several topics of the cache page share."""
+"""Words, controls and charts that several topics of the cache page share."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -6,19 +6,50 @@ from functools import partial
 
 import numpy as np
 
-from mla_engine import costs, mechanisms
+from mla_engine import PRESETS, costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.figures import cache_growth
 from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene, kind_of
-from ui.pages.kv_cache.view import View
+from ui.pages.kv_cache.view import View, kv_heads, most_caches
+from ui.parts import prose
 from ui.parts.charts import Drawing
+from ui.parts.control import control
 from ui.parts.figure_words import growth_words
+from ui.parts.growth import LENGTHS
+from ui.parts.typed import exact_control
+from ui.settings import state
+from ui.settings.sizes import longest
 from ui.words import numbers
 from ui.words.numbers import TIED, amount, count
 from ui.words.text import listed, t
 
 Curves = Callable[[View, Scene], Mapping[str, np.ndarray]]
 """A topic's curves of one model: label -> bytes [place]."""
+
+
+def choose_model(name: str, scene: Scene) -> None:
+    """Draw the choice of the model on a side, "kv_left" or "kv_right"."""
+    control(name, options=dict.fromkeys((*PRESETS, state.default(name), scene.key)))
+
+
+def controls(view: View, names: Sequence[str]) -> None:
+    """Draw the controls of these settings, with what there is for one of the models."""
+    most = longest(*(scene.key for scene in view.scenes))
+    lengths = [n for n in LENGTHS if n <= most]
+    for name in names:
+        if name == "kv_layers":
+            layers = range(most_caches(view.scenes) + 1)
+            exact_control(name, layers, write=lambda n: count(n) if n else t("kv_cache.all_layers"))
+        elif name == "kv_context":
+            control(name, options=lengths)
+        elif name == "kv_groups":
+            control(name, options=kv_heads(view.scenes))
+        elif name == "kv_attention":
+            control(name, help=t("kv_cache.attention_help"))
+        else:
+            control(name)
+        if name == "kv_unit":
+            prose.note(t("kv_cache.unit_note"))
 
 
 def growth(
@@ -84,11 +115,6 @@ def numbers_of(config: AttentionConfig) -> str:
     parts, total = mechanisms.of(config).costs.written(config), amount(numbers)
     written = f"{parts} = {total}" if parts != total else total
     return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
-
-
-def type_label(code: str) -> str:
-    """Return the name of a type in the reader's language."""
-    return t("kv_cache.four_bit") if code == "int4" else code
 
 
 def limitations(view: View, scene: Scene) -> list[str]:

@@ -4,20 +4,27 @@ import numpy as np
 import streamlit as st
 
 from mla_engine import costs
+from mla_engine.cache import Cache
 from mla_engine.late import Late
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown, window
-from ui.pages.kv_cache.layouts import mla_beside, rows_in_words
+from ui.pages.kv_cache.layouts import mla_compared, rows_in_words
 from ui.pages.kv_cache.scene import Scene, kind_of
 from ui.pages.kv_cache.view import View
 from ui.parts import charts, prose
 from ui.parts.growth import CONTEXTS
 from ui.parts.questions import Question, decades, tokens
+from ui.parts.snippet import kinds
+from ui.settings.page import Functions, Recipe
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import sentences, t
 
 pd = Late("pandas")
 
+FILE = "kv_cache.csv"
+CONTROLS = (
+    "kv_context", "kv_groups", "kv_layers", "kv_batch", "kv_type", "kv_unit", "kv_log",
+)  # fmt: skip
 GROUPED = "mha", "gqa", "own", "mqa"
 
 
@@ -71,7 +78,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
         prose.say(sentence)
 
 
-@shared_cache.cached
+@shared_cache.cached(key=lambda view, scene: (scene, view.contexts, view.language))
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     """Return the bytes of every way [context]."""
     curves = {}
@@ -80,6 +87,13 @@ def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
         held = [on.held_bytes(tokens, scene.batch) for tokens in view.contexts]
         curves[scene.label(way)] = np.array(held)
     return curves
+
+
+def dots(view: View) -> None:
+    """Say of this topic where the dots come from, or why there are none."""
+    if view.topic == "context":
+        measured = view.scenes[0].has_points
+        prose.note(t("kv_cache.measured_note") if measured else t("kv_cache.unmeasured_note"))
 
 
 def _table(view: View, scene: Scene) -> "pd.DataFrame":
@@ -132,7 +146,7 @@ def _baseline(scene: Scene) -> str:
     mla = scene.ways["mla"]
     groups = mixed(costs.equivalent_kv_heads(mla))
     if scene.uneven:
-        return sentences([t("kv_cache.against_mha"), *mla_beside(scene)])
+        return sentences([t("kv_cache.against_mha"), *mla_compared(scene)])
     if scene.assumes("mla"):
         latent = count(mla.d_latent_kv)
         return t("kv_cache.assumed", latent=latent, rope=mla.d_rope, groups=groups)
@@ -195,3 +209,20 @@ def question(view: View) -> Question | None:
         why=t("kv_cache.guess_why"),
         hides=("lead",),
     )
+
+
+def code(view: View) -> Functions:
+    """Return the functions of the engine that ran, with what fills the caches behind the dots."""
+    filled = (Cache.with_zeros,) if view.scenes[0].has_points else ()
+    return costs.held_bytes, costs.cache_elements, *filled
+
+
+def snippet(view: View) -> Recipe:
+    """Return the snippet that makes the headline's numbers."""
+    scene = view.scenes[0]
+    return "context", {
+        "kinds": kinds(scene.kinds(scene.own), scene.key),
+        "tokens": view.context,
+        "batch": scene.batch,
+        "width": scene.width,
+    }

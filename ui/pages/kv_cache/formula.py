@@ -11,11 +11,15 @@ from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import View
 from ui.parts import charts, prose
+from ui.parts.snippet import config
+from ui.settings.page import Functions, Recipe
 from ui.words.numbers import amount, count, size, times, times_in_percent
 from ui.words.text import t, translated
 
 pd = Late("pandas")
 
+FILE = "kv_cache_formula.csv"
+CONTROLS = "kv_context", "kv_layers", "kv_batch", "kv_type", "kv_unit", "kv_log"
 RIGHT = "right"  # code of what a layer keeps
 
 
@@ -77,7 +81,7 @@ def _name(formula: Formula) -> str:
     return translated(formula.named) if formula.named else formula.short
 
 
-@shared_cache.cached
+@shared_cache.cached(key=lambda view, scene: (scene, view.contexts, view.language))
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     """Return the bytes that every formula gives [context]."""
     return {
@@ -172,3 +176,20 @@ def data(view: View) -> "pd.DataFrame":
         for formula in _formulas(scene)
     ]
     return pd.DataFrame(rows)
+
+
+def code(_view: View) -> Functions:
+    """Return the functions of the engine that ran."""
+    return costs.formulas, costs.over_held, costs.held_bytes
+
+
+def snippet(view: View) -> Recipe:
+    """Return the snippet that makes the headline's numbers."""
+    scene = view.scenes[0]
+    return "formula", {
+        "config": config(scene.preset.config, scene.key),
+        "tokens": view.context,
+        "caches": scene.n_caches,
+        "batch": scene.batch,
+        "width": scene.width,
+    }

@@ -16,11 +16,15 @@ from ui.pages.kv_cache.common import limitations, shown
 from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene
 from ui.pages.kv_cache.view import View
 from ui.parts import charts, prose
+from ui.parts.snippet import config
+from ui.settings.page import Functions, Recipe
 from ui.words.numbers import amount, count, prefixed_count, size, times
 from ui.words.text import t
 
 pd = Late("pandas")
 
+FILE = "kv_cache_layouts.csv"
+CONTROLS = "kv_context", "kv_layers", "kv_batch", "kv_type", "kv_unit"
 KINDS = {  # of rows, in the order of the bars -> colour, by the kind of tensor, and pattern
     "key": ("key", ""),
     "rope": ("rope", "/"),
@@ -270,10 +274,10 @@ def _sentences(scene: Scene, found: Caches) -> list[str]:
     said = [t(f"kv_cache.kind_{kind}") for kind in TOLD if kind in kinds]
     if "state" in kinds and scene.width < WIDTH_OF_STATES:
         said.append(t("kv_cache.state_wide"))
-    return said + mla_beside(scene) * scene.uneven
+    return said + mla_compared(scene) * scene.uneven
 
 
-def mla_beside(scene: Scene) -> list[str]:
+def mla_compared(scene: Scene) -> list[str]:
     """Say which MLA stands beside a model that has none, nor keys and values of each token."""
     if not scene.assumes("mla"):
         return []
@@ -309,3 +313,21 @@ def _rows(view: View, scene: Scene) -> list[dict[str, object]]:
         }
         for cache, numbers in laid_out.items()
     ]
+
+
+def code(_view: View) -> Functions:
+    """Return the functions of the engine that ran."""
+    return costs.layouts, costs.kept_rows
+
+
+def snippet(view: View) -> Recipe:
+    """Return the snippet that makes the headline's numbers."""
+    scene = view.scenes[0]
+    if not scene.uneven:
+        return "layouts", {"config": config(scene.ways[scene.latents], scene.key)}
+    return "rows", {
+        "config": config(scene.preset.config, scene.key),
+        "beside": config(scene.ways["mla"], scene.key),
+        "tokens": view.context,
+        "width": scene.width,
+    }

@@ -8,15 +8,23 @@ import streamlit as st
 from mla_engine.costs import GPUS, Serving
 from mla_engine.late import Late
 from ui.engine import shared_cache
-from ui.pages.kv_cache.common import beyond, growth, limitations, shown, type_label
-from ui.pages.kv_cache.scene import WIDTHS, Scene
+from ui.pages.kv_cache.common import beyond, growth, limitations, shown
+from ui.pages.kv_cache.scene import WIDTHS, Scene, type_label
 from ui.pages.kv_cache.view import View
 from ui.parts import charts, prose
+from ui.parts.snippet import config, kinds
+from ui.settings.page import Functions, Recipe
 from ui.settings.sizes import MOST_TOKENS
 from ui.words.numbers import TIED, count
 from ui.words.text import t
 
 pd = Late("pandas")
+
+FILE = "kv_cache_memory.csv"
+CONTROLS = (
+    "kv_gpu", "kv_ranks", "kv_attention", "kv_weights", "kv_context", "kv_batch", "kv_groups",
+    "kv_type", "kv_unit", "kv_log",
+)  # fmt: skip
 
 
 def served(view: View, scene: Scene, way: str | None = None, gpu: str | None = None) -> Serving:
@@ -106,7 +114,9 @@ def draw(view: View, scene: Scene, side: str) -> None:
         prose.say(sentence)
 
 
-@shared_cache.cached
+@shared_cache.cached(
+    key=lambda view, scene: (scene, view.contexts, view.ranks, view.attention, view.language)
+)
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     """Return the bytes of every way on the fullest GPU [context]."""
     curves = {}
@@ -216,4 +226,30 @@ def _row(view: View, scene: Scene, gpu: str) -> dict[str, object]:
         "longest_context_tokens": longest,
         "context_tokens": view.context,
         "largest_batch": batch,
+    }
+
+
+def code(_view: View) -> Functions:
+    """Return the functions of the engine that ran."""
+    fits = Serving.free_bytes, Serving.token_bytes, Serving.rank_weight_bytes
+    made = Serving.held_bytes, Serving.longest_context, Serving.largest_batch
+    return *(part.fget for part in fits), *made
+
+
+def snippet(view: View) -> Recipe:
+    """Return the snippet that makes the headline's numbers."""
+    scene = view.scenes[0]
+    (_, caches), *others = scene.kinds(scene.own, whole=True)
+    return "memory", {
+        "config": config(scene.preset.config, scene.key),
+        "caches": caches,
+        "others": kinds(tuple(others), scene.key),
+        "parameters": scene.preset.parameters or 0,
+        "gpu": view.gpu,
+        "ranks": view.ranks,
+        "attention": view.attention,
+        "weight_width": WIDTHS[view.weights],
+        "cache_width": scene.width,
+        "tokens": view.context,
+        "batch": scene.batch,
     }

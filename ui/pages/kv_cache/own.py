@@ -1,6 +1,5 @@
 """The cache page's section of the reader's own model: by name, or by its config.json."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -11,9 +10,12 @@ from mla_engine.late import Late
 from mla_engine.model_caches import storage
 from mla_engine.model_caches.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
 from mla_engine.model_caches.sources import Found
-from ui.pages.kv_cache.common import shown, type_label
+from ui.engine import model
+from ui.pages.kv_cache.common import shown
+from ui.pages.kv_cache.scene import type_label
 from ui.pages.kv_cache.view import View
 from ui.parts import counted_model, files, own_model, prose
+from ui.settings import state
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
 
@@ -24,19 +26,26 @@ NONE = "–"
 BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_bytes_per_step"}
 
 
-def section(view: View, takers: Mapping[str, own_model.Take]) -> None:
-    """Ask for a model, and show what it keeps with the page's lengths, types and GPUs.
-
-    `takers` are buttons, by their labels, that show it elsewhere.
-    """
+def section(view: View) -> None:
+    """Ask for a model, and show what it keeps with the page's lengths, types and GPUs."""
     with st.expander(t("kv_cache.own_title"), expanded=bool(view.own)):
         counted_model.ask("kv_own", PASTED)
         try:
             if found := counted_model.found(view.own, PASTED):
                 _draw(view, found)
-                own_model.buttons(view.own, counted_model.data(PASTED), takers)
+                own_model.buttons(view.own, counted_model.data(PASTED), _takers())
         except ValueError as error:
             prose.refused(error)
+
+
+def _takers() -> dict[str, own_model.Take]:
+    """Return the ways to show it: on each side, and on every page; by their labels."""
+    sides = {t(f"kv_cache.own_{name}"): partial(_show, f"kv_{name}") for name in ("left", "right")}
+    return sides | {t("own_model.everywhere"): model.take}
+
+
+def _show(side: str, key: str) -> None:
+    state.change(**{side: key})
 
 
 def _asked(view: View, found: Found) -> Asked:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from mla_engine.costs import Serving, cache_elements, kept_parts
+from mla_engine.costs import Serving, cache_elements, kept_parts, rank_cache_elements
 from mla_engine.late import Late
 from mla_engine.studies.split_latents import cached_on_each_gpu
 from ui.engine import shared_cache
@@ -15,11 +15,17 @@ from ui.pages.kv_cache.common import growth, limitations, shown
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import RANKS, View
 from ui.parts import charts, prose
+from ui.parts.snippet import config, kinds
+from ui.settings.page import Functions, Recipe
 from ui.words.numbers import count, digits
 from ui.words.text import t
 
 pd = Late("pandas")
 
+FILE = "kv_cache_parallel.csv"
+CONTROLS = (
+    "kv_ranks", "kv_sequences", "kv_context", "kv_groups", "kv_type", "kv_unit", "kv_log",
+)  # fmt: skip
 GROUPS = 2  # of heads that have a latent each in GLA-2
 
 
@@ -169,7 +175,7 @@ def _possible(scene: Scene) -> list[int]:
     return [n for n in RANKS if n <= scene.preset.config.n_heads]
 
 
-@shared_cache.cached
+@shared_cache.cached(key=lambda view, scene: (scene, view.context, view.sequences, view.language))
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     """Return the bytes of every sharing on the fullest GPU [number of GPUs]."""
     ranks = _possible(scene)
@@ -226,3 +232,23 @@ def data(view: View) -> "pd.DataFrame":
         for ranks in _possible(scene)
     ]
     return pd.DataFrame(rows)
+
+
+def code(_view: View) -> Functions:
+    """Return the functions of the engine that ran."""
+    return rank_cache_elements, Serving.rank_sequences, Serving.held_bytes
+
+
+def snippet(view: View) -> Recipe:
+    """Return the snippet that makes the headline's numbers."""
+    scene = view.scenes[0]
+    (_, caches), *others = scene.kinds(scene.own, whole=True)
+    return "parallel", {
+        "config": config(scene.preset.config, scene.key),
+        "caches": caches,
+        "others": kinds(tuple(others), scene.key),
+        "context": view.context,
+        "sequences": view.sequences,
+        "ranks": view.ranks,
+        "cache_width": scene.width,
+    }

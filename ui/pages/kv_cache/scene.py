@@ -40,6 +40,11 @@ def kind_of(config: AttentionConfig) -> str:
     return variant_name(mechanisms.of(config).variant(config).code)
 
 
+def type_label(code: str) -> str:
+    """Return the name of a type of numbers in the reader's language."""
+    return t("kv_cache.four_bit") if code == "int4" else code
+
+
 @dataclass(frozen=True)
 class Scene:
     """One model and the reader's choices; `layers` 0 means every layer that keeps a cache.

@@ -1,48 +1,129 @@
-"""The view of the cache page: two models, a topic, and the reader's choices."""
+"""The settings of the cache page, and the view that they choose: two models and a topic."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from functools import partial
+from math import log
+from types import SimpleNamespace
 
-from ui.pages.kv_cache.scene import Scene
+from mla_engine import PRESETS, mechanisms
+from mla_engine.costs import ATTENTION, GPUS
+from mla_engine.mechanism import Mechanism
+from mla_engine.presets import Preset
+from ui.pages.kv_cache.scene import WIDTHS, Scene, type_label
 from ui.parts.growth import CONTEXTS
 from ui.settings.page import Note
+from ui.settings.parsers import (
+    Setting,
+    flag,
+    has_preset,
+    one_of,
+    power_of_two,
+    preset_of,
+    published,
+    whole,
+    words,
+)
 from ui.settings.sizes import divisors, longest
-from ui.settings.state import at_most, nearest, settings
+from ui.settings.state import at_most, chosen, nearest, settings
 
+SIZED = re.compile(r"\d[BM]\b")  # readers know these models by it
+LEFT, RIGHT, CONTEXT = "deepseek-v3", "llama-3.1-405b", 2**17
+TOPICS = "context", "memory", "layouts", "parallel", "formula"
 OF_ONE_KIND = "layouts", "formula"  # topics that look into one layer
+BATCHES = tuple(2**n for n in range(11))
 RANKS = tuple(2**n for n in range(8))  # GPUs that can share a model
 
 
-@dataclass(frozen=True, kw_only=True)
-class View:
-    """Everything that is shown.
+def left(preset: str) -> str:
+    """Return the model that was chosen for all pages."""
+    return preset if has_preset(preset) else LEFT
 
-    Args:
-        topic: which of the page's five questions is asked.
+
+def contrast(preset: str) -> str:
+    """Return the model nearest in size to set beside it: MLA, or another cache beside MLA."""
+    ours, mla = preset_of(left(preset)), _kind(PRESETS[LEFT])
+    with_mla = _kind(ours) is not mla
+    others = [
+        key for key, one in PRESETS.items() if _plain(one) and (_kind(one) is mla) == with_mla
+    ]
+    size = (ours if _sized(ours) else PRESETS[LEFT]).parameters
+    return min(others, key=lambda key: abs(log(PRESETS[key].parameters / size)))
+
+
+def _plain(one: Preset) -> bool:
+    """Tell if its name says its size, and each of its layers keeps as much, all of it counted."""
+    return _sized(one) and not one.not_modelled and not one.beside
+
+
+def _sized(one: Preset) -> bool:
+    return bool(SIZED.search(one.name) and one.parameters)
+
+
+def _kind(one: Preset) -> Mechanism:
+    return mechanisms.of(one.config)
+
+
+def _model(default: str, label: str, follows: Callable[[str], str]) -> Setting:
+    return Setting(
+        default,
+        published,
+        "selectbox",
+        label,
+        write=lambda key: preset_of(key).name,
+        follows=follows,
+    )
+
+
+def _type(default: str, label: str) -> Setting:
+    return Setting(default, one_of(*WIDTHS), "segmented_control", label, write=type_label)
+
+
+def _batch(default: int) -> Setting:
+    parse = power_of_two(BATCHES[0], BATCHES[-1])
+    return Setting(default, parse, "select_slider", "kv_cache.batch", BATCHES)
+
+
+SETTINGS = {
+    "kv_left": _model(LEFT, "kv_cache.model_left", left),
+    "kv_right": _model(RIGHT, "kv_cache.model_right", contrast),
+    "kv_groups": Setting(8, whole(1, 128), "select_slider"),
+    "kv_layers": Setting(0, whole(0, 1024), "select_slider"),  # 0 is all
+    "kv_batch": _batch(1),
+    "kv_type": _type("bf16", "kv_cache.type"),
+    "kv_context": Setting(
+        CONTEXT,
+        power_of_two(2**10, 2**20),
+        "select_slider",
+        follows=partial(longest, most=CONTEXT),
+    ),
+    "kv_log": Setting(True, flag, "toggle"),
+    "kv_unit": Setting("GiB", one_of("GiB", "GB"), "segmented_control", write=str),
+    "kv_view": Setting("context", one_of(*TOPICS), "segmented_control"),
+    "kv_gpu": Setting("h200", one_of(*GPUS), "selectbox", write=lambda key: GPUS[key].name),
+    "kv_ranks": Setting(8, power_of_two(RANKS[0], RANKS[-1]), "select_slider", options=RANKS),
+    "kv_attention": Setting("tensor", one_of(*ATTENTION), "segmented_control"),
+    "kv_weights": _type("fp8", "kv_cache.weights"),
+    "kv_own": Setting("", words(200)),  # a model of the reader's own, by name
+    "kv_sequences": _batch(4),
+}
+
+
+class View(SimpleNamespace):
+    """The page's settings by their names, without "kv_", and what follows from them.
+
+    Attributes:
         scenes: the left model and the right one.
-        context: tokens of a sequence.
-        log: whether both axes are logarithmic.
-        unit: "GiB" or "GB".
-        gpu: the kind of GPU that serves the model.
-        ranks: how many of them share it.
-        attention: by what they share it, "tensor" (heads) or "data" (sequences).
-        weights: the type in which they keep the weights.
-        sequences: how many are dealt out to GPUs.
-        own: the name of a model of the reader's own, "" for none.
         language: the reader's.
     """
 
-    topic: str
     scenes: tuple[Scene, Scene]
-    context: int
-    log: bool
-    unit: str
-    gpu: str
-    ranks: int
-    attention: str
-    weights: str
-    sequences: int
-    own: str
     language: str
+
+    @property
+    def topic(self) -> str:
+        """The question that is asked."""
+        return self.view
 
     @property
     def contexts(self) -> tuple[int, ...]:
@@ -52,21 +133,7 @@ class View:
 
 def view() -> View:
     """Return what the settings choose."""
-    s = settings()
-    return View(
-        topic=s["kv_view"],
-        scenes=scenes(),
-        context=s["kv_context"],
-        log=s["kv_log"],
-        unit=s["kv_unit"],
-        gpu=s["kv_gpu"],
-        ranks=s["kv_ranks"],
-        attention=s["kv_attention"],
-        weights=s["kv_weights"],
-        sequences=s["kv_sequences"],
-        own=s["kv_own"],
-        language=s["lang"],
-    )
+    return View(**vars(chosen("kv_cache")), scenes=scenes(), language=settings()["lang"])
 
 
 def scenes() -> tuple[Scene, Scene]:
