@@ -219,12 +219,3 @@ def test_room_is_made_again_after_a_process_was_killed(kept):
     (kept / quota.USES / "left.json").write_text(left)  # as kill -9 leaves it
     reserve(kept, 10_000, 9000)
     assert not files(kept)
-
-
-def test_makes_room_for_uploads_too(tmp_path):
-    for number in range(4):
-        (tmp_path / f"{number}").write_bytes(bytes(5000))
-    reserve(tmp_path, 4 * 8192, 8192)
-    assert sorted(path.name for path in files(tmp_path)) == ["1", "2", "3"]
-    with pytest.raises(CheckpointError, match="set aside for what is fetched"):
-        reserve(tmp_path, 100, 101)

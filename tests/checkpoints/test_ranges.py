@@ -5,10 +5,10 @@ import torch
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, DeepseekV2Config
 
-from mla_engine.checkpoints import CheckpointError, describe, load_attention, open_checkpoint
+from mla_engine.checkpoints import CheckpointError, open_checkpoint
 from mla_engine.checkpoints.files import Span
 from mla_engine.checkpoints.pieces import grouped
-from tests.checkpoints.reading import NAMES, expect_equal, open_with_headers
+from tests.checkpoints.reading import expect_equal, open_with_headers
 
 
 @pytest.fixture(scope="module")
@@ -42,26 +42,6 @@ def test_reads_hardly_more_than_one_layer_of_a_sharded_model(published, hub):
     assert calls == sorted(calls)
     assert calls[-1] == (needed, needed)
     assert not any(asked is None for how, path, asked in hub.asked if path.endswith("tensors"))
-
-
-def test_a_layer_from_the_hub_is_the_one_in_the_folder(published, hub):
-    hub.folder = published
-    plan = describe("who/model", 2)
-    assert hub.shard_bytes == hub.header_bytes  # stated before any weight is read
-    there, here = load_attention("who/model", 2), load_attention(published, 2)
-    assert plan.n_bytes <= hub.shard_bytes - hub.header_bytes <= 1.05 * plan.n_bytes
-    h = torch.randn(1, 5, 128, generator=torch.Generator().manual_seed(6))
-    assert torch.equal(there(h).u, here(h).u)
-
-
-def test_reads_again_from_the_disk(hub, sharded_tensors):
-    open_checkpoint("who/model").read(NAMES)
-    sent = hub.shard_bytes
-    calls = []
-    again = open_checkpoint("who/model").read(NAMES[2:4], lambda *done: calls.append(done))
-    expect_equal(again, sharded_tensors[0])
-    assert hub.shard_bytes == sent
-    assert calls == [(48 * (42 + 43) * 4,) * 2]
 
 
 def test_rows_cost_their_own_bytes(hub, sharded_tensors):
