@@ -27,14 +27,9 @@ GIB = 2**30
 def sizes(preset: str) -> tuple[Figure, ...]:
     """Return a model's name and widths, as facts."""
     config = PRESETS[preset].config
-    return (
-        Figure("model", PRESETS[preset].name.split(" (")[0]),
-        Figure("n_heads", config.n_heads),
-        Figure("d_head", config.d_head),
-        Figure("d_value", config.d_value),
-        Figure("d_latent_kv", config.d_latent_kv),
-        Figure("d_rope", config.d_rope),
-    )
+    names = ("n_heads", "d_head", "d_value", "d_latent_kv", "d_rope")
+    model = Figure("model", PRESETS[preset].name.split(" (")[0])
+    return model, *(Figure(name, vars(config)[name]) for name in names)
 
 
 def elements(rng: Random) -> Question:

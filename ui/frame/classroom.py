@@ -137,7 +137,7 @@ def _leads() -> None:
 
 
 def offer() -> None:
-    """Once the page is drawn: what it has to ask, for the lecturer's browser."""
+    """Send what the drawn page has to ask to the lecturer's browser."""
     if questions.leading():
         text = visit().offered
         made: Callable[..., Any] = st.components.v2.component(OFFER, js=asset("class_offer.js"))

@@ -49,7 +49,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class Curves:
     """Curves of percentages that the reader draws over a chart; the first point is given.
 
     Args:
@@ -92,7 +92,7 @@ class Question:
     none: str
     scale: bool = False
     hides: tuple[str, ...] = ()
-    drawing: Drawing | None = None
+    drawing: Curves | None = None
     of_class: "Question | None" = None
 
 
@@ -174,7 +174,7 @@ def _told_points(said: float, true: float, say: Callable[[float], str]) -> str:
     return t(f"guess.{name}", said=say(said), true=say(true), off=digits(abs(said - true), 2))
 
 
-def drawn(
+def curves(
     key: str,
     asks: str,
     lines: Sequence[Sequence[Dot]],
@@ -187,7 +187,7 @@ def drawn(
     hides: tuple[str, ...] = (),
 ) -> Question:
     """Return curves to be drawn over the chart of the key `over`; see `Question` for the others."""
-    drawing = Drawing(f".st-key-{css(over)}", tuple(map(tuple, lines)))
+    drawing = Curves(f".st-key-{css(over)}", tuple(map(tuple, lines)))
     right = tuple(dot.true for line in lines for dot in line if not dot.given)
     none = t("guess.measured", true=true)
     asked = Question(key, asks, (), right, why, true, (told,), none, hides=hides)

@@ -13,7 +13,7 @@ from mla_engine.language_model.texts import TASKS
 from ui.pages.quality import names, tables, words
 from ui.pages.quality.view import PAIR, View, loads
 from ui.parts import charts, prose
-from ui.parts.questions import Dot, Question, choice, drawn
+from ui.parts.questions import Dot, Question, choice, curves
 from ui.words.numbers import count
 from ui.words.text import listed, t
 
@@ -158,7 +158,7 @@ def question(view: View) -> Question | None:
     free = [code for line in lines for code in line if code != GIVEN]
     found = {code: words.share(view.accuracy(code)) for code in PAIR}
     drew = {code: f"{{{free.index(code)}}}" for code in PAIR}
-    return drawn(
+    return curves(
         "quality",
         t("quality.guess", cached=count(view.cached(PAIR[0]))),
         [_dots(view, line) for line in lines],

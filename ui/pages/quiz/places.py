@@ -1,4 +1,4 @@
-"""Where in the app the answer to a question can be seen."""
+"""The pages of the app that show the answers to questions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,32 +7,24 @@ from ui.parts.links import example, of_preset
 from ui.settings.page import Link
 from ui.settings.parsers import SMALL
 
-PAGE_OF = {  # of the others the overview
-    "whole_model": "kv_cache",
-    "ratio": "kv_cache",
-    "grouped": "kv_cache",
-    "longest": "kv_cache",
-    "per_gpu": "kv_cache",
-    "query_latent": "kv_cache",
-    "index_keys": "kv_cache",
-    "block_index": "kv_cache",
-    "hybrid": "kv_cache",
-    "bytes_read": "compute",
-    "flops_of_a_step": "compute",
-    "prefill_form": "compute",
-    "crossover": "compute",
-    "intensity": "compute",
-    "merged": "absorption",
-    "stacked_heads": "absorption",
-    "norm_between": "absorption",
-    "forms_agree": "absorption",
-    "scale": "rope",
-    "shifted": "rope",
-    "unrotated": "rope",
-    "wrong_scale": "rope",
-    "window": "attention_maps",
-    "not_causal": "attention_maps",
+SHOWN_ON = {  # of the others the overview
+    "kv_cache": (
+        "whole_model",
+        "ratio",
+        "grouped",
+        "longest",
+        "per_gpu",
+        "query_latent",
+        "index_keys",
+        "block_index",
+        "hybrid",
+    ),
+    "compute": ("bytes_read", "flops_of_a_step", "prefill_form", "crossover", "intensity"),
+    "absorption": ("merged", "stacked_heads", "norm_between", "forms_agree"),
+    "rope": ("scale", "shifted", "unrotated", "wrong_scale"),
+    "attention_maps": ("window", "not_causal"),
 }
+PAGE_OF = {kind: page for page, kinds in SHOWN_ON.items() for kind in kinds}
 FIXED = {
     "head_of_group": of_preset("attention_maps", SMALL, "gqa"),
     "example_ratio": example("mla", "cache_ratio"),
@@ -44,7 +36,7 @@ FIXED = {
 
 
 def of_kind(kind: str, preset: str, claim: str = "") -> Link:
-    """The place for a kind of question about this model or this statement."""
+    """Return the place for a kind of question about this model or this statement."""
     if kind in FIXED:
         return FIXED[kind]
     if kind == "statement":
@@ -58,13 +50,13 @@ def of_kind(kind: str, preset: str, claim: str = "") -> Link:
 
 
 def of(question: Question) -> Link:
-    """The place for this question."""
+    """Return the place for this question."""
     claim = question.fact("claim") if question.kind == "statement" else ""
     return of_kind(question.kind, question.preset, claim)
 
 
 def again(questions: Sequence[Question], missed: Iterable[int]) -> list[tuple[Link, list[int]]]:
-    """The pages that show the missed questions, each once, with the numbers of its questions."""
+    """Return the pages that show the missed questions, each once, with its questions' numbers."""
     found: dict[str, tuple[Link, list[int]]] = {}
     for place in missed:
         link = of(questions[place])

@@ -37,7 +37,7 @@ def ways(here: View) -> None:
     st.button(
         t("quiz.reveal"),
         type="primary",
-        disabled=not here.ready,
+        disabled=here.answer is not None,
         on_click=reveal,
         args=(here,),
     )
@@ -60,7 +60,7 @@ def listen(here: View) -> None:
 
 def step(here: View, by: int) -> None:
     """Do what one press does."""
-    if by > 0 and here.ready and not here.done:
+    if by > 0 and here.answer is None and not here.done:
         reveal(here)
     else:
         turn(here, by)
@@ -68,7 +68,7 @@ def step(here: View, by: int) -> None:
 
 def reveal(here: View) -> None:
     """Take the prediction as given, if one was made."""
-    if here.ready:
+    if here.answer is None:
         predicted = UNVOTED if here.choice is None else here.choice
         given = (*here.answers[: here.place], predicted, *here.answers[here.place + 1 :])
         state.change(quiz_answers=as_text(given), quiz_choice=None)

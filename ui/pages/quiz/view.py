@@ -84,11 +84,6 @@ class View:
         return self.answers[self.place]
 
     @property
-    def ready(self) -> bool:
-        """Whether there is something to reveal, with a prediction or without."""
-        return self.answer is None
-
-    @property
     def answered(self) -> int:
         """The number of questions that were predicted and are revealed."""
         return self.marks.count("right") + self.marks.count("wrong")
