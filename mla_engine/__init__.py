@@ -99,5 +99,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, imported or not."""
+    """Return the public names, imported or not."""
     return __all__

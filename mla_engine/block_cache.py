@@ -33,7 +33,7 @@ class BlockCache(Cache):
     @staticmethod
     @abstractmethod
     def held_rows(config: AttentionConfig, tokens: int) -> Rows:
-        """What a cache of so many tokens keeps of a sequence: the shape of each part."""
+        """Return the shape of each part that a cache of so many tokens keeps of a sequence."""
 
     @classmethod
     def empty(
@@ -44,7 +44,7 @@ class BlockCache(Cache):
         device: torch.device | str = "cpu",
         capacity: int | None = None,
     ) -> Self:
-        """A cache of no tokens.
+        """Return a cache of no tokens.
 
         Raises:
             ValueError: a config of another kind, a bad size, or memory beyond the budget.
@@ -74,7 +74,7 @@ class BlockCache(Cache):
         return self.buffers.get(name)
 
     def longer(self, new: int, **buffers: Tensor) -> Self:
-        """A cache of `new` tokens more that keeps these parts."""
+        """Return a cache of `new` tokens more that keeps these parts."""
         self.require_room(new)
         return self._of(self.length + new, buffers)
 
@@ -86,7 +86,7 @@ class BlockCache(Cache):
             raise RefusedError("capacity", capacity=capacity, **held)
 
     def with_zeros(self, tokens: int) -> Self:
-        """A cache with so many tokens, all of them zero, in the place of those held."""
+        """Return a cache with so many tokens, all of them zero, in the place of those held."""
         place = self.batch, self.dtype, self.device
         self.require_room(tokens)
         length = self.length + tokens
@@ -96,7 +96,7 @@ class BlockCache(Cache):
         return replace(self, length=length, storage=Storage(buffers, length), positions=None)
 
     def rewind(self, length: int) -> Self:
-        """The cache itself: there is no way back to fewer tokens.
+        """Return the cache itself: there is no way back to fewer tokens.
 
         Raises:
             ValueError: fewer tokens than are held.

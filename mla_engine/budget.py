@@ -25,12 +25,12 @@ class MemoryBudgetError(RefusedError):
 
     @property
     def needed_bytes(self) -> int:
-        """What the call would take."""
+        """The bytes that the call would take."""
         return self.values["needed_bytes"]
 
     @property
     def limit_bytes(self) -> int:
-        """What it may take."""
+        """The bytes that it may take."""
         return self.values["limit_bytes"]
 
 
@@ -79,7 +79,7 @@ class PeakBytes(TorchDispatchMode):
 
 
 def limit_bytes() -> int:
-    """The budget in bytes.
+    """Return the budget in bytes.
 
     Raises:
         ValueError: MLA_MEMORY_BUDGET_GIB is set and is not a number above 0.
@@ -95,7 +95,7 @@ def limit_bytes() -> int:
 
 
 def course(run: Callable[[], object]) -> list[int]:
-    """Bytes alive after each storage that `run`, a call on meta tensors, would make.
+    """Return the bytes alive after each storage that `run`, a call on meta tensors, would make.
 
     A caller's own counters (of FLOPs, of memory) do not see this run.
     """
@@ -105,7 +105,7 @@ def course(run: Callable[[], object]) -> list[int]:
 
 
 def peak_bytes(run: Callable[[], object]) -> int:
-    """The most of them: what `run` would hold at its peak."""
+    """Return the most of them: what `run` would hold at its peak."""
     return max(course(run), default=0)
 
 

@@ -97,7 +97,7 @@ class Cache:
 
     @property
     def batch(self) -> int:
-        """How many sequences are kept."""
+        """The number of sequences."""
         return self._first.shape[0]
 
     @property
@@ -112,11 +112,11 @@ class Cache:
 
     @property
     def device(self) -> torch.device:
-        """Where the elements are."""
+        """The device of the elements."""
         return self._first.device
 
     def to(self, device: torch.device | str) -> Self:
-        """A copy on another device, with the same room and the same length."""
+        """Return a copy on another device, of the same capacity and length."""
         buffers = {name: buffer.to(device) for name, buffer in self.buffers.items()}
         return replace(self, storage=Storage(buffers, self.storage.written))
 
@@ -132,7 +132,7 @@ class Cache:
 
     @property
     def copies(self) -> bool:
-        """Whether the next `append` takes new memory for reserved rows."""
+        """True if the next `append` needs new memory for its reserved rows."""
         # another continuation has written there, or gradients will flow back through what stands
         # in it, or inference mode has sealed the memory (a compiler cannot ask)
         taken = self.storage.written != self.length or self._first.requires_grad
@@ -151,7 +151,7 @@ class Cache:
             )
 
     def with_zeros(self, tokens: int) -> Self:
-        """A cache with so many tokens, all of them zero, after those held."""
+        """Return a cache with so many tokens, all of them zero, after those held."""
         zero = torch.zeros(1, dtype=self.dtype, device=self.device)  # the cache makes the copy
         shapes = {name: buffer.shape[2:] for name, buffer in self.buffers.items()}
         return self._append(
@@ -159,7 +159,7 @@ class Cache:
         )
 
     def rewind(self, length: int) -> Self:
-        """The first `length` tokens; the next `append` writes in place over reserved rows behind.
+        """Go back to the first `length` tokens; the next `append` writes over the rows behind.
 
         Caches that share the memory and are longer then hold what is written there.
         """
@@ -167,7 +167,7 @@ class Cache:
         return replace(self, length=length, positions=None)
 
     def prefix(self, length: int) -> Self:
-        """The first `length` tokens; what is appended goes behind a copy of them."""
+        """Return the first `length` tokens; what is appended goes behind a copy of them."""
         return replace(self, length=length, reserved=False, positions=None)
 
     def _rows(self, name: str) -> Tensor:
@@ -210,7 +210,7 @@ class KVCache(Cache):
         capacity: int | None = None,
         n_kv_heads: int | None = None,
     ) -> Self:
-        """As LatentCache.empty; `n_kv_heads` below the config's serves a layer of fewer heads."""
+        """Return an empty cache as LatentCache.empty does, by `n_kv_heads` of fewer heads."""
         checks.kind("config", config, KeysInFull, Phrase("config_in_full"))
         held, d_key, d_value = config.kv_shape
         if n_kv_heads is not None:
@@ -230,5 +230,5 @@ class KVCache(Cache):
         return self._rows("v")
 
     def append(self, k: Tensor, v: Tensor) -> Self:
-        """A cache with these tokens [b,t,g,k], [b,t,g,v] after those held."""
+        """Return a cache with these tokens [b,t,g,k], [b,t,g,v] after those held."""
         return self._append(k=k, v=v)

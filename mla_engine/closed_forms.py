@@ -49,7 +49,7 @@ class Formula:
     model: str = ""
 
     def off(self, config: AttentionConfig) -> float:
-        """Its count over the right one: 1 is right, below 1 too little."""
+        """Return its count over the right one: 1 is right, below 1 too little."""
         counted, right = self.numbers(config), self.right(config)
         if not right:
             return math.inf if counted else 1

@@ -86,7 +86,7 @@ def _models(_asked: argparse.Namespace) -> str:
 
 
 def tokens(text: str) -> int:
-    """A number of tokens: 131072, 1e6, 128k (131,072) or 1M (1,048,576).
+    """Return a number of tokens: 131072, 1e6, 128k (131,072) or 1M (1,048,576).
 
     Raises:
         ArgumentTypeError: no whole number.
@@ -141,7 +141,7 @@ def _add_plan(commands: "argparse._SubParsersAction") -> None:
 def _add(
     commands: "argparse._SubParsersAction", name: str, run: Callable, words: str
 ) -> argparse.ArgumentParser:
-    """A command with the arguments that all have."""
+    """Return a command with the arguments that all have."""
     one = commands.add_parser(name, help=words, formatter_class=_Formatter)
     one.add_argument(
         "source", help="owner/name on the Hub, a folder, a config.json, - or a stored model's name"

@@ -43,19 +43,19 @@ class YarnConfig:
             raise RefusedError("betas", beta_fast=self.beta_fast, beta_slow=self.beta_slow)
 
     def magnitude(self, mscale: float) -> float:
-        """m(x) = 0.1 x ln(factor) + 1, and 1 where nothing is stretched (factor <= 1)."""
+        """Return m(x) = 0.1 x ln(factor) + 1, and 1 where nothing is stretched (factor <= 1)."""
         return 0.1 * mscale * math.log(self.factor) + 1.0 if self.factor > 1 else 1.0
 
     @property
     def rotation_magnitude(self) -> float:
-        """What cos and sin are multiplied by: m(mscale) / m(mscale_all_dim)."""
+        """The factor of cos and sin: m(mscale) / m(mscale_all_dim)."""
         if self.attention_factor is not None:
             return self.attention_factor
         return self.magnitude(self.mscale) / self.magnitude(self.mscale_all_dim)
 
     @property
     def softmax_magnitude(self) -> float:
-        """What the softmax scale is multiplied by: m(mscale_all_dim) squared."""
+        """The factor of the softmax scale: m(mscale_all_dim) squared."""
         return self.magnitude(self.mscale_all_dim) ** 2
 
 
@@ -124,12 +124,12 @@ class LongRopeScaling:
             checks.positive("attention_factor", self.attention_factor)
 
     def factors(self, length: int) -> str:
-        """Which set turns the vectors of a call whose positions reach this length."""
+        """Name the set of factors for a call whose positions reach this length."""
         return "long" if length > self.original_max_position else "short"
 
     @property
     def rotation_magnitude(self) -> float:
-        """What cos and sin are multiplied by."""
+        """The factor of cos and sin."""
         if self.attention_factor is not None:
             return self.attention_factor
         if self.factor <= 1:
@@ -173,7 +173,7 @@ class RopeConfig:
 
 
 def effective_scale(width: int, rope: RopeConfig | None, softmax_scale: float | None) -> float:
-    """width^-1/2 times what the rotation's scaling asks for, unless a scale is given."""
+    """Return width^-1/2 times what the rotation's scaling asks for, unless a scale is given."""
     if softmax_scale is not None:
         return softmax_scale
     scaling = rope.scaling if rope else None
@@ -181,12 +181,12 @@ def effective_scale(width: int, rope: RopeConfig | None, softmax_scale: float | 
 
 
 def without_scaling(rope: RopeConfig | None) -> RopeConfig | None:
-    """The rotation without a scaling that was made for other widths."""
+    """Return the rotation without a scaling that was made for other widths."""
     return rope and replace(rope, scaling=None)
 
 
 class AttentionConfig:
-    """What shared code may ask of the configuration of any mechanism."""
+    """The attributes that every configuration has, whatever its mechanism."""
 
     d_model: int
     n_heads: int

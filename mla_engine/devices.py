@@ -41,16 +41,16 @@ class Device:
         return self.flops_per_second / self.bytes_per_second
 
     def attainable(self, flops_per_byte: float) -> float:
-        """FLOP/s that a call of this intensity can reach at most."""
+        """Return the FLOP/s that a call of this intensity can reach at most."""
         return min(self.flops_per_second, self.bytes_per_second * flops_per_byte)
 
     def seconds(self, cost: "Cost") -> float:
-        """The least time that a call can take."""
+        """Return the least time that a call can take."""
         compute = cost.total_flops / self.flops_per_second
         return max(compute, cost.total_bytes / self.bytes_per_second)
 
     def compute_bound(self, cost: "Cost") -> bool:
-        """Whether the arithmetic takes at least as long as the memory."""
+        """Return True if the arithmetic takes at least as long as the memory."""
         return cost.flops_per_byte >= self.ridge
 
 

@@ -19,7 +19,7 @@ _ISOLATED = re.compile(rf"{_ISOLATE}([^\u2066-\u2069]*){_END}")
 
 
 def redrawn(text: str, sign: Callable[[str], str]) -> str:
-    """`text` with `sign(c)` in place of each character c that hides or turns."""
+    """Return `text` with `sign(c)` in place of each character c that hides or turns."""
     kept = "".join(c if c in _JOINERS or not hides(c) else sign(c) for c in text)
     for alone in (_LOOSE, _ALONE):
         kept = alone.sub(lambda found: "".join(map(sign, found[0])), kept)
@@ -27,37 +27,37 @@ def redrawn(text: str, sign: Callable[[str], str]) -> str:
 
 
 def hides(character: str) -> bool:
-    """Whether a character is drawn as nothing, breaks the line, or turns what follows."""
+    """Return True if a character is invisible, breaks the line, or turns the text around."""
     return category(character) in _INVISIBLE or character in _BLANK
 
 
 def drawn(text: str) -> str:
-    """`text` with each of these as its number, as in <U+202E>; what is isolated stays so."""
+    """Return `text` with each of these as its number, as in <U+202E>; what is isolated stays so."""
     parts = [redrawn(part, number) for part in _ISOLATED.split(text)]
     parts[1::2] = [f"{_ISOLATE}{part}{_END}" for part in parts[1::2]]
     return "".join(parts)
 
 
 def number(character: str) -> str:
-    """A character by its number."""
+    """Return a character by its number."""
     return f"<U+{ord(character):04X}>"
 
 
 def turns(character: str) -> bool:
-    """Whether it is written from right to left, and moves numbers and signs beside it."""
+    """Return True if it is written from right to left, and so moves numbers and signs beside it."""
     return bidirectional(character) in _TURNING
 
 
 def isolated(text: str) -> str:
-    """`text` with marks around it where, written from right to left, it would move what follows."""
+    """Put marks around `text` where, written from right to left, it would move what follows."""
     return f"{_ISOLATE}{text}{_END}" if any(map(turns, _ISOLATED.sub("", text))) else text
 
 
 class Quoted(str):
-    """What a sentence quotes: drawn, and isolated after it was cut."""
+    """Return a text as a sentence quotes it: visible, cut, and isolated in its direction."""
 
     def __new__(cls, text: str) -> "Quoted":
-        """The text with whatever hides in it drawn by its number."""
+        """Return the text with whatever hides in it drawn by its number."""
         return super().__new__(cls, redrawn(text, number))
 
     def __format__(self, cut: str) -> str:

@@ -20,7 +20,7 @@ LONGER = SHORT + 1
 
 
 def peak_bytes(layer: nn.Module, formulas: Callable, args: Sequence[object]) -> int:
-    """Bytes that formulas(layer, *args) makes and holds at once, and those of its positions."""
+    """Return the bytes that formulas(layer, *args) makes and holds at once, with its positions."""
     call = (type(layer), layer.config, layer.heads, layer.dtype, formulas, *map(_recipe, args))
     cache = next((one for one in args if isinstance(one, Cache)), None)
     positions = sum(p.nbytes for p in args if isinstance(p, Tensor) and p.dtype == torch.int64)
@@ -30,7 +30,7 @@ def peak_bytes(layer: nn.Module, formulas: Callable, args: Sequence[object]) -> 
 
 
 def _grows_evenly(cache: Cache, new: int) -> bool:
-    """Whether the lines hold: not where an axis has size 1, nor where a reserve is just filled."""
+    """Return True if the lines hold: not where an axis has size 1 or a reserve is just filled."""
     if not cache.grows_evenly:
         return False
     room = _room(cache)
@@ -39,7 +39,7 @@ def _grows_evenly(cache: Cache, new: int) -> bool:
 
 
 def _room(cache: Cache) -> int | None:
-    """Rows that are allocated; None where there are as many as tokens."""
+    """Return the number of allocated rows; None where there are as many as tokens."""
     rows = next(iter(cache.buffers.values())).shape[1]
     return rows if cache.reserved or rows != cache.length else None
 
@@ -68,7 +68,7 @@ def _made(recipe: object, length: int | None) -> object:
 
 
 def _blank(shape: torch.Size, stride: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """A tensor without its data; positions stay numbers, for angles are made from them."""
+    """Return a tensor without its data; positions stay numbers, for angles are made from them."""
     if not dtype.is_floating_point:
         return torch.zeros(shape, dtype=dtype)
     return torch.empty_strided(shape, stride, dtype=dtype, device="meta")
@@ -77,7 +77,7 @@ def _blank(shape: torch.Size, stride: tuple[int, ...], dtype: torch.dtype) -> Te
 def _fixed(
     kind: type[Cache], config: object, rows: tuple[tuple[str, torch.Size, torch.dtype], ...]
 ) -> Cache:
-    """A cache without its data, as large for any number of tokens."""
+    """Return a cache without its data, as large for any number of tokens."""
     made = {name: torch.empty(shape, dtype=dtype, device="meta") for name, shape, dtype in rows}
     return kind(config, 0, False, Storage(made))
 
@@ -91,7 +91,7 @@ def _held(
     rows: tuple[tuple[str, int, torch.Size, torch.dtype], ...],
     length: int,
 ) -> Cache:
-    """A cache without its data, of so many tokens."""
+    """Return a cache without its data, of so many tokens."""
     buffers = {
         name: torch.empty(batch, length if room is None else room, *row, dtype=dtype, device="meta")
         for name, batch, row, dtype in rows
@@ -100,18 +100,18 @@ def _held(
 
 
 def _zeros(kind: type[Cache], config: object, batch: int, dtype: torch.dtype, length: int) -> Cache:
-    """A cache of so many tokens without its data, which knows itself what it keeps of them."""
+    """Return a cache of so many tokens without data; it knows itself what it keeps of them."""
     return kind.empty(config, batch, dtype, "meta").with_zeros(length)
 
 
 @lru_cache(maxsize=32)
 def _without_data(layer_type: type[nn.Module], *, dtype: torch.dtype, **of: object) -> nn.Module:
-    """The layer on the meta device: its shapes alone."""
+    """Return the layer on the meta device: its shapes alone."""
     return layer_type(**of, dtype=dtype, device="meta")
 
 
 def _course(call: tuple, length: int | None) -> list[int]:
-    """Bytes alive after each time that the call makes some, its cache of so many tokens."""
+    """Return the bytes alive after each allocation of the call, its cache of so many tokens."""
     layer_type, config, heads, dtype, formulas, *recipes = call
     twin = _without_data(layer_type, config=config, heads=heads, dtype=dtype)
     args = [_made(recipe, length) for recipe in recipes]
@@ -125,7 +125,7 @@ def _peak(call: tuple, length: int | None) -> int:
 
 @lru_cache(maxsize=256)
 def _moments(call: tuple) -> list[tuple[int, int]]:
-    """(bytes, bytes for each token held) after each allocation, without what another exceeds."""
+    """Return (bytes, bytes per token held) after each allocation that no other exceeds."""
     courses = zip(_course(call, SHORT), _course(call, LONGER), strict=True)
     found = {(short - SHORT * (longer - short), longer - short) for short, longer in courses}
     return [

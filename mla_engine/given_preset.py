@@ -60,7 +60,7 @@ def given_preset(
     max_context: int | None = None,
     not_modelled: tuple[str, ...] = (),
 ) -> GivenPreset:
-    """The preset of a configuration; its key is the text that `read_given` reads.
+    """Return the preset of a configuration; its key is the text that `read_given` reads.
 
     Args:
         config: of any mechanism.
@@ -82,14 +82,14 @@ def given_preset(
 
 
 def plain(name: str) -> str:
-    """A name without what a page would read as a mark; "model" where nothing is left."""
+    """Return a name without what a page would read as a mark; "model" where nothing is left."""
     kept = re.sub(r"[^A-Za-z0-9 .+_-]+|^(www\.|[^A-Za-z0-9])+", "", name)[:60].rstrip()
     return kept if NAME.fullmatch(kept) else "model"
 
 
 @lru_cache(maxsize=256)
 def read_given(text: str) -> GivenPreset:
-    """The preset that a text stands for.
+    """Return the preset that a text stands for.
 
     Raises:
         ValueError: a text that no preset has, or sizes that no layer can have.
@@ -151,7 +151,7 @@ def _beside(tables: Any) -> tuple[tuple[AttentionConfig, int], ...]:
 
 
 def _config(table: Mapping[str, Any]) -> AttentionConfig:
-    """The configuration that stands in a table under the name of its mechanism."""
+    """Return the configuration that stands in a table under the name of its mechanism."""
     mechanism = next((one for one in mechanisms.all() if one.key in table), None)
     if mechanism is None:
         raise RefusedError("given_text")
@@ -163,7 +163,7 @@ def _kind(config: AttentionConfig) -> dict[str, Any]:
 
 
 def _table(value: Any) -> dict[str, Any]:
-    """What differs from a dataclass's defaults; those in it are tables, too."""
+    """Return the fields of a dataclass that differ from their defaults; nested ones as tables."""
     given = {one.name: getattr(value, one.name) for one in fields(value) if _differs(one, value)}
     return {name: _entry(found) for name, found in given.items()}
 
@@ -180,7 +180,7 @@ def _entry(found: Any) -> Any:
 
 
 def _built(kind: type, table: Mapping[str, Any]) -> Any:
-    """The dataclass of a table; its own checks refuse what it cannot have."""
+    """Return the dataclass of a table; its own checks refuse what it cannot have."""
     values = {name: tuple(v) if isinstance(v, list) else v for name, v in table.items()}
     if isinstance(values.get("rope"), dict):
         values["rope"] = _built(RopeConfig, values["rope"])

@@ -12,5 +12,5 @@ class Late(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        """What the module itself has of this name."""
+        """Import the module and return its attribute of this name."""
         return getattr(import_module(self.__name__), name)

@@ -20,14 +20,14 @@ Places = slice | list[int]
 
 
 def places(chosen: Sequence[int], among: Sequence[int]) -> Places:
-    """Where the chosen stand among others, as an index: a slice makes views, a list copies."""
+    """Return an index of the chosen among others: a slice makes views, a list copies."""
     found = [among.index(one) for one in chosen]
     run = range(found[0], found[0] + len(found))
     return slice(run.start, run.stop) if found == list(run) else found
 
 
 def chosen_heads(heads: Iterable[int], among: Sequence[int], n_heads: int) -> tuple[int, ...]:
-    """The heads as a tuple, or ValueError for none, a repeated or an absent one."""
+    """Return the heads as a tuple, or ValueError for none, a repeated or an absent one."""
     if isinstance(heads, str) or not isinstance(heads, Iterable):
         raise RefusedError("kind", name="heads", value=heads, wanted=Phrase("head_numbers"))
     heads = tuple(heads)
@@ -46,7 +46,7 @@ def chosen_heads(heads: Iterable[int], among: Sequence[int], n_heads: int) -> tu
 
 
 def query_rows(queries: slice | None, n_tokens: int) -> slice:
-    """`queries` as a slice that chooses at least one of `n_tokens` rows."""
+    """Return `queries` as a slice that chooses at least one of `n_tokens` rows."""
     if queries is None:
         return slice(None)
     checks.kind("queries", queries, slice, Phrase("a_slice"))
@@ -61,7 +61,7 @@ def query_rows(queries: slice | None, n_tokens: int) -> slice:
 
 
 def position_numbers(positions: Tensor | Sequence[int] | None, h: Tensor, start: int = 0) -> Tensor:
-    """Positions as int64 [t] or [b,t] on the CPU; by default they count on from `start`."""
+    """Return positions as int64 [t] or [b,t] on the CPU; by default they count from `start`."""
     batch, tokens = h.shape[:2]
     if positions is None:
         return torch.arange(start, start + tokens)
@@ -134,7 +134,7 @@ class AttentionLayer(nn.Module, ABC):
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> Self:
-        """The layer of `heads` with given weights, by the names of its parameters; none is drawn.
+        """Build the layer of `heads` with given weights, by parameter name; none is drawn.
 
         Raises:
             ValueError: as the constructor; a weight that is missing, too many or of another shape.
@@ -162,7 +162,7 @@ class AttentionLayer(nn.Module, ABC):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are now."""
+        """The device of the weights."""
         return self.W_O.device
 
     @abstractmethod
@@ -180,7 +180,7 @@ class AttentionLayer(nn.Module, ABC):
         return ()
 
     def empty_cache(self, of: type[Cache], batch: int = 1, capacity: int | None = None) -> Cache:
-        """A cache of this type for the heads that the layer has, in its dtype, where it is.
+        """Return a cache of this type for the heads that the layer has, in its dtype, where it is.
 
         Raises:
             ValueError, MemoryBudgetError: as the cache itself.
@@ -189,7 +189,7 @@ class AttentionLayer(nn.Module, ABC):
         return of.empty(self.config, batch, self.dtype, self.device, capacity, **heads)
 
     def _run(self, formulas: Callable, *args: object) -> object:
-        """formulas(layer, *args) if it fits the memory budget; on meta nothing is held.
+        """Run formulas(layer, *args) if it fits the memory budget; on meta nothing is held.
 
         A cache among the arguments is one that h, the first of them, is appended to. A graph that
         torch compiles or exports is of the formulas alone.
@@ -203,13 +203,13 @@ class AttentionLayer(nn.Module, ABC):
     def _step(
         self, formulas: Callable, h: Tensor, cache: Cache, positions: Tensor, *more: object
     ) -> tuple[Trace, Cache]:
-        """The run of tokens that follow those of a cache, which gets longer by them."""
+        """Run the tokens that follow those of a cache, which gets longer by them."""
         factors = self._factors(cache, positions)
         trace, longer = self._run(formulas, h, cache, positions, *more)
         return trace, longer if factors is None else replace(longer, factors=factors)
 
     def _factors(self, cache: Cache, positions: Tensor) -> str | None:
-        """The set of LongRoPE that turns these positions; not beside keys of the other set."""
+        """Name LongRoPE's set of factors for these positions; refuse keys of the other set."""
         scaling = self.config.rotation and self.config.rotation.scaling
         if not isinstance(scaling, LongRopeScaling) or torch.compiler.is_compiling():
             return None  # a graph that is compiled has shapes, and no positions to look at
@@ -221,14 +221,14 @@ class AttentionLayer(nn.Module, ABC):
         return needed
 
     def _local(self, heads: Iterable[int] | None) -> Places:
-        """Where the chosen heads stand among those built."""
+        """Return the places of the chosen heads among those built."""
         if heads is None:
             return slice(None)
         chosen = chosen_heads(heads, self.heads, self.config.n_heads)
         return places(chosen, among=self.heads)
 
     def _global(self, local: Places) -> tuple[int, ...]:
-        """The head numbers at these places."""
+        """Return the head numbers at these places."""
         return (
             self.heads[local] if isinstance(local, slice) else tuple(self.heads[i] for i in local)
         )

@@ -135,7 +135,7 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """What a mechanism declares.
+    """The declaration of a mechanism.
 
     Attributes:
         key: the name of its package, and of its sizes' table in presets.toml.
@@ -177,19 +177,19 @@ class Mechanism:
         return registry.named, (self.key,)  # there is one: it is copied and pickled by its name
 
     def form(self, name: str) -> Form:
-        """The form of this name."""
+        """Return the form of this name."""
         return _found(name, {form.name: form for form in self.forms})
 
     def form_of(self, trace: Trace) -> Form:
-        """The form that a trace was computed in."""
+        """Return the form that a trace was computed in."""
         return next(form for form in self.forms if form.trace is type(trace))
 
     def cache(self, kind: str) -> type[Cache]:
-        """The class of the caches of this kind."""
+        """Return the class of the caches of this kind."""
         return _found(kind, {cache.kind: cache for cache in self.caches})
 
     def variant(self, config: AttentionConfig) -> Variant:
-        """The first variant that a configuration is of; ValueError where no page shows it."""
+        """Return the first variant that a configuration is of; ValueError if no page shows it."""
         kind = self.kind(config)
         for one in self.variants:
             if one.kind == kind:

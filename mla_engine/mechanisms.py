@@ -17,7 +17,7 @@ from mla_engine.refusals import RefusedError, instance_of
 
 @lru_cache(maxsize=1)
 def all() -> tuple[Mechanism, ...]:
-    """Every mechanism that there is, in order.
+    """Return every mechanism that there is, in order.
 
     Raises:
         ValueError: a package that declares none, or two that claim one name.
@@ -31,7 +31,7 @@ def all() -> tuple[Mechanism, ...]:
 
 
 def of(config: AttentionConfig) -> Mechanism:
-    """The mechanism of a configuration.
+    """Return the mechanism of a configuration.
 
     Raises:
         ValueError: something that is no configuration.
@@ -43,7 +43,7 @@ def of(config: AttentionConfig) -> Mechanism:
 
 
 def named(key: str) -> Mechanism:
-    """The mechanism whose package has this name.
+    """Return the mechanism whose package has this name.
 
     Raises:
         ValueError: there is none.
@@ -54,51 +54,51 @@ def named(key: str) -> Mechanism:
 
 
 def types_in_words(which: Callable[[Mechanism], object] = bool) -> object:
-    """The configurations' types as a refusal names them, of the mechanisms for which it holds."""
+    """Name the configurations' types of the mechanisms for which `which` holds."""
     types = (one.config_type for one in all() if which(one))
     return instance_of(*sorted(types, key=lambda kind: kind.__name__))
 
 
 def variants() -> dict[str, Variant]:
-    """Code -> variant, in order."""
+    """Return code -> variant, in order."""
     every = [variant for mechanism in all() for variant in mechanism.variants]
     return {one.code: one for one in sorted(every, key=lambda one: one.order)}
 
 
 def offered() -> tuple[str, ...]:
-    """Codes of the variants that may be chosen for any sizes, in their order."""
+    """Return the codes of the variants that may be chosen for any sizes, in their order."""
     return tuple(code for code, one in variants().items() if one.offered)
 
 
 def ways() -> dict[str, Way]:
-    """Code -> way of keeping a cache and decoding, in the order in which they are compared."""
+    """Return code -> way of keeping a cache and decoding, in the order of comparisons."""
     every = [way for mechanism in all() for way in mechanism.ways]
     return {one.code: one for one in sorted(every, key=lambda one: one.order)}
 
 
 def of_variant(code: str) -> Mechanism:
-    """The mechanism that offers a variant."""
+    """Return the mechanism that offers a variant."""
     checks.choice("variant", code, variants())
     return next(one for one in all() if variants()[code] in one.variants)
 
 
 def form_of(code: str) -> Form:
-    """The form that a variant is computed in."""
+    """Return the form that a variant is computed in."""
     return of_variant(code).form(variants()[code].form)
 
 
 def form_names() -> tuple[str, ...]:
-    """The names of all forms, each once."""
+    """Return the names of all forms, each once."""
     return tuple(dict.fromkeys(form.name for one in all() for form in one.forms))
 
 
 def cache_kinds() -> tuple[str, ...]:
-    """The kinds of all caches, each once."""
+    """Return the kinds of all caches, each once."""
     return tuple(dict.fromkeys(cache.kind for one in all() for cache in one.caches))
 
 
 def sizes_of(config: AttentionConfig) -> dict[str, int]:
-    """The shared sizes that a configuration stands for, 0 for a part that it has not.
+    """Return the shared sizes that a configuration stands for, 0 for a part that it has not.
 
     Sizes that only other mechanisms have are those that they suggest for it.
     """

@@ -88,7 +88,7 @@ Those of the indexer are from DeepSeek-V3.2-Exp's.
 
 
 def citation(code: str, form: str) -> tuple[str, int | None] | None:
-    """Section and equation of DeepSeek-V2 in which a symbol stands, None where it has no place.
+    """Return section and equation of a symbol in DeepSeek-V2; None where it has no place.
 
     Args:
         code: of the symbol.

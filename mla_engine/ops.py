@@ -21,7 +21,7 @@ FASTEST = (  # backends of a GPU, in the order in which they are tried
 
 
 def product(equation: str, x: Tensor, weight: Tensor) -> Tensor:
-    """einsum(equation, x, weight) of rows x [b,t,i] and a weight [*o,i]: [b,t,*o].
+    """Return einsum(equation, x, weight) of rows x [b,t,i] and a weight [*o,i]: [b,t,*o].
 
     On the CPU a single row is multiplied by one thread, at the rate that one thread reads memory;
     products with parts of the weight, which are views, are made by all threads.
@@ -34,7 +34,7 @@ def product(equation: str, x: Tensor, weight: Tensor) -> Tensor:
 
 
 def against_shared(q: Tensor, keys: Tensor) -> Tensor:
-    """einsum("bthc,bsc->bhts", q, keys): queries of every head against keys that all heads share.
+    """Return einsum("bthc,bsc->bhts", q, keys): every head's queries, keys that all heads share.
 
     For one new token the many keys go first: the CPU's product with a few wide rows is slow.
     """
@@ -44,12 +44,12 @@ def against_shared(q: Tensor, keys: Tensor) -> Tensor:
 
 
 def of_each(attention: Tensor, values: Tensor) -> Tensor:
-    """Sums of each head's own values."""
+    """Return the sums of each head's own values."""
     return einsum("bhts,bshv->bthv", attention, values)
 
 
 def of_shared(attention: Tensor, values: Tensor) -> Tensor:
-    """einsum("bhts,bsc->bthc", attention, values): sums of values that all heads share.
+    """Return einsum("bhts,bsc->bthc", attention, values): sums of values that all heads share.
 
     For one new token parts of the columns, which are views, are summed by all threads.
     """
@@ -62,7 +62,7 @@ def of_shared(attention: Tensor, values: Tensor) -> Tensor:
 
 
 def hidden_(scores: Tensor, mask: Tensor) -> Tensor:
-    """The scores [b,h,t,s], changed in place to -inf where the query does not see the key.
+    """Return the scores [b,h,t,s], changed in place to -inf where the query does not see the key.
 
     Nothing is done where it sees all, as a single new token does. A sum with 0 or -inf takes a
     fraction of the time of a fill, and gives the same unless a score is NaN or Inf.
@@ -77,19 +77,19 @@ def hidden_(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def finite(x: Tensor) -> bool:
-    """Whether all of x is, as far as their sum tells; what has no data is taken to be."""
+    """Return True if x is finite, as far as its sum tells, or has no data."""
     total = x.sum()
     return x.is_meta or math.isfinite(total.item())
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """weight * x / sqrt(mean(x^2) + eps) over the last axis."""
+    """Return weight * x / sqrt(mean(x^2) + eps) over the last axis."""
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     return (wide * (wide.square().mean(-1, keepdim=True) + eps).rsqrt() * weight).to(x.dtype)
 
 
 def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
-    """weight * (x - mean(x)) / sqrt(var(x) + eps) + bias over the last axis."""
+    """Return weight * (x - mean(x)) / sqrt(var(x) + eps) + bias over the last axis."""
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     centred = wide - wide.mean(-1, keepdim=True)
     scaled = centred * (centred.square().mean(-1, keepdim=True) + eps).rsqrt()
@@ -97,13 +97,13 @@ def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
 
 
 def softmax(scores: Tensor) -> Tensor:
-    """exp(scores) / sum exp(scores) over the keys, the last axis."""
+    """Return exp(scores) / sum exp(scores) over the keys, the last axis."""
     wide = torch.promote_types(scores.dtype, torch.float32)
     return torch.softmax(scores, dim=-1, dtype=wide).to(scores.dtype)
 
 
 def sigmoid(x: Tensor) -> Tensor:
-    """1 / (1 + exp(-x))."""
+    """Return 1 / (1 + exp(-x))."""
     return x.to(torch.promote_types(x.dtype, torch.float32)).sigmoid().to(x.dtype)
 
 
@@ -114,7 +114,7 @@ def causal_mask(
     window: int | None = None,
     device: torch.device | str = "cpu",
 ) -> Tensor:
-    """True where a query sees a key: itself and earlier ones, at most `window` of them.
+    """Return True where a query sees a key: itself and earlier ones, at most `window` of them.
 
     Goes by index, aligned at the bottom right: the last of the `n_new` queries is the last key.
 
@@ -128,7 +128,7 @@ def causal_mask(
 
 
 def highest(scores: Tensor, keys: int) -> Tensor:
-    """True at the `keys` highest scores of each row, the first of equal ones; bool [...,s]."""
+    """Return True at the `keys` highest scores of a row, the first of equal ones; bool [...,s]."""
     least = scores.topk(min(keys, scores.shape[-1]), sorted=False).values.amin(-1, keepdim=True)
     above, equal = scores > least, scores == least
     room = keys - above.sum(-1, keepdim=True, dtype=torch.int32)
@@ -138,7 +138,7 @@ def highest(scores: Tensor, keys: int) -> Tensor:
 def attended(
     weigh: Callable[[Tensor, Tensor], Tensor], attention: Tensor, values: Tensor, mask: Tensor
 ) -> Tensor:
-    """weigh(attention, values), linear in both, in which a key that the mask hides brings nothing.
+    """Return weigh(attention, values), linear in both; keys that the mask hides add nothing.
 
     Its attention is 0, and 0 times NaN or Inf is NaN, in every earlier row. Only where that has
     happened the finite values are weighed alone, for the rows that see no other. A graph that is
@@ -164,7 +164,7 @@ def attended(
 
 
 def output(o: Tensor, W_O: Tensor, b_O: Tensor | None, n_heads: int) -> Tensor:
-    """u = W_O o + b_O; each head brings 1/n_heads of b_O, so that parts add up to the whole."""
+    """Return u = W_O o + b_O; each head adds b_O / n_heads, so that parts sum to the whole."""
     if W_O.is_contiguous():
         u = product("bti,di->btd", o.flatten(2), W_O.flatten(1))
     else:  # of some heads

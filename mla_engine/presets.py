@@ -65,7 +65,7 @@ class Preset:
 
     @property
     def notes(self) -> str:
-        """What is uncertain or particular about the model, in English."""
+        """The uncertain or particular points of the model, in English."""
         return self.notes_in.get("en", "")
 
     @property
@@ -75,17 +75,17 @@ class Preset:
 
     @property
     def n_attentions(self) -> int:
-        """How many attentions of any kind keep a cache."""
+        """The number of attentions of any kind that keep a cache."""
         return sum(n for _, n in self.kinds)
 
     def beside_of(self, kind: str) -> AttentionConfig | None:
-        """Which of its attentions beside the first is of this kind, such as "HCA"."""
+        """Return its other attention of this kind, such as "HCA"; None for the first kind."""
         found = (one for one, _ in self.beside if mechanisms.of(one).kind(one) == kind)
         return next(found, None)
 
     @property
     def kind(self) -> str:
-        """What its attention is: "MLA", "MHA", ..."""
+        """The kind of its attention: "MLA", "MHA", ..."""
         return mechanisms.of(self.config).kind(self.config)
 
 
@@ -106,7 +106,7 @@ def _scaling(row: dict[str, Any]) -> Scaling | None:
 
 
 def _config(row: dict[str, Any]) -> AttentionConfig:
-    """The table of sizes that a row has is called as the mechanism."""
+    """Return the configuration of a row, whose table of sizes is named after its mechanism."""
     rope = RopeConfig(**row["rope"], scaling=_scaling(row)) if "rope" in row else None
     mechanism = next(one for one in mechanisms.all() if one.key in row)
     return mechanism.of_preset({"rope": rope} | row[mechanism.key] | row.get("options", {}))
@@ -116,7 +116,7 @@ ROTATION = ("rope", "yarn", "llama3", "linear", "longrope")
 
 
 def _beside(row: dict[str, Any], own: dict[str, Any]) -> tuple[AttentionConfig, int]:
-    """Another kind of layer and its number; without a rotation of its own it has the first's."""
+    """Return another kind of layer and its number; it has the first's rotation unless its own."""
     shared = {} if "rope" in own else {name: row[name] for name in ROTATION if name in row}
     return _config(shared | own), own["n_layers"]
 
@@ -139,7 +139,7 @@ def _preset(key: str, row: dict[str, Any]) -> Preset:
 
 
 def _rows() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """File, key and row: data/presets.toml, then the presets beside each mechanism."""
+    """Yield file, key and row: data/presets.toml, then the presets of each mechanism."""
     root = resources.files("mla_engine")
     beside = (root / mechanism.key / "presets.toml" for mechanism in mechanisms.all())
     for file in (root / "data" / "presets.toml", *(file for file in beside if file.is_file())):

@@ -36,19 +36,19 @@ class RefusedError(ValueError):
         super().__init__(sentence(self, ORIGINAL))
 
     def __reduce__(self) -> tuple:
-        """Pickled as it was made; an exception's own way is by its sentence."""
+        """Pickle it by its code and values; an exception's own way is by its sentence."""
         return partial(type(self), self.code, **self.values), ()
 
 
 @cache
 def table() -> dict[str, dict[str, dict[str, str]]]:
-    """Every sentence: section -> code -> language -> text with its values in braces."""
+    """Return every sentence: section -> code -> language -> text with its values in braces."""
     file = files("mla_engine") / "data" / "refusals.toml"
     return tomllib.loads(file.read_text("utf-8"))
 
 
 def sentence(said: object, language: str) -> str:
-    """A refusal in `language`, or in English without a translation; other errors in one line."""
+    """Say a refusal in `language`, or in English without a translation; other errors in a line."""
     if not isinstance(said, RefusedError | Phrase):
         return format(Quoted(_in_a_line(said)))
     row = table()[said.section][said.code]
@@ -57,7 +57,7 @@ def sentence(said: object, language: str) -> str:
 
 
 def _spoken(value: object, language: str) -> object:
-    """A value as a sentence shows it: a text or another error may be a stranger's."""
+    """Return a value as a sentence shows it: a text or another error may be a stranger's."""
     if isinstance(value, RefusedError | Phrase):
         return sentence(value, language)
     if isinstance(value, Exception):
@@ -70,17 +70,17 @@ def _in_a_line(said: object) -> str:
 
 
 def linked(code: str, *parts: object) -> object:
-    """One part or more, each joined to those before it by the phrase `code`."""
+    """Return one part or more, each joined to those before it by the phrase `code`."""
     return reduce(lambda first, last: Phrase(code, first=first, last=last), parts)
 
 
 def either(*options: object) -> object:
-    """Options joined by "or", for the end of a sentence."""
+    """Join options by "or", for the end of a sentence."""
     return linked("either", *options)
 
 
 def instance_of(*types: type) -> object:
-    """The types as a refusal names them: "a LatentCache or a KVCache"."""
+    """Return the types as a refusal names them: "a LatentCache or a KVCache"."""
     return either(*(_one(kind.__name__) for kind in types))
 
 

@@ -30,7 +30,7 @@ Turn = tuple[Tensor, Tensor]
 
 
 def inverse_frequencies(rope: RopeConfig, width: int, length: int | Tensor = 1) -> Tensor:
-    """Angle by which each pair turns per position, w_i = theta^(-2i/r), after scaling.
+    """Return the angle by which each pair turns per position, w_i = theta^(-2i/r), after scaling.
 
     Args:
         rope: the rotation.
@@ -78,7 +78,7 @@ def yarn_frequencies(plain: Tensor, theta: float, scaling: YarnConfig) -> Tensor
 
 
 def yarn_bounds(theta: float, width: int, scaling: YarnConfig) -> tuple[float, float]:
-    """Pair indices between which YaRN's ramp runs; DeepSeek-V3 has (10, 23), Kimi-K2 (19, 20)."""
+    """Return the pairs between which YaRN's ramp runs: DeepSeek-V3 (10, 23), Kimi-K2 (19, 20)."""
 
     def pair_that_turns(times: float) -> float:
         wavelength = scaling.original_max_position / (2 * math.pi * times)
@@ -96,13 +96,13 @@ def yarn_bounds(theta: float, width: int, scaling: YarnConfig) -> tuple[float, f
 
 @lru_cache(maxsize=256)
 def _numbers(rope: RopeConfig, width: int, length: int) -> tuple[float, ...]:
-    """The frequencies, which a step of decoding would make anew; no counter sees them made."""
+    """Return the frequencies, kept for the next step of decoding; no counter sees them made."""
     with _disable_current_modes():
         return tuple(inverse_frequencies(rope, width, length).tolist())
 
 
 def rotation(rope: RopeConfig, width: int, positions: Tensor) -> Turn:
-    """Cosines and sines of every angle, times the magnitude that the scaling asks for.
+    """Return the cosines and sines of every angle, times the magnitude that the scaling asks for.
 
     Args:
         rope: the rotation.
@@ -123,12 +123,12 @@ def rotation(rope: RopeConfig, width: int, positions: Tensor) -> Turn:
 
 
 def per_head(turn: Turn | None, rows: slice = slice(None)) -> Turn | None:
-    """The turn for vectors [..., t, h, r], of the chosen rows of t."""
+    """Return the turn for vectors [..., t, h, r], of the chosen rows of t."""
     return turn and (turn[0][..., rows, None, :], turn[1][..., rows, None, :])
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> Tensor:
-    """(a, b) -> (a cos - b sin, a sin + b cos) for every pair, each result where its input was.
+    """Turn every pair (a, b) into (a cos - b sin, a sin + b cos), each where its input was.
 
     Args:
         x: [..., r]; computed in max(float32, its dtype).

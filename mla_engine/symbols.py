@@ -30,7 +30,7 @@ SIZES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """How a tensor arises in one form.
+    """The computation of a tensor in one form.
 
     `formula` is LaTeX; `inputs` are codes, weights first; `einsum`, where the step is a contraction
     of its first two inputs, says which (biases, scales and the causal mask left out).
@@ -61,7 +61,7 @@ class Symbol:
     steps: dict[str, Step] = field(default_factory=dict)
 
     def step(self, form: str | None = None) -> Step:
-        """How it arises in this form; weights and h just are."""
+        """Return its computation in this form; weights and h have none."""
         return self.steps.get(form) or next(iter(self.steps.values()), Step())
 
     @property
@@ -71,7 +71,7 @@ class Symbol:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """What it is computed from in the first form that has it."""
+        """The inputs of its computation in the first form that has it."""
         return self.step().inputs
 
 
@@ -84,7 +84,7 @@ def _steps(rows: Iterable[dict[str, Any]]) -> dict[str, Step]:
 
 
 def _load() -> dict[str, Symbol]:
-    """The shared rows, then each mechanism's; a row of a code that there is adds steps to it."""
+    """Read the shared rows, then each mechanism's, which may add steps to a code."""
     root, found = resources.files("mla_engine"), {}
     beside = (root / mechanism.key / "symbols.toml" for mechanism in mechanisms.all())
     for file in (root / "data" / "symbols.toml", *(file for file in beside if file.is_file())):
@@ -103,7 +103,7 @@ def _load() -> dict[str, Symbol]:
 
 
 def _take_over(symbols: Iterable[Symbol], form: str, other: str) -> None:
-    """What no row says of `form` is as in the other."""
+    """Let the row of the other form hold where none is of `form`."""
     for symbol in symbols:
         if other in symbol.steps:
             symbol.steps.setdefault(form, symbol.steps[other])
@@ -114,7 +114,7 @@ SYMBOLS = MappingProxyType(_load())
 
 
 def sources(code: str, form: str, present: Collection[str]) -> tuple[str, ...]:
-    """The tensors among `present` (the steps of a trace) that `code` was computed from.
+    """Return the tensors among `present` (the steps of a trace) that `code` was computed from.
 
     Weights are left out; what a configuration has not is replaced by what stands in its place.
     """

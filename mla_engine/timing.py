@@ -32,7 +32,7 @@ def layer_of_zeros(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
 ) -> AttentionLayer:
-    """A layer whose weights are all zero, made at once: a time does not depend on them.
+    """Return a layer whose weights are all zero, made at once: a time does not depend on them.
 
     Raises:
         ValueError, MemoryBudgetError: as the layer itself.
@@ -51,7 +51,7 @@ def layer_of_zeros(
 def cache_of_zeros(
     layer: AttentionLayer, context: int, room: int, kind: str, batch: int = 1
 ) -> Cache:
-    """A cache of this kind that holds `context` tokens and has room for `room` more.
+    """Return a cache of this kind that holds `context` tokens and has room for `room` more.
 
     Raises:
         ValueError, MemoryBudgetError: as the cache itself.
@@ -61,7 +61,7 @@ def cache_of_zeros(
 
 
 def step(layer: AttentionLayer, h_next: Tensor, cache: Cache, form: str | None = None) -> Callable:
-    """`layer.decode(h_next, cache, form=form)`, called once, to be called repeatedly.
+    """Return `layer.decode(h_next, cache, form=form)`, called once, to be called repeatedly.
 
     Each call writes the new tokens over those of the call before and returns (trace, cache).
 
@@ -84,7 +84,7 @@ def kernel_step(
     dtype: torch.dtype = torch.bfloat16,
     device: torch.device | str = "cuda",
 ) -> Callable | None:
-    """The kernel's attention of the last `queries` of `context` tokens, to be called repeatedly.
+    """Return the kernel's attention of the last `queries` of `context` tokens, as a call.
 
     Latents and queries [1,t,h,c] are zeros, and no weight takes part. None where the kernel cannot
     run, or the configuration keeps no latents.
@@ -100,7 +100,7 @@ def kernel_step(
 
 
 def prefill(layer: AttentionLayer, h: Tensor, form: str = "expanded") -> Callable:
-    """The forward call of this form on h, called once, to be called repeatedly.
+    """Return the forward call of this form on h, called once, to be called repeatedly.
 
     Raises:
         ValueError, MemoryBudgetError: as `forward`.
@@ -111,7 +111,7 @@ def prefill(layer: AttentionLayer, h: Tensor, form: str = "expanded") -> Callabl
 
 
 def seconds(run: Callable, device: torch.device | str) -> float:
-    """The least time of `run` after a first run that is not counted; other work only adds to it.
+    """Measure the least time of `run` after a first run that is not counted.
 
     Args:
         run: what is timed, again and again for ENOUGH_SECONDS.
@@ -134,7 +134,7 @@ def _timed(run: Callable, device: torch.device | str) -> float:
 
 
 def product_rate(device: torch.device | str, dtype: torch.dtype = torch.float32) -> float:
-    """FLOP/s of a square product, as a peak that can be had here."""
+    """Measure the FLOP/s of a square product, as a peak that can be had here."""
     side = SIDE[torch.device(device).type]
     left = torch.zeros(side, side, dtype=dtype, device=device)
     out = torch.empty_like(left)
@@ -142,7 +142,7 @@ def product_rate(device: torch.device | str, dtype: torch.dtype = torch.float32)
 
 
 def copy_rate(device: torch.device | str) -> float:
-    """Bytes read and written a second by a copy within the main memory."""
+    """Measure the bytes read and written a second by a copy within the main memory."""
     source = torch.zeros(COPIED_BYTES[torch.device(device).type], dtype=torch.uint8, device=device)
     copied = torch.empty_like(source)
     return 2 * source.nbytes / seconds(lambda: copied.copy_(source), device)
@@ -151,7 +151,7 @@ def copy_rate(device: torch.device | str) -> float:
 def measured_device(
     name: str, flops_per_second: float, bytes_per_second: float, dtype: torch.dtype
 ) -> Device:
-    """This machine as a device, with the rates that were measured."""
+    """Return this machine as a device, with the rates that were measured."""
     return Device(
         name=name,
         flops_per_second=flops_per_second,

@@ -13,7 +13,7 @@ from mla_engine import tree
 
 
 class Trace:
-    """What all traces share; a mechanism's are frozen dataclasses of tensors."""
+    """The base of all traces; a mechanism's are frozen dataclasses of tensors."""
 
     form: str  # which formulas of SYMBOLS hold: "expanded", "absorbed", "grouped", ...
     as_in: "type[Trace] | None" = None  # whose formulas hold where SYMBOLS says none of this form
@@ -24,7 +24,7 @@ class Trace:
 
     @property
     def visible(self) -> Tensor:
-        """Where a query attends to a key: bool, broadcast to the attention [b,h,t,s]."""
+        """True where a query attends to a key: bool, broadcast to the attention [b,h,t,s]."""
         return self.mask
 
     @property

@@ -35,7 +35,7 @@ def register(
 
 
 def said(value: object) -> object:
-    """A configuration as (its type, its values by name), all the way down; anything else as it is.
+    """Return a configuration as (type, values by name), all the way down; else the value itself.
 
     Of what stands beside tensors a graph that is traced can keep numbers, words and types alone.
     """
@@ -45,7 +45,7 @@ def said(value: object) -> object:
 
 
 def unsaid(constant: object) -> object:
-    """What `said` was given."""
+    """Return what `said` was given."""
     if not isinstance(constant, tuple) or not constant or not isinstance(constant[0], type):
         return constant
     kind, values = constant

@@ -46,7 +46,7 @@ class Weights:
         return nn.Parameter(data, requires_grad=False)  # to look at, not to train
 
     def shared(self, name: str, *shape: int, fan_in: int) -> nn.Parameter:
-        """One tensor for the whole layer, [shape]."""
+        """Return one tensor for the whole layer, [shape]."""
         data = torch.empty(shape, dtype=self.dtype, device=self.device)
         self._draw_into(data, name, 0, fan_in)
         return self._parameter(data)
@@ -54,7 +54,7 @@ class Weights:
     def per_head(
         self, name: str, heads: Iterable[int], *shape: int, fan_in: int, axis: int = 0
     ) -> nn.Parameter:
-        """One tensor a head, drawn by its global index and stacked along `axis`."""
+        """Return one tensor a head, drawn by its global index and stacked along `axis`."""
         heads = list(heads)
         full = [*shape[:axis], len(heads), *shape[axis:]]
         data = torch.empty(full, dtype=self.dtype, device=self.device)
@@ -64,9 +64,9 @@ class Weights:
         return self._parameter(data)
 
     def ones(self, size: int) -> nn.Parameter:
-        """The weight of an RMSNorm, [size], as models start it."""
+        """Return the weight of an RMSNorm, [size], as models start it."""
         return self._parameter(torch.ones(size, dtype=self.dtype, device=self.device))
 
     def zeros(self, size: int) -> nn.Parameter:
-        """Logits that models start at 0, [size]."""
+        """Return logits at 0, as models start them, [size]."""
         return self._parameter(torch.zeros(size, dtype=self.dtype, device=self.device))

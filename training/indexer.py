@@ -31,7 +31,7 @@ SEED = 10**7
 def warmed_up(
     dense: LanguageModel, steps: int = STEPS, tell: Callable[[int, float], object] = lambda *_: None
 ) -> LanguageModel:
-    """The model of MLA with an indexer in each layer, of which nothing else has changed.
+    """Return the model of MLA with an indexer in each layer, of which nothing else has changed.
 
     Args:
         dense: the trained model.
@@ -54,7 +54,7 @@ def warmed_up(
 
 
 def with_indexers(dense: LanguageModel) -> LanguageModel:
-    """The model with untrained indexers, which choose all keys; their weights take gradients."""
+    """Return the model with untrained indexers, which choose all keys; these take gradients."""
     attention = replace(DSA, index_topk=LENGTH)
     model = LanguageModel(replace(dense.config, attention=attention), seed=SEED)
     model.load_state_dict(dense.state_dict(), strict=False)
@@ -64,12 +64,12 @@ def with_indexers(dense: LanguageModel) -> LanguageModel:
 
 
 def of_indexer(name: str) -> bool:
-    """Whether a weight of a model belongs to an indexer, by its name."""
+    """Return True if a weight of a model is one of an indexer, by its name."""
     return name.rpartition(".")[2] in IndexerWeights._fields
 
 
 def loss(trace: ModelTrace) -> Tensor:
-    """KL divergence of softmax(I) [b,t,s] from the attention that all heads give together.
+    """Return the KL divergence of softmax(I) [b,t,s] from the attention of all heads together.
 
     That is summed over the heads and divided by their number, so that it adds up to 1. The loss is
     the mean over queries, and the sum over layers: none reads what another learns.

@@ -65,7 +65,7 @@ STAIRCASE = ("mha", "mha_nope", "mla_nope", "mla", "mla_queries")
 
 
 def model_config(variant: Variant) -> ModelConfig:
-    """The whole decoder around an attention."""
+    """Return the whole decoder around an attention."""
     sizes = {"n_layers": 2, "d_mlp": 128, "max_context": LENGTH}
     return ModelConfig(words=WORDS, attention=variant.attention, **sizes)
 
@@ -79,12 +79,12 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """The name of its folder."""
         return f"{self.variant.code}-{self.seed}"
 
 
 def runs() -> list[Run]:
-    """Every run, the first seeds of all variants first: what is stopped early has them all."""
+    """Return every run, the first seeds of all variants first, which a stopped study then has."""
     most = max(variant.seeds for variant in VARIANTS.values())
     return [
         Run(variant, seed)

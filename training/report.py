@@ -31,17 +31,17 @@ KEPT = 27
 
 @dataclass(frozen=True)
 class Folders:
-    """Where what is in progress stands, and what the app shows."""
+    """The paths of what is in progress, and of what the app shows."""
 
     progress: Path = Path("build/training")
     assets: Path = Path("assets/trained")
 
     def row(self, run: Run) -> Path:
-        """Where the row of a run stands: if it is there, the run is done."""
+        """Return the path of the row of a run: if it exists, the run is done."""
         return self.assets / "study" / f"{run.name}.json"
 
     def weights(self, code: str) -> Path:
-        """Where the weights of a variant stand that the app shows."""
+        """Return the path of the weights of a variant that the app shows."""
         return self.assets / f"{code}.safetensors"
 
 
@@ -87,7 +87,7 @@ def ship(model: LanguageModel, card: dict[str, Any], folders: Folders) -> None:
 
 
 def _card(code: str, seed: int, model: LanguageModel, steps: int, seconds: float) -> dict[str, Any]:
-    """What is known of a model: what it is, what it answers, and how it was made."""
+    """Return the card of a model: what it is, what it answers, and how it was made."""
     return {
         "variant": code,
         "seed": seed,
@@ -106,7 +106,7 @@ def _card(code: str, seed: int, model: LanguageModel, steps: int, seconds: float
 
 
 def by_distance(model: LanguageModel, texts: int = TEXTS, width: int = 8) -> list[list[float]]:
-    """Recall by how far back the pair stood, all loads together: [from, answers, share] a bin."""
+    """Return recall by how far back the pair stood, over all loads: [from, answers, share]."""
     found = [
         answers(model, exercises("recall", load, texts, SEED)) for load in TASKS["recall"].loads
     ]
@@ -121,7 +121,7 @@ def by_distance(model: LanguageModel, texts: int = TEXTS, width: int = 8) -> lis
 
 
 def chosen(curve: Iterable[dict[str, Any]], count: int = KEPT) -> list[int]:
-    """Steps to show of a training: dense where the loss falls, the first and the last among them.
+    """Choose the steps to show of a training: dense where the loss falls, with first and last.
 
     The way along the curve, in steps and in loss, each as a share of all, is cut into equal parts.
     """
@@ -139,7 +139,7 @@ def chosen(curve: Iterable[dict[str, Any]], count: int = KEPT) -> list[int]:
 
 
 def line(progress: Progress) -> str:
-    """The last measurement in a line: the loss, and each task at its lightest load."""
+    """Return the last measurement in a line: the loss, and each task at its lightest load."""
     last = progress.curve[-1]
     shares = [f"{name} {last['accuracy'][name][TASKS[name].loads[0]]:.0%}" for name in TASKS]
     return ", ".join([*([] if last["loss"] is None else [f"loss {last['loss']:.2f}"]), *shares])

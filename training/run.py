@@ -39,7 +39,7 @@ SNAPSHOTS = torch.float16
 
 @dataclass
 class Progress:
-    """What a run has done: it is all that is needed to go on."""
+    """The state of a run: all that is needed to go on."""
 
     step: int = 0
     attempt: int = 0
@@ -88,7 +88,7 @@ def train(
 
 @torch.no_grad()
 def begun(run: Run, attempt: int = 0) -> LanguageModel:
-    """The model of a run before its first step."""
+    """Return the model of a run before its first step."""
     model = LanguageModel(model_config(run.variant), seed=run.seed + AFTER * attempt)
     model.W_E *= AWAKE
     for block in model.blocks:
@@ -98,13 +98,13 @@ def begun(run: Run, attempt: int = 0) -> LanguageModel:
 
 
 def resumed(folder: Path) -> Progress:
-    """What a run of this folder has done so far."""
+    """Load the state of the run in this folder."""
     file = folder / "progress.pt"
     return Progress(**torch.load(file)) if file.exists() else Progress()
 
 
 def finished(progress: Progress) -> bool:
-    """Whether every task is answered at every load."""
+    """Return True if every task is answered at every load."""
     if not progress.curve:
         return False
     found = progress.curve[-1]["accuracy"]
@@ -112,27 +112,27 @@ def finished(progress: Progress) -> bool:
 
 
 def looks_for_recall(progress: Progress) -> bool:
-    """Whether the next texts hold recall alone."""
+    """Return True if the next texts hold recall only."""
     losses = [point["loss"] for point in progress.curve if point["loss"] is not None]
     return progress.step < FIRST_STEPS and min(losses, default=FOUND) >= FOUND
 
 
 def is_lost(progress: Progress) -> bool:
-    """Whether recall was not found, and another beginning may find it."""
+    """Return True if recall was not found and another start may find it."""
     losses = [point["loss"] for point in progress.curve if point["loss"] is not None]
     over = progress.step == FIRST_STEPS and min(losses) >= FOUND
     return over and progress.attempt < ATTEMPTS - 1
 
 
 def texts_of(seed: int, step: int, first: bool = False) -> Batch:
-    """The texts of one step: the same ones whenever it is taken."""
+    """Return the texts of one step: the same ones whenever it is taken."""
     write = first_practice if first else practice
     texts = [write(Random(f"{seed}/{step}/{i}")) for i in range(TEXTS)]
     return batch(texts, WORDS)
 
 
 def loss(model: LanguageModel, texts: Batch) -> Tensor:
-    """Cross-entropy of the words that are determined, and a little of all others."""
+    """Return the cross-entropy of the words that are determined, and a little of all others."""
     logits = model.logits(texts.tokens[:, :-1])
     each = cross_entropy(logits.transpose(1, 2), texts.tokens[:, 1:], reduction="none")
     weight = torch.where(texts.determined[:, 1:], 1.0, ASIDE)
@@ -146,7 +146,7 @@ def rate(step: int, steps: int) -> float:
 
 
 def snapshot(step: int) -> str:
-    """The file of the weights at a step."""
+    """Return the file of the weights at a step."""
     return f"{step:05}.safetensors"
 
 

@@ -21,13 +21,13 @@ _MODULES = "forms", "merging", "positions", "caches", "work", "trained"
 
 @lru_cache(maxsize=1)
 def _checks() -> Mapping[str, Check]:
-    """What checks each statement."""
+    """Return the check of each statement."""
     modules = [import_module(f"{__name__}.{name}") for name in _MODULES]
     return {claim: run for module in modules for claim, run in module.CHECKS.items()}
 
 
 def __getattr__(name: str) -> Any:
-    """CHECKS, when it is first asked for."""
+    """Return CHECKS when it is first asked for."""
     if name != "CHECKS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _checks()

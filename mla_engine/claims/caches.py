@@ -32,14 +32,14 @@ V3 = PRESETS["deepseek-v3"].config
 
 
 def held_elements(config: GroupedConfig | LatentConfig, tokens: int = 5) -> int:
-    """Numbers that a real cache holds after decoding `tokens` tokens."""
+    """Count the numbers that a real cache holds after decoding `tokens` tokens."""
     cache = mechanisms.of(config).caches[0].empty(config, dtype=torch.float64)
     _, cache = layer(config).decode(hidden(config, tokens), cache)
     return cache.nbytes // torch.float64.itemsize
 
 
 def _in_all_layers(config: GroupedConfig | LatentConfig, layers: int, tokens: int = 5) -> float:
-    """Numbers per token in the caches of so many layers."""
+    """Count the numbers per token in the caches of so many layers."""
     return sum(held_elements(config, tokens) for _ in range(layers)) / tokens
 
 
@@ -154,7 +154,7 @@ def equal_latents(configs: Iterable[LatentConfig] | None = None) -> Verdict:
 
 
 def _cache_ratio(config: LatentConfig) -> tuple[float, float, float]:
-    """As stated, 2 n_h d_h / d_c; of what is cached; and of what is cached without k_R."""
+    """Return the ratio as stated, 2 n_h d_h / d_c; of the real cache; and without k_R."""
     full = costs.mha_cache_elements(config)
     without_key = costs.cache_elements(replace(config, d_rope=0))
     stated = 2 * config.d_head * config.n_heads / config.d_latent_kv
@@ -197,7 +197,7 @@ def odd_rotation(d_rope: int = 1) -> Verdict:
 
 
 def _follows(variant: str, inputs: dict[str, worked_example.Rows] | None) -> Verdict:
-    """How many printed figures the inputs give; at least half would be true in part."""
+    """Count the printed figures that follow from the inputs; half of them is true in part."""
     follow, printed = worked_example.printed_count(worked_example.steps(variant, inputs))
     figures = (Figure("follow", follow, "figures"), Figure("printed", printed, "figures"))
     return Verdict(judge(follow == printed, in_part=2 * follow >= printed), figures)

@@ -27,7 +27,7 @@ class Verdict:
     evidence: tuple[Figure, ...]
 
     def value(self, name: str) -> float | int | str:
-        """The figure of this name.
+        """Return the figure of this name.
 
         Raises:
             KeyError: the evidence has no such figure.
@@ -57,12 +57,12 @@ class Claim:
     sentence: str
 
     def explain(self, verdict: Verdict) -> str:
-        """The sentence with the figures of this verdict in it."""
+        """Return the sentence with the figures of this verdict in it."""
         return self.sentence.format(**{f.name: f.value for f in verdict.evidence})
 
 
 def judge(*as_stated: bool, in_part: bool = False, decidable: bool = True) -> str:
-    """The verdict that these findings add up to.
+    """Return the verdict that these findings add up to.
 
     Args:
         as_stated: whether the statement is true as it stands, in each case that it speaks of.
@@ -83,12 +83,12 @@ def judge(*as_stated: bool, in_part: bool = False, decidable: bool = True) -> st
 
 
 def listed(values: object) -> str:
-    """Numbers or names in one figure: 1, 2, 3."""
+    """Join numbers or names in one figure: 1, 2, 3."""
     return ", ".join(map(str, values))
 
 
 def load() -> MappingProxyType[str, Claim]:
-    """The statements by id, as data/claims.toml has them."""
+    """Return the statements by id, as data/claims.toml has them."""
     text = files("mla_engine").joinpath("data/claims.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
     sources = data.pop("sources")

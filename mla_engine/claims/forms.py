@@ -30,7 +30,7 @@ def _runs(config: LatentConfig) -> tuple[LatentTrace, AbsorbedTrace]:
 
 
 def _queries_and_keys(trace: LatentTrace) -> tuple[Tensor, Tensor]:
-    """q and k of every head, [q_C; q_R] and [k_C; k_R] [b,t,h,k+r]."""
+    """Return q and k of every head, [q_C; q_R] and [k_C; k_R] [b,t,h,k+r]."""
     k_R = every_head(trace.k_R, trace.k_C.shape[2])
     return torch.cat((trace.q_C, trace.q_R), -1), torch.cat((trace.k_C, k_R), -1)
 

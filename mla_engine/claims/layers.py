@@ -27,42 +27,42 @@ PLAIN_QUERY_NO_ROPE = replace(PLAIN_QUERY, d_rope=0)
 def layer(
     config: GroupedConfig | LatentConfig, device: str = "cpu"
 ) -> GroupedQueryAttention | MultiHeadLatentAttention:
-    """The layer in float64; on "meta" as large as a model has it, all shapes and no data."""
+    """Return the layer in float64; on "meta" as large as a model has it, all shapes and no data."""
     return mechanisms.of(config).layer(config, dtype=torch.float64, device=device)
 
 
 def narrow(preset: str, n_heads: int = 2, d_model: int = 32) -> LatentConfig:
-    """The widths of a published model's heads and latents, with few heads and a small d_model."""
+    """Return a published model's widths of heads and latents, with few heads, a small d_model."""
     return replace(PRESETS[preset].config, n_heads=n_heads, d_model=d_model)
 
 
 def hidden(config: GroupedConfig | LatentConfig, tokens: int = 6, seed: int = 1) -> Tensor:
-    """Normal hidden states [1,t,d], float64."""
+    """Return normal hidden states [1,t,d], float64."""
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(1, tokens, config.d_model, generator=generator, dtype=torch.float64)
 
 
 def deviation(got: Tensor, wanted: Tensor) -> float:
-    """Largest difference over the largest wanted value; infinite for another shape."""
+    """Return the largest difference over the largest wanted value; infinite for another shape."""
     if got.shape != wanted.shape:
         return math.inf
     return float((got - wanted).abs().max() / wanted.abs().max())
 
 
 def same(got: Tensor, wanted: Tensor) -> bool:
-    """Whether two float64 tensors are equal but for rounding."""
+    """Return True if two float64 tensors are equal but for rounding."""
     return deviation(got, wanted) <= TOLERANCE
 
 
 def plain_attention(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
-    """torch's own causal attention of [b,t,h,.] tensors; neighbours share a key head."""
+    """Return torch's own causal attention of [b,t,h,.] tensors; neighbours share a key head."""
     heads_first = (x.transpose(1, 2) for x in (q, k, v))
     o = scaled_dot_product_attention(*heads_first, is_causal=True, scale=scale, enable_gqa=True)
     return o.transpose(1, 2)
 
 
 def summed_attention(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
-    """sum_j exp(q k_j) v_j / sum_j exp(q k_j), term by term, of [b,t,h,.] tensors."""
+    """Return sum_j exp(q k_j) v_j / sum_j exp(q k_j), term by term, of [b,t,h,.] tensors."""
     o = torch.zeros(*q.shape[:-1], v.shape[-1], dtype=q.dtype)
     for t in range(q.shape[1]):
         for head in range(q.shape[2]):
@@ -72,11 +72,11 @@ def summed_attention(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
 
 
 def every_head(shared: Tensor, n_heads: int) -> Tensor:
-    """One vector a token [b,s,r] as if each head had its own [b,s,h,r]."""
+    """Return one vector a token [b,s,r] for every head [b,s,h,r]."""
     return shared.unsqueeze(2).expand(-1, -1, n_heads, -1)
 
 
 def turn(rope: RopeConfig, width: int, position: int) -> Tensor:
-    """The matrix R of a rotation, for row vectors x R [r,r]."""
+    """Return the matrix R of a rotation, for row vectors x R [r,r]."""
     cos, sin = rotation(rope, width, torch.tensor([position]))
     return rotate(torch.eye(width, dtype=torch.float64), cos, sin, rope.pairing)

@@ -118,7 +118,7 @@ def smaller_when_merged(config: LatentConfig = PRESETS["deepseek-v3"].config) ->
 
 
 def _straight(mla: torch.nn.Module, h: Tensor) -> tuple[Tensor, Tensor]:
-    """k_C and v_C straight from h through W_UK W_DKV and W_UV W_DKV."""
+    """Return k_C and v_C straight from h through W_UK W_DKV and W_UV W_DKV."""
     merged = (einsum("hkc,cd->hkd", up, mla.W_DKV) for up in (mla.W_UK, mla.W_UV))
     return tuple(einsum("bsd,hkd->bshk", h, weight) for weight in merged)
 

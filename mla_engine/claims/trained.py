@@ -28,7 +28,7 @@ def partial_against_full(folder: Path = FOLDER) -> Verdict:
 
 
 def _by_seed(folder: Path, variant: str) -> list[float | None]:
-    """The share of right answers of each seed that is planned; None of one that was not run."""
+    """Return the share of right answers of each planned seed; None of one that was not run."""
     try:
         study: Study = read(folder)
         planned = study.plan.variants[variant].seeds

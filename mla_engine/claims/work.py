@@ -23,7 +23,7 @@ CONTEXT = 32_768
 
 
 def _mha_of(config: LatentConfig) -> GroupedConfig:
-    """Plain MHA with as many heads of the same content width."""
+    """Return the plain MHA with as many heads of the same content width."""
     heads = config.n_heads
     return GroupedConfig(
         d_model=config.d_model, n_heads=heads, n_kv_heads=heads, d_head=config.d_head
@@ -57,7 +57,7 @@ def compute_and_memory_bound(
 
 
 def _products(config: LatentConfig | GroupedConfig, *made: str) -> float:
-    """Multiply-adds per token that make these fields of a trace."""
+    """Count the multiply-adds per token that make these fields of a trace."""
     steps = costs.prefill(config, 1).step_flops
     return sum(steps[name] for name in made) / 2
 
@@ -93,7 +93,7 @@ def training_losses(steps: Iterable[str] | None = None) -> Verdict:
 
 
 def _one_token(config: LatentConfig) -> LatentTrace:
-    """Every shape of one token's run, without data."""
+    """Return every shape of one token's run, without data."""
     h = torch.empty(1, 1, config.d_model, dtype=torch.float64, device="meta")
     return layer(config, "meta")(h)
 

@@ -33,7 +33,7 @@ class DeltaCache(Cache):
         capacity: int | None = None,
         n_kv_heads: int | None = None,
     ) -> Self:
-        """The state of no tokens: 0; `capacity` changes nothing, `n_kv_heads` serves fewer heads.
+        """Return the state of no tokens, 0; `capacity` changes nothing, `n_kv_heads` serves fewer.
 
         Raises:
             ValueError: a config of another kind, a bad size, or memory beyond the budget.
@@ -60,7 +60,7 @@ class DeltaCache(Cache):
 
     @property
     def tails(self) -> Tails:
-        """What the convolutions still need of the last tokens."""
+        """The inputs of the last tokens that the convolutions still need."""
         return Tails(*(self.buffers[name] for name in Tails._fields))
 
     @property
@@ -69,15 +69,15 @@ class DeltaCache(Cache):
         return self.reserved_nbytes
 
     def after(self, new: int, tails: Tails, S: Tensor) -> Self:
-        """The cache behind so many tokens more."""
+        """Return the cache behind so many tokens more."""
         return self._longer(new, Storage(tails._asdict() | {"S": S}))
 
     def with_zeros(self, tokens: int) -> Self:
-        """A cache that counts so many tokens more, none of which has written anything."""
+        """Return a cache that counts so many tokens more, none of which has written anything."""
         return replace(self, length=self.length + tokens)
 
     def rewind(self, length: int) -> Self:
-        """Itself at its own length; a state has no way back.
+        """Return itself at its own length; a state has no way back.
 
         Raises:
             ValueError: a shorter length.
@@ -85,7 +85,7 @@ class DeltaCache(Cache):
         return self.prefix(length)
 
     def prefix(self, length: int) -> Self:
-        """As `rewind`."""
+        """Return the cache of the first `length` tokens, as `rewind` does."""
         if length != self.length:
             raise RefusedError("no_way_back", length=length, held=self.length)
         return self

@@ -61,5 +61,5 @@ class DeltaConfig(AttentionConfig):
 
     @property
     def scale(self) -> float:
-        """Of what a query reads of the state: d_head^-1/2."""
+        """The scale of what a query reads from the state: d_head^-1/2."""
         return self.d_head**-0.5

@@ -14,7 +14,7 @@ STATE_BYTES = 4  # of a number of the state, at least: it is kept in float32
 
 
 def weights(config: DeltaConfig, heads: Heads) -> dict[str, int]:
-    """Elements of every parameter; what the configuration has not is absent."""
+    """Count the elements of every parameter; what the configuration has not is absent."""
     h, d, k, v, w = len(heads), config.d_model, config.d_head, config.d_value, config.conv_width
     f, e = config.d_decay, config.d_gate
     sizes = {
@@ -38,14 +38,14 @@ def weights(config: DeltaConfig, heads: Heads) -> dict[str, int]:
 
 
 def fixed_bytes(config: DeltaConfig, _cache: str, heads: Heads, dtype_bytes: float) -> float:
-    """The states, in float32 or wider, and w - 1 tokens' queries, keys and values."""
+    """Return the states, in float32 or wider, and w - 1 tokens' queries, keys and values."""
     k, v = config.d_head, config.d_value
     tails = (config.conv_width - 1) * (2 * k + v) * dtype_bytes
     return len(heads) * (k * v * max(STATE_BYTES, dtype_bytes) + tails)
 
 
 def parts(config: DeltaConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
-    """The states, of all tokens, and what the convolutions need of the last ones."""
+    """Return the states, of all tokens, and what the convolutions need of the last ones."""
     state, tails = (row.n_bytes for row in rows(config, tokens, dtype_bytes).values())
     first = max(0, tokens - config.conv_width + 1)
     return (
@@ -55,7 +55,7 @@ def parts(config: DeltaConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPar
 
 
 def rows(config: DeltaConfig, _tokens: int, dtype_bytes: float) -> dict[str, Amount]:
-    """The states, and what the convolutions keep, of any number of tokens."""
+    """Return the states, and what the convolutions keep, of any number of tokens."""
     h, k, v = config.n_heads, config.d_head, config.d_value
     state, tails = h * k * v, h * (config.conv_width - 1) * (2 * k + v)
     return {
@@ -65,18 +65,18 @@ def rows(config: DeltaConfig, _tokens: int, dtype_bytes: float) -> dict[str, Amo
 
 
 def written(config: DeltaConfig) -> str:
-    """The state as arithmetic; of each token nothing is kept."""
+    """Return the state as arithmetic; of each token nothing is kept."""
     return f"0; {config.n_heads:,} x {config.d_head:,} x {config.d_value:,}"
 
 
 def pairs(tokens: int) -> int:
-    """Pairs of tokens that stand in one chunk."""
+    """Count the pairs of tokens of one chunk."""
     whole, rest = divmod(tokens, CHUNK)
     return whole * CHUNK**2 + rest**2
 
 
 def products(config: DeltaConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
-    """By the trace field that each makes, their sizes."""
+    """Return the sizes of the products, by the trace field that each makes."""
     if sizes.queries != sizes.new:
         raise RefusedError("every_query", queries=sizes.queries, new=sizes.new)
     h, t, d, w = len(heads), sizes.new, config.d_model, config.conv_width

@@ -28,7 +28,7 @@ from mla_engine.trace import Trace
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recurrence:
-    """What every token does to the state, one after the other."""
+    """The effect of every token on the state, one after the other."""
 
     erased: Tensor  # [b,t,h,v], along k_D
     written: Tensor  # [b,t,h,v], along k_D, what it takes away included
@@ -38,7 +38,7 @@ class Recurrence:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chunks:
-    """What the tokens of every chunk do to the state, all at once."""
+    """The effect of all tokens of a chunk on the state at once."""
 
     k_WY: Tensor  # [b,t,h,k], what meets the state before the chunk
     v_WY: Tensor  # [b,t,h,v], what is written where that state is 0
@@ -70,7 +70,7 @@ DeltaTrace = RecurrentTrace | ChunkedTrace
 
 
 def recurrent(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> RecurrentTrace:
-    """One token after the other, from the state S [b,h,k,v] on."""
+    """Run one token after the other, from the state S [b,h,k,v] on."""
     erased, written, o = [], [], []
     v, q = wide(x.v_D), x.q_D * w.config.scale
     for t in range(h.shape[1]):
@@ -86,14 +86,14 @@ def recurrent(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> RecurrentTr
 
 
 def added(S: Tensor, k: Tensor, written: Tensor) -> Tensor:
-    """S + k written^T: a state [b,h,k,v] after a write [b,h,v] along k [b,h,k]."""
+    """Return S + k written^T: a state [b,h,k,v] after a write [b,h,v] along k [b,h,k]."""
     shape = S.shape
     S, k, written = S.flatten(0, 1), k.flatten(0, 1).unsqueeze(-1), written.flatten(0, 1)
     return torch.baddbmm(S, k, written.unsqueeze(1)).view(shape)
 
 
 def chunked(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> ChunkedTrace:
-    """Chunk after chunk, from the state S [b,h,k,v] on."""
+    """Run chunk after chunk, from the state S [b,h,k,v] on."""
     made, length = [], _length(x)
     v, q = wide(x.v_D), x.q_D * w.config.scale
     split = (rows.split(length, dim=1) for rows in (q, x.k_D, v, x.log_a, x.b))
@@ -118,7 +118,7 @@ def chunked(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> ChunkedTrace:
 
 
 def _length(x: Entering) -> int:
-    """Tokens a chunk: one where a number is broken, which is to change nothing before it."""
+    """Return the tokens of a chunk: one where a number is broken, so that earlier stay right."""
     if torch.compiler.is_compiling():
         return CHUNK
     return CHUNK if all(finite(y) for y in (x.q_D, x.k_D, x.v_D, x.log_a, x.b)) else 1
@@ -127,7 +127,7 @@ def _length(x: Entering) -> int:
 def chunk(
     q: Tensor, k: Tensor, v: Tensor, log_a: Tensor, b: Tensor, S: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """One chunk: k_WY, v_WY, written, o_past and o_near of its tokens, and the state behind it.
+    """Return k_WY, v_WY, written, o_past and o_near of a chunk, and the state behind it.
 
     Of two tokens j <= i, what j wrote has decayed by exp(since_i - since_j) when i comes: never
     above 1, where exp(-since_j) alone may be larger than any number.
@@ -152,12 +152,12 @@ def chunk(
 
 
 def mixed(pairs: Tensor, rows: Tensor) -> Tensor:
-    """Sums over the tokens of a chunk: pairs [b,h,i,j] of rows [b,j,h,v], as [b,i,h,v]."""
+    """Sum over the tokens of a chunk: pairs [b,h,i,j] of rows [b,j,h,v], as [b,i,h,v]."""
     return (pairs @ rows.transpose(1, 2)).transpose(1, 2)
 
 
 def read(S: Tensor, x: Tensor) -> Tensor:
-    """S^T x: of a state [b,h,k,v] along the rows [b,i,h,k], as [b,i,h,v]."""
+    """Return S^T x: of a state [b,h,k,v] along the rows [b,i,h,k], as [b,i,h,v]."""
     return (x.transpose(1, 2) @ S).transpose(1, 2)
 
 
@@ -168,7 +168,7 @@ def prefill(
     heads: Places = slice(None),
     form: Callable = chunked,
 ) -> DeltaTrace:
-    """All of h from an empty state; `form` is `chunked` or `recurrent`."""
+    """Run all of h from an empty state; `form` is `chunked` or `recurrent`."""
     w = layer.weights(heads)
     empty = DeltaCache.empty(layer.config, h.shape[0], layer.dtype, h.device, n_kv_heads=len(w.W_Q))
     x, _ = entering(w, h, empty.tails)
@@ -182,7 +182,7 @@ def decode(
     _positions: Tensor,
     form: Callable = recurrent,
 ) -> tuple[DeltaTrace, DeltaCache]:
-    """All of h after the tokens whose state the cache holds."""
+    """Run all of h after the tokens whose state the cache holds."""
     w = layer.weights()
     x, tails = entering(w, h, cache.tails)
     trace = form(w, h, x, cache.S)
@@ -190,12 +190,12 @@ def decode(
 
 
 def fused(layer: DeltaProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """u [b,t,d] alone, of the chunked form."""
+    """Return u [b,t,d] alone, of the chunked form."""
     return prefill(layer, h, positions).u
 
 
 def states(_layer: DeltaProjections, k: Tensor, a: Tensor, written: Tensor, S: Tensor) -> Tensor:
-    """The state of a head after each token [b,t,k,v], from S [b,k,v] on.
+    """Return the state of a head after each token [b,t,k,v], from S [b,k,v] on.
 
     Args:
         k: keys [b,t,k].

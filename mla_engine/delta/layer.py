@@ -29,7 +29,7 @@ class DeltaAttention(DeltaProjections):
         positions: Tensor | Sequence[int] | None = None,
         heads: Iterable[int] | None = None,
     ) -> ChunkedTrace:
-        """A whole sequence from an empty state, in chunks of 64 tokens.
+        """Run a whole sequence from an empty state, in chunks of 64 tokens.
 
         Args:
             h: hidden states [b,t,d].
@@ -51,7 +51,7 @@ class DeltaAttention(DeltaProjections):
         positions: Tensor | Sequence[int] | None = None,
         heads: Iterable[int] | None = None,
     ) -> RecurrentTrace:
-        """The same token by token; arguments and errors as `forward`."""
+        """Compute the same token by token; arguments and errors as `forward`."""
         return self._over(forms.recurrent, h, positions, heads)
 
     def decode(
@@ -61,7 +61,7 @@ class DeltaAttention(DeltaProjections):
         form: str | None = None,
         positions: Tensor | Sequence[int] | None = None,
     ) -> tuple[RecurrentTrace | ChunkedTrace, DeltaCache]:
-        """New tokens [b,t,d] after those whose state the cache holds.
+        """Run new tokens [b,t,d] after those whose state the cache holds.
 
         Args:
             h_next: hidden states of one or many new tokens.
@@ -87,7 +87,7 @@ class DeltaAttention(DeltaProjections):
     def states(
         self, trace: RecurrentTrace | ChunkedTrace, head: int, before: DeltaCache | None = None
     ) -> Tensor:
-        """The state of one head after each token of a trace of all heads [b,t,k,v].
+        """Return the state of one head after each token of a trace of all heads [b,t,k,v].
 
         Args:
             trace: of this layer, with all its heads.

@@ -17,7 +17,7 @@ from mla_engine.refusals import Phrase
 
 
 def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> DeltaConfig:
-    """A configuration of these sizes, with what else `base` has; else ranks as in Kimi-Linear."""
+    """Return a configuration of these sizes, else as `base`, or with ranks as in Kimi-Linear."""
     sizes = {name: s[name] for name in COMMON_SIZES}
     if isinstance(base, DeltaConfig):
         return replace(base, **sizes)

@@ -40,7 +40,7 @@ class DeltaWeights(NamedTuple):
 
 
 class Tails(NamedTuple):
-    """Of the tokens before: what still enters the convolutions, [b,w-1,h,k], and v for k."""
+    """Inputs of earlier tokens that the convolutions still read [b,w-1,h,k]; v for k at the end."""
 
     q: Tensor
     k: Tensor
@@ -79,12 +79,12 @@ class Leaving:
 
 
 def wide(x: Tensor) -> Tensor:
-    """In max(float32, dtype): states, decays and norms are computed and kept in it."""
+    """Convert to max(float32, dtype), in which states, decays and norms are computed and kept."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def entering(w: DeltaWeights, h: Tensor, tails: Tails) -> tuple[Entering, Tails]:
-    """From h [b,t,d] to queries, keys, values, decay and strength, and the tails that follow."""
+    """Make queries, keys, values, decay and strength of h [b,t,d], and the next tails."""
     q_D_pre = product("btd,hkd->bthk", h, w.W_Q)
     k_D_pre = product("btd,hkd->bthk", h, w.W_K)
     v_D_pre = product("btd,hvd->bthv", h, w.W_V)
@@ -115,7 +115,7 @@ def entering(w: DeltaWeights, h: Tensor, tails: Tails) -> tuple[Entering, Tails]
 
 
 def convolved(x: Tensor, tail: Tensor, kernel: Tensor) -> tuple[Tensor, Tensor]:
-    """SiLU of each channel's sum over the last w tokens [b,t,h,k], and the new tail.
+    """Return the SiLU of each channel's sum over the last w tokens [b,t,h,k], and the new tail.
 
     Args:
         x: [b,t,h,k].
@@ -129,13 +129,13 @@ def convolved(x: Tensor, tail: Tensor, kernel: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def normalised(x: Tensor) -> Tensor:
-    """x / sqrt(sum x^2 + 1e-6) over the last axis."""
+    """Return x / sqrt(sum x^2 + 1e-6) over the last axis."""
     x = wide(x)
     return x * (x.square().sum(-1, keepdim=True) + EPS).rsqrt()
 
 
 def log_decay(w: DeltaWeights, a_pre: Tensor) -> Tensor:
-    """The logarithm of the decay of each channel [b,t,h,k], at most 0."""
+    """Return the logarithm of the decay of each channel [b,t,h,k], at most 0."""
     rate = wide(w.A_log).exp().unsqueeze(-1)
     if w.config.decay_floor is not None:
         return w.config.decay_floor * (rate * a_pre).sigmoid()
@@ -143,7 +143,7 @@ def log_decay(w: DeltaWeights, a_pre: Tensor) -> Tensor:
 
 
 def leaving(w: DeltaWeights, h: Tensor, o: Tensor) -> Leaving:
-    """From h [b,t,d] and what the queries read, o [b,t,h,v], to u."""
+    """Make u of h [b,t,d] and of what the queries read, o [b,t,h,v]."""
     c_G = None if w.W_DG is None else product("btd,ed->bte", h, w.W_DG)
     gate = wide(product("bte,hve->bthv", h if c_G is None else c_G, w.W_UG)).sigmoid()
     o_normed = rms_norm(o, w.o_norm, w.config.norm_eps)
@@ -189,7 +189,7 @@ class DeltaProjections(AttentionLayer):
         return weights.per_head(name, self.heads, *shape, fan_in=fan_in or shape[-1])
 
     def _decay(self, weights: Weights) -> tuple[nn.Parameter, nn.Parameter]:
-        """A_log and b_A as models start them: rates and steps that are evenly spread."""
+        """Return A_log and b_A as models start them: rates and steps that are evenly spread."""
         drawn = self._per_head(weights, "A_log", 1, fan_in=1).flatten()
         rates = LEAST_RATE + (MOST_RATE - LEAST_RATE) * _evenly(drawn)
         drawn = self._per_head(weights, "b_A", self.config.d_head, fan_in=1)
@@ -200,7 +200,7 @@ class DeltaProjections(AttentionLayer):
         return tuple(nn.Parameter(x, requires_grad=False) for x in parameters)
 
     def weights(self, heads: Places = slice(None)) -> DeltaWeights:
-        """What the formulas read, of the heads at these places among those built."""
+        """Return the weights of the heads at these places among those built."""
         shared = {name: getattr(self, name) for name in ("config", "W_DA", "W_DG", "o_norm")}
         own = (name for name in DeltaWeights._fields if name not in shared and name != "W_O")
         per_head = {name: getattr(self, name)[heads] for name in own}
@@ -208,5 +208,5 @@ class DeltaProjections(AttentionLayer):
 
 
 def _evenly(drawn: Tensor) -> Tensor:
-    """Normal numbers as numbers evenly spread between 0 and 1, by their distribution."""
+    """Return normal numbers as numbers evenly spread between 0 and 1, by their distribution."""
     return 0.5 * (1 + torch.erf(wide(drawn) / math.sqrt(2)))

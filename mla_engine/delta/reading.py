@@ -24,7 +24,7 @@ DeltaTrace = RecurrentTrace | ChunkedTrace
 
 
 def value_weights(layer: DeltaAttention, trace: DeltaTrace) -> Tensor:
-    """How much of v_D of token s is in o of token t [b,h,t,s]; 0 of later tokens.
+    """Return the weight of v_D of token s in o of token t [b,h,t,s]; 0 for later tokens.
 
     Args:
         layer: whose the trace is.
@@ -42,7 +42,7 @@ def value_weights(layer: DeltaAttention, trace: DeltaTrace) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Memory:
-    """How each head keeps and writes its state over a text, float64."""
+    """The half-lives and the writes of the state of each head over a text, float64."""
 
     half_life: Tensor  # [h,k], tokens until the decay alone has halved a row; inf where none
     strength: Tensor  # [h,t], b of each token, the mean over the batch
@@ -56,7 +56,7 @@ class Memory:
 
 
 def memory(trace: DeltaTrace) -> Memory:
-    """What a text shows of the memory of each head that was run.
+    """Measure the memory of each head in the run of a text.
 
     What a token erases along its key goes beside the decay: a half-life tells how long a row stays
     that no token writes over.

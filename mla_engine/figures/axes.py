@@ -20,32 +20,32 @@ Spans = Sequence[tuple[int, int]]  # first and last index of each drawn cell
 
 
 def safe(text: str, length: int) -> str:
-    """`text` cut to `length` characters, with Plotly's tags and entities disarmed."""
+    """Return `text` cut to `length` characters, with Plotly's tags and entities disarmed."""
     text = drawn(" ".join(text.split()))
     short = text if len(text) <= length else text[: length - 1] + "…"
     return isolated(html.escape(short, quote=False))
 
 
 def label_positions(count: int, most: int) -> list[int]:
-    """At most `most` positions out of `count`, evenly spaced by 1, 2 or 5 times a power of ten."""
+    """Choose at most `most` positions out of `count`, 1, 2 or 5 times a power of ten apart."""
     steps = (lead * 10**power for power in range(10) for lead in (1, 2, 5))
     return list(range(0, count, next(step for step in steps if step * most >= count)))
 
 
 def bins(count: int, most: int) -> list[tuple[int, int]]:
-    """First and last index of each of at most `most` drawn cells that cover `count` cells."""
+    """Return the first and last index of each of at most `most` drawn cells over `count` cells."""
     step = -(-count // most)
     edges = [*range(0, count, step), count]
     return [(first, end - 1) for first, end in pairwise(edges)]
 
 
 def span_of(spans: Spans, index: int) -> tuple[int, int]:
-    """First and last index of the drawn cell that holds `index`."""
+    """Return the first and last index of the drawn cell that holds `index`."""
     return next(span for span in spans if span[0] <= index <= span[1])
 
 
 def label(spans: Spans, words: Sequence[str] | None) -> list[str]:
-    """One text for each drawn cell: its word and position, or the positions that it covers."""
+    """Name each drawn cell by its word and position, or by the positions that it covers."""
     texts = []
     for first, last in spans:
         if last > first:
@@ -69,14 +69,14 @@ Cells = tuple[Spans, Sequence[str] | None, str]  # spans, words, title
 
 
 def wide(labels: Sequence[str], pixels: int) -> bool:
-    """Whether labels side by side, a space between, need more than `pixels`."""
+    """Return True if labels side by side, a space between them, need more than `pixels`."""
     return sum(len(label) + 1 for label in labels) * CHARACTER_PIXELS > pixels
 
 
 def name_cells(
     *, x: Cells, y: Cells, height: int, width: int = PHONE_PIXELS, square: bool = False
 ) -> dict:
-    """The two pairs of axes of a heatmap with their words, row 0 at the top, for `figure`.
+    """Return the two pairs of axes of a heatmap with their words, row 0 at the top, for `figure`.
 
     The first pair prints at most `MAX_LABELS` short words and the title. The heatmap lies on a
     second pair over it, which prints nothing and names every cell: the hover reads it. A text for
@@ -105,7 +105,7 @@ def name_cells(
 
 
 def _fixed(spans: Spans, *, downwards: bool) -> dict:
-    """What both axes of a side have in common."""
+    """Return the common part of both axes of a side."""
     ends = [spans[0][0] - 0.5, spans[-1][1] + 0.5]
     return {
         "range": ends[::-1] if downwards else ends,
@@ -118,14 +118,14 @@ def _fixed(spans: Spans, *, downwards: bool) -> dict:
 
 
 def _square(axes: dict[str, dict]) -> None:
-    """Every cell as wide as high, the map at the top, under its colour bar."""
+    """Make every cell as wide as high, the map at the top, under its colour bar."""
     for x, y, anchor in (("x", "y", "x"), ("xaxis2", "yaxis2", "x2")):
         axes[x]["constrain"] = "domain"
         axes[y] |= {"constrain": "domain", "constraintoward": "top", "scaleanchor": anchor}
 
 
 def _printed(spans: Spans, words: Sequence[str] | None, title: str, pixels: int) -> dict:
-    """The labels that fit into `pixels`, and the title."""
+    """Return the labels that fit into `pixels`, and the title."""
     most = MAX_NUMBERS if words is None else min(MAX_LABELS, pixels // LABEL_PIXELS)
     shown = [spans[i] for i in label_positions(len(spans), most)]
     return {
@@ -140,7 +140,7 @@ def _printed(spans: Spans, words: Sequence[str] | None, title: str, pixels: int)
 
 
 def _every(spans: Spans, words: Sequence[str] | None) -> dict:
-    """A name for each drawn cell."""
+    """Return a name for each drawn cell."""
     return {
         "tickvals": [(first + last) / 2 for first, last in spans],
         "ticktext": label(spans, words),

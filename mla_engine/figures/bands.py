@@ -44,7 +44,7 @@ def band_marks(
     level: tuple[str, float] | None = None,
     height: int = HEIGHT,
 ) -> Figure:
-    """Percentages over amounts that double: marks with bars, those at one place side by side.
+    """Draw percentages over amounts that double: marks with bars, those at one place side by side.
 
     Args:
         bands: name -> its points, x above 0, percent.
@@ -72,7 +72,7 @@ def band_marks(
 
 
 def _beside(bands: Mapping[str, Band], name: str, x: float) -> float:
-    """How many octaves a mark moves so that those at one place stand side by side."""
+    """Return the octaves by which marks move so that those at one place stand side by side."""
     here = [other for other, band in bands.items() if x in band.x]
     return BESIDE * (here.index(name) - (len(here) - 1) / 2)
 
@@ -96,7 +96,7 @@ def _marks(
 
 
 def _level(name: str, height: float) -> dict:
-    """A dotted line across with its name over the left end."""
+    """Return a dotted line across with its name over the left end."""
     place = {"x": 0, "xref": "x domain", "xanchor": "left", "y": height, "yref": "y"}
     note = {"text": name, "showarrow": False, "font": FONT, "yanchor": "bottom"}
     line = level_line(height, {"color": MASKED, "dash": "dot", "width": 3})
@@ -114,7 +114,7 @@ def band_lines(
     ticks: Sequence[int] | None = None,
     height: int = HEIGHT,
 ) -> Figure:
-    """Means as lines, each with its name at the end.
+    """Draw means as lines, each with its name at the end.
 
     Args:
         bands: name -> its points.
@@ -155,7 +155,7 @@ def _axes(
 
 
 def _single(xy: tuple[Sequence[float], Sequence[float]], name: str, its: Look) -> dict:
-    """One measurement of several; it has no name, which stands at the mean's end."""
+    """Return one measurement of several; it has no name, which stands at the mean's end."""
     return {
         "type": "scatter",
         "x": np.asarray(xy[0]),
@@ -195,7 +195,7 @@ def band_bars(
     totals: Sequence[str],
     height: int = HEIGHT,
 ) -> Figure:
-    """Lying bars of percentages, one row a name from the top, each with its spread.
+    """Draw lying bars of percentages, one row a name from the top, each with its spread.
 
     Args:
         names: what the rows are called, in Plotly's text.

@@ -35,7 +35,7 @@ def bars(
     at: float | None = None,
     height: int = HEIGHT,
 ) -> Figure:
-    """Lying bars, one row a name, read from the top.
+    """Draw lying bars, one row a name, read from the top.
 
     Args:
         names: of the rows, in Plotly's text.
@@ -68,7 +68,7 @@ def ratio_bars(
     axis: str = "",
     height: int = HEIGHT,
 ) -> Figure:
-    """Lying bars from 1 to either side of a log axis: how many times too little, or too much.
+    """Draw lying bars from 1 to either side of a log axis: how many times too little, or too much.
 
     Args:
         part: what the ratios are.
@@ -95,7 +95,7 @@ def _around(
     stacked: bool,
     log: bool,
 ) -> dict:
-    """How the bars stand, their legend, and the amount that is marked."""
+    """Return the options of the layout: how bars stand, their legend, and the marked amount."""
     if stacked and log:  # their lengths would mean nothing
         raise RefusedError("stacked_log")
     shown = len(parts) > 1 if legend is None else legend
@@ -113,7 +113,7 @@ def _traces(
     axis: str,
     base: float = 0,
 ) -> list[dict]:
-    """A series a part; each bar from `base`, as on a log axis it would begin far left of it."""
+    """Return a series a part; bars begin at `base`, as a log axis has no 0."""
     opacity = [1.0 if chosen in (None, row) else FADED for row in range(len(names))]
     return [
         {
@@ -136,7 +136,7 @@ def _traces(
 
 
 def _signs(roles: Sequence[Sign]) -> list[tuple[Role, str]]:
-    """Each role with its own pattern, or with that of its place."""
+    """Return each role with its own pattern, or with that of its place."""
     return [
         role if isinstance(role, tuple) else (role, PATTERNS[place % len(PATTERNS)])
         for place, role in enumerate(roles)
@@ -156,7 +156,7 @@ def _amount_axis(axis: str, ends: Sequence[float] | None, ticks: str, *, log: bo
 
 
 def named_rows(names: Sequence[str]) -> dict:
-    """The axis beside lying bars with their names, read from the top."""
+    """Return the axis beside lying bars with their names, read from the top."""
     rows = {"tickvals": list(range(len(names))), "ticktext": list(names)}
     return rows | {"range": [len(names) - 0.5, -0.5], "fixedrange": True, "showgrid": False}
 
@@ -169,7 +169,7 @@ def _room(
     log: bool,
     wide: bool,
 ) -> Sequence[float] | None:
-    """Ends of the axis of amounts: as given, else from 0 to the longest bar and its text."""
+    """Return the ends of the axis: as given, else from 0 to the longest bar and its text."""
     if log:
         return None if limits is None else np.log10(limits).tolist()
     amounts = np.asarray(list(parts.values()), dtype=np.float64)
@@ -180,14 +180,14 @@ def _room(
 def _totals(
     parts: Mapping[str, Sequence[float]], totals: Sequence[str] | None, *, stacked: bool
 ) -> list[dict]:
-    """A text behind all parts of each row, if there are any; NaN is no part."""
+    """Return a text behind all parts of each row, if there are any; NaN is no part."""
     amounts = np.asarray(list(parts.values()), dtype=np.float64)
     ends = np.nansum(amounts, 0) if stacked else np.nanmax(amounts, 0)
     return [totals_at_ends(ends, totals)] if totals else []
 
 
 def totals_at_ends(ends: Sequence[float], totals: Sequence[str]) -> dict:
-    """A text behind the end of each lying bar."""
+    """Return a text behind the end of each lying bar."""
     return {
         "type": "scatter",
         "x": list(ends),

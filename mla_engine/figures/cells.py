@@ -18,18 +18,18 @@ DARK, LIGHT = "#000000", "#FFFFFF"  # one of them has over 4.5:1 on any colour
 
 
 def most_cells(height: int) -> int:
-    """How many cells a side a map so many pixels high shows."""
+    """Return the number of cells a side that a map of this height in pixels shows."""
     return (height - FRAME_PIXELS) // CELL_PIXELS
 
 
 def drawn_cells(shape: tuple[int, int], height: int, square: bool) -> tuple[Spans, Spans]:
-    """What each drawn row and column of a map so many pixels high stands for."""
+    """Return what each drawn row and column stands for in a map of this height in pixels."""
     most = most_cells(height)
     return bins(shape[0], most), bins(shape[1], most if square else MAX_COLUMNS)
 
 
 def pool(values: np.ndarray, rows: Spans, columns: Spans) -> np.ndarray:
-    """The value of the largest magnitude in each block, float32; NaN only where all is hidden."""
+    """Return the value of the largest magnitude in each block, float32; NaN if all is hidden."""
     finite = np.where(np.isfinite(values), values, np.nan).astype(np.float32)
     if (len(rows), len(columns)) == values.shape:
         return finite
@@ -43,7 +43,7 @@ def pool(values: np.ndarray, rows: Spans, columns: Spans) -> np.ndarray:
 
 
 def cell_at(values: np.ndarray, x: float, y: float, *, height: int = HEIGHT) -> tuple[int, int]:
-    """Row and column under a click on the map of `values`; in a pooled cell those it shows."""
+    """Find row and column under a click on the map of `values`; in a pooled cell those it shows."""
     (top, bottom), (left, right) = (
         span_of(bins(side, most_cells(height)), min(max(round(place), 0), side - 1))
         for side, place in zip(values.shape, (y, x), strict=True)
@@ -55,7 +55,7 @@ def cell_at(values: np.ndarray, x: float, y: float, *, height: int = HEIGHT) -> 
 
 
 def frame(cell: tuple[int, int], rows: Spans, columns: Spans, height: int) -> list[dict]:
-    """A frame around the drawn cell that holds row and column `cell`, dark on light.
+    """Return a frame around the drawn cell that holds row and column `cell`, dark on light.
 
     Where cells are small it has FRAMED_PIXELS a side around the cell's middle.
     """
@@ -69,7 +69,7 @@ def frame(cell: tuple[int, int], rows: Spans, columns: Spans, height: int) -> li
 
 
 def lines_before(columns: Sequence[int]) -> list[dict]:
-    """An upright line before each of these columns of a map."""
+    """Return an upright line before each of these columns of a map."""
     line = {"type": "line", "line": {"color": MASKED, "width": 2}, "xref": "x2"}
     up = {"y0": 0, "y1": 1, "yref": "y2 domain"}
     return [line | up | {"x0": at - 0.5, "x1": at - 0.5} for at in columns]
@@ -85,7 +85,7 @@ def _side(axis: str, spans: Spans, index: int, pixels: int) -> dict:
 
 
 def numbers(heat: dict) -> list[dict]:
-    """Two invisible layers that print the values of `heat`, dark on light and light on dark."""
+    """Print the values of `heat` by two invisible layers, dark on light and light on dark."""
     dark, z = _dark(heat), heat["z"]
     written = np.char.mod("%.2f", np.nan_to_num(z))
     return [
@@ -106,7 +106,7 @@ def numbers(heat: dict) -> list[dict]:
 
 
 def _dark(heat: dict) -> np.ndarray:
-    """Whether light words have the higher contrast on each cell, bool [t,s] (WCAG 2.2)."""
+    """Return True where light letters have the higher contrast on a cell, bool [t,s] (WCAG 2.2)."""
     low, high = heat["zmin"], heat["zmax"]
     share = np.clip((np.nan_to_num(heat["z"]) - low) / (high - low), 0, 1)
     colours = sample_colorscale([*map(list, heat["colorscale"])], share.ravel().tolist())
@@ -115,7 +115,7 @@ def _dark(heat: dict) -> np.ndarray:
 
 
 def relative_luminance(colour: str) -> float:
-    """Of "rgb(r, g, b)" between 0 and 1, as WCAG 2.2 defines it."""
+    """Return the luminance of "rgb(r, g, b)", between 0 and 1, as WCAG 2.2 defines it."""
     channels = np.array(unlabel_rgb(colour), dtype=float) / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return float(linear @ (0.2126, 0.7152, 0.0722))
@@ -130,7 +130,7 @@ MARK = {
 
 
 def marks(cells: np.ndarray, name: str) -> dict:
-    """A dot on every cell of a map where `cells` [t,s] is True.
+    """Return a dot on every cell of a map where `cells` [t,s] is True.
 
     Args:
         cells: bool [t,s] of a map of at most 256 cells a side.

@@ -27,7 +27,7 @@ def chosen_keys(
     roles: tuple[Role, Role] = ROLES,
     height: int = HEIGHT,
 ) -> Figure:
-    """Upright bars [keys] of two names, the first upwards and the second downwards.
+    """Draw upright bars [keys] of two names, the first upwards and the second downwards.
 
     Args:
         keys: the words, in Plotly's text once they are shortened here.
@@ -61,7 +61,7 @@ def chosen_keys(
 def _half(
     name: str, heights: np.ndarray, colour: str, told: Sequence[tuple[str, str, bool]]
 ) -> dict:
-    """The bars of one half; `told` has of each key its word, what is said of it, and if it is read.
+    """Return the bars of one half; `told` has each key's word, what is said of it, if it is read.
 
     The hover has the length of a bar that points downwards without its sign.
     """
@@ -88,12 +88,12 @@ def _half(
 
 
 def _entry(name: str, colour: str) -> dict:
-    """In the legend: one of a half would look like its first bar, read or not."""
+    """Return an entry of the legend: a bar's own would look like the first one, read or not."""
     return {"type": "bar", "name": name, "x": [None], "y": [None], "marker": {"color": colour}}
 
 
 def _names(told: Sequence[tuple[str, str, bool]]) -> dict:
-    """The axis of the words, those that are read in bold."""
+    """Return the axis of the words, those that are read in bold."""
     texts = [f"<b>{word}</b>" if read else word for word, _, read in told]
     upright = wide([word for word, *_ in told], PHONE_PIXELS)
     ticks = {"tickvals": list(range(len(told))), "ticktext": texts}
@@ -103,14 +103,14 @@ def _names(told: Sequence[tuple[str, str, bool]]) -> dict:
 
 
 def _column(place: int) -> dict:
-    """Behind the bars of a key that is read."""
+    """Return the ground behind the bars of a key that is read."""
     ends = {"x0": place - 0.5, "x1": place + 0.5, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
     look = {"fillcolor": MASKED, "opacity": 0.2, "line": {"width": 0}, "layer": "below"}
     return {"type": "rect"} | ends | look
 
 
 def _both_ways(most: float) -> dict:
-    """An axis that counts up and down from 0, to one of a few ends, so that it seldom changes."""
+    """Return an axis that counts both ways from 0, to one of few ends, so it seldom changes."""
     top = next((end for end in ENDS if most <= end), ENDS[-1])
     places = [top * part / TICKS for part in range(-TICKS, TICKS + 1)]
     ticks = {"tickvals": places, "ticktext": [f"{abs(place):g}" for place in places]}

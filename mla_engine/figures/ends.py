@@ -32,7 +32,7 @@ def named_lines(
     notes: Sequence[dict] = (),
     **layout: object,
 ) -> Figure:
-    """A figure of lines with each line's name behind its last point.
+    """Return a figure of lines with each line's name behind its last point.
 
     Args:
         traces: of these names are the lines.
@@ -56,7 +56,7 @@ def named_lines(
 
 
 def resized(fig: Figure, height: int) -> Figure:
-    """The same figure so many pixels high, names at the ends of its lines apart again.
+    """Return the same figure at another height in pixels, the names at its lines spread again.
 
     It is made no lower than the names of its lines, or of its bars, one above the other need.
     """
@@ -70,7 +70,7 @@ def resized(fig: Figure, height: int) -> Figure:
 
 
 def _least(spec: Mapping) -> int:
-    """Pixels that a figure's names need, one above the other, with all that is around them."""
+    """Count the pixels that a figure's names need above one another, with all around them."""
     layout = spec["layout"]
     ends = _at_one_end(layout.get("annotations", ()))
     stacks = [sum(_height(note["text"]) for note in group) for group in ends]
@@ -85,7 +85,7 @@ def _least(spec: Mapping) -> int:
 
 
 def _rows_of_bars(spec: Mapping) -> int:
-    """Pixels of all rows, each as high as its name and the text at its end need."""
+    """Count the pixels of all rows, each as high as its name and the text at its end need."""
     names = spec["layout"]["yaxis"].get("ticktext") or ()
     texts = next((one["text"] for one in spec["data"] if one.get("mode") == "text"), ())
     return sum(
@@ -95,7 +95,7 @@ def _rows_of_bars(spec: Mapping) -> int:
 
 
 def _parted(notes: Sequence[dict], ends: Sequence[float], height: float) -> list[dict]:
-    """The notes, of which names at one x are moved apart, as little as it takes at this height."""
+    """Move the names at one x apart, as little as it takes at this height; return all notes."""
     room, shifts = height - AXIS_ROOM, {}
     for here in _at_one_end(notes):
         wanted = [(note["y"] - ends[0]) / (ends[1] - ends[0]) * room for note in here]
@@ -106,18 +106,18 @@ def _parted(notes: Sequence[dict], ends: Sequence[float], height: float) -> list
 
 
 def _at_one_end(notes: Sequence[dict]) -> list[list[dict]]:
-    """The names at each x, upwards."""
+    """Return the names at each x, upwards."""
     names = sorted((n for n in notes if n.get("name") == "end"), key=itemgetter("x", "y"))
     return [list(group) for _, group in groupby(names, key=itemgetter("x"))]
 
 
 def _height(text: str) -> int:
-    """Pixels that a name takes, and the room to the next."""
+    """Count the pixels of a name, and of the space to the next."""
     return BETWEEN + ROW * (1 + text.count("<br>"))
 
 
 def apart(wanted: Sequence[float], heights: Sequence[float], room: float) -> list[float]:
-    """Middles of boxes stacked upwards within 0 and `room`, near where they are wanted.
+    """Return the middles of boxes stacked upwards within 0 and `room`, near where they are wanted.
 
     Boxes that would overlap become one block around the mean of what they want.
     """
@@ -149,7 +149,7 @@ def _top(block: tuple[list[int], float], heights: Sequence[float]) -> float:
 
 
 def _note(trace: Mapping, look: Look, x: Mapping, y: Mapping) -> dict:
-    """A name behind the last point that is drawn, or at the foot where none is."""
+    """Return a name behind the last point that is drawn, or at the foot where none is."""
     heights = np.asarray(trace["y"], dtype=np.float64)
     log = y.get("type") == "log"
     seen = np.flatnonzero(heights > 0 if log else np.isfinite(heights))
@@ -171,7 +171,7 @@ def _note(trace: Mapping, look: Look, x: Mapping, y: Mapping) -> dict:
 
 
 def rows(name: str) -> list[str]:
-    """A name in short rows; tags stay whole, and words of Chinese break anywhere."""
+    """Return a name in short rows; tags stay whole, and words of Chinese break anywhere."""
     if "<" in name:
         return [name]
     parts = re.split(r"(?<=[，：])", name)
@@ -179,6 +179,6 @@ def rows(name: str) -> list[str]:
 
 
 def _pixels(text: str) -> float:
-    """About the width of a note's longest row."""
+    """Estimate the width of a note's longest row."""
     lines = [re.sub("<.*?>", "", row) for row in text.split("<br>")]
     return max(sum(WIDE_LETTER if ord(c) > 0x1FFF else LETTER for c in row) for row in lines)

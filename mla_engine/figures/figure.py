@@ -44,7 +44,7 @@ class Figure(go.Figure):
         return getattr(self, name)
 
     def to_dict(self) -> dict:
-        """The figure as it is written to JSON: arrays of numbers are typed, in base64."""
+        """Return the figure as it is written to JSON: arrays of numbers are typed, in base64."""
         return super().to_dict() if self.spec is None else _written(self.spec)
 
 
@@ -57,7 +57,7 @@ def figure(
     margin: Mapping | None = None,
     **layout: object,
 ) -> Figure:
-    """A figure in the house style.
+    """Return a figure in the house style.
 
     Args:
         traces: as Plotly writes them; arrays are copied, None is left out.
@@ -74,12 +74,12 @@ def figure(
 
 
 def titled(text: str) -> dict:
-    """The title of an axis, for `figure`."""
+    """Return the title of an axis, for `figure`."""
     return {"title": {"text": text, "font": FONT}}
 
 
 def _frozen(part: object) -> object:
-    """A copy that nobody else can change, without what is None."""
+    """Return a copy that nobody else can change, without what is None."""
     if isinstance(part, Mapping):
         return {key: _frozen(value) for key, value in part.items() if value is not None}
     if isinstance(part, list | tuple):
@@ -99,7 +99,7 @@ def _written(part: object) -> object:
 
 
 def typed(values: np.ndarray) -> dict | list:
-    """An array as Plotly reads it fastest: its bytes in base64, or a list where it has no such."""
+    """Return an array as Plotly reads it fastest: bytes in base64, or a list where it has none."""
     kind = values.dtype.kind
     if kind in WHOLE and values.size:
         ends = values.min(), values.max()

@@ -36,7 +36,7 @@ class FlowNode:
 def data_flow(
     nodes: Sequence[FlowNode], edges: Sequence[Edge], *, words: Mapping[str, str] = WORDS
 ) -> Figure:
-    """Boxes in order of computation, arrows from each input to what reads it.
+    """Draw boxes in order of computation, arrows from each input to what reads it.
 
     Args:
         nodes: each after all the nodes it reads.
@@ -81,7 +81,7 @@ def _box(node: FlowNode, x: float, depth: int) -> dict:
 
 
 def _texts(nodes: Sequence[FlowNode], layout: Layout, words: Mapping[str, str]) -> list[dict]:
-    """Symbol over shape in each box, and the key to the mark of those that are cached."""
+    """Write symbol over shape in each box, and the key to the mark of those that are cached."""
     places = [layout.places[node.code] for node in nodes]
     boxes = {
         "type": "scatter",
@@ -111,7 +111,7 @@ def _texts(nodes: Sequence[FlowNode], layout: Layout, words: Mapping[str, str]) 
 
 
 def _arrows(layout: Layout) -> dict:
-    """One line for all arrows, broken between them, with a head where each one ends."""
+    """Return one line for all arrows, broken between them, with a head where each one ends."""
     xs: list[float | None] = []
     ys: list[float | None] = []
     heads: list[int] = []
@@ -142,7 +142,7 @@ def _arrows(layout: Layout) -> dict:
 
 
 def _landing(x0: float, x1: float, lanes: Sequence[tuple[float, int]]) -> float:
-    """Where an arrow meets its box: on the side that it comes from, so that heads stay apart."""
+    """Return the point where an arrow meets its box: on the side that it comes from."""
     start = lanes[-1][0] if lanes else x0
     reach = BOX_WIDTH * 0.3
     return x1 + max(-reach, min(reach, (start - x1) / 2))

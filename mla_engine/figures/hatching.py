@@ -23,7 +23,7 @@ def hatching(
     shape: str = PATTERN["shape"],
     **axes: str,
 ) -> dict:
-    """Hatched areas over the cells [t,s] where `hidden` is True.
+    """Return hatched areas over the cells [t,s] where `hidden` is True.
 
     Args:
         hidden: bool [t,s].
@@ -41,7 +41,7 @@ def hatching(
 
 
 def areas(outlines: list[list[Corner]], says: str = "", **axes: str) -> dict:
-    """One trace for all areas, broken between them."""
+    """Return one trace for all areas, broken between them."""
     broken = (np.nan, np.nan)
     corners = [corner for outline in outlines for corner in (*outline, outline[0], broken)]
     x, y = np.array(corners[:-1], dtype=np.float32).T
@@ -60,7 +60,7 @@ def areas(outlines: list[list[Corner]], says: str = "", **axes: str) -> dict:
 
 
 def outlines(hidden: np.ndarray) -> list[list[tuple[int, int]]]:
-    """Outlines of the hidden cells as (column, row) edges.
+    """Return the outlines of the hidden cells as (column, row) edges.
 
     Rows with as many runs as the row above go on with its areas, so that a causal mask is one.
     """
@@ -76,7 +76,7 @@ def outlines(hidden: np.ndarray) -> list[list[tuple[int, int]]]:
 
 
 def _runs(row: np.ndarray) -> list[tuple[int, int]]:
-    """Where hidden cells begin and end."""
+    """Return where each run of hidden cells begins and where the next cell is seen."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], row, [False])).astype(np.int8)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
@@ -92,7 +92,7 @@ Kind = tuple[str, np.ndarray, str]  # what is said of hidden cells, which they a
 def hidden_cells(
     drawn: np.ndarray, left_out: Mapping[str, np.ndarray], masked: str, spans: tuple[Spans, Spans]
 ) -> list[Kind]:
-    """The kinds of hidden cells of a map.
+    """Return the kinds of hidden cells of a map.
 
     Args:
         drawn: what is drawn [t,s], NaN where a cell is hidden.
@@ -117,14 +117,14 @@ def covered(
     hover: str,
     spans: tuple[Spans, Spans],
 ) -> list[dict]:
-    """The traces over one kind of hidden cells: their pattern, and what each says on hover."""
+    """Return the traces over one kind of hidden cells: a pattern, and a text on hover."""
     each = hidden.size <= MAX_NAMED
     said = [_clear(hidden, place, hover + says)] if each else []
     return [*said, hatching(hidden, *spans, "" if each else says, shape=shape, **PLACE)]
 
 
 def _clear(hidden: np.ndarray, place: Mapping[str, np.ndarray], hover: str) -> dict:
-    """A clear layer over hidden cells, which says on hover what they are."""
+    """Return a clear layer over hidden cells, which says on hover what they are."""
     return {
         **LAYER,
         **place,

@@ -39,13 +39,13 @@ Colours = tuple[float, float, list]  # lower limit, upper limit, colour scale
 
 
 def shared_limit(*scores: np.ndarray) -> float:
-    """The symmetric limit that panels to be compared share: the largest finite magnitude."""
+    """Return the symmetric limit that panels to be compared share: the largest finite magnitude."""
     finite = [np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in scores]
     return float(max(finite, default=0.0)) or 1.0
 
 
 class Options(TypedDict, total=False):
-    """What every map takes.
+    """The options of every map.
 
     A framed cell (row, column), a height, whether the cells of a small map print their numbers,
     the reader's words, the pixels that the narrowest screen leaves to the map's width, cells [t,s]
@@ -73,7 +73,7 @@ def attention_map(
     name: str = "attention",
     **options: Unpack[Options],
 ) -> Figure:
-    """Attention [t, s] of one head in [0, 1]; `mask` [t, s] is True where t may see s."""
+    """Draw the attention [t, s] of one head in [0, 1]; `mask` [t, s] is True where t may see s."""
     colours = (0.0, 1.0, PROBABILITY)
     return token_map(attention, (queries, keys), colours, mask, head, name, **options)
 
@@ -89,7 +89,7 @@ def score_map(
     name: str = "score",
     **options: Unpack[Options],
 ) -> Figure:
-    """Logits [t, s] of one head on a symmetric scale; panels to compare share one `limit`."""
+    """Draw the logits [t, s] of one head on a symmetric scale; compared panels share a `limit`."""
     limit = shared_limit(scores) if limit is None else limit
     colours = (-limit, limit, SIGNED)
     return token_map(scores, (queries, keys), colours, mask, head, name, **options)
@@ -105,7 +105,7 @@ def tensor_map(
     limit: float | None = None,
     **options: Unpack[Options],
 ) -> Figure:
-    """Any matrix on a symmetric scale; `axes` names rows and columns, words stand for numbers."""
+    """Draw a matrix on a symmetric scale; `axes` names its sides, words stand for numbers."""
     limit = shared_limit(values) if limit is None else limit
     hover = f"{axes[0]} %{{y}}<br>{axes[1]} %{{x}}<br>"
     return _draw(values, (rows, columns), axes, (-limit, limit, SIGNED), hover, name, **options)
@@ -120,7 +120,7 @@ def share_map(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> Figure:
-    """Any matrix of shares, numbers in [0, 1]; `axes` names rows and columns."""
+    """Draw a matrix of shares, numbers in [0, 1]; `axes` names rows and columns."""
     hover = f"{axes[0]} %{{y}}<br>{axes[1]} %{{x}}<br>"
     return _draw(values, (rows, columns), axes, (0.0, 1.0, PROBABILITY), hover, name, **options)
 
@@ -135,7 +135,7 @@ def token_map(
     spans: tuple[Spans, Spans] | None = None,
     **options: Unpack[Options],
 ) -> Figure:
-    """A map of tokens [t,s] in the words of the reader; `spans` of the cells that are given."""
+    """Draw a map of tokens [t,s] in the words of the reader; `spans` are those of its cells."""
     words = options.get("words", WORDS)
     seen = values if mask is None else np.where(mask, values, np.nan)
     hover = f"{words['query']} %{{y}}<br>{words['key']} %{{x}}<br>"
@@ -191,7 +191,7 @@ def _draw(
 
 
 def _length(spans: Spans) -> int:
-    """How many tokens a drawn cell stands for."""
+    """Say how many tokens a drawn cell stands for."""
     first, last = spans[0]
     return last - first + 1
 
@@ -213,7 +213,7 @@ def _heat(
 
 
 def _colour_bar(low: float, high: float, width: int) -> dict:
-    """A bar above the map, where a phone has room for it too, with few ticks or its ends alone."""
+    """Return the colour bar above the map, with few ticks, or with its ends only."""
     ticks = [low, (low + high) / 2, high] if width >= PHONE_PIXELS else [low, high]
     texts = [f"{tick:.3g}".replace("-", "−") for tick in ticks]
     return {
@@ -243,7 +243,7 @@ def span_map(
     name: str = "attention",
     **options: Unpack[Options],
 ) -> Figure:
-    """A long text's attention by blocks of tokens, the largest share of each, or a part of it.
+    """Draw a long text's attention by blocks of tokens, the largest share of each, or a part.
 
     Args:
         shares: a share for each drawn cell.

@@ -65,7 +65,7 @@ def arrange(codes: Sequence[str], edges: Sequence[Edge]) -> Layout:
 
 
 def _depths(codes: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
-    """The longest way from a source, which puts every box below all that it reads."""
+    """Return the longest way from a source, which puts every box below all that it reads."""
     order = {code: i for i, code in enumerate(codes)}
     for a, b in edges:
         if a not in order or b not in order or order[a] >= order[b]:
@@ -80,7 +80,7 @@ def _depths(codes: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
 def _ordered(
     rows: list[list[str]], links: list[Edge], near: dict[str, list[str]]
 ) -> list[list[str]]:
-    """Each layer sorted by the mean place of its neighbours, up and down until it settles."""
+    """Sort each layer by the mean place of its neighbours, up and down until it settles."""
     best, fewest = rows, crossings(rows, links)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
@@ -102,7 +102,7 @@ def _ordered(
 
 
 def crossings(rows: Sequence[Sequence[str]], links: Sequence[Edge]) -> int:
-    """How many pairs of links between neighbouring layers cross."""
+    """Count the pairs of links between neighbouring layers that cross."""
     place = {name: (depth, i) for depth, row in enumerate(rows) for i, name in enumerate(row)}
     spans = [(place[a][0], place[a][1], place[b][1]) for a, b in links]
     return sum(
@@ -115,7 +115,7 @@ def crossings(rows: Sequence[Sequence[str]], links: Sequence[Edge]) -> int:
 def _spread(
     rows: list[list[str]], boxes: set[str], near: dict[str, list[str]]
 ) -> tuple[dict[str, float], float]:
-    """The middle of every box and lane: evenly spread, then drawn towards its neighbours."""
+    """Return the middle of every box and lane: evenly spread, then drawn towards its neighbours."""
     sizes = {name: 1.0 if name in boxes else LANE_WIDTH for row in rows for name in row}
     width = max(sum(sizes[name] for name in row) for row in rows)
     xs = {}

@@ -41,7 +41,7 @@ def cache_growth(
     height: int = HEIGHT,
     words: Mapping[str, str] = WORDS,
 ) -> Figure:
-    """Bytes [context] of each curve over the context length.
+    """Draw the bytes [context] of each curve over the context length.
 
     Args:
         contexts: tokens, ascending; above 0 on logarithmic axes.
@@ -111,7 +111,7 @@ def _limits(curves: Mapping[str, np.ndarray], log: bool) -> tuple[float, float]:
 
 
 def _context_range(contexts: Sequence[int], log: bool) -> dict:
-    """From a little before the first length to the last; a round number of letters at each tick."""
+    """Return a range from a little before the first length to the last, with round ticks."""
     ends = np.array([contexts[0], contexts[-1]], dtype=np.float64)
     if not log:
         return {"range": ends.tolist(), "nticks": 4}
@@ -134,7 +134,7 @@ def _axes(
 
 
 def _levels(levels: Mapping[str, float], contexts: Sequence[int], unit: str) -> list[dict]:
-    """A line for each amount of bytes, its name at the left end."""
+    """Return a line for each amount of bytes, its name at the left end."""
     return [
         _level(name, n_bytes / UNITS[unit], (contexts[0], contexts[-1]), dash, unit)
         for (name, n_bytes), dash in zip(levels.items(), DASHES, strict=False)
@@ -167,7 +167,7 @@ def curves(
     at: int | None = None,
     height: int = CURVES_HEIGHT,
 ) -> Figure:
-    """Each line's numbers [len(x)] over x.
+    """Draw each line's numbers [len(x)] over x.
 
     Args:
         x: ascending.
@@ -198,7 +198,7 @@ def curves(
 
 
 def _shaded(first: float, last: float) -> dict:
-    """A stretch of x, up the whole plot."""
+    """Return a stretch of x, up the whole plot."""
     place = {"x0": first, "x1": last, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
     look = {"fillcolor": MASKED, "opacity": 0.25, "line": {"width": 0}, "layer": "below"}
     return {"type": "rect"} | place | look

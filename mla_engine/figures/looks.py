@@ -31,7 +31,7 @@ class Look:
     words: str
 
     def worded(self, text: str) -> str:
-        """`text` in this colour, as dark or light as the page's ground needs it."""
+        """Return `text` in this colour, as dark or light as the page's ground needs it."""
         return f'<span style="color:var({self.words},{self.colour})">{text}</span>'
 
 
@@ -80,7 +80,7 @@ Role = str | int
 
 
 def look(role: Role) -> Look:
-    """Of a tensor's role, of a variant by its code, or of anything else by a number from 0.
+    """Return the look of a tensor's role, of a variant by its code, or of a number from 0 on.
 
     A variant that this table does not know yet looks like the last of all others.
     """

@@ -26,7 +26,7 @@ SIGNED_SHADES, PROBABILITY_SHADES = map(_palette, (SIGNED, PROBABILITY))
 
 
 def pixels(values: np.ndarray, *, signed: bool, columns: int | None = None) -> str:
-    """A matrix as the address of a PNG; cells that are not finite are clear.
+    """Return a matrix as the address of a PNG; cells that are not finite are clear.
 
     Args:
         values: rows downwards, as on a map.
@@ -43,7 +43,7 @@ def pixels(values: np.ndarray, *, signed: bool, columns: int | None = None) -> s
 
 
 def _png(places: np.ndarray, palette: bytes) -> str:
-    """An image of a byte a pixel, that names one of the shades."""
+    """Return an image of a byte a pixel, that names one of the shades."""
     height, width = places.shape
     rows = np.zeros((height, width + 1), np.uint8)  # each begins with its filter: none
     rows[:, 1:] = places

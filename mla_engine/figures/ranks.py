@@ -27,7 +27,7 @@ def over_rank(
     roles: Sequence[Role] = ROLES,
     height: int = HEIGHT,
 ) -> Figure:
-    """Each line's numbers [len(ranks)] over the rank; axes begin at 0.
+    """Draw each line's numbers [len(ranks)] over the rank; axes begin at 0.
 
     Args:
         ranks: ascending.
@@ -79,7 +79,7 @@ def right_answers(
     at: int | None = None,
     height: int = HEIGHT,
 ) -> Figure:
-    """Right answers in per cent over the numbers cached, with what one was trained with marked.
+    """Draw right answers in per cent over the numbers cached; one point is marked.
 
     Args:
         sizes: ascending.
@@ -102,7 +102,7 @@ def right_answers(
 
 
 def _mark(sizes: Sequence[int], numbers: np.ndarray, text: str, its: Look, hover: str) -> dict:
-    """A mark on a line's last point, its name above it to the left."""
+    """Return a mark on a line's last point, its name above it to the left."""
     last = int(np.flatnonzero(np.isfinite(numbers))[-1])
     return {
         "type": "scatter",
@@ -128,7 +128,7 @@ def spectrum(
     decades: int = DECADES,
     height: int = SPECTRUM_HEIGHT,
 ) -> Figure:
-    """Lines of falling values over their number, counted from 1.
+    """Draw lines of falling values over their number, counted from 1.
 
     Args:
         values: name -> values [n], falling.
@@ -157,14 +157,14 @@ def spectrum(
 
 
 def _ends(values: Mapping[str, np.ndarray], decades: int) -> tuple[float, float]:
-    """The largest value, and the least that is at most so many decades below."""
+    """Return the largest value, and the least that is at most so many decades below."""
     drawn = np.concatenate([np.asarray(falling, dtype=np.float64) for falling in values.values()])
     most = float(drawn.max()) or 1.0
     return most, float(drawn[drawn > most * 10.0**-decades].min(initial=most))
 
 
 def _ticks(most: float, least: float) -> dict[str, object]:
-    """Powers of ten; within two decades 1, 2 and 5 of each, written out and of one size."""
+    """Return ticks at powers of ten; within two decades at 1, 2 and 5 of each, written out."""
     if most / least >= 100:
         return {"dtick": 1 if most / least < 1e6 else None, "exponentformat": "power"}
     powers = range(int(np.floor(np.log10(least))) - 1, int(np.ceil(np.log10(most))) + 1)
@@ -173,7 +173,7 @@ def _ticks(most: float, least: float) -> dict[str, object]:
 
 
 def _beside(at: int, name: str, side: str) -> dict:
-    """What stands beside the upright line."""
+    """Return the note beside the upright line."""
     return {
         "x": at,
         "y": 1,

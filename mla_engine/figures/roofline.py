@@ -32,7 +32,7 @@ def roofline(
     below: str = "",
     height: int = HEIGHT,
 ) -> Figure:
-    """The roof min(peak, bandwidth x intensity) with a mark for each call, both axes logarithmic.
+    """Draw the roof min(peak, bandwidth x intensity), and a mark for each call, on log axes.
 
     Args:
         rates: peak FLOP/s and peak byte/s of the device.
@@ -75,7 +75,7 @@ def _roof(rates: tuple[float, float], corners: tuple[float, float, float]) -> di
 
 
 def _ridge(intensity: float, text: str) -> dict:
-    """What is written beside the upright line where the roof turns."""
+    """Return the note beside the upright line where the roof bends."""
     return {
         "x": np.log10(intensity),
         "y": 0.02,
@@ -90,7 +90,7 @@ def _ridge(intensity: float, text: str) -> dict:
 
 
 def _ends(calls: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
-    """The ends of the x axis: fixed, but by whole decades further where a call would be lost."""
+    """Return the ends of the x axis: fixed, but whole decades further if a call would be lost."""
     low, high = INTENSITIES
     most = max((intensity for intensity, _ in calls.values()), default=low)
     return low, max(high, 10.0 ** np.ceil(np.log10(1.5 * most)))
@@ -104,7 +104,7 @@ def _mark(
     *,
     listed: bool = True,
 ) -> dict:
-    """One call; `listed` gives it an entry in the legend."""
+    """Return one call; `listed` gives it an entry in the legend."""
     intensity, rate = place
     return {
         "type": "scatter",
@@ -143,7 +143,7 @@ def crossing(
     beside: bool = False,
     height: int = CROSSING_HEIGHT,
 ) -> Figure:
-    """Lines [len(x)] over x on logarithmic axes.
+    """Draw lines [len(x)] over x on logarithmic axes.
 
     Args:
         x: ascending, above 0.
@@ -176,7 +176,7 @@ def _crossing_axes(titles: tuple[str, str], x: np.ndarray, drawn: np.ndarray) ->
 
 
 def _axis(title: str, ends: tuple[float, float]) -> dict:
-    """Decades, and 2 and 5 times them where they are few; from a million on in short."""
+    """Return an axis of decades, with 2 and 5 times them where they are few; millions in short."""
     low, high = np.log10(ends).tolist()
     ticks = {"tickformat": "~s" if ends[1] >= MILLION else ",~g", "exponentformat": "none"}
     ticks |= {"dtick": 1 if high - low > FEW else "D2"}
@@ -184,7 +184,7 @@ def _axis(title: str, ends: tuple[float, float]) -> dict:
 
 
 def _ring(place: tuple[float, float], label: str, ends: Sequence[float]) -> dict:
-    """Around the place where the lines cross; a label that would be cut stands left above it."""
+    """Return a ring where the lines cross; a label that would be cut stands left above it."""
     beyond = (ends[1] - log10(place[0])) / (ends[1] - ends[0])
     cut = LETTER * len(label) > NARROW * beyond
     return {

@@ -23,7 +23,7 @@ def head_shares(
     axes: tuple[str, str],
     height: int = HEIGHT,
 ) -> Figure:
-    """Parts [h] that sum to 1 in each head, stacked up and, where negative, down from 0.
+    """Draw parts [h] that sum to 1 in each head, stacked up and, where negative, down from 0.
 
     Args:
         heads: global numbers, in the order of the bars, at most 576.
@@ -48,7 +48,7 @@ def head_shares(
 
 
 def heads_axis(heads: Sequence[int], title: str) -> dict:
-    """The axis of one bar a head, with as many numbers as stand beside each other on a phone."""
+    """Return the axis of one bar a head, with as many numbers as a phone shows side by side."""
     every = next(step for step in STEPS if step * MOST_LABELS >= len(heads))
     places = list(range(0, len(heads), every))
     ticks = {"tickvals": places, "ticktext": [str(heads[place]) for place in places]}
@@ -58,7 +58,7 @@ def heads_axis(heads: Sequence[int], title: str) -> dict:
 def _part(
     heads: Sequence[int], part: str, amounts: np.ndarray, axis: str, style: Sequence[str]
 ) -> dict:
-    """One part of every head; `style` is its role and its pattern."""
+    """Return one part of every head; `style` is its role and its pattern."""
     role, pattern = style
     return {
         "type": "bar",
@@ -79,7 +79,7 @@ MARK, CHOSEN, ROOM = 11, 17, 24  # pixels of marks, and above the highest number
 
 
 class Spread(NamedTuple):
-    """Of each head the least, the middle and the most [h]."""
+    """The least, the middle and the largest number of each head [h]."""
 
     least: np.ndarray
     middle: np.ndarray
@@ -98,7 +98,7 @@ def head_spread(
     at: float | None = None,
     height: int = HEIGHT,
 ) -> Figure:
-    """An upright bar a head, from the least to the most, with a mark at its middle.
+    """Return an upright bar a head, from the least to the most, with a mark at its middle.
 
     Args:
         heads: global numbers, in the order of the bars.

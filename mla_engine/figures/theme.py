@@ -70,12 +70,12 @@ pio.templates["mla"] = go.layout.Template(TEMPLATE)
 
 
 def few_ticks(last: float) -> int:
-    """Most ticks of an axis of whole numbers up to `last`, for which a phone has room."""
+    """Return the most ticks that a phone shows on an axis of whole numbers up to `last`."""
     return 9 if last < 1000 else 5
 
 
 def ticks_at(places: Sequence[int]) -> dict:
-    """Of an axis that prints these places and no others."""
+    """Return the options of an axis that labels these places and no others."""
     texts = [f"{n:,}" for n in places]
     return {"tickmode": "array", "tickvals": list(places), "ticktext": texts}
 
@@ -83,7 +83,7 @@ def ticks_at(places: Sequence[int]) -> dict:
 def legend_above(
     *, shown: bool | None = None, height: int = 44, entry_width: int | None = None
 ) -> dict:
-    """Room of `height` pixels above the plot for the legend, whether it is shown or not.
+    """Reserve `height` pixels above the plot for the legend, shown or not.
 
     `shown` None leaves it to Plotly; entries of one `entry_width` stand in columns, all of them:
     where these are narrow, Plotly would let half of a chart's height be scrolled.
@@ -96,7 +96,7 @@ def legend_above(
 
 
 def line(x: Sequence[float], y: Sequence[float], name: str, look: Look, hover: str) -> dict:
-    """One line of a chart; `hover` is what it says of a point, under its name."""
+    """Return one line of a chart; `hover` is what it says of a point, under its name."""
     return {
         "type": "scatter",
         "x": np.asarray(x),
@@ -109,20 +109,20 @@ def line(x: Sequence[float], y: Sequence[float], name: str, look: Look, hover: s
 
 
 def upright(x: float | None, *, width: int = 3, layer: str | None = "below") -> list[dict]:
-    """A dotted line up the whole plot at a place of x, if there is one."""
+    """Return a dotted line up the whole plot at a place of x, if there is one."""
     ends = {"x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
     dots = {"color": MASKED, "dash": "dot", "width": width}
     return [] if x is None else [{"type": "line", "line": dots, "layer": layer} | ends]
 
 
 def level(y: float, stroke: Mapping) -> dict:
-    """A line across the whole plot at a height."""
+    """Return a line across the whole plot at a height."""
     ends = {"x0": 0, "x1": 1, "xref": "x domain", "y0": y, "y1": y, "yref": "y"}
     return {"type": "line", "line": dict(stroke), "layer": "below"} | ends
 
 
 def symbol_parts(code: str) -> tuple[str, str, str]:
-    """A code name as its letter, what is raised and what is lowered: c_KV_pre -> c, KV, pre.
+    """Return a code name as its letter, what is raised and what is lowered: c_KV_pre -> c, KV, pre.
 
     Parts in capitals are the paper's superscripts; parts in small letters say which stage it is.
     """
@@ -132,7 +132,7 @@ def symbol_parts(code: str) -> tuple[str, str, str]:
 
 
 def symbol_html(code: str) -> str:
-    """A code name as Plotly's text shows it."""
+    """Return a code name as Plotly's text shows it."""
     head, raised, lowered = symbol_parts(code)
     return (
         head

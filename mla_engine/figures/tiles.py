@@ -24,13 +24,13 @@ HEIGHT = 520
 
 
 def most_of_tile(columns: int) -> int:
-    """Cells a side of each tile, where so many stand in a row."""
+    """Return the cells a side of each tile, where so many stand in a row."""
     return max(1, min(MAX_TILE, ACROSS // columns))
 
 
 @dataclass(frozen=True)
 class TileGrid:
-    """Where each tile lies, in cells: tiles of `height` x `width`, `columns` of them in a row."""
+    """The places of tiles, in cells: each `height` x `width`, `columns` of them in a row."""
 
     count: int
     height: int
@@ -39,7 +39,7 @@ class TileGrid:
 
     @classmethod
     def of(cls, shape: tuple[int, int, int]) -> "TileGrid":
-        """The nearly square grid for an attention of shape [h, t, s]."""
+        """Return the nearly square grid for an attention of shape [h, t, s]."""
         count, *sides = shape
         columns = ceil(sqrt(count))
         height, width = (len(bins(side, most_of_tile(columns))) for side in sides)
@@ -69,13 +69,13 @@ class TileGrid:
         )
 
     def corner(self, tile: int) -> tuple[int, int]:
-        """Row and column of a tile's first cell."""
+        """Return the row and column of a tile's first cell."""
         row, column = divmod(tile, self.columns)
         top = row * (self.height + self.head_room) + self.head_room
         return top, column * (self.width + self.gap)
 
     def tile_at(self, x: float, y: float) -> int | None:
-        """The tile under a click; its label and the gap to its right belong to it."""
+        """Return the tile under a click; its label and the gap to its right belong to it."""
         column = int((x + 0.5) // (self.width + self.gap))
         row = int((y + 0.5) // (self.height + self.head_room))
         tile = row * self.columns + column
@@ -93,7 +93,7 @@ def head_tiles(
     height: int = HEIGHT,
     words: Mapping[str, str] = WORDS,
 ) -> Figure:
-    """Attention [h, t, s] of all `heads` on one scale.
+    """Draw the attention [h, t, s] of all `heads` on one scale.
 
     Args:
         attention: probabilities [h, t, s].
@@ -124,7 +124,7 @@ def head_tiles(
 def _laid_out(
     grid: TileGrid, tiles: Sequence[np.ndarray], heads: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All tiles in one array, 0 where one of them is masked, and the head of every cell."""
+    """Return all tiles in one array, 0 where one of them is masked, and the head of every cell."""
     picture = np.full(grid.shape, np.nan, dtype=np.float32)
     hidden = np.full(grid.shape, np.nan, dtype=np.float32)
     owner = np.zeros(grid.shape, dtype=np.min_scalar_type(max(heads)))
@@ -138,7 +138,7 @@ def _laid_out(
 
 
 def _hatched(grid: TileGrid, hidden: np.ndarray, says: str) -> list[dict]:
-    """The masked cells of every tile, which are the same in all."""
+    """Return the masked cells of every tile, which are the same in all."""
     masked = outlines(hidden)
     corners = [grid.corner(tile) for tile in range(grid.count)]
     every = [
@@ -150,7 +150,7 @@ def _hatched(grid: TileGrid, hidden: np.ndarray, says: str) -> list[dict]:
 
 
 def _named_cells(grid: TileGrid, queries: list[str], keys: list[str]) -> dict:
-    """Axes that print nothing and name every row and column of every tile: the hover reads them."""
+    """Return axes that print nothing, and name rows and columns of every tile for the hover."""
     tops = [grid.corner(row * grid.columns)[0] for row in range(grid.rows)]
     lefts = [grid.corner(column)[1] for column in range(grid.columns)]
     x = _blank(lefts, keys) | {"range": [-1, grid.shape[1]]}
@@ -172,7 +172,7 @@ def _blank(starts: Sequence[int], names: list[str]) -> dict:
 
 
 def _note(words: Mapping[str, str], rows: int, columns: int) -> list[dict]:
-    """One line below the tiles: how many cells each of theirs shows."""
+    """Return one line below the tiles: how many cells each of theirs shows."""
     text = words["pooled"].format(rows=rows, columns=columns)
     place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0, "yanchor": "top"}
     return [place | {"text": text, "showarrow": False, "font": FONT}]

@@ -8,7 +8,7 @@ from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
 
 
 def weights(config: GroupedConfig, heads: Heads) -> dict[str, int]:
-    """Elements of every parameter."""
+    """Count the elements of every parameter."""
     h, g = len(heads), len(kv_heads_of(config, heads))
     d, k, v = config.d_model, config.d_head, config.d_value
     sizes = {"W_Q": h * k * d, "W_K": g * k * d, "W_V": g * v * d, "W_O": d * h * v}
@@ -20,18 +20,18 @@ def weights(config: GroupedConfig, heads: Heads) -> dict[str, int]:
 
 
 def cache_elements(config: GroupedConfig, _cache: str, heads: Heads) -> int:
-    """Keys and values of the KV heads: g (k + v)."""
+    """Count the keys and values of the KV heads: g (k + v)."""
     return len(kv_heads_of(config, heads)) * (config.d_head + config.d_value)
 
 
 def written(config: GroupedConfig) -> str:
-    """The numbers of its cache per token, as arithmetic."""
+    """Return the numbers of its cache per token, as arithmetic."""
     g, k, v = config.n_kv_heads, config.d_head, config.d_value
     return f"2 × {g:,} × {k:,}" if k == v else f"{g:,} × ({k:,} + {v:,})"
 
 
 def products(config: GroupedConfig, _form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
-    """By the trace field that each makes, their sizes."""
+    """Return the sizes of the products, by the trace field that each makes."""
     t, s, new, d = sizes.queries, sizes.keys, sizes.new, config.d_model
     h, g, k, v = len(heads), len(kv_heads_of(config, heads)), config.d_head, config.d_value
     return {

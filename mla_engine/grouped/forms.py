@@ -45,7 +45,7 @@ def prefill(
     heads: Places = slice(None),
     rows: slice = slice(None),
 ) -> GroupedTrace:
-    """The chosen rows of h as queries, all of h as keys."""
+    """Attend from the chosen rows of h to all of h."""
     w, turn = gqa.weights(heads), turn_of(gqa.config, positions)
     mask = causal_mask(h.shape[1], h.shape[1], rows, gqa.config.sliding_window, h.device)
     q_pre_and_q = queries(w, h[:, rows], per_head(turn, rows))
@@ -55,7 +55,7 @@ def prefill(
 def decode(
     gqa: GroupedProjections, h: Tensor, cache: KVCache, positions: Tensor
 ) -> tuple[GroupedTrace, KVCache]:
-    """All of h as queries, what the cache holds and h as keys; the longer cache beside it."""
+    """Attend from all of h to the keys of the cache and of h; return the longer cache, too."""
     w, turn = gqa.weights(), per_head(turn_of(gqa.config, positions))
     new = keys(w, h, turn)
     cache = cache.append(new.k, new.v)
@@ -68,7 +68,7 @@ def decode(
 def attend(
     w: GroupedWeights, h: Tensor, q_pre_and_q: tuple[Tensor, Tensor], kv: Keys, mask: Tensor
 ) -> GroupedTrace:
-    """From queries, keys and values to the output."""
+    """Attend from queries to keys and values, up to the output."""
     q_pre, q = q_pre_and_q
     scores = hidden_(logits(w, q, kv.k), mask)
     attention = softmax(scores)
@@ -88,14 +88,14 @@ def attend(
 
 
 def logits(w: GroupedWeights, q: Tensor, k: Tensor) -> Tensor:
-    """scale q k, soft-capped where the configuration says so, unmasked [b,h,t,s]."""
+    """Return scale q k, unmasked [b,h,t,s], soft-capped where the configuration says so."""
     scores = einsum("bthk,bshk->bhts", q, k[:, :, w.shared_by]).mul_(w.config.scale)
     cap = w.config.logit_softcap
     return scores if cap is None else scores.div_(cap).tanh_() * cap
 
 
 def fused(gqa: GroupedProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """u [b,t,d] alone, by torch's own attention; a soft cap goes the way of the trace."""
+    """Return u [b,t,d] alone, by torch's own attention; a soft cap goes the way of the trace."""
     if gqa.config.logit_softcap is not None:
         return prefill(gqa, h, positions).u
     w, turn = gqa.weights(), per_head(turn_of(gqa.config, positions))
@@ -108,12 +108,12 @@ def fused(gqa: GroupedProjections, h: Tensor, positions: Tensor) -> Tensor:
 
 
 def unmasked(gqa: GroupedProjections, trace: GroupedTrace) -> Tensor:
-    """The logits of a trace of all the layer's heads before the mask [b,h,t,s]."""
+    """Return the logits of a trace of all the layer's heads before the mask [b,h,t,s]."""
     return logits(gqa.weights(), trace.q, trace.k)
 
 
 def weighed(gqa: GroupedProjections, trace: GroupedTrace, attention: Tensor) -> GroupedTrace:
-    """The trace with another attention [b,h,t,s]."""
+    """Return the trace with another attention [b,h,t,s]."""
     w = gqa.weights()
     o = of_each(attention, trace.v[:, :, w.shared_by])
     u = output(o, w.W_O, w.b_O, w.config.n_heads)

@@ -29,7 +29,7 @@ class GroupedQueryAttention(GroupedProjections):
         heads: Iterable[int] | None = None,
         queries: slice | None = None,
     ) -> GroupedTrace:
-        """Causal attention.
+        """Attend causally.
 
         Args:
             h: hidden states [b,t,d].
@@ -57,7 +57,7 @@ class GroupedQueryAttention(GroupedProjections):
         *,
         form: str | None = None,
     ) -> tuple[GroupedTrace, KVCache]:
-        """Attention of new tokens [b,t,d] to themselves and to all that the cache holds.
+        """Attend from new tokens [b,t,d] to themselves and to all that the cache holds.
 
         Args:
             h_next: hidden states of one or many new tokens.

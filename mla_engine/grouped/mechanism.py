@@ -18,12 +18,12 @@ MOST_SUGGESTED = 8  # KV heads, as Llama 3 and many after it have
 
 
 def kind(config: GroupedConfig) -> str:
-    """By the number of KV heads."""
+    """Name the kind by the number of KV heads."""
     return {config.n_heads: "MHA", 1: "MQA"}.get(config.n_kv_heads, "GQA")
 
 
 def suggested(config: AttentionConfig) -> dict[str, int]:
-    """The most KV heads up to eight that the heads can share."""
+    """Return the most KV heads up to eight that the heads can share."""
     n, most = config.n_heads, min(config.n_heads, MOST_SUGGESTED)
     return {"n_kv_heads": max(g for g in range(1, most + 1) if n % g == 0)}
 

@@ -39,7 +39,7 @@ class Keys(NamedTuple):
 
 
 def queries(w: GroupedWeights, h: Tensor, turn: Turn | None) -> tuple[Tensor, Tensor]:
-    """q_pre and, normed and rotated, q [b,t,h,k]."""
+    """Return q_pre and, normed and rotated, q [b,t,h,k]."""
     q_pre = product("btd,hkd->bthk", h, w.W_Q)
     if w.b_Q is not None:
         q_pre = q_pre + w.b_Q
@@ -47,26 +47,26 @@ def queries(w: GroupedWeights, h: Tensor, turn: Turn | None) -> tuple[Tensor, Te
 
 
 def keys(w: GroupedWeights, h: Tensor, turn: Turn | None) -> Keys:
-    """k_pre, the normed and rotated k [b,s,g,k], and v [b,s,g,v]."""
+    """Return k_pre, the normed and rotated k [b,s,g,k], and v [b,s,g,v]."""
     k_pre = product("bsd,gkd->bsgk", h, w.W_K)
     v = product("bsd,gvd->bsgv", h, w.W_V)
     return finished(w, k_pre, v, turn)
 
 
 def finished(w: GroupedWeights, k_pre: Tensor, v: Tensor, turn: Turn | None) -> Keys:
-    """Keys and values from the products of the weights and h: with biases, normed and rotated."""
+    """Finish keys and values from products of weights and h: add biases, norm and rotate."""
     if w.b_K is not None:
         k_pre, v = k_pre + w.b_K, v + w.b_V
     return Keys(k_pre, placed(w.config, k_pre, w.k_norm, turn), v)
 
 
 def turn_of(config: GroupedConfig, positions: Tensor) -> Turn | None:
-    """Cosines and sines at these positions; None where nothing rotates."""
+    """Return the cosines and sines at these positions; None where nothing rotates."""
     return config.rope and rotation(config.rope, config.d_rotated or config.d_head, positions)
 
 
 def placed(config: GroupedConfig, x: Tensor, norm: Tensor | None, turn: Turn | None) -> Tensor:
-    """Norm, then rotation, of queries or keys [b,t,h,k]."""
+    """Norm, then rotate, queries or keys [b,t,h,k]."""
     if norm is not None:
         x = rms_norm(x, norm, config.norm_eps)
     if turn is None:
@@ -78,13 +78,13 @@ def placed(config: GroupedConfig, x: Tensor, norm: Tensor | None, turn: Turn | N
 
 
 def kv_heads_of(config: GroupedConfig, heads: Iterable[int]) -> tuple[int, ...]:
-    """The KV heads that these heads read, in order of first use."""
+    """Return the KV heads that these heads read, in order of first use."""
     group_size = config.group_size
     return tuple(dict.fromkeys([head // group_size for head in heads]))
 
 
 def shared_places(config: GroupedConfig, heads: Iterable[int]) -> Places:
-    """For each head the place of its KV head among theirs; where each has its own, a view."""
+    """Return the place of each head's KV head among theirs; where each has its own, a slice."""
     return places([head // config.group_size for head in heads], kv_heads_of(config, heads))
 
 
@@ -121,7 +121,7 @@ class GroupedProjections(AttentionLayer):
         return kv_heads_of(self.config, self.heads)
 
     def weights(self, heads: Places = slice(None)) -> GroupedWeights:
-        """What the formulas read, of the heads at these places among those built."""
+        """Return the weights of the heads at these places among those built."""
         chosen = self._global(heads)
         kv = places(kv_heads_of(self.config, chosen), among=self.kv_heads)
         b_Q, b_K, b_V = self.b_Q, self.b_K, self.b_V

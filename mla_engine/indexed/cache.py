@@ -24,7 +24,7 @@ class IndexedCache(LatentCache):
         device: torch.device | str = "cpu",
         capacity: int | None = None,
     ) -> Self:
-        """As LatentCache.empty.
+        """Return an empty cache, as LatentCache.empty does.
 
         Raises:
             ValueError: a config of another kind, a bad size, or memory beyond the budget.
@@ -45,7 +45,7 @@ class IndexedCache(LatentCache):
         return self.c_KV, self.k_R, self.k_I
 
     def append(self, c_KV: Tensor, k_R: Tensor | None, k_I: Tensor | None = None) -> Self:
-        """A cache with these tokens [b,t,c], [b,t,r], [b,t,x] after those held."""
+        """Return a cache with these tokens [b,t,c], [b,t,r], [b,t,x] after those held."""
         nothing = c_KV[..., :0]
         k_R, k_I = (nothing if part is None else part for part in (k_R, k_I))
         return self._append(c_KV=c_KV, k_R=k_R, k_I=k_I)

@@ -15,7 +15,7 @@ MOST = 2**20  # keys that a choice can have: all
 
 
 def weights(config: IndexedConfig, heads: Heads) -> dict[str, int]:
-    """Elements of every parameter; what the configuration has not is absent."""
+    """Count the elements of every parameter; what the configuration has not is absent."""
     if config.index_shared:
         return latent.weights(config, heads)
     d, j, x = config.d_model, config.n_index_heads, config.d_index
@@ -24,30 +24,30 @@ def weights(config: IndexedConfig, heads: Heads) -> dict[str, int]:
 
 
 def index_elements(config: IndexedConfig) -> int:
-    """x, one index key for all index heads; none where the choice is shared."""
+    """Return x, one index key for all index heads; none where the choice is shared."""
     return 0 if config.index_shared else config.d_index
 
 
 def cache_elements(config: IndexedConfig, _cache: str, heads: Heads) -> int:
-    """c + r + x, whatever the heads."""
+    """Return c + r + x, whatever the heads."""
     return latent.cache_elements(config, "latent", heads) + index_elements(config)
 
 
 def written(config: IndexedConfig) -> str:
-    """The cache as arithmetic."""
+    """Return the cache as arithmetic."""
     index = index_elements(config)
     return latent.written(config) + (f" + {index:,}" if index else "")
 
 
 def read(config: IndexedConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
-    """Of a cache of `sizes.keys - sizes.new` tokens: all index keys, and the chosen latents."""
+    """Count what is read of `sizes.keys - sizes.new` cached tokens: index keys, chosen latents."""
     held = sizes.keys - sizes.new
     latents = min(held, sizes.queries * config.index_topk)
     return index_elements(config) * held + latent.cache_elements(config, "latent", heads) * latents
 
 
 def products(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
-    """By the trace field that each makes, their sizes: MLA's over its choice, and the indexer's."""
+    """Return the products by the field that each makes: MLA's over its choice, the indexer's."""
     shapes = products_over_choice(config, form, heads, sizes, config.index_topk)
     return shapes | ({} if config.index_shared else _indexer(config, sizes))
 
@@ -80,13 +80,13 @@ def _indexer(config: IndexedConfig, sizes: Sizes) -> Shapes:
 
 
 def made_anew(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
-    """Expanded, keys and values of every head of the tokens that are attended to."""
+    """Count the expanded keys and values of every head, of the tokens attended to."""
     of_choice = replace(sizes, keys=expanded_keys(sizes, config.index_topk))
     return latent.made_anew(config, form, "latent", heads, of_choice)
 
 
 def layouts(config: IndexedConfig) -> dict[str, dict[str, float]]:
-    """MLA's, each with the index key beside it; plain MHA has none."""
+    """Return the layouts of MLA, each with the index key added; plain MHA has none."""
     return latent.layouts(config, index=index_elements(config))
 
 

@@ -58,7 +58,7 @@ class ScoresOverChoice(Scores):
 
     @property
     def visible(self) -> Tensor:
-        """Where a query attends: to the chosen keys [b,1,t,s]."""
+        """True where a query attends to a key, that is, to the chosen ones [b,1,t,s]."""
         return self.chosen.unsqueeze(1)
 
 
@@ -113,14 +113,14 @@ def over_choice(
     mask: Tensor,
     traces: Mapping[type, type[EitherTrace]] = OVER_CHOICE,
 ) -> EitherTrace:
-    """MLA in `form`, expanded or absorbed, over the chosen keys; the trace is one of `traces`."""
+    """Run MLA in `form`, expanded or absorbed, over the chosen keys; the trace is of `traces`."""
     run = form(w, h, queries, latents, index.chosen.unsqueeze(1))
     beside = {"mask": mask, "left_out": left_out(run, index.chosen, mask)}
     return traces[type(run)](**(vars(run) | vars(index) | beside))
 
 
 def left_out(run: LatentTrace | AbsorbedTrace, chosen: Tensor, mask: Tensor) -> Tensor:
-    """The attention that dense MLA gives to the keys that are not chosen [b,h,t]."""
+    """Return the attention that dense MLA gives to the keys that are not chosen [b,h,t]."""
     dense = softmax(masked_sum(run.scores_C, run.scores_R, mask))
     return dense.masked_fill(chosen.unsqueeze(1), 0).sum(-1)
 
@@ -128,7 +128,7 @@ def left_out(run: LatentTrace | AbsorbedTrace, chosen: Tensor, mask: Tensor) -> 
 def keys_of(
     layer: IndexedProjections, h: Tensor, turn: Turn | None
 ) -> tuple[Latents, IndexKeys | None]:
-    """What a cache keeps of h [b,s,d]: its latents, and its index keys where the layer chooses."""
+    """Return what a cache keeps of h [b,s,d]: latents, and index keys where the layer chooses."""
     shared = layer.config.index_shared
     index = None if shared else index_keys(layer.indexer(), h, turn)
     return latents_of(layer.weights(), h, turn), index
@@ -143,7 +143,7 @@ def index_of(
     mask: Tensor,
     given: Tensor | None,
 ) -> Index:
-    """The choice of h [b,t,d] among all keys; a shared layer is given that of another [b,t,s]."""
+    """Choose keys for h [b,t,d]; a layer that shares a choice is given it [b,t,s]."""
     if not layer.config.index_shared:
         w = layer.indexer()
         return indexed(w, index_queries(w, h, queries.c_Q, turn), keys, mask)
@@ -151,7 +151,7 @@ def index_of(
 
 
 def shared_choice(given: Tensor | None, mask: Tensor, batch: int) -> Tensor:
-    """The choice of another layer [b,t,s], of the keys that are seen here."""
+    """Return the choice of another layer [b,t,s], of the keys that are seen here."""
     if mask.is_meta:  # an estimate of a step holds other tokens than the choice is of
         return mask.expand(batch, -1, -1).clone()
     if given is None:
@@ -171,7 +171,7 @@ def prefill(
     given: Tensor | None = None,
     form: Callable = latent.expanded,
 ) -> EitherTrace:
-    """The chosen rows of h as queries, all of h as keys: c_KV, k_R and k_I may be known already.
+    """Attend from the chosen rows of h to all of h: c_KV, k_R and k_I may be known already.
 
     `given` is the choice for a shared layer; `form` is MLA's, expanded or absorbed.
     """
@@ -188,7 +188,7 @@ def prefill(
 
 
 def compressed(layer: IndexedProjections, h: Tensor, positions: Tensor) -> IndexedCache:
-    """The part of h alone that no head owns, as a cache."""
+    """Return the part of h alone that no head owns, as a cache."""
     latents, keys = keys_of(layer, h, turn_of(layer.config, positions))
     empty = IndexedCache.empty(layer.config, h.shape[0], layer.dtype, h.device)
     held = empty.append(latents.c_KV, latents.k_R, keys and keys.k_I)
@@ -203,7 +203,7 @@ def decode(
     given: Tensor | None = None,
     form: Callable = latent.absorbed,
 ) -> tuple[EitherTrace, IndexedCache]:
-    """All of h as queries, what the cache holds and h as keys."""
+    """Attend from all of h to the keys that the cache holds and to those of h."""
     w, turn = layer.weights(), turn_of(layer.config, positions)
     of_queries = per_head(turn)
     queries = queries_of(w, h, of_queries)
@@ -217,7 +217,7 @@ def decode(
 
 
 def fused(layer: IndexedProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """u [b,t,d] alone, of the expanded form, by torch's own attention over the chosen keys."""
+    """Return u [b,t,d], of the expanded form, by torch's own attention over the chosen keys."""
     w, turn = layer.weights(), turn_of(layer.config, positions)
     queries = queries_of(w, h, per_head(turn))
     latents, keys = keys_of(layer, h, turn)

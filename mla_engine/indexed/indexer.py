@@ -66,7 +66,7 @@ class Index:
 def index_queries(
     w: IndexerWeights, h: Tensor, c_Q: Tensor | None, turn: Turn | None
 ) -> IndexQueries:
-    """From h [b,t,d] and the query latent [b,t,l] to q_I [b,t,j,x] and w_I [b,t,j]."""
+    """Make q_I [b,t,j,x] of the query latent [b,t,l], or of h [b,t,d], and w_I [b,t,j] of h."""
     source = h if c_Q is None else c_Q
     q_I_pre = product("btl,jxl->btjx", source, w.W_IQ)
     q_I = first_rotated(w.config, q_I_pre, turn)
@@ -75,7 +75,7 @@ def index_queries(
 
 
 def index_keys(w: IndexerWeights, h: Tensor, turn: Turn | None) -> IndexKeys:
-    """From h [b,s,d] to k_I [b,s,x], one for all index heads."""
+    """Make k_I [b,s,x] of h [b,s,d], one for all index heads."""
     k_I_pre = product("bsd,xd->bsx", h, w.W_IK)
     k_I_normed = layer_norm(k_I_pre, w.k_I_norm, w.b_IK, EPS)
     k_I = first_rotated(w.config, k_I_normed, turn)
@@ -83,7 +83,7 @@ def index_keys(w: IndexerWeights, h: Tensor, turn: Turn | None) -> IndexKeys:
 
 
 def first_rotated(config: IndexedConfig, x: Tensor, turn: Turn | None) -> Tensor:
-    """The first d_rope of each vector turned, the rest as it is."""
+    """Return the first d_rope of each vector turned, the rest as it is."""
     if turn is None:
         return x
     first, rest = x.tensor_split((config.d_rope,), dim=-1)
@@ -91,7 +91,7 @@ def first_rotated(config: IndexedConfig, x: Tensor, turn: Turn | None) -> Tensor
 
 
 def indexed(w: IndexerWeights, queries: IndexQueries, keys: IndexKeys, mask: Tensor) -> Index:
-    """Index scores, and the keys that they choose."""
+    """Return the index scores, and the keys that they choose."""
     scores_I, index = scored(w, queries, keys.k_I)
     chosen = choice(index, mask, w.config.index_topk)
     parts = queries._asdict() | keys._asdict()
@@ -99,7 +99,7 @@ def indexed(w: IndexerWeights, queries: IndexQueries, keys: IndexKeys, mask: Ten
 
 
 def scored(w: IndexerWeights, queries: IndexQueries, k_I: Tensor) -> tuple[Tensor, Tensor]:
-    """What each index head finds of each key [b,j,t,s], and their sum [b,t,s].
+    """Return the score of each key by each index head [b,j,t,s], and their weighted sum [b,t,s].
 
     In max(float32, dtype).
     """
@@ -110,7 +110,7 @@ def scored(w: IndexerWeights, queries: IndexQueries, k_I: Tensor) -> tuple[Tenso
 
 
 def choice(index: Tensor, mask: Tensor, topk: int) -> Tensor:
-    """The `topk` keys of the highest index that each query sees, of equal ones the earliest.
+    """Return the `topk` keys of the highest index that each query sees, of equal ones the earliest.
 
     Where no index head finds a key the index is exactly 0: equal ones are common.
 
@@ -148,7 +148,7 @@ class IndexedProjections(MultiHeadLatentAttention):
         self.b_IK = shared("b_IK", c.d_index, fan_in=c.d_model)
 
     def indexer(self) -> IndexerWeights:
-        """What the indexer's formulas read."""
+        """Return the indexer's weights."""
         return IndexerWeights(
             config=self.config,
             W_IQ=self.W_IQ,

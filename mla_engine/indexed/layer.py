@@ -38,7 +38,7 @@ class IndexedLatentAttention(IndexedProjections):
         latents: IndexedCache | None = None,
         chosen: Tensor | None = None,
     ) -> IndexedTrace:
-        """Causal attention to the chosen keys, in expanded form.
+        """Attend causally to the chosen keys, in expanded form.
 
         Args:
             h: hidden states [b,t,d].
@@ -67,7 +67,7 @@ class IndexedLatentAttention(IndexedProjections):
         latents: IndexedCache | None = None,
         chosen: Tensor | None = None,
     ) -> IndexedAbsorbedTrace:
-        """The same in absorbed form; arguments and errors as `forward`."""
+        """Compute the same in absorbed form; arguments and errors as `forward`."""
         return self._over(latent.absorbed, h, positions, heads, queries, latents, chosen)
 
     def decode(
@@ -78,7 +78,7 @@ class IndexedLatentAttention(IndexedProjections):
         positions: Tensor | Sequence[int] | None = None,
         chosen: Tensor | None = None,
     ) -> tuple[IndexedTrace | IndexedAbsorbedTrace, IndexedCache]:
-        """Attention of new tokens [b,t,d] to the keys that they choose of themselves and the cache.
+        """Attend from new tokens [b,t,d] to the keys that they choose among cache and themselves.
 
         Args:
             h_next: hidden states of one or many new tokens.

@@ -23,7 +23,7 @@ NARROW, FEW = 1024, 4  # below this d_model a layer is a toy, whose sentence is 
 
 
 def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> IndexedConfig:
-    """A configuration of these sizes, with what else `base` has.
+    """Return a configuration of these sizes, with what else `base` has.
 
     A model without an indexer gets one in the proportions of DeepSeek-V3.2 and of GLM-5: half as
     many index heads as heads, twice as wide as the rotated part.

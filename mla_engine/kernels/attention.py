@@ -29,7 +29,7 @@ def absorbed_attention(
     scale: float,
     keys_a_part: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Causal attention of new tokens to cached latents, in latent space: no score is kept.
+    """Attend causally from new tokens to cached latents, in latent space; no score is kept.
 
     Where the Triton kernel cannot run, `by_torch.attend` does, and why is logged once.
 
@@ -61,7 +61,7 @@ def absorbed_attention(
 
 
 def why_not(q_C: Tensor, q_R: Tensor | None, keys: Keys) -> str | None:
-    """Why the kernel cannot take these, by the name of what is in the way; None if it can."""
+    """Name the obstacle for which the kernel cannot take these; None if it can."""
     numbers = [x for x in (q_C, q_R, keys.c_KV, keys.k_R) if x is not None]
     device, c = q_C.device, keys.c_KV.shape[-1]
     r = keys.width - c
@@ -81,7 +81,7 @@ def why_not(q_C: Tensor, q_R: Tensor | None, keys: Keys) -> str | None:
 
 
 def interpreted() -> bool:
-    """Whether Triton runs kernels on the CPU, in its interpreter."""
+    """Return True if Triton runs kernels on the CPU, in its interpreter."""
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
@@ -96,7 +96,7 @@ def _chip(q: Tensor, keys: Keys) -> str | None:
 
 
 def _tile(q: Tensor, keys: Keys) -> tuple[plan.Tile, int]:
-    """The tile of this call, and how many programs run at a time."""
+    """Return the tile of this call, and how many programs run at a time."""
     if not q.is_cuda:
         return plan.LEAST[-1], INTERPRETER_SLOTS
     has = torch.cuda.get_device_properties(q.device)
@@ -107,7 +107,7 @@ def _tile(q: Tensor, keys: Keys) -> tuple[plan.Tile, int]:
 
 
 def cut_of(q: Tensor, keys: Keys, lengths: Sequence[int]) -> int:
-    """How many keys a program sees at most, chosen by batch, lengths and multiprocessors.
+    """Choose how many keys a program reads at most, by batch, lengths and multiprocessors.
 
     What `absorbed_attention` takes by itself; given to it, it need not read the lengths.
 

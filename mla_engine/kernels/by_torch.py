@@ -10,7 +10,7 @@ from mla_engine.kernels.keys import Keys
 
 
 def attend(q_C: Tensor, q_R: Tensor | None, keys: Keys, scale: float) -> tuple[Tensor, Tensor]:
-    """o [b,t,h,c] and lse [b,t,h]; arguments as `attention.absorbed_attention`, valid."""
+    """Return o [b,t,h,c] and lse [b,t,h]; arguments as `attention.absorbed_attention`, valid."""
     b, t, h, _ = q_C.shape
     c_KV, k_R, pages, lengths = keys.c_KV, keys.k_R, keys.pages, keys.lengths
     last = lengths[:, None] - t + torch.arange(t, device=q_C.device)  # [b,t]
@@ -38,13 +38,13 @@ def attend(q_C: Tensor, q_R: Tensor | None, keys: Keys, scale: float) -> tuple[T
 
 
 def _scores(q: Tensor, keys: Tensor) -> Tensor:
-    """q keys [b,h,t,s] in max(float32, dtype)."""
+    """Return q keys [b,h,t,s] in max(float32, dtype)."""
     wide = torch.promote_types(q.dtype, torch.float32)
     return einsum("bthc,bsc->bhts", q, keys).to(wide)
 
 
 def _side_by_side(cache: Tensor | None, key: Tensor, held: Tensor, pages: Tensor) -> Tensor | None:
-    """Rows of a cache [p,s,c] at the places `key` [b,s]; 0 for those that are not held.
+    """Return the rows of a cache [p,s,c] at the places `key` [b,s]; 0 for those that are not held.
 
     What no token has written may be NaN, and 0 times NaN is NaN.
     """

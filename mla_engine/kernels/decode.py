@@ -19,19 +19,19 @@ COLUMNS: tl.constexpr = tl.constexpr(128)  # second kernel: a tile of 8 KiB, fou
 
 @triton.jit
 def _parts(held, keys_a_part):
-    """How many parts a sequence is in; an empty one has one, too, that says so."""
+    """Return the number of parts of a sequence; an empty one has one, which says so."""
     return tl.maximum(tl.cdiv(held, keys_a_part), 1)
 
 
 @triton.jit
 def _or_0(most):
-    """What exponents are relative to: 0 where no key was seen, as -inf - -inf is NaN."""
+    """Return what exponents are relative to: 0 where no key was seen, as -inf - -inf is NaN."""
     return tl.where(most == float("-inf"), 0.0, most)
 
 
 @triton.jit
 def _places(b, key, seen, pages, n_pages, c_page, c_key, r_page, r_key, page_keys: tl.constexpr):
-    """Where keys [s] of sequence b begin in c_KV and in k_R."""
+    """Return where keys [s] of sequence b begin in c_KV and in k_R."""
     if page_keys:
         page = tl.load(pages + b * n_pages + key // page_keys, mask=seen, other=0).to(tl.int64)
         key = key % page_keys

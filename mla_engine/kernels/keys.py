@@ -38,7 +38,7 @@ class Keys:
 
     @property
     def looked_up(self) -> bool:
-        """Whether it has to be read where a key lies before it is read."""
+        """True if the place of a key has to be looked up before it is read."""
         return self.pages is not None or self.chosen is not None
 
     @property
@@ -70,7 +70,7 @@ class Keys:
                 raise RefusedError("kernel_like", name=name, given=held, wanted=like)
 
     def with_lengths(self, q_C: Tensor, *, known: bool) -> tuple[Self, list[int] | None]:
-        """These keys with lengths int32 [b] where the queries are, and the lengths on the host.
+        """Return these keys with lengths int32 [b] on the queries' device; the lengths on the host.
 
         Args:
             q_C: the queries.
@@ -88,7 +88,7 @@ class Keys:
         return replace(self, lengths=_places(lengths, q_C.device)), host
 
     def packed(self) -> Self:
-        """The same with pages and chosen keys as a kernel reads them: int32, one after another."""
+        """Return the same with pages and chosen keys as a kernel reads them: int32, contiguous."""
         device = self.c_KV.device
         places = {"pages": self.pages, "chosen": self.chosen}
         given = {name: _places(x, device) for name, x in places.items() if x is not None}
@@ -100,7 +100,7 @@ def _places(numbers: Tensor | Sequence[int], device: torch.device) -> Tensor:
 
 
 def keys_of(chosen: Tensor, most: int) -> Tensor:
-    """The places of True in bool [b,t,s], int32 [b,t,i]: `most` of them, -1 where there are fewer.
+    """Return the places of True in bool [b,t,s], int32 [b,t,i]: `most`, -1 where there are fewer.
 
     As the trace of a layer with an indexer has its choice, so the kernel reads it.
     """

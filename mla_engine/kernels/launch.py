@@ -11,7 +11,7 @@ from mla_engine.kernels.plan import Tile
 def attend(
     q_C: Tensor, q_R: Tensor | None, keys: Keys, scale: float, tile: Tile, cut: int, most: int
 ) -> tuple[Tensor, Tensor]:
-    """o [b,t,h,c] in q_C's dtype and lse [b,t,h] in float32.
+    """Return o [b,t,h,c] in q_C's dtype and lse [b,t,h] in float32.
 
     Arguments as `attention.absorbed_attention`; then the tile, the most keys of a part, and
     those of the longest sequence.
@@ -42,7 +42,7 @@ def attend(
 
 
 def _cache(c_KV: Tensor, k_R: Tensor | None, pages: Tensor | None) -> dict[str, int]:
-    """How a cache lies: from page (or sequence) to page and from key to key, and its pages."""
+    """Return the strides of a cache, from page (or sequence) to page and key to key; its pages."""
     d_rope, turned = (0, (0, 0)) if k_R is None else (k_R.shape[-1], k_R.stride()[:2])
     n_pages, page_keys = (0, 0) if pages is None else (pages.shape[1], c_KV.shape[1])
     names = "c_page", "c_key", "r_page", "r_key"

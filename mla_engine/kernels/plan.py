@@ -18,7 +18,7 @@ MOST_PARTS = 1024
 
 @dataclass(frozen=True)
 class Tile:
-    """What a program works on at a time.
+    """The sizes of what a program works on at a time.
 
     Attributes:
         rows: heads x query tokens.
@@ -37,11 +37,11 @@ class Tile:
     held: int = 2
 
     def shared_bytes(self, width: int, itemsize: int) -> int:
-        """At most: the queries and the tiles of keys, `width` = c + r numbers each."""
+        """Count at most the queries and the tiles of keys, `width` = c + r numbers each."""
         return (self.rows + self.held * self.keys) * width * itemsize + SPARE_BYTES
 
     def options(self) -> dict[str, int]:
-        """What a kernel is compiled with."""
+        """Return the constants that a kernel is compiled with."""
         compiled = {"num_warps": self.warps, "num_stages": self.stages}
         return {"rows": self.rows, "keys": self.keys} | compiled
 
@@ -61,7 +61,7 @@ LEAST = (Tile(16, 32, 4, 2), Tile(16, 16, 4, 2))  # for smaller chips; the last 
 def tile(
     n_rows: int, width: int, itemsize: int, shared_bytes: int, *, looked_up: bool
 ) -> Tile | None:
-    """The tile of this many rows of a sequence on such a chip; None where not even the least fits.
+    """Choose the tile for this many rows of a sequence on such a chip; None where none fits.
 
     Args:
         n_rows: query tokens x heads.
@@ -77,7 +77,7 @@ def tile(
 
 
 def keys_a_part(lengths: Sequence[int], blocks: int, slots: int, keys: int) -> int:
-    """Into parts of at most how many keys the sequences are cut, so that all slots are busy.
+    """Return the keys of a part at most, so that the parts of all sequences keep all slots busy.
 
     Programs run in waves, as many at a time as there are slots; a wave takes as long as its longest
     part. Few parts leave slots idle, many of them begin and are summed more often than needed: of

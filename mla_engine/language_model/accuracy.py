@@ -32,12 +32,12 @@ class Answers:
 
     @property
     def share(self) -> float:
-        """Of the answers that were right."""
+        """The share of right answers."""
         return self.given.double().mean().item()
 
 
 def batch(texts: Sequence[Text], words: Sequence[str]) -> Batch:
-    """Texts as the numbers of their words."""
+    """Return the texts as the numbers of their words."""
     places, longest = {word: place for place, word in enumerate(words)}, max(map(len, texts))
     sizes = len(texts), longest
     tokens, distance = torch.zeros(sizes, dtype=torch.int64), torch.zeros(sizes, dtype=torch.int64)
@@ -50,7 +50,7 @@ def batch(texts: Sequence[Text], words: Sequence[str]) -> Batch:
 
 
 def exercises(task: str, load: int, count: int, seed: int) -> list[Text]:
-    """Fresh texts of one task and load.
+    """Return fresh texts of one task and load.
 
     Raises:
         ValueError: a task or a load that there is not.
@@ -60,7 +60,7 @@ def exercises(task: str, load: int, count: int, seed: int) -> list[Text]:
 
 @torch.no_grad()
 def answers(model: LanguageModel, texts: Sequence[Text]) -> Answers:
-    """What a model answers where something that stood further back is asked for.
+    """Return the answers of a model where the texts ask for something further back.
 
     The word that ends a segment is determined too, but is no answer: its distance is 0.
     """
@@ -69,7 +69,7 @@ def answers(model: LanguageModel, texts: Sequence[Text]) -> Answers:
 
 
 def _asked(model: LanguageModel, texts: Sequence[Text]) -> tuple[Tensor, Tensor, Tensor]:
-    """Of every word but the first: whether it was the likeliest, an answer, and how far back."""
+    """Return for every word but the first: if it was the likeliest, if an answer, how far back."""
     tokens, determined, distance = batch(texts, model.config.words)
     likeliest = model.logits(tokens[:, :-1]).argmax(-1)
     asked = determined[:, 1:] & (distance[:, 1:] > 0)
@@ -77,7 +77,7 @@ def _asked(model: LanguageModel, texts: Sequence[Text]) -> tuple[Tensor, Tensor,
 
 
 def accuracies(model: LanguageModel, count: int, seed: int) -> dict[str, dict[int, float]]:
-    """Task -> load -> the share of right answers in `count` fresh texts."""
+    """Return task -> load -> the share of right answers in `count` fresh texts."""
     return {
         task.name: {
             load: answers(model, exercises(task.name, load, count, seed)).share
@@ -89,7 +89,7 @@ def accuracies(model: LanguageModel, count: int, seed: int) -> dict[str, dict[in
 
 @torch.no_grad()
 def by_task(model: LanguageModel, count: int, seed: int) -> dict[str, float]:
-    """Task -> the share of right answers, the mean over its loads; all in one run of the model.
+    """Return task -> the share of right answers, the mean over its loads, all in one run.
 
     So it takes a fifth of the time of `accuracies`, and the memory of all texts at once.
     """

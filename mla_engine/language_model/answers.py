@@ -20,7 +20,7 @@ class Answer(NamedTuple):
 
 
 def answer(words: Sequence[str]) -> Answer | None:
-    """What must come after these words; None where they leave it open.
+    """Return what must come after these words; None where they leave it open.
 
     A full stop that a segment ends with is left open, too: no word of the text decides it.
     """
@@ -30,7 +30,7 @@ def answer(words: Sequence[str]) -> Answer | None:
 
 
 def _recall(words: list[str]) -> Answer | None:
-    """The thing that followed a name the last time that it stood there."""
+    """Return the thing that followed a name the last time that it stood there."""
     name = words[-1] if words else ""
     if name not in NAMES:
         return None
@@ -41,7 +41,7 @@ def _recall(words: list[str]) -> Answer | None:
 
 
 def _copy(words: list[str]) -> Answer | None:
-    """The word of the list that comes next, as long as what is said is its beginning."""
+    """Return the word of the list that comes next, as long as what is said is its beginning."""
     colon = _last(words, ":")
     listed = _before(words, colon, FOODS.__contains__)
     first = colon - len(listed)
@@ -54,7 +54,7 @@ def _copy(words: list[str]) -> Answer | None:
 
 
 def _back(words: list[str]) -> Answer | None:
-    """The word so many places back as the number says."""
+    """Return the word so many places back as the number says."""
     if not words or words[-1] not in NUMBERS:
         return None
     place = len(words) - 2 - NUMBERS.index(words[-1])
@@ -62,7 +62,7 @@ def _back(words: list[str]) -> Answer | None:
 
 
 def _agreement(words: list[str]) -> Answer | None:
-    """`is` or `are`, as the first noun before `now` is one or several."""
+    """Return `is` or `are`, as the first noun before `now` is one or several."""
     if not words or words[-1] != "now":
         return None
     phrase = _before(words, len(words) - 1, {*NOUN, "the", "near"}.__contains__)
@@ -75,13 +75,13 @@ def _agreement(words: list[str]) -> Answer | None:
 
 
 def _begins(words: list[str], place: int) -> bool:
-    """Whether a noun has its article and is near no other one: the subject."""
+    """Return True if a noun has its article and is near no other one: the subject."""
     before = words[max(0, place - 2) : place]
     return before[-1:] == ["the"] and before[:-1] != ["near"]
 
 
 def _brackets(words: list[str]) -> Answer | None:
-    """What closes the bracket that was opened last and is still open."""
+    """Return what closes the last bracket that is still open."""
     close = _last(words, "close")
     opened = _before(words, close, OPENING.__contains__)
     closed = words[close + 1 :]
@@ -92,10 +92,10 @@ def _brackets(words: list[str]) -> Answer | None:
 
 
 def _last(words: list[str], word: str) -> int:
-    """Where a word stands for the last time; -1 where it does not."""
+    """Return the last place of a word; -1 if it does not occur."""
     return max((place for place, one in enumerate(words) if one == word), default=-1)
 
 
 def _before(words: list[str], place: int, kind: Callable[[str], bool]) -> list[str]:
-    """The words of a kind that stand in a row before a place."""
+    """Return the words of a kind that stand in a row before a place."""
     return list(takewhile(kind, words[max(place, 0) - 1 :: -1] if place > 0 else ()))[::-1]

@@ -56,7 +56,7 @@ class ModelConfig:
         return self.attention.d_model
 
     def tokens(self, text: str) -> list[int]:
-        """The numbers of the words of a text, which are parted by spaces.
+        """Return the numbers of the words of a text, which are parted by spaces.
 
         Raises:
             WordError: no words, or words that there are not, with the nearest that there are.
@@ -78,5 +78,5 @@ class ModelConfig:
         return WordError("unknown_words", listed=listed, tries=tries)
 
     def text(self, tokens: list[int]) -> str:
-        """The words of these numbers, parted by spaces."""
+        """Return the words of these numbers, parted by spaces."""
         return " ".join(self.words[token] for token in tokens)

@@ -38,7 +38,7 @@ __all__ = [
 
 
 def without_heads(model: LanguageModel, layer: int, heads: Sequence[int]) -> LanguageModel:
-    """The model some of whose heads write nothing, all of one layer.
+    """Return the model some of whose heads write nothing, all of one layer.
 
     Raises:
         ValueError: a layer or a head that there is not.
@@ -53,7 +53,7 @@ def without_heads(model: LanguageModel, layer: int, heads: Sequence[int]) -> Lan
 
 
 def without_content(model: LanguageModel) -> LanguageModel:
-    """The model whose scores are position alone: W_UQ is zero, and so scores_C; values stay.
+    """Return the model whose scores are position alone: W_UQ is zero, and so scores_C; values stay.
 
     Raises:
         ValueError: a model without latents.
@@ -62,7 +62,7 @@ def without_content(model: LanguageModel) -> LanguageModel:
 
 
 def without_rotary_key(model: LanguageModel) -> LanguageModel:
-    """The model whose scores are content alone: W_QR is zero, and so scores_R.
+    """Return the model whose scores are content alone: W_QR is zero, and so scores_R.
 
     Raises:
         ValueError: a model without latents, or without a rotary key.
@@ -74,14 +74,14 @@ def without_rotary_key(model: LanguageModel) -> LanguageModel:
 
 
 def measured(count: int = 64, seed: int = 0) -> list[Text]:
-    """Fresh texts of all tasks, to measure latents on."""
+    """Return fresh texts of all tasks, to measure latents on."""
     return [mixed(Random(f"{seed}/{i}")) for i in range(count)]
 
 
 def without_minor_directions(
     model: LanguageModel, rank: int, texts: Sequence[Text] | None = None
 ) -> LanguageModel:
-    """The model that reads of each latent c_KV [c] its `rank` strongest directions alone.
+    """Return the model that reads of each latent c_KV [c] its `rank` strongest directions alone.
 
     W_UK and W_UV are multiplied by the projection on them. So keys and values lose the least of
     their squared length in the latent. Nothing is lost at rank d_latent_kv.
@@ -102,7 +102,7 @@ def without_minor_directions(
 def strongest_directions(
     model: LanguageModel, texts: Sequence[Text] | None = None
 ) -> tuple[Tensor, ...]:
-    """Of each layer the directions of its latent, the strongest last, as columns of [c,c], float64.
+    """Return the directions of each latent, the strongest last, as columns of [c,c], float64.
 
     They are the eigenvectors of the mean of c_KV c_KV^T over the words of some texts, as the uncut
     model has them.
@@ -121,7 +121,7 @@ def strongest_directions(
 
 @torch.no_grad()
 def within(model: LanguageModel, directions: Sequence[Tensor], rank: int) -> LanguageModel:
-    """The model that reads of its latents the last `rank` of these directions alone.
+    """Return the model that reads of its latents the last `rank` of these directions alone.
 
     Raises:
         ValueError: a model without latents, a rank below 1 or above d_latent_kv.
@@ -155,11 +155,11 @@ class TopKeys(LanguageModel):
         self.W_E, self.blocks, self.norm = model.W_E, model.blocks, model.norm
 
     def logits(self, tokens: Tensor) -> Tensor:
-        """The logits of the next word [b,t,n]; torch's own attention has no such choice."""
+        """Return the logits of the next word [b,t,n]; torch's own attention has no such choice."""
         return self(tokens).logits
 
     def attended(self, layer: AttentionLayer, h: Tensor) -> Tensor:
-        """u [b,t,d] of a layer, which reads h."""
+        """Return u [b,t,d] of a layer, which reads h."""
         return self._chosen(layer, self.mechanism.forms[0].forward(layer, h)).u
 
     def _traced(
@@ -183,7 +183,7 @@ class Change(NamedTuple):
 def effect(
     model: LanguageModel, cut: LanguageModel, count: int = 32, seed: int = 0
 ) -> dict[str, Change]:
-    """Task -> what a cut does to its answers, over the same fresh texts, `count` of each load.
+    """Return task -> its answers before and after a cut, over `count` fresh texts of each load.
 
     Raises:
         ValueError: a count below 1.
@@ -209,7 +209,7 @@ def _check_latents(model: LanguageModel) -> None:
 
 @torch.no_grad()
 def _changed(model: LanguageModel, change: Callable[[AttentionLayer], object]) -> LanguageModel:
-    """A copy whose layers were changed."""
+    """Return a copy whose layers were changed."""
     _check_latents(model)
     cut = deepcopy(model)
     for block in cut.blocks:

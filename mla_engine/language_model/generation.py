@@ -29,7 +29,7 @@ class Step:
 
 
 def chosen(logits: Tensor, temperature: float, generator: torch.Generator | None = None) -> Tensor:
-    """The next tokens [b] from logits [b,n]: the likeliest at temperature 0, else one drawn."""
+    """Choose the next tokens [b] by logits [b,n]: the likeliest at temperature 0, else drawn."""
     if temperature == 0:
         return logits.argmax(-1)
     probabilities = torch.softmax(logits.double() / temperature, dim=-1)

@@ -39,7 +39,7 @@ THRESHOLD = 0.5
 
 
 class Places(NamedTuple):
-    """Where attention is read: the text, the query and the key of each entry, int64 [n] each."""
+    """The entries of attention to read: text, query and key of each, int64 [n]."""
 
     text: Tensor
     query: Tensor
@@ -47,7 +47,7 @@ class Places(NamedTuple):
 
 
 def binding(texts: Sequence[Text]) -> Places:
-    """From the second word of every pair, where it stands for the first time, to the first word."""
+    """Return the entries from the second word of every new pair to its first word."""
     found = [
         (row, place, place - 1)
         for row, text in enumerate(texts)
@@ -58,7 +58,7 @@ def binding(texts: Sequence[Text]) -> Places:
 
 
 def deciding(texts: Sequence[Text]) -> Places:
-    """From the word before every answer to the word that decides the answer."""
+    """Return the entries from the word before every answer to the word that decides it."""
     found = [
         (row, place - 1, place - text[place].distance)
         for row, text in enumerate(texts)
@@ -78,7 +78,7 @@ Run = tuple[ModelTrace, Mapping[str, Places]]
 
 @dataclass(frozen=True)
 class Score:
-    """What a kind of head is known by.
+    """The texts and the entries of attention that show a kind of head.
 
     Attributes:
         task: whose texts it is read on, and which it serves.
@@ -89,7 +89,7 @@ class Score:
     places: Callable[[Sequence[Text]], Places] = deciding
 
     def texts(self, count: int, seed: int) -> list[list[Text]]:
-        """Fresh texts, `count` of each load, in batches of one load."""
+        """Return fresh texts, `count` of each load, in batches of one load."""
         return [exercises(self.task, load, count, seed) for load in TASKS[self.task].loads]
 
 
@@ -128,7 +128,7 @@ brackets: from where a closing bracket is asked for to the bracket that it close
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeadScores:
-    """Of all heads of a model.
+    """The scores of all heads of a model.
 
     Attributes:
         kinds: the scores' names, in the order of the columns.
@@ -141,7 +141,7 @@ class HeadScores:
     even: Tensor
 
     def names(self, threshold: float = THRESHOLD) -> tuple[tuple[str | None, ...], ...]:
-        """layers x heads: the highest score's name, None where it stays below the threshold."""
+        """Name each head, layers x heads, by its highest score; None below the threshold."""
         best = self.table.max(-1)
         return tuple(
             tuple(
@@ -176,7 +176,7 @@ def head_scores(
 
 
 def scores_of(runs: Iterable[Run], kinds: Iterable[str] = SCORES) -> HeadScores:
-    """The heads' scores in runs that are there: the mean over all places of all runs."""
+    """Return the heads' scores in runs that are there: the mean over all places of all runs."""
     kinds = tuple(kinds)
     found, even = {kind: [] for kind in kinds}, {kind: [] for kind in kinds}
     for trace, places in runs:
@@ -197,14 +197,14 @@ def places_in(texts: Sequence[Text], task: str, first_row: int = 0) -> dict[str,
 
 
 def _runs(model: LanguageModel, task: str, count: int, seed: int) -> Iterator[Run]:
-    """A run over fresh texts of each load, one after the other."""
+    """Run the model over fresh texts of each load, one after the other."""
     for load in TASKS[task].loads:
         texts = exercises(task, load, count, seed)
         yield model(batch(texts, model.config.words).tokens), places_in(texts, task)
 
 
 def looks(trace: ModelTrace, places: Places) -> Tensor:
-    """The attention at these places, layers x heads x places, float64."""
+    """Return the attention at these places, layers x heads x places, float64."""
     return torch.stack(
         [
             block.attention.attention[places.text, :, places.query, places.key].double().T
@@ -215,7 +215,7 @@ def looks(trace: ModelTrace, places: Places) -> Tensor:
 
 @torch.no_grad()
 def shares(model: LanguageModel, count: int = 16, seed: int = 0) -> dict[int, LogitShares]:
-    """Layer -> how much of each head's logits is content and how much position, on mixed texts.
+    """Return layer -> the shares of content and position in each head's logits, on mixed texts.
 
     Raises:
         ValueError: a model whose scores have no such parts.

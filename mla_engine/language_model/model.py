@@ -50,11 +50,11 @@ class ModelTrace:
     logits: Tensor  # [b,t,n]
 
     def of_text(self, place: int) -> "ModelTrace":
-        """The trace of one of several texts, its batch 1; it holds nothing of the others."""
+        """Return the trace of one of several texts, its batch 1; it holds nothing of the others."""
         return _of_text(self, place)
 
     def probabilities(self, temperature: float = 1.0) -> Tensor:
-        """Of every word as the next one, softmax(logits / temperature) [b,t,n]."""
+        """Return the probability of every next word, softmax(logits / temperature) [b,t,n]."""
         return softmax(self.logits / temperature)
 
 
@@ -94,17 +94,17 @@ class Block(nn.Module):
         self.W_down = weights.shared(f"W_down/{number}", d, f, fan_in=f)
 
     def forward(self, x: Tensor, attend: Callable[[AttentionLayer, Tensor], Trace]) -> BlockTrace:
-        """x [b,t,d] through attention and SwiGLU; `attend` says how the attention is run."""
+        """Take x [b,t,d] through attention and SwiGLU; `attend` says how the attention is run."""
         trace = attend(self.attention, self.before_attention(x))
         x_mid = x + trace.u
         return BlockTrace(x=x, attention=trace, x_mid=x_mid, **self.mlp(x_mid))
 
     def before_attention(self, x: Tensor) -> Tensor:
-        """What the attention reads, h [b,t,d]."""
+        """Return the input of the attention, h [b,t,d]."""
         return rms_norm(x, self.attention_norm, self.norm_eps)
 
     def mlp(self, x_mid: Tensor) -> dict[str, Tensor]:
-        """SwiGLU (arXiv 2002.05202): x_mid + W_down (silu(W_gate m) * W_up m), m its norm."""
+        """Add SwiGLU (arXiv 2002.05202): x_mid + W_down (silu(W_gate m) * W_up m), m its norm."""
         normed = rms_norm(x_mid, self.mlp_norm, self.norm_eps)
         gate = einsum("btd,fd->btf", normed, self.W_gate)
         up = einsum("btd,fd->btf", normed, self.W_up)
@@ -131,7 +131,7 @@ class LanguageModel(nn.Module):
         self.norm = weights.ones(config.d_model)
 
     def forward(self, tokens: Tensor, form: str | None = None) -> ModelTrace:
-        """Every intermediate of a text.
+        """Run a text and return every intermediate.
 
         Args:
             tokens: int64 [b,t].
@@ -147,7 +147,7 @@ class LanguageModel(nn.Module):
     def decode(
         self, tokens: Tensor, caches: Sequence[Cache], form: str | None = None
     ) -> tuple[ModelTrace, tuple[Cache, ...]]:
-        """New tokens [b,t] after what the caches hold, one a layer; the longer caches beside it.
+        """Run new tokens [b,t] after those of the caches, one a layer; return the longer ones, too.
 
         Raises:
             ValueError, MemoryBudgetError: as `forward` and the layers' decode.
@@ -164,12 +164,12 @@ class LanguageModel(nn.Module):
     def empty_caches(
         self, kind: str | None = None, batch: int = 1, capacity: int | None = None
     ) -> tuple[Cache, ...]:
-        """A cache a layer, of a kind that the mechanism can keep; by default its own."""
+        """Return a cache a layer, of a kind that the mechanism can keep; by default its own."""
         cache = self.mechanism.cache(kind) if kind else self.mechanism.caches[0]
         return tuple(b.attention.empty_cache(cache, batch, capacity) for b in self.blocks)
 
     def logits(self, tokens: Tensor) -> Tensor:
-        """The logits of the next word [b,t,n] alone, through torch's own attention: for training.
+        """Return the logits of the next word [b,t,n] through torch's own attention: for training.
 
         Args:
             tokens: int64 [b,t].
@@ -181,7 +181,7 @@ class LanguageModel(nn.Module):
         return self._output(x)[1]
 
     def trainable(self) -> "LanguageModel":
-        """The same model, whose weights take gradients from here on."""
+        """Return the same model, with weights that take gradients."""
         return self.requires_grad_(True)
 
     def _traced(self, tokens: Tensor, attend: Callable) -> ModelTrace:

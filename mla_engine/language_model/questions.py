@@ -51,7 +51,7 @@ class Questions:
 
     @classmethod
     def drawn(cls, words: Sequence[str], count: int, seed: int) -> "Questions":
-        """`count` fresh texts of each load, of a seed; those of `accuracies`.
+        """Return `count` fresh texts of each load, of a seed; those of `accuracies`.
 
         Raises:
             ValueError: a count below 1.
@@ -76,7 +76,7 @@ class Questions:
         )
 
     def shares(self, logits: Tensor) -> dict[str, float]:
-        """Task -> the share of right answers, the mean over its loads; of logits [n, words]."""
+        """Return task -> the share of right answers of logits [n, words], the mean over loads."""
         given = (logits.argmax(-1) == self.answer).double()
         sums = torch.zeros(len(self.texts), dtype=torch.float64).index_add(0, self.group, given)
         found = dict(zip(self.texts, (sums / self.group.bincount()).tolist(), strict=True))
@@ -87,7 +87,7 @@ class Questions:
 
 
 def _looks(texts: Mapping[tuple[str, int], list[Text]]) -> dict[str, Places]:
-    """Where each score is read in all texts, which stand below one another."""
+    """Return the entries that each score reads, in all texts one below the other."""
     parts, row = {}, 0
     for (task, _), some in texts.items():
         for kind, one in places_in(some, task, row).items():
@@ -98,7 +98,7 @@ def _looks(texts: Mapping[tuple[str, int], list[Text]]) -> dict[str, Places]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Uncut:
-    """What a run of a whole model over questions leaves for its cuts.
+    """The run of a whole model over questions, kept for its cuts.
 
     Attributes:
         scores: of its heads.
@@ -129,7 +129,7 @@ def uncut(model: LanguageModel, questions: Questions) -> Uncut:
 def without(
     model: LanguageModel, questions: Questions, run: Uncut, layer: int, heads: Sequence[int]
 ) -> dict[str, float]:
-    """Task -> the share of right answers of `cuts.without_heads`, from the uncut run on.
+    """Return task -> the share of right answers without these heads, from the uncut run on.
 
     All before these heads is as it was, and what they wrote is taken off behind them.
     """
@@ -141,14 +141,14 @@ def without(
 
 @torch.no_grad()
 def right(model: LanguageModel, questions: Questions) -> dict[str, float]:
-    """Task -> the share of right answers, the mean over its loads."""
+    """Return task -> the share of right answers, the mean over its loads."""
     x, first = model.W_E[questions.tokens], model.blocks[0]
     x = x + _attending(model)(first.attention, first.before_attention(x))
     return questions.shares(_followed(model, questions, x, 0))
 
 
 def verdict(changes: Mapping[str, Change], task: str) -> str:
-    """What a cut of heads tells about the task that they are named after.
+    """Name what a cut of heads tells about the task that they are named after.
 
     Returns:
         "unlearned": there was nothing to break; "own": the task breaks and another is spared;
@@ -163,7 +163,7 @@ def verdict(changes: Mapping[str, Change], task: str) -> str:
 
 
 def _followed(model: LanguageModel, questions: Questions, x: Tensor, layer: int) -> Tensor:
-    """The logits [n, words] where something is asked, of the stream behind a layer's attention."""
+    """Return the logits [n, words] where something is asked, from behind a layer's attention on."""
     attend = _attending(model)
     for block, after in pairwise(model.blocks[layer:]):
         x = block.mlp(x)["x_out"]
@@ -174,7 +174,7 @@ def _followed(model: LanguageModel, questions: Questions, x: Tensor, layer: int)
 
 
 def _attending(model: LanguageModel) -> Callable[[AttentionLayer, Tensor], Tensor]:
-    """What a layer of the model adds to the stream, without a trace where that can be."""
+    """Return what a layer adds to the stream, without a trace where that is possible."""
     if isinstance(model, TopKeys):
         return model.attended
     return lambda layer, h: model.mechanism.fused(layer, h, torch.arange(h.shape[1]))

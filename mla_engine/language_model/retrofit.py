@@ -36,7 +36,7 @@ class Retrofit:
 
     @classmethod
     def by_weights(cls, model: LanguageModel) -> "Retrofit":
-        """The latents that come closest to the weights: their truncated SVD.
+        """Return the latents that come closest to the weights: their truncated SVD.
 
         Raises:
             ValueError: a model that has a latent already.
@@ -47,7 +47,7 @@ class Retrofit:
     @classmethod
     @torch.no_grad()
     def by_texts(cls, model: LanguageModel, texts: Sequence[Text]) -> "Retrofit":
-        """The latents that come closest to the keys and values of some texts' words.
+        """Return the latents that come closest to the keys and values of some texts' words.
 
         Of all latents of a size these lose the least of the squared length of k before rotation
         and v, on what enters each layer of the unchanged model: the leading eigenvectors of the
@@ -76,7 +76,7 @@ class Retrofit:
 
     @torch.no_grad()
     def cut(self, rank: int) -> LanguageModel:
-        """The model with a latent of `rank` numbers in every layer; the first one stays as it is.
+        """Return the model with a latent of `rank` numbers in every layer; its own stays as it is.
 
         Raises:
             ValueError: a size that there is not.
@@ -93,7 +93,7 @@ class Retrofit:
 
 
 def grouped_layers(model: LanguageModel) -> list[AttentionLayer]:
-    """The attention of every layer.
+    """Return the attention of every layer.
 
     Raises:
         ValueError: a model that has a latent already.
@@ -118,7 +118,7 @@ class IntoMLA:
     @classmethod
     @torch.no_grad()
     def by_texts(cls, model: LanguageModel, texts: Sequence[Text]) -> "IntoMLA":
-        """What loses least of the keys and values of some texts' words, layer by layer.
+        """Convert layer by layer so that the keys and values of some texts' words lose least.
 
         Raises:
             ValueError: a model that has a latent already, or something that MLA has no place for.
@@ -137,12 +137,12 @@ class IntoMLA:
         return min(layer.most for layer in self.layers)
 
     def cached(self, rank: int) -> int:
-        """Numbers that the model keeps of a token in a layer: the latent and k_R."""
+        """Count the numbers that the model keeps of a token in a layer: the latent and k_R."""
         return rank + self.layers[0].config(rank).d_rope
 
     @torch.no_grad()
     def cut(self, rank: int) -> LanguageModel:
-        """The model of MLA with latents of `rank` numbers; the first one stays as it is.
+        """Return the model of MLA with latents of `rank` numbers; the first one stays as it is.
 
         Raises:
             ValueError: a rank that there is not.

@@ -80,7 +80,7 @@ chance: keys drawn alike from all that the query sees.
 
 
 def with_topk(model: LanguageModel, keys: int) -> LanguageModel:
-    """The model with the same weights whose indexers choose so many keys.
+    """Return the model with the same weights whose indexers choose so many keys.
 
     Raises:
         ValueError: a model without indexers, no key at all.
@@ -114,7 +114,7 @@ class Sparse(LanguageModel):
         self.keys, self.rule = keys, RULES[rule]
 
     def logits(self, tokens: Tensor) -> Tensor:
-        """The logits of the next word [b,t,n]; torch's own attention has no such choice."""
+        """Return the logits of the next word [b,t,n]; torch's own attention has no such choice."""
         return self(tokens).logits
 
     def _traced(
@@ -126,14 +126,14 @@ class Sparse(LanguageModel):
         )
 
     def over_choice(self, layer: AttentionLayer, dense: Trace, generator: torch.Generator) -> Trace:
-        """The trace of a dense run, over chosen keys instead."""
+        """Return the trace of a dense run, over chosen keys instead."""
         chosen = choice(self.rule(dense, generator), dense.mask, self.keys)
         run = replace(dense, chosen=chosen, left_out=left_out(dense, chosen, dense.mask))
         return self.mechanism.form_of(run).weighed(layer, run, softmax(run.scores))
 
 
 class Looks(NamedTuple):
-    """Where the indexer and the heads look; each query's numbers add up to 1.
+    """Return where the indexer and the heads look; each query's numbers add up to 1.
 
     Attributes:
         index: softmax of the index scores [b,t,s].
@@ -152,7 +152,7 @@ def looks(trace: IndexedTrace) -> Looks:
 
 
 class Answered(NamedTuple):
-    """What a model answers to some questions, and what its choice leaves out there.
+    """Return a model's share of right answers, and the attention that its choice leaves out there.
 
     Attributes:
         right: the share of right answers.
@@ -180,7 +180,7 @@ def answered(model: LanguageModel, questions: Questions) -> Answered:
 
 
 def curves(model: LanguageModel) -> dict[str, dict[str, Answered]]:
-    """Rule -> number of keys, written out -> what is still answered: for a model's card."""
+    """Return rule -> number of keys, as text -> what is still answered: for a model's card."""
     asked = Questions.drawn(model.config.words, ASKED, SEED)
     return {
         rule: {str(keys): answered(Sparse(model, keys, rule), asked) for keys in (*KEYS, ALL)}

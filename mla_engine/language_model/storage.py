@@ -38,7 +38,7 @@ def save_model(
 
 
 def load_model(path: str | Path) -> tuple[LanguageModel, dict[str, Any]]:
-    """The model of a file, in float32, and its card.
+    """Return the model of a file, in float32, and its card.
 
     Raises:
         CheckpointError: no such file, a damaged one, or one that is no model of this kind.
@@ -49,14 +49,14 @@ def load_model(path: str | Path) -> tuple[LanguageModel, dict[str, Any]]:
 
 
 def dump(model: LanguageModel, card: dict[str, Any], dtype: torch.dtype = torch.float32) -> bytes:
-    """The bytes of the file."""
+    """Return the bytes of the file."""
     weights = {name: w.detach().to(dtype).contiguous() for name, w in model.state_dict().items()}
     about = {"config": as_json(model.config), "card": card}
     return tensors.save(weights, {"format": FORMAT, "about": json.dumps(about, ensure_ascii=False)})
 
 
 def parse(content: bytes, name: str) -> tuple[LanguageModel, dict[str, Any]]:
-    """The model that such bytes hold, in float32, and its card; `name` is for refusals.
+    """Return the model that such bytes hold, in float32, and its card; `name` is for refusals.
 
     Raises:
         CheckpointError: as `load_model`.
@@ -74,13 +74,13 @@ def parse(content: bytes, name: str) -> tuple[LanguageModel, dict[str, Any]]:
 
 
 def as_json(config: ModelConfig) -> dict[str, Any]:
-    """A configuration as plain values; `of_json` reads it."""
+    """Return a configuration as plain values; `of_json` reads it."""
     mechanism = mechanisms.of(config.attention).key
     return asdict(config) | {"mechanism": mechanism, "words": " ".join(config.words)}
 
 
 def of_json(values: dict[str, Any]) -> ModelConfig:
-    """The configuration that `as_json` wrote.
+    """Return the configuration that `as_json` wrote.
 
     Raises:
         KeyError, TypeError, ValueError: values that are none of a configuration.

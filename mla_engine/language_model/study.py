@@ -24,7 +24,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> "Spread | None":
-        """Of these; None where there are none."""
+        """Return the spread of these numbers; None of none."""
         found = list(values)
         if not found:
             return None
@@ -32,7 +32,7 @@ class Spread:
 
 
 def differ(one: Spread | None, other: Spread | None) -> bool:
-    """Whether every seed of one lies above every seed of the other, with enough seeds of both."""
+    """Return True if every seed of one lies above every seed of the other, with enough of both."""
     if not one or not other or min(one.seeds, other.seeds) < LEAST_SEEDS:
         return False
     return one.least > other.most or other.least > one.most
@@ -47,25 +47,25 @@ class Study:
     refused: tuple[RefusedError, ...] = ()
 
     def of(self, variant: str) -> list[Row]:
-        """The runs of a variant, by seed."""
+        """Return the runs of a variant, by seed."""
         return sorted((row for row in self.rows if row.variant == variant), key=lambda r: r.seed)
 
     def measured(self, variants: Iterable[str]) -> list[str]:
-        """Those of these variants that have a row."""
+        """Return those of these variants that have a row."""
         return [code for code in variants if self.of(code)]
 
     def shares(self, variant: str, task: str | None = None, load: int | None = None) -> list[float]:
-        """The share of right answers of each seed; of all tasks and loads where none is given."""
+        """Return the right answers of each seed, over tasks or loads that are not given."""
         return [row.share(task, load) for row in self.of(variant)]
 
     def accuracy(
         self, variant: str, task: str | None = None, load: int | None = None
     ) -> Spread | None:
-        """The share of right answers over the seeds; None where nothing was run."""
+        """Return the share of right answers over the seeds; None where nothing was run."""
         return Spread.of(self.shares(variant, task, load))
 
     def by_distance(self, variant: str) -> dict[int, Spread]:
-        """Recall by how far back the pair stood: the first distance of a bin -> over the seeds."""
+        """Return the first distance of a bin -> recall of pairs that stood so far back."""
         found: dict[int, list[float]] = {}
         for row in self.of(variant):
             for one in row.by_distance:
@@ -73,20 +73,20 @@ class Study:
         return {first: Spread.of(found[first]) for first in sorted(found)}
 
     def losses(self, variant: str) -> dict[int, dict[int, float]]:
-        """Seed -> step -> the loss during training."""
+        """Return seed -> step -> the loss during training."""
         return {
             row.seed: {point.step: point.loss for point in row.curve if point.loss is not None}
             for row in self.of(variant)
         }
 
     def loss(self, variant: str) -> dict[int, Spread]:
-        """The loss over the seeds, at the steps that all of them took."""
+        """Return the loss over the seeds, at the steps that all of them took."""
         curves = list(self.losses(variant).values())
         steps = sorted(set.intersection(*map(set, curves))) if curves else ()
         return {step: Spread.of(curve[step] for curve in curves) for step in steps}
 
     def not_run(self) -> dict[str, tuple[int, ...]]:
-        """Variant -> the planned seeds that have no row."""
+        """Return variant -> the planned seeds that have no row."""
         missing = {}
         for code, planned in self.plan.variants.items():
             done = {row.seed for row in self.of(code)}
@@ -96,7 +96,7 @@ class Study:
 
 
 def read(folder: Path) -> Study:
-    """The study of a folder of `make train`; a damaged row is left out, and why is told.
+    """Return the study of a folder of `make train`; a damaged row is left out, and why is told.
 
     Raises:
         RefusedError: there is no plan, or a damaged one.
@@ -112,5 +112,5 @@ def read(folder: Path) -> Study:
 
 
 def files(folder: Path) -> Sequence[Path]:
-    """The files of the rows."""
+    """Return the files of the rows."""
     return sorted((folder / "study").glob("*.json"))

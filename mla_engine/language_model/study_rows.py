@@ -27,7 +27,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be run.
+    """The planned runs of the study.
 
     Attributes:
         variants: code -> what is planned of it.
@@ -59,7 +59,7 @@ class Bin:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What one run found; `accuracy` is task -> load -> the share of right answers.
+    """The results of one run; `accuracy` is task -> load -> the share of right answers.
 
     `attempts` counts the beginnings: those that did not find recall were given up.
     """
@@ -83,7 +83,7 @@ class Row:
     by_distance: tuple[Bin, ...]
 
     def share(self, task: str | None = None, load: int | None = None) -> float:
-        """Of right answers; without a load the mean of its loads, without a task that of all.
+        """Return the share of right answers, the mean over loads or tasks that are not given.
 
         Of all tasks a load is its place among those of each, 1 the lightest.
         """
@@ -96,7 +96,7 @@ class Row:
 
 
 def read_plan(file: Path) -> Plan:
-    """The plan as `make train` writes it.
+    """Return the plan as `make train` writes it.
 
     Raises:
         RefusedError: no such file, or a damaged one.
@@ -115,7 +115,7 @@ def read_plan(file: Path) -> Plan:
 
 
 def read_row(file: Path, plan: Plan) -> Row:
-    """One run's row.
+    """Return the row of one run.
 
     Raises:
         RefusedError: it is damaged, or of a run that is not planned.

@@ -71,7 +71,7 @@ class Hand:
         self.things = random.sample(THINGS, len(THINGS))
 
     def pairs(self, count: int) -> list[tuple[str, str]]:
-        """So many new pairs."""
+        """Return so many new pairs."""
         return [(self.names.pop(), self.things.pop()) for _ in range(count)]
 
 
@@ -93,7 +93,7 @@ class Task:
 
 
 def recall(hand: Hand, load: int, room: int) -> Text:
-    """`load` pairs, then as many of them once more as there is room for."""
+    """Write `load` pairs, then repeat as many of them as there is space for."""
     pairs, most = hand.pairs(load), 2 * load if hand.again else load
     text = [Word(word) for pair in pairs for word in pair]
     stood = {pair: 2 * place + 1 for place, pair in enumerate(pairs)}
@@ -106,14 +106,14 @@ def recall(hand: Hand, load: int, room: int) -> Text:
 
 
 def copy(hand: Hand, load: int, _room: int) -> Text:
-    """A list of different words, and once more."""
+    """Write a list of different words, and repeat it."""
     listed = hand.random.sample(FOODS, load)
     again = [Word(word, True, load + 1) for word in listed]
     return [Word("copy"), *map(Word, listed), Word(":"), *again, Word(".", True)]
 
 
 def back(hand: Hand, load: int, _room: int) -> Text:
-    """A list of different words, a number up to `load`, the word so many places before it."""
+    """Write a list of different words, a number up to `load`, the word so many places before it."""
     listed, places = (
         hand.random.sample(FOODS, hand.random.randint(4, 6)),
         hand.random.randint(1, load),
@@ -123,7 +123,7 @@ def back(hand: Hand, load: int, _room: int) -> Text:
 
 
 def agreement(hand: Hand, load: int, _room: int) -> Text:
-    """A subject, `load` nouns of the other number that distract, and is or are."""
+    """Write a subject, `load` nouns of the other number that distract, and is or are."""
     plural = hand.random.random() < 0.5
     nouns = hand.random.sample(NOUNS, load + 1)
     text = [Word("the"), Word(_in_number(nouns[0], plural))]
@@ -134,7 +134,7 @@ def agreement(hand: Hand, load: int, _room: int) -> Text:
 
 
 def brackets(hand: Hand, load: int, _room: int) -> Text:
-    """`load` brackets that open, and the same that close, the last one first."""
+    """Write `load` brackets that open, and the same that close, the last one first."""
     opened = hand.random.choices(tuple(OPENING), k=load)
     closed = [
         Word(OPENING[bracket], True, 2 * place + 2) for place, bracket in enumerate(opened[::-1])
@@ -159,12 +159,12 @@ TASKS = {
 
 
 def mixed(random: Random, length: int = LENGTH) -> Text:
-    """A text of `length` words with segments of every task and load; the last one may be cut."""
+    """Write `length` words with segments of every task and load; the last one may be cut."""
     return _filled(Hand(random), [], length)
 
 
 def exercise(random: Random, task: str, load: int, length: int = LENGTH) -> Text:
-    """A text of at most `length` words that asks for one task at one load, as often as it can.
+    """Write at most `length` words that ask for one task at one load, as often as possible.
 
     Raises:
         ValueError: a task or a load that there is not.
@@ -175,7 +175,7 @@ def exercise(random: Random, task: str, load: int, length: int = LENGTH) -> Text
 
 
 def practice(random: Random, length: int = LENGTH) -> Text:
-    """A text to learn from: half of them mixed, half of them of one task, most often recall."""
+    """Write a text to learn from: every other one mixed, the others of one task, mostly recall."""
     hand = Hand(random, again=True)
     if random.random() < 0.5:
         return _filled(hand, [], length)
@@ -184,7 +184,7 @@ def practice(random: Random, length: int = LENGTH) -> Text:
 
 
 def first_practice(random: Random) -> Text:
-    """Four pairs, and eight times one of them: so few words that recall is found soon."""
+    """Write four pairs, and eight times one of them: so few words that recall is found soon."""
     return recall(Hand(random, again=True), 4, FIRST_LENGTH)
 
 
@@ -199,7 +199,7 @@ def _exercised(hand: Hand, task: Task, load: int, length: int) -> Text:
 
 
 def _filled(hand: Hand, text: Text, length: int) -> Text:
-    """The text, and segments of every task and load after it."""
+    """Write the text, and segments of every task and load after it."""
     while (room := length - len(text)) > 0:
         task = TASKS[hand.random.choice(tuple(TASKS))]
         load = hand.random.choice(task.loads)
@@ -209,7 +209,7 @@ def _filled(hand: Hand, text: Text, length: int) -> Text:
 
 
 def _fits(hand: Hand, task: Task, load: int, room: int) -> bool:
-    """Whether there are the names and the words for a recall that asks for enough of its pairs."""
+    """Return True if names and words are left for a recall that asks for enough of its pairs."""
     if task.write is not recall:
         return True
     return len(hand.names) >= load and 2 * load + 2 * min(load, LEAST_ASKED) <= room

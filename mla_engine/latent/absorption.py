@@ -48,19 +48,19 @@ class AbsorbedMatrices:
         return tuple(sum(factor.numel() for factor in pair) for pair in pairs)
 
     def singular_values_QK(self) -> Tensor:
-        """Singular values of each head's W_QK, falling [h, min(l,k,c)], float64."""
+        """Return the singular values of each head's W_QK, falling [h, min(l,k,c)], float64."""
         return singular_values_of_product(*self.factors_QK)
 
     def singular_values_VO(self) -> Tensor:
-        """Singular values of each head's W_VO, falling [h, min(d,v,c)], float64."""
+        """Return the singular values of each head's W_VO, falling [h, min(d,v,c)], float64."""
         return singular_values_of_product(*self.factors_VO)
 
     def rank_QK(self) -> Tensor:
-        """Numerical rank of each head's W_QK, at most min(l,k,c) [h]."""
+        """Return the numerical rank of each head's W_QK, at most min(l,k,c) [h]."""
         return self._rank(self.singular_values_QK(), self.W_QK)
 
     def rank_VO(self) -> Tensor:
-        """Numerical rank of each head's W_VO, at most min(d,v,c) [h]."""
+        """Return the numerical rank of each head's W_VO, at most min(d,v,c) [h]."""
         return self._rank(self.singular_values_VO(), self.W_VO)
 
     def _rank(self, values: Tensor, matrix: Tensor) -> Tensor:
@@ -75,7 +75,7 @@ def require_no_gate(config: LatentConfig) -> None:
 
 
 def singular_values_of_product(left: Tensor, right: Tensor) -> Tensor:
-    """Singular values of left @ right, [h,m,k] and [h,k,n], falling [h, min(m,k,n)], float64.
+    """Return the singular values of left @ right, falling [h, min(m,k,n)], float64.
 
     By way of their small triangular factors; the product itself is never made.
     """

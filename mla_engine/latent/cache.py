@@ -25,7 +25,7 @@ class LatentCache(Cache):
         device: torch.device | str = "cpu",
         capacity: int | None = None,
     ) -> Self:
-        """A cache of no tokens; `capacity` reserves memory for so many, None grows as needed.
+        """Return a cache of no tokens; `capacity` reserves memory, None grows as needed.
 
         Raises:
             ValueError: a config of another kind, a bad size, or memory beyond the budget.
@@ -55,5 +55,5 @@ class LatentCache(Cache):
         return self.c_KV, self.k_R
 
     def append(self, c_KV: Tensor, k_R: Tensor | None) -> Self:
-        """A cache with these tokens [b,t,c], [b,t,r] after those held."""
+        """Return a cache with these tokens [b,t,c], [b,t,r] after those held."""
         return self._append(c_KV=c_KV, k_R=c_KV[..., :0] if k_R is None else k_R)

@@ -9,7 +9,7 @@ from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
 
 
 def weights(config: LatentConfig, heads: Heads) -> dict[str, int]:
-    """Elements of every parameter; what the configuration has not is absent."""
+    """Count the elements of every parameter; what the configuration has not is absent."""
     d, k, r, v = config.d_model, config.d_head, config.d_rope, config.d_value
     h, c, q_latent = len(heads), config.d_latent_kv, config.d_latent_q or 0
     source = q_latent or d
@@ -33,30 +33,30 @@ def weights(config: LatentConfig, heads: Heads) -> dict[str, int]:
 
 
 def kv_heads(_config: LatentConfig, heads: Heads) -> Heads:
-    """Up-projected, each head has a key and a value of its own."""
+    """Count the keys and values of every head: up-projected, each has its own."""
     return tuple(heads)
 
 
 def cache_elements(config: LatentConfig, cache: str, heads: Heads) -> int:
-    """c + r, whatever the heads; in full h (k + r + v)."""
+    """Return c + r, whatever the heads; in full h (k + r + v)."""
     if cache == "latent":
         return config.d_latent_kv + config.d_rope
     return len(heads) * (config.d_head + config.d_rope + config.d_value)
 
 
 def written(config: LatentConfig) -> str:
-    """The latent cache as arithmetic."""
+    """Return the latent cache as arithmetic."""
     return f"{config.d_latent_kv:,}" + (f" + {config.d_rope:,}" if config.d_rope else "")
 
 
 def made_anew(config: LatentConfig, form: str, cache: str, heads: Heads, sizes: Sizes) -> int:
-    """Expanded over a latent cache, keys and values of every head and token."""
+    """Count the keys and values of every head and token, in the expanded form of a latent cache."""
     again = form == "expanded" and cache == "latent"
     return sizes.keys * len(heads) * (config.d_head + config.d_value) if again else 0
 
 
 def products(config: LatentConfig, form: str, cache: str, heads: Heads, sizes: Sizes) -> Shapes:
-    """By the trace field that each makes, their sizes."""
+    """Return the sizes of the products, by the trace field that each makes."""
     shared = _shared(config, len(heads), sizes)
     if form == "absorbed":
         return shared | _absorbed(config, len(heads), sizes)
@@ -65,7 +65,7 @@ def products(config: LatentConfig, form: str, cache: str, heads: Heads, sizes: S
 
 
 def _shared(config: LatentConfig, h: int, sizes: Sizes) -> Shapes:
-    """Queries and latents: what both forms have in common."""
+    """Count what both forms have in common: queries and latents."""
     t, new, d = sizes.queries, sizes.new, config.d_model
     source = config.d_latent_q or d
     return {
@@ -103,7 +103,7 @@ def _absorbed(config: LatentConfig, h: int, sizes: Sizes) -> Shapes:
 
 
 def layouts(config: LatentConfig, index: float = 0) -> dict[str, dict[str, float]]:
-    """Numbers per token and layer of every way to lay out the cache, by part.
+    """Count the numbers per token and layer of every way to lay out the cache, by part.
 
     "mha" is plain MHA of the same heads, for comparison; "full" keeps keys and values of
     every head; "copy" keeps the latent a second time, transposed, for the product with the weights.
@@ -120,7 +120,7 @@ def layouts(config: LatentConfig, index: float = 0) -> dict[str, dict[str, float
 
 
 def crossover_queries(config: LatentConfig, context: int | None = None) -> float:
-    """Queries below which the absorbed form computes less than expanding the whole context.
+    """Return below how many queries the absorbed form computes less than expanding the context.
 
     With s keys: s c (k + v) / (c (k + v) + s (2 c - k - v)); over an endless context (None)
     c (k + v) / (2 c - k - v). Infinite where the absorbed form never computes more.

@@ -41,7 +41,7 @@ KeysAndValues = tuple[Tensor, Tensor | None, Tensor]
 
 
 def up_projected(w: LatentWeights, c_KV: Tensor) -> tuple[Tensor, Tensor]:
-    """k_C [b,s,h,k] and v_C [b,s,h,v] of every head."""
+    """Return k_C [b,s,h,k] and v_C [b,s,h,v] of every head."""
     k_C = einsum("bsc,hkc->bshk", c_KV, w.W_UK)
     v_C = einsum("bsc,hvc->bshv", c_KV, w.W_UV)
     return k_C, v_C
@@ -50,7 +50,7 @@ def up_projected(w: LatentWeights, c_KV: Tensor) -> tuple[Tensor, Tensor]:
 def expanded(
     w: LatentWeights, h: Tensor, queries: Queries, latents: Latents, mask: Tensor
 ) -> LatentTrace:
-    """Attention over up-projected keys and values."""
+    """Attend over up-projected keys and values."""
     k_C, v_C = up_projected(w, latents.c_KV)
     return attend(w, h, queries, latents, (k_C, latents.k_R, v_C), mask)
 
@@ -63,7 +63,7 @@ def attend(
     keys: KeysAndValues,
     mask: Tensor,
 ) -> LatentTrace:
-    """The expanded form from keys and values on."""
+    """Run the expanded form from keys and values on."""
     k_C, k_R, v_C = keys
     scores_C = einsum("bthk,bshk->bhts", queries.q_C * w.config.scale, k_C)
     scores_R = position_scores(w, queries.q_R, k_R)
@@ -89,7 +89,7 @@ def attend(
 def absorbed(
     w: LatentWeights, h: Tensor, queries: Queries, latents: Latents, mask: Tensor
 ) -> AbsorbedTrace:
-    """Attention over the latents themselves."""
+    """Attend over the latents themselves."""
     q_C_absorbed = einsum("bthk,hkc->bthc", queries.q_C, w.W_UK)
     scores_C = against_shared(q_C_absorbed * w.config.scale, latents.c_KV)
     scores_R = position_scores(w, queries.q_R, latents.k_R)
@@ -114,13 +114,13 @@ def absorbed(
 
 
 def gated_output(w: LatentWeights, o: Tensor, gate: Tensor | None) -> tuple[Tensor | None, Tensor]:
-    """o behind its gate [b,t,h,v], where there is one, and u [b,t,d]."""
+    """Return o behind its gate [b,t,h,v], where there is one, and u [b,t,d]."""
     o_gated = None if gate is None else o * gate
     return o_gated, output(o if gate is None else o_gated, w.W_O, w.b_O, w.config.n_heads)
 
 
 def position_scores(w: LatentWeights, q_R: Tensor | None, k_R: Tensor | None) -> Tensor | None:
-    """scale q_R k_R: one key for all heads, or the copies of it that a KVCache holds."""
+    """Return scale q_R k_R: one key for all heads, or the copies of it that a KVCache holds."""
     if q_R is None:
         return None
     q_R = q_R * w.config.scale
@@ -138,7 +138,7 @@ def prefill(
     k_R: Tensor | None = None,
     form: Callable = expanded,
 ) -> LatentTrace | AbsorbedTrace:
-    """The chosen rows of h as queries, all of h as keys, whose latents may be known already.
+    """Attend from the chosen rows of h to all of h, whose latents may be known already.
 
     `form` is `expanded` or `absorbed`.
     """
@@ -150,7 +150,7 @@ def prefill(
 
 
 def compressed(mla: LatentProjections, h: Tensor, positions: Tensor) -> LatentCache:
-    """The latents of h alone, as a cache."""
+    """Return the latents of h alone, as a cache."""
     latents = latents_of(mla.weights(), h, turn_of(mla.config, positions))
     empty = LatentCache.empty(mla.config, h.shape[0], mla.dtype, h.device)
     return replace(empty.append(latents.c_KV, latents.k_R), positions=positions)
@@ -163,7 +163,7 @@ def decode_latent(
     positions: Tensor,
     form: Callable = absorbed,
 ) -> tuple[LatentTrace | AbsorbedTrace, LatentCache]:
-    """All of h as queries, the cached latents and those of h as keys."""
+    """Attend from all of h to the cached latents and to those of h."""
     w, turn = mla.weights(), turn_of(mla.config, positions)
     queries = queries_of(w, h, per_head(turn))
     new = latents_of(w, h, turn)
@@ -176,7 +176,7 @@ def decode_latent(
 def decode_in_full(
     mla: LatentProjections, h: Tensor, cache: KVCache, positions: Tensor
 ) -> tuple[LatentTrace, KVCache]:
-    """All of h as queries; keys and values are up-projected once and kept."""
+    """Attend from all of h to keys and values in full: up-projected once, then cached."""
     w, turn = mla.weights(), turn_of(mla.config, positions)
     queries = queries_of(w, h, per_head(turn))
     latents = latents_of(w, h, turn)
@@ -188,14 +188,14 @@ def decode_in_full(
 
 
 def with_rotary(k_C: Tensor, k_R: Tensor | None) -> Tensor:
-    """k = [k_C; k_R] [b,s,h,k+r], the shared part once for every head."""
+    """Return k = [k_C; k_R] [b,s,h,k+r], the shared part once for every head."""
     if k_R is None:
         return k_C
     return torch.cat((k_C, k_R.unsqueeze(2).expand(-1, -1, k_C.shape[2], -1)), dim=-1)
 
 
 def fused(mla: LatentProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """u [b,t,d] alone, of the expanded form, by torch's own attention."""
+    """Return u [b,t,d] alone, of the expanded form, by torch's own attention."""
     w, turn = mla.weights(), turn_of(mla.config, positions)
     mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
     queries, latents = queries_of(w, h, per_head(turn)), latents_of(w, h, turn)
@@ -205,7 +205,7 @@ def fused(mla: LatentProjections, h: Tensor, positions: Tensor) -> Tensor:
 def fused_over(
     w: LatentWeights, queries: Queries, latents: Latents, mask: Tensor, *, causal: bool = False
 ) -> Tensor:
-    """u [b,t,d] over the keys that `mask` shows, [t,s] or [b,1,t,s]."""
+    """Return u [b,t,d] over the keys that `mask` shows, [t,s] or [b,1,t,s]."""
     k_C, v_C = up_projected(w, latents.c_KV)
     q = queries.q_C if queries.q_R is None else torch.cat((queries.q_C, queries.q_R), dim=-1)
     k = with_rotary(k_C, latents.k_R)
@@ -214,7 +214,7 @@ def fused_over(
 
 
 def merged(mla: LatentProjections, heads: Places) -> AbsorbedMatrices:
-    """Queries with keys, values with the output: one pair of matrices a head.
+    """Merge queries with keys and values with the output: one pair of matrices a head.
 
     Raises:
         ValueError: an output gate, which stands between the two that would be merged.
@@ -225,12 +225,12 @@ def merged(mla: LatentProjections, heads: Places) -> AbsorbedMatrices:
 
 
 def unmasked(_mla: LatentProjections, trace: LatentTrace | AbsorbedTrace) -> Tensor:
-    """The logits of a trace before the mask [b,h,t,s]."""
+    """Return the logits of a trace before the mask [b,h,t,s]."""
     return trace.scores_C if trace.scores_R is None else trace.scores_C + trace.scores_R
 
 
 def weighed_values(mla: LatentProjections, trace: LatentTrace, attention: Tensor) -> LatentTrace:
-    """The trace with another attention [b,h,t,s] to the values."""
+    """Return the trace with another attention [b,h,t,s] to the values."""
     w = mla.weights()
     o = of_each(attention, trace.v_C)
     o_gated, u = gated_output(w, o, trace.gate)
@@ -240,7 +240,7 @@ def weighed_values(mla: LatentProjections, trace: LatentTrace, attention: Tensor
 def weighed_latents(
     mla: LatentProjections, trace: AbsorbedTrace, attention: Tensor
 ) -> AbsorbedTrace:
-    """The trace with another attention [b,h,t,s] to the latents."""
+    """Return the trace with another attention [b,h,t,s] to the latents."""
     w = mla.weights()
     o_latent = of_shared(attention, trace.c_KV)
     o = einsum("bthc,hvc->bthv", o_latent, w.W_UV)

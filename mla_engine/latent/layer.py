@@ -38,7 +38,7 @@ class MultiHeadLatentAttention(LatentProjections):
         queries: slice | None = None,
         latents: LatentCache | None = None,
     ) -> LatentTrace:
-        """Causal attention in expanded form.
+        """Attend causally, in expanded form.
 
         Args:
             h: hidden states [b,t,d].
@@ -64,11 +64,11 @@ class MultiHeadLatentAttention(LatentProjections):
         queries: slice | None = None,
         latents: LatentCache | None = None,
     ) -> AbsorbedTrace:
-        """Causal attention in absorbed form; arguments and errors as `forward`."""
+        """Attend causally, in absorbed form; arguments and errors as `forward`."""
         return self._forward(forms.absorbed, h, positions, heads, queries, latents)
 
     def compress(self, h: Tensor, positions: Tensor | Sequence[int] | None = None) -> LatentCache:
-        """The part that no head owns, c_KV and k_R, to be used again with other heads or queries.
+        """Return c_KV and k_R, which no head owns, to be used again with other heads or queries.
 
         Raises:
             ValueError, MemoryBudgetError: as `forward`.
@@ -85,7 +85,7 @@ class MultiHeadLatentAttention(LatentProjections):
         form: str | None = None,
         positions: Tensor | Sequence[int] | None = None,
     ) -> tuple[LatentTrace | AbsorbedTrace, LatentCache | KVCache]:
-        """Attention of new tokens [b,t,d] to themselves and to all that the cache holds.
+        """Attend from new tokens [b,t,d] to themselves and to all that the cache holds.
 
         Args:
             h_next: hidden states of one or many new tokens.
@@ -117,7 +117,7 @@ class MultiHeadLatentAttention(LatentProjections):
         return self._step(forms.decode_latent, h_next, cache, positions, formulas)
 
     def absorbed_matrices(self, heads: Iterable[int] | None = None) -> AbsorbedMatrices:
-        """W_QK = W_UQ^T W_UK [h,l,c] and W_VO = W_O W_UV [h,d,c] of each head, merged.
+        """Return W_QK = W_UQ^T W_UK [h,l,c] and W_VO = W_O W_UV [h,d,c] of each head, merged.
 
         Raises:
             ValueError: an unknown head, or an output gate between W_O and W_UV.
@@ -149,7 +149,7 @@ class MultiHeadLatentAttention(LatentProjections):
     def _positions(
         self, positions: Tensor | Sequence[int] | None, h: Tensor, start: int = 0
     ) -> Tensor:
-        """`position_numbers`, none of them at or beyond the configuration's limit."""
+        """Return `position_numbers`, none of them at or beyond the configuration's limit."""
         numbers = position_numbers(positions, h, start)
         limit = self.config.position_limit
         if limit is None or torch.compiler.is_compiling():
@@ -161,7 +161,7 @@ class MultiHeadLatentAttention(LatentProjections):
     def _check_latents(
         self, latents: LatentCache, h: Tensor, positions: Tensor | Sequence[int] | None
     ) -> Tensor | Sequence[int] | None:
-        """The positions to use: those that the latents were made at."""
+        """Return the positions to use: those that the latents were made at."""
         checks.kind("latents", latents, self._own_cache, Phrase("compressed"))
         self._check_cache(latents, h)
         if latents.length != h.shape[1]:

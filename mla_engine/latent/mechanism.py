@@ -20,18 +20,18 @@ SIZES = (*COMMON_SIZES, "d_latent_kv", "d_latent_q", "d_rope")
 
 
 def suggested(config: AttentionConfig) -> dict[str, int]:
-    """The paper's rule, d_c = 4 d_h and d_R = d_h / 2 (DeepSeek-V2, section 2.1.4)."""
+    """Return the paper's rule, d_c = 4 d_h and d_R = d_h / 2 (DeepSeek-V2, section 2.1.4)."""
     rope = config.d_head // 2 // 2 * 2
     return {"d_latent_kv": 4 * config.d_head, "d_latent_q": 0, "d_rope": rope}
 
 
 def sizes_in(s: Mapping[str, int]) -> dict[str, int | None]:
-    """The shared sizes as a configuration has them."""
+    """Return the shared sizes as a configuration has them."""
     return {name: s[name] for name in SIZES} | {"d_latent_q": s["d_latent_q"] or None}
 
 
 def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> LatentConfig:
-    """A configuration of these sizes, with what else `base` has."""
+    """Return a configuration of these sizes, with what else `base` has."""
     if not isinstance(base, LatentConfig):
         return LatentConfig(**sizes_in(s), latent_norm=True, rope=without_scaling(base.rope))
     own = {field.name: getattr(base, field.name) for field in fields(LatentConfig)}

@@ -54,7 +54,7 @@ class LatentWeights(NamedTuple):
 
 
 def queries_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Queries:
-    """From h [b,t,d] to q_C, q_R, rotated, and the gate of what these queries find."""
+    """Make q_C, the rotated q_R, and the output gate of h [b,t,d]."""
     scale = w.config.q_latent_scale
     c_Q_pre = c_Q = q_R_pre = q_R = None
     if w.W_DQ is not None:
@@ -69,7 +69,7 @@ def queries_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Queries:
 
 
 def gate_of(w: LatentWeights, h: Tensor) -> Tensor | None:
-    """The gate of each channel [b,t,h,v]; one number a head stands for all of its channels."""
+    """Return the gate of each channel [b,t,h,v]; one a head is repeated for its channels."""
     if w.W_OG is not None:
         return sigmoid(product("btd,hvd->bthv", h, w.W_OG))
     if w.w_OG is not None:
@@ -79,7 +79,7 @@ def gate_of(w: LatentWeights, h: Tensor) -> Tensor | None:
 
 
 def latents_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Latents:
-    """From h [b,s,d] to c_KV and, rotated, k_R."""
+    """Make c_KV and the rotated k_R of h [b,s,d]."""
     k_R_pre = k_R = None
     c_KV_pre = _plus(product("bsd,cd->bsc", h, w.W_DKV), w.b_DKV)
     c_KV = _times(normed(w.config, c_KV_pre, w.c_KV_norm), w.config.kv_latent_scale)
@@ -90,18 +90,18 @@ def latents_of(w: LatentWeights, h: Tensor, turn: Turn | None) -> Latents:
 
 
 def normed(config: LatentConfig, latent: Tensor, weight: Tensor | None) -> Tensor:
-    """RMSNorm of a latent; as it is where the configuration has no norms."""
+    """Return the RMSNorm of a latent, or the latent itself where the configuration has no norms."""
     return latent if weight is None else rms_norm(latent, weight, config.norm_eps)
 
 
 def turn_of(config: LatentConfig, positions: Tensor) -> Turn | None:
-    """Cosines and sines at these positions; None where nothing rotates."""
+    """Return the cosines and sines at these positions; None where nothing rotates."""
     rope = config.rotation
     return rope and rotation(rope, config.d_rope, positions)
 
 
 def rotated(config: LatentConfig, x: Tensor, turn: Turn | None) -> Tensor:
-    """A rotary query or key, turned."""
+    """Return a rotary query or key, turned."""
     return x if turn is None else rotate(x, *turn, config.rotation.pairing)
 
 
@@ -158,7 +158,7 @@ class LatentProjections(AttentionLayer):
             self.b_KR = shared("b_KR", c.d_rope, fan_in=c.d_model) if c.d_rope else None
 
     def weights(self, heads: Places = slice(None)) -> LatentWeights:
-        """What the formulas read, of the heads at these places among those built."""
+        """Return the weights of the heads at these places among those built."""
         return LatentWeights(
             config=self.config,
             W_DQ=self.W_DQ,

@@ -13,7 +13,7 @@ from mla_engine.trace import Trace
 
 
 def masked_sum(scores_C: Tensor, scores_R: Tensor | None, mask: Tensor) -> Tensor:
-    """scores_C + scores_R where the query sees the key, -inf elsewhere [b,h,t,s]."""
+    """Return scores_C + scores_R where the query sees the key, -inf elsewhere [b,h,t,s]."""
     total = scores_C.clone() if scores_R is None else scores_C + scores_R
     return hidden_(total, mask)
 
@@ -30,7 +30,7 @@ class ContentQueries:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AbsorbedQueries(ContentQueries):
-    """The same, moved into latent space."""
+    """The content queries, moved into latent space."""
 
     q_C_absorbed: Tensor  # [b,t,h,c]
 

@@ -17,7 +17,7 @@ INDEX_WAITING = ("c_IE", "z_IE", "c_I_ahead", "z_I_ahead")
 
 
 def held_rows(config: PooledConfig, tokens: int) -> Rows:
-    """What a cache of so many tokens keeps of a sequence: the shape of each part."""
+    """Return the shape of each part that a cache of so many tokens keeps of a sequence."""
     rows = {"kv_T": (min(tokens, config.window - 1), config.d_head)}
     if config.pooling:
         rows |= _pool_rows(config, tokens, WAITING, ("kv_E", config.d_head))
@@ -61,5 +61,5 @@ class PooledCache(BlockCache):
         return self._rows("k_E")
 
     def waiting(self, names: tuple[str, ...] = WAITING) -> Waiting:
-        """What waits to be pooled."""
+        """Return the tokens that wait to be pooled."""
         return Waiting(*(self.buffers[name] for name in names))

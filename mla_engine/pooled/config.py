@@ -77,7 +77,7 @@ class PooledConfig(AttentionConfig):
 
     @property
     def chooses(self) -> bool:
-        """Whether an indexer chooses among the entries."""
+        """True if an indexer chooses among the entries."""
         return self.index_topk is not None
 
     @property
@@ -87,7 +87,7 @@ class PooledConfig(AttentionConfig):
 
     @property
     def d_latent_kv(self) -> int:
-        """What is kept of a token is as wide as a head."""
+        """The width of what is kept of a token: that of a head."""
         return self.d_head
 
     @property

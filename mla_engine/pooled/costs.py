@@ -20,7 +20,7 @@ MOST = 2**20  # tokens in a window and entries in a choice: all
 
 
 def weights(config: PooledConfig, heads: Heads) -> dict[str, int]:
-    """Elements of every parameter; what the configuration has not is absent."""
+    """Count the elements of every parameter; what the configuration has not is absent."""
     c, h, d = config, len(heads), config.d_model
     sizes = {
         "W_DQ": c.d_latent_q * d,
@@ -44,17 +44,17 @@ def weights(config: PooledConfig, heads: Heads) -> dict[str, int]:
 
 
 def kv_heads(_config: PooledConfig, heads: Heads) -> Heads:
-    """Each head has its own copy of none: one vector serves all."""
+    """Return the vectors as they are: one serves all heads."""
     return tuple(heads)
 
 
 def entry_elements(config: PooledConfig) -> int:
-    """Numbers of an entry: key and value in one, and its index key."""
+    """Count the numbers of an entry: key and value in one, and its index key."""
     return config.d_head + (config.d_index or 0)
 
 
 def cache_elements(config: PooledConfig, _cache: str, _heads: Heads) -> float:
-    """What grows with each token: an entry for every `pooling` of them; nothing of a window."""
+    """Count the numbers that grow with the tokens: an entry for every `pooling`, no window."""
     if not config.pooling:
         return 0
     whole, rest = divmod(entry_elements(config), config.pooling)
@@ -62,19 +62,19 @@ def cache_elements(config: PooledConfig, _cache: str, _heads: Heads) -> float:
 
 
 def held(config: PooledConfig, tokens: int) -> int:
-    """Numbers that a sequence of so many tokens keeps: window, entries and what waits."""
+    """Count the numbers that a sequence of so many tokens keeps: window, entries and what waits."""
     return sum(math.prod(row) for row in held_rows(config, tokens).values())
 
 
 def fixed_bytes(config: PooledConfig, _cache: str, _heads: Heads, dtype_bytes: float) -> float:
-    """What is held beyond what grows, where it is most: before the last token of a block."""
+    """Return the most numbers beyond those that grow: before the last token of a block."""
     block = max(config.pooling, 1)
     tokens = block * config.window + block - 1
     return (held(config, tokens) - tokens * cache_elements(config, "pooled", ())) * dtype_bytes
 
 
 def written(config: PooledConfig) -> str:
-    """What grows of its cache, as arithmetic."""
+    """Return the formula of the part of the cache that grows."""
     if not config.pooling:
         return "0"
     index = f" + {config.d_index:,}" if config.chooses else ""
@@ -83,12 +83,12 @@ def written(config: PooledConfig) -> str:
 
 
 def entries(config: PooledConfig, tokens: int) -> int:
-    """How many entries so many tokens make."""
+    """Return the number of entries of so many tokens."""
     return tokens // config.pooling if config.pooling else 0
 
 
 def read(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
-    """Of a cache of `sizes.keys - sizes.new` tokens: the window, all index keys, chosen entries.
+    """Count what is read of `sizes.keys - sizes.new` cached tokens: window, index keys, entries.
 
     A call that fills a block reads what waited for that, too.
     """
@@ -104,7 +104,7 @@ def read(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
 
 
 def stored(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
-    """What a call writes: its tokens into the window, new entries, and what waits anew."""
+    """Count the numbers that a call writes: its part of the window, new entries, waiting tokens."""
     before, full = sizes.keys - sizes.new, entries(config, sizes.keys)
     filled = full - entries(config, before)
     window = min(sizes.new, config.window - 1) * config.d_head
@@ -117,7 +117,7 @@ def stored(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> in
 
 
 def products(config: PooledConfig, _form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
-    """By the trace field that each makes, their sizes."""
+    """Return the sizes of the products, by the trace field that each makes."""
     c, t, d, h = config, sizes.queries, config.d_model, len(heads)
     window, every = min(sizes.keys, c.window), entries(c, sizes.keys)
     chosen = min(every, c.index_topk or every)
@@ -153,7 +153,7 @@ def _indexer(config: PooledConfig, sizes: Sizes, every: int) -> Shapes:
 
 
 def parts(config: PooledConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
-    """The window, the entries, and the tokens of which something waits to be pooled."""
+    """Return the window, the entries, and the tokens of which something waits to be pooled."""
     rows = held_rows(config, tokens)
     first = tokens - rows["kv_T"][0]
     kept = {"window": ((first, tokens),) if tokens > first else ()}
@@ -172,7 +172,7 @@ def parts(config: PooledConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPa
 
 
 def rows(config: PooledConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
-    """The window, entries, the index keys of these, and what waits, for the indexer too."""
+    """Return the window, entries, the index keys of these, and what waits, for the indexer too."""
     numbers = Counter()
     for name, row in held_rows(config, tokens).items():
         numbers[KINDS.get(name, "waiting")] += math.prod(row)
@@ -180,13 +180,13 @@ def rows(config: PooledConfig, tokens: int, dtype_bytes: float) -> dict[str, Amo
 
 
 def steady(config: PooledConfig) -> tuple[int, int]:
-    """Once the window is full and the choice reached, every block of tokens adds the same."""
+    """Return the length from which every block of tokens adds the same, and the block."""
     chosen = config.pooling * (config.index_topk or 0)
     return max(config.window, chosen, 1), max(config.pooling, 1)
 
 
 def as_run(config: PooledConfig) -> PooledConfig:
-    """A run of a whole text makes the logits of all its tokens and entries, and masks them."""
+    """Return the configuration that a run computes: logits of all tokens and entries, masked."""
     return replace(config, window=MOST, index_topk=config.index_topk and MOST)
 
 

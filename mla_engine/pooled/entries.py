@@ -43,7 +43,7 @@ class IndexEntries(NamedTuple):
 def entries_of(
     layer: PooledProjections, h: Tensor, cache: PooledCache, positions: Tensor
 ) -> tuple[Entries, dict[str, Tensor]]:
-    """The entries once the tokens h [b,s,d] have followed those of a cache; what it keeps then."""
+    """Return the entries after the tokens h [b,s,d] behind a cache's; what it keeps then."""
     config = layer.config
     if not config.pooling:
         return Entries(), {}
@@ -57,7 +57,7 @@ def entries_of(
 def index_entries_of(
     layer: PooledProjections, h: Tensor, cache: PooledCache, positions: Tensor
 ) -> tuple[IndexEntries, dict[str, Tensor]]:
-    """As entries_of, of the indexer's own."""
+    """Return the entries that the indexer scores, as entries_of."""
     if not layer.config.chooses:
         return IndexEntries(), {}
     held = cache.waiting(INDEX_WAITING), cache.k_E
@@ -81,7 +81,7 @@ def _entries(
 
 
 def visible_entries(tokens: int, held: int, new: int, rows: slice, device: torch.device) -> Tensor:
-    """True where a query sees an entry: all of its block's `tokens` stand there; bool [t,i]."""
+    """Return True where a query sees an entry: its block of `tokens` is full; bool [t,i]."""
     query = torch.arange(held, held + new, device=device)[rows]
     entry = torch.arange((held + new) // tokens, device=device)
     return entry < ((query + 1) // tokens).unsqueeze(-1)
@@ -100,7 +100,7 @@ class Index(NamedTuple):
 def index_of(
     layer: PooledProjections, h: Tensor, c_Q: Tensor, k_E: Tensor | None, turn: Turn | None
 ) -> Index:
-    """From h [b,t,d], the query latent [b,t,l] and index keys [b,i,x] to the scores [b,t,i].
+    """Score entries [b,t,i] by h [b,t,d], the query latent [b,t,l] and index keys [b,i,x].
 
     In max(float32, dtype).
     """
@@ -118,7 +118,7 @@ def index_of(
 
 
 def choice(index: Tensor, visible: Tensor, topk: int) -> Tensor:
-    """The `topk` visible entries of the highest index, of equal ones the earliest; bool [b,t,i].
+    """Choose the `topk` visible entries of the highest index, the earliest of equals; bool [b,t,i].
 
     Args:
         index: [b,t,i].

@@ -110,7 +110,7 @@ def after(
     heads: Places = slice(None),
     rows: slice = slice(None),
 ) -> tuple[PooledTrace, PooledCache]:
-    """The chosen rows of h as queries, what a cache holds and all of h as keys."""
+    """Attend from the chosen rows of h to what a cache holds and to all of h."""
     config, w, turn = layer.config, layer.weights(heads), turn_of(layer.config, positions)
     of_rows, new = per_head(turn, rows), h.shape[1]
     queries = queries_of(w, h[:, rows], of_rows)
@@ -136,7 +136,7 @@ def prefill(
     heads: Places = slice(None),
     rows: slice = slice(None),
 ) -> PooledTrace:
-    """The chosen rows of h as queries, all of h as keys."""
+    """Attend from the chosen rows of h to all of h."""
     empty = PooledCache.empty(layer.config, len(h), layer.dtype, h.device)
     return after(layer, h, empty, positions, heads, rows)[0]
 
@@ -144,7 +144,7 @@ def prefill(
 def chosen_of(
     layer: PooledProjections, index: Index, batch: int, held: int, new: int, rows: slice
 ) -> Tensor | None:
-    """The entries that each query attends to, bool [b,t,i]; None where nothing is pooled."""
+    """Return the entries that each query attends to, bool [b,t,i]; None where nothing is pooled."""
     config = layer.config
     if not config.pooling:
         return None
@@ -163,7 +163,7 @@ def attend(
     chosen: Tensor | None,
     turn: Turn | None,
 ) -> Attended:
-    """One softmax over the window, the chosen entries and the sink, and what it weighs."""
+    """Weigh window, chosen entries and sink by one softmax, and sum up what they weigh."""
     scores_T = against_shared(q * w.config.scale, kv_T)
     logits, scores_E = [hidden_(scores_T.clone(), mask)], None
     if kv_E is not None:
@@ -182,17 +182,17 @@ def attend(
 
 
 def grouped_output(w: PooledWeights, o: Tensor) -> tuple[Tensor, Tensor]:
-    """From o [b,t,h,v] to a latent of each group of heads [b,t,y,z], and to u [b,t,d]."""
+    """Make a latent of each group of heads [b,t,y,z] of o [b,t,h,v], and u [b,t,d] of these."""
     c_O = [einsum("bthv,hzv->btz", o[:, :, heads], w.W_DO[heads]) for heads in w.groups]
     c_O = torch.stack(c_O, dim=2)
     return c_O, einsum("btyz,dyz->btd", c_O, w.W_UO)
 
 
 def fused(layer: PooledProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """u [b,t,d] alone; torch has no kernel with a sink, so that it is the run's."""
+    """Return u [b,t,d] alone; torch has no kernel with a sink, so that it is the run's."""
     return prefill(layer, h, positions).u
 
 
 def unmasked(_layer: PooledProjections, trace: PooledTrace) -> Tensor:
-    """The logits of the keys in a trace before the mask [b,h,t,s]."""
+    """Return the logits of the keys in a trace before the mask [b,h,t,s]."""
     return trace.scores_T

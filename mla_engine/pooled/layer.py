@@ -27,7 +27,7 @@ class PooledAttention(PooledProjections):
         heads: Iterable[int] | None = None,
         queries: slice | None = None,
     ) -> PooledTrace:
-        """Causal attention.
+        """Attend causally.
 
         Args:
             h: hidden states [b,t,d]; the first token begins a block.
@@ -55,7 +55,7 @@ class PooledAttention(PooledProjections):
         *,
         form: str | None = None,
     ) -> tuple[PooledTrace, PooledCache]:
-        """Attention of new tokens [b,t,d] to themselves and to what the cache holds.
+        """Attend from new tokens [b,t,d] to themselves and to what the cache holds.
 
         Args:
             h_next: hidden states of one or many new tokens.

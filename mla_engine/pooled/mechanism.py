@@ -26,7 +26,7 @@ TOY_WINDOW, HEADS_IN_GROUP = 3, 8
 
 
 def csa(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
-    """Chosen entries of few tokens, of these sizes, with what else `base` has."""
+    """Return CSA, chosen entries of few tokens, of these sizes, with what else `base` has."""
     pooled = _of_sizes(s, base)
     if pooled.chooses:
         return pooled
@@ -35,7 +35,7 @@ def csa(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
 
 
 def hca(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
-    """All entries of many tokens, of these sizes, with what else `base` has."""
+    """Return HCA, all entries of many tokens, of these sizes, with what else `base` has."""
     pooled, pools = _of_sizes(s, base), TOY_HCA if s["d_model"] < NARROW else HCA
     if pooled.pooling and not pooled.chooses:
         return pooled
@@ -43,13 +43,13 @@ def hca(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
 
 
 def window(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
-    """A window and the sink alone, of these sizes, with what else `base` has."""
+    """Return a window and the sink alone, of these sizes, with what else `base` has."""
     pools = {"pooling": 0, "overlap": False, "index_topk": None}
     return replace(_of_sizes(s, base), **pools, n_index_heads=None, d_index=None)
 
 
 def _of_sizes(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
-    """In the proportions of DeepSeek-V4: what MLA keeps as its latent is key and value at once."""
+    """Return sizes in the proportions of DeepSeek-V4: MLA's latent is key and value at once."""
     width = s["d_latent_kv"]
     sizes = {
         "d_model": s["d_model"],
@@ -73,7 +73,7 @@ def _of_sizes(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
 
 
 def kind(config: PooledConfig) -> str:
-    """By what it sees beyond the window: chosen entries, all of them, or nothing."""
+    """Name the kind by what it sees beyond the window: chosen entries, all of them, or none."""
     if config.chooses:
         return "CSA"
     return "HCA" if config.pooling else "SWA"

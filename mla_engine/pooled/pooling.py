@@ -14,7 +14,7 @@ from mla_engine.ops import product, rms_norm
 
 
 class PoolWeights(NamedTuple):
-    """What makes entries of width x; the same for keys with values and for index keys."""
+    """The weights that make entries of width x, of keys with values or of index keys."""
 
     W_c: Tensor  # [a,x,d]
     W_z: Tensor  # [a,x,d]
@@ -24,7 +24,7 @@ class PoolWeights(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What a cache keeps of tokens for entries to come."""
+    """The tokens that wait in a cache for their entry."""
 
     c: Tensor  # [b,n,a,x], of the n < m tokens of the block that is not full yet
     z: Tensor  # [b,n,a,x]
@@ -33,7 +33,7 @@ class Waiting(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """What new entries are made of."""
+    """New entries, and what they are made of."""
 
     c: Tensor  # [b,s,a,x], of the new tokens
     z: Tensor  # [b,s,a,x]
@@ -43,14 +43,14 @@ class Pooled(NamedTuple):
 
 
 def pooled(w: PoolWeights, h: Tensor, held: Waiting) -> tuple[Pooled, Waiting]:
-    """The entries that new tokens h [b,s,d] complete, and what waits then."""
+    """Return the entries that new tokens h [b,s,d] complete, and what waits then."""
     c, z = (product("bsd,axd->bsax", h, weight) for weight in (w.W_c, w.W_z))
     gates, pre, waiting = in_blocks(c, z, w.b_z, held)
     return Pooled(c, z, gates, pre, rms_norm(pre, w.norm, w.eps)), waiting
 
 
 def in_blocks(c: Tensor, z: Tensor, b_z: Tensor, held: Waiting) -> tuple[Tensor, Tensor, Waiting]:
-    """The blocks that new tokens complete: their gates [b,i,p,x], what they pool, and what waits.
+    """Complete blocks by new tokens: their gates [b,i,p,x], what they pool, and what waits.
 
     Args:
         c: what new tokens bring [b,s,a,x].
@@ -76,7 +76,7 @@ def in_blocks(c: Tensor, z: Tensor, b_z: Tensor, held: Waiting) -> tuple[Tensor,
 
 
 def in_slots(full: Tensor, ahead: Tensor, absent: float) -> Tensor:
-    """What each entry pools [b,i,p,x], of full blocks [b,i,m,a,x].
+    """Return the slots that each entry pools [b,i,p,x], from full blocks [b,i,m,a,x].
 
     With two series the first m slots are the first series of the block before; before the first
     block of all there is nothing, `absent`.
@@ -90,14 +90,14 @@ def in_slots(full: Tensor, ahead: Tensor, absent: float) -> Tensor:
 
 
 def members(entries: int, tokens: int, series: int, device: torch.device) -> Tensor:
-    """Which tokens each entry stands for, by number: int64 [i,p], -1 where there is none."""
+    """Return the numbers of the tokens that each entry stands for: int64 [i,p], -1 for none."""
     first = torch.arange(entries, device=device).unsqueeze(-1) * tokens
     place = torch.arange((1 - series) * tokens, tokens, device=device)
     return (first + place).clamp(min=-1)
 
 
 def places(positions: Tensor, tokens: int, waiting: int) -> Tensor:
-    """Where each new entry stands: at the position of its block's first token [i] or [b,i].
+    """Return the position of each new entry: that of its block's first token [i] or [b,i].
 
     That token may be of an earlier call; the last one is not, and is tokens - 1 further on.
     """

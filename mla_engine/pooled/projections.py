@@ -40,7 +40,7 @@ class Queries(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """What each token is to the queries of the window: kv_T is key and value in one."""
+    """Each token as the queries of the window see it: kv_T is key and value in one."""
 
     kv_T_pre: Tensor
     kv_T_normed: Tensor
@@ -48,12 +48,12 @@ class Tokens(NamedTuple):
 
 
 def groups_of(config: PooledConfig, heads: Iterable[int]) -> tuple[int, ...]:
-    """The output groups that heads belong to, each once, in order."""
+    """Return the output groups that heads belong to, each once, in order."""
     return tuple(sorted({head // config.group_size for head in heads}))
 
 
 def queries_of(w: PooledWeights, h: Tensor, turn: Turn | None) -> Queries:
-    """From h [b,t,d] to q [b,t,h,k], normed per head without a weight, its last part rotated."""
+    """Make q [b,t,h,k] of h [b,t,d], normed per head without a weight, its last part rotated."""
     c_Q_pre = product("btd,ld->btl", h, w.W_DQ)
     c_Q = rms_norm(c_Q_pre, w.c_Q_norm, w.config.norm_eps)
     q_pre = product("btl,hkl->bthk", c_Q, w.W_UQ)
@@ -62,20 +62,20 @@ def queries_of(w: PooledWeights, h: Tensor, turn: Turn | None) -> Queries:
 
 
 def tokens_of(w: PooledWeights, h: Tensor, turn: Turn | None) -> Tokens:
-    """From h [b,s,d] to kv_T [b,s,k], one for all heads."""
+    """Make kv_T [b,s,k] of h [b,s,d], one for all heads."""
     pre = product("bsd,kd->bsk", h, w.W_T)
     normed = rms_norm(pre, w.kv_T_norm, w.config.norm_eps)
     return Tokens(pre, normed, last_rotated(w.config, normed, turn))
 
 
 def turn_of(config: PooledConfig, positions: Tensor) -> Turn | None:
-    """Cosines and sines at these positions; None where nothing rotates."""
+    """Return the cosines and sines at these positions; None where nothing rotates."""
     rope = config.rotation
     return rope and rotation(rope, config.d_rope, positions)
 
 
 def last_rotated(config: PooledConfig, x: Tensor, turn: Turn | None) -> Tensor:
-    """The last d_rope of each vector turned, the rest as it is."""
+    """Return the last d_rope of each vector turned, the rest as it is."""
     if turn is None:
         return x
     still, last = x.tensor_split((x.shape[-1] - config.d_rope,), dim=-1)
@@ -83,7 +83,7 @@ def last_rotated(config: PooledConfig, x: Tensor, turn: Turn | None) -> Tensor:
 
 
 def turned_back(config: PooledConfig, x: Tensor, turn: Turn | None) -> Tensor:
-    """The last d_rope of each vector turned the other way."""
+    """Return the last d_rope of each vector turned the other way."""
     return last_rotated(config, x, turn and (turn[0], -turn[1]))
 
 
@@ -127,7 +127,7 @@ class PooledProjections(AttentionLayer):
             self.W_IW = shared("W_IW", j, c.d_model, fan_in=c.d_model)
 
     def _pool(self, weights: Weights, of: str, width: int) -> tuple[nn.Parameter, ...]:
-        """What makes entries of this width."""
+        """Return the weights that make entries of this width."""
         c = self.config
         shape, bias = (c.n_series, width, c.d_model), (c.n_series, c.pooling, width)
         W_E, W_Z = (weights.shared(f"W_{of}{x}", *shape, fan_in=c.d_model) for x in "EZ")
@@ -140,7 +140,7 @@ class PooledProjections(AttentionLayer):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are now."""
+        """The device of the weights."""
         return self.W_UO.device
 
     @property
@@ -149,7 +149,7 @@ class PooledProjections(AttentionLayer):
         return groups_of(self.config, self.heads)
 
     def weights(self, heads: Places = slice(None)) -> PooledWeights:
-        """What the formulas read, of the heads at these places among those built."""
+        """Return the weights of the heads at these places among those built."""
         chosen, groups = self._global(heads), {}
         for place, head in enumerate(chosen):
             groups.setdefault(head // self.config.group_size, []).append(place)
@@ -168,9 +168,9 @@ class PooledProjections(AttentionLayer):
         )
 
     def pooling(self) -> PoolWeights:
-        """What makes the entries that are attended to."""
+        """Return the weights that make the entries of keys and values."""
         return PoolWeights(self.W_E, self.W_Z, self.b_Z, self.kv_E_norm, self.config.norm_eps)
 
     def index_pooling(self) -> PoolWeights:
-        """What makes the entries that the indexer scores."""
+        """Return the weights that make the entries that the indexer scores."""
         return PoolWeights(self.W_IE, self.W_IZ, self.b_IZ, self.k_E_norm, self.config.norm_eps)

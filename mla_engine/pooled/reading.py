@@ -15,7 +15,7 @@ __all__ = ["Given", "columns", "given", "pooled_from"]
 
 
 def columns(layer: PooledAttention, trace: PooledTrace) -> tuple[Tensor, Tensor]:
-    """Of keys, entries and the sink, in this order: logits [b,h,t,n], and what is seen [b,t,n].
+    """Return the logits of keys, entries and sink, in this order [b,h,t,n]; what is seen [b,t,n].
 
     Args:
         layer: whose the trace is.
@@ -34,7 +34,7 @@ def columns(layer: PooledAttention, trace: PooledTrace) -> tuple[Tensor, Tensor]
 
 
 def pooled_from(gates: Tensor, members: Tensor, tokens: int) -> Tensor:
-    """How much of each entry is of which token [b,i,s]: its gate, the mean over the channels.
+    """Return each token's share of each entry [b,i,s]: its gate, the mean over the channels.
 
     Each row adds up to 1, and is 0 at a token that the entry does not pool.
 
@@ -50,7 +50,7 @@ def pooled_from(gates: Tensor, members: Tensor, tokens: int) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Given:
-    """What each head gives to the words of its window, to entries and to the sink, float64 [h].
+    """Each head's attention to the words of its window, to entries and to the sink, float64 [h].
 
     Each the mean over the same queries; the three of a head add up to 1.
     """
@@ -62,7 +62,7 @@ class Given:
 
 
 def given(trace: PooledTrace) -> Given:
-    """Where the attention of each head goes, of the queries that have an entry to read.
+    """Share out the attention of each head, over the queries that have an entry to read.
 
     Earlier ones have no choice but the window. Where no query has an entry, it is of all of them.
     """

@@ -10,7 +10,7 @@ from mla_engine.pooled_index.config import PooledIndexConfig
 
 
 def held_rows(config: PooledIndexConfig, tokens: int) -> Rows:
-    """What a cache of so many tokens keeps of a sequence: the shape of each part."""
+    """Return the shape of each part that a cache of so many tokens keeps of a sequence."""
     rows = {"c_KV": (tokens, config.d_latent_kv), "k_R": (tokens, config.d_rope)}
     if config.index_shared:
         return rows
@@ -47,7 +47,7 @@ class PooledIndexCache(BlockCache):
 
     @property
     def parts(self) -> tuple[Tensor | None, ...]:
-        """What a run takes of it."""
+        """The parts that a run reads."""
         return self.c_KV, self.k_R, self.k_E
 
     @property

@@ -41,5 +41,5 @@ class PooledIndexConfig(IndexedConfig):
 
     @property
     def chosen_blocks(self) -> int:
-        """How many blocks a query chooses."""
+        """The number of blocks that a query chooses."""
         return self.index_topk // self.pooling

@@ -22,7 +22,7 @@ ALSO_WRONG = ("no_index", "one_head", "every_head")  # of the formulas for DSA
 
 
 def weights(config: PooledIndexConfig, heads: Heads) -> dict[str, int]:
-    """Elements of every parameter; what the configuration has not is absent."""
+    """Count the elements of every parameter; what the configuration has not is absent."""
     of_dsa, x = indexed.weights(config, heads), config.d_index
     if config.index_shared:
         return of_dsa
@@ -30,13 +30,13 @@ def weights(config: PooledIndexConfig, heads: Heads) -> dict[str, int]:
 
 
 def index_elements(config: PooledIndexConfig) -> float:
-    """x / m, an index key for every block of tokens."""
+    """Return x / m, an index key for every block of tokens."""
     whole, rest = divmod(indexed.index_elements(config), config.pooling)
     return whole + rest / config.pooling if rest else whole
 
 
 def cache_elements(config: PooledIndexConfig, _cache: str, heads: Heads) -> float:
-    """c + r + x / m, whatever the heads: what grows with each token."""
+    """Return c + r + x / m, whatever the heads: what grows with each token."""
     return latent.cache_elements(config, "latent", heads) + index_elements(config)
 
 
@@ -46,27 +46,27 @@ def held(config: PooledIndexConfig, tokens: int) -> int:
 
 
 def fixed_bytes(config: PooledIndexConfig, _cache: str, heads: Heads, dtype_bytes: float) -> float:
-    """What is held beyond what grows, where it is most: before the last token of a block."""
+    """Return the most numbers beyond those that grow: before the last token of a block."""
     tokens = config.pooling - 1
     grown = tokens * cache_elements(config, "pooled_index", heads)
     return (held(config, tokens) - grown) * dtype_bytes
 
 
 def written(config: PooledIndexConfig) -> str:
-    """What grows of the cache, as arithmetic."""
+    """Return the formula of the part of the cache that grows."""
     index = indexed.index_elements(config)
     return latent.written(config) + (f" + {index:,} / {config.pooling:,}" if index else "")
 
 
 def attended(config: PooledIndexConfig, keys: int) -> int:
-    """Tokens that the last of so many attends to: of chosen blocks and of its own."""
+    """Count the tokens that the last of so many attends to: of chosen blocks and of its own."""
     if keys < config.index_topk + config.pooling:
         return keys
     return config.index_topk + keys % config.pooling
 
 
 def read(config: PooledIndexConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
-    """Of a cache of `sizes.keys - sizes.new` tokens: all index keys, and the chosen latents.
+    """Count what is read of `sizes.keys - sizes.new` cached tokens: index keys, chosen latents.
 
     A call that fills a block reads what waited for that, too.
     """
@@ -81,7 +81,7 @@ def read(config: PooledIndexConfig, _cache: str, heads: Heads, sizes: Sizes) -> 
 
 
 def stored(config: PooledIndexConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
-    """What a call writes: its latents, the keys of new blocks, and what waits anew."""
+    """Count the numbers that a call writes: its latents, keys of new blocks, waiting tokens."""
     before, m, x = sizes.keys - sizes.new, config.pooling, indexed.index_elements(config)
     of_tokens = latent.cache_elements(config, "latent", heads) * sizes.new
     filled = sizes.keys // m - before // m
@@ -92,7 +92,7 @@ def stored(config: PooledIndexConfig, _cache: str, heads: Heads, sizes: Sizes) -
 def products(
     config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes
 ) -> Shapes:
-    """By the trace field that each makes, their sizes: MLA's over its choice, and the indexer's."""
+    """Return the products by the field that each makes: MLA's over its choice, the indexer's."""
     reads = attended(config, sizes.keys)
     shapes = indexed.products_over_choice(config, form, heads, sizes, reads)
     return shapes | ({} if config.index_shared else _indexer(config, sizes))
@@ -112,7 +112,7 @@ def _indexer(config: PooledIndexConfig, sizes: Sizes) -> Shapes:
 
 
 def parts(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
-    """A latent for each token, an index key for each block, and what waits for one.
+    """Return a latent for each token, an index key for each block, and what waits for one.
 
     Nothing of a layer that shares its choice: there a token just adds its latent.
     """
@@ -134,7 +134,7 @@ def parts(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> tuple[K
 
 
 def rows(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
-    """Latents, the index keys of full blocks, and what waits for one."""
+    """Return the rows: latents, the index keys of full blocks, and what waits for one."""
     numbers = Counter()
     for name, row in held_rows(config, tokens).items():
         numbers[KINDS.get(name, "waiting")] += math.prod(row)
@@ -142,23 +142,23 @@ def rows(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> dict[str
 
 
 def layouts(config: PooledIndexConfig) -> dict[str, dict[str, float]]:
-    """MLA's, each with what a token adds of index keys beside it."""
+    """Return the layouts of MLA, each with the index keys of a token added."""
     return latent.layouts(config, index=index_elements(config))
 
 
 def steady(config: PooledIndexConfig) -> tuple[int, int]:
-    """Once the choice is reached, every block of tokens adds the same."""
+    """Return the length from which every block of tokens adds the same, and the block."""
     return config.index_topk, config.pooling
 
 
 def made_anew(config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
-    """Expanded, keys and values of every head of the tokens that are attended to."""
+    """Count the expanded keys and values of every head, of the tokens attended to."""
     of_choice = indexed.expanded_keys(sizes, attended(config, sizes.keys))
     return latent.made_anew(config, form, "latent", heads, replace(sizes, keys=of_choice))
 
 
 def as_run(config: PooledIndexConfig) -> PooledIndexConfig:
-    """A run makes the logits of all tokens, and masks them."""
+    """Return the configuration that a run computes: the logits of all tokens, masked."""
     return replace(config, index_topk=indexed.MOST - indexed.MOST % config.pooling)
 
 

@@ -90,7 +90,7 @@ TRACES = {LatentTrace: PooledIndexTrace, AbsorbedTrace: PooledIndexAbsorbedTrace
 def after(
     layer: PooledIndexProjections, h: Tensor, cache: PooledIndexCache
 ) -> tuple[Latents, IndexBlocks | None, PooledIndexCache]:
-    """Latents and blocks once the tokens h [b,s,d] have followed those of a cache, and the next."""
+    """Return latents, blocks and the next cache after the tokens h [b,s,d] behind a cache's."""
     latents = latents_of(layer.weights(), h, None)
     c_KV = torch.cat((cache.c_KV, latents.c_KV), dim=1)
     k_R = latents.k_R if cache.k_R is None else torch.cat((cache.k_R, latents.k_R), dim=1)
@@ -103,7 +103,7 @@ def after(
 
 
 def empty(layer: PooledIndexProjections, h: Tensor) -> PooledIndexCache:
-    """The cache before h."""
+    """Return the cache before h."""
     return PooledIndexCache.empty(layer.config, len(h), layer.dtype, h.device)
 
 
@@ -115,7 +115,7 @@ def index_of(
     mask: Tensor,
     given: Tensor | None,
 ) -> Index:
-    """The choice of h [b,t,d] among all keys; a shared layer is given that of another [b,t,s]."""
+    """Choose keys for h [b,t,d]; a layer that shares a choice is given it [b,t,s]."""
     if layer.config.index_shared:
         return Index(chosen=shared_choice(given, mask, len(h)))
     return indexed(layer.pooling(), h, queries.c_Q, blocks, mask)
@@ -133,7 +133,7 @@ def prefill(
     given: Tensor | None = None,
     form: Callable = latent.expanded,
 ) -> EitherTrace:
-    """The chosen rows of h as queries, all of h as keys: c_KV, k_R and k_E may be known already.
+    """Attend from the chosen rows of h to all of h: c_KV, k_R and k_E may be known already.
 
     `given` is the choice for a shared layer; `form` is MLA's, expanded or absorbed.
     """
@@ -150,7 +150,7 @@ def prefill(
 
 
 def compressed(layer: PooledIndexProjections, h: Tensor, positions: Tensor) -> PooledIndexCache:
-    """The part of h alone that no head owns, as a cache."""
+    """Return the part of h alone that no head owns, as a cache."""
     return replace(after(layer, h, empty(layer, h))[-1], positions=positions)
 
 
@@ -162,7 +162,7 @@ def decode(
     given: Tensor | None = None,
     form: Callable = latent.absorbed,
 ) -> tuple[EitherTrace, PooledIndexCache]:
-    """All of h as queries, what the cache holds and h as keys."""
+    """Attend from all of h to the keys that the cache holds and to those of h."""
     w = layer.weights()
     queries = queries_of(w, h, None)
     latents, blocks, longer = after(layer, h, cache)
@@ -172,7 +172,7 @@ def decode(
 
 
 def fused(layer: PooledIndexProjections, h: Tensor, _positions: Tensor) -> Tensor:
-    """u [b,t,d] alone, of the expanded form, by torch's own attention over the chosen keys."""
+    """Return u [b,t,d], of the expanded form, by torch's own attention over the chosen keys."""
     w = layer.weights()
     queries = queries_of(w, h, None)
     latents, blocks, _ = after(layer, h, empty(layer, h))

@@ -60,7 +60,7 @@ class Index:
 def index_blocks(
     w: PoolingWeights, h: Tensor, waiting: Waiting, earlier: Tensor
 ) -> tuple[IndexBlocks, dict[str, Tensor]]:
-    """The blocks once the tokens h [b,s,d] have followed those that wait; what a cache keeps then.
+    """Return the blocks after the tokens h [b,s,d] behind those that wait; what a cache keeps.
 
     `earlier` are the index keys of the blocks that were full before [b,i,x].
     """
@@ -75,7 +75,7 @@ def index_blocks(
 def indexed(
     w: PoolingWeights, h: Tensor, c_Q: Tensor | None, blocks: IndexBlocks, mask: Tensor
 ) -> Index:
-    """Index scores of all blocks for the queries h [b,t,d], and the tokens that they choose."""
+    """Return the index scores of all blocks for h [b,t,d], and the tokens that they choose."""
     config, queries = w.indexer.config, index_queries(w.indexer, h, c_Q, None)
     scores_IE, index_E = scored(w.indexer, queries, blocks.k_E)
     chosen_E = choice(index_E, full_blocks(mask, config.pooling), config.chosen_blocks)
@@ -93,12 +93,12 @@ def indexed(
 
 
 def full_blocks(mask: Tensor, pooling: int) -> Tensor:
-    """True where a query sees the last token of a block; bool [t,i] of a mask [t,s]."""
+    """Return True where a query sees the last token of a block; bool [t,i] of a mask [t,s]."""
     return mask[:, pooling - 1 :: pooling]
 
 
 def tokens_of(chosen_E: Tensor, mask: Tensor, pooling: int) -> Tensor:
-    """The tokens of chosen blocks, and those of a query's own while it is not full.
+    """Return the tokens of chosen blocks, and those of a query's own while it is not full.
 
     Args:
         chosen_E: bool [b,t,i].
@@ -134,5 +134,5 @@ class PooledIndexProjections(IndexedLatentAttention):
             self.b_IZ = weights.shared("b_IZ", *places, fan_in=c.d_model)
 
     def pooling(self) -> PoolingWeights:
-        """What the formulas of the indexer read."""
+        """Return the indexer's weights and those of the gates."""
         return PoolingWeights(self.indexer(), self.W_IZ, self.b_IZ)

@@ -28,7 +28,7 @@ POOLING, TOY_POOLING = 4, 2  # of GLM-5.3-Flash; of a layer whose sentence is to
 
 
 def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> PooledIndexConfig:
-    """A configuration of these sizes, with what else `base` has.
+    """Return a configuration of these sizes, with what else `base` has.
 
     A model of another kind gets DSA's indexer at these sizes, over blocks of as many tokens as
     GLM-5.3-Flash pools, and loses the part that is rotated.

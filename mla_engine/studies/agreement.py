@@ -43,7 +43,7 @@ class Agreement:
 
 
 def relative_error(got: Tensor, wanted: Tensor) -> float:
-    """|got - wanted| / |wanted| over all elements, in float64; 0 where both are zero."""
+    """Return |got - wanted| / |wanted| over all elements, in float64; 0 where both are zero."""
     got, wanted = got.double(), wanted.double()
     off = float(torch.linalg.vector_norm(got - wanted))
     return off / float(torch.linalg.vector_norm(wanted)) if off else 0.0
@@ -57,7 +57,7 @@ def agreement(
     heads: Iterable[int] | None = None,
     device: torch.device | str = "cpu",
 ) -> dict[torch.dtype, Agreement]:
-    """Both forms in float64, float32 and bfloat16 over the same weights and hidden states.
+    """Run both forms in float64, float32 and bfloat16 over the same weights and inputs.
 
     Args:
         config: the layer.
@@ -77,7 +77,7 @@ def agreement(
 def agreement_of(
     layer_in: Callable[[torch.dtype], MultiHeadLatentAttention], h: Tensor
 ) -> dict[torch.dtype, Agreement]:
-    """How far the forms agree over the layer that `layer_in` gives in each format.
+    """Compare the forms of the layer that `layer_in` gives in each format.
 
     Raises:
         ValueError, MemoryBudgetError: as the layer does.

@@ -46,7 +46,7 @@ class Bracketing:
 
     @property
     def multiply_adds(self) -> tuple[int, int]:
-        """Of the bracket, and of the product that follows, over all heads."""
+        """The multiply-adds of the bracket and of the product that follows, over all heads."""
         inside = self.inner.elements * self.factors[self.first].columns
         outside = self.result.elements * self.factors[2 - self.first].rows
         return inside, outside
@@ -57,7 +57,7 @@ class Bracketing:
         return sum(factor.elements for factor in self.factors)
 
     def moved_bytes(self, dtype_bytes: float) -> tuple[float, float, float]:
-        """Factors read once; the bracket's product written and read once; the result written."""
+        """Return the bytes read of the factors, moved of the bracket's product, written last."""
         elements = self.factor_elements, 2 * self.inner.elements, self.result.elements
         return tuple(n * dtype_bytes for n in elements)
 
@@ -65,7 +65,7 @@ class Bracketing:
 def bracketings(
     config: LatentConfig, side: str, *, queries: int, keys: int
 ) -> dict[str, Bracketing]:
-    """Both orders, by form.
+    """Return both orders, by form.
 
     Args:
         config: the layer; all its heads.

@@ -33,7 +33,7 @@ class Factors:
 
     @classmethod
     def of(cls, matrix: Tensor) -> "Factors":
-        """Factors of [m,d] by the eigenvectors of its smaller Gram matrix, in float64.
+        """Return the factors of [m,d] by the eigenvectors of its smaller Gram matrix, in float64.
 
         Ten times as fast as an SVD of a wide matrix; singular values below 1e-8 of the largest
         are rounding.
@@ -46,7 +46,7 @@ class Factors:
 
     @property
     def tall(self) -> bool:
-        """Whether the matrix has more rows than columns, so that the columns' side is reduced."""
+        """True if the matrix has more rows than columns, so that the columns' side is reduced."""
         return self.matrix.shape[0] > self.matrix.shape[1]
 
     @cached_property
@@ -67,11 +67,11 @@ class Factors:
         return len(self.singular_values)
 
     def cut(self, rank: int) -> Tensor:
-        """The best approximation of this rank [m,d]."""
+        """Return the best approximation of this rank [m,d]."""
         return self.basis[:, :rank] @ self.coordinates[:rank]
 
     def applied(self, h: Tensor, rank: int) -> Tensor:
-        """`cut(rank)` of h [b,t,d], [b,t,m], without building it: on its smaller side projected."""
+        """Return `cut(rank)` h [b,t,m] of h [b,t,d] without building the matrix."""
         kept = self.vectors[:, :rank].to(h.dtype)
         if self.tall:
             return h @ kept @ kept.mT @ self.matrix.mT
@@ -91,11 +91,11 @@ class Joint:
         return self.factors.most
 
     def weights(self, rank: int) -> tuple[Tensor, Tensor]:
-        """W_K [g,k,d] and W_V [g,v,d] as a latent of `rank` numbers leaves them."""
+        """Return W_K [g,k,d] and W_V [g,v,d] as a latent of `rank` numbers leaves them."""
         return _parted(self.factors.cut(rank), self.shapes)
 
     def keys_and_values(self, h: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-        """k_pre [b,t,g,k] and v [b,t,g,v] of h [b,t,d], as these weights make them."""
+        """Return k_pre [b,t,g,k] and v [b,t,g,v] of h [b,t,d], as these weights make them."""
         return _split(self.factors.applied(h, rank), self.shapes)
 
 
@@ -113,19 +113,19 @@ class Separate:
         return self.keys.most + self.values.most
 
     def ranks(self, rank: int) -> tuple[int, int]:
-        """How many of `rank` numbers go to the keys and how many to the values, at best."""
+        """Share out `rank` numbers between keys and values so that least is lost."""
         both = torch.cat((self.keys.singular_values, self.values.singular_values))
         kept = both.argsort(descending=True, stable=True)[:rank]
         of_keys = int((kept < self.keys.most).sum())
         return of_keys, len(kept) - of_keys
 
     def weights(self, rank: int) -> tuple[Tensor, Tensor]:
-        """W_K [g,k,d] and W_V [g,v,d] as latents of `rank` numbers together leave them."""
+        """Return W_K [g,k,d] and W_V [g,v,d] as latents of `rank` numbers together leave them."""
         pairs = zip((self.keys, self.values), self.ranks(rank), self.shapes, strict=True)
         return tuple(factors.cut(n).reshape(shape) for factors, n, shape in pairs)
 
     def keys_and_values(self, h: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-        """k_pre [b,t,g,k] and v [b,t,g,v] of h [b,t,d], as these weights make them."""
+        """Return k_pre [b,t,g,k] and v [b,t,g,v] of h [b,t,d], as these weights make them."""
         pairs = zip((self.keys, self.values), self.ranks(rank), strict=True)
         both = torch.cat([factors.applied(h, n) for factors, n in pairs], dim=-1)
         return _split(both, self.shapes)
@@ -138,14 +138,14 @@ def _parted(stacked: Tensor, shapes: Sequence[torch.Size]) -> tuple[Tensor, Tens
 
 
 def _split(made: Tensor, shapes: Sequence[torch.Size]) -> tuple[Tensor, Tensor]:
-    """Keys and values of every KV head, out of [b,t,m]."""
+    """Return the keys and values of every KV head, out of [b,t,m]."""
     parts = made.split([shape[0] * shape[1] for shape in shapes], dim=-1)
     pairs = zip(parts, shapes, strict=True)
     return tuple(part.unflatten(-1, tuple(shape[:2])) for part, shape in pairs)
 
 
 def joint(W_K: Tensor, W_V: Tensor) -> Joint:
-    """Factors of W_K [g,k,d] over W_V [g,v,d].
+    """Return the factors of W_K [g,k,d] over W_V [g,v,d].
 
     Raises:
         ValueError: the two do not read the same h.
@@ -156,7 +156,7 @@ def joint(W_K: Tensor, W_V: Tensor) -> Joint:
 
 
 def separate(W_K: Tensor, W_V: Tensor) -> Separate:
-    """Factors of W_K [g,k,d] and of W_V [g,v,d], each by itself.
+    """Return the factors of W_K [g,k,d] and of W_V [g,v,d], each by itself.
 
     Raises:
         ValueError: the two do not read the same h.
@@ -176,7 +176,7 @@ def _check(W_K: Tensor, W_V: Tensor) -> None:
 
 
 def with_spectrum(W_K: Tensor, W_V: Tensor, decay: float) -> tuple[Tensor, Tensor]:
-    """W_K and W_V with the singular values of W_K over W_V made to fall as i^-decay.
+    """Return W_K and W_V with the singular values of W_K over W_V made to fall as i^-decay.
 
     Their directions and their overall size (Frobenius norm) stay.
 

@@ -30,7 +30,7 @@ EXACT = 1e-9  # of the largest logit, in float64
 
 
 def stored_for(x: Tensor, pairing: str) -> Tensor:
-    """The pairs of x [..., r] moved to where `pairing` looks for them, from the other pairing."""
+    """Move the pairs of x [..., r] from the other pairing to where `pairing` looks for them."""
     if pairing == "half":
         return x.unflatten(-1, (-1, 2)).mT.flatten(-2)
     return x.unflatten(-1, (2, -1)).mT.flatten(-2)
@@ -39,7 +39,7 @@ def stored_for(x: Tensor, pairing: str) -> Tensor:
 def position_logits(
     q_R_pre: Tensor, k_R_pre: Tensor, rope: RopeConfig, positions: Tensor, reading: str = "own"
 ) -> Tensor:
-    """Unscaled q_R . k_R of one head, with the pairing as the model's own or read otherwise.
+    """Return the unscaled q_R . k_R of one head, with the pairing of the model or a wrong one.
 
     Args:
         q_R_pre: rotary queries before their rotation [t,r].
@@ -75,7 +75,7 @@ def position_logits(
 def scaled_logits(
     content: Tensor, position: Tensor, config: LatentConfig, reading: str = "own"
 ) -> Tensor:
-    """The logits of one head from their unscaled parts [t,s], by the right scale or a wrong one.
+    """Scale the parts [t,s] of one head's logits by the right scale or a wrong one, and add them.
 
     Args:
         content: q_C . k_C.
@@ -101,24 +101,24 @@ def scaled_logits(
 
 
 def masked_attention(logits: Tensor, mask: Tensor) -> Tensor:
-    """softmax over the keys that `mask` [t,s] shows, in the dtype of the logits [t,s]."""
+    """Return the softmax over the keys that `mask` [t,s] shows, in the dtype of the logits."""
     return softmax(logits.masked_fill(~mask, -torch.inf))
 
 
 def unharmed(right: Tensor, read: Tensor, mask: Tensor) -> Tensor:
-    """bool [t,s]: visible cells whose number is the same in both, up to rounding in float64."""
+    """Return bool [t,s]: visible cells that are the same in both, up to rounding in float64."""
     largest = right[mask].abs().max()
     return ((right - read).abs() <= EXACT * largest) & mask
 
 
 def reordered(right: Tensor, read: Tensor, mask: Tensor) -> Tensor:
-    """bool [t]: rows in which the visible keys, by their logit, stand in another order."""
+    """Return bool [t]: rows in which the visible keys, by their logit, stand in another order."""
     ranks = (x.masked_fill(~mask, -torch.inf).argsort(stable=True) for x in (right, read))
     return torch.ne(*ranks).any(-1)
 
 
 def whole_places(kept: Tensor, mask: Tensor) -> tuple[str, ...]:
-    """Which parts of a map are unharmed as a whole.
+    """Name the parts of a map that are unharmed as a whole.
 
     Args:
         kept: bool [t,s], what `unharmed` returned.

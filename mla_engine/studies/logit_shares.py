@@ -34,7 +34,7 @@ class LogitShares:
 
     @property
     def variance(self) -> Tensor:
-        """Of the logits themselves: var(C) + var(R) + 2 cov(C, R) [h]."""
+        """The variance of the logits: var(C) + var(R) + 2 cov(C, R) [h]."""
         return self.variance_content + self.variance_position + 2 * self.covariance
 
     @property
@@ -75,7 +75,7 @@ def logit_shares(trace: LatentTrace | AbsorbedTrace) -> LogitShares:
 
 
 def _of_head(trace: LatentTrace | AbsorbedTrace, head: int) -> tuple[float, float, float]:
-    """var(C), var(R) and cov(C, R); one head at a time keeps the float64 copies small."""
+    """Return var(C), var(R) and cov(C, R); one head at a time keeps the float64 copies small."""
     content = _centred(trace.scores_C[:, head], trace.mask)
     position = torch.zeros_like(content)
     if trace.scores_R is not None:
@@ -86,7 +86,7 @@ def _of_head(trace: LatentTrace | AbsorbedTrace, head: int) -> tuple[float, floa
 
 
 def _centred(scores: Tensor, mask: Tensor) -> Tensor:
-    """Logits [b,t,s] less their row's mean over the visible keys, 0 where hidden, float64."""
+    """Return logits [b,t,s] less their row's mean over visible keys, 0 where hidden, float64."""
     visible = scores.double().masked_fill(~mask, 0)
     mean = visible.sum(-1, keepdim=True) / mask.sum(-1, keepdim=True)
     return (visible - mean).masked_fill(~mask, 0)
@@ -103,7 +103,7 @@ class Row(NamedTuple):
 
 
 def table(layers: Mapping[int, LogitShares]) -> list[Row]:
-    """A row for each layer and head, in this order; heads count from 0 in each layer."""
+    """Return a row for each layer and head, in this order; heads count from 0 in each layer."""
     return [
         Row(layer, head, *map(float, values))
         for layer, shares in layers.items()

@@ -28,7 +28,7 @@ Hidden = Callable[[int, int], Tensor]
 
 @dataclass(frozen=True, eq=False)
 class LongMap:
-    """What is kept of a head's map.
+    """The map of a head, by blocks of tokens.
 
     Args:
         largest: the largest share of each block of the map [t / block, s / block].
@@ -42,12 +42,12 @@ class LongMap:
 
     @property
     def tokens(self) -> int:
-        """How many there are."""
+        """The number of tokens."""
         return self.cache.length
 
 
 def kept_in(config: AttentionConfig) -> type[Cache]:
-    """What a long text is kept in: keys and values in full, or the mechanism's own cache."""
+    """Return the cache of a long text: keys and values in full, or the mechanism's own."""
     caches = mechanisms.of(config).caches
     return KVCache if KVCache in caches else caches[0]
 
@@ -85,14 +85,14 @@ def long_map(
 
 
 def _pooled(attention: Tensor, block: int, columns: int) -> Tensor:
-    """The largest of each block of some rows [t,s], as [t / block, columns]; 0 beyond the keys."""
+    """Return the largest of each block of rows [t,s], [t / block, columns]; 0 beyond the keys."""
     t, s = attention.shape
     padded = torch.nn.functional.pad(attention, (0, columns * block - s, 0, -t % block))
     return padded.unflatten(0, (-1, block)).unflatten(2, (columns, block)).amax((1, 3))
 
 
 def rows(layer: AttentionLayer, hidden: Hidden, read: LongMap, first: int, last: int) -> Tensor:
-    """The exact attention of the queries first to last - 1 to all keys up to them [t,s].
+    """Return the exact attention of the queries first to last - 1 to all keys up to them [t,s].
 
     Raises:
         ValueError, MemoryBudgetError: as `decode`.

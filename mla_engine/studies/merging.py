@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeadsInOne:
-    """What one matrix for all heads gives, beside what each head has."""
+    """The scores and outputs of one matrix for all heads, beside those of each head."""
 
     scores: Tensor  # scaled content logits of each head [b,h,t,s]
     scores_one: Tensor  # the only ones that W_UQ^T W_UK over all heads can give [b,t,s]
@@ -120,25 +120,25 @@ def past_the_norm(mla: MultiHeadLatentAttention, h: Tensor) -> PastTheNorm:
 def _straight(
     h: Tensor, up: Tensor, norm: Tensor | None, down: Tensor, bias: Tensor | None
 ) -> Tensor:
-    """(up diag(norm) down) h + up diag(norm) bias."""
+    """Return (up diag(norm) down) h + up diag(norm) bias."""
     straight = einsum("btd,hkd->bthk", h, _through(up, norm, down))
     return straight if bias is None else straight + _through(up, norm, bias)
 
 
 def _through(up: Tensor, norm: Tensor | None, down: Tensor) -> Tensor:
-    """up diag(norm) down [h,k,d]; of a bias [c] in the place of down [h,k]."""
+    """Return up diag(norm) down [h,k,d]; of a bias [c] in the place of down [h,k]."""
     return (up if norm is None else up * norm) @ down
 
 
 def content_config(config: LatentConfig) -> GroupedConfig:
-    """The MHA of `content_attention`: as many heads, as wide, of the same scale, not rotated."""
+    """Return the MHA of `content_attention`: of the same heads, width and scale, not rotated."""
     names = ("d_model", "n_heads", "d_head", "d_value", "norm_eps", "bias")
     sizes = {name: getattr(config, name) for name in names}
     return GroupedConfig(**sizes, n_kv_heads=config.n_heads, softmax_scale=config.scale)
 
 
 def content_attention(mla: MultiHeadLatentAttention) -> GroupedQueryAttention:
-    """The MHA whose keys and values a layer's latents stand for, without what is not of those.
+    """Build the MHA whose keys and values a layer's latents stand for, without norm and rotation.
 
     W_K is W_UK W_DKV and W_V is W_UV W_DKV, so that both have rank d_latent_kv together; what is
     constant is merged as in `past_the_norm`. Norms, rotary part and output gate are left out. It

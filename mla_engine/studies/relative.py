@@ -16,25 +16,25 @@ __all__ = ["change_with_distance", "diagonal_spread", "pair_dimensions", "rotate
 
 
 def turned(x: Tensor, rope: RopeConfig, positions: Tensor) -> Tensor:
-    """One vector [r] at every position [t], float64 [t,r]."""
+    """Return one vector [r] at every position [t], float64 [t,r]."""
     rows = x.double().expand(len(positions), -1)
     return rotate(rows, *rotation(rope, x.shape[-1], positions), rope.pairing)
 
 
 def pair_dimensions(pair: int, width: int, pairing: str) -> tuple[int, int]:
-    """Which two of `width` dimensions the pair with this index turns."""
+    """Return the two of `width` dimensions that the pair with this index turns."""
     return (2 * pair, 2 * pair + 1) if pairing == "interleaved" else (pair, pair + width // 2)
 
 
 def diagonal_spread(scores: Tensor) -> float:
-    """The largest difference between two cells of [t,s] at one distance."""
+    """Return the largest difference between two cells of [t,s] at one distance."""
     count = len(scores)
     diagonals = (scores.diagonal(offset) for offset in range(1 - count, count))
     return max(float(cells.max() - cells.min()) for cells in diagonals)
 
 
 def rotated_merge(W_Q: Tensor, W_K: Tensor, rope: RopeConfig, distance: int) -> Tensor:
-    """(R_(t-i) W_Q)^T W_K, what stands between a query's and a key's input at a distance.
+    """Return (R_(t-i) W_Q)^T W_K, what stands between a query's and a key's input at a distance.
 
     Args:
         W_Q: a head's projection to its queries [k,l].
@@ -52,7 +52,7 @@ def rotated_merge(W_Q: Tensor, W_K: Tensor, rope: RopeConfig, distance: int) -> 
 def change_with_distance(
     W_Q: Tensor, W_K: Tensor, rope: RopeConfig, distances: Sequence[int]
 ) -> Tensor:
-    """|M(t-i) - M(0)| / |M(0)| of the merged matrix M, in the Frobenius norm.
+    """Return |M(t-i) - M(0)| / |M(0)| of the merged matrix M, in the Frobenius norm.
 
     M itself is never built: |W_q^T A W_k|^2 is the sum of (A^T G_q A) * G_k, where
     G = W W^T is [k,k].

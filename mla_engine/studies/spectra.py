@@ -44,7 +44,7 @@ class Spectrum:
 
     @property
     def numerical_rank(self) -> Tensor:
-        """How many singular values are above the rounding of the weights' dtype [h]."""
+        """The number of singular values above the rounding of the weights' dtype [h]."""
         tolerance = max(self.shape) * torch.finfo(self.dtype).eps
         return (self.singular_values > tolerance * self.singular_values[:, :1]).sum(-1)
 
@@ -54,7 +54,7 @@ Places = list[int] | slice
 
 
 def spectra(layer: AttentionLayer, heads: Iterable[int] | None = None) -> dict[str, Spectrum]:
-    """Spectra of each head's matrices, and of those products that a constant matrix can stand for.
+    """Return the spectra of each head's matrices, and of products that are a constant matrix.
 
     Of MLA W_UK [k,c], W_UV [v,c] and W_QK = W_UQ^T W_UK [l,c], where without query compression l is
     d. Of pooled entries W_UQ [k,l], W_DO [z,v] and W_VO = W_UO W_DO [d,v]: nothing stands between
@@ -120,6 +120,6 @@ def _place(head: int, layer: AttentionLayer) -> int:
 
 
 def _singular_values(matrices: Tensor) -> Tensor:
-    """Of [h,m,n], by the triangle of the longer side."""
+    """Return the singular values of [h,m,n], by the triangle of the longer side."""
     tall = matrices if matrices.shape[1] >= matrices.shape[2] else matrices.mT
     return torch.linalg.svdvals(torch.linalg.qr(tall.double(), mode="r").R)

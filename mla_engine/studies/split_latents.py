@@ -21,7 +21,7 @@ __all__ = ["SplitLatents", "cached_on_each_gpu", "group_config", "split"]
 
 
 def group_config(config: LatentConfig, latents: int) -> LatentConfig:
-    """The MLA of one group's heads and of its latent: with `latents` of them all of the cache.
+    """Return the MLA of one group's heads and its latent; `latents` groups make up the cache.
 
     Raises:
         ValueError: heads or a latent that cannot be shared out equally.
@@ -34,7 +34,7 @@ def group_config(config: LatentConfig, latents: int) -> LatentConfig:
 
 
 def cached_on_each_gpu(config: LatentConfig, latents: int, gpus: int) -> int:
-    """Numbers per token and layer that a GPU keeps of those that share out the heads.
+    """Count the numbers per token and layer that a GPU keeps of those that share out the heads.
 
     With fewer GPUs than latents a GPU has several; with more, several GPUs have the same one.
 
@@ -54,7 +54,7 @@ class SplitLatents:
     groups: tuple[MultiHeadLatentAttention, ...]  # each as a GPU has it
 
     def latents(self, h: Tensor) -> list[LatentCache]:
-        """What each group caches of h [b,t,d].
+        """Return the cache of each group for h [b,t,d].
 
         The norm of c_KV is over all of it, before the split.
         """
@@ -65,12 +65,12 @@ class SplitLatents:
         ]
 
     def u(self, h: Tensor) -> Tensor:
-        """The output for h [b,t,d]: the sum over the groups, as over GPUs [b,t,d]."""
+        """Return the output for h [b,t,d]: the sum over the groups, as over GPUs [b,t,d]."""
         pairs = zip(self.groups, self.latents(h), strict=True)
         return sum(group(h, latents=latents).u for group, latents in pairs)
 
     def error(self, h: Tensor) -> float:
-        """Relative RMS difference to the layer with one latent."""
+        """Return the relative RMS difference to the layer with one latent."""
         return relative_error(self.u(h), self.source(h).u)
 
 

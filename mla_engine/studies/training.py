@@ -24,7 +24,7 @@ class QueryMemory:
 
 
 def query_memory(config: LatentConfig, d_latent_q: int) -> list[QueryMemory]:
-    """The four ways: with and without a query latent, queries kept and computed anew.
+    """Return the four ways: with and without a query latent, queries kept and computed anew.
 
     Args:
         config: the layer, whose own d_latent_q is not looked at.

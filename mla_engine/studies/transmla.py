@@ -60,7 +60,7 @@ class Conversion:
         return self.directions.shape[1]
 
     def config(self, rank: int) -> LatentConfig:
-        """The MLA of a latent of `rank` numbers."""
+        """Return the MLA of a latent of `rank` numbers."""
         c = self.source.config
         return LatentConfig(
             d_model=c.d_model,
@@ -74,7 +74,7 @@ class Conversion:
         )
 
     def layer(self, rank: int) -> MultiHeadLatentAttention:
-        """The MLA layer with these weights, in the dtype of the source and where it is.
+        """Return the MLA layer with these weights, in the dtype of the source and where it is.
 
         Raises:
             ValueError: a rank that there is not.
@@ -105,7 +105,7 @@ class Conversion:
 
 
 def converted(layer: GroupedQueryAttention, h: Tensor | None = None) -> Conversion:
-    """The MLA layers that come closest to a GQA layer on some hidden states.
+    """Return the MLA layers that come closest to a GQA layer on some hidden states.
 
     Args:
         layer: MHA, GQA or MQA; of some heads, these are brought over.
@@ -143,7 +143,7 @@ def converted(layer: GroupedQueryAttention, h: Tensor | None = None) -> Conversi
 
 
 def losses(found: Conversion, h: Tensor, ranks: Sequence[int]) -> list[Loss]:
-    """The converted layers beside their source, on hidden states [b,t,d].
+    """Return the converted layers beside their source, on hidden states [b,t,d].
 
     Raises:
         ValueError, MemoryBudgetError: a rank that there is not, or as a layer's call.
@@ -166,7 +166,7 @@ def losses(found: Conversion, h: Tensor, ranks: Sequence[int]) -> list[Loss]:
 
 
 def magnitude(config: GroupedConfig) -> float:
-    """What the rotation multiplies a query and a key by, beside turning them."""
+    """Return the factor by which the rotation stretches a query and a key."""
     scaling = config.rope and config.rope.scaling
     return scaling.rotation_magnitude if scaling else 1.0
 
@@ -178,7 +178,7 @@ def _check(layer: GroupedQueryAttention) -> None:
 
 
 def _inputs(layer: GroupedQueryAttention, h: Tensor | None) -> Tensor:
-    """Rows whose keys and values are to be kept [n,d], float64."""
+    """Return the rows whose keys and values are to be kept [n,d], float64."""
     if h is None:
         return torch.eye(layer.config.d_model, dtype=torch.float64, device=layer.device)
     layer._check_hidden(h)
@@ -186,12 +186,12 @@ def _inputs(layer: GroupedQueryAttention, h: Tensor | None) -> Tensor:
 
 
 def _kv_head_of(layer: GroupedQueryAttention) -> Places:
-    """For each head the place of its KV head [h]."""
+    """Return the place of the KV head of each head [h]."""
     return shared_places(layer.config, layer.heads)
 
 
 def _first_components(layer: GroupedQueryAttention, inputs: Tensor) -> Tensor:
-    """The first principal component over KV heads of every pair, at both of its places [g,k]."""
+    """Return the first principal component over KV heads of every pair, at its places [g,k]."""
     half = layer.config.rope.pairing == "half"
     keys = einsum("nd,gkd->ngk", inputs, layer.W_K.double())
     pairs = keys.unflatten(-1, (2, -1)).mT if half else keys.unflatten(-1, (-1, 2))  # [n,g,p,2]

@@ -43,7 +43,7 @@ class TextError(RefusedError):
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The tokens of `text`, at least one and at most MAX_WORDS.
+    """Return the tokens of `text`, at least one and at most MAX_WORDS.
 
     Raises:
         TextError: the text is empty, too long or has too many words.
@@ -59,12 +59,12 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def visible(text: str) -> str:
-    """`text` without what would be drawn as nothing."""
+    """Return `text` without what would be drawn as nothing."""
     return redrawn(text, lambda c: c if c.isspace() else "")
 
 
 def generated_words(count: int) -> tuple[str, ...]:
-    """`count` made-up words out of a hundred; a longer list begins as a shorter one does."""
+    """Return `count` made-up words out of a hundred; a longer list begins as a shorter one does."""
     places = np.random.default_rng(0).integers(0, len(_SYLLABLES), (count, 2))
     return tuple(_SYLLABLES[a] + _SYLLABLES[b] for a, b in places)
 
@@ -77,5 +77,5 @@ def _vector(word: str, seed: int, d_model: int) -> np.ndarray:
 
 
 def hidden_states(words: tuple[str, ...], seed: int, d_model: int) -> np.ndarray:
-    """h, float32 [t,d]: a standard normal vector for each word, drawn from word and seed."""
+    """Return h, float32 [t,d]: a standard normal vector for each word, drawn by word and seed."""
     return np.stack([_vector(word, seed, d_model) for word in words])
