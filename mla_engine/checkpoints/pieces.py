@@ -29,7 +29,13 @@ from mla_engine.refusals import Phrase
 
 TIMEOUT_SECONDS = HF_HUB_DOWNLOAD_TIMEOUT  # without a byte
 BUSY = (408, 429, 500, 502, 503, 504)
-ANSWERS = {status: Phrase(f"answer_{status}") for status in (401, 403, 404, 416, 429)}
+ANSWERS = {
+    401: Phrase("answer_401"),
+    403: Phrase("answer_403"),
+    404: Phrase("answer_404"),
+    416: Phrase("answer_416"),
+    429: Phrase("answer_429"),
+}
 OTHER_ANSWER = Phrase("other_answer")
 CONNECTIONS, THREADS = 6, "byte-ranges"
 TRIES = 5  # in a row without PROGRESS_BYTES in between
