@@ -5,9 +5,10 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.absorption import PAGE, brackets, controls, merged, merges, rounding, words
+from ui.pages.absorption import PAGE, brackets, merged, merges, rounding
 from ui.pages.absorption import view as absorption
 from ui.parts import prose, questions, sections
+from ui.parts.control import control
 from ui.words.text import t
 
 SECTIONS = {
@@ -22,7 +23,7 @@ with page.frame(PAGE) as frame:
     view = None
     try:
         view = absorption.view()
-        prose.lead(*words.lead(view), t(f"absorption.look_{view.side}"))
+        prose.lead(*brackets.lead(view), t(f"absorption.look_{view.chosen.side}"))
         questions.ask(brackets.question, view)
     except ValueError as refusal:
         prose.refused(refusal)
@@ -30,16 +31,16 @@ with page.frame(PAGE) as frame:
     with st.container(key="beside"):
         picture, bars, panel = st.columns([6, 6, 4], gap="medium")
     with picture:
-        controls.product()
+        control("ab_side")
     with panel:
-        controls.lengths()
+        brackets.lengths()
     if view:
         with panel:
             with st.container(key="absorption_verdict"):
-                prose.say(words.verdict(view))
-            for note in words.notes(view):
+                prose.say(brackets.verdict(view))
+            for note in brackets.notes(view):
                 prose.note(note)
-            controls.sentence()
+            brackets.sentence(view)
         with picture:
             brackets.picture(view)
         with bars:

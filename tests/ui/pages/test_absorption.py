@@ -16,7 +16,7 @@ from mla_engine.studies.words import hidden_states
 from tests.ui.chart_checks import check_bars
 from tests.ui.controls import control, pressed
 from tests.ui.screen import component, csv, drawn, said, speech, statement
-from ui.pages.absorption import run as absorption_run
+from ui.pages.absorption.merged import n_entries
 from ui.words.numbers import digits, entries, off_by, prefixed_count, size, times
 
 PAGE = "pages/absorption.py"
@@ -410,7 +410,7 @@ def test_merged_matrices_are_larger_in_every_model(key):
     """But those with a gate between the matrices that are merged."""
     config = PRESETS[key].config
     sizes = costs.weight_elements(config)
-    found = absorption_run.entries(config)
+    found = n_entries(config)
     source = config.d_latent_q or config.d_model
     for name, parts, rows in (
         ("W_QK", ("W_UQ", "W_UK"), source),

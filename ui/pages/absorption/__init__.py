@@ -1,22 +1,50 @@
 """Absorption: the order of multiplication, the merged matrices, and what must not be merged."""
 
-from ui.pages.absorption import code, snippet
-from ui.pages.absorption.places import CLAIMS
-from ui.pages.absorption.settings import SETTINGS
-from ui.pages.absorption.view import mend
-from ui.settings.page import LATENT_LAYER, Page, every
+from mla_engine.latent import AbsorbedMatrices, forms
+from mla_engine.studies import merging
+from mla_engine.studies.agreement import agreement_of
+from mla_engine.studies.bracketing import Bracketing, bracketings
+from ui.pages.absorption import brackets, merged, merges, rounding
+from ui.pages.absorption.view import View, mend
+from ui.parts.snippet_layer import made
+from ui.settings.page import LATENT_LAYER, Functions, Page, Recipe, every
+
+
+def ran(_view: View) -> Functions:
+    """Return the most telling of the engine's functions that ran for any view."""
+    return (
+        bracketings,
+        Bracketing.multiply_adds.fget,
+        AbsorbedMatrices.of,
+        agreement_of,
+        forms.attend,
+        forms.absorbed,
+        merging.heads_in_one,
+        merging.past_the_norm,
+    )
+
+
+def recipe(view: View) -> Recipe:
+    """Return the snippet that makes the page's headline numbers."""
+    chosen = view.chosen
+    return "absorption", made(view.model, view.config, [chosen.head]) | {
+        "side": chosen.side,
+        "queries": chosen.queries,
+        "keys": chosen.context + chosen.queries,
+    }
+
 
 PAGE = Page(
     name="absorption",
     group="understand",
     order=4,
-    settings=SETTINGS,
+    settings=brackets.SETTINGS | merged.SETTINGS | rounding.SETTINGS | merges.SETTINGS,
     mechanisms=every("pooled", "delta"),
     real_layers=LATENT_LAYER,
     trained=True,
     lecture=("ab_side", "ab_queries"),
     mend=mend,
-    code=code.ran,
-    snippet=snippet.recipe,
-    links=tuple(CLAIMS.values()),
+    code=ran,
+    snippet=recipe,
+    links=tuple(merges.CLAIMS.values()),
 )

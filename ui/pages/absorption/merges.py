@@ -1,76 +1,145 @@
 """Merging too much: all heads into one matrix, and past the norm."""
 
 import html
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import streamlit as st
+import torch
 
-from mla_engine import figures
+from mla_engine import LatentConfig, figures
 from mla_engine.late import Late
-from ui.pages.absorption import controls, run, words
-from ui.pages.absorption.places import CLAIMS
-from ui.pages.absorption.run import TooMuch
+from mla_engine.studies import merging
+from ui.engine import layers, queue, shared_cache, work
+from ui.engine.origin import Origin
 from ui.pages.absorption.view import View
 from ui.parts import charts, links, prose, weights
+from ui.parts.control import control
 from ui.parts.figure_words import map_words
-from ui.words.numbers import count
-from ui.words.text import t
+from ui.settings.page import Link
+from ui.settings.parsers import Setting, number
+from ui.words.numbers import count, digits, off_by, shortest
+from ui.words.text import safe, t
 
 pd = Late("pandas")
 
+SETTINGS = {
+    "ab_gain": Setting(  # how many times as long the last word's h is made
+        2.0,
+        number(0.25, 4),
+        "select_slider",
+        options=(0.25, 0.5, 1.0, 2.0, 4.0),
+        write=lambda gain: f"{shortest(gain)}×",
+    ),
+}
+CLAIMS = {name: Link("claims", {"claims_text": name}) for name in ("P4", "C2")}
 MAP, BARS = 435, 520
 MOST_BARS = 12  # the last words of a longer text, whose names can be read
 
 
-def heads_in_one(view: View) -> None:
-    """Two heads' scores and the only map that one matrix for all heads can give."""
-    prose.say(t("absorption.heads_look") + weights.mark(view.origin))
-    merged = _too_much(view)
-    panels = _score_panels(view, merged)
-    limit = figures.shared_limit(*(scores for _, scores in panels))
-    for n, (column, panel) in enumerate(zip(st.columns(3), panels, strict=True)):
-        with column:
-            _scores(view, n, *panel, limit)
-    prose.say(words.one_matrix(view, merged))
-    _claims("P4")
+@dataclass(frozen=True, eq=False)
+class TooMuch:
+    """What one matrix for all heads, and one in the place of the norm, would give."""
+
+    scores: np.ndarray  # [h,t,s], scaled content logits
+    scores_one: np.ndarray  # [t,s]
+    scores_error: float
+    sum_error: float
+    best_output: float  # the least relative RMS error of u, over the heads
+    key_lengths: np.ndarray  # [s,h]
+    merged_lengths: np.ndarray  # [s,h]
+    errors: Mapping[str, float | None]  # of keys and queries, with the norm and without
 
 
-def _too_much(view: View) -> TooMuch:
-    with st.spinner(t("absorption.running")):
-        return _found(view)
+@shared_cache.cached(anywhere=True)
+def too_much(
+    config: LatentConfig,
+    origin: Origin,
+    heads: tuple[int, ...],
+    words: tuple[str, ...],
+    gain: float,
+) -> TooMuch:
+    """Merge what must not be merged; the last word's h is `gain` times as long.
+
+    Raises:
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
+    """
+    _require_both(config, origin, heads, len(words))
+    layers.bring(config, origin, heads)
+    layers.bring(replace(config, latent_norm=False), origin, heads)
+    with queue.turn(), torch.inference_mode():
+        layer = layers.layer(config, origin, heads)
+        plain = layers.layer(replace(config, latent_norm=False), origin, heads)
+        h = layers.hidden(words, origin, config.d_model)
+        longer = h.clone()
+        longer[:, -1] *= gain
+        one = merging.heads_in_one(layer, h)
+        normed, without = (merging.past_the_norm(each, longer) for each in (layer, plain))
+    return TooMuch(
+        scores=layers.to_numpy(one.scores[0]),
+        scores_one=layers.to_numpy(one.scores_one[0]),
+        scores_error=one.scores_error,
+        sum_error=one.sum_error,
+        best_output=min(one.u_errors),
+        key_lengths=layers.to_numpy(normed.keys[0].norm(dim=-1)),
+        merged_lengths=layers.to_numpy(normed.keys_merged[0].norm(dim=-1)),
+        errors={
+            "keys": normed.key_error,
+            "keys_plain": without.key_error,
+            "queries": normed.query_error,
+            "queries_plain": without.query_error,
+        },
+    )
+
+
+def _require_both(
+    config: LatentConfig, origin: Origin, heads: tuple[int, ...], tokens: int
+) -> None:
+    """Refuse too much: a whole matrix for all heads and for each, and two layers that are run."""
+    merged = 2 * len(heads) * config.d_head * config.d_model * config.d_latent_kv
+    runs = 4 * work.running(config, "expanded", tokens, heads)
+    work.require(4 * merged + runs + 2 * work.drawing(config, heads, origin), work.SMALLER_LAYER)
 
 
 def _found(view: View) -> TooMuch:
-    return run.too_much(view.config, view.origin, view.heads, view.words, view.gain)
+    return too_much(view.config, view.origin, view.heads, view.words, view.chosen.gain)
+
+
+def heads_in_one(view: View) -> None:
+    """Draw two heads' scores and the only map that one matrix for all heads can give."""
+    prose.say(t("absorption.heads_look") + weights.mark(view.origin))
+    with st.spinner(t("absorption.running")):
+        found = _found(view)
+    heads, maps = count(len(view.heads)), _maps(view)
+    labels = [t("absorption.own_map", head=count(view.heads[n])) for n in _shown_heads(view)]
+    labels.append(t("absorption.one_map", heads=heads))
+    limit = figures.shared_limit(*maps)
+    for n, column in enumerate(st.columns(3)):
+        with column:
+            _scores(view, n, labels[n], maps[n], limit)
+    errors = {"scores": found.scores_error, "sum": found.sum_error, "output": found.best_output}
+    off = {name: off_by(error) for name, error in errors.items()}
+    prose.say(t("absorption.one_words", heads=heads, **off))
+    _claims("P4")
 
 
 def _shown_heads(view: View) -> tuple[int, int]:
-    """The places of the chosen head and its neighbour."""
-    place = view.heads.index(view.head)
+    """Return the places of the chosen head and its neighbour."""
+    place = view.heads.index(view.chosen.head)
     return place, (place + 1) % len(view.heads)
 
 
-def _maps(view: View, merged: TooMuch) -> list[np.ndarray]:
-    """The chosen head's map, its neighbour's, and the one for all."""
-    return [*(merged.scores[place] for place in _shown_heads(view)), merged.scores_one]
-
-
-def _numbers(view: View, n: int) -> "pd.DataFrame":
-    """One of the maps, its columns by the words."""
-    return pd.DataFrame(_maps(view, _found(view))[n], columns=view.words)
-
-
-def _score_panels(view: View, merged: TooMuch) -> list[tuple[str, np.ndarray]]:
-    """The maps with their labels."""
-    own = [t("absorption.own_map", head=count(view.heads[place])) for place in _shown_heads(view)]
-    labels = [*own, t("absorption.one_map", heads=count(len(view.heads)))]
-    return list(zip(labels, _maps(view, merged), strict=True))
+def _maps(view: View) -> list[np.ndarray]:
+    """Return the chosen head's map, its neighbour's, and the one for all."""
+    found = _found(view)
+    return [*(found.scores[place] for place in _shown_heads(view)), found.scores_one]
 
 
 def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) -> None:
     prose.say(label)
-    fig = partial(
+    figure = partial(
         figures.score_map,
         scores,
         view.words,
@@ -82,45 +151,38 @@ def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) ->
         words=map_words(),
     )
     charts.show(
-        fig,
+        figure,
         f"absorption:map_{n}",
-        alt=t("absorption.alt_map", label=words.aloud(label)),
-        data=partial(_numbers, view, n),
+        alt=t("absorption.alt_map", label=label.replace("**", "")),
+        data=lambda: pd.DataFrame(_maps(view)[n], columns=view.words),
         file=f"scores_{n}.csv",
     )
 
 
 def past_the_norm(view: View) -> None:
-    """Keys by W_UK W_DKV against the right ones, as one word's h gets longer."""
+    """Draw keys by W_UK W_DKV against the right ones, as one word's h gets longer."""
     prose.say(t("absorption.norm_look") + weights.mark(view.origin))
-    merged = _too_much(view)
+    with st.spinner(t("absorption.running")):
+        found = _found(view)
+    place = view.heads.index(view.chosen.head)
+    right, wrong = found.key_lengths[:, place], found.merged_lengths[:, place]
+    facts = {"right": digits(right[-1]), "merged": digits(wrong[-1])}
+    facts["gain"] = shortest(view.chosen.gain)
     picture, said = st.columns([3, 2], gap="large")
     with picture:
-        _key_lengths(view, merged)
+        _key_lengths(view.words, right, wrong, t("absorption.alt_norm", **facts))
     with said:
-        controls.gain(view)
-        prose.say(t("absorption.norm_words", **words.key_facts(view, merged)))
-        prose.say(words.norm_errors(view, merged))
+        control("ab_gain", label=t("absorption.gain", word=safe(view.words[-1])))
+        prose.say(t("absorption.norm_words", **facts))
+        errors = {name: off_by(error) for name, error in found.errors.items() if error is not None}
+        key = "norm_errors" if view.config.d_latent_q else "norm_errors_keys"
+        prose.say(t(f"absorption.{key}", **errors))
         _claims("C2")
 
 
-def _claims(name: str) -> None:
-    """To what has been published on this, which is checked on a page of its own."""
-    st.button(
-        t("absorption.see_claims"),
-        key=f"absorption:{name}",
-        type="tertiary",
-        icon=":material/arrow_forward:",
-        on_click=links.follow,
-        args=(CLAIMS[name],),
-    )
-
-
-def _key_lengths(view: View, merged: TooMuch) -> None:
-    place = view.heads.index(view.head)
-    right, wrong = merged.key_lengths[:, place], merged.merged_lengths[:, place]
-    names = [f"{i} {html.escape(word, quote=False)}" for i, word in enumerate(view.words)]
-    fig = partial(
+def _key_lengths(words: tuple[str, ...], right: np.ndarray, wrong: np.ndarray, alt: str) -> None:
+    names = [f"{i} {html.escape(word, quote=False)}" for i, word in enumerate(words)]
+    figure = partial(
         figures.bars,
         names[-MOST_BARS:],
         {
@@ -132,10 +194,17 @@ def _key_lengths(view: View, merged: TooMuch) -> None:
         roles=("key", 1),
         height=BARS,
     )
-    charts.show(
-        fig,
-        "absorption:norm",
-        alt=t("absorption.alt_norm", **words.key_facts(view, merged)),
-        data=partial(pd.DataFrame, {"word": view.words, "right": right, "merged": wrong}),
-        file="keys_past_the_norm.csv",
+    table = partial(pd.DataFrame, {"word": words, "right": right, "merged": wrong})
+    charts.show(figure, "absorption:norm", alt=alt, data=table, file="keys_past_the_norm.csv")
+
+
+def _claims(name: str) -> None:
+    """Draw a button to what has been published on this, which is checked on a page of its own."""
+    st.button(
+        t("absorption.see_claims"),
+        key=f"absorption:{name}",
+        type="tertiary",
+        icon=":material/arrow_forward:",
+        on_click=links.follow,
+        args=(CLAIMS[name],),
     )

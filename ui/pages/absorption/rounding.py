@@ -1,63 +1,121 @@
 """Both forms' outputs, and how far rounding drives them apart."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import streamlit as st
+import torch
 
-from mla_engine import figures
+from mla_engine import LatentConfig, figures
 from mla_engine.late import Late
-from ui.pages.absorption import controls, run, words
-from ui.pages.absorption.run import Rounding
+from mla_engine.studies.agreement import DTYPES, agreement_of
+from ui.engine import layers, queue, shared_cache, work
+from ui.engine.origin import Origin
+from ui.engine.real_layer import RealLayer
 from ui.pages.absorption.view import View
 from ui.parts import charts, prose, weights
+from ui.parts.control import control
 from ui.parts.figure_words import map_words
-from ui.words.numbers import scientific
+from ui.settings.parsers import Setting, one_of
+from ui.words.numbers import count, scientific
 from ui.words.text import t
 
 pd = Late("pandas")
 
+FORMATS = tuple(str(dtype).removeprefix("torch.") for dtype in DTYPES)
+SETTINGS = {"ab_type": Setting("bfloat16", one_of(*FORMATS), "segmented_control", write=str)}
+DISTANCES = ("between", "expanded_error", "absorbed_error")
 PANEL = 330
 LIMITS = (1e-17, 1.0)  # from float64's rounding to nothing right
 
 
+@dataclass(frozen=True, eq=False)
+class Rounding:
+    """Both forms' outputs [t,d] in one format, and relative RMS distances."""
+
+    expanded: np.ndarray
+    absorbed: np.ndarray
+    difference: np.ndarray
+    between: float
+    expanded_error: float
+    absorbed_error: float
+
+
+@shared_cache.cached(anywhere=True)
+def rounding(
+    config: LatentConfig, origin: Origin, heads: tuple[int, ...], words: tuple[str, ...]
+) -> dict[str, Rounding]:
+    """Return naive and absorbed output in float64, float32 and bfloat16.
+
+    Raises:
+        ValueError, MemoryBudgetError, CostError: in the engine's words.
+    """
+    both = work.running(config, "expanded", len(words), heads)
+    both += work.running(config, "absorbed", len(words), heads)
+    each = both + work.drawing(config, heads, origin)
+    work.require(len(FORMATS) * each, work.SMALLER_LAYER)
+    h = layers.hidden(words, origin, config.d_model)
+    read = {}
+    if isinstance(origin, RealLayer):  # before the turn
+        read = {dtype: layers.real(config, origin, heads, dtype) for dtype in DTYPES}
+    with queue.turn(), torch.inference_mode():
+        found = agreement_of(
+            lambda dtype: read.pop(dtype, None) or layers.built(config, origin, heads, dtype), h
+        )
+    return {
+        name: Rounding(
+            layers.to_numpy(result.expanded[0]),
+            layers.to_numpy(result.absorbed[0]),
+            layers.to_numpy(result.difference[0]),
+            result.between,
+            *result.errors,
+        )
+        for name, result in zip(FORMATS, found.values(), strict=True)
+    }
+
+
 def section(view: View) -> None:
-    """Both outputs and their difference in one format, and the distances in all of them."""
+    """Draw both outputs and their difference in one format, and the distances in all of them."""
     with st.spinner(t("absorption.running")):
         found = _found(view)
-    result = found[view.dtype]
-    prose.say(words.rounding_look(view, result) + weights.mark(view.origin))
-    controls.number_format()
+    result = found[view.chosen.type]
+    look = t(
+        "absorption.rounding_look",
+        type=view.chosen.type,
+        between=scientific(result.between),
+        heads=count(len(view.heads)),
+        words=count(len(view.words)),
+    )
+    prose.say(look + weights.mark(view.origin))
+    control("ab_type")
     _outputs(view, result)
     left, right = st.columns(2, gap="large")
     with left:
         _distances(found)
     with right:
-        st.table(words.rounding_table(found))
+        st.table(_table(found))
         charts.download(partial(_numbers, view), "mla_forms_rounding.csv")
         prose.say(t("absorption.rounding_words"))
 
 
 def _found(view: View) -> dict[str, Rounding]:
-    return run.rounding(view.config, view.origin, view.heads, view.words)
+    return rounding(view.config, view.origin, view.heads, view.words)
 
 
 def _outputs(view: View, result: Rounding) -> None:
     shared = figures.shared_limit(result.expanded, result.absorbed)
-    panels = {
-        "expanded": (result.expanded, shared),
-        "absorbed": (result.absorbed, shared),
-        "difference": (result.difference, figures.shared_limit(result.difference)),
-    }
-    for column, (name, (u, limit)) in zip(st.columns(3), panels.items(), strict=True):
+    own = figures.shared_limit(result.difference)
+    limits = {"expanded": shared, "absorbed": shared, "difference": own}
+    for column, (name, limit) in zip(st.columns(3), limits.items(), strict=True):
         with column:
-            _output(view, name, u, limit)
+            _output(view, name, vars(result)[name], limit)
 
 
 def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
     label = t(f"absorption.u_{name}")
     prose.say(label)
-    fig = partial(
+    figure = partial(
         figures.tensor_map,
         u,
         axes=(t("maps.axis_t"), t("maps.axis_d")),
@@ -67,14 +125,14 @@ def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
         height=PANEL,
         words=map_words(),
     )
-    largest = scientific(np.abs(u).max(), 2)
-    alt = t("absorption.alt_u", name=words.aloud(label), largest=largest)
-    charts.show(fig, f"absorption:u_{name}", alt=alt, data=partial(_rows, view, name))
+    aloud, largest = label.replace("**", ""), scientific(np.abs(u).max(), 2)
+    alt = t("absorption.alt_u", name=aloud, largest=largest)
+    charts.show(figure, f"absorption:u_{name}", alt=alt, data=partial(_rows, view, name))
 
 
 def _rows(view: View, name: str) -> "pd.DataFrame":
-    """One output in the chosen format, a row for each word."""
-    u = vars(_found(view)[view.dtype])[name]
+    """Return one output in the chosen format, a row for each word."""
+    u = vars(_found(view)[view.chosen.type])[name]
     return pd.DataFrame(u, pd.Index(view.words, name="word")).reset_index()
 
 
@@ -84,7 +142,7 @@ def _distances(found: dict[str, Rounding]) -> None:
         t("absorption.expanded_error"): [r.expanded_error or np.nan for r in found.values()],
         t("absorption.absorbed_error"): [r.absorbed_error for r in found.values()],
     }
-    fig = partial(
+    figure = partial(
         figures.bars,
         list(found),
         parts,
@@ -96,12 +154,20 @@ def _distances(found: dict[str, Rounding]) -> None:
         axis=t("absorption.relative"),
     )
     each = ", ".join(f"{name} {scientific(r.between)}" for name, r in found.items())
-    charts.show(fig, "absorption:rounding", alt=t("absorption.alt_rounding", each=each))
+    charts.show(figure, "absorption:rounding", alt=t("absorption.alt_rounding", each=each))
+
+
+def _table(found: dict[str, Rounding]) -> "pd.DataFrame":
+    """Return the distances in every format."""
+    rows = {
+        name: [scientific(vars(result)[distance]) for distance in DISTANCES]
+        for name, result in found.items()
+    }
+    columns = [t(f"absorption.{distance}") for distance in DISTANCES]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
 def _numbers(view: View) -> "pd.DataFrame":
-    """The distances as numbers, in codes."""
+    """Return the distances as numbers, in codes."""
     found = _found(view).items()
-    return pd.DataFrame(
-        {"type": name} | {d: vars(r)[d] for d in words.DISTANCES} for name, r in found
-    )
+    return pd.DataFrame({"type": name} | {d: vars(r)[d] for d in DISTANCES} for name, r in found)
