@@ -22,7 +22,7 @@ from ui.engine import queue, shared_cache
 from ui.engine.queue import FullError, Queue
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compression.answers import Cut
-from ui.pages.compression.run import Source
+from ui.pages.compression.source import Source
 from ui.pages.rope.head import Head
 from ui.pages.trained_heads.run import Cut as HeadCut
 from ui.pages.trained_heads.trained_models import Trained
@@ -100,10 +100,10 @@ WORKS = {
     "ui.pages.rope.turning:turn": (HEAD, 1),
     "ui.pages.rope.merged:merge": (HEAD, 2),
     "ui.pages.rope.reading:read": (HEAD, "keys", "own"),
-    "ui.pages.compression.run:_lost": (SOURCE, WORDS, "joint", (4, 8)),
-    "ui.pages.compression.run:spectra": (SOURCE,),
-    "ui.pages.compression.run:split": (SOURCE, 9),
-    "ui.pages.compression.answers:_right": (Cut("weights", 8, 0),),
+    "ui.pages.compression.source:_lost": (SOURCE, WORDS, "joint", (4, 8)),
+    "ui.pages.compression.spectrum:spectra": (SOURCE,),
+    "ui.pages.compression.errors:split": (SOURCE, 9),
+    "ui.pages.compression.answers:right": (Cut("weights", 8, 0),),
     "ui.pages.compression.answers:_as_mla": (0,),
     "ui.pages.compression.as_mla:_lost": (SOURCE, WORDS, (12, 20)),
     "ui.pages.trained_heads.run:whole": (MODEL,),

@@ -1,4 +1,4 @@
-"""Which answers trained models still give when their cache is cut: run, kept and shared."""
+"""The answers that trained models still give when their cache is cut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from mla_engine.language_model import LanguageModel
 from mla_engine.language_model.accuracy import batch, by_task
 from mla_engine.language_model.cuts import measured, without_minor_directions
 from mla_engine.language_model.retrofit import IntoMLA, Retrofit
-from mla_engine.language_model.texts import TASKS
 from mla_engine.late import Late
 from ui.engine import queue, shared_cache, trained
 from ui.engine.layers import DEVICE
 from ui.engine.trained_layer import TrainedLayer
+from ui.words.numbers import TIED, count
 from ui.words.text import t
 
 pd = Late("pandas")
@@ -44,7 +44,7 @@ class Cut:
 
 
 def cut(way: str, size: int) -> Cut:
-    """The trained model of a way, cut to a size.
+    """Return the trained model of a way, cut to a size.
 
     Raises:
         CheckpointError: there is no such model, or its file is damaged.
@@ -53,7 +53,7 @@ def cut(way: str, size: int) -> Cut:
 
 
 def cached(code: str) -> int:
-    """Numbers that a trained variant keeps of a token in a layer.
+    """Return the numbers that a trained variant keeps of a token in a layer.
 
     Raises:
         CheckpointError: as `cut`.
@@ -62,7 +62,7 @@ def cached(code: str) -> int:
 
 
 def sizes(most: int) -> list[int]:
-    """What the cache can be cut to: dense where answers break, and what the MLA was trained with.
+    """Return what the cache can be cut to: dense where answers break, and the trained MLA's size.
 
     Args:
         most: numbers of a latent that loses nothing.
@@ -74,26 +74,30 @@ def sizes(most: int) -> list[int]:
 
 
 def fits(way: str, size: int) -> bool:
-    """Whether a way has such a size: an MLA keeps its rotary key, and has no more than it has."""
+    """Return whether a way has such a size: an MLA keeps its rotary key, and cannot grow."""
     return way != MLA or _rotary() < size <= cached(MLA)
 
 
+@shared_cache.cached(anywhere=True)
 def right(wanted: Cut) -> dict[str, float]:
-    """Task -> the share of right answers, over the same fresh texts for all.
+    """Return task -> the share of right answers, over the same fresh texts for all.
 
     Raises:
         ValueError, FullError: in the engine's words.
     """
-    return _right(wanted)
+    own = wanted.way in (WEIGHTS, TEXTS)
+    latents = _latents(wanted.way, wanted.written) if own else None  # before the turn
+    with queue.turn(), torch.inference_mode():
+        return by_task(_made(wanted, latents), ASKED, SEED)
 
 
 def mean(wanted: Cut) -> float:
-    """The share of right answers, the mean over the tasks."""
+    """Return the share of right answers, the mean over the tasks."""
     return fmean(right(wanted).values())
 
 
 def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
-    """A row a way and size: the share of right answers by task and their mean, some at a time.
+    """Return right answers by task and their mean, a row a way and size, run some at a time.
 
     Raises:
         ValueError, FullError: as `right`.
@@ -103,7 +107,7 @@ def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
     try:
         for done, (way, size) in enumerate(wanted):
             one = cut(way, size)
-            if _right.peek(one) is None:  # a bar that comes and goes moves what is below
+            if right.peek(one) is None:  # a bar that comes and goes moves what is below
                 place.progress(done / len(wanted), t("compression.asking"))
             found = right(one)
             rows.append({"way": way, "size": size} | found | {"mean": fmean(found.values())})
@@ -112,13 +116,13 @@ def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def texts() -> int:
-    """How many texts are asked."""
-    return ASKED * sum(len(task.loads) for task in TASKS.values())
+def percent(part: float) -> str:
+    """Write a share of 1 in whole per cent: of so few texts no more is known."""
+    return f"{count(100 * part)}{TIED}%"
 
 
 def as_mla() -> float:
-    """The share of right answers of the trained MHA as an MLA with the largest latent.
+    """Return the share of right answers of the trained MHA as an MLA with the largest latent.
 
     Raises:
         ValueError, FullError: as `right`.
@@ -135,7 +139,7 @@ def _as_mla(_written: int) -> dict[str, float]:
 
 @shared_cache.cached
 def entering(layer: TrainedLayer) -> torch.Tensor:
-    """What enters a trained layer when its model reads fresh texts, h [b,t,d]."""
+    """Return what enters a trained layer when its model reads fresh texts, h [b,t,d]."""
     with queue.turn(), torch.inference_mode():
         model = trained.load(layer.code).model
         blocks = model(batch(measured(MEASURED, SEED), model.config.words).tokens).blocks
@@ -157,14 +161,6 @@ def _latents(way: str, _written: int) -> Retrofit:
         if way == WEIGHTS:
             return Retrofit.by_weights(model)
         return Retrofit.by_texts(model, measured(MEASURED, SEED))
-
-
-@shared_cache.cached(anywhere=True)
-def _right(wanted: Cut) -> dict[str, float]:
-    own = wanted.way in (WEIGHTS, TEXTS)
-    latents = _latents(wanted.way, wanted.written) if own else None  # before the turn
-    with queue.turn(), torch.inference_mode():
-        return by_task(_made(wanted, latents), ASKED, SEED)
 
 
 def _made(wanted: Cut, latents: Retrofit | None) -> LanguageModel:

@@ -12,8 +12,9 @@ from mla_engine.late import Late
 from mla_engine.studies.transmla import Conversion, Loss, converted, losses
 from ui.engine import queue, shared_cache, work
 from ui.engine.trained_layer import TrainedLayer
-from ui.pages.compression import answers, run
-from ui.pages.compression import words as said
+from ui.pages.compression import answers
+from ui.pages.compression.errors import curves
+from ui.pages.compression.source import Source, entering, prepared, preparing
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
 from ui.words.numbers import count, error_percent
@@ -27,7 +28,7 @@ FLOATS = 3  # as many operations as one multiply-add in float32: the components 
 
 
 def section(view: View) -> None:
-    """The output's error over the numbers cached, as an MLA and with a latent that is rotated."""
+    """Draw the output's error over the numbers cached, with a latent that is rotated or not."""
     try:
         found = _found(view)
     except work.CostError:  # the page itself shows more heads than this can take
@@ -35,9 +36,9 @@ def section(view: View) -> None:
         return
     picture, beside = st.columns([3, 2], gap="large")
     with beside:
-        prose.say(words(view, found))
+        prose.say(_says(view, found))
         if view.answers:
-            prose.say(answered(view))
+            prose.say(_answered(view))
         chosen = "texts" if view.answers else "weights"
         prose.say(t("compression.mla_why", chosen=t(f"compression.mla_by_{chosen}")))
     with picture:
@@ -45,31 +46,23 @@ def section(view: View) -> None:
 
 
 def _found(view: View) -> dict[int, Loss]:
-    """What the MLA loses by the numbers cached; the last one is of the whole latent."""
-    rotary = _rotary(view.source)
-    fixed = {rank for rank in view.fixed_ranks if rank > rotary}
-    curve = tuple(sorted(fixed | {view.source.full + rotary}))
-    asked = [curve] if view.rank <= rotary else [curve, (view.rank,)]
-    losses = {
-        size: loss
-        for cached in asked
-        for size, loss in zip(cached, lost(view.source, view.words, cached), strict=True)
-    }
-    return dict(sorted(losses.items()))
-
-
-def lost(source: run.Source, words: tuple[str, ...], cached: tuple[int, ...]) -> list[Loss]:
-    """What the MLAs that cache so many numbers lose on these words.
+    """Return what the MLA loses by the numbers cached; the last one is of the whole latent.
 
     Raises:
         ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
-    work.require(losing(source, len(words), len(cached)), work.FEWER_WORDS)
-    return _lost(source, words, cached)
+    rotary = _rotary(view.source)
+    fixed = {rank for rank in view.fixed_ranks if rank > rotary}
+    curve = tuple(sorted(fixed | {view.source.full + rotary}))
+    found = {}
+    for cached in [curve] if view.rank <= rotary else [curve, (view.rank,)]:
+        work.require(_losing(view.source, len(view.words), len(cached)), work.FEWER_WORDS)
+        found |= zip(cached, _lost(view.source, view.words, cached), strict=True)
+    return dict(sorted(found.items()))
 
 
-def losing(source: run.Source, tokens: int, points: int) -> int:
-    """Operations of the components, and of running the layer at so many ranks.
+def _losing(source: Source, tokens: int, points: int) -> int:
+    """Count operations of the components, and of running the layer at so many ranks.
 
     Raises:
         CostError: the components alone take too long.
@@ -78,27 +71,27 @@ def losing(source: run.Source, tokens: int, points: int) -> int:
     once = work.running(source.grouped, "grouped", tokens, source.heads)
     making = FLOATS * 2 * width**2 * source.config.d_model
     components = work.factoring(width, max(width, source.config.d_model))
-    return run.preparing(source) + components + points * (2 * once + making)
+    return preparing(source) + components + points * (2 * once + making)
 
 
 @shared_cache.cached
-def _converted(source: run.Source, words: tuple[str, ...]) -> Conversion:
-    layer = run.prepared(source).layer
+def _converted(source: Source, words: tuple[str, ...]) -> Conversion:
+    layer = prepared(source).layer
     by_texts = isinstance(source.origin, TrainedLayer)  # a sentence has too few words to choose by
-    h = run.entering(source, words) if by_texts else None
+    h = entering(source, words) if by_texts else None
     with queue.turn(), torch.inference_mode():
         return converted(layer, h)
 
 
 @shared_cache.cached(anywhere=True)
-def _lost(source: run.Source, words: tuple[str, ...], cached: tuple[int, ...]) -> list[Loss]:
-    found, h = _converted(source, words), run.entering(source, words)
+def _lost(source: Source, words: tuple[str, ...], cached: tuple[int, ...]) -> list[Loss]:
+    found, h = _converted(source, words), entering(source, words)
     with queue.turn(), torch.inference_mode():
         return losses(found, h, [min(size - _rotary(source), found.most) for size in cached])
 
 
-def words(view: View, found: Mapping[int, Loss]) -> str:
-    """What one shared rotary key leaves, at the chosen size and at best."""
+def _says(view: View, found: Mapping[int, Loss]) -> str:
+    """Return what one shared rotary key leaves, at the chosen size and at best."""
     at = found.get(view.rank)
     own = "at" if at else "small"
     facts = {"size": count(view.rank), "rotary": count(_rotary(view.source))}
@@ -111,10 +104,10 @@ def words(view: View, found: Mapping[int, Loss]) -> str:
     return t("compression.mla_words", share=count(share), heads=heads, floor=floor) + here
 
 
-def answered(view: View) -> str:
-    """How many answers of the trained model are left when all of its layers become MLA."""
+def _answered(view: View) -> str:
+    """Return how many answers of the trained model are left when all of its layers become MLA."""
     whole = answers.mean(answers.cut(answers.WHOLE, view.source.full))
-    facts = {"right": said.percent(answers.as_mla()), "whole": said.percent(whole)}
+    facts = {"right": answers.percent(answers.as_mla()), "whole": answers.percent(whole)}
     return t("compression.mla_answered", **facts)
 
 
@@ -122,27 +115,27 @@ def _whole(found: Mapping[int, Loss]) -> Loss:
     return found[max(found)]
 
 
-def _rotary(source: run.Source) -> int:
+def _rotary(source: Source) -> int:
     return 0 if source.grouped.rope is None else source.grouped.d_head
 
 
 def _picture(view: View, found: Mapping[int, Loss]) -> None:
     ranks = view.ranks
-    curves = run.curves(view.source, view.words, view.fixed_ranks, view.rank)
-    joint = 100 * curves[curves["way"] == "joint"]["u"].to_numpy()
+    errors = curves(view)
+    joint = 100 * errors[errors["way"] == "joint"]["u"].to_numpy()
     as_mla = np.array([100 * found[rank].u if rank in found else np.nan for rank in ranks])
-    fig = partial(
+    figure = partial(
         figures.over_rank,
         ranks,
         {t("compression.mla_line"): as_mla, t("compression.mla_joint"): joint},
         titles=(t("compression.axis_size"), t("compression.mla_error")),
         at=view.rank,
-        log=view.log,
+        log=view.chosen.log,
         roles=LOOKS,
         height=HEIGHT,
     )
     charts.show(
-        fig,
+        figure,
         "compression:as_mla",
         alt=t("compression.alt_mla", floor=error_percent(_whole(found).u)),
         data=lambda: pd.DataFrame([vars(loss) for loss in found.values()]),

@@ -7,77 +7,125 @@ import streamlit as st
 from mla_engine import figures
 from mla_engine.language_model.texts import TASKS
 from mla_engine.late import Late
-from ui.pages.compression import answers, controls, words
+from ui.pages.compression import answers
+from ui.pages.compression.answers import percent
+from ui.pages.compression.errors import rank_control, weights_control
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
-from ui.words.numbers import count
+from ui.parts.questions import Question, evenly
+from ui.words.numbers import TIED, count
 from ui.words.text import t
 
 pd = Late("pandas")
 
-PICTURE, BARS = 330, 330
+HEIGHT = 330
 LINES = {answers.WEIGHTS: "mha", answers.TEXTS: 3, answers.MLA: "mla_absorbed"}  # way -> look
-BAR_LOOKS = ("mha", 3, "mla_absorbed")
+
+
+def lead(view: View) -> tuple[str, str]:
+    """Return what the model still answers with its cache cut, and what one trained so does."""
+    small = answers.cached(answers.MLA)
+    facts = {
+        "rank": count(view.rank),
+        "full": count(view.source.full),
+        "cached": count(small),
+        "whole": percent(answers.mean(answers.cut(answers.WHOLE, view.source.full))),
+        "trained": percent(answers.mean(answers.cut(answers.MLA, small))),
+    }
+    return percent(answers.mean(view.cut(answers.WEIGHTS))), t("compression.answered", **facts)
+
+
+def question(view: View) -> Question:
+    """Ask for the share of right answers at the chosen size."""
+    return evenly(
+        "compression_answers",
+        t("compression.guess_answers", size=count(view.rank), full=count(view.source.full)),
+        100 * answers.mean(view.cut(answers.WEIGHTS)),
+        100,
+        say=lambda n: f"{count(n)}{TIED}%",
+        why=t("compression.guess_answers_why"),
+        hides=("lead", "compression:answers", "compression:tasks"),
+    )
 
 
 def first(view: View, *, drawn: bool) -> None:
-    """The share of right answers over the size of the cache, and by task at the chosen size.
+    """Draw right answers over the size of the cache, and by task at the chosen size.
 
     Where nothing could be run, the controls stand alone.
     """
     picture, tasks = st.columns([6, 5], gap="medium")
     with tasks:
-        controls.rank(view)
+        rank_control(view)
         if drawn:
-            by_task(view)
+            _by_task(view)
     if drawn:
         with picture:
-            over_size(view)
-        prose.note(words.asked(view))
-    controls.weights(view)
+            _over_size(view)
+        texts = answers.ASKED * sum(len(task.loads) for task in TASKS.values())
+        prose.note(t("compression.asked", texts=count(texts), most=count(view.sizes[-1])))
+    weights_control(view)
 
 
-def over_size(view: View) -> None:
-    """Every way to a smaller cache, the chosen size marked."""
+def _over_size(view: View) -> None:
+    """Draw every way to a smaller cache, the chosen size marked."""
     found = answers.over_sizes(view.sizes)
     means = found.pivot(index="size", columns="way", values="mean").reindex(view.sizes)
-    small = count(answers.cached(answers.MLA))
-    fig = partial(
+    small = answers.cached(answers.MLA)
+    names = {code: t(f"compression.way_{code}") for code in LINES}
+    figure = partial(
         figures.right_answers,
         view.sizes,
-        {words.way(code): 100 * means[code].to_numpy() for code in LINES},
+        {names[code]: 100 * means[code].to_numpy() for code in LINES},
         roles=tuple(LINES.values()),
-        marked=(words.way(answers.MLA), t("compression.trained_mark", size=small)),
+        marked=(names[answers.MLA], t("compression.trained_mark", size=count(small))),
         titles=(t("compression.axis_size"), t("compression.axis_right")),
         at=view.rank,
-        height=PICTURE,
+        height=HEIGHT,
     )
-    charts.show(
-        fig,
-        "compression:answers",
-        alt=words.alt_answers(view),
-        data=lambda: found,
-        file="mla_compression_answers.csv",
-    )
+    own = (answers.WEIGHTS, answers.TEXTS)
+    facts = {code: percent(answers.mean(view.cut(code))) for code in own}
+    facts["trained"] = percent(answers.mean(answers.cut(answers.MLA, small)))
+    alt = t("compression.alt_answers", rank=count(view.rank), cached=count(small), **facts)
+    file = "mla_compression_answers.csv"
+    charts.show(figure, "compression:answers", alt=alt, data=lambda: found, file=file)
 
 
-def by_task(view: View) -> None:
-    """Right answers by task: of the MHA as it is, cut to the chosen size, and of the MLA."""
-    found = {name: answers.right(one) for name, one in words.compared(view).items()}
-    fig = partial(
+def _by_task(view: View) -> None:
+    """Draw right answers by task: of the MHA as it is, cut to the chosen size, and of the MLA."""
+    found = _compared(view)
+    tasks = {task: t(f"compression.task_{task}") for task in TASKS}
+    figure = partial(
         figures.bars,
-        [t(f"compression.task_{task}") for task in TASKS],
+        list(tasks.values()),
         {name: [100 * shares[task] for task in TASKS] for name, shares in found.items()},
         axis=t("compression.axis_right"),
         stacked=False,
-        roles=BAR_LOOKS,
+        roles=tuple(LINES.values()),
         limits=(0, 105),
-        height=BARS,
+        height=HEIGHT,
+    )
+    each = (
+        f"{name}: " + ", ".join(f"{tasks[task]} {percent(shares[task])}" for task in TASKS)
+        for name, shares in found.items()
     )
     charts.show(
-        fig,
+        figure,
         "compression:tasks",
-        alt=words.alt_tasks(found),
+        alt=t("compression.alt_tasks", each="; ".join(each)),
         data=lambda: pd.DataFrame(found).rename_axis("task").reset_index(),
         file="mla_compression_tasks.csv",
     )
+
+
+def _compared(view: View) -> dict[str, dict[str, float]]:
+    """Return right answers by task, of each model under its name with what it caches."""
+    small = answers.cached(answers.MLA)
+    shown = {
+        answers.WHOLE: answers.cut(answers.WHOLE, view.source.full),
+        answers.WEIGHTS: view.cut(answers.WEIGHTS),
+        answers.MLA: view.cut(answers.MLA) or answers.cut(answers.MLA, small),
+    }
+    return {
+        t(f"compression.bar_{code}", size=count(one.size)): answers.right(one)
+        for code, one in shown.items()
+    }

@@ -1,24 +1,52 @@
-"""What the compression page shows: a layer, the size of a latent, and what it loses and saves."""
+"""The layer that the compression page shows, and the size of the latent that it gets."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
-from mla_engine import PRESETS, GroupedConfig, LatentConfig
+from mla_engine import GroupedConfig
 from mla_engine.config import AttentionConfig
+from mla_engine.studies.compression import Loss
 from mla_engine.studies.merging import content_config
 from mla_engine.studies.words import words_of
-from ui.engine import model, trained, work
-from ui.engine.model import Model
-from ui.pages.compression import answers, run
+from ui.engine import trained, work
+from ui.engine.model import Model, present
+from ui.pages.compression import answers
 from ui.pages.compression.answers import Cut
+from ui.pages.compression.source import POINTS, Source, losing, lost
 from ui.settings import state
 from ui.settings.page import Note
+from ui.settings.parsers import Setting, flag, number, one_of, whole
+from ui.words.numbers import shortest
 from ui.words.text import t
 
+ERRORS = ("k", "v", "scores", "u")
 HEADS = (1, 2, 4, 8, 16, 32, 64, 128)
-ASSUMED_LATENT = 12  # heads' widths: DeepSeek-V2 and V3 have d_c' = 1,536 = 12 d_h
-QUERIES_OF = "deepseek-v3"  # in the place of a model too small for a query latent
+SETTINGS = {
+    # what a trained model's cache is cut to; 0 is what the trained MLA caches
+    "cmp_size": Setting(0, whole(0, 2**16), "select_slider"),
+    "cmp_rank": Setting(128, whole(0, 2**16), "slider"),
+    "cmp_heads": Setting(4, whole(1, 128), "select_slider"),  # that share the latent
+    # "auto" is a trained or real layer's own weights, else a falling spectrum; "own" ones of a
+    # seeded layer are random
+    "cmp_weights": Setting(
+        "auto",
+        one_of("auto", "own", "random", "spectrum"),
+        "segmented_control",
+        follows=lambda _preset: "auto",
+    ),
+    "cmp_decay": Setting(
+        1.0,
+        number(0, 3),
+        "select_slider",
+        options=(0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0),
+        write=shortest,
+    ),
+    # what joint and separate compression are compared by
+    "cmp_error": Setting("u", one_of(*ERRORS), "segmented_control", "compression.error_of"),
+    "cmp_log": Setting(False, flag, "toggle"),
+}
 
 
 @dataclass(frozen=True)
@@ -31,9 +59,7 @@ class View:
         rank: the size of the latent; of a trained model what it caches of a token in a layer.
         heads: how many of those with keys and values of their own share it.
         weights: "own" of a trained or real layer, "random" or "spectrum".
-        decay: how fast a chosen spectrum falls.
-        error: what joint and separate compression are compared by.
-        log: whether the errors stand on a logarithmic axis.
+        chosen: the page's own settings.
     """
 
     model: Model
@@ -41,23 +67,21 @@ class View:
     rank: int
     heads: int
     weights: str
-    decay: float
-    error: str
-    log: bool
+    chosen: SimpleNamespace
 
     @property
-    def source(self) -> run.Source:
+    def source(self) -> Source:
         """The layer whose keys and values are compressed.
 
         Raises:
             ValueError: sizes that no layer can have, in the engine's words.
         """
         config = _config(self.model, own=self.trained)
-        source = run.Source(
+        source = Source(
             config=config,
             origin=self.model.origin(config) if self.trained else self.model.seed,
             heads=(),
-            decay=self.decay if self.weights == "spectrum" else None,
+            decay=self.chosen.decay if self.weights == "spectrum" else None,
             inputs=self.model.layer,
         )
         return source.with_heads(self.heads)
@@ -89,7 +113,7 @@ class View:
         if self.answers:
             return [0, *self.sizes]
         source = self.source
-        closer_to_none = np.linspace(0, 1, run.POINTS + 1) ** 2
+        closer_to_none = np.linspace(0, 1, POINTS + 1) ** 2
         ranks = (source.full * closer_to_none).round().astype(int)
         # where the joint error ends
         most = min(source.full, source.config.d_model, self.latent or source.full)
@@ -100,123 +124,105 @@ class View:
         """What the cache of a trained model can be cut to; empty where there is none."""
         return _sizes(self.model)
 
-    @property
-    def query_config(self) -> LatentConfig:
-        """The MLA of these sizes, or a published one where they are those of a small model.
-
-        Raises:
-            ValueError: sizes that no layer can have, in the engine's words.
-        """
-        small = self.model.trained is not None
-        return PRESETS[QUERIES_OF].config if small else self.model.config("mla")
-
-    @property
-    def query_width(self) -> int:
-        """The width of its query latent, assumed where it has none."""
-        config = self.query_config
-        return config.d_latent_q or ASSUMED_LATENT * config.d_head
-
-    def lost(self, way: str) -> run.Loss:
-        """The errors at the chosen rank."""
-        return run.lost(self.source, self.words, way, (self.rank,))[0]
+    def errors(self, way: str) -> Loss:
+        """Return the errors at the chosen rank."""
+        return lost(self.source, self.words, way, (self.rank,))[0]
 
     def cut(self, way: str) -> Cut | None:
-        """A trained model at the chosen size; None where a way has no such size."""
+        """Return a trained model at the chosen size; None where a way has no such size."""
         return answers.cut(way, self.rank) if answers.fits(way, self.rank) else None
 
 
-def _config(chosen: Model, *, own: bool = False) -> AttentionConfig:
-    """The layer whose keys and values are compressed: a real one's as it is, else an MHA.
+def _config(model: Model, *, own: bool = False) -> AttentionConfig:
+    """Return the layer whose keys and values are compressed: a real one's as it is, else an MHA.
 
     Args:
-        chosen: the sizes.
+        model: the sizes.
         own: with its own weights; an MLA's are compressed as what its latents stand for.
     """
-    if not chosen.layer:
-        return chosen.config("mha")
-    base = chosen.base
+    if not model.layer:
+        return model.config("mha")
+    base = model.base
     return base if own or isinstance(base, GroupedConfig) else content_config(base)
 
 
-def all_heads(chosen: Model) -> int:
-    """Heads with keys and values of their own: all of an MHA, the KV heads of a GQA."""
-    grouped = chosen.layer and isinstance(chosen.base, GroupedConfig)
-    return chosen.sizes["n_kv_heads" if grouped else "n_heads"]
+def all_heads(model: Model) -> int:
+    """Count heads with keys and values of their own: all of an MHA, the KV heads of a GQA."""
+    grouped = model.layer and isinstance(model.base, GroupedConfig)
+    return model.sizes["n_kv_heads" if grouped else "n_heads"]
 
 
-def head_counts(chosen: Model) -> list[int]:
-    """How many heads can be compressed together in a moment, at the present sizes."""
-    every = all_heads(chosen)
-    if chosen.trained is not None:  # all of them: they share what is cached
+def head_counts(model: Model) -> list[int]:
+    """Return how many heads can be compressed together in a moment, at the present sizes."""
+    every = all_heads(model)
+    if model.trained is not None:  # all of them: they share what is cached
         return [every]
     possible = sorted({n for n in HEADS if n < every} | {every})
     try:
-        config = _config(chosen)
+        config = _config(model)
     except ValueError:  # said in the place of the picture, whatever the heads
         return possible
-    return [n for n in possible if n == 1 or _affordable(config, n, len(chosen.words))]
+    return [n for n in possible if n == 1 or _affordable(config, n, len(model.words))]
 
 
 def _affordable(config: GroupedConfig, heads: int, tokens: int) -> bool:
-    """Whether so many can be compressed, with seeded weights and a chosen spectrum too."""
-    source = run.Source(config, 0, (), decay=1.0).with_heads(heads)
+    """Return whether so many can be compressed, with seeded weights and a chosen spectrum too."""
+    source = Source(config, 0, (), decay=1.0).with_heads(heads)
     try:
-        work.require(run.losing(source, tokens), work.SMALLER_LAYER)
+        work.require(losing(source, tokens), work.SMALLER_LAYER)
     except work.CostError:
         return False
     return True
 
 
-def _sizes(chosen: Model) -> list[int]:
-    if chosen.trained is None:
+def _sizes(model: Model) -> list[int]:
+    if model.trained is None:
         return []
-    s = chosen.sizes
+    s = model.sizes
     return answers.sizes(min(s["d_model"], s["n_heads"] * (s["d_head"] + s["d_value"])))
 
 
 def mend() -> list[Note]:
     """Bring heads and latent to the nearest that the sizes allow."""
-    chosen = model.present()
-    if sizes := _sizes(chosen):
+    model = present()
+    if sizes := _sizes(model):
         asked = state.settings()["cmp_size"]
         return state.nearest(cmp_size=asked and min(sizes, key=lambda size: abs(size - asked)))
-    heads = max(n for n in head_counts(chosen) if n <= max(1, state.settings()["cmp_heads"]))
+    heads = max(n for n in head_counts(model) if n <= max(1, state.settings()["cmp_heads"]))
     notes = state.nearest(cmp_heads=heads)
-    width = chosen.sizes["d_head"] + chosen.sizes["d_value"]
+    width = model.sizes["d_head"] + model.sizes["d_value"]
     return notes + state.at_most(cmp_rank=heads * width)
 
 
 def view() -> View:
-    """What the present settings show, once `mend` has brought them within what there is."""
-    s, chosen = state.settings(), model.present()
-    small, weights = chosen.trained is not None, _weights(chosen)
+    """Return what the present settings show, once `mend` has brought them within what there is."""
+    model, chosen = present(), state.chosen("compression")
+    small, weights = model.trained is not None, _weights(model)
     seeded = small and weights != "own"
     return View(
-        model=chosen,
-        words=words_of(t("maps.example")) if seeded else chosen.words,
-        rank=(s["cmp_size"] or answers.cached(answers.MLA)) if small else s["cmp_rank"],
-        heads=all_heads(chosen) if small else s["cmp_heads"],
+        model=model,
+        words=words_of(t("maps.example")) if seeded else model.words,
+        rank=(chosen.size or answers.cached(answers.MLA)) if small else chosen.rank,
+        heads=all_heads(model) if small else chosen.heads,
         weights=weights,
-        decay=s["cmp_decay"],
-        error=s["cmp_error"],
-        log=s["cmp_log"],
+        chosen=chosen,
     )
 
 
 def drawn() -> bool:
-    """Whether weights are asked for that are drawn at random, in the place of trained ones."""
+    """Return whether random weights are asked for in the place of trained ones."""
     return state.settings()["cmp_weights"] in ("random", "spectrum")
 
 
-def own_weights(chosen: Model) -> bool:
-    """Whether there are weights that nobody drew: a real layer's, or a trained MHA's."""
-    small = chosen.trained is not None and answers.MHA in trained.present()
-    return chosen.layer is not None or small
+def own_weights(model: Model) -> bool:
+    """Return whether there are weights that nobody drew: a real layer's, or a trained MHA's."""
+    small = model.trained is not None and answers.MHA in trained.present()
+    return model.layer is not None or small
 
 
-def _weights(chosen: Model) -> str:
-    """Whose weights are compressed: what has directions that matter, where nothing is asked."""
-    asked, own = state.settings()["cmp_weights"], own_weights(chosen)
+def _weights(model: Model) -> str:
+    """Return whose weights are compressed; unasked, those with directions that matter."""
+    asked, own = state.settings()["cmp_weights"], own_weights(model)
     if asked == "auto":
         return "own" if own else "spectrum"
     return "random" if asked == "own" and not own else asked

@@ -1,15 +1,11 @@
-"""What the compression page has the engine compute, cached and shared by all sessions."""
+"""A layer's keys and values, factored, and what a latent in their place loses."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-import streamlit as st
 import torch
 
 from mla_engine import GroupedConfig, GroupedQueryAttention, LatentConfig, MultiHeadLatentAttention
 from mla_engine.config import AttentionConfig
-from mla_engine.late import Late
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.compression import (
     Joint,
@@ -26,14 +22,10 @@ from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compression import answers
-from ui.words.text import t
-
-pd = Late("pandas")
 
 WAYS = ("joint", "separate")
 POINTS = 16  # of the curves, beside the chosen rank and those where the joint error ends
 PORTION = 4  # of them that are run one after the other, before the progress is shown
-ERRORS = ("k", "v", "scores", "u")
 
 
 @dataclass(frozen=True)
@@ -57,7 +49,7 @@ class Source:
         return content_config(own) if isinstance(own, LatentConfig) else own
 
     def with_heads(self, n_kv_heads: int) -> "Source":
-        """The first so many heads with keys and values of their own, and all that share them."""
+        """Return it with the first heads that share so many keys and values."""
         return replace(self, heads=tuple(range(n_kv_heads * self.grouped.group_size)))
 
     @property
@@ -86,7 +78,7 @@ class Prepared:
 
 
 def prepared(source: Source) -> Prepared:
-    """The layer with the chosen spectrum, its weights factored.
+    """Return the layer with the chosen spectrum, its weights factored.
 
     Raises:
         ValueError, MemoryBudgetError, CostError: in the engine's words.
@@ -96,7 +88,7 @@ def prepared(source: Source) -> Prepared:
 
 
 def preparing(source: Source) -> int:
-    """Operations of drawing the weights, giving them their spectrum, and factoring them.
+    """Count operations of drawing the weights, giving them their spectrum, and factoring them.
 
     Raises:
         CostError: one decomposition alone takes too long.
@@ -122,25 +114,20 @@ def _prepared(source: Source) -> Prepared:
     return Prepared(layer, dict(zip(WAYS, found, strict=True)))
 
 
-@shared_cache.cached(anywhere=True)
-def spectra(source: Source) -> dict[str, np.ndarray]:
-    """Singular values of both together, of W_K and of W_V.
-
-    Raises:
-        ValueError, MemoryBudgetError, CostError: in the engine's words.
-    """
-    one, two = (prepared(source).ways[way] for way in WAYS)
-    found = {"both": one.factors, "W_K": two.keys, "W_V": two.values}
-    return {name: layers.to_numpy(f.singular_values) for name, f in found.items()}
-
-
 def _grouped(layer: AttentionLayer) -> GroupedQueryAttention:
-    """The layer itself; of an MLA what its latents stand for."""
+    """Return the layer itself; of an MLA what its latents stand for."""
     return content_attention(layer) if isinstance(layer, MultiHeadLatentAttention) else layer
 
 
+def entering(source: Source, words: tuple[str, ...]) -> torch.Tensor:
+    """Return what enters the layer, h [b,t,d]: of a trained one fresh texts, else these words."""
+    if isinstance(source.origin, TrainedLayer):
+        return answers.entering(source.origin)
+    return layers.hidden(words, source.inputs or source.origin, source.config.d_model)
+
+
 def lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...]) -> list[Loss]:
-    """What latents of these sizes lose on these words; beyond full rank nothing.
+    """Return what latents of these sizes lose on these words; beyond full rank nothing.
 
     Raises:
         ValueError, MemoryBudgetError, CostError: in the engine's words.
@@ -150,7 +137,7 @@ def lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...
 
 
 def losing(source: Source, tokens: int) -> int:
-    """Operations of all: preparing, and the runs of the layer itself and with each latent.
+    """Count operations of preparing, and of the runs of the layer itself and with each latent.
 
     Raises:
         CostError: one decomposition alone takes too long.
@@ -166,40 +153,3 @@ def _lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ..
     h = entering(source, words)
     with queue.turn(), torch.inference_mode():
         return loss(ready.layer, h, factors, [min(rank, factors.most) for rank in ranks])
-
-
-def entering(source: Source, words: tuple[str, ...]) -> torch.Tensor:
-    """What enters the layer, h [b,t,d]: of a trained one fresh texts, else these words."""
-    if isinstance(source.origin, TrainedLayer):
-        return answers.entering(source.origin)
-    return layers.hidden(words, source.inputs or source.origin, source.config.d_model)
-
-
-def curves(
-    source: Source, words: tuple[str, ...], ranks: Sequence[int], chosen: int
-) -> "pd.DataFrame":
-    """The errors of both ways at every rank, the chosen one among them, some at a time.
-
-    Raises:
-        ValueError, MemoryBudgetError, CostError: in the engine's words.
-    """
-    parts = [(chosen,), *(tuple(ranks[n : n + PORTION]) for n in range(0, len(ranks), PORTION))]
-    wanted = [(way, part) for way in WAYS for part in parts]
-    bar = st.progress(0.0, t("compression.running"))
-    rows = {}
-    try:
-        for done, (way, part) in enumerate(wanted, start=1):
-            for rank, found in zip(part, lost(source, words, way, part), strict=True):
-                errors = {error: getattr(found, error) for error in ERRORS}
-                rows[way, rank] = {"way": way, "rank": rank} | errors
-            bar.progress(done / len(wanted), t("compression.running"))
-    finally:
-        bar.empty()
-    return pd.DataFrame([rows[place] for place in sorted(rows)])
-
-
-@shared_cache.cached(anywhere=True)
-def split(source: Source, rank: int) -> tuple[int, int]:
-    """How separate compression shares a latent's numbers between keys and values."""
-    separate = prepared(source).ways["separate"]
-    return separate.ranks(min(rank, separate.most))
