@@ -5,52 +5,52 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.compute import PAGE, below, charts, controls, measuring, tables, words
-from ui.pages.compute.view import view
+from ui.pages.compute import PAGE, after, crossings, measuring, roof
+from ui.pages.compute.view import controls, view
 from ui.parts import prose, questions, sections, ways
 from ui.settings import state
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
-    prose.title(words.title(state.settings()["cost_phase"]))
+    prose.title(roof.title(state.settings()["cost_phase"]))
     try:
         shown, error = view(), None
     except ValueError as refusal:
         shown, error = None, refusal
 
     if shown:
-        prose.lead(*words.lead(shown), words.look(shown))
-        questions.ask(words.question, shown)
+        prose.lead(*roof.lead(shown), roof.look(shown))
+        questions.ask(roof.question, shown)
     else:
         prose.refused(error)
 
     picture, choices = st.columns([7, 3], gap="large")
     with choices:
-        controls.draw()
+        controls()
     if shown:
         with choices:
-            prose.note(words.source(shown))
+            prose.note(roof.source(shown))
         with picture:
-            charts.roof(shown)
-        st.table(tables.ways(shown))
-        prose.note(words.counted(shown))
+            roof.roof(shown)
+        st.table(roof.ways(shown))
+        prose.note(roof.counted(shown))
         prose.say(ways.assumed(shown.model, shown.latent))
 
         st.subheader(t("compute.bytes_title"), anchor=False)
-        sections.later("bytes", partial(below.bytes_moved, shown), (500, 500, 560))
-        turns = partial(below.turns, shown)
+        sections.later("bytes", partial(roof.bytes_moved, shown), (500, 500, 560))
+        turns = partial(crossings.turns, shown)
         sections.later("turns", turns, (680, 680, 1400), title=t("compute.expand_title"))
-        choosing = partial(below.choosing, shown)
+        choosing = partial(after.choosing, shown)
         sections.later("choosing", choosing, (620, 620, 780), title=t("compute.choosing_title"))
         st.subheader(t("compute.products_title"), anchor=False)
-        sections.later("products", partial(below.products, shown), (640, 640, 640))
+        sections.later("products", partial(after.products, shown), (640, 640, 640))
         st.subheader(t("compute.over_title"), anchor=False)
-        sections.later("over", partial(below.over_contexts, shown), (1040, 1040, 1100))
+        sections.later("over", partial(after.over_contexts, shown), (1040, 1040, 1100))
 
         st.subheader(t("compute.measure_title"), anchor=False)
         prose.say(t("compute.measure_look"))
         measuring.draw(shown)
 
     with st.expander(t("compute.sources")):
-        st.table(tables.devices())
+        st.table(roof.devices())
     frame.view = shown

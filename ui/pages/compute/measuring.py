@@ -1,19 +1,23 @@
 """The section that times every way on this machine, when the reader asks for it."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
-from ui.pages.compute import charts, run, tables, words
-from ui.pages.compute.run import Timed
+from mla_engine.late import Late
+from ui.pages.compute import run
+from ui.pages.compute.roof import table, under_roof
+from ui.pages.compute.run import Timed, Trial
 from ui.pages.compute.view import View
-from ui.parts import prose
-from ui.parts.ways import label
+from ui.parts import measure, prose
+from ui.parts.charts import show
+from ui.parts.measure import device_name, machine
+from ui.parts.ways import label, listed
+from ui.words.numbers import clock, count, giga, share, times
 from ui.words.text import t
 
-
-def _asked(view: View) -> tuple:
-    return (view.decoding, view.context, view.queries, *view.ways.values())
+pd = Late("pandas")
 
 
 def _ask(asked: tuple | None) -> None:
@@ -26,8 +30,9 @@ def _forget() -> None:
 
 
 def draw(view: View) -> None:
-    """A button; then every way timed, piece by piece, beside what the model says."""
-    asked = _asked(view)
+    """Draw a button; then every way timed, piece by piece, beside what the model says."""
+    call = (view.decoding, view.chosen.context, view.chosen.queries)
+    asked = (*call, *view.ways.values())
     if st.session_state.get("cost_asked") != asked:
         st.button(t("compute.measure"), on_click=_ask, args=(asked,), key="cost_measure")
         return
@@ -35,7 +40,7 @@ def draw(view: View) -> None:
     stop.button(t("compute.stop"), on_click=_ask, args=(None,), key="cost_stop")
     bar.progress(0.0, t("compute.measuring_rates"))
     try:
-        trials, taken = run.trials(view.ways, view.decoding, view.context, view.queries), {}
+        trials, taken = run.trials(view.ways, *call), {}
         for code, trial in trials.items():
             bar.progress(len(taken) / len(trials), label(view.ways, code))
             taken[code] = Timed(trial, run.seconds(trial))
@@ -45,17 +50,91 @@ def draw(view: View) -> None:
         return
     bar.empty()
     stop.button(t("compute.again"), on_click=_forget, key="cost_again")
-    _results(view, taken)
-    if kernel:
-        prose.say(words.kernel(trials["mla_absorbed"], kernel))
-
-
-def _results(view: View, taken: Mapping[str, Timed]) -> None:
     picture, numbers = st.columns([3, 2], gap="large")
     with picture:
-        charts.timed(view, taken)
+        _roof(view, taken)
+    mla, mha = trials["mla_absorbed"], trials["mha"]
     with numbers:
-        prose.say(words.tried(next(iter(taken.values())).trial))
-        st.table(tables.timed(view, taken))
+        prose.say(_tried(mla))
+        st.table(_table(view, taken))
         prose.note(t("compute.measured_note"))
-        prose.say(words.compared(taken))
+        prose.say(measure.compared(mla.cost(), mha.cost(), mla.heads, mla.context))
+    if kernel:
+        prose.say(_kernel(mla, kernel))
+
+
+def _roof(view: View, taken: Mapping[str, Timed]) -> None:
+    """Draw what was measured under this machine's own roof."""
+    here, modelled, reached, both = machine(), {}, {}, {}
+    for code, one in taken.items():
+        cost = one.trial.cost()
+        intensity = cost.flops_per_byte
+        modelled[code] = (intensity, here.attainable(intensity))
+        reached[code] = (intensity, cost.total_flops / one.seconds)
+        both[code] = f"{clock(here.seconds(cost))} / {clock(one.seconds)}"
+    show(
+        under_roof(view.ways, here, modelled, reached),
+        "measured_roof",
+        alt=t("compute.alt_measured", gpu=device_name(here), times=listed(view.ways, both)),
+        data=partial(_numbers, taken),
+        file="compute_measured.csv",
+    )
+
+
+def _tried(trial: Trial) -> str:
+    """Return which sizes were timed, on what."""
+    key, measured = "tried_decode" if trial.decoding else "tried_prefill", machine()
+    return t(
+        f"compute.{key}",
+        machine=measure.here(),
+        heads=count(trial.heads),
+        tokens=count(trial.context),
+        queries=count(trial.queries),
+        rate=giga(measured.flops_per_second, "FLOP/s"),
+        speed=giga(measured.bytes_per_second, "B/s"),
+    )
+
+
+def _kernel(trial: Trial, seconds: float) -> str:
+    """Return how fast the kernel alone is, and how near it comes to this machine's memory."""
+    cost = trial.cost()
+    speed = cost.cache_read_bytes / seconds
+    return t(
+        "compute.kernel",
+        time=clock(seconds),
+        rate=giga(cost.attention_flops / seconds, "FLOP/s"),
+        speed=giga(speed, "B/s"),
+        share=share(speed / machine().bytes_per_second),
+    )
+
+
+def _table(view: View, taken: Mapping[str, Timed]) -> "pd.DataFrame":
+    """Return the bound, the measured time and their ratio of each way."""
+    here, rows = machine(), {}
+    for code, one in taken.items():
+        bound = here.seconds(one.trial.cost())
+        texts = clock(bound), clock(one.seconds), times(one.seconds / bound)
+        rows[label(view.ways, code)] = texts
+    return table(rows, "bound", "measured", "ratio")
+
+
+def _numbers(taken: Mapping[str, Timed]) -> "pd.DataFrame":
+    """Return modelled and measured, for the download."""
+    here, rows = machine(), []
+    for code, one in taken.items():
+        trial, cost = one.trial, one.trial.cost()
+        rows.append(
+            {
+                "way": code,
+                "phase": "decode" if trial.decoding else "prefill",
+                "heads": trial.heads,
+                "context": trial.context,
+                "query_tokens": trial.queries if trial.decoding else trial.context,
+                "flop": cost.total_flops,
+                "bytes": cost.total_bytes,
+                "modelled_seconds": here.seconds(cost),
+                "measured_seconds": one.seconds,
+                "device": here.name,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""Times that are taken here, of every way at sizes that this machine can run.
+"""Take times of every way, at sizes that this machine can run.
 
 Each piece is short, waits for its turn in the queue and is kept; between two pieces a reader can
 stop. The public call is timed, after a first one that estimates its memory.
@@ -32,7 +32,7 @@ class Trial:
     queries: int
 
     def cost(self) -> Cost:
-        """What the model says of exactly these sizes."""
+        """Return what the model says of exactly these sizes."""
         given = {"heads": range(self.heads), "dtype_bytes": DTYPE.itemsize}
         if not self.decoding:
             return costs.prefill(self.way.config, self.context, self.way.form, **given)
@@ -49,7 +49,7 @@ class Timed:
 
 
 def trials(ways: Mapping[str, Way], decoding: bool, context: int, queries: int) -> dict[str, Trial]:
-    """Every way, with heads, context and queries halved until the machine runs all in a moment.
+    """Return every way, with heads, context and queries halved until the machine can run all.
 
     All ways get equal sizes, so that their times compare.
     """
@@ -77,7 +77,7 @@ def _affordable(trial: Trial) -> bool:
 
 @shared_cache.cached
 def seconds(trial: Trial) -> float:
-    """The time that one call takes here.
+    """Return the time that one call takes here.
 
     Raises:
         MemoryBudgetError, FullError: in the engine's words, or too much waits to be run.
@@ -94,7 +94,7 @@ def seconds(trial: Trial) -> float:
 
 @shared_cache.cached
 def kernel_seconds(trial: Trial) -> float | None:
-    """The time of the kernel alone at the sizes of absorbed MLA; None where none runs.
+    """Return the time of the kernel alone at the sizes of absorbed MLA; None where none runs.
 
     Raises:
         FullError: too much waits to be run.

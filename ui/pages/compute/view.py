@@ -1,152 +1,99 @@
-"""What the compute page compares: every variant and form, its cost, and where bounds change."""
+"""The call that the compute page counts, its cost in every variant and form, and its controls."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
+from types import SimpleNamespace
 
-import numpy as np
+import streamlit as st
 
 from mla_engine import LatentConfig, costs, mechanisms
 from mla_engine.costs import GPUS, Cost, Device
 from ui.engine import shared_cache
 from ui.engine.model import Model, present
 from ui.parts import measure
-from ui.parts.ways import INDEXED, MOST, SUCCESSORS, Way, ways
+from ui.parts.control import control
+from ui.parts.typed import number_control
+from ui.parts.ways import MOST, SUCCESSORS, Way, ways
+from ui.settings import state
 from ui.settings.page import Note
-from ui.settings.sizes import longest
-from ui.settings.state import at_most, settings
+from ui.settings.parsers import SMALL, Setting, one_of, power_of_two, preset_of, whole
+from ui.settings.shared import PUBLISHED
+from ui.settings.sizes import longest, published
+from ui.words.numbers import count
+from ui.words.text import t
 
 FLOPS = attrgetter("total_flops")
 THIS = "this"  # the machine that the app runs on
-DOUBLINGS = tuple(2**n for n in range(13))
-CONTEXTS = tuple(2**n for n in range(8, 18))  # over which choosing keys is set against all
+CONTEXT = 2**15
+STEPS = tuple(2**n for n in range(7, 21))  # of the slider of the context
+UP_TO_1024 = tuple(2**n for n in range(11))
 
-# Each is a search or a curve over many calls: found once for all visitors.
-attention_intensity = shared_cache.cached(costs.attention_intensity)
-attention_turns = shared_cache.cached(costs.attention_turns)
-expanding_wins = shared_cache.cached(costs.expanding_wins)
+
+def layers(preset: str) -> int:
+    """Count the attentions of a model that keep a cache, 1 for our own sizes."""
+    if preset == SMALL:
+        return 1
+    found = preset_of(published(preset))
+    return found.n_caches or found.n_layers
+
+
+SETTINGS = {
+    "cost_phase": Setting("decode", one_of("decode", "prefill"), "segmented_control"),
+    "cost_scope": Setting("model", one_of("layer", "model"), "segmented_control"),
+    "cost_layers": Setting(layers(PUBLISHED), whole(1, 1024), follows=layers),
+    "cost_gpu": Setting(
+        "h200",
+        one_of(*GPUS, THIS),
+        "selectbox",
+        write=lambda key: t("compute.this_machine") if key == THIS else GPUS[key].name,
+    ),
+    "cost_context": Setting(
+        CONTEXT,
+        power_of_two(2**7, 2**20),
+        "select_slider",
+        follows=partial(longest, most=CONTEXT),
+    ),
+    "cost_queries": Setting(1, power_of_two(1, 2**10), "select_slider", options=UP_TO_1024),
+    "cost_batch": Setting(32, power_of_two(1, 2**10), "select_slider", options=UP_TO_1024),
+}
 
 
 @dataclass(frozen=True)
 class View:
-    """The sizes and the reader's choices; `gpu` is the device's key, or THIS."""
+    """The sizes, the ways that are compared, a device, and the page's own settings."""
 
     model: Model
     ways: Mapping[str, Way]
-    gpu: str
     device: Device
-    decoding: bool
-    context: int
-    queries: int
-    batch: int
-    layers: int
+    chosen: SimpleNamespace
 
     @property
     def phase(self) -> str:
         """What is counted: "decode" or "prefill"."""
-        return "decode" if self.decoding else "prefill"
+        return self.chosen.phase
+
+    @property
+    def decoding(self) -> bool:
+        """Whether a decode step is counted."""
+        return self.phase == "decode"
+
+    @property
+    def layers(self) -> int:
+        """The number of layers that are counted."""
+        return self.chosen.layers if self.chosen.scope == "model" else 1
 
     @property
     def latent(self) -> LatentConfig:
         """MLA at the present sizes."""
         return self.ways["mla_absorbed"].config
 
-    def cost(self, code: str, *, batch: int | None = None, tokens: int | None = None) -> Cost:
-        """Cost of one layer in this way, with the present batch and context unless told others."""
-        way, tokens = self.ways[code], tokens or self.context
-        given = {"batch": batch or self.batch, "dtype_bytes": self.device.dtype_bytes}
-        if not self.decoding:
-            return costs.prefill(way.config, tokens, way.form, **given)
-        given |= {"cache": way.cache, "new_tokens": self.queries}
-        return costs.decode(way.config, tokens, way.form, **given)
-
-    def call(self, code: str) -> tuple:
-        """On what the FLOP of one layer depend for each sequence, apart from the context."""
-        return self.ways[code], self.decoding, self.queries
-
-    def places(self) -> dict[str, tuple[float, float]]:
-        """Code -> FLOP per byte, and the FLOP/s that the device can reach there."""
-        at = {code: self.cost(code).flops_per_byte for code in self.ways}
-        return {code: (x, self.device.attainable(x)) for code, x in at.items()}
-
-    def seconds(self, code: str) -> float:
-        """The least time of all layers on the device."""
-        return self.layers * self.device.seconds(self.cost(code))
-
-    def bytes_in_all(self) -> dict[str, float]:
-        """Code -> bytes of all layers."""
-        return {code: self.layers * self.cost(code).total_bytes for code in self.ways}
-
-    def bytes_by_part(self) -> dict[str, list[float]]:
-        """Part -> bytes of all layers in every way."""
-        all_costs = [self.cost(code) for code in self.ways]
-        parts = {
-            "weights": [c.weight_bytes for c in all_costs],
-            "cache": [c.cache_read_bytes + c.cache_written_bytes for c in all_costs],
-            "up_projected": [c.up_projected_bytes for c in all_costs],
-            "hidden": [c.activation_bytes for c in all_costs],
-        }
-        return {part: [self.layers * n for n in numbers] for part, numbers in parts.items()}
-
-    def turning_batch(self, code: str) -> int | None:
-        """Sequences at once from which on this way is compute-bound."""
-        return costs.step_turns(lambda n: self.cost(code, batch=n), self.device)
-
-    def turning_rows(self) -> int | None:
-        """Heads x query tokens from which on absorbed attention alone is compute-bound."""
-        return attention_turns(self.latent, self.context, self.device)
-
-    @property
-    def rows(self) -> int:
-        """Heads x query tokens of the present step."""
-        return self.latent.n_heads * self.queries
-
-    def expansion_flops(self) -> tuple[np.ndarray, np.ndarray]:
-        """FLOP of one layer, absorbed and expanded each step, over DOUBLINGS query tokens."""
-        return tuple(
-            np.array([self._step_flops(form, n) for n in DOUBLINGS])
-            for form in ("absorbed", "expanded")
-        )
-
-    def expansion_crossing(self) -> tuple[int, float] | None:
-        """Query tokens from which on expanding needs fewer FLOP, and these."""
-        queries = expanding_wins(self.latent, self.context)
-        return queries and (queries, self._step_flops("expanded", queries))
-
-    def expansion_by_clock(self) -> int | None:
-        """Query tokens from which on expanding takes less time on the device."""
-        return expanding_wins(self.latent, self.context, self.device, batch=self.batch)
-
-    def _step_flops(self, form: str, queries: int) -> int:
-        return costs.decode(self.latent, self.context, form, new_tokens=queries).total_flops
-
     @property
     def dense(self) -> str:
         """The way that reads all keys where DSA reads chosen ones."""
         return "mla_absorbed" if self.decoding else "mla_each"
-
-    def choosing_flops(self) -> tuple[np.ndarray, np.ndarray]:
-        """FLOP of one layer, reading all keys and chosen ones, over CONTEXTS tokens."""
-        return tuple(
-            np.array([self.cost(code, tokens=n).total_flops for n in CONTEXTS])
-            for code in (self.dense, INDEXED)
-        )
-
-    def indexer_flops(self) -> int:
-        """FLOP of the indexer in one layer: what MLA does not do."""
-        of_mla = self.cost("mla_absorbed").step_flops
-        steps = self.cost(INDEXED).step_flops.items()
-        return sum(flops for name, flops in steps if name not in of_mla)
-
-    def choosing_wins(self, work: Callable[[Cost], float] = FLOPS) -> int | None:
-        """Tokens from which on choosing keys takes less work than reading all."""
-
-        def wins(tokens: int) -> bool:
-            chosen, every = (self.cost(code, tokens=tokens) for code in (INDEXED, self.dense))
-            return work(chosen) < work(every)
-
-        return costs.first_whole(wins, MOST)
 
     @property
     def later(self) -> tuple[str, ...]:
@@ -160,62 +107,71 @@ class View:
         """The way of the chosen variant, of expanded MLA that of the phase."""
         return self.model.variant if self.model.variant in self.ways else self.dense
 
-    def over_contexts(self, work: Callable[[Cost], float]) -> dict[str, np.ndarray]:
-        """Of one layer in MLA and in each way after it, over CONTEXTS tokens."""
-        return {
-            code: np.array([work(self.cost(code, tokens=n)) for n in CONTEXTS])
-            for code in (self.dense, *self.later)
-        }
+    def cost(self, code: str, *, batch: int | None = None, tokens: int | None = None) -> Cost:
+        """Return the cost of one layer in this way, with the chosen batch and context or others."""
+        way, tokens = self.ways[code], tokens or self.chosen.context
+        given = {"batch": batch or self.chosen.batch, "dtype_bytes": self.device.dtype_bytes}
+        if not self.decoding:
+            return costs.prefill(way.config, tokens, way.form, **given)
+        given |= {"cache": way.cache, "new_tokens": self.chosen.queries}
+        return costs.decode(way.config, tokens, way.form, **given)
 
-    def entry_bytes(self, code: str) -> float:
-        """What each token adds to a way's cache in one layer, on average."""
-        way = self.ways[code]
-        return costs.cache_bytes_per_token(way.config, self.device.dtype_bytes, way.cache)
+    def seconds(self, code: str) -> float:
+        """Return the least time of all layers on the device."""
+        return self.layers * self.device.seconds(self.cost(code))
 
     def lighter_from(self, code: str) -> int | None:
-        """Tokens from which on a way takes fewer FLOP than MLA that reads every key."""
+        """Return from how many tokens on a way takes fewer FLOP than MLA that reads every key."""
         return lighter(self, code, self.dense)
 
-    def intensities(self) -> np.ndarray:
-        """FLOP per byte of absorbed attention alone over DOUBLINGS heads x query tokens."""
-        at = [
-            attention_intensity(self.latent, self.context, rows, self.device) for rows in DOUBLINGS
-        ]
-        return np.array(at)
+    def call(self, code: str) -> tuple:
+        """Return what the FLOP of a sequence in one layer depend on, apart from the context."""
+        return self.ways[code], self.decoding, self.chosen.queries
 
 
 @shared_cache.cached(key=lambda view, one, other: (*map(view.call, (one, other)), one, other))
 def lighter(view: View, one: str, other: str) -> int | None:
-    """Tokens from which on one way takes fewer FLOP than another, found once for all visitors."""
-    costs_of = [partial(_at, view, code) for code in (one, other)]
+    """Return from how many tokens on one way takes fewer FLOP than another."""
+    costs_of = [lambda tokens, code=code: view.cost(code, tokens=tokens) for code in (one, other)]
     configs = [view.ways[code].config for code in (one, other)]
     return costs.lighter_from(*costs_of, configs, FLOPS, MOST)
 
 
-def _at(view: View, code: str, tokens: int) -> Cost:
-    return view.cost(code, tokens=tokens)
-
-
-def cache_bytes(cost: Cost) -> float:
-    """What a call reads of caches, and what it writes into them."""
-    return cost.cache_read_bytes + cost.cache_written_bytes
-
-
 def mend() -> list[Note]:
     """Bring the context to the length that the model was published for; notes as `at_most`."""
-    return at_most(cost_context=longest(settings()["preset"]))
+    return state.at_most(cost_context=longest(state.settings()["preset"]))
 
 
 def view() -> View:
-    """What the present settings stand for.
+    """Return what the present settings stand for.
 
     Raises:
         ValueError: sizes that no layer can have, or a machine that cannot be measured now.
     """
-    s, model = settings(), present()
-    decoding = s["cost_phase"] == "decode"
-    every = ways(model, decoding=decoding)
-    device = measure.machine() if s["cost_gpu"] == THIS else GPUS[s["cost_gpu"]]
-    sizes = (s["cost_context"], s["cost_queries"], s["cost_batch"])
-    layers = s["cost_layers"] if s["cost_scope"] == "model" else 1
-    return View(model, every, s["cost_gpu"], device, decoding, *sizes, layers)
+    chosen, model = state.chosen("compute"), present()
+    every = ways(model, decoding=chosen.phase == "decode")
+    device = measure.machine() if chosen.gpu == THIS else GPUS[chosen.gpu]
+    return View(model, every, device, chosen)
+
+
+def controls() -> None:
+    """Draw phase, device, sizes of the call, and one layer or all of them."""
+    s = state.settings()
+    with st.container(horizontal=True, gap="medium"):  # one below the other where it is narrow
+        control("cost_phase")
+        control("cost_scope")
+    number_control("cost_layers", disabled=s["cost_scope"] != "model")
+    control("cost_gpu")
+    control("cost_context", options=[n for n in STEPS if n <= longest(s["preset"])])
+    control("cost_queries", disabled=s["cost_phase"] != "decode")
+    control("cost_batch")
+
+
+def or_never(number: int | None) -> str:
+    """Write a number, or that there is none."""
+    return t("compute.never") if number is None else count(number)
+
+
+def plain(text: str) -> str:
+    """Return a text without its colours, for alternative texts."""
+    return re.sub(r"<[^>]+>|\*\*", "", text)
