@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.planner import PAGE, charts, controls, words
+from ui.pages.planner import PAGE, controls, headline, lines, memory
 from ui.pages.planner.view import unsized, view
 from ui.parts import prose, questions, sections
 from ui.words.text import t
@@ -19,10 +19,10 @@ with page.frame(PAGE) as frame:
 
     waiting = unsized(error)
     if shown:
-        prose.lead(*words.lead(shown), words.look(shown))
-        questions.ask(words.question, shown)
+        prose.lead(*headline.lead(shown), headline.look(shown))
+        questions.ask(headline.question, shown)
     elif waiting:
-        prose.lead(*words.waits(waiting))
+        prose.lead(*headline.waits(waiting))
     else:
         prose.refused(error)
     picture, choices = st.columns([6, 5], gap="large")
@@ -30,23 +30,23 @@ with page.frame(PAGE) as frame:
         controls.draw()
     if waiting:
         with picture:
-            charts.unsized(waiting)
+            memory.draw_unsized(waiting)
     with picture if waiting else choices:  # near to what asks for a number
         controls.more(opened=not shown or bool(shown.served.own) or not shown.plan.bounded)
     if shown:
         with picture:
-            charts.memory(shown)
+            memory.draw(shown)
             with st.container(key="planner_sums"):
-                for sentence in words.below(shown):
+                for sentence in memory.below(shown):
                     prose.say(sentence)
             with st.container(key="planner_report", horizontal=True):
-                charts.report(shown)
-        heights = charts.heights(shown)
-        parts = {"speed": charts.speed, "contexts": charts.contexts, "crossing": charts.crossing}
+                memory.report(shown)
+        heights = lines.heights(shown)
+        parts = {"speed": lines.speed, "contexts": lines.contexts, "crossing": lines.crossing}
         for name, draw in parts.items():
             st.subheader(t(f"planner.section_{name}"), anchor=False)
             sections.later(f"plan_{name}", partial(draw, shown), heights[name])
         with st.expander(t("planner.assumed")):
-            for sentence in words.assumed(shown):
+            for sentence in memory.assumed(shown):
                 prose.say(sentence)
     frame.view = shown

@@ -1,7 +1,7 @@
 """Planner: how many sequences GPUs can serve, how fast at best, and what limits them."""
 
-from ui.pages.planner import code, snippet
-from ui.pages.planner.settings import SETTINGS
+from ui.pages.planner.headline import code, snippet
+from ui.pages.planner.view import SETTINGS
 from ui.settings.page import Page
 
 PAGE = Page(
@@ -11,7 +11,7 @@ PAGE = Page(
     settings=SETTINGS,
     sizes=False,
     lecture=("plan_data", "plan_context"),
-    code=code.ran,
-    snippet=snippet.recipe,
+    code=code,
+    snippet=snippet,
     uploads=True,
 )

@@ -1,4 +1,4 @@
-"""What the page planner shows: a model on GPUs, alone or beside another."""
+"""The settings of the planner, and the view that they choose: a model on GPUs, or one of two."""
 
 import html
 from dataclasses import dataclass, replace
@@ -9,14 +9,56 @@ from mla_engine.drawn import drawn
 from mla_engine.model_caches import MODELS, Placing, Plan, UncountedError, storage
 from mla_engine.model_caches.flops import latent_widths
 from mla_engine.model_caches.models import named
+from mla_engine.model_caches.planner import OVERHEAD
 from mla_engine.model_caches.sources import Found, of_published
-from ui.pages.planner.settings import GIB, NONE, WEIGHTS
 from ui.parts import counted_model
+from ui.parts.growth import LENGTHS
+from ui.settings.parsers import Setting, number, one_of, power_of_two, words
 from ui.settings.state import settings
-from ui.words.text import safe
+from ui.words.text import safe, t
 
+SIZED = tuple(key for key, one in MODELS.items() if one.parameters)
+KV_TYPES = ("bf16", "fp8", "mxfp4")
+WEIGHTS = {"bf16": 2, "fp8": 1, "fp4": 0.5}  # bytes of a parameter
+NONE, FIRST = "none", "deepseek-v3"
+GIB, BILLION = 2**30, 10**9
+MOST_BILLIONS, MOST_GIB = 1e5, 64.0
+RANKS = tuple(2**n for n in range(7))
 PASTED = "plan_config"
-BILLION = 10**9
+
+
+def _model(default: str, *keys: str) -> Setting:
+    return Setting(default, one_of(*keys), "selectbox", write=_name)
+
+
+def _name(key: str) -> str:
+    return t("planner.no_other") if key == NONE else MODELS[key].name
+
+
+def _ranks(default: int) -> Setting:
+    parse = power_of_two(RANKS[0], RANKS[-1])
+    return Setting(default, parse, "select_slider", options=RANKS)
+
+
+def _type(default: str, codes: tuple[str, ...]) -> Setting:
+    said = {"write": lambda code: t(f"planner.type_{code}")}
+    return Setting(default, one_of(*codes), "segmented_control", **said)
+
+
+SETTINGS = {
+    "plan_model": _model(FIRST, *MODELS),
+    "plan_own": Setting("", words(200)),  # a model of the reader's own, by name
+    "plan_beside": _model(NONE, NONE, *SIZED),
+    "plan_gpu": Setting("h200", one_of(*GPUS), "selectbox", write=lambda key: GPUS[key].name),
+    "plan_tensor": _ranks(8),
+    "plan_data": _ranks(1),
+    "plan_context": Setting(2**15, power_of_two(2**10, 2**20), "select_slider", options=LENGTHS),
+    "plan_kv": _type("fp8", KV_TYPES),
+    "plan_weights": _type("fp8", tuple(WEIGHTS)),
+    "plan_parameters": Setting(0.0, number(0.0, MOST_BILLIONS), "number_input"),  # 0: as published
+    "plan_active": Setting(0.0, number(0.0, MOST_BILLIONS), "number_input"),  # likewise, in 10**9
+    "plan_overhead": Setting(OVERHEAD / GIB, number(0.0, MOST_GIB), "number_input"),
+}
 
 
 @dataclass(frozen=True)
@@ -37,7 +79,7 @@ class Served:
 
     @property
     def label(self) -> str:
-        """Its name as charts write it: a stranger's is no markup."""
+        """Its name for charts: a stranger's is no markup."""
         return html.escape(drawn(self.found.name), quote=False)
 
     def batches(self, contexts: tuple[int, ...], data: int | None = None) -> list[int]:
@@ -52,17 +94,17 @@ class Served:
 
     @property
     def cache_bytes(self) -> float:
-        """Of that batch on the fullest GPU, once every sequence has grown to the context."""
+        """The cache of that batch on the fullest GPU, each sequence grown to the context."""
         return float(self.plan.placing(self.shown_batch).most_bytes(self.plan.context))
 
     @property
     def free_bytes(self) -> float:
-        """What it leaves."""
+        """The memory that it leaves."""
         return max(0.0, float(self.plan.room_bytes) - self.cache_bytes)
 
     @property
     def widths(self) -> tuple[int, int] | None:
-        """Of its latents, where it has plain MLA."""
+        """The widths c and k + v of its latents, where it has plain MLA."""
         return latent_widths(self.plan.model)
 
 
@@ -89,7 +131,7 @@ class Unsized:
 
     @property
     def sequence_bytes(self) -> float:
-        """On each GPU of its group."""
+        """The cache of a sequence on each GPU of its group."""
         return float(self.placing.most_bytes(self.context))
 
 
@@ -103,7 +145,7 @@ class View:
 
     @property
     def plan(self) -> Plan:
-        """Of the chosen model."""
+        """The plan of the chosen model."""
         return self.served.plan
 
     @property
@@ -123,7 +165,7 @@ class View:
 
 
 def view() -> View:
-    """What the present settings plan.
+    """Return what the present settings plan.
 
     Raises:
         UnsizedError: a model whose parameters nobody says.
@@ -141,7 +183,7 @@ def view() -> View:
 
 
 def _beside(found: Found) -> Served | None:
-    """The other model, None where none is chosen or it is the same."""
+    """Return the other model, None where none is chosen or it is the same."""
     key = settings()["plan_beside"]
     if key == NONE or MODELS[key].name == found.name:
         return None
@@ -165,14 +207,14 @@ def _plan(found: Found, parameters: float | None, active: float | None) -> Plan:
 
 
 def _placed(found: Found) -> dict[str, object]:
-    """A model and its cache on the chosen GPUs, as a plan and a placing have them."""
+    """Return the arguments that a plan and a placing share: model, cache and GPUs."""
     s = settings()
     gpus = {"gpus": s["plan_tensor"] * s["plan_data"], "data": s["plan_data"]}
     return {"model": found.model, "storage": storage(s["plan_kv"]), **gpus}
 
 
 def unsized(error: ValueError | None) -> Unsized | None:
-    """What can be shown of a model that was refused for want of its parameters."""
+    """Return what can be shown of a model whose parameters nobody says, None of any other."""
     if not isinstance(error, UnsizedError):
         return None
     s, placing = settings(), Placing(**_placed(error.found))

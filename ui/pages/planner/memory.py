@@ -1,0 +1,197 @@
+"""What fills one GPU: weights, overhead, cache and what is free, in a picture and in sentences."""
+
+import html
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mla_engine.figures import bars, rows
+from mla_engine.late import Late
+from mla_engine.model_caches import plan_report
+from ui.pages.planner.headline import name
+from ui.pages.planner.view import GIB, Served, Unsized, View
+from ui.parts import charts, files
+from ui.words.numbers import count, size, tied_size
+from ui.words.text import t
+
+pd = Late("pandas")
+
+MEMORY, ROW = 150, 70  # pixels of the picture, and of each row
+PARTS = (1, 2, 0, "input")  # looks of weights, overhead, cache and what is free
+
+
+def draw(view: View) -> None:
+    """Draw one GPU to scale: weights, cache, overhead and what is free; the line is its memory."""
+    parts = {
+        "weights": [float(one.plan.rank_weight_bytes) for one in view.all],
+        "overhead": [float(one.plan.overhead_bytes) for one in view.all],
+        "cache": [one.cache_bytes for one in view.all],
+        "free": [one.free_bytes for one in view.all],
+    }
+    amounts = {t(f"planner.part_{name}"): np.array(of) / GIB for name, of in parts.items()}
+    most = view.gpu.memory_bytes / GIB
+    fig = partial(
+        bars,
+        ["<br>".join(rows(one.label)) for one in view.all],
+        amounts,
+        axis=t("planner.axis_memory"),
+        roles=PARTS,
+        limits=(0, 1.04 * max(most, *sum(amounts.values()))),
+        at=most,
+        height=MEMORY + ROW * len(view.all),
+    )
+    data, file = partial(_table, view), "mla_plan_memory.csv"
+    charts.show(fig, "planner:memory", alt=_alt(view), data=data, file=file)
+
+
+def draw_unsized(view: Unsized) -> None:
+    """Draw one GPU with the cache of one sequence, where the weights are not known."""
+    amounts = {t("planner.part_cache"): np.array([view.sequence_bytes]) / GIB}
+    most = view.gpu.memory_bytes / GIB
+    fig = partial(
+        bars,
+        ["<br>".join(rows(html.escape(view.name, quote=False)))],
+        amounts,
+        axis=t("planner.axis_memory"),
+        roles=PARTS[2:],
+        limits=(0, 1.04 * max(most, *amounts[t("planner.part_cache")])),
+        at=most,
+        height=MEMORY + ROW,
+    )
+    data, file = partial(_table_unsized, view), "mla_plan_cache.csv"
+    charts.show(fig, "planner:unsized", alt=_alt_unsized(view), data=data, file=file)
+
+
+def _alt(view: View) -> str:
+    """Return the picture of one GPU in words."""
+    each = "; ".join(
+        t(
+            "planner.alt_part",
+            model=one.found.name,
+            weights=size(float(one.plan.rank_weight_bytes)),
+            cache=size(one.cache_bytes),
+            overhead=size(one.plan.overhead_bytes),
+            free=size(one.free_bytes),
+        )
+        for one in view.all
+    )
+    return t("planner.alt_memory", memory=size(view.gpu.memory_bytes), each=each)
+
+
+def _alt_unsized(view: Unsized) -> str:
+    """Return the picture of its cache in words."""
+    said = {"memory": size(view.gpu.memory_bytes), "cache": size(view.sequence_bytes)}
+    return t("planner.alt_unsized", **said, model=view.name)
+
+
+def _table(view: View) -> "pd.DataFrame":
+    """Return the bytes that fill one GPU, a row a model."""
+    rows = [
+        {
+            "model": one.found.name,
+            "memory_bytes": view.gpu.memory_bytes,
+            "weight_bytes": float(one.plan.rank_weight_bytes),
+            "overhead_bytes": float(one.plan.overhead_bytes),
+            "sequence_bytes": float(one.plan.sequence_bytes),
+            "cache_bytes": one.cache_bytes,
+            "free_bytes": one.free_bytes,
+            "largest_batch": one.plan.largest_batch,
+        }
+        for one in view.all
+    ]
+    return pd.DataFrame(rows)
+
+
+def _table_unsized(view: Unsized) -> "pd.DataFrame":
+    """Return the bytes of one sequence beside the memory of a GPU."""
+    placed = {"gpus": view.placing.gpus, "data": view.placing.data, "context_tokens": view.context}
+    held = {"memory_bytes": view.gpu.memory_bytes, "sequence_bytes": view.sequence_bytes}
+    return pd.DataFrame([{"model": view.name, **placed, **held}])
+
+
+def below(view: View) -> list[str]:
+    """Return the sentences below the picture of a GPU."""
+    return [*filter(None, (_sums(view), _split(view), _whole(view))), *_beyond(view)]
+
+
+def _sums(view: View) -> str:
+    """Say what fills one GPU, as a sum."""
+    served, plan = view.served, view.plan
+    each = float(plan.sequence_bytes)
+    said = {
+        "weights": tied_size(float(plan.rank_weight_bytes)),
+        "overhead": tied_size(plan.overhead_bytes),
+        "n": count(plan.placing(served.shown_batch).sequences),
+        "each": tied_size(each),
+        "cache": tied_size(served.cache_bytes),
+        "free": tied_size(served.free_bytes),
+        "memory": tied_size(plan.device.memory_bytes),
+        "missing": tied_size(float(plan.missing_bytes)),
+    }
+    return t("planner.sums" if plan.largest_batch else "planner.sums_missing", **said)
+
+
+def _split(view: View) -> str:
+    """Say how much of a sequence's cache tensor parallelism leaves on each GPU; "" without it."""
+    plan = view.plan
+    if plan.gpus == plan.data:
+        return ""
+    whole = float(replace(plan, gpus=1, data=1).sequence_bytes)
+    each = float(plan.sequence_bytes)
+    said = {"ranks": count(plan.gpus // plan.data), "each": tied_size(each)}
+    if each == whole:
+        return t("planner.split_none", **said)
+    return t("planner.split", **said, whole=tied_size(whole))
+
+
+def _whole(view: View) -> str:
+    """Say which weights each group has for itself; "" where there is one group."""
+    plan = view.plan
+    if plan.data == 1:
+        return ""
+    if not plan.model.attention_parameters:
+        return t("planner.whole_untold")
+    return t("planner.whole", n=count(plan.model.attention_parameters))
+
+
+def _beyond(view: View) -> list[str]:
+    """Return a sentence on each model that was made for fewer tokens."""
+    return [
+        t("planner.beyond", model=name(one), most=count(most))
+        for one in view.all
+        if (most := one.plan.model.max_context) and one.plan.context > most
+    ]
+
+
+def assumed(view: View) -> list[str]:
+    """Return what is taken as given, also of models whose active parameters nobody says."""
+    of_all = [
+        t(f"planner.assumed_{about}") for about in ("peaks", "weights", "attention", "memory")
+    ]
+    return of_all + [
+        t("planner.all_active", model=name(one), total=count(one.plan.parameters))
+        for one in view.all
+        if one.plan.active is None and one.plan.bounded
+    ]
+
+
+def figures(view: View, one: Served) -> dict[str, Any]:
+    """Return every figure of a model's plan by name."""
+    return plan_report.figures(one.found.name, one.plan, view.kv)
+
+
+def report(view: View) -> None:
+    """Draw the buttons that hand out the whole plan."""
+    for form, mime in (("md", "text/markdown"), ("json", "application/json")):
+        made = partial(_report, view, form)
+        key = f"planner:{form}"
+        files.button(t(f"planner.report_{form}"), made, f"mla_plan.{form}", mime, key)
+
+
+def _report(view: View, form: str) -> bytes:
+    """Return the engine's report of the chosen model, "json" or "md"."""
+    told = figures(view, view.served)
+    text = plan_report.as_json(told) if form == "json" else plan_report.as_markdown(told)
+    return text.encode()
