@@ -5,21 +5,54 @@ from typing import Any
 
 from mla_engine import PRESETS, mechanisms
 from mla_engine.checkpoints.config_json import parse_json
-from mla_engine.checkpoints.files import CONFIG, MOST_CONFIG_BYTES
+from mla_engine.checkpoints.files import CONFIG, MOST_CONFIG_BYTES, REPOSITORY
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.config import AttentionConfig
 from mla_engine.given_preset import given_preset, plain
-from mla_engine.model_caches import UncountedError
-from ui.engine import model_cache
+from mla_engine.model_caches import UncountedError, read
+from mla_engine.model_caches.models import named
+from mla_engine.model_caches.sources import Found, no_source, of_published
+from ui.engine import folders, real_layer, shared_cache
 from ui.engine.model import Model, built
+from ui.engine.real_layer import RealLayer
+from ui.engine.workers import limits
+from ui.engine.workers.access import Place
+from ui.engine.workers.pool import ask
 from ui.settings.parsers import OF_PRESETS, check_shown, has_preset, preset_of
 from ui.settings.sizes import SMALL_VARIANT, sizes_of, variant_of
 
 NAMED = "_name_or_path"  # where transformers writes what a config.json was loaded from
 
 
+@shared_cache.cached(key=lambda name, _: name)
+def _config(name: str, _place: Place) -> dict:
+    return ask("config", _place, limits.of_looking())
+
+
+def counted(name: str) -> Found:
+    """Return what the model of this name keeps: a stored one, a repository, or a folder.
+
+    Raises:
+        RefusedError: nothing of that name, or what is not counted, with the reason.
+    """
+    if known := named(name):
+        return of_published(known)
+    return Found(name, read(config_of(name)))
+
+
+def config_of(name: str) -> dict:
+    """Return the config.json of a repository, or of a folder that may be read.
+
+    Raises:
+        RefusedError: nothing of that name, or no config.json.
+    """
+    if not (REPOSITORY.fullmatch(name) or folders.is_folder(name)):
+        raise no_source(name)
+    return _config(name, real_layer.place(RealLayer(name, "", 0)))
+
+
 def key_of(name: str, data: bytes) -> str:
-    """The key of the preset that a config.json stands for, or else a repository or stored name.
+    """Return the key of the preset for a config.json, or else for a repository or a stored name.
 
     Raises:
         ValueError: nothing of that name, no config.json, a key that is missing or wrong, a model
@@ -29,7 +62,7 @@ def key_of(name: str, data: bytes) -> str:
         return name
     if len(data) > MOST_CONFIG_BYTES:
         raise UncountedError("long_config", most=MOST_CONFIG_BYTES)
-    config = parse_json(data, CONFIG) if data else model_cache.config_of(name)
+    config = parse_json(data, CONFIG) if data else config_of(name)
     called = str(config.get(NAMED) or "") if data else name
     own = called.rstrip("/").rsplit("/", 1)[-1]
     found = preset_of_config(config, own, OF_PRESETS)
@@ -38,7 +71,7 @@ def key_of(name: str, data: bytes) -> str:
 
 
 def key_of_sizes(shown: Model, variant: str) -> str:
-    """The key of a model that has the same layer in this variant whatever sizes are typed later.
+    """Return the key of a model with this layer in this variant, whatever sizes are typed later.
 
     Where nothing that the variant has was changed it is the preset's own.
 
@@ -58,12 +91,12 @@ def key_of_sizes(shown: Model, variant: str) -> str:
 
 
 def _keeps(config: AttentionConfig, variant: str, wanted: AttentionConfig) -> bool:
-    """Whether a preset of this configuration is the wanted one in this variant."""
+    """Tell if a preset of this configuration is the wanted one in this variant."""
     return built(config, mechanisms.sizes_of(config), variant) == wanted
 
 
 def _told(preset: str) -> dict[str, Any]:
-    """What a preset says of its model beside one layer."""
+    """Return what a preset says of its model beside one layer."""
     if not has_preset(preset):
         return {}
     found = preset_of(preset)
@@ -72,7 +105,7 @@ def _told(preset: str) -> dict[str, Any]:
 
 
 def _named(shown: Model, variant: str, own: Mapping[str, int]) -> str:
-    """The preset's name, and behind it as many of the typed sizes as there is room for."""
+    """Return the preset's name, and behind it as many of the typed sizes as there is room for."""
     name = preset_of(shown.preset).name if has_preset(shown.preset) else shown.preset
     name = " ".join(plain(name).split())
     for size in mechanisms.variants()[variant].sizes:

@@ -5,13 +5,17 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from mla_engine import PRESETS
+from mla_engine.checkpoints.files import CONFIG
+from mla_engine.model_caches.sources import Found, of_text
 from ui.engine import model, own_model
 from ui.parts import prose
+from ui.parts.control import control
 from ui.settings.parsers import is_own, preset_of
 from ui.words.numbers import count
 from ui.words.text import safe, t
 
 EXAMPLE, PASTED = "moonshotai/Kimi-K2-Instruct", '{"model_type": ...}'
+COUNTED = "deepseek-ai/DeepSeek-V3.2"  # an example of a model that is only counted
 MOST_MIB, MOST_LETTERS = 2, 200_000
 HEIGHT = 100  # pixels
 
@@ -19,7 +23,7 @@ Take = Callable[[str], object]  # what is done with the key of a model that can 
 
 
 def draw(preset: str) -> None:
-    """Which layer is shown, and the way to give another model."""
+    """Say which layer is shown, and ask for another model."""
     if is_own(preset):
         st.caption(_shown(preset))
     with st.expander(t("own_model.title")):
@@ -27,14 +31,14 @@ def draw(preset: str) -> None:
 
 
 def _shown(preset: str) -> str:
-    """Which layer of the model stands for it, and whose its weights are."""
+    """Say which layer of the model stands for it, and whose its weights are."""
     found = preset_of(preset)
     numbers = {"layer": count(found.layer), "layers": count(found.n_layers)}
     return t("own_model.shown", name=safe(found.name), **numbers)
 
 
 def form(key: str, takers: Mapping[str, Take]) -> None:
-    """The three ways; the file goes before the text, and both before the name.
+    """Ask for a name, a file or a text; the file goes before the text, and both before the name.
 
     Args:
         key: of the form, and the beginning of its widgets' keys.
@@ -55,13 +59,13 @@ def form(key: str, takers: Mapping[str, Take]) -> None:
 
 
 def upload(label: str, key: str) -> bytes:
-    """A box for a config.json; empty until there is one."""
+    """Draw a box for a config.json; return it, empty until there is one."""
     file = st.file_uploader(label, type="json", key=key, max_upload_size=MOST_MIB)
     return file.getvalue() if file else b""
 
 
 def buttons(name: str, data: bytes, takers: Mapping[str, Take]) -> None:
-    """The ways to show a model that is counted here, where its sizes are known; as `form`."""
+    """Draw the ways to show a model that is counted here, where its sizes are known; as `form`."""
     if not (data or "/" in name or name in PRESETS):
         return
     said = st.container()
@@ -85,3 +89,46 @@ def _give(name: str, data: bytes, take: Take) -> None:
         return
     take(key)
     st.rerun()
+
+
+def ask(name: str, pasted: str) -> None:
+    """Draw the boxes for a model that is only counted: its name, a file, a text.
+
+    A link keeps the name; it has no room for the others.
+
+    Args:
+        name: the setting that holds the name.
+        pasted: the key of the text in the session; the file's is made of it.
+    """
+    label, hint = t("counted_model.name"), t("counted_model.hint")
+    control(name, widget="text_input", label=label, placeholder=COUNTED, help=hint)
+    upload(t("own_model.file"), _file(pasted))
+    most = {"max_chars": MOST_LETTERS, "height": HEIGHT}
+    st.text_area(t("own_model.text"), key=pasted, placeholder=PASTED, **most)
+
+
+def given_config(pasted: str) -> bytes:
+    """Return the config.json that was dropped, before one that was pasted; empty without either."""
+    if dropped := st.session_state.get(_file(pasted)):
+        return dropped.getvalue()
+    return st.session_state.get(pasted, "").strip().encode(errors="replace")
+
+
+def counted(name: str, pasted: str) -> Found | None:
+    """Return the dropped or pasted model before the named one; None where none is given.
+
+    Raises:
+        RefusedError: nothing of that name, or what is not counted, with the reason.
+    """
+    if config := given_config(pasted):
+        return of_text(config)
+    return own_model.counted(name) if name else None
+
+
+def source(name: str, pasted: str) -> str:
+    """Return where the engine's `find` has it from: a file, a name, "" for neither."""
+    return CONFIG if given_config(pasted) else name
+
+
+def _file(pasted: str) -> str:
+    return f"{pasted}:file"

@@ -4,7 +4,7 @@ import streamlit as st
 
 from mla_engine.model_caches import MODELS
 from ui.pages.after_mla.settings import PASTED, STORY, TYPES
-from ui.parts import counted_model
+from ui.parts import own_model
 from ui.parts.growth import LENGTHS
 from ui.settings import state
 from ui.words.numbers import count
@@ -42,7 +42,7 @@ def draw() -> None:
         format_func=lambda key: MODELS[key].name,
     )
     with st.expander(t("after_mla.own"), expanded=bool(state.settings()["am_own"])):
-        counted_model.ask("am_own", PASTED)
+        own_model.ask("am_own", PASTED)
     state.control(
         st.segmented_control,
         t("after_mla.kv"),

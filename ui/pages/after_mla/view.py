@@ -10,7 +10,7 @@ from mla_engine.model_caches.levers import Levers, levers, read_per_token
 from mla_engine.model_caches.sources import Found
 from mla_engine.refusals import RefusedError
 from ui.pages.after_mla.settings import PASTED, STORY
-from ui.parts import counted_model
+from ui.parts import own_model
 from ui.settings import state
 
 
@@ -119,8 +119,8 @@ def view() -> View:
         RefusedError: a model whose cache does not grow, one of the reader's that is not counted.
     """
     s = state.settings()
-    own = counted_model.found(s["am_own"], PASTED)
-    source = counted_model.given(s["am_own"], PASTED)
+    own = own_model.counted(s["am_own"], PASTED)
+    source = own_model.source(s["am_own"], PASTED)
     found = View(s["am_model"], s["am_kv"], s["am_context"], own, source)
     _ = found.shown.levers
     return found

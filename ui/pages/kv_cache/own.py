@@ -14,7 +14,7 @@ from ui.engine import model
 from ui.pages.kv_cache.common import shown
 from ui.pages.kv_cache.scene import type_label
 from ui.pages.kv_cache.view import View
-from ui.parts import counted_model, files, own_model, prose
+from ui.parts import files, own_model, prose
 from ui.settings import state
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
@@ -29,11 +29,11 @@ BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_byt
 def section(view: View) -> None:
     """Ask for a model, and show what it keeps with the page's lengths, types and GPUs."""
     with st.expander(t("kv_cache.own_title"), expanded=bool(view.own)):
-        counted_model.ask("kv_own", PASTED)
+        own_model.ask("kv_own", PASTED)
         try:
-            if found := counted_model.found(view.own, PASTED):
+            if found := own_model.counted(view.own, PASTED):
                 _draw(view, found)
-                own_model.buttons(view.own, counted_model.data(PASTED), _takers())
+                own_model.buttons(view.own, own_model.given_config(PASTED), _takers())
         except ValueError as error:
             prose.refused(error)
 

@@ -11,7 +11,7 @@ from mla_engine.model_caches.flops import latent_widths
 from mla_engine.model_caches.models import named
 from mla_engine.model_caches.planner import OVERHEAD
 from mla_engine.model_caches.sources import Found, of_published
-from ui.parts import counted_model
+from ui.parts import own_model
 from ui.parts.growth import LENGTHS
 from ui.settings.parsers import Setting, number, one_of, power_of_two, words
 from ui.settings.state import settings
@@ -172,12 +172,12 @@ def view() -> View:
         RefusedError: one that is not understood.
     """
     s = settings()
-    own = counted_model.found(s["plan_own"], PASTED)
+    own = own_model.counted(s["plan_own"], PASTED)
     found = own or of_published(MODELS[s["plan_model"]])
     total, active = (BILLION * s[f"plan_{name}"] for name in ("parameters", "active"))
     total = total or found.parameters
     active = active or (found.active_of(total) if total else None)
-    by = counted_model.given(s["plan_own"], PASTED)
+    by = own_model.source(s["plan_own"], PASTED)
     served = Served(found, "" if own else s["plan_model"], by, _plan(found, total, active))
     return View(served, _beside(found), s["plan_kv"])
 
@@ -218,6 +218,6 @@ def unsized(error: ValueError | None) -> Unsized | None:
     if not isinstance(error, UnsizedError):
         return None
     s, placing = settings(), Placing(**_placed(error.found))
-    own = counted_model.given(s["plan_own"], PASTED)
+    own = own_model.source(s["plan_own"], PASTED)
     name = safe(error.found.name) if own and not named(own) else error.found.name
     return Unsized(name, placing, GPUS[s["plan_gpu"]], s["plan_context"])
