@@ -1,4 +1,4 @@
-"""Where in the app each statement can be seen best."""
+"""The place in the app where each statement can be seen best."""
 
 from collections.abc import Mapping
 

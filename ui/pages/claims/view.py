@@ -1,22 +1,37 @@
-"""All statements with their verdicts, and which of them the reader's filters leave."""
+"""All statements with their verdicts, and those that the reader's filters leave."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mla_engine.claims import CLAIMS
+from mla_engine.claims import CLAIMS, VERDICTS
+from mla_engine.late import Late
+from ui.pages.claims.cards import MARKS
+from ui.parts.control import control
 from ui.parts.progress import one_by_one
 from ui.parts.statements import words
-from ui.parts.statements.findings import Finding, Findings, finding
-from ui.settings import state
+from ui.parts.statements.findings import Finding, code_of, finding
+from ui.settings import parsers, state
+from ui.settings.parsers import Setting, one_of
 from ui.streamlit_internals import DeltaGenerator
-from ui.words.text import t
+from ui.words.text import named, t
+
+pd = Late("pandas")
+
+LETTERS = tuple(dict.fromkeys(claim[0] for claim in CLAIMS))  # of the sources
+CODES = tuple(map(code_of, VERDICTS))
+SETTINGS = {
+    "claims_verdict": Setting("all", one_of("all", *CODES), "segmented_control"),
+    "claims_source": Setting("all", one_of("all", *LETTERS), "selectbox"),
+    "claims_text": Setting("", parsers.words(60), "text_input", "claims.search"),
+}
 
 
 @dataclass(frozen=True)
 class View:
     """What the checks of all statements found, and those that are shown."""
 
-    found: Findings
+    found: Mapping[str, Finding]
     shown: tuple[Finding, ...]
 
     @property
@@ -26,14 +41,13 @@ class View:
 
 
 def view(place: DeltaGenerator) -> View:
-    """The present view; a bar at `place` while the statements are checked."""
-    s = state.settings()
+    """Return the present view; a bar at `place` tells of the statements that are checked."""
+    chosen = state.chosen("claims")
     found = {claim: finding(claim) for claim in one_by_one(place, tuple(CLAIMS), _checking)}
-    left = _sought(found, s["claims_text"].strip().casefold())
     shown = (
         one
-        for one in left
-        if s["claims_verdict"] in ("all", one.code) and s["claims_source"] in ("all", one.source)
+        for one in _sought(found, chosen.text.strip().casefold())
+        if chosen.verdict in ("all", one.code) and chosen.source in ("all", one.source)
     )
     return View(found, tuple(shown))
 
@@ -42,15 +56,57 @@ def _checking(claim: str, done: int) -> str:
     return t("claims.checking", claim=claim, done=done, all=len(CLAIMS))
 
 
-def _sought(found: Findings, text: str) -> list[Finding]:
-    """The statements of which the text is said; an id means that one alone."""
-    alone = [one for one in found.values() if one.id.casefold() == text]
-    return alone or [one for one in found.values() if text in _said(one)]
+def _sought(found: Mapping[str, Finding], text: str) -> list[Finding]:
+    """Return the statements of which the text is said; an id means only its own."""
+    exact = [one for one in found.values() if one.id.casefold() == text]
+    return exact or [one for one in found.values() if text in _said(one)]
 
 
 def _said(one: Finding) -> str:
-    """Everything that is said of a statement, in the present language and as the engine says it."""
+    """Return all that is said of a statement, in the present language and by the engine."""
     claim = CLAIMS[one.id]
     own = words.statement(one.id), words.method(one.id), words.evidence(one)
     stated = words.source(one.source), claim.statement, claim.method, claim.source
     return "\n".join((*own, *stated)).casefold()
+
+
+def lead(here: View) -> tuple[str, str]:
+    """Return how many of the statements hold."""
+    n = here.tally
+    others = n.total() - n["holds"] - n["fails"]
+    said = {"all": n.total(), "holds": n["holds"], "fails": n["fails"], "others": others}
+    return t("common.out_of", n=n["holds"], all=n.total()), t("claims.line", **said)
+
+
+def verdict_control(here: View) -> None:
+    """Draw the choice of a verdict: mark, word and how many statements have it."""
+    labels = {"all": t("claims.all_verdicts", n=len(here.found))}
+    for code in CODES:
+        labels[code] = f"{MARKS[code]} {words.verdict(code)} {here.tally[code]}"
+    control("claims_verdict", write=labels.get)
+
+
+def source_control() -> None:
+    """Draw the choice of a source: the letter of its statements and its name."""
+    labels = {letter: named(letter, words.source(letter)) for letter in LETTERS}
+    control("claims_source", write=({"all": t("claims.all_sources")} | labels).get)
+
+
+def figures(here: View) -> "pd.DataFrame":
+    """Return one row a computed figure of the statements shown, numbers as numbers."""
+    rows = [
+        {
+            "id": finding.id,
+            "source": words.source(finding.source),
+            "statement": words.statement(finding.id),
+            "verdict": words.verdict(finding.code),
+            "evidence": words.evidence(finding),
+            "figure": figure.name,
+            "value": figure.value,
+            "unit": figure.unit,
+        }
+        for finding in here.shown
+        if finding.verdict
+        for figure in finding.verdict.evidence
+    ]
+    return pd.DataFrame(rows)

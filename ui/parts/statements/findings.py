@@ -1,6 +1,5 @@
 """What the check of a statement found, computed once a server and kept."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -28,9 +27,6 @@ class Finding:
     def source(self) -> str:
         """The letter of the source that states it."""
         return self.id[0]
-
-
-Findings = Mapping[str, Finding]
 
 
 def code_of(verdict: str) -> str:
