@@ -1,9 +1,23 @@
 """Notation: every symbol with its meaning, formula, sizes, and names in paper and code."""
 
-from ui.pages.notation import code, snippet
-from ui.pages.notation.places import EVERY
-from ui.pages.notation.settings import SETTINGS
-from ui.settings.page import Page
+from mla_engine import names
+from mla_engine.symbols import Symbol
+from ui.pages.notation.table import EVERY_LINK
+from ui.pages.notation.view import SETTINGS, View
+from ui.parts.forward import FORWARD
+from ui.parts.snippet_layer import layer
+from ui.settings.page import Functions, Page, Recipe
+
+
+def ran(here: View) -> Functions:
+    """Return what looks a symbol up, and the forward pass that the present variant has."""
+    return Symbol.step, names.citation, *FORWARD[here.model.form]
+
+
+def recipe(here: View) -> Recipe:
+    """Return the snippet that lists the symbols of a layer."""
+    return "notation", layer(here.model.config(), here.model.preset, here.model.form)
+
 
 PAGE = Page(
     name="notation",
@@ -11,7 +25,7 @@ PAGE = Page(
     order=3,
     settings=SETTINGS,
     lecture=("notation_search", "notation_of"),
-    code=code.ran,
-    snippet=snippet.recipe,
-    links=EVERY,
+    code=ran,
+    snippet=recipe,
+    links=EVERY_LINK,
 )

@@ -1,4 +1,4 @@
-"""The glossary at the present sizes: which symbols are shown, and where else they are seen."""
+"""The symbols that the glossary shows, at the present sizes, and what is said above them."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from mla_engine import mechanisms
 from mla_engine.names import DEEPSEEK, citation
 from mla_engine.symbols import SIZES, SYMBOLS
-from ui.engine import layers, model, shared_cache
-from ui.engine.model import Config, Model
-from ui.pages.notation.settings import AUTO
-from ui.settings import state
+from ui.engine import layers, shared_cache
+from ui.engine.model import Config, Model, present
+from ui.settings import parsers, state
+from ui.settings.parsers import Setting, one_of
 from ui.settings.shared import SHARED, VARIANTS
 from ui.words.numbers import count
-from ui.words.text import t
+from ui.words.text import listed, t, tensor
 
+AUTO = "auto"  # all symbols, or those of another variant than MLA
 CHOICES = ("all", "present", "cached")
+SETTINGS = {
+    "notation_search": Setting("", parsers.words(60), "text_input"),
+    "notation_of": Setting(AUTO, one_of(AUTO, *CHOICES), "segmented_control", options=CHOICES),
+}
+ROLES = ("query", "key", "value", "latent", "rope", "output")
 INDEXER = "indexer."  # no published one reads h: its names are those beside a query latent
 QUERY_WEIGHTS = ("W_UQ", "W_QR", "W_QK", "W_IQ")
 NONE = "–"
@@ -35,7 +41,7 @@ class Entry:
     cached: bool
 
     def has(self, text: str) -> bool:
-        """Whether every word of the text is in the symbol's names or its meaning."""
+        """Return whether every word of the text is in the symbol's names or its meaning."""
         names = (self.code, self.meaning, self.transformers, self.deepseek, self.paper)
         here = " ".join([*names, SYMBOLS[self.code].meaning]).lower()
         return all(word in here for word in text.lower().split())
@@ -64,61 +70,52 @@ class View:
     link: Mapping[str, str]
 
     @property
-    def form(self) -> str:
-        """The form in which the present variant is computed."""
-        return form_of(self.model.variant)
-
-    @property
     def cached(self) -> list[str]:
         """The codes of what the present variant caches."""
         return [code for code, one in SYMBOLS.items() if one.cached and code in self.present]
 
 
 def view() -> View:
-    """The present view.
+    """Return the present view.
 
     Raises:
         ValueError: sizes that no layer can have.
     """
-    s, chosen = state.settings(), model.present()
-    present = _of_variant(chosen, chosen.variant)
-    kept = {
+    model, of, sought = present(), _chosen(), state.settings()["notation_search"]
+    own = _of_variant(model, model.variant)
+    choices = {
         "all": list(SYMBOLS),
-        "present": [code for code in SYMBOLS if code in present],
-        "cached": [code for code, one in SYMBOLS.items() if one.cached and code in present],
-    }[of := _chosen()]
-    made = (_entry(code, chosen.config(), form_of(chosen.variant)) for code in kept)
-    entries = tuple(entry for entry in made if entry.has(s["notation_search"]))
-    return View(chosen, _homes(chosen), present, of, s["notation_search"], entries, state.link())
+        "present": [code for code in SYMBOLS if code in own],
+        "cached": [code for code, one in SYMBOLS.items() if one.cached and code in own],
+    }
+    made = [_entry(code, model.config(), model.form) for code in choices[of]]
+    entries = tuple(entry for entry in made if entry.has(sought))
+    return View(model, _homes(model), own, of, sought, entries, state.link())
 
 
 def _chosen() -> str:
-    """Which symbols are asked for; of another variant than MLA its own, but sought among all."""
+    """Return which symbols are asked for: of another variant than MLA its own, unless sought."""
     s = state.settings()
     own = s["variant"] != SHARED["variant"].default and not s["notation_search"]
     return s["notation_of"] if s["notation_of"] != AUTO else "present" if own else "all"
 
 
-def form_of(variant: str) -> str:
-    """The form in which a variant is computed."""
-    return mechanisms.form_of(variant).symbols
-
-
-def _homes(chosen: Model) -> dict[str, str]:
+def _homes(model: Model) -> dict[str, str]:
+    """Return the code of each symbol that can be seen -> a variant that has it."""
     found = {}
-    for variant in (chosen.variant, *VARIANTS):
+    for variant in (model.variant, *VARIANTS):
         with suppress(ValueError):  # sizes that this variant cannot have
-            found = dict.fromkeys(_of_variant(chosen, variant) - {"mask"}, variant) | found
+            found = dict.fromkeys(_of_variant(model, variant) - {"mask"}, variant) | found
     return found
 
 
-def _of_variant(chosen: Model, variant: str) -> frozenset[str]:
-    return _codes(chosen.config(variant), form_of(variant))
+def _of_variant(model: Model, variant: str) -> frozenset[str]:
+    return _codes(model.config(variant), mechanisms.form_of(variant).symbols)
 
 
 @shared_cache.cached
 def _codes(config: Config, form: str) -> frozenset[str]:
-    """The codes that a layer has: its weights, and the steps of its trace."""
+    """Return the codes that a layer has: its weights, and the steps of its trace."""
     layer = mechanisms.of(config).layer(config, device="meta")
     return frozenset([*dict(layer.named_parameters()), *layers.shapes(config, form, 1), "mask"])
 
@@ -140,12 +137,12 @@ def _entry(code: str, config: Config, form: str) -> Entry:
 
 
 def _reads_h(code: str, config: Config) -> bool:
-    """Whether a query's weight reads h itself, since nothing compresses the queries."""
+    """Return whether a query's weight reads h itself, since nothing compresses the queries."""
     return code in QUERY_WEIGHTS and not getattr(config, "d_latent_q", None)
 
 
 def _formula(code: str, config: Config, form: str) -> str:
-    """LaTeX, with h in the place of a query latent that the configuration has not."""
+    """Return LaTeX, with h in the place of a query latent that the configuration has not."""
     step = SYMBOLS[code].step(form)
     if any(_reads_h(one, config) for one in step.inputs):
         return step.formula.replace(SYMBOLS["c_Q"].latex, SYMBOLS["h"].latex)
@@ -153,7 +150,7 @@ def _formula(code: str, config: Config, form: str) -> str:
 
 
 def _axes(code: str, config: Config) -> str:
-    """The axes of a symbol, with the size of each that the configuration fixes."""
+    """Return the axes of a symbol, with the size of each that the configuration fixes."""
     letters = SYMBOLS[code].axes.split()
     if _reads_h(code, config):
         letters = ["d" if letter == "l" else letter for letter in letters]
@@ -166,3 +163,21 @@ def _cited(place: tuple[str, int | None] | None) -> str:
         return NONE
     section, equation = place
     return f"§{section}" + (f" ({equation})" if equation else "")
+
+
+def lead(here: View) -> tuple[str, str]:
+    """Return how many symbols the present variant has, and which of them it caches."""
+    line = t(
+        "notation.line",
+        variant=t(f"common.{here.model.variant}"),
+        has=count(len(here.present)),
+        all=count(len(SYMBOLS)),
+        cached=listed(map(tensor, here.cached)),
+    )
+    return t("common.out_of", n=count(len(here.present)), all=count(len(SYMBOLS))), line
+
+
+def look() -> str:
+    """Return a sentence on what to look at, each role's word in its colour."""
+    words = {r: f'<span class="tensor {r}">{t(f"notation.role_{r}")}</span>' for r in ROLES}
+    return t("notation.look", **{f"role_{role}": word for role, word in words.items()})
