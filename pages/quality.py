@@ -5,8 +5,9 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.quality import PAGE, charts, controls, words
-from ui.pages.quality.view import view
+from ui.pages.quality import PAGE, curves, verdict
+from ui.pages.quality.staircase import not_run, staircase
+from ui.pages.quality.view import controls, view
 from ui.parts import prose, questions, sections
 from ui.words.text import t
 
@@ -19,33 +20,33 @@ with page.frame(PAGE) as frame:
         prose.refused(refusal)
 
     if shown:
-        prose.lead(*words.lead(shown), t("quality.look"))
-        questions.ask(charts.question, shown)
+        prose.lead(*verdict.lead(shown), t("quality.look"))
+        questions.ask(verdict.question, shown)
         for damaged in shown.study.refused:
             prose.refused(damaged)
         picture, choices = st.columns([7, 3], gap="large")
         with choices:
-            controls.draw(shown)
+            controls(shown)
             with st.container(key="quality_verdict"):
-                prose.say(words.findings(shown))
-            prose.note(words.caveat(shown))
+                prose.say(verdict.findings(shown))
+            prose.note(verdict.caveat(shown))
         with picture, st.container(key="quality_picture"):
             if shown.caches:
-                charts.by_cache(shown)
+                curves.by_cache(shown)
             else:
                 st.info(t("quality.nothing"), icon=":material/model_training:")
         if shown.caches:
             st.subheader(t("quality.section_load"), anchor=False)
-            sections.later("quality_load", partial(charts.by_load, shown), (480, 480, 480))
+            sections.later("quality_load", partial(curves.by_load, shown), (480, 480, 480))
             st.subheader(t("quality.section_distance"), anchor=False)
             prose.say(t("quality.distance_words"))
-            sections.later("quality_distance", partial(charts.by_distance, shown), (480, 480, 480))
+            sections.later("quality_distance", partial(curves.by_distance, shown), (480, 480, 480))
             st.subheader(t("quality.section_loss"), anchor=False)
             prose.say(t("quality.loss_words"))
-            sections.later("quality_loss", partial(charts.losses, shown), (480, 480, 480))
+            sections.later("quality_loss", partial(curves.losses, shown), (480, 480, 480))
             st.subheader(t("quality.section_staircase"), anchor=False)
             prose.say(t("quality.staircase_words"))
-            sections.later("quality_staircase", partial(charts.staircase, shown), (500, 500, 560))
+            sections.later("quality_staircase", partial(staircase, shown), (500, 500, 560))
         st.subheader(t("quality.section_runs"), anchor=False)
-        sections.later("quality_runs", partial(charts.not_run, shown), (420, 420, 620))
+        sections.later("quality_runs", partial(not_run, shown), (420, 420, 620))
     frame.view = shown

@@ -24,7 +24,7 @@ from tests.ui.screen import (
 )
 from tests.ui.test_snippets import assert_shown, printed_numbers
 from ui.classroom import questions
-from ui.pages.quality import run
+from ui.pages.quality import view
 from ui.words.numbers import error_percent
 
 PAGE = "pages/quality.py"
@@ -41,7 +41,7 @@ FILES = [f"mla_quality_{name}.csv" for name in DRAWN]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What was trained, as the page sees it: nothing yet."""
-    monkeypatch.setattr(run, "FOLDER", tmp_path)
+    monkeypatch.setattr(view, "FOLDER", tmp_path)
     return tmp_path
 
 
@@ -54,7 +54,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def trained(study: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """These rows, as the page sees them."""
-    monkeypatch.setattr(run, "FOLDER", study)
+    monkeypatch.setattr(view, "FOLDER", study)
     return study
 
 

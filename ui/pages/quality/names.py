@@ -1,11 +1,13 @@
-"""What variants are called on this page, and how they look: sizes of MLA are one colour."""
+"""The names of variants and of their answers on this page, and the looks of variants."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from mla_engine.figures import Look, look
+from mla_engine.language_model.study import Spread
 from ui.pages.quality.view import View
-from ui.words.numbers import count
-from ui.words.text import t
+from ui.words.numbers import count, error_percent
+from ui.words.text import listed, t
 
 FAMILIES = ("MHA", "GQA", "MQA", "MLA")
 OTHER_SIZES = {"mla_64": ("longdash", "circle-open"), "mla_16": ("dot", "circle-x-open")}
@@ -13,22 +15,37 @@ BY_CACHE = ("mha", "gqa", "mqa", "mla", "mla_64", "mla_16")  # of which the cach
 
 
 def family(code: str) -> str:
-    """MHA, GQA, MQA or MLA."""
+    """Return MHA, GQA, MQA or MLA."""
     return code.partition("_")[0].upper()
 
 
 def variant(view: View, code: str) -> str:
-    """A variant with the numbers that it caches: "MLA 32"; else with what is special about it."""
+    """Name a variant with the numbers that it caches, "MLA 32", or by what is special about it."""
     if code in BY_CACHE:
         return f"{family(code)} {count(view.cached(code))}"
     return t(f"quality.variant_{code}")
 
 
 def its_look(code: str) -> Look:
-    """The variant's fixed colour; other sizes of MLA have a dash and a mark of their own."""
+    """Return the family's colour; other sizes of MLA have a dash and a mark of their own."""
     kind = code.partition("_")[0]
     found = look("mla_absorbed" if kind == "mla" else kind)
     if code not in OTHER_SIZES:
         return found
     dash, mark = OTHER_SIZES[code]
     return replace(found, dash=dash, mark=mark)
+
+
+def share(spread: Spread | None) -> str:
+    """Write a mean as a percentage, or that it was not run."""
+    return error_percent(spread.mean) if spread else t("quality.not_run")
+
+
+def each(view: View, codes: Iterable[str]) -> str:
+    """List variants with their right answers."""
+    return listed(f"{variant(view, code)} {share(view.accuracy(code))}" for code in codes)
+
+
+def from_to(least: str, most: str) -> str:
+    """Write a range, or its one number."""
+    return least if least == most else t("quality.range", least=least, most=most)

@@ -1,16 +1,49 @@
-"""What the page quality shows: the study, and the task and load whose answers are counted."""
+"""The study of this server's trained models, at the task and load whose answers are counted."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
 
+from mla_engine.language_model import study as studies
 from mla_engine.language_model.study import Spread, Study, differ
 from mla_engine.language_model.texts import TASKS
-from ui.pages.quality import run
-from ui.pages.quality.settings import EVERY_LOAD, EVERY_TASK
+from ui.engine import shared_cache, trained
+from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Note
+from ui.settings.parsers import Setting, one_of, whole
+from ui.words.numbers import count
+from ui.words.text import t
 
+EVERY_TASK, EVERY_LOAD = "all", -1
+HEAVIEST = max(task.loads[-1] for task in TASKS.values())
+SETTINGS = {
+    "quality_task": Setting(EVERY_TASK, one_of(EVERY_TASK, *TASKS), "selectbox"),
+    "quality_load": Setting(
+        EVERY_LOAD,
+        whole(EVERY_LOAD, HEAVIEST),
+        "segmented_control",
+        write=lambda load: t("quality.every") if load == EVERY_LOAD else count(load),
+    ),
+}
 PAIR = ("mqa", "mla")  # that cache as much as each other
-ROTATED = ("mha", "mha_partial")  # all dimensions, and a half
+FOLDER = trained.FOLDER
+
+
+def study() -> Study:
+    """Return what has been measured so far, read once until a file of it changes.
+
+    Raises:
+        RefusedError: nothing was trained yet, or the plan is damaged.
+    """
+    files = (FOLDER / "plan.json", *studies.files(FOLDER))
+    found = (file.stat() for file in files if file.exists())
+    return _study(str(FOLDER), tuple((one.st_mtime_ns, one.st_size) for one in found))
+
+
+@shared_cache.cached
+def _study(folder: str, _state: tuple[tuple[int, int], ...]) -> Study:
+    return studies.read(Path(folder))
 
 
 @dataclass(frozen=True)
@@ -18,29 +51,28 @@ class View:
     """The study at a task and a load, or at every one of them."""
 
     study: Study
-    task: str
-    load: int
+    chosen: SimpleNamespace
 
     def accuracy(self, variant: str) -> Spread | None:
-        """The share of right answers over the seeds; None where the variant was not run."""
-        return self.accuracy_at(variant, self.load)
+        """Return the share of right answers over the seeds; None where it was not run."""
+        return self.accuracy_at(variant, self.chosen.load)
 
     def accuracy_at(self, variant: str, load: int) -> Spread | None:
-        """The same at any load of the task."""
+        """Return the same at any load of the task."""
         return self.study.accuracy(variant, self.one_task, None if load == EVERY_LOAD else load)
 
     def shares(self, variant: str) -> list[float]:
-        """The share of right answers of each seed."""
-        load = None if self.load == EVERY_LOAD else self.load
+        """Return the share of right answers of each seed."""
+        load = None if self.chosen.load == EVERY_LOAD else self.chosen.load
         return self.study.shares(variant, self.one_task, load)
 
     @property
     def one_task(self) -> str | None:
         """The task, unless all are taken together."""
-        return None if self.task == EVERY_TASK else self.task
+        return None if self.chosen.task == EVERY_TASK else self.chosen.task
 
     def cached(self, variant: str) -> int:
-        """Numbers a token and layer."""
+        """Return the numbers that it caches of a token in a layer."""
         return self.study.plan.variants[variant].cached
 
     @property
@@ -54,7 +86,7 @@ class View:
         return len(self.study.measured((*PAIR, "mha"))) == len(PAIR) + 1
 
     def loser(self, pair: tuple[str, str] = PAIR) -> str | None:
-        """Which of two answers less, beyond what seeds differ by; None if neither clearly does."""
+        """Return which of two answers less beyond what seeds differ by; None if neither does."""
         one, other = (self.accuracy(code) for code in pair)
         if not differ(one, other):
             return None
@@ -62,7 +94,7 @@ class View:
 
 
 def loads(task: str) -> tuple[int, ...]:
-    """Of a task, from light to heavy; of all tasks together their places, 1 the lightest."""
+    """Return those of a task, from light to heavy; of all tasks their places, 1 the lightest."""
     if task == EVERY_TASK:
         return tuple(range(1, 1 + min(len(one.loads) for one in TASKS.values())))
     return TASKS[task].loads
@@ -70,18 +102,25 @@ def loads(task: str) -> tuple[int, ...]:
 
 def mend() -> list[Note]:
     """Bring the load to the nearest that the task has."""
-    s = state.settings()
-    if s["quality_load"] == EVERY_LOAD:
+    chosen = state.chosen("quality")
+    if chosen.load == EVERY_LOAD:
         return []
-    near = min(loads(s["quality_task"]), key=lambda load: abs(load - s["quality_load"]))
+    near = min(loads(chosen.task), key=lambda load: abs(load - chosen.load))
     return state.nearest(quality_load=near)
 
 
 def view() -> View:
-    """The present view.
+    """Return the present view.
 
     Raises:
         RefusedError: nothing was trained yet.
     """
-    s = state.settings()
-    return View(run.study(), s["quality_task"], s["quality_load"])
+    return View(study(), state.chosen("quality"))
+
+
+def controls(view: View) -> None:
+    """Draw task and load; another task begins with all of its loads together."""
+    task = view.chosen.task
+    control("quality_task", then=lambda: state.change(quality_load=EVERY_LOAD))
+    every = (EVERY_LOAD, *loads(task))
+    control("quality_load", label=t(f"quality.load_{task}"), options=every)
