@@ -117,17 +117,6 @@ def test_one_matrix_gives_the_sum_of_the_models_own_scores(opened):
     assert f"but by {off_by(error)} from each head's own scores" in speech(at)
 
 
-def test_keys_have_the_length_of_the_models_own_beside_the_merged_ones(opened):
-    at = opened(PAGE, sentence=TEXT, ab_gain="1", ab_head="3")
-    trace, own = read(TEXT).blocks[1].attention, attention()
-    right = trace.k_C[0, :, 3].norm(dim=-1).numpy()
-    straight = own.W_UK[3] @ torch.diag(own.c_KV_norm) @ own.W_DKV
-    merged = (trace.h[0] @ straight.T).norm(dim=-1).detach().numpy()
-    chart = drawn(at, DRAWN)["norm"]
-    assert_allclose(chart.values("key, through the norm", "x"), right, rtol=1e-4)
-    assert_allclose(chart.values("key, from W_UK W_DKV", "x"), merged, rtol=1e-4)
-
-
 def test_the_sentence_is_read_and_unknown_words_are_refused(opened):
     at = opened(PAGE)
     names = drawn(at, DRAWN)["norm"].layout["yaxis"]["ticktext"]

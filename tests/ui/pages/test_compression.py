@@ -1,7 +1,6 @@
 """The compression page: all that is drawn and said, against the engine's numbers and numpy's."""
 
 import re
-import threading
 from contextlib import contextmanager
 
 import numpy as np
@@ -17,11 +16,9 @@ from mla_engine import (
     LatentConfig,
     RopeConfig,
     claims,
-    weights,
 )
 from mla_engine.checkpoints import hidden_states as hidden_states_of
 from mla_engine.checkpoints import load_attention
-from mla_engine.grouped import forms
 from mla_engine.studies import transmla
 from mla_engine.studies.compression import joint, loss, separate, with_spectrum
 from mla_engine.studies.merging import content_config
@@ -389,29 +386,6 @@ def test_a_line_that_fills_while_a_page_is_drawn_is_said_below_its_first_picture
     assert "-1 pieces of work are waiting" in refusal(at)
     assert not at.get("progress")
     assert at.table[0].value.iloc[0, 0] == "72"
-
-
-def test_all_that_is_heavy_waits_for_its_turn(opened, monkeypatch):
-    queue.warm_up()
-    line, ran, skipped = queue._queue(), set(), set()
-
-    def watch(owner: object, name: str) -> None:
-        work = getattr(owner, name)
-
-        def watched(*given: object, **named: object) -> object:
-            ran.add(name)
-            if not line._has_turn(threading.get_ident()):
-                skipped.add(name)
-            return work(*given, **named)
-
-        monkeypatch.setattr(owner, name, watched)
-
-    heavy = [(torch.linalg, "eigh"), (weights, "_generator"), (forms, "attend")]
-    for owner, name in heavy:
-        watch(owner, name)
-    opened(PAGE, **LINK | {"seed": "79"}, **FALLING)
-    assert ran == {name for _, name in heavy}
-    assert not skipped
 
 
 def test_a_page_without_a_word_on_weights_compresses_what_can_be(opened, real, demo):

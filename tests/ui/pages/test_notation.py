@@ -190,24 +190,6 @@ def test_each_role_has_its_word_in_its_colour(opened, lang):
     assert found == list(zip(classes, ROLES[lang], strict=True))
 
 
-def test_the_controls_say_what_they_do_and_do_it(opened):
-    at = opened(PAGE)
-    search = sought(at)
-    of = next(b for b in at.button_group if b.key == "notation_of:en")
-    assert search.label == "Search symbols, meanings and names in code"
-    assert (of.label, of.options) == ("Which symbols", ["All", "In this variant", "Cached"])
-    assert at.main.caption[-1].value.startswith("b batch, t query position, s key position, h head")
-    of.set_value("cached").run()
-    assert at.query_params == {"notation_of": "cached"}
-    assert set(rows(at)) == {"c_KV", "k_R"}
-    of = next(b for b in at.button_group if b.key == "notation_of:en")
-    of.set_value("present").run()
-    assert "W_DQ" not in rows(at)
-    zh = opened(PAGE, lang="zh")
-    of = next(b for b in zh.button_group if b.key == "notation_of:zh")
-    assert of.options == ["全部", "当前变体所用", "被缓存的"]
-
-
 @pytest.mark.parametrize(
     ("text", "codes"),
     [

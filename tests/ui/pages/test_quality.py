@@ -219,14 +219,6 @@ def test_the_guess_is_drawn_over_the_points_of_the_chart(seen, trained):
     assert ".st-key-quality-cache" not in card["hides"], "its axes are drawn on"
 
 
-@pytest.mark.parametrize(
-    "link", [{"quality_task": "copy"}, {"lecture": "1"}, {"stop": "1"}], ids=str
-)
-def test_nothing_is_asked_where_it_is_to_be_seen_at_once(seen, trained, link):
-    at = seen(PAGE, **link).at
-    assert not [e for e in at.get("bidi_component") if e.proto.component_name == "guess"]
-
-
 def test_the_number_on_top_is_mlas_beside_mqas_and_mhas(seen, trained):
     for link, task, where in (
         ({}, None, "all tasks and loads"),
@@ -330,12 +322,6 @@ def test_without_a_plan_the_page_says_how(opened, folder):
     at = opened(PAGE)
     assert not charts(at)
     assert "make train" in plain(at.error[0].value)
-
-
-def test_a_load_that_the_task_has_not_becomes_the_nearest(seen, trained):
-    at = seen(PAGE, quality_task="back", quality_load="16").at
-    assert "task “count back”, load 4" in plain(statement(at))
-    assert at.warning
 
 
 def test_another_task_begins_with_its_own_load(opened, trained):
