@@ -41,7 +41,7 @@ MOST_BARS = 12  # the last words of a longer text, whose names can be read
 
 @dataclass(frozen=True, eq=False)
 class TooMuch:
-    """What one matrix for all heads, and one in the place of the norm, would give."""
+    """The results of one matrix for all heads, and of one in the place of the norm."""
 
     scores: np.ndarray  # [h,t,s], scaled content logits
     scores_one: np.ndarray  # [t,s]

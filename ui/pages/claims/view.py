@@ -29,14 +29,14 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class View:
-    """What the checks of all statements found, and those that are shown."""
+    """The findings of all statements, and those that are shown."""
 
     found: Mapping[str, Finding]
     shown: tuple[Finding, ...]
 
     @property
     def tally(self) -> Counter[str]:
-        """How many statements have each verdict."""
+        """The number of statements with each verdict."""
         return Counter(one.code for one in self.found.values())
 
 

@@ -34,8 +34,8 @@ def section(view: View) -> None:
     except work.CostError:  # the page itself shows more heads than this can take
         prose.note(t("compression.mla_many"))
         return
-    picture, beside = st.columns([3, 2], gap="large")
-    with beside:
+    picture, said = st.columns([3, 2], gap="large")
+    with said:
         prose.say(_says(view, found))
         if view.answers:
             prose.say(_answered(view))
@@ -65,13 +65,13 @@ def _losing(source: Source, tokens: int, points: int) -> int:
     """Count operations of the components, and of running the layer at so many ranks.
 
     Raises:
-        CostError: the components alone take too long.
+        CostError: even the components take too long.
     """
     width = source.n_kv_heads * (source.grouped.d_head + source.grouped.d_value)
-    once = work.running(source.grouped, "grouped", tokens, source.heads)
+    run = work.running(source.grouped, "grouped", tokens, source.heads)
     making = FLOATS * 2 * width**2 * source.config.d_model
     components = work.factoring(width, max(width, source.config.d_model))
-    return preparing(source) + components + points * (2 * once + making)
+    return preparing(source) + components + points * (2 * run + making)
 
 
 @shared_cache.cached

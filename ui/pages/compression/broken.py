@@ -51,7 +51,7 @@ def question(view: View) -> Question:
 def first(view: View, *, drawn: bool) -> None:
     """Draw right answers over the size of the cache, and by task at the chosen size.
 
-    Where nothing could be run, the controls stand alone.
+    Where nothing could be run, only the controls.
     """
     picture, tasks = st.columns([6, 5], gap="medium")
     with tasks:

@@ -1,4 +1,4 @@
-"""What a latent loses and saves over its size, in one factorization of both or in one of each."""
+"""The errors that a latent makes and the cache it saves over its size, joint and separate."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,7 +67,7 @@ def question(view: View) -> Question:
 def first(view: View, *, drawn: bool) -> None:
     """Draw what a latent loses and saves, the spectrum, and what both are set by.
 
-    Where nothing could be run, the controls stand alone.
+    Where nothing could be run, only the controls.
     """
     picture, spectral, panel = st.columns(WIDTHS, gap="medium")
     with panel:

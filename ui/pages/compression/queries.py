@@ -1,4 +1,4 @@
-"""What training keeps of the queries, with a latent of their own and without."""
+"""The numbers that training keeps of the queries, with a latent of their own and without."""
 
 from functools import partial
 

@@ -30,7 +30,7 @@ PORTION = 4  # of them that are run one after the other, before the progress is 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a layer's weights come from; `decay` None leaves them as they are.
+    """The origin of a layer's weights; `decay` None leaves them as they are.
 
     The heads are whole groups that share a KV head. What they read is `inputs`, a real layer's, or
     what the origin of the weights goes with. Of an MLA's `config` it is what its latents stand for.
@@ -91,7 +91,7 @@ def preparing(source: Source) -> int:
     """Count operations of drawing the weights, giving them their spectrum, and factoring them.
 
     Raises:
-        CostError: one decomposition alone takes too long.
+        CostError: even one decomposition takes too long.
     """
     config, n_kv_heads = source.grouped, source.n_kv_heads
     widths = (config.d_head + config.d_value, config.d_head, config.d_value)
@@ -140,10 +140,10 @@ def losing(source: Source, tokens: int) -> int:
     """Count operations of preparing, and of the runs of the layer itself and with each latent.
 
     Raises:
-        CostError: one decomposition alone takes too long.
+        CostError: even one decomposition takes too long.
     """
-    once = work.running(source.grouped, "grouped", tokens, source.heads)
-    return preparing(source) + len(WAYS) * (POINTS + POINTS // PORTION) * once
+    run = work.running(source.grouped, "grouped", tokens, source.heads)
+    return preparing(source) + len(WAYS) * (POINTS + POINTS // PORTION) * run
 
 
 @shared_cache.cached(anywhere=True)

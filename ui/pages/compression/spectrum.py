@@ -1,4 +1,4 @@
-"""How fast the singular values of keys' and values' weights fall, together and of each."""
+"""The falling singular values of keys' and values' weights, together and of each."""
 
 from functools import partial
 

@@ -24,7 +24,7 @@ from ui.words.text import t
 ERRORS = ("k", "v", "scores", "u")
 HEADS = (1, 2, 4, 8, 16, 32, 64, 128)
 SETTINGS = {
-    # what a trained model's cache is cut to; 0 is what the trained MLA caches
+    # of a trained model's cache; 0 is that of the trained MLA
     "cmp_size": Setting(0, whole(0, 2**16), "select_slider"),
     "cmp_rank": Setting(128, whole(0, 2**16), "slider"),
     "cmp_heads": Setting(4, whole(1, 128), "select_slider"),  # that share the latent
@@ -43,7 +43,7 @@ SETTINGS = {
         options=(0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0),
         write=shortest,
     ),
-    # what joint and separate compression are compared by
+    # by which joint and separate compression are compared
     "cmp_error": Setting("u", one_of(*ERRORS), "segmented_control", "compression.error_of"),
     "cmp_log": Setting(False, flag, "toggle"),
 }
@@ -88,12 +88,12 @@ class View:
 
     @property
     def trained(self) -> bool:
-        """Whether the weights are a trained or real layer's own."""
+        """True if the weights are a trained or real layer's own."""
         return self.weights == "own"
 
     @property
     def answers(self) -> bool:
-        """Whether they are those of a trained model, which can be asked what it still knows."""
+        """True if they are those of a trained model, which can be asked what it still knows."""
         return self.trained and self.model.layer is None
 
     @property
@@ -104,12 +104,12 @@ class View:
 
     @property
     def ranks(self) -> list[int]:
-        """Where the curves are drawn, the chosen rank among them."""
+        """The ranks at which the curves are drawn, the chosen one among them."""
         return sorted({*self.fixed_ranks, self.rank})
 
     @property
     def fixed_ranks(self) -> list[int]:
-        """Where they are computed whatever rank is chosen."""
+        """The ranks at which they are computed whatever rank is chosen."""
         if self.answers:
             return [0, *self.sizes]
         source = self.source
@@ -121,7 +121,7 @@ class View:
 
     @property
     def sizes(self) -> list[int]:
-        """What the cache of a trained model can be cut to; empty where there is none."""
+        """The sizes that the cache of a trained model can be cut to; empty where there is none."""
         return _sizes(self.model)
 
     def errors(self, way: str) -> Loss:

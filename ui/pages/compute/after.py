@@ -1,4 +1,4 @@
-"""What came after MLA: what it takes over the context against MLA, and its products."""
+"""The work of what came after MLA over the context, set against MLA, and its products."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +27,7 @@ OF_THE_WHY = "index_topk", "pooling"  # sizes that explain its answer
 
 
 def lead(view: View) -> tuple[str, str]:
-    """Return what the chosen way takes at this context, beside MLA, and from when on it is less."""
+    """Return what the chosen way and MLA take at this context, and from when on it is less."""
     read = {code: view.layers * view.cost(code).cache_read_bytes for code in view.ways}
     values = _chosen_and_all(view, view.shown)
     line = t(

@@ -1,4 +1,4 @@
-"""Where the limits turn: from when on to expand, and from when on memory is no more the limit."""
+"""The turning points: from when on to expand, and from when on memory is no more the limit."""
 
 from functools import partial
 

@@ -72,12 +72,12 @@ class View:
 
     @property
     def phase(self) -> str:
-        """What is counted: "decode" or "prefill"."""
+        """The call that is counted: "decode" or "prefill"."""
         return self.chosen.phase
 
     @property
     def decoding(self) -> bool:
-        """Whether a decode step is counted."""
+        """True if a decode step is counted."""
         return self.phase == "decode"
 
     @property

@@ -49,7 +49,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class View:
-    """What the page shows.
+    """The symbols that are shown, and the present variant.
 
     Args:
         model: what the shared settings choose.

@@ -1,4 +1,4 @@
-"""From MHA to MLA, one change a step, and which runs of the plan are missing."""
+"""The steps from MHA to MLA, one change each, and the runs of the plan that are missing."""
 
 from functools import partial
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What the runs say: of the two variants with caches of one size, and of all sizes."""
+"""The findings on the two variants with caches of one size, on all sizes, and a question."""
 
 from collections.abc import Sequence
 

@@ -82,7 +82,7 @@ class View:
 
     @property
     def compared(self) -> bool:
-        """Whether both of the pair were run, and MHA."""
+        """True if both of the pair were run, and MHA."""
         return len(self.study.measured((*PAIR, "mha"))) == len(PAIR) + 1
 
     def loser(self, pair: tuple[str, str] = PAIR) -> str | None:
