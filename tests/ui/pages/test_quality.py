@@ -164,7 +164,7 @@ def test_every_chart_hands_out_its_numbers(seen, trained):
     assert cache["mean"].tolist() == pytest.approx([percents(code).mean() / 100 for code in NAMES])
     assert cache["cached_per_token"].to_dict() == {code: made.CACHED[code] for code in NAMES}
     assert len(shown[FILES[1]]) == len(NAMES) * 4
-    assert len(shown[FILES[2]]) == len(NAMES) * 3
+    assert shown[FILES[2]]["distance_from"].tolist() == [0, 8, 24] * len(NAMES)
     assert len(shown[FILES[3]]) == len(NAMES) * (2 + 3 + 4)
     stairs = shown[FILES[4]].set_index("variant")["seeds"]
     assert stairs.to_dict() == dict.fromkeys(made.STAIRCASE, 3) | {"mla_queries": 0}
