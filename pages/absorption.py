@@ -7,7 +7,7 @@ import streamlit as st
 from ui.frame import page
 from ui.pages.absorption import PAGE, brackets, merged, merges, rounding
 from ui.pages.absorption import view as absorption
-from ui.parts import prose, questions, sections
+from ui.parts import prose, questions, sections, trained_layer
 from ui.parts.control import control
 from ui.words.text import t
 
@@ -33,14 +33,16 @@ with page.frame(PAGE) as frame:
     with picture:
         control("ab_side")
     with panel:
-        brackets.lengths()
+        control("ab_queries")
+        control("ab_context")
     if view:
         with panel:
             with st.container(key="absorption_verdict"):
                 prose.say(brackets.verdict(view))
             for note in brackets.notes(view):
                 prose.note(note)
-            brackets.sentence(view)
+            if view.model.trained is not None:  # it reads a sentence of the reader's
+                trained_layer.sentence()
         with picture:
             brackets.picture(view)
         with bars:

@@ -8,8 +8,7 @@ from mla_engine import PRESETS, SYMBOLS, LatentConfig, figures
 from mla_engine.late import Late
 from mla_engine.studies.bracketing import FORMS, SIDES, Bracketing, Matrix, bracketings
 from ui.pages.absorption.view import View
-from ui.parts import charts, motion, trained_layer, ways
-from ui.parts.control import control
+from ui.parts import charts, motion, ways
 from ui.parts.motion import Dial
 from ui.parts.questions import Question, decades
 from ui.settings.parsers import Setting, one_of, power_of_two
@@ -77,18 +76,6 @@ def _said(ratio: float) -> str:
     if ratio < 1000:
         return times(ratio)
     return t("common.times", value=count(float(shortest(ratio, 3))))
-
-
-def sentence(view: View) -> None:
-    """Draw the box for the sentence that a trained model reads, whose layer is run below."""
-    if view.model.trained is not None:
-        trained_layer.sentence()
-
-
-def lengths() -> None:
-    """Draw how many tokens are new, and how many are in the cache."""
-    control("ab_queries")
-    control("ab_context")
 
 
 def verdict(view: View) -> str:
