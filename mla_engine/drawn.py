@@ -20,6 +20,8 @@ _ISOLATED = re.compile(rf"{_ISOLATE}([^\u2066-\u2069]*){_END}")
 
 def redrawn(text: str, sign: Callable[[str], str]) -> str:
     """Return `text` with `sign(c)` in place of each character c that hides or turns."""
+    if text.isascii() and text.isprintable():
+        return text
     kept = "".join(c if c in _JOINERS or not hides(c) else sign(c) for c in text)
     for alone in (_LOOSE, _ALONE):
         kept = alone.sub(lambda found: "".join(map(sign, found[0])), kept)
@@ -50,6 +52,8 @@ def turns(character: str) -> bool:
 
 def isolated(text: str) -> str:
     """Put marks around `text` where, written from right to left, it would move what follows."""
+    if text.isascii():
+        return text
     return f"{_ISOLATE}{text}{_END}" if any(map(turns, _ISOLATED.sub("", text))) else text
 
 

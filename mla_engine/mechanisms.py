@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module, resources
 from importlib.resources.abc import Traversable
+from operator import attrgetter
 
 from mla_engine import checks
 from mla_engine.config import AttentionConfig
@@ -24,7 +25,7 @@ def all() -> tuple[Mechanism, ...]:
     """
     folders = sorted(folder.name for folder in resources.files("mla_engine").iterdir())
     found = [_declared(name) for name in folders if _declaration(name).is_file()]
-    found.sort(key=lambda one: one.order)
+    found.sort(key=attrgetter("order"))
     _refuse_twins("variant", [(one.key, [v.code for v in one.variants]) for one in found])
     _refuse_twins("way", [(one.key, [way.code for way in one.ways]) for one in found])
     return tuple(found)
@@ -62,7 +63,7 @@ def types_in_words(which: Callable[[Mechanism], object] = bool) -> object:
 def variants() -> dict[str, Variant]:
     """Return code -> variant, in order."""
     every = [variant for mechanism in all() for variant in mechanism.variants]
-    return {one.code: one for one in sorted(every, key=lambda one: one.order)}
+    return {one.code: one for one in sorted(every, key=attrgetter("order"))}
 
 
 def offered() -> tuple[str, ...]:
@@ -73,13 +74,14 @@ def offered() -> tuple[str, ...]:
 def ways() -> dict[str, Way]:
     """Return code -> way of keeping a cache and decoding, in the order of comparisons."""
     every = [way for mechanism in all() for way in mechanism.ways]
-    return {one.code: one for one in sorted(every, key=lambda one: one.order)}
+    return {one.code: one for one in sorted(every, key=attrgetter("order"))}
 
 
 def of_variant(code: str) -> Mechanism:
     """Return the mechanism that offers a variant."""
-    checks.choice("variant", code, variants())
-    return next(one for one in all() if variants()[code] in one.variants)
+    every = variants()
+    checks.choice("variant", code, every)
+    return next(one for one in all() if every[code] in one.variants)
 
 
 def form_of(code: str) -> Form:

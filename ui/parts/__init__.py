@@ -1,1 +1,1 @@
-"""What several pages use: charts, maps, pictures that move, clicks and keys, prose."""
+"""Parts that several pages use: charts, maps, moving pictures, clicks and keys, prose."""

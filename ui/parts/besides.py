@@ -1,4 +1,4 @@
-"""What a published model has beside the layer that stands for it."""
+"""Other layers of a published model, beside the one that stands for it."""
 
 from mla_engine import mechanisms
 from ui.settings.parsers import preset_of

@@ -1,4 +1,4 @@
-"""What Streamlit's charts and widgets do not tell Python: clicks on heatmap cells, clicker keys."""
+"""Clicks on heatmap cells and keys of a clicker, which Streamlit does not tell Python."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -95,7 +95,7 @@ def _same(*drawn: object) -> Hashable:
 
 @shared_cache.cached(key=_same)
 def ready(drawing: Drawing, clicks: str, lecture: bool) -> Ready:
-    """What the browser is sent: a map that tells clicks has their name, a lecture lower charts."""
+    """Return the figure for the browser: with the name of its clicks, lower in a lecture."""
     figure = drawing()
     if lecture:
         figure = figures.resized(figure, _lower(figure.spec))

@@ -1,4 +1,4 @@
-"""What figures say by themselves, in the language of the reader."""
+"""The words that figures have by themselves, in the reader's language."""
 
 from collections.abc import Mapping
 

@@ -42,7 +42,7 @@ class Overview:
         ]
 
     def edges(self) -> list[tuple[str, str]]:
-        """Which step reads which."""
+        """Return the pairs of steps of which the second reads the first."""
         present = self.shapes
         return [(source, code) for code in present for source in sources(code, self.form, present)]
 

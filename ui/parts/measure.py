@@ -41,7 +41,7 @@ def machine() -> Device:
 
 
 def name() -> str:
-    """What the times are taken on."""
+    """Return the name of the device that the times are taken on."""
     if DEVICE == "cpu":
         return f"CPU, {THREADS} thread, float32"
     return f"{torch.cuda.get_device_name()}, bfloat16"
@@ -53,7 +53,7 @@ def here() -> str:
 
 
 def compared(mla: Cost, mha: Cost, heads: int, tokens: int) -> str:
-    """Why absorbed MLA may take longer than MHA where both are timed: what they do and move."""
+    """Say why absorbed MLA may take longer than MHA where both are timed."""
     key = "short" if mla.weight_bytes > mla.cache_read_bytes else "long"
     values = {
         "mla_adds": prefixed(mla.total_flops // 2),

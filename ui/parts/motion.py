@@ -34,11 +34,11 @@ class Dial:
 
     @property
     def place(self) -> int:
-        """Where it stands."""
+        """The place of its present value."""
         return self.values.index(state.settings()[self.setting])
 
     def data(self) -> dict[str, Any]:
-        """As the browser gets it."""
+        """Return what the browser gets of it."""
         shown = {"label": self.label, "count": len(self.values)}
         return shown | ({"choices": self.choices} if self.choices else {"first": self.values[0]})
 
@@ -89,7 +89,7 @@ def show(
 
 
 def _frame(dials: Sequence[Dial], seconds: float) -> dict[str, Any]:
-    """What every picture is sent."""
+    """Return the data that every picture is sent."""
     return {
         "dials": [dial.data() for dial in dials],
         "at": [dial.place for dial in dials],
@@ -111,7 +111,7 @@ def _component(picture: str) -> Callable[..., Any]:
 
 
 def _fits(at: Any, dials: Sequence[Dial]) -> bool:
-    """Whether a browser names a place of every dial: its message may hold anything."""
+    """Check that a browser's message names a place of every dial: it may hold anything."""
     if not isinstance(at, list) or len(at) != len(dials):
         return False
     return all(_within(place, len(dial.values)) for place, dial in zip(at, dials, strict=True))

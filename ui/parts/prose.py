@@ -1,4 +1,4 @@
-"""What a page says: its title, sentences with tensors in their colours, and refusals."""
+"""A page's title, its sentences with tensors in their colours, and refusals."""
 
 import re
 from functools import partial
@@ -49,7 +49,7 @@ def say(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """As `say`, in small type."""
+    """Draw a sentence in small type."""
     st.caption(explained(text), unsafe_allow_html=True)
 
 
@@ -78,7 +78,7 @@ def _retry(due: float) -> None:
 
 
 def reason(error: ValueError) -> str:
-    """Why something could not be computed, in the reader's language where the engine has a code."""
+    """Return why something could not be computed, in the reader's language."""
     if isinstance(error, MemoryBudgetError):
         needed, limit = size(error.needed_bytes), size(error.limit_bytes)
         return t("common.too_large", needed=needed, limit=limit)

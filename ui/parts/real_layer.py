@@ -1,4 +1,4 @@
-"""What the reader sees of a real layer: whose it is, how to choose one, why one cannot be read."""
+"""The choice of a real layer, the line that says whose it is, and why one cannot be read."""
 
 import streamlit as st
 
@@ -36,7 +36,7 @@ def _other(failed: ValueError) -> int | None:
 
 
 def _too_deep(failed: ValueError) -> bool:
-    """Whether the layers before the chosen one are what does not fit."""
+    """Tell whether the layers before the chosen one are what does not fit."""
     if not isinstance(failed, MemoryBudgetError):
         return False
     return getattr(failed.values["what"], "code", "") == "input_of_layer"
@@ -106,7 +106,7 @@ def _choices() -> None:
 
 
 def _layer(found: Plan) -> None:
-    """Which layer: by its number, and in a model of several kinds by its kind too."""
+    """Draw the choice of the layer by its number, in a model of several kinds with its kind."""
     last = found.n_layers - 1
     label = t("real_layer.layer", last=last)
     if len(set(found.kinds)) == 1:
@@ -117,6 +117,6 @@ def _layer(found: Plan) -> None:
 
 
 def _limits(found: Plan) -> dict[str, str]:
-    """What a note counts, where the layer has it."""
+    """Return the values of a note, where the layer has them."""
     names = ("position_limit", "sliding_window")
     return {name: count(getattr(found.config, name, None) or 0) for name in names}

@@ -1,4 +1,4 @@
-"""What a rotation is called."""
+"""The name of a rotation's scaling."""
 
 from mla_engine import RopeConfig
 from ui.words.text import t

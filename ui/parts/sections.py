@@ -98,5 +98,5 @@ def _reached() -> set[str]:
 
 
 def watched() -> bool:
-    """Whether somebody may scroll here: a test that runs the page alone does not."""
+    """Tell whether a browser shows the page; in a test of the page nobody scrolls."""
     return bool(st.context.headers)

@@ -32,7 +32,7 @@ def another(task: str, text: str) -> str:
 
 
 def row(then: Callable[[], object] = lambda: None) -> None:
-    """As `buttons`, in a row of their own."""
+    """Draw the buttons in a row of their own."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         buttons(then)
 

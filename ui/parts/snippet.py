@@ -97,7 +97,7 @@ def _imports(homes: Mapping[str, set[str]], used: set[str]) -> str:
 
 
 def literal(value: object) -> str:
-    """What stands for a value: its repr(), in double quotes where that changes nothing else.
+    """Return a value's repr(), in double quotes where that changes nothing else.
 
     What hides, or moves the code beside it, is escaped, so that a snippet runs as it is read.
     """

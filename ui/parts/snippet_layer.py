@@ -19,7 +19,7 @@ CALLED = "forward"  # what a layer does where it is called itself
 
 
 def layer(of: Config, preset: str, form: str = "") -> dict[str, Code]:
-    """How a template builds a layer and calls it; the model `preset` is named before others."""
+    """Return how a template builds a layer and calls it; the model `preset` is named first."""
     kind = mechanisms.of(of).layer.__name__
     called = form_of(of, form).forward.__name__ if form else CALLED
     call = "" if called == CALLED else f".{called}"
@@ -63,7 +63,7 @@ def _trained(origin: TrainedLayer, chosen: Model, values: dict[str, object]) -> 
 
 
 def _named(loaded: RealLayer) -> dict[str, object]:
-    """What the templates say of a real model."""
+    """Return the templates' values of a real model."""
     revision, file = loaded.revision, loaded.activations
     return {
         "location": loaded.location,

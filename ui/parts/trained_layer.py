@@ -1,4 +1,4 @@
-"""What the reader sees of a trained layer: which one it is, and the sentence that it reads."""
+"""The choice of a trained layer and of the sentence that it reads, and the line about both."""
 
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ def badge() -> None:
 
 
 def _seeded() -> str:
-    """That weights are drawn, and why where no model of the variant could stand there."""
+    """Return the note that weights are random, and why where no trained model has the variant."""
     if not trained_layer.lacking():
         return t("trained_layer.seeded")
     kind = mechanisms.variants()[state.settings()["variant"]].kind
@@ -49,7 +49,7 @@ def _way_back() -> None:
 
 
 def layer_control() -> None:
-    """Which layer of the trained models."""
+    """Draw the choice of the trained models' layer."""
     st.caption(t("trained_layer.what"))
     control("trained_layer", options=range(trained.load(trained_layer.FIRST).config.n_layers))
 
@@ -100,7 +100,7 @@ def sentence(then: Callable[[], object] = lambda: None, own: str = trained.OWN) 
 
 
 def _refused(config: ModelConfig, typed: str) -> str:
-    """Why the models cannot read a text; empty if they can."""
+    """Return why the models cannot read a text; empty if they can."""
     try:
         trained.tokens(config, typed)
     except ValueError as error:

@@ -81,7 +81,7 @@ def joined(names: Iterable[str]) -> str:
 
 
 def listed(ways: Ways, amounts: Mapping[str, str]) -> str:
-    """What each way has, by its code, in one line: "MHA: 3 KiB; MQA: 1 KiB"."""
+    """Return each way's value in one line: "MHA: 3 KiB; MQA: 1 KiB"."""
     return joined(t("ways.amount", name=label(ways, code), n=n) for code, n in amounts.items())
 
 
@@ -92,7 +92,7 @@ def of_model(model: Model) -> str:
 
 
 def assumed(model: Model, latent: LatentConfig) -> str:
-    """Where the latent comes from when the model itself has none; empty where it has one."""
+    """Return where the latent comes from when the model has none; empty where it has one."""
     if model.trained is not None or "d_latent_kv" in vars(model.base):
         return ""
     key = "assumed" if latent.d_latent_kv == PROPORTION * latent.d_head else "assumed_sizes"

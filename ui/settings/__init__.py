@@ -1,1 +1,1 @@
-"""What a reader can set: parsers, the shared settings, those of every room, and their URL."""
+"""The reader's settings: parsers, the shared settings, those of each page, and their URL."""

@@ -1,4 +1,4 @@
-"""Where the app is, for links: as the reader's browser has it, or as PUBLIC_URL says."""
+"""The app's address in links: as the reader's browser has it, or as PUBLIC_URL says."""
 
 from ipaddress import ip_address
 from urllib.parse import urlencode, urlsplit
@@ -49,7 +49,7 @@ def beyond(parameters: dict[str, str], longest: int = LONGEST) -> set[str]:
 
 
 def is_local(root: str) -> bool:
-    """Whether only this machine reaches the address."""
+    """Tell whether only this machine reaches the address."""
     host = urlsplit(root).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True

@@ -1,4 +1,4 @@
-"""What is asked again and again within one run of a page, and answered once."""
+"""A cache of answers for one run of a page."""
 
 import threading
 from collections.abc import Callable, Hashable

@@ -1,4 +1,4 @@
-"""What a room declares of itself: everything else that knows a page follows from its `Page`."""
+"""The declaration of a page: everything else that knows a page follows from its `Page`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

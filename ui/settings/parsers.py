@@ -1,4 +1,4 @@
-"""How the text of a setting in a link is read.
+"""Settings, and the parsers that read their text in a link.
 
 A parser returns the nearest valid value or raises ValueError where there is none.
 """
@@ -32,7 +32,7 @@ def as_text(value: object) -> str:
 
 
 def says(text: str, value: object) -> bool:
-    """Whether the text says this value, perhaps spelt in another way ("2" for 2.0)."""
+    """Tell whether the text says this value, perhaps spelt in another way ("2" for 2.0)."""
     if isinstance(value, float | int):
         try:
             return float(text) == value
@@ -68,7 +68,7 @@ class Setting:
     texts: str = ""
 
     def can_be(self, value: object) -> bool:
-        """Whether a link can bring this value."""
+        """Tell whether a link can bring this value."""
         try:
             return self.parse(as_text(value)) == value
         except ValueError:
@@ -180,12 +180,12 @@ def published(text: str) -> str:
 
 
 def is_own(key: object) -> bool:
-    """Whether this is the key of a model of the reader's own, all of which stands in the key."""
+    """Tell whether this is the key of a reader's own model, which holds all of the model."""
     return isinstance(key, str) and key.startswith(MARK)
 
 
 def has_preset(key: str) -> bool:
-    """Whether a key is that of a published model or of the reader's own."""
+    """Tell whether a key is that of a published model or of the reader's own."""
     return key in PRESETS or is_own(key)
 
 
@@ -219,7 +219,7 @@ def power_of_two(least: int, most: int) -> Parser:
 
 
 def optional(parse: Parser) -> Parser:
-    """What `parse` reads, or None for no value."""
+    """Return a parser that also reads "None"."""
     return lambda text: None if text == "None" else parse(text)
 
 

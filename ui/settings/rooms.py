@@ -47,7 +47,7 @@ def short(name: str) -> str:
 
 
 def _place(page: Page) -> tuple[int, int]:
-    """Where it stands in the navigation."""
+    """Return its place in the navigation."""
     if page.group not in GROUPS:
         known = ", ".join(GROUPS)
         raise RoomError(f"{home(page.name)}: group {page.group!r} is none of {known}")
@@ -55,5 +55,5 @@ def _place(page: Page) -> tuple[int, int]:
 
 
 def home(name: str) -> str:
-    """Where a room declares itself."""
+    """Return the file in which a page declares itself."""
     return f"ui/pages/{name}/__init__.py"

@@ -1,4 +1,4 @@
-"""What the operator of a server sets, by environment variables: checked when the app starts."""
+"""The operator's settings, from environment variables, checked when the app starts."""
 
 import os
 import re

@@ -22,7 +22,7 @@ MOST_TOKENS = 2**20  # of any context
 
 
 def published(preset: str) -> str:
-    """What stands for a preset where sizes alone matter: for the trained models a published one."""
+    """Return the preset whose sizes stand for this one: a published one for the trained models."""
     return PUBLISHED if preset == TRAINED else preset
 
 
@@ -55,5 +55,5 @@ def variant_of(preset: str) -> str:
 
 @lru_cache(maxsize=512)
 def implied(preset: str) -> Mapping[str, object]:
-    """What a link that names a preset and nothing else means: its sizes and its variant."""
+    """Return the sizes and the variant that a link means which only names a preset."""
     return sizes_of(preset) | {"variant": variant_of(preset)}

@@ -40,33 +40,34 @@ class Kept(str):
         return kept
 
 
-def default(name: str, preset: str | None = None) -> object:
-    """The default of a setting: of the language the browser's, of a size the preset's."""
-    setting, preset = SETTINGS[name], preset or settings()["preset"]
-    if name in IMPLIED:
-        return implied(preset)[name]
-    if setting.follows and published(preset) != PUBLISHED:
-        return setting.follows(preset)
-    if name != "lang":
-        return setting.default
+def default(name: str) -> object:
+    """Return the default of a setting beside the preset that is chosen."""
+    return defaults(settings()["preset"])[name]
+
+
+def defaults(preset: str) -> dict[str, Any]:
+    """Return every default: of the language the browser's, of sizes and variant the preset's."""
     browser = (st.context.locale or "en")[:2]
-    return browser if browser in LANGUAGES else "en"
+    every = {name: one.default for name, one in SETTINGS.items()}
+    if published(preset) != PUBLISHED:
+        every |= {name: one.follows(preset) for name, one in SETTINGS.items() if one.follows}
+    of_preset = {name: value for name, value in implied(preset).items() if name in IMPLIED}
+    return every | of_preset | {"lang": browser if browser in LANGUAGES else "en"}
 
 
 @once  # every text asks, and Streamlit takes as long to find them as to write one
 def settings() -> dict[str, Any]:
     """Every setting of this session."""
     if "settings" not in st.session_state:
-        made = {"preset": SETTINGS["preset"].default}
-        made |= {name: default(name, made["preset"]) for name in SETTINGS}
-        st.session_state.settings = made
+        st.session_state.settings = defaults(SETTINGS["preset"].default)
     return st.session_state.settings
 
 
 def _differing() -> dict[str, str]:
     """The settings that differ from their defaults, as texts."""
     s = settings()
-    return {n: as_text(v) for n, v in s.items() if v != default(n, s["preset"])}
+    usual = defaults(s["preset"])
+    return {name: as_text(value) for name, value in s.items() if value != usual[name]}
 
 
 def chosen(page: str) -> SimpleNamespace:
@@ -88,12 +89,12 @@ def query(longest: int = address.OWN) -> dict[str, str]:
 
 
 def in_story() -> bool:
-    """Whether the reader is in the story and came from elsewhere."""
+    """Tell whether the reader is in the story and came from elsewhere."""
     return bool(settings()["stop"]) and "came" in st.session_state
 
 
 def link() -> dict[str, str]:
-    """What a link for somebody else says: the language too, and nothing personal."""
+    """Return the parameters of a link for somebody else: with the language, nothing personal."""
     every = query(address.LONGEST).items()
     return {"lang": settings()["lang"]} | {n: text for n, text in every if not SETTINGS[n].personal}
 
@@ -127,18 +128,21 @@ def read(page: str) -> list[Note]:
 
 def _load(url: dict[str, str]) -> list[Note]:
     notes = [Note(name, text, None) for name, text in url.items() if name not in SETTINGS]
+    usual = defaults(settings()["preset"])
     for name, setting in SETTINGS.items():
-        value = default(name)
+        value = usual[name]
         if name in url:
             try:
                 value = setting.parse(url[name])
             except ValueError:
-                value = default(name)
+                value = usual[name]
             if not says(url[name], value):
                 notes.append(Note(name, url[name], value))
             elif len(given := dict.fromkeys(st.query_params.get_all(name))) > 1:
                 notes.append(Note(name, ", ".join(given), value))
         settings()[name] = value
+        if name == "preset":
+            usual = defaults(value)
     return notes
 
 
@@ -158,7 +162,7 @@ def at_most(**most: int) -> list[Note]:
 
 
 def is_of(name: str, value: object) -> bool:
-    """Whether a setting can have this value; which words, the page says itself."""
+    """Tell whether a setting can have this value; a page itself checks the words of a text."""
     setting = SETTINGS[name]  # a browser's message may hold anything
     return isinstance(value, str) if setting.default == "" else setting.can_be(value)  # free text
 
@@ -218,11 +222,13 @@ def renew(page: Page) -> None:
 
 def _restore(names: list[str]) -> None:
     s = settings()
-    following = [name for name, one in SETTINGS.items() if one.follows and s[name] == default(name)]
+    usual = defaults(s["preset"])
+    following = [name for name, one in SETTINGS.items() if one.follows and s[name] == usual[name]]
     if "preset" in names:  # first: the others' defaults follow it
         s["preset"] = SETTINGS["preset"].default
     restored = {*names, *following} - {"lang", *CARRIED}
-    change(**{name: default(name) for name in restored})
+    usual = defaults(s["preset"])
+    change(**{name: usual[name] for name in restored})
 
 
 def go(page: str, **values: object) -> None:
@@ -235,7 +241,7 @@ def go(page: str, **values: object) -> None:
 
 
 def _as_written(values: dict[str, object]) -> dict[str, str]:
-    """What `write` makes of these settings: given at once, it adds nothing to the history."""
+    """Return what `write` makes of these settings, so that the history gets nothing more."""
     present = dict(settings())
     _load({name: as_text(value) for name, value in values.items()})
     written = query()

@@ -1,4 +1,4 @@
-"""What lives for one run of a page, one object in the session."""
+"""The state of one run of a page, one object in the session."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

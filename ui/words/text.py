@@ -23,6 +23,8 @@ from ui.settings.state import settings
 
 Said = TypeVar("Said")
 
+MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_{}[]()#+-.!|~$:<>"}  # of Markdown
+
 
 def files() -> dict[str, Path]:
     """Return every file of texts, by the first part of its keys."""
@@ -148,5 +150,4 @@ def safe(text: str) -> str:
     Characters that hide or turn text are shown by their code points.
     """
     escaped = html.escape(drawn(text), quote=False)
-    shown = (f"&#{ord(c)};" if c in "\\`*_{}[]()#+-.!|~$:<>" else c for c in escaped)
-    return isolated("".join(shown))
+    return isolated(escaped.translate(MARKS))

@@ -3,48 +3,48 @@
 import streamlit as st
 
 from ui.engine.model import Model, present
-from ui.pages.attention_maps.long import view as long
 from ui.pages.attention_maps.view import (
-    View,
+    LONGER,
     at_the_answer,
     at_the_end,
+    can_be_long,
     can_be_unmasked,
+    is_long,
     keeps_a_state,
-    mend,
+    nearest,
 )
 from ui.parts import sentences, trained_layer
-from ui.parts.choice import choice
+from ui.parts.control import control
 from ui.parts.maps.controls import head_control, text_controls
-from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
 
 RUN_LADDER = (0, 1, 2, 4, 8, 16, 32, 64, 128)
-TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
 
 
 def run() -> None:
-    """What is run: the text, the layer, one of its heads; mask and temperature."""
+    """Draw the choice of the text, the layer and one of its heads, of mask and temperature."""
     model = present()
     if model.trained is None:
-        text_controls(then=mend, longer=long.LADDER if long.can_be(model) else ())
-        _variant(model)
+        text_controls(then=nearest, longer=LONGER if can_be_long(model) else ())
+        _variant_control(model)
         _head(model)
     else:
         _trained(model)
-    if not long.asked():
+    if not is_long():
         _read_otherwise(model)
 
 
 def _read_otherwise(model: Model) -> None:
-    """What a long text has no choice of: mask, temperature, how many heads; a state of none."""
+    """Draw what neither a long text nor a state has: mask, temperature, heads to run."""
     if keeps_a_state():
         return
-    _temperature()
+    control("map_temperature")
     if can_be_unmasked(model):
-        state.control(st.toggle, t("attention_maps.causal"), "map_causal")
+        control("map_causal")
     if model.trained is None:
-        _heads_to_run(model)
+        possible = [n for n in RUN_LADDER if n <= model.sizes["n_heads"]]
+        control("map_run", options=possible, write=_heads_run)
 
 
 def _trained(model: Model) -> None:
@@ -56,7 +56,7 @@ def _trained(model: Model) -> None:
         trained_layer.layer_beside()
     text_controls(then=at_the_end)
     sentences.row(then=at_the_answer)
-    _variant(model)
+    _variant_control(model)
 
 
 def _head(model: Model) -> None:
@@ -66,50 +66,18 @@ def _head(model: Model) -> None:
         head_control()
     if not model.layer:
         with seed:
-            state.control(st.number_input, t("attention_maps.seed"), "seed", 0, 9999)
+            control("seed")
 
 
-def _variant(model: Model) -> None:
-    choice(
-        st.selectbox,
-        t("attention_maps.variant"),
+def _heads_run(n: int) -> str:
+    return count(n) if n else t("attention_maps.automatic")
+
+
+def _variant_control(model: Model) -> None:
+    control(
         "variant",
-        model.variant,
-        model.variants,
-        format_func=lambda code: t(f"common.{code}"),
+        label=t("attention_maps.variant"),
+        shown=model.variant,
+        options=model.variants,
+        write=lambda code: t(f"common.{code}"),
     )
-
-
-def _temperature() -> None:
-    state.control(
-        st.select_slider,
-        t("attention_maps.temperature"),
-        "map_temperature",
-        sorted({*TEMPERATURES, state.settings()["map_temperature"]}),
-        format_func=lambda value: f"{value:g}",
-    )
-
-
-def _heads_to_run(model: Model) -> None:
-    possible = {n for n in RUN_LADDER if n <= model.sizes["n_heads"]}
-    state.control(
-        st.select_slider,
-        t("attention_maps.run_heads"),
-        "map_run",
-        sorted(possible | {state.settings()["map_run"]}),
-        format_func=lambda n: count(n) if n else t("attention_maps.automatic"),
-    )
-
-
-def tensor(view: View) -> None:
-    """Any tensor or weight of the run; one that this layer has not is named."""
-    choice(
-        st.selectbox,
-        t("attention_maps.tensor"),
-        "map_tensor",
-        view.tensor,
-        view.tensors,
-        format_func=lambda code: f"{code} · {t(f'symbols.{code}')}",
-    )
-    if view.missing:
-        st.caption(t("attention_maps.no_such_tensor", wanted=view.missing, shown=view.tensor))

@@ -4,12 +4,12 @@ from functools import partial
 
 import streamlit as st
 
-from ui.pages.attention_maps import below, controls
+from ui.pages.attention_maps import controls, tensor
 from ui.pages.attention_maps import view as views
 from ui.pages.attention_maps.view import View
 from ui.parts import prose, sections
 from ui.parts.maps import over_time
-from ui.parts.maps.over_time.words import facts
+from ui.parts.maps.over_time import facts
 from ui.parts.maps.view import Maps
 from ui.words.text import sentences, t
 
@@ -30,26 +30,26 @@ def scene() -> View | None:
         weights, state, side = st.columns((8, 8, 5), gap="medium")
     with side:
         controls.run()
-        over_time.controls.words(view.maps)
+        over_time.controls(view.maps)
     with weights:
-        over_time.draw.weights(view.maps)
+        over_time.weights(view.maps)
     with state:
-        over_time.draw.state(view.maps)
+        over_time.after(view.maps)
     st.subheader(t("maps.state_title_changes"), anchor=False)
-    sections.later("changes", partial(over_time.draw.changes, view.maps), CHANGES)
-    sections.later("tensor", partial(below.tensor_of, view), TENSOR)
-    over_time.controls.listen(view.maps)
+    sections.later("changes", partial(over_time.changes, view.maps), CHANGES)
+    sections.later("tensor", partial(tensor.draw, view), TENSOR)
+    over_time.listen(view.maps)
     return view
 
 
 def lead(maps: Maps) -> tuple[str, str]:
-    """How many numbers a head keeps, whatever it has read."""
+    """Return the number of values that a head keeps, and the sentence about it."""
     said = facts(maps)
     return t("attention_maps.state_numbers", **said), t("attention_maps.state_line", **said)
 
 
 def look(maps: Maps) -> str:
-    """What to look at."""
+    """Return the sentence on what to look at."""
     said = t("attention_maps.state_look")
     drawn = isinstance(maps.run.origin, int)
     return sentences((said, t("attention_maps.noise_state"))) if drawn else said

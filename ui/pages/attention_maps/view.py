@@ -1,4 +1,4 @@
-"""What the page shows: the maps of a head, the way of one of their numbers, another tensor."""
+"""The view of the page: the maps of a head and a tensor, and which kind of page is drawn."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,14 @@ from mla_engine.language_model.answers import answer
 from ui.engine import real_layer
 from ui.engine.model import Model, present
 from ui.engine.trained_layer import TrainedLayer
-from ui.pages.attention_maps.long import view as long
-from ui.pages.attention_maps.look import Look, look
-from ui.pages.attention_maps.terms import Terms, terms
+from ui.pages.attention_maps.trained import Look, look
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import CELL, Maps
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.visit import visit
 
+LONGER = tuple(2**n for n in range(11, 16))  # words of a text whose map is read in blocks
 LEARNED = "learned positions"  # added to the words, as the plan of a checkpoint notes
 
 
@@ -47,13 +46,8 @@ class View:
 
     @property
     def look(self) -> Look:
-        """What the chosen cell of a trained layer is."""
+        """The chosen cell of a trained layer."""
         return look(self.maps, self.trained)
-
-    @property
-    def terms(self) -> Terms:
-        """Where the chosen cell's number comes from."""
-        return terms(self.maps)
 
     @property
     def favourites(self) -> tuple[int, ...]:
@@ -63,7 +57,7 @@ class View:
 
     @property
     def equal_words(self) -> bool:
-        """Whether equal words enter the layer as equal vectors."""
+        """True where equal words enter the layer as equal vectors."""
         loaded = self.maps.model.layer
         if not loaded:
             return True
@@ -87,7 +81,7 @@ class View:
 
 
 def view() -> View:
-    """What the present settings show.
+    """Return the view that the present settings ask for.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
@@ -105,27 +99,27 @@ def view() -> View:
 
 
 def reads_a_sentence() -> bool:
-    """Whether a trained model reads the words, also where nothing could be run."""
+    """Tell whether a trained model reads the words, also where nothing could be run."""
     return present().trained is not None
 
 
 def has_entries() -> bool:
-    """Whether pooled entries stand among the columns, also where nothing could be run."""
+    """Tell whether pooled entries stand among the columns, also where nothing could be run."""
     return mechanisms.form_of(present().variant).columns is not None
 
 
 def has_blocks() -> bool:
-    """Whether words are chosen block by block, also where nothing could be run."""
+    """Tell whether words are chosen block by block, also where nothing could be run."""
     return "p" in mechanisms.of_variant(present().variant).letters and not has_entries()
 
 
 def pools_nothing() -> bool:
-    """Whether a window and a sink alone stand there, also where nothing could be run."""
+    """Tell whether there are only a window and a sink, also where nothing could be run."""
     return getattr(present().base, "pooling", None) == 0
 
 
 def keeps_a_state() -> bool:
-    """Whether the variant keeps a state: there is no attention to draw.
+    """Tell whether the variant keeps a state, and has no attention to draw.
 
     Raises:
         CheckpointError: a real model's layer that cannot be read.
@@ -134,9 +128,28 @@ def keeps_a_state() -> bool:
 
 
 def can_be_unmasked(model: Model) -> bool:
-    """Whether a map without its mask says anything: entries hold what is to come."""
+    """Tell whether a map can be drawn without its mask; entries hold later words."""
     form = mechanisms.form_of(model.variant)
     return form.columns is None and form.read is None
+
+
+def is_long() -> bool:
+    """Tell whether more words are asked for than have their maps run whole, and can be read.
+
+    Raises:
+        CheckpointError: a real model's layer that cannot be read.
+    """
+    if state.settings()["map_generated"] <= maps_of.WHOLE:
+        return False
+    return can_be_long(present())
+
+
+def can_be_long(model: Model) -> bool:
+    """Tell whether a text of any length can be read: drawn weights, a cache that grows by key."""
+    form = mechanisms.form_of(model.variant)
+    drawn = model.layer is None and model.trained is None
+    by_key = any(one.grows_evenly for one in mechanisms.of_variant(model.variant).caches)
+    return drawn and by_key and form.columns is None and form.read is None
 
 
 def at_the_end() -> None:
@@ -148,7 +161,7 @@ def at_the_end() -> None:
 
 
 def at_the_answer() -> None:
-    """As `at_the_end`, by the head of the layer that looks there most."""
+    """Go to the end, and to the head of the layer that looks most at the answer."""
     at_the_end()
     maps = maps_of.chosen()
     looks = maps.attention[:, maps.query, maps.key]
@@ -160,10 +173,11 @@ def _favourite() -> int:
     return int(maps.attention[maps.place, maps.query].argmax())
 
 
-def mend() -> list[Note]:
-    """As of every page of maps; a link with a sentence and no cell looks at its end."""
-    if long.asked():
-        return long.mend()
+def nearest() -> list[Note]:
+    """Bring the settings within what there is; a sentence without a cell is seen at its end."""
+    if is_long():
+        heads, last = present().sizes["n_heads"], state.settings()["map_generated"] - 1
+        return state.at_most(map_head=heads - 1, map_run=heads, map_query=last, map_key=last)
     notes = maps_of.mend()
     if present().layer is None and present().trained is None:
         notes += state.at_most(map_generated=maps_of.WHOLE)

@@ -37,18 +37,18 @@ def cut(config: AttentionConfig, code: str, head: int) -> dict[str, int]:
 
 
 def group_place(config: AttentionConfig, heads: Sequence[int], head: int) -> int:
-    """Where the output latent of a head's group stands in a trace of these heads."""
+    """Return the place of a head's group among the output latents of a trace of these heads."""
     groups = dict.fromkeys(one // config.group_size for one in heads)
     return list(groups).index(head // config.group_size)
 
 
 def named(config: AttentionConfig, letter: str) -> str:
-    """What an axis is called; of a letter with two meanings the one of this mechanism."""
+    """Return an axis's name; a letter with two meanings has the one of this mechanism."""
     return t(f"maps.axis_{_entries(config) if letter == 'i' else letter}") if letter else ""
 
 
 def _entries(config: AttentionConfig) -> str:
-    """What the letter i stands for."""
+    """Return what the letter i stands for, as a text's key."""
     mechanism = mechanisms.of(config)
     if "i" in mechanism.letters:
         return "decay"

@@ -1,4 +1,4 @@
-"""What the columns of a map stand for: words, and of some layers pooled entries and a sink."""
+"""The columns of a map: words, and for some layers pooled entries and a sink."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ AHEAD = "|"  # after the words that an entry pools of the block before its own
 
 
 def count_of(config: AttentionConfig, tokens: int) -> int:
-    """How many columns the map of so many tokens has."""
+    """Return the number of columns in a map of so many tokens."""
     if mechanisms.of(config).forms[0].columns is None:
         return tokens
     return tokens + (tokens // config.pooling if config.pooling else 0) + 1
@@ -51,7 +51,7 @@ def breaks(run: Run) -> tuple[int, ...]:
 
 
 def left_out(run: Run, mask: np.ndarray) -> dict[str, np.ndarray]:
-    """What is said of cells in which nothing is to come and that are hidden -> those, bool [t,s].
+    """Return the reasons why cells of words up to the query are hidden -> those cells, bool [t,s].
 
     An indexer did not choose them, or they are outside of a window.
 
@@ -63,7 +63,7 @@ def left_out(run: Run, mask: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def reasons(run: Run, mask: np.ndarray) -> dict[str, np.ndarray]:
-    """As `left_out`, by the codes "not_chosen" and "outside"."""
+    """Return the cells of `left_out` by the codes "not_chosen" and "outside"."""
     tokens, n = np.arange(len(run.words)), mask.shape[1]
     ends = np.full(n, -1)  # the last word of each column; the sink has none
     ends[: len(tokens)] = tokens

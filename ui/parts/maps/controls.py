@@ -9,7 +9,7 @@ from mla_engine.studies.words import MAX_CHARACTERS, MAX_WORDS, TextError
 from ui.engine import real_layer
 from ui.engine.model import present
 from ui.parts import bridge, trained_layer
-from ui.parts.choice import choice
+from ui.parts.control import control
 from ui.parts.maps.charts import LARGE, PANEL
 from ui.parts.maps.view import Maps, mend, short
 from ui.settings import state
@@ -34,23 +34,19 @@ def text_controls(then: Callable[[], object] = mend, *, longer: Sequence[int] = 
         trained_layer.sentence(then=then)
         return
     _text(getattr(s["map_text"], "typed", s["map_text"]), bool(s["map_generated"]))
-    state.control(
-        st.select_slider,
-        t("maps.generated"),
-        "map_generated",
-        sorted({*TOKEN_LADDER, *longer, s["map_generated"]}),
-        format_func=lambda n: count(n) if n else t("maps.from_text"),
-        then=then,
-    )
+    control("map_generated", options=[*TOKEN_LADDER, *longer], write=_generated, then=then)
+
+
+def _generated(n: int) -> str:
+    return count(n) if n else t("maps.from_text")
 
 
 def _text(shown: str, resting: bool) -> None:
     limits = {"words": count(MAX_WORDS), "characters": count(MAX_CHARACTERS)}
-    choice(
-        st.text_area,
-        t("maps.text", **limits),
+    control(
         "map_text",
-        shown,
+        label=t("maps.text", **limits),
+        shown=shown,
         placeholder=t("maps.example"),
         height=100,
         disabled=resting,
@@ -70,7 +66,7 @@ def _keep_text(typed: str) -> None:
 
 
 def _refusal(text: str) -> str:
-    """Why the text is beyond the limits; empty if it is not."""
+    """Return why the text is beyond the limits; empty if it is not."""
     try:
         sentence(text)
     except TextError as error:
@@ -82,7 +78,7 @@ def _refusal(text: str) -> str:
 def head_control() -> None:
     """The head by its number; a click on a tile chooses as well."""
     last = present().sizes["n_heads"] - 1
-    state.control(st.number_input, t("maps.head_of", last=count(last)), "map_head", 0, last)
+    control("map_head", label=t("maps.head_of", last=count(last)), most=last)
 
 
 def cell_controls(rows: Sequence[str], columns: Sequence[str]) -> None:
@@ -91,12 +87,11 @@ def cell_controls(rows: Sequence[str], columns: Sequence[str]) -> None:
     for place, (name, words) in zip(st.columns(2), sides.items(), strict=True):
         numbered = [f"{i} · {short(word)}" for i, word in enumerate(words)]
         with place:
-            state.control(
-                st.selectbox,
-                t(f"maps.{name}_of_cell"),
+            control(
                 f"map_{name}",
-                range(len(words)),
-                format_func=numbered.__getitem__,
+                label=t(f"maps.{name}_of_cell"),
+                options=range(len(words)),
+                write=numbered.__getitem__,
             )
 
 

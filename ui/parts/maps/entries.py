@@ -1,4 +1,4 @@
-"""What the entries of a run stand for: the words that each pools, and how the indexer chooses.
+"""The entries of a run: the words that each pools, and the indexer's choice among them.
 
 Of blocks that are chosen as wholes it is their index keys that are pooled.
 """
@@ -14,10 +14,10 @@ from mla_engine.pooled.reading import pooled_from
 from ui.engine.layers import to_numpy
 from ui.parts import charts, prose, weights
 from ui.parts.figure_words import map_words
-from ui.parts.maps import block_words, pooled_words
 from ui.parts.maps.charts import LARGE, PANEL
 from ui.parts.maps.columns import entries
 from ui.parts.maps.view import Maps
+from ui.parts.maps.words import block_facts, pooled_facts
 from ui.parts.tables import named
 from ui.words.numbers import count, share
 from ui.words.text import listed, t
@@ -41,7 +41,7 @@ def draw(maps: Maps) -> None:
 
 
 def gates(maps: Maps) -> np.ndarray:
-    """How much of each entry is of which word [i,s], NaN where it pools it not."""
+    """Return each word's share in each entry [i,s], NaN where the entry does not pool it."""
     of_index = "gates" not in maps.run.tensors
     made, members = (maps.run.tensors[code] for code in (GATES[of_index], "members"))
     # Of a run's own arrays, which are read-only, torch wants copies.
@@ -105,4 +105,4 @@ def _kind(maps: Maps) -> str:
 
 
 def _facts(maps: Maps) -> dict[str, str]:
-    return (block_words if maps.run.blocks else pooled_words).facts(maps)
+    return (block_facts if maps.run.blocks else pooled_facts)(maps)

@@ -1,4 +1,4 @@
-"""What a trained model makes of a sentence at one of its words, and how a word is named in it."""
+"""A trained model's expectation at a word of a sentence, and the names of a sentence's words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ NAMED = 5  # times that a word stands in a sentence, which are told apart in wor
 
 @dataclass(frozen=True)
 class Reading:
-    """What comes after a word.
+    """The next word after a word: expected, right, and written.
 
     Args:
         expected: the next word that the model finds likeliest.
@@ -31,7 +31,7 @@ class Reading:
 
 
 def reading(origin: TrainedLayer, words: Sequence[str], query: int) -> Reading:
-    """What the model of a layer expects after the words up to `query`.
+    """Return what the model of a layer expects after the words up to `query`.
 
     Raises:
         ValueError, MemoryBudgetError, FullError: in the engine's words.
@@ -74,7 +74,7 @@ def named(words: Sequence[str], place: int) -> str:
 
 
 def beyond(origin: object, words: Sequence[str]) -> str:
-    """What is to be known of a sentence longer than those of the training; else nothing."""
+    """Return the note on a sentence longer than those of the training; else nothing."""
     if not isinstance(origin, TrainedLayer):
         return ""
     most = trained.load(origin.code).config.max_context

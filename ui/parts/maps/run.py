@@ -26,7 +26,7 @@ WIDTH = torch.float32.itemsize
 
 @dataclass(frozen=True)
 class Run:
-    """Which heads of which layer run over which words.
+    """Some heads of a layer that run over some words.
 
     It holds none of what came out: the server keeps that for all sessions, and makes it again
     where it has gone. So a session may hold a run for as long as it lives.
@@ -62,22 +62,22 @@ class Run:
 
     @property
     def linear(self) -> bool:
-        """Whether a state is read: no softmax, no logits, weights of either sign."""
+        """True where a state is read: no softmax, no logits, weights of either sign."""
         return _form(self).read is not None
 
     @property
     def sinks(self) -> bool:
-        """Whether a row runs on behind its tokens, over pooled entries and a sink."""
+        """True where a row goes on behind its tokens, over pooled entries and a sink."""
         return _form(self).columns is not None
 
     @property
     def entries(self) -> int:
-        """How many pooled entries stand behind the tokens."""
+        """The number of pooled entries behind the tokens."""
         return len(self.tensors.get("members", ())) if self.sinks else 0
 
     @property
     def blocks(self) -> int:
-        """How many blocks of tokens an indexer chooses among."""
+        """The number of blocks of tokens that an indexer chooses among."""
         return 0 if self.sinks else len(self.tensors.get("members", ()))
 
     @property
@@ -118,7 +118,7 @@ class Run:
         return axes.cut(self.config, code, head)
 
     def kv_place(self, head: int) -> int:
-        """Where the KV head of a head stands among those run."""
+        """Return the place of a head's KV head among those run."""
         (kv_head,) = mechanisms.of(self.config).costs.kv_heads(self.config, (head,))
         return _ran(self).kv_heads.index(kv_head)
 
@@ -138,7 +138,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What came out of a run: its arrays are read-only, as all sessions share them."""
+    """The arrays of a run, read-only, as all sessions share them."""
 
     tensors: Mapping[str, np.ndarray]
     logits: np.ndarray
@@ -212,7 +212,7 @@ def _ran(one: Run) -> Result:
 
 
 def _columns(form: Form, layer: AttentionLayer, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-    """What stands in the map [h,t,s] before a softmax, and where a query sees it, bool [t,s]."""
+    """Return the map's values [h,t,s] before a softmax, and the cells a query sees, bool [t,s]."""
     if form.read:
         told = form.read(layer, trace)
         seen = torch.ones(told.shape[2:], dtype=torch.bool).tril()

@@ -37,12 +37,12 @@ class Maps:
 
     @property
     def place(self) -> int:
-        """Where the chosen head stands among those run."""
+        """The place of the chosen head among those run."""
         return self.run.heads.index(self.head)
 
     @property
     def mask(self) -> np.ndarray:
-        """Which cells of the maps are shown, bool [t,s]."""
+        """The cells of the maps that are shown, bool [t,s]."""
         return self.run.mask if self.causal else np.ones_like(self.run.mask)
 
     @property
@@ -52,7 +52,7 @@ class Maps:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the columns of the maps stand for."""
+        """The names of the maps' columns."""
         return columns(self.run)
 
     @property
@@ -62,7 +62,7 @@ class Maps:
         return found if len(found) > 1 else ()
 
     def matrix(self, chart: str) -> np.ndarray:
-        """What the map `chart` of the chosen head shows [t,s]; NaN where it is masked."""
+        """Return the values of the chosen head's map `chart` [t,s]; NaN where it is masked."""
         if chart == "scores":
             values = self.run.logits[self.place]
         elif chart in self.parts:
@@ -88,7 +88,7 @@ def mend() -> list[Note]:
 
 
 def begin_at_an_entry() -> None:
-    """Of the cell that every page of maps begins with, which no window shows: an entry instead.
+    """Choose an entry where the cell is still the default, which no window shows.
 
     Of a query that has no entry to read yet it is what it looks at most.
     """
@@ -104,7 +104,7 @@ def begin_at_an_entry() -> None:
 
 
 def _columns(tokens: int) -> int:
-    """How many columns the maps have; those of the words where no layer can have these sizes."""
+    """Return the number of the maps' columns; of words where no layer can have these sizes."""
     try:
         return count_of(present().config(), tokens)
     except ValueError:

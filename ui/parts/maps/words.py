@@ -1,13 +1,16 @@
-"""What is said of maps: beside them, and in their place where they cannot be seen."""
+"""The sentences about maps, maps with pooled entries, and maps chosen block by block."""
+
+import numpy as np
 
 from ui.parts import weights
+from ui.parts.maps.columns import entries
 from ui.parts.maps.view import Maps, short
 from ui.words.numbers import count, share
 from ui.words.text import safe, t
 
 
 def facts(maps: Maps) -> dict[str, str]:
-    """What alternative texts say of the chosen cell and its run, as plain text."""
+    """Return the values that alternative texts have of the chosen cell and its run."""
     return {
         "query": short(maps.run.words[maps.query]),
         "target": short(maps.columns[maps.key]),
@@ -28,7 +31,7 @@ def shown(maps: Maps) -> dict[str, str]:
 
 
 def caption(maps: Maps) -> str:
-    """How many heads and tokens were run."""
+    """Return the sentence on how many heads and tokens were run."""
     first, last = maps.run.heads[0], maps.run.heads[-1]
     every = len(maps.run.heads) == maps.run.config.n_heads
     key = "run_all" if every else "run_one" if first == last else "run_some"
@@ -37,5 +40,82 @@ def caption(maps: Maps) -> str:
 
 
 def large(maps: Maps) -> str:
-    """How to read the large map, and the number of the cell that is framed in it."""
+    """Return how to read the large map, and the number of the cell framed in it."""
     return t("maps.large_note", **shown(maps)) + weights.mark(maps.run.origin)
+
+
+def pooled_look(maps: Maps) -> str:
+    """Return what the columns stand for."""
+    if maps.run.config.pooling and not maps.run.entries:
+        return t("maps.pooled_look_no_entry", **pooled_facts(maps))
+    return t(f"maps.pooled_look_{pooled_kind(maps)}", **pooled_facts(maps))
+
+
+def pooled_under(maps: Maps) -> list[str]:
+    """Return that the row adds up to 1, and what the patterns of hidden cells mean."""
+    alone = "" if maps.run.config.pooling else "_window"
+    said = pooled_facts(maps)
+    return [t(f"maps.pooled_row{alone}", **said), t(f"maps.pooled_patterns{alone}")]
+
+
+def pooled_facts(maps: Maps) -> dict[str, str]:
+    """Return the values of the sentences, as Markdown."""
+    row, n = maps.attention[maps.place, maps.query], len(maps.run.words)
+    words, read = columns_read(maps)
+    of_words, of_entries, of_sink = row[:n].sum(), row[n:-1].sum(), row[-1]
+    config = maps.run.config
+    complete = (maps.query + 1) // config.pooling if config.pooling else 0
+    return shown(maps) | {
+        "words": count(words),
+        "read": count(read),
+        "entries": count(maps.run.entries),
+        "complete": count(complete),
+        "window": count(config.window),
+        "pools": count(config.pooling),
+        "slots": count(config.n_slots),
+        "k": count(config.index_topk or 0),
+        "most": count(config.window + (config.index_topk or 0)),
+        "of_words": share(float(of_words)),
+        "of_entries": share(float(of_entries)),
+        "of_sink": share(float(of_sink)),
+        "sum": share(float(row.sum())),
+    }
+
+
+def columns_read(maps: Maps) -> tuple[int, int]:
+    """Return how many words and how many entries the chosen word reads."""
+    seen, n = maps.mask[maps.query], len(maps.run.words)
+    return int(seen[:n].sum()), int(seen[n:-1].sum())
+
+
+def pooled_kind(maps: Maps) -> str:
+    """Return "chosen" or "pooled" by how entries are read, or "window" without entries."""
+    if maps.run.config.chooses:
+        return "chosen"
+    return "pooled" if maps.run.config.pooling else "window"
+
+
+def block_facts(maps: Maps) -> dict[str, str]:
+    """Return the values of the sentences, as Markdown."""
+    config, seen = maps.run.config, maps.query + 1
+    full, own = divmod(seen, config.pooling)
+    return shown(maps) | {
+        "n": count(int(maps.mask[maps.query].sum())),
+        "seen": count(seen),
+        "entries": count(maps.run.blocks),
+        "read": count(len(chosen_blocks(maps))),
+        "full": count(full),
+        "own": count(own),
+        "pools": count(config.pooling),
+        "slots": count(config.n_slots),
+        "k": count(config.chosen_blocks),
+        "most": count(config.index_topk + config.pooling - 1),
+    }
+
+
+def chosen_blocks(maps: Maps) -> list[str]:
+    """The blocks that the chosen word chooses, by their words."""
+    if not maps.run.blocks:
+        return []
+    places = np.flatnonzero(maps.run.tensors["chosen_E"][0, maps.query])
+    return [entries(maps.run)[place] for place in places]

@@ -56,21 +56,21 @@ def chosen(view: View) -> str:
 
 def cell(view: View) -> None:
     """After which word the state is read, and of which word the value is looked for."""
-    over_time.controls.words(view.maps)
+    over_time.controls(view.maps)
 
 
 def listen(view: View) -> None:
     """Clicks on the map of weights."""
-    over_time.controls.listen(view.maps)
+    over_time.listen(view.maps)
 
 
 def first(view: View) -> None:
     """The state of the chosen head and what is read of it; how long every head remembers."""
     weights, state = st.columns(2, gap="medium")
     with weights:
-        over_time.draw.weights(view.maps)
+        over_time.weights(view.maps)
     with state:
-        over_time.draw.state(view.maps)
+        over_time.after(view.maps)
     st.subheader(t("real_models.memory_title"), anchor=False)
     prose.say(t("real_models.memory_look", tokens=count(len(view.maps.run.words))))
     _half_lives(view)
@@ -121,7 +121,7 @@ def below(view: View) -> None:
     prose.say(t("real_models.strength_look"))
     _strengths(view)
     st.subheader(t("maps.state_title_changes"), anchor=False)
-    over_time.draw.changes(view.maps)
+    over_time.changes(view.maps)
     prose.say(_kept(view))
     common.matrices(view)
 

@@ -11,7 +11,8 @@ from ui.pages.real_models import charts as common
 from ui.pages.real_models import maps as drawn
 from ui.pages.real_models.view import View
 from ui.parts import charts, maps, prose
-from ui.parts.maps import entries, pooled_words
+from ui.parts.maps import entries
+from ui.parts.maps.words import pooled_look, pooled_under
 from ui.words.numbers import count, share, size
 from ui.words.text import t
 
@@ -40,7 +41,7 @@ def lead(view: View) -> tuple[str, str]:
 
 def look(view: View) -> str:
     """Which columns stand for what."""
-    return pooled_words.look(view.maps)
+    return pooled_look(view.maps)
 
 
 def chosen(view: View) -> str:
@@ -54,7 +55,7 @@ def chosen(view: View) -> str:
 
 def first(view: View) -> None:
     """The maps, and what every head gives to its window, to entries and to the sink."""
-    drawn.maps_of(view, *pooled_words.under(view.maps))
+    drawn.maps_of(view, *pooled_under(view.maps))
     st.subheader(t("real_models.given_title"), anchor=False)
     key = "given_look" if view.maps.run.entries else "given_look_window"
     prose.say(t(f"real_models.{key}", queries=count(view.measured.queries)))

@@ -1,14 +1,21 @@
-"""Where one number of an attention map comes from: products, sum, scale, parts, softmax."""
+"""One number of an attention map written out: products, sum, scale, parts, softmax."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
+import streamlit as st
 
 from mla_engine.config import AttentionConfig
+from mla_engine.figures import symbol_html
+from mla_engine.symbols import SYMBOLS
+from ui.parts import prose
 from ui.parts.maps.columns import reasons
 from ui.parts.maps.run import Run
 from ui.parts.maps.view import Maps
+from ui.parts.maps.words import block_facts, shown
+from ui.words.numbers import count, number
+from ui.words.text import t, tooltip
 
 WRITTEN = 6  # products written out; the rest is summed
 
@@ -91,7 +98,7 @@ def terms(maps: Maps) -> Terms:
 
 
 def _window(config: AttentionConfig) -> str:
-    """What the length of its window is called."""
+    """Return the field that holds the length of its window."""
     return "window" if hasattr(config, "window") else "sliding_window"
 
 
@@ -121,3 +128,91 @@ def _products(run: Run, key: int) -> list[tuple[str, tuple[str, str], int]]:
     if entry < 0:
         return [("scores_T", run.scores["scores_T"], key)]
     return [("scores_E", run.scores["scores_E"], entry)] if entry < run.entries else []
+
+
+def draw(maps: Maps) -> None:
+    """Write out how the chosen cell's number comes about."""
+    found = terms(maps)
+    tables = st.container(key="maps_terms")
+    for column, part in zip(tables.columns(2), found.parts, strict=False):
+        with column:
+            st.html(table(part))
+            prose.say(scaled(part, found))
+    if not found.parts:
+        prose.say(t("attention_maps.of_sink", logit=number(found.logit)))
+    for line in steps(found, maps):
+        prose.say(line)
+
+
+def table(part: Part) -> str:
+    """The products as an HTML table: a row each for those written out, the rest, the sum."""
+    names = ("", _name(part.left_code), _name(part.right_code), "×")
+    rows = [
+        (str(n), number(part.left[n]), number(part.right[n]), number(part.products[n]))
+        for n in range(min(WRITTEN, part.left.size))
+    ]
+    if part.left.size > WRITTEN:
+        more = t("attention_maps.more_terms", count=count(part.left.size - WRITTEN))
+        rows.append((more, "", "", number(part.rest)))
+    rows.append((t("attention_maps.sum"), "", "", f"<b>{number(part.dot)}</b>"))
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<table class="terms"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _name(code: str) -> str:
+    return f'<span class="tensor {SYMBOLS[code].role}"{tooltip(code)}>{symbol_html(code)}</span>'
+
+
+def scaled(part: Part, found: Terms) -> str:
+    """The sentence under a table: sum times scale is this part of the logit."""
+    value = found.before_cap if part.code == "scores" else part.value
+    return t(
+        "attention_maps.scaled",
+        dot=number(part.dot),
+        scale=number(found.scale),
+        name=_name(part.code),
+        value=number(value),
+    )
+
+
+def steps(found: Terms, maps: Maps) -> list[str]:
+    """The sentences from the parts to the probability."""
+    lines = []
+    if len(found.parts) > 1:
+        content, position = (number(part.value) for part in found.parts)
+        values = {"content": content, "position": position, "logit": number(found.logit)}
+        lines.append(t("attention_maps.added", **values))
+    if found.cap:
+        values = {"cap": number(found.cap), "before": number(found.before_cap)}
+        lines.append(t("attention_maps.capped", **values, logit=number(found.logit)))
+    if found.visible:
+        return [*lines, _softmax(found, "softmax_pooled" if maps.run.sinks else "softmax")]
+    return [*lines, _hidden(found, maps)]
+
+
+def _hidden(found: Terms, maps: Maps) -> str:
+    """Return the sentence on why the query does not see the key."""
+    plain = shown(maps)
+    words = {name: plain[name] for name in ("query", "target")}
+    entry = "_entry" if maps.key >= len(maps.run.words) else ""
+    if found.window:
+        return t("attention_maps.hidden_window", window=count(found.window), **words)
+    if found.topk and maps.run.blocks:
+        return t("attention_maps.hidden_choice_block", **block_facts(maps))
+    if found.topk:
+        return t(f"attention_maps.hidden_choice{entry}", k=count(found.topk), **words)
+    return t(f"attention_maps.hidden{entry}", **words)
+
+
+def _softmax(found: Terms, key: str) -> str:
+    return t(
+        f"attention_maps.{key}",
+        logit=number(found.logit),
+        peak=number(found.peak),
+        temperature=number(found.temperature),
+        exponential=number(found.exponential),
+        total=number(found.total),
+        count=count(found.n_visible),
+        share=number(found.share),
+    )

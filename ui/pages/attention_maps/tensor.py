@@ -1,0 +1,92 @@
+"""Any tensor or weight of the run: its choice, formula, shape and picture."""
+
+from functools import partial
+
+import streamlit as st
+
+from mla_engine import figures
+from mla_engine.figures import symbol_html
+from mla_engine.late import Late
+from mla_engine.symbols import SYMBOLS
+from ui.pages.attention_maps.view import View
+from ui.parts import charts, prose, weights
+from ui.parts.control import control
+from ui.parts.figure_words import map_words
+from ui.parts.maps import axes
+from ui.parts.maps.charts import PANEL
+from ui.parts.tables import named
+from ui.words.numbers import count, digits
+from ui.words.text import t, tensor
+
+pd = Late("pandas")
+
+TOKEN_AXES = ("t", "s")
+
+
+def draw(view: View) -> None:
+    """Draw the chosen tensor below its choice and its formula; one that is not there is named."""
+    st.subheader(t("attention_maps.tensors_title"), anchor=False)
+    control("map_tensor", shown=view.tensor, options=view.tensors)
+    if view.missing:
+        st.caption(t("attention_maps.no_such_tensor", wanted=view.missing, shown=view.tensor))
+    st.latex(formula(view))
+    prose.say(shape(view))
+    _chart(view)
+
+
+def formula(view: View) -> str:
+    """Return the tensor's formula as LaTeX."""
+    symbol = SYMBOLS[view.tensor]
+    made = symbol.step(view.maps.run.form).formula
+    return f"{symbol.latex} = {made}" if made else symbol.latex
+
+
+def shape(view: View) -> str:
+    """The name of the tensor below the maps, and how many numbers it has."""
+    values = {"name": tensor(view.tensor), "head": count(view.maps.head)}
+    said = t("attention_maps.tensor_shape", shape=_sides(view), **values)
+    run = view.maps.run
+    for letter, place in run.cut(view.tensor, view.maps.head).items():
+        axis = axes.named(run.config, letter)
+        said += " " + t("attention_maps.tensor_cut", axis=axis, place=count(place))
+    return said + weights.mark(view.maps.run.origin)
+
+
+def alt(view: View) -> str:
+    """Its picture in words."""
+    largest = digits(figures.shared_limit(view.matrix))
+    return t("attention_maps.alt_tensor", name=view.tensor, shape=_sides(view), limit=largest)
+
+
+def _sides(view: View) -> str:
+    return " × ".join(count(side) for side in view.matrix.shape)
+
+
+def _chart(view: View) -> None:
+    """The chosen tensor of the chosen head, tokens by their words."""
+    tokens = _tokens(view)
+    fig = partial(
+        figures.tensor_map,
+        view.matrix,
+        axes=tuple(axes.named(view.maps.run.config, letter) for letter in view.axes),
+        name=symbol_html(view.tensor),
+        rows=tokens[0],
+        columns=tokens[1],
+        height=PANEL,
+        words=map_words(),
+    )
+    charts.show(fig, f"tensor:{view.tensor}", alt=alt(view), data=partial(_table, view))
+
+
+def _tokens(view: View) -> list[tuple[str, ...] | None]:
+    """The words along rows and columns that stand for tokens."""
+    return [view.maps.run.words if letter in TOKEN_AXES else None for letter in view.axes]
+
+
+def _table(view: View) -> "pd.DataFrame":
+    """The numbers behind the chart, other rows and columns by letter and place."""
+    names = (
+        known or [f"{letter}{place}" for place in range(side)]
+        for known, letter, side in zip(_tokens(view), view.axes, view.matrix.shape, strict=True)
+    )
+    return named(view.matrix, *names)

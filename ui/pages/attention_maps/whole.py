@@ -1,0 +1,154 @@
+"""The page of a text whose maps are run whole: all heads, one in full, and what is below them."""
+
+import html
+from functools import partial
+
+import streamlit as st
+
+from mla_engine.language_model.answers import Answer, answer
+from mla_engine.language_model.texts import FOODS, OPENING, THINGS
+from ui.pages.attention_maps import controls, origin, tensor, words
+from ui.pages.attention_maps import view as views
+from ui.pages.attention_maps.view import View
+from ui.parts import maps, prose, questions, sections
+from ui.parts.maps import entries
+from ui.parts.questions import Question, among, choice
+from ui.words.numbers import count
+from ui.words.text import t
+
+HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (9, 7, 5)  # the map with its words, where it says most
+LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
+PARTS, NUMBERS, ENTRIES = (570, 570, 2150), (760, 900, 1900), (730, 770, 1330)  # see sections
+QUOTED, OFFERED = (
+    12,
+    4,
+)  # words of a sentence that the question has, and words to choose from
+KINDS = {  # task -> the words that can be its answer, and whether the sentence must have them
+    "recall": (THINGS, True),
+    "copy": (FOODS, True),
+    "back": (FOODS, True),
+    "agreement": (("is", "are"), False),
+    "brackets": (tuple(OPENING.values()), False),
+}
+
+
+def scene() -> View | None:
+    """Draw the page of such a text."""
+    prose.title(words.title())
+    try:
+        view, error = views.view(), None
+    except ValueError as refusal:
+        view, error = None, refusal
+
+    if view:
+        prose.lead(*words.lead(view), words.look(view))
+        questions.ask(question, view)
+
+    first = WORDS_FIRST if view and view.trained else HEADS_FIRST
+    with st.container(key="beside"):
+        *pictures, side = st.columns(first if view else [16, 5], gap="medium")
+    with side:
+        controls.run()
+    if view is None:
+        with pictures[0]:
+            prose.refused(error)
+        return None
+    with side:
+        maps.controls.cell_controls(view.maps.run.words, view.maps.columns)
+    heads, one_head = pictures[::-1] if view.trained else pictures
+    with heads:
+        prose.say(maps.words.caption(view.maps))
+        maps.charts.thumbnails(view.maps)
+    with one_head:
+        with st.container(key="framed"):
+            prose.say(words.framed(view))
+        maps.charts.large(view.maps)
+        for sentence in words.under(view):
+            prose.say(sentence)
+
+    _below(view)
+    maps.controls.listen(view.maps)
+    return view
+
+
+def _below(view: View) -> None:
+    """Draw the sections that wait until the reader comes near."""
+    if view.maps.run.entries or view.maps.run.blocks:
+        kind = "blocks" if view.maps.run.blocks else "entries"
+        st.subheader(t(f"maps.{kind}_title"), anchor=False)
+        sections.later("entries", partial(entries.draw, view.maps), ENTRIES)
+    st.subheader(t("maps.parts_title"), anchor=False)
+    sections.later("parts", partial(_parts, view), PARTS, holds=LOGITS)
+    title = words.say(view, "origin_title")
+    sections.later("numbers", partial(_numbers, view), NUMBERS, title=title)
+
+
+def _parts(view: View) -> None:
+    """From logits to attention."""
+    prose.say(words.parts(view))
+    maps.charts.parts(view.maps)
+
+
+def _numbers(view: View) -> None:
+    """Draw how the chosen cell's number comes about, and beside that any tensor."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.subheader(words.say(view, "origin_title"), anchor=False)
+        prose.say(words.say(view, "origin_look"))
+        origin.draw(view.maps)
+    with right:
+        tensor.draw(view)
+
+
+def question(view: View) -> Question | None:
+    """The next word where the sentence decides it; how many cells are not masked elsewhere."""
+    return _next(view.maps.run.words) if view.trained else _cells(view)
+
+
+def _next(words: tuple[str, ...]) -> Question | None:
+    """The word that must come; None where the words leave it open, or ask for the only one."""
+    found = answer(words)
+    offered = _offered(words, found) if found else []
+    if len(offered) < 2:
+        return None
+    text = ("… " if len(words) > QUOTED else "") + " ".join(words[-QUOTED:])
+    return choice(
+        "attention_maps_next",
+        t("attention_maps.guess_next", text=html.escape(text)),
+        offered,
+        offered.index(found.word),
+        why=t(f"attention_maps.guess_{found.task}", word=found.word, last=words[-1]),
+        hides=("lead", "framed"),
+    )
+
+
+def _offered(words: tuple[str, ...], found: Answer) -> list[str]:
+    """The right word among others that could be meant, the last ones of the sentence."""
+    kind, there = KINDS[found.task]
+    if not there:
+        return list(kind)
+    others = [word for word in dict.fromkeys(words[::-1]) if word in kind and word != found.word]
+    tempting = {found.word, *others[: OFFERED - 1]}
+    return [word for word in dict.fromkeys(words) if word in tempting]
+
+
+def _cells(view: View) -> Question | None:
+    """Ask how many cells are not masked; None with entries, or with too little to choose among."""
+    if view.maps.run.sinks:
+        return None
+    mask, n = view.maps.mask, len(view.maps.run.words)
+    cells = (n, n * (n - 1) // 2, n * (n + 1) // 2, n * n)
+    numbers, right = among([cell for cell in cells if cell], int(mask.sum()))
+    if len(numbers) < len(cells):
+        return None
+    run = view.maps.run
+    choosing = "blocks" if run.blocks else "choice"
+    fewer = choosing if hasattr(run.config, "index_topk") else "window"
+    why = "all" if mask.all() else "causal" if numbers[right] == cells[2] else fewer
+    return choice(
+        "attention_maps",
+        t("attention_maps.guess", n=count(n), all=count(n * n)),
+        [count(number) for number in numbers],
+        right,
+        why=t(f"attention_maps.guess_{why}"),
+    )
