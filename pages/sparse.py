@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.sparse import PAGE, charts, controls, words
+from ui.pages.sparse import PAGE, answers, keys, published
 from ui.pages.sparse.view import view
 from ui.parts import prose, questions, sections
 from ui.words.text import t
@@ -16,31 +16,31 @@ with page.frame(PAGE) as frame:
     try:
         with st.spinner(t("sparse.running")):
             shown = view()
-            lead = words.lead(shown)
+            lead = keys.lead(shown)
     except ValueError as refusal:
         shown = None
         prose.refused(refusal)
     else:
         prose.lead(*lead, t("sparse.look"))
-        questions.ask(charts.question, shown)
+        questions.ask(answers.question, shown)
         few, asking = st.columns([6, 5], gap="medium")
         with few:
-            controls.keys()
+            keys.keys_control()
         with asking:
-            controls.query(shown)
+            keys.query_control(shown)
         picture, curves = st.columns([6, 5], gap="medium")
         try:
             with picture:
-                charts.keys(shown)
+                keys.draw(shown)
             with curves:
-                charts.answers(shown)
+                answers.draw(shown)
         except ValueError as refusal:
             prose.refused(refusal)
         text, layer = st.columns([6, 1], gap="medium")
         with layer:
-            controls.layer(shown)
+            keys.layer_control(shown)
         with text:
-            controls.text()
+            keys.text_control()
         st.subheader(t("sparse.section_published"), anchor=False)
-        sections.later("published", partial(charts.published, shown), (560, 560, 700))
+        sections.later("published", partial(published.draw, shown), (560, 560, 700))
     frame.view = shown

@@ -111,8 +111,8 @@ WORKS = {
     "ui.pages.trained_heads.run:_after": (MODEL, HeadCut("rank", rank=2)),
     "ui.pages.trained_heads.run:_directions": (MODEL,),
     "ui.pages.trained_heads.run:example": (MODEL, "agreement"),
-    "ui.pages.sparse.run:_reading": (0, (1, 2, 3, 4, 5), 2),
-    "ui.pages.sparse.run:_asked": (0, 2, "chance"),
+    "ui.pages.sparse.view:_reading": (0, (1, 2, 3, 4, 5), 2),
+    "ui.pages.sparse.view:_asked": (0, 2, "chance"),
     "ui.pages.quiz.view:asked": (3, "statement"),
     "ui.pages.decode.run:written": ("mla", 0, ("anna", "lamp"), 3),
 }

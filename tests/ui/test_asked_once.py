@@ -8,7 +8,7 @@ import pytest
 from mla_engine import costs, mechanisms
 from ui.engine import shared_cache
 from ui.pages.decode.view import View
-from ui.pages.sparse import run
+from ui.pages.sparse import view as run
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.ui.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page
 from ui.engine.workers import jobs, messages, pool
 from ui.frame.code import source
 from ui.frame.rooms import PAGES
-from ui.pages.sparse import run as run_of_sparse
+from ui.pages.sparse import view as run_of_sparse
 from ui.settings.page import nothing
 
 

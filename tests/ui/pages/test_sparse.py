@@ -15,7 +15,7 @@ from mla_engine.language_model.texts import TASKS
 from tests.ui.controls import pressed
 from tests.ui.screen import charts, csv, drawn, lead, prose, refusal, texts
 from tests.ui.trained_models import model, write
-from ui.pages.sparse import run
+from ui.pages.sparse import view as run
 from ui.pages.sparse.view import OWN
 
 PAGE = "pages/sparse.py"

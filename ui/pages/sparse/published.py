@@ -1,11 +1,29 @@
-"""What the choice saves at the sizes of a published model: closed forms of its cache."""
+"""The choice of keys at the sizes of a published model: closed forms of what a step reads."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from mla_engine import PRESETS, LatentConfig, costs
+import numpy as np
+
+from mla_engine import PRESETS, LatentConfig, costs, figures
 from mla_engine.config import AttentionConfig
+from mla_engine.late import Late
+from ui.pages.sparse.view import View
+from ui.parts import charts, prose
+from ui.parts.control import control
+from ui.settings.parsers import Setting, power_of_two
+from ui.words.numbers import count, size
+from ui.words.text import t
 
+pd = Late("pandas")
+
+CONTEXTS = tuple(2**n for n in range(8, 18))
+SETTINGS = {
+    "sp_context": Setting(2**17, power_of_two(2**8, 2**17), "select_slider", options=CONTEXTS)
+}
+READ = 380  # pixels high
+READ_LOOKS = ("mla_absorbed", "dsa")
+GIB = 2**30
 KEY = "deepseek-v3.2-exp"
 OF_DENSE = "deepseek-v3"  # the same layer without an indexer
 WIDTH = 2  # bytes a number: bf16
@@ -49,3 +67,55 @@ class Published:
             else:
                 low = middle + 1
         return low
+
+
+def draw(view: View) -> None:
+    """What a step reads at a published model's sizes, over the context."""
+    shown = Published(view.context)
+    control("sp_context")
+    prose.say(_sentence(shown))
+    read = {
+        name: [shown.read(config, n) / GIB for n in CONTEXTS]
+        for name, config in (("dense", shown.dense), ("indexed", shown.indexed))
+    }
+    fig = partial(
+        figures.crossing,
+        CONTEXTS,
+        {t(f"sparse.line_{name}"): np.array(amounts) for name, amounts in read.items()},
+        titles=(t("sparse.axis_context"), t("sparse.axis_read")),
+        cross=(shown.cross, shown.read(shown.dense, shown.cross) / GIB),
+        label=count(shown.cross),
+        here=shown.context,
+        roles=READ_LOOKS,
+        height=READ,
+    )
+    frame = pd.DataFrame({"context": CONTEXTS} | {f"{name}_gib": read[name] for name in read})
+    file = "sparse_read.csv"
+    charts.show(fig, "sparse:read", alt=_alt(shown), data=lambda: frame, file=file)
+
+
+def _sentence(shown: Published) -> str:
+    """What is stored and read at a published model's sizes."""
+    config = shown.indexed
+    sizes = {
+        "read": shown.read(config),
+        "dense": shown.read(shown.dense),
+        "stored": shown.stored(config),
+        "before": shown.stored(shown.dense),
+    }
+    facts = {name: size(n_bytes) for name, n_bytes in sizes.items()}
+    numbers = {
+        "context": shown.context,
+        "cross": shown.cross,
+        "index": config.d_index,
+        "latent": config.d_latent_kv + config.d_rope,
+        "topk": config.index_topk,
+        "layers": PRESETS[KEY].n_layers,
+    }
+    return t("sparse.published", **facts, **{name: count(n) for name, n in numbers.items()})
+
+
+def _alt(shown: Published) -> str:
+    """The bytes read in words."""
+    facts = {"read": size(shown.read(shown.indexed)), "dense": size(shown.read(shown.dense))}
+    return t("sparse.alt_read", context=count(shown.context), cross=count(shown.cross), **facts)

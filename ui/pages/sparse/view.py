@@ -1,22 +1,142 @@
-"""What the page shows: a text, the word of it that asks, how many keys are read, a context."""
+"""The view of the page: a text read with few keys, and what is then still answered."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import streamlit as st
+import torch
 
 from mla_engine.language_model.questions import Questions
-from mla_engine.language_model.sparse import ALL, Answered
-from ui.engine import trained
+from mla_engine.language_model.sparse import (
+    ALL,
+    ASKED,
+    KEYS,
+    RULES,
+    SEED,
+    Answered,
+    Sparse,
+    answered,
+    looks,
+)
+from mla_engine.late import Late
+from ui.engine import queue, shared_cache, trained
+from ui.engine.layers import to_numpy
 from ui.engine.trained import Trained
-from ui.pages.sparse import run
-from ui.pages.sparse.run import Reading
-from ui.pages.sparse.settings import KEYS
 from ui.settings import state
 from ui.settings.page import Note
+from ui.words.numbers import TIED, fixed
+from ui.words.text import t
 
-# eight names, each with a thing: what belongs to cleo?
+pd = Late("pandas")
+
+CODE = "dsa"
+# Eight names, each with a thing: what belongs to cleo?
 OWN = "anna lamp ben cup cleo drum dan boat eva coin finn kite gina bell hugo sock cleo"
 DRAWN = 18  # keys in the picture: as many as a phone names
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A text that the model read with few keys, every layer of it.
+
+    Args:
+        index: what the indexer finds, as shares [layer,t,s].
+        heads: where the heads would look among all keys, as shares [layer,t,s].
+        chosen: which keys are read, bool [layer,t,s].
+        left_out: of the heads' attention, the mean over the heads [layer,t].
+        likeliest: the next word after each word, by its number [t].
+        probability: of that word [t].
+    """
+
+    index: np.ndarray
+    heads: np.ndarray
+    chosen: np.ndarray
+    left_out: np.ndarray
+    likeliest: np.ndarray
+    probability: np.ndarray
+
+
+def reading(tokens: tuple[int, ...], keys: int) -> Reading:
+    """The text read with so many keys.
+
+    Raises:
+        ValueError, MemoryBudgetError, FullError: in the engine's words.
+    """
+    return _reading(trained.load(CODE).written, tokens, keys)
+
+
+@shared_cache.cached(anywhere=True)
+def _reading(_written: int, tokens: tuple[int, ...], keys: int) -> Reading:
+    model = trained.load(CODE).model
+    with queue.turn(), torch.inference_mode():
+        trace = Sparse(model, keys)(torch.tensor([tokens]))
+        layers = [block.attention for block in trace.blocks]
+        seen = [looks(layer) for layer in layers]
+        best = trace.probabilities()[0].max(-1)
+    return Reading(
+        index=to_numpy(torch.cat([one.index for one in seen])),
+        heads=to_numpy(torch.cat([one.heads for one in seen])),
+        chosen=torch.cat([layer.chosen for layer in layers]).numpy(),
+        left_out=to_numpy(torch.cat([layer.left_out.mean(1) for layer in layers])),
+        likeliest=best.indices.numpy(),
+        probability=to_numpy(best.values),
+    )
+
+
+@shared_cache.cached
+def questions(words: tuple[str, ...]) -> Questions:
+    """The fresh texts that every rule is asked."""
+    return Questions.drawn(words, ASKED, SEED)
+
+
+def asked(keys: int, rule: str = "indexer") -> Answered:
+    """What the model answers with so many keys, chosen by a rule: by its card, or asked once.
+
+    Raises:
+        ValueError, MemoryBudgetError, FullError: in the engine's words.
+    """
+    if found := _told(keys, rule):
+        return found
+    model = trained.load(CODE)
+    answers = _asked_before(model.key)[keys, rule] = _asked(model.written, keys, rule)
+    return answers
+
+
+def _told(keys: int, rule: str) -> Answered | None:
+    """What the model's training has asked it, or a page since its file was read."""
+    model = trained.load(CODE)
+    by_card = model.card.get("answers", {}).get(rule, {}).get(str(keys))
+    return Answered(*by_card) if by_card else _asked_before(model.key).get((keys, rule))
+
+
+@lru_cache(8)
+def _asked_before(_model: trained.Key) -> dict[tuple[int, str], Answered]:
+    """What was asked of a model: so few numbers that they stay where room is made."""
+    return {}
+
+
+@shared_cache.cached(anywhere=True)
+def _asked(_written: int, keys: int, rule: str) -> Answered:
+    model = trained.load(CODE).model
+    texts = questions(model.config.words)
+    with queue.turn(), torch.inference_mode():
+        return answered(Sparse(model, keys, rule), texts)
+
+
+def by_keys() -> "pd.DataFrame":
+    """Every rule at every number of keys, one after the other, with a bar."""
+    wanted = [(rule, keys) for rule in RULES for keys in KEYS]
+    place, rows = st.empty(), []
+    try:
+        for done, (rule, keys) in enumerate(wanted):
+            if not _told(keys, rule):
+                place.progress(done / len(wanted), t("sparse.asking"))
+            found = asked(keys, rule)
+            rows.append({"rule": rule, "keys": keys, "right": found.right} | found.by_task)
+    finally:
+        place.empty()
+    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,27 +167,27 @@ class View:
     @property
     def reading(self) -> Reading:
         """The text, read with so many keys."""
-        return run.reading(self.tokens, self.keys)
+        return reading(self.tokens, self.keys)
 
     @property
     def dense(self) -> Reading:
         """The text, read with all keys."""
-        return run.reading(self.tokens, ALL)
+        return reading(self.tokens, ALL)
 
     @property
     def asked(self) -> Answered:
         """What the model still answers."""
-        return run.asked(self.keys)
+        return asked(self.keys)
 
     @property
     def whole(self) -> Answered:
         """What it answers with all keys."""
-        return run.asked(ALL)
+        return asked(ALL)
 
     @property
     def questions(self) -> Questions:
         """What it is asked."""
-        return run.questions(self.trained.config.words)
+        return questions(self.trained.config.words)
 
     @property
     def seen(self) -> int:
@@ -86,7 +206,7 @@ class View:
         return sorted(first[:DRAWN].tolist())
 
 
-def mend() -> list[Note]:
+def nearest() -> list[Note]:
     """Bring the keys to a number that is measured, and the word that asks into the text."""
     s = state.settings()
     near = min(KEYS, key=lambda keys: abs(keys - s["sp_keys"]))
@@ -100,7 +220,7 @@ def view() -> View:
     Raises:
         ValueError: there is no model, it does not know a word, or it cannot be run.
     """
-    s, model = state.settings(), trained.load(run.CODE)
+    s, model = state.settings(), trained.load(CODE)
     read = trained.tokens(model.config, s["sentence"] or OWN)
     return View(
         trained=model,
@@ -110,3 +230,8 @@ def view() -> View:
         layer=s["sp_layer"],
         context=s["sp_context"],
     )
+
+
+def percent(part: float) -> str:
+    """A share of 1 with a decimal: so many answers are counted."""
+    return t("common.percent", value=fixed(100 * part, 1)).replace(" ", TIED)
