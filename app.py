@@ -15,7 +15,7 @@ else:
     from ui.pages.overview import PAGE, words
     from ui.pages.overview.view import variant, view
     from ui.parts import charts, prose, questions, scene
-    from ui.settings import state
+    from ui.parts.control import control
     from ui.words.text import t
 
     with page.frame(PAGE) as frame:
@@ -27,13 +27,12 @@ else:
             prose.refused(error)
         else:
             prose.lead(*words.lead(shown), words.look(shown))
-            state.control(
-                st.segmented_control,
-                t("overview.variant"),
+            control(
                 "variant",
-                shown.model.variants,
-                format_func=lambda code: t(f"common.{code}"),
-                required=True,
+                widget="segmented_control",
+                label=t("overview.variant"),
+                options=shown.model.variants,
+                write=lambda code: t(f"common.{code}"),
                 label_visibility="collapsed",
             )
             scene.draw.show(shown.scene, shown.flow.alt())

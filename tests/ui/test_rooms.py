@@ -15,6 +15,8 @@ import pytest
 from mla_engine import PRESETS, costs
 from tests import patience
 from ui.frame.rooms import PAGES
+from ui.settings.page import joined
+from ui.settings.parsers import Setting, whole
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -179,3 +181,10 @@ def test_a_bad_room_is_refused_at_start(refusals, wrong):
 
 def test_the_good_room_is_not_refused(refusals):
     assert refusals["nothing"] == ""
+
+
+def test_a_setting_that_two_topics_declare_is_refused():
+    one = Setting(1, whole(0, 9))
+    assert list(joined({"toy_a": one}, {"toy_b": one})) == ["toy_a", "toy_b"]
+    with pytest.raises(ValueError, match="'toy_a'"):
+        joined({"toy_a": one}, {"toy_a": one})

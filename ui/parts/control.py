@@ -66,24 +66,29 @@ def control(
         state.write()
 
     if widget in CHOICES:
-        offered = list(options or setting.options or getattr(setting.parse, "options", ()))
-        if widget == "select_slider" and value not in offered:
-            offered = sorted([*offered, value])
-        details = {"options": offered, "format_func": _writer(setting, write)} | details
-        if widget == "segmented_control":
-            details = {"required": True} | details
+        required = {"required": True} if widget == "segmented_control" else {}
+        details = required | _offered(setting, widget, value, options, write) | details
     elif widget in RANGES:
-        ends = setting.parse.least if least is None else least, most
-        details |= {"min_value": ends[0], "max_value": setting.parse.most if most is None else most}
+        details["min_value"] = setting.parse.least if least is None else least
+        details["max_value"] = setting.parse.most if most is None else most
     with visit().places.get(name) or nullcontext():
         draw = getattr(st, widget)
         draw(label or t(setting.label or setting.texts), key=key, on_change=changed, **details)
 
 
-def _writer(setting: Setting, write: Callable[[Any], str] | None) -> Callable[[Any], str]:
-    """Return what writes an option: a code by its text, a number with its separators."""
+def _offered(
+    setting: Setting,
+    widget: str,
+    value: object,
+    options: Sequence[Any],
+    write: Callable[[Any], str] | None,
+) -> dict[str, Any]:
+    """Return a choice's options, and what writes one: a code by its text, a number by `count`."""
 
     def written(option: object) -> str:
         return t(f"{setting.texts}_{option}") if isinstance(option, str) else count(option)
 
-    return write or setting.write or written
+    offered = list(options or setting.options or getattr(setting.parse, "options", ()))
+    if widget == "select_slider" and value not in offered:
+        offered = sorted([*offered, value])
+    return {"options": offered, "format_func": write or setting.write or written}

@@ -85,27 +85,3 @@ def _tell(name: str) -> None:
     if refused == name:
         del st.session_state[REFUSED]
         prose.refused(error)
-
-
-def slider(
-    label: str,
-    name: str,
-    options: Sequence[int],
-    *,
-    then: Callable[[], object] | None = None,
-    check: Callable[[str, int], None] | None = None,
-    format_func: Callable[[int], str] = str,
-) -> None:
-    """A slider of usual values, and beside it the number itself."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        steps = sorted({*options, state.settings()[name]})
-        state.control(st.select_slider, label, name, steps, then=then, format_func=format_func)
-        typed = t("sizes.typed", name=label)
-        _box(name, typed, check=check, then=then, width=WIDTH, label_visibility="collapsed")
-    _tell(name)
-
-
-def number(label: str, name: str, *, disabled: bool = False) -> None:
-    """The number alone, below its label."""
-    _box(name, label, disabled=disabled)
-    _tell(name)

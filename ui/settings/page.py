@@ -38,6 +38,21 @@ def nothing(_view: object) -> Functions:
     return ()
 
 
+def joined(*topics: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return the settings of a page's topics in one table.
+
+    Raises:
+        ValueError: a setting that two topics declare.
+    """
+    table: dict[str, Setting] = {}
+    for settings in topics:
+        for name in settings:
+            if name in table:
+                raise ValueError(f"the setting {name!r} is declared by two topics of a page")
+        table |= settings
+    return table
+
+
 def every(*but: str) -> tuple[str, ...]:
     """Keys of all mechanisms but these."""
     return tuple(one.key for one in mechanisms.all() if one.key not in but)

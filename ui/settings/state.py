@@ -1,11 +1,9 @@
 """The reader's settings: a plain dict in the session, mirrored in the URL.
 
-So a link, a reload and the Back button restore a page. `read` runs before any widget, `control`
-draws one, `write` puts what differs from the defaults into the URL.
+So a link, a reload and the Back button restore a page. `read` runs before any widget, `write` puts
+what differs from the defaults into the URL; `ui.parts.control` draws widgets.
 """
 
-from collections.abc import Callable
-from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -165,33 +163,6 @@ def is_of(name: str, value: object) -> bool:
     """Tell whether a setting can have this value; a page itself checks the words of a text."""
     setting = SETTINGS[name]  # a browser's message may hold anything
     return isinstance(value, str) if setting.default == "" else setting.can_be(value)  # free text
-
-
-def control(
-    widget: Callable[..., Any],
-    label: str,
-    name: str,
-    *args: object,
-    then: Callable[[], None] | None = None,
-    **options: object,
-) -> object:
-    """Draw a widget that shows and changes the setting `name`; `then` runs after a change.
-
-    It stands in the bar of lecture mode where that has a place for it. Its key holds the language:
-    a widget that keeps its key while the labels of its options change is reset.
-    """
-    key = f"{name}:{settings()['lang']}"
-    st.session_state[key] = settings()[name]
-
-    def keep() -> None:
-        if is_of(name, st.session_state[key]):
-            settings()[name] = st.session_state[key]
-        if then:
-            then()
-        write()
-
-    with visit().places.get(name) or nullcontext():
-        return widget(label, *args, key=key, on_change=keep, **options)
 
 
 def change(**values: object) -> None:

@@ -7,7 +7,7 @@ from mla_engine.studies.bracketing import Bracketing, bracketings
 from ui.pages.absorption import brackets, merged, merges, rounding
 from ui.pages.absorption.view import View, mend
 from ui.parts.snippet_layer import made
-from ui.settings.page import LATENT_LAYER, Functions, Page, Recipe, every
+from ui.settings.page import LATENT_LAYER, Functions, Page, Recipe, every, joined
 
 
 def ran(_view: View) -> Functions:
@@ -38,7 +38,7 @@ PAGE = Page(
     name="absorption",
     group="understand",
     order=4,
-    settings=brackets.SETTINGS | merged.SETTINGS | rounding.SETTINGS | merges.SETTINGS,
+    settings=joined(brackets.SETTINGS, merged.SETTINGS, rounding.SETTINGS, merges.SETTINGS),
     mechanisms=every("pooled", "delta"),
     real_layers=LATENT_LAYER,
     trained=True,

@@ -16,8 +16,10 @@ STORY = {  # what came after GQA, in the order in which it came -> the model tha
 PASTED = "am_config"  # the key in the session of a pasted config.json
 
 SETTINGS = {
-    "am_model": Setting(STORY["pooled"], one_of(*MODELS)),
+    "am_model": Setting(
+        STORY["pooled"], one_of(*MODELS), "selectbox", write=lambda key: MODELS[key].name
+    ),
     "am_own": Setting("", words(200)),  # a model of the reader's own, by name
-    "am_kv": Setting("bf16", one_of(*TYPES)),
-    "am_context": Setting(2**17, power_of_two(2**10, 2**20)),
+    "am_kv": Setting("bf16", one_of(*TYPES), "segmented_control"),
+    "am_context": Setting(2**17, power_of_two(2**10, 2**20), "select_slider"),
 }

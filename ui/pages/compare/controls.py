@@ -10,17 +10,13 @@ from ui.pages.compare import given
 from ui.pages.compare.settings import SHARED_SIZES
 from ui.pages.compare.view import OWN, SIDES, View, most_tokens
 from ui.parts import prose, sentences, trained_layer
-from ui.parts.choice import choice
+from ui.parts.control import control
 from ui.parts.growth import LENGTHS
 from ui.parts.maps.controls import text_controls
 from ui.settings import state
 from ui.settings.parsers import SMALL, is_own
 from ui.settings.visit import visit
-from ui.words.numbers import count
 from ui.words.text import t
-
-TOPICS = ("flow", "costs", "maps")
-MAPS = ("attention", "scores")
 
 
 def sides() -> None:
@@ -31,20 +27,14 @@ def sides() -> None:
     for place, (letter, name) in zip(places, SIDES.items(), strict=True):
         key, variant = place.columns((3, 2))
         with key:
-            state.control(
-                st.selectbox,
-                t("compare.model", letter=letter),
-                name,
-                list(models),
-                format_func=models.__getitem__,
-            )
+            label = t("compare.model", letter=letter)
+            control(name, label=label, options=list(models), write=models.__getitem__)
         with variant:
-            state.control(
-                st.selectbox,
-                t("compare.variant", letter=letter),
+            control(
                 f"{name}_as",
-                list(variants),
-                format_func=variants.__getitem__,
+                label=t("compare.variant", letter=letter),
+                options=list(variants),
+                write=variants.__getitem__,
             )
 
 
@@ -68,7 +58,7 @@ def below(view: View | None) -> None:
     """What is looked at, if anything can be, and the way to give a side of the reader's own."""
     with st.container(key="compare_below", horizontal=True, vertical_alignment="center"):
         if view:
-            _topic(view)
+            control("vs_view", shown=view.topic, label_visibility="collapsed")
         s = state.settings()
         sides = {letter: (s[name], s[f"{name}_as"]) for letter, name in SIDES.items()}
         given.draw(sides, model.present(), _take)
@@ -79,23 +69,9 @@ def _take(letter: str, key: str, variant: str) -> None:
     state.change(**{SIDES[letter]: key, f"{SIDES[letter]}_as": variant})
 
 
-def _topic(view: View) -> None:
-    choice(
-        st.segmented_control,
-        t("compare.view"),
-        "vs_view",
-        view.topic,
-        TOPICS,
-        format_func=lambda code: t(f"compare.view_{code}"),
-        required=True,
-        label_visibility="collapsed",
-    )
-
-
 def context() -> None:
     """The tokens whose cache and costs are compared."""
-    lengths = [n for n in LENGTHS if n <= most_tokens()]
-    state.control(st.select_slider, t("compare.context"), "vs_context", lengths, format_func=count)
+    control("vs_context", options=[n for n in LENGTHS if n <= most_tokens()])
 
 
 def maps(view: View) -> None:
@@ -105,7 +81,7 @@ def maps(view: View) -> None:
         if view.linear:
             prose.note(t("compare.no_logits"))
         else:
-            _map()
+            control("vs_map")
         _head(view)
     with text:
         text_controls()
@@ -115,18 +91,7 @@ def maps(view: View) -> None:
             sentences.row()
 
 
-def _map() -> None:
-    state.control(
-        st.segmented_control,
-        t("compare.map"),
-        "vs_map",
-        MAPS,
-        format_func=lambda code: t(f"compare.map_{code}"),
-        required=True,
-    )
-
-
 def _head(view: View) -> None:
     last = max(side.config.n_heads for side in view.sides) - 1
     if last:
-        state.control(st.slider, t("compare.head"), "vs_head", 0, last)
+        control("vs_head", most=last)

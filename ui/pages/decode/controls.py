@@ -1,18 +1,14 @@
 """The controls of the decode page: back, play or pause, on, and what is decoded."""
 
-import streamlit as st
-
 from ui.engine.model import Model, present
 from ui.pages.decode.text import prompts, writer, writers
 from ui.pages.decode.view import room
 from ui.parts import bridge, trained_layer
-from ui.parts.choice import choice
+from ui.parts.control import control
 from ui.parts.motion import Dial
-from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
 
-SPEEDS = ("slow", "normal", "fast")
 HEADS = (0, *(2**n for n in range(8)))  # to be run; 0 is as many as take a moment
 
 
@@ -24,14 +20,7 @@ def dial() -> Dial:
 
 def speed() -> None:
     """How fast the picture plays. A clicker's keys step."""
-    state.control(
-        st.segmented_control,
-        t("decode.speed"),
-        "dec_speed",
-        SPEEDS,
-        format_func=lambda code: t(f"decode.speed_{code}"),
-        required=True,
-    )
+    control("dec_speed")
     bridge.listen("dec_keys", on_step=dial().move, moves=True)
 
 
@@ -42,31 +31,22 @@ def text() -> None:
         trained_layer.sentence()
         _writer(model)
     elif len(lengths := prompts(model)) > 1:
-        label = t("decode.prompt")
-        state.control(st.select_slider, label, "dec_prompt", lengths, format_func=count)
+        control("dec_prompt", options=lengths)
 
 
 def _writer(model: Model) -> None:
     by = writers(model)
-    choice(
-        st.segmented_control,
-        t("decode.writer"),
+    control(
         "variant",
-        by[writer(model)],
-        by.values(),
-        format_func={variant: code.upper() for code, variant in by.items()}.get,
-        required=True,
+        widget="segmented_control",
+        label=t("decode.writer"),
+        shown=by[writer(model)],
+        options=list(by.values()),
+        write={variant: code.upper() for code, variant in by.items()}.get,
     )
 
 
 def run_settings(most_heads: int) -> None:
     """The heads that are run."""
-    chosen = state.settings()["dec_heads"]
-    ladder = {n for n in HEADS if n <= most_heads} | {chosen}
-    state.control(
-        st.select_slider,
-        t("decode.heads"),
-        "dec_heads",
-        sorted(ladder),
-        format_func=lambda n: count(n) if n else t("decode.automatic"),
-    )
+    ladder = [n for n in HEADS if n <= most_heads]
+    control("dec_heads", options=ladder, write=lambda n: count(n) if n else t("decode.automatic"))

@@ -6,11 +6,11 @@ from ui.engine import trained
 from ui.pages.language_model import words
 from ui.pages.language_model.view import View
 from ui.parts import links, sentences, trained_layer
+from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Link
 from ui.words.text import t
 
-TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
 ONWARD = Link("decode"), Link("kv_cache")  # how a cache is used, and how large it grows
 
 
@@ -45,45 +45,23 @@ def _write(view: View) -> None:
 
 def model() -> None:
     """Which of the models that there are."""
-    state.control(
-        st.segmented_control,
-        t("language_model.model"),
-        "lm_model",
-        trained.present(),
-        format_func=words.name,
-        required=True,
-    )
+    control("lm_model", options=trained.present(), write=words.name)
 
 
 def path(view: View) -> None:
     """The word whose path is lit."""
     last = len(view.words) - 1
-    state.control(
-        st.selectbox,
-        t("language_model.path"),
+    control(
         "lm_back",
-        range(last + 1),
-        format_func=lambda back: f"{last - back + 1} · {view.words[last - back]}",
+        options=range(last + 1),
+        write=lambda back: f"{last - back + 1} · {view.words[last - back]}",
     )
 
 
 def drawing() -> None:
     """Temperature, and which word is written."""
-    state.control(
-        st.select_slider,
-        t("language_model.temperature"),
-        "lm_temperature",
-        sorted({*TEMPERATURES, state.settings()["lm_temperature"]}),
-        format_func=lambda value: f"{value:g}",
-    )
-    state.control(
-        st.segmented_control,
-        t("language_model.pick"),
-        "lm_pick",
-        ("likeliest", "drawn"),
-        format_func=lambda code: t(f"language_model.pick_{code}"),
-        required=True,
-    )
+    control("lm_temperature")
+    control("lm_pick")
 
 
 def onward() -> None:

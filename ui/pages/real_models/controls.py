@@ -10,7 +10,7 @@ from ui.pages.real_models import uploads
 from ui.pages.real_models.settings import MATRICES
 from ui.pages.real_models.view import View
 from ui.parts import prose
-from ui.parts.choice import choice
+from ui.parts.control import control
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.text import safe, t
@@ -20,8 +20,7 @@ FILE = "activations:file"  # the key of the box for a file
 
 def matrix(view: View) -> None:
     """The matrix whose singular values are shown, of those that the layer's kind has."""
-    label, every = t("real_models.matrix"), list(MATRICES[view.mechanism])
-    choice(st.segmented_control, label, "real_matrix", view.matrix, every, required=True)
+    control("real_matrix", shown=view.matrix, options=MATRICES[view.mechanism])
 
 
 def activations() -> None:

@@ -10,6 +10,8 @@ MATRICES = {  # by the mechanism of a layer
     "delta": ("W_Q", "W_K", "W_V", "W_O", "W_A"),
 }
 SETTINGS = {
-    "real_matrix": Setting("W_QK", one_of(*chain(*MATRICES.values()))),
+    "real_matrix": Setting(
+        "W_QK", one_of(*chain(*MATRICES.values())), "segmented_control", write=str
+    ),
     "real_layers": Setting(False, flag),  # whether all layers are compared
 }

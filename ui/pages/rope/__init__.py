@@ -7,7 +7,7 @@ from ui.pages.rope import merged, reading, turning, yarn
 from ui.pages.rope.head import SETTINGS, Topic, nearest
 from ui.parts import bridge
 from ui.settings import state
-from ui.settings.page import LATENT_LAYER, Page, every
+from ui.settings.page import LATENT_LAYER, Page, every, joined
 from ui.settings.parsers import Setting, one_of
 
 TOPICS: dict[str, type[Topic]] = {
@@ -23,7 +23,7 @@ PAGE = Page(
     name="rope",
     group="understand",
     order=3,
-    settings=CHOICE | SETTINGS | turning.SETTINGS | merged.SETTINGS | reading.SETTINGS,
+    settings=joined(CHOICE, SETTINGS, turning.SETTINGS, merged.SETTINGS, reading.SETTINGS),
     mechanisms=every("pooled", "pooled_index", "delta"),
     real_layers=LATENT_LAYER,
     lecture=("rope_topic", "rope_pair", "rope_distance"),

@@ -7,7 +7,7 @@ from mla_engine.language_model.sparse import KEYS
 from ui.engine import trained
 from ui.pages.sparse import published
 from ui.pages.sparse.view import ASKED, CODE, SEED, View, nearest
-from ui.settings.page import Functions, Page, Recipe
+from ui.settings.page import Functions, Page, Recipe, joined
 from ui.settings.parsers import MOST_WORDS, Setting, whole
 
 SETTINGS = {
@@ -44,7 +44,7 @@ PAGE = Page(
     name="sparse",
     group="explore",
     order=5,
-    settings=SETTINGS | published.SETTINGS,
+    settings=joined(SETTINGS, published.SETTINGS),
     sizes=False,
     trained=True,
     lecture=("sp_keys", "sp_back"),

@@ -1,12 +1,9 @@
 """The widgets of the page trained_heads."""
 
-import streamlit as st
-
 from ui.pages.trained_heads import words
-from ui.pages.trained_heads.settings import ALONE, FINISHED, TEXTS
+from ui.pages.trained_heads.settings import ALONE, FINISHED
 from ui.pages.trained_heads.view import View
-from ui.parts.choice import choice
-from ui.settings import state
+from ui.parts.control import control
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -15,84 +12,43 @@ MOST_KEYS = 8
 
 def model(view: View) -> None:
     """Which model."""
-    choice(
-        st.segmented_control,
-        t("trained_heads.variant"),
-        "th_variant",
-        view.variant,
-        view.variants,
-        format_func=lambda code: t(f"trained_heads.variant_{code}"),
-        required=True,
-    )
+    control("th_variant", shown=view.variant, options=view.variants)
 
 
 def others(view: View) -> None:
     """Which model stands beside it, and how far the training has come."""
-    choice(
-        st.segmented_control,
-        t("trained_heads.beside"),
+    control(
         "th_beside",
-        view.beside.variant if view.beside else ALONE,
-        [ALONE, *(code for code in view.variants if code != view.variant)],
-        format_func=lambda code: t(f"trained_heads.variant_{code}"),
-        required=True,
+        shown=view.beside.variant if view.beside else ALONE,
+        options=[ALONE, *(code for code in view.variants if code != view.variant)],
+        write=lambda code: t(f"trained_heads.variant_{code}"),
     )
     if len(view.steps) > 1:
-        choice(
-            st.select_slider,
-            t("trained_heads.step"),
+        control(
             "th_step",
-            view.step,
-            view.steps,
-            format_func=lambda n: t("trained_heads.finished") if n == FINISHED else count(n),
+            shown=view.step,
+            options=view.steps,
+            write=lambda n: t("trained_heads.finished") if n == FINISHED else count(n),
         )
 
 
 def head(view: View) -> None:
     """Which head, and on what text."""
     every = words.every(view)
-    choice(
-        st.selectbox,
-        t("trained_heads.head"),
-        "th_head",
-        f"{view.layer}.{view.head}",
-        list(every),
-        format_func=every.get,
-    )
+    shown = f"{view.layer}.{view.head}"
+    control("th_head", shown=shown, options=list(every), write=every.get)
 
 
 def text() -> None:
     """The task of the example."""
-    state.control(
-        st.segmented_control,
-        t("trained_heads.text"),
-        "th_text",
-        TEXTS,
-        format_func=words.task,
-        required=True,
-    )
+    control("th_text", write=words.task)
 
 
 def cut(view: View) -> None:
     """What is taken away."""
-    choice(
-        st.segmented_control,
-        t("trained_heads.cut"),
-        "th_cut",
-        view.cut.kind,
-        view.cuts,
-        format_func=lambda code: t(f"trained_heads.cut_{code}"),
-        required=True,
-    )
+    control("th_cut", shown=view.cut.kind, options=view.cuts)
     if view.cut.kind == "rank":
         label = t("trained_heads.rank", most=count(view.most_rank))
-        choice(st.slider, label, "th_rank", view.cut.rank, 1, view.most_rank)
+        control("th_rank", label=label, shown=view.cut.rank, most=view.most_rank)
     if view.cut.kind == "keys":
-        choice(
-            st.slider,
-            t("trained_heads.keys"),
-            "th_keys",
-            min(view.cut.keys, MOST_KEYS),
-            1,
-            MOST_KEYS,
-        )
+        control("th_keys", shown=min(view.cut.keys, MOST_KEYS), most=MOST_KEYS)

@@ -5,7 +5,7 @@ from mla_engine.worked_example.variants import BUILDERS
 from ui.pages.worked_example import own
 from ui.pages.worked_example.view import SETTINGS, View, mend
 from ui.parts.snippet import Code, literal
-from ui.settings.page import Functions, Page, Recipe
+from ui.settings.page import Functions, Page, Recipe, joined
 
 
 def code(here: View) -> Functions:
@@ -33,7 +33,7 @@ PAGE = Page(
     name="worked_example",
     group="understand",
     order=2,
-    settings=SETTINGS | own.SETTINGS,
+    settings=joined(SETTINGS, own.SETTINGS),
     sizes=False,
     lecture=("we_variant", "we_step"),
     mend=mend,
