@@ -16,7 +16,7 @@ with page.frame(PAGE) as frame:
     try:
         with st.spinner(t("rope.running")):
             topic = chosen()()
-            topic.found  # noqa: B018  computed now, so that a refusal is told here
+            _ = topic.found  # computed now, so that a refusal is told here
     except ValueError as error:
         topic = None
         prose.refused(error)

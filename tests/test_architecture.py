@@ -35,6 +35,9 @@ def test_a_page_is_a_short_storyboard(path):
     assert not {n.split(".")[0] for n in imported(path)} & {"torch", "plotly", "numpy"}
     arithmetic = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.BinOp)]
     assert not arithmetic, f"line {arithmetic[0].lineno} calculates"
+    values = [n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Expr)]
+    shown = [value for value in values if not isinstance(value, ast.Call | ast.Constant)]
+    assert not shown, f"Streamlit would show the value in line {shown[0].lineno}"
 
 
 def test_every_page_has_an_entry_in_the_navigation():
