@@ -170,7 +170,6 @@ CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask f
     "ui/engine/shared_cache.py:cache": "the one cache itself",
     "ui/engine/queue.py:_queue": "the one line",
     "ui/engine/queue.py:warm_up": "nothing, once a server",
-    "ui/engine/real_layer.py:_at_hand": "names of the layers that were read",
     "ui/parts/measure.py:rate": "two numbers of this machine",
     "ui/parts/statements/findings.py:checked": "a verdict for each of the statements",
 }
@@ -180,7 +179,7 @@ CACHES_OF_PYTHON = {
     "ui/classroom/rooms.py:_of": "the one store of rooms",
     "ui/settings/server.py:_of": "the settings that the operator has now",
     "ui/__init__.py:asset": "a file of the project",
-    "ui/engine/head_scores.py:texts": "of a kind of head",
+    "ui/engine/trained_layer.py:score_texts": "of a kind of head",
     "ui/pages/sparse/view.py:_asked_before": "some numbers for each of 41 questions, of 8 models",
     "ui/settings/sizes.py:implied": "of 512 presets, those of readers as well",
     "ui/settings/sizes.py:variant_of": "of 512 presets, those of readers as well",

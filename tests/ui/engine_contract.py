@@ -93,7 +93,7 @@ MODEL = Trained(str(SHIPPED / "mla.safetensors"), 0)
 WORKS = {
     "ui.parts.maps.run:_ran": (Run(MLA, "absorbed", WORDS, 0, (1, 2)),),
     "ui.engine.trained:_run": (("mla", SHIPPED / "mla.safetensors", 0), (1, 2, 3, 4)),
-    "ui.engine.head_scores:score": (TrainedLayer("mla", 0, 0), "induction"),
+    "ui.engine.trained_layer:head_scores": (TrainedLayer("mla", 0, 0), "induction"),
     "ui.pages.absorption.merged:merge": (MLA, 0, 1),
     "ui.pages.absorption.rounding:rounding": (MLA, 0, (0, 1), WORDS),
     "ui.pages.absorption.merges:too_much": (MLA, 0, (0, 1), WORDS, 2.0),

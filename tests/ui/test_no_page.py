@@ -33,7 +33,7 @@ def test_a_kind_that_no_page_shows_is_refused_with_the_next_layer_that_is(
 ):
     variants = [one for one in MECHANISM.variants if one.offered]
     only = lambda config: variants if config.pooling else []  # noqa: E731
-    monkeypatch.setattr("ui.engine.shown._variants", only)
+    monkeypatch.setattr("ui.engine.real_layer._variants", only)
     app = opened(f"pages/{page}.py", source=v4, layer="0", text=TEXT)
     said = "no page shows a layer of the kind SWA, which layer 0 is: choose layer 1"
     assert said in refusal(app)

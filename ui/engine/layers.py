@@ -13,9 +13,10 @@ from mla_engine.studies.words import hidden_states
 from mla_engine.trace import Trace
 from ui.engine import queue, real_layer, shared_cache, trained_layer
 from ui.engine.device import DEVICE
-from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
 from ui.engine.trained_layer import TrainedLayer
+
+Origin = int | TrainedLayer | RealLayer  # whose the weights are: a seed's, or one of these
 
 
 def to_numpy(tensor: torch.Tensor) -> np.ndarray:

@@ -8,7 +8,7 @@ from mla_engine import LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.studies.words import words_of
 from ui.engine import real_layer, trained_layer
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 from ui.engine.real_layer import RealLayer
 from ui.settings import state
 from ui.settings.once import once

@@ -1,34 +1,37 @@
-"""A real checkpoint in the place of seeded weights: the reader's choice and what it brings.
+"""A layer of a real checkpoint in the place of seeded weights, as the reader chooses it.
 
 Nothing of a checkpoint is opened here: workers do that, in processes of their own.
-Pages that can show one say so in their `Page`; on the others the choice rests.
+Pages that can show one say so in their `Page`; the others take no notice of the choice.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from threading import Lock
 
 import streamlit as st
 import torch
-from cachetools import TTLCache
 
 from mla_engine import mechanisms
 from mla_engine.checkpoints import HiddenBytes, HiddenStates, Plan
 from mla_engine.checkpoints.files import REPOSITORY
 from mla_engine.checkpoints.tokens import check_text
+from mla_engine.config import AttentionConfig
 from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
-from ui.engine import folders, shared_cache, shown
+from mla_engine.mechanism import Variant
+from mla_engine.refusals import Phrase, RefusedError
+from ui.engine import folders, shared_cache
 from ui.engine.workers import access, limits
 from ui.engine.workers.access import Place
 from ui.engine.workers.pool import ask
 from ui.settings import state
-from ui.settings.page import ANY_LAYER, Note
+from ui.settings.page import ANY_LAYER, Note, Page
+from ui.settings.rooms import PAGES
 from ui.settings.visit import visit
 from ui.words.numbers import count, size
-from ui.words.text import safe, t
+from ui.words.text import listed, safe, t
 
 MOST_TOKENS, LONGEST_NAME = 512, 40  # so that maps can be drawn, and a title read
+MOST_ASKED = 8  # layers among which one is looked for that the page shows
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,17 @@ class RealLayer:
 
     @property
     def weights(self) -> "RealLayer":
-        """This layer for any text: what its weights depend on."""
+        """This layer without a text: what its weights depend on."""
         return replace(self, text="", activations="")
 
 
 def chosen() -> RealLayer | None:
-    """What the settings name, on a page that can use it and where it could be read."""
+    """Return the layer that the settings name; None where it could not be read."""
     return None if visit().failed else named()
 
 
 def named() -> RealLayer | None:
-    """What the settings name, also where it cannot be read."""
+    """Return the layer that the settings name, also where it cannot be read; None for no layer."""
     s = state.settings()
     if not (s["source"] and visit().page.real_layers):
         return None
@@ -62,7 +65,7 @@ def named() -> RealLayer | None:
 
 
 def place(loaded: RealLayer) -> Place:
-    """What is to be read: a folder, or else a repository of the Hub.
+    """Return what is to be read: a folder, or else a repository of the Hub.
 
     Raises:
         CheckpointError: what this server does not read.
@@ -79,7 +82,7 @@ def _plan(where: RealLayer, _place: Place) -> Plan:
 
 
 def plan(loaded: RealLayer) -> Plan:
-    """What the layer is and how many bytes it takes to read.
+    """Return what the layer is and how many bytes it takes to read.
 
     Raises:
         CheckpointError: a layer that cannot be read, with the reason.
@@ -95,7 +98,7 @@ def _inputs(loaded: RealLayer, _place: Place) -> HiddenStates:
 
 
 def inputs(loaded: RealLayer) -> HiddenStates:
-    """What enters the layer: h [1,t,d] and its tokens as the model's own tokenizer cuts them.
+    """Return what enters the layer: h [1,t,d] and its tokens by the model's own tokenizer.
 
     Raises:
         CheckpointError, MemoryBudgetError: no tokenizer, a text over the limit, a layer too deep.
@@ -110,7 +113,7 @@ def attention(
     dtype: torch.dtype,
     device: torch.device | str,
 ) -> AttentionLayer:
-    """The layer with its weights; `heads` builds these alone.
+    """Return the layer with its weights, or these heads of it.
 
     Raises:
         CheckpointError, MemoryBudgetError: as `checkpoints.load_attention`.
@@ -121,7 +124,7 @@ def attention(
 
 
 def needed(loaded: RealLayer) -> HiddenBytes:
-    """What `inputs` of this layer and text reads and holds, known from headers.
+    """Return what `inputs` of this layer and text reads and holds, known from headers.
 
     Raises:
         CheckpointError: as `inputs`.
@@ -132,7 +135,7 @@ def needed(loaded: RealLayer) -> HiddenBytes:
 
 
 def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Tensor]:
-    """What enters each of the first layers, h [1,t,d], by one run of the model's beginning.
+    """Return what enters each of the first layers, h [1,t,d], by one run of the model's beginning.
 
     Raises:
         CheckpointError, MemoryBudgetError: as `inputs`.
@@ -143,9 +146,9 @@ def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Ten
 
 
 def prepare() -> list[Note]:
-    """Before anything is drawn: bring the layer within the model, read what is not at hand yet.
+    """Bring the layer's number within the model, and read what is not there yet.
 
-    What fails here is told by `failure`, and the page goes on with seeded weights.
+    What fails is told above the title, and the page goes on with seeded weights.
     """
     visit().failed = None
     loaded = named()
@@ -153,7 +156,7 @@ def prepare() -> list[Note]:
         return []
     try:
         notes = state.at_most(layer=plan(replace(loaded, layer=0)).n_layers - 1)
-        shown.require(named().layer, lambda layer: plan(replace(loaded, layer=layer)))
+        _require_shown(named())
         _fetch(named())
         _check(named())
     except ValueError as error:
@@ -170,26 +173,18 @@ def _check(loaded: RealLayer) -> None:
         raise ValueError(t("real_layer.too_many", given=count(given), most=count(MOST_TOKENS)))
 
 
-@st.cache_resource(show_spinner=False)
-def _at_hand() -> tuple[TTLCache, Lock]:
-    """The layers of the Hub whose bytes came to this server lately."""
-    return TTLCache(256, 600), Lock()
-
-
 def _fetch(loaded: RealLayer) -> None:
     """Read what a run will need, with progress; a change of any widget stops it in between."""
-    origin, (at_hand, lock) = place(loaded), _at_hand()
-    with lock:
-        known = loaded in at_hand
-    if not (origin.folder or known):
+    origin = place(loaded)
+    if not origin.folder:
         _download(loaded, origin)
-        with lock:
-            at_hand[loaded] = True
     with st.spinner(t("real_layer.preparing", layer=loaded.layer), show_time=True):
         inputs(loaded)
 
 
+@shared_cache.cached(key=lambda loaded, _: loaded)
 def _download(loaded: RealLayer, origin: Place) -> None:
+    """Bring the layer's bytes to this server, unless they came lately."""
     told = t("real_layer.reading", size=size(plan(loaded).n_bytes), name=safe(loaded.location))
     bar = st.progress(0.0, told)
 
@@ -201,18 +196,76 @@ def _download(loaded: RealLayer, origin: Place) -> None:
     bar.empty()
 
 
+def _require_shown(loaded: RealLayer) -> None:
+    """Refuse a layer that this page does not show.
+
+    Raises:
+        RefusedError: with a layer of the model that it shows, and the pages that show this one.
+    """
+    config = plan(loaded).config
+    if _shows(visit().page, config):
+        return
+    other, pages, called = _other_layer(loaded), listed(_pages_of(config)), _called(config)
+    if other is None:
+        if pages:
+            raise RefusedError("not_here", called=called, pages=pages)
+        raise RefusedError("no_page", called=called)
+    values = {"called": called, "layer": loaded.layer, "other": other}
+    if pages:
+        raise RefusedError("not_here_of_layer", **values, pages=pages)
+    raise RefusedError("no_page_of_layer", **values)
+
+
+def _shows(page: Page, config: AttentionConfig) -> bool:
+    """Tell whether a page shows layers of this kind."""
+    if mechanisms.of(config).key not in page.mechanisms:
+        return False
+    return any(variant.offered or page.every_kind for variant in _variants(config))
+
+
+def _variants(config: AttentionConfig) -> list[Variant]:
+    """Return the variants of its kind."""
+    mechanism = mechanisms.of(config)
+    kind = mechanism.kind(config)
+    return [variant for variant in mechanism.variants if variant.kind == kind]
+
+
+def _called(config: AttentionConfig) -> str | Phrase:
+    """Return its mechanism's name, or its kind's where this page shows others of the mechanism."""
+    mechanism = mechanisms.of(config)
+    if not mechanism.variants or mechanism.key not in visit().page.mechanisms:
+        return mechanism.called
+    return Phrase("layer_of_kind", kind=mechanism.kind(config))
+
+
+def _pages_of(config: AttentionConfig) -> list[str]:
+    """Return the names of the pages that show a real layer of this kind."""
+    places = ANY_LAYER, mechanisms.of(config).key
+    shown = (page for page in PAGES.values() if _shows(page, config))
+    return [t(f"{page.name}.link") for page in shown if page.real_layers in places]
+
+
+def _other_layer(loaded: RealLayer) -> int | None:
+    """Return a layer of the model that this page shows: the next one, or else the first."""
+    found, page = plan(loaded).mechanisms, visit().page
+    layers = [*range(loaded.layer, len(found)), *range(loaded.layer)]
+    alike = [one for one in layers if found[one] in page.mechanisms][:MOST_ASKED]
+    configs = ((one, plan(replace(loaded, layer=one)).config) for one in alike)
+    return next((one for one, config in configs if _shows(page, config)), None)
+
+
 def name(loaded: RealLayer) -> str:
-    """The checkpoint and its layer in a few words, safe as Markdown."""
+    """Return the checkpoint and its layer in a few words, safe as Markdown."""
     key = "name_random" if plan(loaded).is_random else "name"
     return t(f"real_layer.{key}", model=safe(loaded.location), layer=loaded.layer)
 
 
 def own_name(loaded: RealLayer) -> str:
-    """The checkpoint's own name alone, as plain text; a long one is cut."""
+    """Return the checkpoint's own name as plain text; a long one is cut."""
     name = drawn(loaded.location.rstrip("/").rsplit("/", 1)[-1])
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def title(loaded: RealLayer) -> str:
-    """Its own name, safe as Markdown."""
+    """Return the checkpoint's own name, safe as Markdown."""
     return safe(own_name(loaded))

@@ -7,14 +7,16 @@ of any words has seeded weights.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import torch
 
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.heads import with_heads
+from mla_engine.language_model import heads as kinds
 from mla_engine.layer import AttentionLayer
-from ui.engine import trained
+from ui.engine import queue, shared_cache, trained
 from ui.settings import state
 from ui.settings.parsers import TRAINED
 from ui.settings.shared import SIZES
@@ -22,6 +24,7 @@ from ui.settings.visit import visit
 
 SEEDED = (*SIZES, "seed", "map_text", "map_generated")  # what no trained model goes with
 FIRST = "mla"  # the variant whose sizes are named
+SCORE_TEXTS, SCORE_SEED = 6, 2 * 10**6  # of each load; texts that no training has seen
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class TrainedLayer:
 
 
 def chosen() -> int | None:
-    """The layer that stands in for sizes and seed, on a page that begins with one."""
+    """Return the number of the layer that stands in for sizes and seed; None where none does."""
     s = state.settings()
     if not visit().page.trained or s["preset"] != TRAINED or FIRST not in trained.readable():
         return None
@@ -49,7 +52,7 @@ def chosen() -> int | None:
 
 
 def lacking() -> bool:
-    """Whether the page has the variant that is set, and none of its kind is ever trained.
+    """Tell whether the page has the variant that is set, but none of its kind is ever trained.
 
     Our own small sizes stand there then, with weights that are drawn, until sizes are chosen.
     """
@@ -62,19 +65,19 @@ def lacking() -> bool:
 
 
 def never(variant: str) -> bool:
-    """Whether no model of a variant's kind is trained in this project."""
+    """Tell whether no model of a variant's kind is trained in this project."""
     every = mechanisms.variants()
     kinds = {every[code].kind for code in trained.VARIANTS if code in every}
     return every[variant].kind not in kinds
 
 
 def config() -> AttentionConfig:
-    """Of the layers whose sizes are named."""
+    """Return the configuration of the layers whose sizes are named."""
     return trained.load(FIRST).config.attention
 
 
 def sizes() -> dict[str, int]:
-    """Of all variants together."""
+    """Return the sizes of all variants together."""
     found = mechanisms.sizes_of(config())
     if model := trained.readable().get("gqa"):
         found["n_kv_heads"] = mechanisms.sizes_of(model.config.attention)["n_kv_heads"]
@@ -82,7 +85,7 @@ def sizes() -> dict[str, int]:
 
 
 def of(wanted: AttentionConfig, layer: int, free: Sequence[str]) -> TrainedLayer | None:
-    """The trained layer of a configuration, whatever the fields in `free` say; None if none is."""
+    """Return the trained layer of a configuration, whatever the fields in `free` say, or None."""
     for code, model in trained.readable().items():
         own = model.config.attention
         if type(own) is not type(wanted):
@@ -100,13 +103,13 @@ def attention(
     dtype: torch.dtype,
     device: torch.device | str,
 ) -> AttentionLayer:
-    """The layer with its weights, perhaps with another rotation; `heads` builds these alone."""
+    """Return the layer with its weights, in the wanted configuration, or these heads of it."""
     whole = trained.load(origin.code).model.blocks[origin.layer].attention
     return with_heads(whole, heads, wanted, dtype, device)
 
 
 def inputs(origin: TrainedLayer, words: Sequence[str]) -> torch.Tensor:
-    """What enters the layer when its model reads these words, h [1,t,d].
+    """Return what enters the layer when its model reads these words, h [1,t,d].
 
     Raises:
         WordError: words that it does not know.
@@ -117,5 +120,20 @@ def inputs(origin: TrainedLayer, words: Sequence[str]) -> torch.Tensor:
 
 
 def words() -> tuple[str, ...]:
-    """The reader's sentence, or the one that the app begins with."""
+    """Return the words of the reader's sentence, or of the one that the app begins with."""
     return tuple((state.settings()["sentence"] or trained.OWN).lower().split())
+
+
+@shared_cache.cached(anywhere=True)
+def head_scores(origin: TrainedLayer, kind: str) -> tuple[float, ...]:
+    """Return how much attention each head of the layer gives to such a place in fresh texts."""
+    model = trained.load(origin.code).model
+    with queue.turn(), torch.inference_mode():
+        found = kinds.head_scores(model, SCORE_TEXTS, SCORE_SEED, (kind,))
+        return tuple(found.table[origin.layer, :, 0].tolist())
+
+
+@cache
+def score_texts(kind: str) -> int:
+    """Return how many texts a score is the mean over."""
+    return sum(map(len, kinds.SCORES[kind].texts(SCORE_TEXTS, SCORE_SEED)))

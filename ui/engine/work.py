@@ -10,7 +10,7 @@ from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, RefusedError
 from ui.engine import layers
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 
 MOST = 250 * 10**9  # of a page
 MOST_IN_CHUNKS = 10**12  # of a page that shows how far it has come, and that any widget stops

@@ -5,9 +5,8 @@ from pathlib import Path
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from ui.engine import trained
-from ui.engine.layers import form_of
+from ui.engine.layers import Origin, form_of
 from ui.engine.model import Model
-from ui.engine.origin import Origin
 from ui.engine.real_layer import RealLayer
 from ui.engine.trained_layer import TrainedLayer
 from ui.parts.snippet import Code, config, literal, part

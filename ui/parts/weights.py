@@ -2,7 +2,7 @@
 
 import html
 
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 from ui.words.text import t
 
 

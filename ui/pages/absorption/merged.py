@@ -10,7 +10,7 @@ import torch
 from mla_engine import LatentConfig, MultiHeadLatentAttention, figures
 from mla_engine.late import Late
 from ui.engine import layers, queue, shared_cache, work
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 from ui.pages.absorption.view import View
 from ui.parts import charts, prose, weights
 from ui.parts.control import control

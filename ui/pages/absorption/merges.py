@@ -13,7 +13,7 @@ from mla_engine import LatentConfig, figures
 from mla_engine.late import Late
 from mla_engine.studies import merging
 from ui.engine import layers, queue, shared_cache, work
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 from ui.pages.absorption.view import View
 from ui.parts import charts, links, prose, weights
 from ui.parts.control import control

@@ -11,7 +11,7 @@ from mla_engine import LatentConfig, figures
 from mla_engine.late import Late
 from mla_engine.studies.agreement import DTYPES, agreement_of
 from ui.engine import layers, queue, shared_cache, work
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 from ui.engine.real_layer import RealLayer
 from ui.pages.absorption.view import View
 from ui.parts import charts, prose, weights

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 from mla_engine import LatentConfig
+from ui.engine.layers import Origin
 from ui.engine.model import Model, present
-from ui.engine.origin import Origin
 from ui.parts.maps.run import block_of_heads
 from ui.settings import state
 from ui.settings.page import Note

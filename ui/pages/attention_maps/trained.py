@@ -7,7 +7,7 @@ import numpy as np
 
 from mla_engine.language_model.answers import Answer
 from mla_engine.language_model.heads import THRESHOLD
-from ui.engine import head_scores
+from ui.engine import trained_layer
 from ui.engine.trained_layer import TrainedLayer
 from ui.parts.maps.reading import Reading, beyond, expectation, named, quoted, reading
 from ui.parts.maps.view import Maps
@@ -88,7 +88,7 @@ def habit(maps: Maps, origin: TrainedLayer, of: str) -> tuple[str, float] | None
     """The score of heads that look at such a key, and how high it is for the chosen head."""
     if of not in SCORED:
         return None
-    return SCORED[of], head_scores.score(origin, SCORED[of])[maps.head]
+    return SCORED[of], trained_layer.head_scores(origin, SCORED[of])[maps.head]
 
 
 def alone(maps: Maps) -> tuple[float, ...]:
@@ -172,7 +172,8 @@ def _habit(maps: Maps, origin: TrainedLayer, look: Look) -> str:
         return ""
     name, score = found
     values = {"score": t("common.percent", value=fixed(100 * score, 0)), "head": count(maps.head)}
-    values |= {"texts": count(head_scores.texts(name)), "does": t(f"attention_maps.does_{name}")}
+    values["texts"] = count(trained_layer.score_texts(name))
+    values["does"] = t(f"attention_maps.does_{name}")
     return t(f"attention_maps.habit_{'named' if score >= THRESHOLD else 'not'}", **values)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Cost
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 from ui.engine.real_layer import RealLayer
 from ui.parts.flow import Overview
 from ui.words.text import safe, t

@@ -18,7 +18,7 @@ from mla_engine.studies.compression import (
 )
 from mla_engine.studies.merging import content_attention, content_config
 from ui.engine import layers, queue, shared_cache, work
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 from ui.engine.real_layer import RealLayer
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compression import answers

@@ -18,7 +18,7 @@ from mla_engine.language_model import generate
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.agreement import relative_error
 from ui.engine import layers, queue, shared_cache, trained
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 from ui.engine.real_layer import RealLayer
 from ui.parts.ways import Way
 

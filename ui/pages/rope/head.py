@@ -7,8 +7,8 @@ from torch import Tensor
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention, RopeConfig
 from ui.engine import layers, work
+from ui.engine.layers import Origin
 from ui.engine.model import Model, present
-from ui.engine.origin import Origin
 from ui.parts import prose, weights
 from ui.parts.control import control
 from ui.parts.motion import Dial

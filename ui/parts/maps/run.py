@@ -14,7 +14,7 @@ from mla_engine.mechanism import Form
 from mla_engine.ops import softmax
 from mla_engine.trace import Trace
 from ui.engine import layers, queue, shared_cache, work
-from ui.engine.origin import Origin
+from ui.engine.layers import Origin
 from ui.parts.maps import axes
 
 # Weights and scores that two cores draw and multiply in about a second, and the most that a run
