@@ -1,4 +1,4 @@
-"""Where heavy work runs: which device, when it is done there, and what happens when it is full."""
+"""The device of heavy work: choose it, wait for it, and refuse what its memory has no room for."""
 
 import traceback
 from collections.abc import Callable, Iterator
@@ -9,11 +9,11 @@ import torch
 from mla_engine.refusals import RefusedError
 from ui.settings.server import Server, server
 
-_kept: list[Callable[[], None]] = []  # what lets go of memory when there is none left
+_frees: list[Callable[[], None]] = []  # what lets go of memory when there is none left
 
 
 def chosen(ours: Server) -> str:
-    """The device that MLA_DEVICE asks for.
+    """Return the device that MLA_DEVICE asks for.
 
     By itself ("auto") the app takes a GPU if there is one, unless several processes would share it:
     each has a line of its own, and two heavy runs would be on the GPU at once.
@@ -28,11 +28,11 @@ DEVICE = chosen(server())
 
 def when_full(let_go: Callable[[], None]) -> None:
     """Have `let_go` called where the device has no memory left."""
-    _kept.append(let_go)
+    _frees.append(let_go)
 
 
 def settle() -> None:
-    """Wait until the GPU has done what it was given, which it does behind the program's back.
+    """Wait until the GPU has done what it was given, as it works while the program goes on.
 
     Called before a turn of the queue ends, so that no two visitors' work is on the GPU at once.
     """
@@ -42,7 +42,7 @@ def settle() -> None:
 
 @contextmanager
 def within_memory() -> Iterator[None]:
-    """A block on the device; what it has no memory for is refused, and what can be freed is.
+    """Run a block; what the device has no memory for is refused, and what can be freed is.
 
     Raises:
         RefusedError: the device is full: which, and what to lower.
@@ -54,7 +54,7 @@ def within_memory() -> Iterator[None]:
         traceback.clear_frames(error.__traceback__)  # they hold what the run had made so far
         full = True
     if full:  # here the error has gone, and its tensors with it
-        for let_go in _kept:
+        for let_go in _frees:
             let_go()
         if torch.cuda.is_initialized():
             torch.cuda.empty_cache()

@@ -7,7 +7,7 @@ from ui.engine import shared_cache
 
 @shared_cache.cached
 def steps(variant: str, **inputs: str) -> tuple[Step, ...]:
-    """The steps of a variant; `inputs` are a reader's own matrices, as texts.
+    """Return the steps of a variant; `inputs` are a reader's own matrices, as texts.
 
     Raises:
         ValueError: the variant or an input is unknown, or a text is no such matrix.

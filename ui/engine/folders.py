@@ -1,4 +1,4 @@
-"""What the server may read: folders below MLA_MODEL_FOLDERS, by default models/ beside the app.
+"""The folders that the server may read: MLA_MODEL_FOLDERS, by default models/ beside the app.
 
 Nothing else, since everybody who has a link chooses what is read. A name that no file can have, a
 link to itself or a folder without permission is no reason to fail: nothing is there.
@@ -16,12 +16,12 @@ NO_PATH = (OSError, RuntimeError, ValueError)  # too long, a loop, no such user,
 
 
 def folders() -> list[Path]:
-    """The folders that may be read, with all that lies below; links are followed."""
+    """Return the folders that may be read, with all that lies below; links are followed."""
     return [real for folder in server().model_folders if (real := _real(folder))]
 
 
 def inside(name: str | Path) -> Path:
-    """A path on the server: absolute, or relative to the app or to one of these folders.
+    """Return a path on the server: absolute, or relative to the app or to one of these folders.
 
     Raises:
         CheckpointError: it leads out of the folders that may be read, or can be no path.
@@ -33,14 +33,14 @@ def inside(name: str | Path) -> Path:
 
 
 def is_folder(name: str) -> bool:
-    """Whether this is a folder that may be read."""
+    """Tell whether this is a folder that may be read."""
     with suppress(*NO_PATH):  # a refusal is a ValueError
         return inside(name).is_dir()
     return False
 
 
 def _readable(path: Path) -> bool:
-    """Whether it lies in one of the folders."""
+    """Tell whether it lies in one of the folders."""
     return any(path.is_relative_to(folder) for folder in folders())
 
 
@@ -51,7 +51,7 @@ def _exists(path: Path) -> bool:
 
 
 def _real(path: str | Path, base: Path | None = None) -> Path | None:
-    """The path without links, from the app's folder or another; None where there can be none."""
+    """Return the path without links, from the app's folder or another; None for no path."""
     with suppress(*NO_PATH):
         return ((base or APP) / Path(path).expanduser()).resolve()
     return None

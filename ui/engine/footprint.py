@@ -1,4 +1,4 @@
-"""How many bytes a value holds: what the budget of the caches counts."""
+"""Count the bytes that a value holds, for the budget of the cache."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ FLOOR = 1024  # bytes of any value: its key, its place in the cache
 
 
 def footprint(value: object) -> int:
-    """The bytes of all that is reached from a value; memory that several share counts once."""
+    """Return the bytes of all that a value reaches; memory that several share counts once."""
     counted: dict[int, int] = {}
     met, left = {id(value): value}, [value]
     while left:
@@ -39,7 +39,7 @@ def _of(value: object) -> Found:
 @_of.register(ModuleType)
 @_of.register(torch.dtype)
 def _nothing(value: object) -> Found:
-    """What is there anyway, whoever points at it."""
+    """Count nothing for what is there anyway, whoever points at it."""
     return 0, id(value), ()
 
 
@@ -84,7 +84,7 @@ def _method(value: MethodType) -> Found:
 
 @_of.register
 def _function(value: FunctionType) -> Found:
-    """A closure holds what it names; the code itself is there anyway."""
+    """Count what a closure names; the code itself is there anyway."""
     cells = value.__closure__ or ()
     filled = (cell.cell_contents for cell in cells if _is_filled(cell))
     return 0, id(value), (*filled, *(value.__defaults__ or ()))

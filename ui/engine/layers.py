@@ -1,4 +1,4 @@
-"""Layers with seeded, trained or real weights, cached and bounded, and what enters them."""
+"""Layers with seeded, trained or real weights, in the shared cache, and what enters them."""
 
 from collections.abc import Iterable
 
@@ -25,12 +25,12 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
 
 
 def _weights(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None) -> tuple:
-    """What a layer depends on: of a real one any text will do."""
+    """Return what a layer depends on: of a real one any text will do."""
     return config, origin.weights if isinstance(origin, RealLayer) else origin, heads
 
 
 def layer(config: AttentionConfig, origin: Origin, heads: tuple[int, ...] | None) -> AttentionLayer:
-    """A layer with seeded, trained or real weights; `heads` builds these alone.
+    """Return a layer with seeded, trained or real weights, or these heads of it.
 
     A seeded one is built in a turn of the queue. Who runs it asks for it within the turn of that
     run: a layer that somebody holds while he waits takes memory beside all that is kept. Before
@@ -64,7 +64,7 @@ def _layer(
 
 
 def n_bytes(config: AttentionConfig, heads: Iterable[int] | None) -> int:
-    """What `layer` takes."""
+    """Return how many bytes `layer` takes."""
     return costs.parameters(config, heads) * torch.float32.itemsize
 
 
@@ -74,7 +74,7 @@ def built(
     heads: tuple[int, ...] | None,
     dtype: torch.dtype,
 ) -> AttentionLayer:
-    """A layer as `layer` gives it, in any dtype and made anew."""
+    """Build a layer as `layer` returns it, in any dtype and outside of the cache."""
     if isinstance(origin, RealLayer):
         return real(config, origin, heads, dtype)
     if isinstance(origin, TrainedLayer):
@@ -86,7 +86,7 @@ def built(
 def real(
     config: AttentionConfig, loaded: RealLayer, heads: tuple[int, ...] | None, dtype: torch.dtype
 ) -> AttentionLayer:
-    """A real layer, read anew by a worker: no turn is needed, and none should be held meanwhile.
+    """Have a worker read a real layer: no turn is needed, and none should be held meanwhile.
 
     Its weights may be asked for with another rotation, or without its latent norms.
     """
@@ -101,7 +101,7 @@ def real(
 
 
 def hidden(words: tuple[str, ...], origin: Origin, d_model: int) -> torch.Tensor:
-    """The hidden states of these words, h [1,t,d], where the layers are."""
+    """Return the hidden states of these words, h [1,t,d], on the device of the layers."""
     if isinstance(origin, int):
         return _drawn(words, origin, d_model)
     if isinstance(origin, TrainedLayer):
@@ -116,7 +116,7 @@ def _drawn(words: tuple[str, ...], seed: int, d_model: int) -> torch.Tensor:
 
 @shared_cache.cached
 def shapes(config: AttentionConfig, form: str, tokens: int) -> dict[str, tuple[int, ...]]:
-    """The shape of every step of a whole layer's trace, from a run without data.
+    """Return the shape of every step of a whole layer's trace, from a run without data.
 
     Args:
         config: a layer of any size.
@@ -134,5 +134,5 @@ def run(layer: AttentionLayer, h: torch.Tensor, form: str) -> Trace:
 
 
 def form_of(config: AttentionConfig, name: str) -> Form:
-    """The form that SYMBOLS knows by this name."""
+    """Return the form that SYMBOLS knows by this name."""
     return next(form for form in mechanisms.of(config).forms if form.symbols == name)

@@ -125,7 +125,7 @@ class OnRay:
 
 
 def _is_here(value: object) -> bool:
-    """Whether it names a checkpoint: what strangers chose is read by this server alone."""
+    """Tell whether it names a checkpoint: what strangers chose is read by this server only."""
     if isinstance(value, RealLayer):
         return True
     if is_dataclass(value):
@@ -142,7 +142,7 @@ class Replica:
         queue.warm_up()
 
     async def __call__(self, name: str, args: tuple, keywords: dict, visitor: str) -> object:
-        """What the function of this name returns, or the refusal that it raised."""
+        """Return what the function of this name returns, or the refusal that it raised."""
         left = threading.Event()
         call = partial(self._worked, left, visitor, name, args, keywords)
         work = asyncio.get_running_loop().run_in_executor(self._threads, call)
@@ -155,7 +155,7 @@ class Replica:
 
     @serve.batch(max_batch_size=Line.at_once, batch_wait_timeout_s=0.0)
     async def batch(self, names: list[str], given: list[tuple]) -> list[object]:
-        """What the functions return or refuse: those that came while others were done, at once."""
+        """Return what the functions return or refuse; calls that waited are done at once."""
         places = defaultdict(list)
         for place, name in enumerate(names):
             places[name].append(place)
@@ -189,7 +189,7 @@ def _end_if(left: threading.Event) -> None:
 
 
 def engine(cache: SharedCache) -> OnRay:
-    """The engine that this server's settings ask for, on a cluster that is joined or started."""
+    """Return the engine that the settings ask for, on a cluster that is joined or started."""
     ours, line = server(), Line()
     join(ours)
     try:
@@ -200,7 +200,7 @@ def engine(cache: SharedCache) -> OnRay:
 
 
 def join(ours: Server) -> None:
-    """Join the cluster that RAY_ADDRESS names, or else start one for this process alone."""
+    """Join the cluster that RAY_ADDRESS names, or else start one for this process."""
     if ray.is_initialized():
         return
     if os.environ.get("RAY_ADDRESS"):

@@ -1,6 +1,6 @@
 """The trained models: where they lie, which are there, and what one makes of a text.
 
-Everything else asks here: `make train` writes the files, and a newer file is read anew.
+Everything else asks here: `make train` writes the files, and a newer file is read again.
 """
 
 from collections import defaultdict
@@ -70,13 +70,13 @@ class Trained:
 
 
 def present() -> tuple[str, ...]:
-    """The variants that there is a model of."""
+    """Return the variants that there is a model of."""
     return tuple(code for code in VARIANTS if file(code).is_file())
 
 
 @once
 def readable() -> Mapping[str, Trained]:
-    """The models of all variants, but for those whose file is damaged."""
+    """Return the models of all variants, but for those whose file is damaged."""
     found = {}
     for code in present():
         with suppress(CheckpointError):
@@ -85,17 +85,17 @@ def readable() -> Mapping[str, Trained]:
 
 
 def cached() -> dict[str, int]:
-    """Numbers that a layer keeps of a token, in every variant whose model can be read."""
+    """Return how many numbers a layer keeps of a token, for each variant that can be read."""
     return {code: model.cached for code, model in readable().items()}
 
 
 def file(code: str) -> Path:
-    """Where the model of a variant lies."""
+    """Return the file of a variant's model."""
     return FOLDER / f"{code}.safetensors"
 
 
 def load(code: str) -> Trained:
-    """The model of a variant.
+    """Return the model of a variant.
 
     Raises:
         CheckpointError: there is none, or its file is damaged.
@@ -113,7 +113,7 @@ def _loaded(code: str, path: Path, written: int) -> Trained:
 
 
 def tokens(config: ModelConfig, text: str) -> tuple[int, ...]:
-    """The numbers of the words of a text, of the app's own where it is empty.
+    """Return the numbers of the words of a text, of the app's own where it is empty.
 
     Raises:
         WordError: no words, too many of them, or words that the model does not know.
@@ -126,7 +126,7 @@ def tokens(config: ModelConfig, text: str) -> tuple[int, ...]:
 
 
 def run(trained: Trained, tokens: tuple[int, ...]) -> ModelTrace:
-    """Every intermediate of a text; a turn of the queue where it is not at hand.
+    """Return every intermediate of a text; it is computed in a turn of the queue.
 
     Raises:
         ValueError, MemoryBudgetError, FullError: in the engine's words.
@@ -139,7 +139,7 @@ def run(trained: Trained, tokens: tuple[int, ...]) -> ModelTrace:
 
 
 def _batch(wanted: list[tuple[Key, tuple[int, ...]]]) -> list[ModelTrace]:
-    """Runs of several texts: those of one model and length go through it at once.
+    """Run several texts: those of one model and length go through it at once.
 
     The numbers are those of single runs but for the rounding of float32 in longer products.
     """

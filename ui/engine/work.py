@@ -1,4 +1,4 @@
-"""What a page's work costs, estimated before any of it is done, and the most that is done.
+"""The cost of a page's work, estimated before any of it is done, and the most that is done.
 
 All is counted in operations of a float32 product, of which a core does about 10^11 in a second;
 what is slower counts as many as take as long. So the bound is the same on every machine.
@@ -41,26 +41,26 @@ def require(operations: int, lower: Phrase, most: int = MOST) -> None:
 
 
 def drawing(config: AttentionConfig, heads: Iterable[int], origin: Origin) -> int:
-    """Of making these heads' weights; a real layer's are not drawn."""
+    """Return the operations of drawing these heads' weights; a real layer's are not drawn."""
     if not isinstance(origin, int):
         return 0
     return DRAWN * sum(costs.weight_elements(config, heads).values())
 
 
 def running(config: AttentionConfig, form: str, tokens: int, heads: Iterable[int]) -> int:
-    """Of these heads over a whole sequence, in the form that SYMBOLS knows by this name."""
+    """Return the operations of a whole sequence in a form, as SYMBOLS names it."""
     name = layers.form_of(config, form).name
     read = READ * sum(costs.weight_elements(config, heads).values())
     return costs.prefill(as_run(config), tokens, name, heads=heads).total_flops + read
 
 
 def as_run(config: AttentionConfig) -> AttentionConfig:
-    """Whose products are those that a run makes: the costs count what a kernel has to."""
+    """Return a configuration whose costs are those of a run: a kernel's may be lower."""
     return mechanisms.of(config).costs.as_run(config)
 
 
 def factoring(rows: int, columns: int) -> int:
-    """Of the eigenvectors of a matrix's smaller Gram matrix, in float64.
+    """Return the operations of the eigenvectors of a matrix's smaller Gram matrix, in float64.
 
     Raises:
         CostError: the eigenvectors alone take too long.
@@ -71,7 +71,7 @@ def factoring(rows: int, columns: int) -> int:
 
 
 def singular_values(rows: int, columns: int) -> int:
-    """Of all singular values of a matrix, in float64.
+    """Return the operations of all singular values of a matrix, in float64.
 
     Raises:
         CostError: they take too long.
