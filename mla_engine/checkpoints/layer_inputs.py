@@ -124,17 +124,16 @@ def hidden_states_of_layers(
         found |= Prefix(inputs, deepest).run(x, before, progress)
     for layer, h in found.items():
         check_finite(f"the input of layer {layer}", h)
-    return {layer: _states(found[layer], tokens, layer) for layer in layers}
-
-
-def _states(h: Tensor, tokens: Tokens, layer: int) -> HiddenStates:
-    return HiddenStates(
-        h=h.unsqueeze(0),
-        ids=tokens.ids,
-        tokens=tokens.tokens,
-        positions=tuple(range(len(tokens.ids))),
-        origin="prefix" if layer else "embedding",
-    )
+    return {
+        layer: HiddenStates(
+            h=found[layer].unsqueeze(0),
+            ids=tokens.ids,
+            tokens=tokens.tokens,
+            positions=tuple(range(len(tokens.ids))),
+            origin="prefix" if layer else "embedding",
+        )
+        for layer in layers
+    }
 
 
 def _inputs(source: str | Path | Checkpoint, revision: str | None, layer: int) -> Inputs:

@@ -40,6 +40,7 @@ def preset_of_config(
         called = mechanisms.of(found[0]).called
         raise CheckpointError("no_page_of_config", called=called, model_type=family.model_type)
     context = inner.get(CONTEXT)
+    is_context = type(context) is int and 0 < context <= MOST_CONTEXT
     windows = {_window(one) for one in found if "sliding_window" in vars(one)}
     (_, n_caches), *beside = kinds(found, layer)
     return given_preset(
@@ -49,7 +50,7 @@ def preset_of_config(
         n_layers=number // family.row["sublayers"],
         n_caches=n_caches,
         beside=tuple(beside),
-        max_context=context if _is_context(context) else None,
+        max_context=context if is_context else None,
         not_modelled=("alternating local and global layers",) if len(windows) > 1 else (),
     )
 
@@ -81,7 +82,3 @@ def _shown(found: list[AttentionConfig], shown: Collection[str]) -> int | None:
 
 def _window(config: AttentionConfig) -> int | None:
     return vars(config).get("sliding_window")
-
-
-def _is_context(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_CONTEXT

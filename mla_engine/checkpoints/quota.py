@@ -181,7 +181,9 @@ def _evict(folder: Path, quota_bytes: int, coming_bytes: int) -> None:
     in_use, reserved = _in_use(folder)
     files = list(_files(folder))
     excess = sum(file.n_bytes for file in files) + reserved + coming_bytes - quota_bytes
-    free = sorted(file for file in files if _whole(file.path) not in in_use)
+    # a part of a file is in use with the whole
+    whole = {file: file.path.with_name(file.path.name.removesuffix(PARTIAL)) for file in files}
+    free = sorted(file for file in files if whole[file] not in in_use)
     if excess > sum(file.n_bytes for file in free):
         raise CheckpointError("disk_busy", needed=coming_bytes / GIB, quota=quota_bytes / GIB)
     for file in free:
@@ -190,11 +192,6 @@ def _evict(folder: Path, quota_bytes: int, coming_bytes: int) -> None:
         file.path.unlink(missing_ok=True)
         excess -= file.n_bytes
         _remove_empty(file.path.parent, in_use | {folder})
-
-
-def _whole(path: Path) -> Path:
-    """Return the file of which this is all or a part: a part is in use with the whole."""
-    return path.with_name(path.name.removesuffix(PARTIAL))
 
 
 def _files(folder: Path) -> Iterator[_File]:

@@ -3,7 +3,6 @@
 Opened checkpoints are kept for a while, so that the next question asks the Hub nothing.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from cachetools import TTLCache
 
 from mla_engine import budget, checkpoints
 from mla_engine.checkpoints import Checkpoint, HiddenBytes, HiddenStates, Plan
-from mla_engine.checkpoints.checkpoint import repository_files
+from mla_engine.checkpoints.checkpoint import Progress, repository_files
 from mla_engine.checkpoints.config_json import config_of
 from mla_engine.checkpoints.embedding import Inputs
 from mla_engine.checkpoints.files import Files, LocalFiles
@@ -21,7 +20,6 @@ from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase
 
 MOST_OPEN, OPEN_SECONDS = 4, 600
-Progress = Callable[[int, int], None]
 Where = dict[str, Any]  # as `access.Place.where` has it
 _open: TTLCache = TTLCache(MOST_OPEN, OPEN_SECONDS)
 

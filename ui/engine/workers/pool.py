@@ -11,10 +11,11 @@ from collections.abc import Callable
 from cachetools import TTLCache
 
 from mla_engine.checkpoints import CheckpointError
+from mla_engine.checkpoints.checkpoint import Progress
 from ui.engine import job_owner
 from ui.engine.workers.access import Place
 from ui.engine.workers.limits import Limits
-from ui.engine.workers.process import POLL_SECONDS, Job, LostError, Process, Progress
+from ui.engine.workers.process import POLL_SECONDS, Job, LostError, Process
 from ui.settings.server import server
 
 MOST_WAITING = 64

@@ -17,6 +17,7 @@ import torch
 
 from mla_engine import budget
 from mla_engine.checkpoints import CheckpointError
+from mla_engine.checkpoints.checkpoint import Progress
 from mla_engine.refusals import RefusedError
 from ui import ROOT
 from ui.engine.workers import messages
@@ -27,7 +28,6 @@ POLL_SECONDS = 0.05
 GRACE_SECONDS = 2.0  # for a worker to stop by itself
 LONGEST_KIND = 40
 COMMAND = (sys.executable, "-m", "ui.engine.workers.worker")
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

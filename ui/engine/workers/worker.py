@@ -16,11 +16,12 @@ from typing import Any, BinaryIO
 import torch
 from huggingface_hub import constants
 
+from mla_engine.checkpoints.checkpoint import Progress
 from mla_engine.checkpoints.quota import visitor
 from mla_engine.refusals import RefusedError
 from ui import ROOT
 from ui.engine.workers import messages
-from ui.engine.workers.jobs import JOBS, Progress
+from ui.engine.workers.jobs import JOBS
 from ui.engine.workers.limits import Limits, OwnLimits
 
 IDLE_SECONDS = 600  # without a job, after which it ends
