@@ -47,11 +47,12 @@ class Bare:
 
 @contextmanager
 def bare_app(page: Bare) -> Iterator[App]:
-    """A server of the bare page, with the configuration of the app."""
+    """A server of the bare page, with the configuration of the app but for garbage collection."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(ROOT / "benchmarks" / "bare_page.py", Path(folder) / "app.py")
         shutil.copytree(ROOT / ".streamlit", Path(folder) / ".streamlit")
-        with running({"BARE_PAGE": json.dumps(asdict(page))}, root=Path(folder)) as app:
+        given = {"root": Path(folder), "options": ("--runner.postScriptGC", "true")}  # the default
+        with running({"BARE_PAGE": json.dumps(asdict(page))}, **given) as app:
             yield app
 
 

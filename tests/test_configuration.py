@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from ui.server.start import STREAMLIT
+
 ROOT = Path(__file__).parents[1]
 LINE = re.compile(r"^maxUploadSize = \d+ +# (.*)$", re.MULTILINE)
 
@@ -12,6 +14,11 @@ def uploads() -> list[ast.Call]:
     trees = (ast.parse(path.read_text("utf-8")) for path in ROOT.glob("ui/**/*.py"))
     calls = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call))
     return [call for call in calls if ast.unparse(call.func).endswith("file_uploader")]
+
+
+def test_the_version_of_streamlit_that_the_app_relies_on_is_the_pinned_one():
+    pinned = re.search(r"^streamlit==(.+)$", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    assert pinned[1] == STREAMLIT
 
 
 def test_what_is_said_of_uploads_is_true():

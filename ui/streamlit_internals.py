@@ -4,18 +4,70 @@ No other file of the app imports a private module of Streamlit. Each function ha
 (tests/ui/test_streamlit_internals.py), which fails by its name where another version changes it.
 """
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import wraps
+from typing import Any
 
-from streamlit import runtime
+from streamlit import logger, runtime
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_cache import create_reference_msg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.runtime_util import serialize_forward_msg
+from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, ScriptRunnerEvent
+from streamlit.runtime.scriptrunner_utils.run_descriptor import RunDescriptor
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
+    RunLocation,
+    ThreadState,
     enqueue_message,
     get_run_yield_check,
     get_script_run_ctx,
 )
+from streamlit.runtime.session_manager import SessionClient
+from streamlit.runtime.state.common import is_element_id
+from streamlit.runtime.state.session_state import (
+    SCRIPT_RUN_WITHOUT_ERRORS_KEY,
+    STREAMLIT_INTERNAL_KEY_PREFIX,
+    Serialized,
+    SessionState,
+    WStates,
+)
+from streamlit.signal_util import Signal
+from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
-__all__ = ["DeltaGenerator"]  # a place on a page: what st.empty() and st.container() return
+__all__ = [  # what other files name
+    "BackMsg",
+    "ClientState",
+    "DeltaGenerator",  # a place on a page: what st.empty() and st.container() return
+    "ForwardMsg",
+    "ForwardMsgQueue",
+    "MediaFileStorageError",
+    "RerunData",
+    "ScriptRunner",
+    "SessionClient",
+    "SessionState",
+    "create_reference_msg",
+    "serialize_forward_msg",
+]
+
+LOG = logging.getLogger(__name__)
+CACHE_LOG = "streamlit.runtime.caching.cache_data_api"  # warns while no server runs yet
+ERROR_LOG, ERROR_MESSAGE = "streamlit.error_util", "Uncaught app execution"
+MESSAGE_LOGS = (  # of those who take what a browser sends
+    "streamlit.web.server.starlette.starlette_websocket",
+    "streamlit.runtime.backend_operation_handler",
+)
+
+
+# The page run of this thread
 
 
 def current_run() -> object | None:
@@ -47,6 +99,37 @@ def is_history_navigation() -> bool:
     return get_script_run_ctx().is_history_navigation
 
 
+def is_given_up() -> bool:
+    """Tell whether this run was told to stop: another takes its place, or its reader has left."""
+    return _is_stopped(get_script_run_ctx().script_requests)
+
+
+def has_begun() -> bool:
+    """Tell whether this run has come to the page itself, after the callbacks of widgets."""
+    return get_script_run_ctx().has_script_started
+
+
+def is_in_fragment() -> bool:
+    """Tell whether this thread draws a fragment of a page."""
+    return ThreadState.get().run_location is RunLocation.FRAGMENT
+
+
+def drop_widget_message() -> None:
+    """Drop what the browser said of its widgets to ask for this run.
+
+    Streamlit keeps a message before it reads it: one that cannot be read, or whose callback fails,
+    would fail every later run of its session.
+    """
+    get_script_run_ctx().session_state._state._new_widget_state.states.clear()
+
+
+def ask_for_run() -> None:
+    """Ask for another run of the same page, also where this one has not come to the page itself."""
+    run = get_script_run_ctx()
+    here = {"page_script_hash": run.page_script_hash, "query_string": run.query_string}
+    run.script_requests.request_rerun(RerunData(**here, context_info=run.context_info))
+
+
 def path_of(place: DeltaGenerator) -> tuple[int, ...]:
     """Return where a place stands on the page, as messages to the browser name it."""
     return tuple(place._cursor.delta_path)
@@ -65,3 +148,241 @@ def send_markdown(path: Sequence[int], text: str) -> None:
     else:
         element.empty.SetInParent()
     enqueue_message(message)
+
+
+# The server
+
+
+async def first_page_runs() -> tuple[bool, str]:
+    """Run the main page as a visit does; whether it ended without an error, and what is told."""
+    return await runtime.get_instance().does_script_run_without_error()
+
+
+def count_sessions() -> tuple[int, int]:
+    """Return how many sessions are connected to a browser, and how many are held in all."""
+    sessions = runtime.get_instance()._session_mgr
+    return sessions.num_active_sessions(), sessions.num_sessions()
+
+
+def is_connected(session: str) -> bool:
+    """Tell whether a browser is connected to this session."""
+    return runtime.get_instance().is_active_session(session)
+
+
+def close_expired_sessions() -> None:
+    """Close the sessions of browsers that have left for good.
+
+    Streamlit does so when the next visitor comes or leaves, which may be never.
+    """
+    for _, left in runtime.get_instance()._session_mgr._session_storage._cache.expire():
+        left.session.shutdown()
+
+
+def upload_sizes() -> Mapping[str, list[int]]:
+    """Return the bytes of each file that Streamlit holds, by session."""
+    storage = runtime.get_instance().uploaded_file_mgr.file_storage
+    return {
+        session: [len(file.data) for file in list(files.values())]
+        for session, files in list(storage.items())
+    }
+
+
+def send_logs_to_root() -> None:
+    """Let Streamlit's loggers, and those that it makes later, hand their lines to the root's."""
+
+    def to_root(log: logging.Logger) -> None:
+        if handler := getattr(log, "streamlit_console_handler", None):
+            log.removeHandler(handler)
+        log.propagate = True
+
+    logger.setup_formatter = to_root
+    logger.update_formatter()
+
+
+# What a browser says of its widgets
+
+NUMBERS = {"int_value", "double_value"}  # a number's widget waits for the second, whole or not
+
+
+def pass_over_unreadable_widgets() -> None:
+    """Let a widget keep its value where the browser's message about it cannot be read.
+
+    Streamlit keeps a message before it reads it, and reads all of them at every run: one of a wrong
+    type raises there for as long as its session lives. A KeyError is what Streamlit itself raises,
+    and takes, for a message about a widget that it does not know. One about a name that no widget
+    can have is not kept at all: it would be taken for a value of the session, which there is not.
+    """
+    _wrap(WStates, "__getitem__", _reading)
+    _wrap(WStates, "set_widget_from_proto", _taking)
+
+
+def _reading(read: Callable[[WStates, str], object]) -> Callable[[WStates, str], object]:
+    @wraps(read)
+    def readable(states: WStates, widget: str) -> object:
+        try:
+            _check_type(states, widget)
+            return read(states, widget)
+        except KeyError:
+            raise
+        except Exception as error:
+            LOG.warning("passed over a message about %.100r: %.100r", widget, error)
+            raise KeyError(widget) from error
+
+    return readable
+
+
+def _taking(take: Callable[[WStates, WidgetState], None]) -> Callable[[WStates, WidgetState], None]:
+    @wraps(take)
+    def of_widgets(states: WStates, said: WidgetState) -> None:
+        if not is_widget(said.id):
+            return
+        take(states, said)
+        if said.id in states.widget_metadata:
+            try:
+                states[said.id]
+            except KeyError:  # unreadable, so no change: the widget's callback is not called
+                states.states.pop(said.id, None)  # a newer run may have taken all away
+
+    return of_widgets
+
+
+def _check_type(states: WStates, widget: str) -> None:
+    """Refuse a value of another type than this widget's, which Streamlit would adopt.
+
+    Raises:
+        TypeError: it is of another; tells both.
+    """
+    said, known = states.states.get(widget), states.widget_metadata.get(widget)
+    kind = said.value.WhichOneof("value") if isinstance(said, Serialized) else None
+    if kind and known and kind != known.value_type and {kind, known.value_type} != NUMBERS:
+        raise TypeError(f"{kind} instead of {known.value_type}")
+
+
+# A page run once for all who follow: `ui.server.classes`
+
+
+def wrap_runs(wrapper: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
+    """Replace what runs a page by what `wrapper` makes of it (with functools.wraps), once."""
+    _wrap(ScriptRunner, "_run_script", wrapper)
+
+
+def wrap_has_fragment(wrapper: Callable[[Callable[..., bool]], Callable[..., bool]]) -> None:
+    """Replace what tells whether a session has a fragment by what `wrapper` makes of it, once."""
+    _wrap(AppSession, "has_fragment", wrapper)
+
+
+def wrap_sending(wrapper: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
+    """Replace what sends a message to a browser by what `wrapper` makes of it, once."""
+    _wrap(StarletteSessionClient, "write_forward_msg", wrapper)
+
+
+def _wrap(owner: type, method: str, wrapper: Callable[[Any], Any]) -> None:
+    if not hasattr(getattr(owner, method), "__wrapped__"):
+        setattr(owner, method, wrapper(getattr(owner, method)))
+
+
+def open_session(client: SessionClient) -> str:
+    """Begin a session whose messages this client gets; return its name."""
+    return runtime.get_instance().connect_session(client, {})
+
+
+def send_to_session(session: str, message: BackMsg) -> None:
+    """Hand a message to a session as its browser does."""
+    runtime.get_instance().handle_backmsg(session, message)
+
+
+def close_session(session: str) -> None:
+    """End a session."""
+    runtime.get_instance().close_session(session)
+
+
+def state_of(session: ScriptRunner | str) -> SessionState:
+    """Return the state of a session, by what runs its pages or by its name."""
+    if isinstance(session, ScriptRunner):
+        return session._session_state._state
+    return runtime.get_instance()._session_mgr.get_session_info(session).session.session_state
+
+
+def names_in(state: SessionState) -> set[str]:
+    """Return the names of all values of a session, those of its widgets among them."""
+    return {*state._old_state, *state._new_session_state}
+
+
+def is_widget(name: str) -> bool:
+    """Tell whether a name is one that Streamlit gives to a widget, or to a component's events."""
+    return is_element_id(name) or name.startswith(STREAMLIT_INTERNAL_KEY_PREFIX)
+
+
+def ran_without_errors(state: SessionState) -> bool:
+    """Tell whether the last run of a session's page ended without an error."""
+    return state[SCRIPT_RUN_WITHOUT_ERRORS_KEY]
+
+
+def is_run_given_up(runner: ScriptRunner) -> bool:
+    """Tell whether the present run of a session was told to stop: as `is_given_up`."""
+    return _is_stopped(runner._requests)
+
+
+def _is_stopped(requests: ScriptRequests) -> bool:
+    return requests._state is ScriptRequestType.STOP
+
+
+def session_of(runner: ScriptRunner) -> str:
+    """Return the name of the session whose pages this runs."""
+    return runner._session_id
+
+
+def page_of(runner: ScriptRunner, asked: RerunData) -> str:
+    """Return the name of the page that is asked for, as its address has it."""
+    there = runner._pages_manager.get_pages().get(asked.page_script_hash, {})
+    return asked.page_name or there.get("url_pathname", "")
+
+
+def send_as_run(runner: ScriptRunner, asked: RerunData, messages: Iterator[Any]) -> None:
+    """Send these messages to a session's browser as if a run had sent them."""
+    pages, run = runner._pages_manager, RunDescriptor.create()
+    pages.set_script_intent(asked.page_script_hash, asked.page_name)
+    page = pages.get_initial_active_script(asked.page_script_hash)["page_script_hash"]
+    tell = runner.on_event.send
+    tell(
+        runner,
+        event=ScriptRunnerEvent.SCRIPT_STARTED,
+        page_script_hash=page,
+        fragment_ids_this_run=None,
+        pages=pages.get_pages(),
+        run_descriptor=run,
+    )
+    for message in messages:
+        tell(runner, event=ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, forward_msg=message)
+    tell(runner, event=ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS, run_descriptor=run)
+
+
+@contextmanager
+def unheard(runner: ScriptRunner) -> Iterator[None]:
+    """Let what runs in the block send nothing to the browser, and be interrupted by nothing."""
+    heard, runner.on_event = runner.on_event, Signal()
+    runner._set_execing_flag = nullcontext
+    try:
+        yield
+    finally:
+        runner.on_event = heard
+        del runner._set_execing_flag
+
+
+def media_files(session: str) -> dict[str, str]:
+    """Return the files that a session's page names, by their places."""
+    manager = runtime.get_instance().media_file_mgr
+    with manager._lock:
+        return dict(manager._files_by_session_and_coord.get(session, {}))
+
+
+def hold_media_files(session: str, files: Mapping[str, str]) -> None:
+    """Keep these files while a session's page may ask for them."""
+    manager = runtime.get_instance().media_file_mgr
+    with manager._lock:
+        manager._files_by_session_and_coord[session].update(files)
+
+
+def release_media_files(session: str) -> None:
+    """Let go of the files of a session's page."""
+    runtime.get_instance().media_file_mgr.clear_session_refs(session)

@@ -3,12 +3,18 @@
 import pytest
 
 from tests.attacks.server import copied, healthy, started, wait_until
+from ui.server.start import STREAMLIT
 
 WRONG = {"MLA_MEMORY_BUDGET_GIB": "1 GiB", "PUBLIC_URL": "mla.example.org"}
 FRAME = "    with page.frame(PAGE) as frame:"
 TEXTS = "ui/frame/texts/share.toml"
 BROKEN = {  # what is wrong -> the change in a file, what the sentence names
     "texts that are no TOML": (TEXTS, ("button = ", "button = = "), f"{TEXTS} cannot be read"),
+    "another version of Streamlit": (
+        "ui/server/start.py",
+        (f'STREAMLIT = "{STREAMLIT}"', 'STREAMLIT = "1.0.0"'),
+        f"Streamlit {STREAMLIT} is installed, and the app relies on 1.0.0",
+    ),
     "an overview that fails": (
         "app.py",
         (FRAME, FRAME + "\n        raise OSError('planted')"),

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from ui.classroom import codes
-from ui.server.classes.limits import Limit
+from ui.server.classes.endpoint import Limit
 from ui.settings.parsers import ROOM_LENGTH, ROOM_LETTERS, room
 
 
@@ -74,8 +74,8 @@ def test_an_address_may_be_wrong_so_often_and_again_after_a_while(clock):
 
 
 def test_what_is_remembered_of_addresses_is_bounded(monkeypatch):
-    monkeypatch.setattr("ui.server.classes.limits.MOST_ADDRESSES", 5)
-    monkeypatch.setattr("ui.server.classes.limits.SAME", 5)
+    monkeypatch.setattr("ui.server.classes.endpoint.MOST_ADDRESSES", 5)
+    monkeypatch.setattr("ui.server.classes.endpoint.SAME", 5)
     limit = Limit(burst=3, per_second=1, clock=lambda: 0.0)
     for n in range(100):
         limit.count(f"address {n}", f"code {n}")

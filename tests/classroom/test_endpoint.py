@@ -14,7 +14,7 @@ from ui.classroom.embedded import Embedded
 from ui.classroom.store import Ages
 from ui.frame import open_all  # noqa: F401, opens the rooms
 from ui.server.classes import endpoint
-from ui.server.classes.limits import Limit
+from ui.server.classes.endpoint import Limit
 
 HERE = {"page": "kv_cache", "query": {"kv_view": "memory", "stop": "11"}}
 WORDS = {"asks": "How many?", "answers": ["1", "2", "3"], "true": "2", "why": "<b>So.</b>"}

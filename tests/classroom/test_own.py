@@ -6,9 +6,9 @@ import pytest
 from streamlit.runtime.state.session_state import SessionState
 
 from ui import ROOT
+from ui.frame.story import ReturnPoint
 from ui.parts.bridge import Clicker
 from ui.server.classes.together import COMMON, _own
-from ui.settings.came import Came
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from ui.settings.came import Came
     [
         ("class_key", "k"),
         ("class_leads", "7KQMW3XD"),
-        ("came", Came("rope", {})),
+        ("return_point", ReturnPoint("rope", {})),
         ("we_answered", {"u": True}),
         ("fault", "1234"),
         ("go", ("pages/rope.py", {})),

@@ -9,7 +9,7 @@ from tests.deploy.proxied import DEPLOY
 from ui.classroom import store
 from ui.engine import queue
 from ui.engine.workers import pool
-from ui.server import seats, uploads
+from ui.server import admission, uploads
 from ui.server.classes import endpoint
 from ui.settings.server import Server
 
@@ -71,7 +71,7 @@ def test_the_budgets_are_those_of_the_code():
         "computing": f"and {queue.MOST_OF_ONE} turns that wait",
         "strangers' files": f"{pool.MOST_WAITING} jobs wait",
         "uploads in memory": f"{uploads.MOST_FILES} files",
-        "places": f"for {seats.TABS} tabs",
+        "places": f"for {admission.TABS} tabs",
     }
     for name, text in bounds.items():
         assert any(row.startswith(f"| {name}") and text in row for row in rows), (name, text)

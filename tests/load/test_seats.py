@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from ui.server import seats
-from ui.server.seats import NOBODY, Seats
+from ui.server import admission
+from ui.server.admission import NOBODY, Seats
 
 
 class Hall:
@@ -28,9 +28,9 @@ def test_who_comes_next_waits_in_the_order_of_arrival():
     assert [hall.seats.ask(who) for who in "cdecd"] == [1, 2, 3, 1, 2]
     hall.seats.leave("a")
     assert hall.seats.ask("c") == 1  # the seat is kept a while for who had it
-    hall.now += seats.AWAY_SECONDS / 2
+    hall.now += admission.AWAY_SECONDS / 2
     assert [hall.seats.ask(who) for who in "dc"] == [2, 1]
-    hall.now += seats.AWAY_SECONDS / 2
+    hall.now += admission.AWAY_SECONDS / 2
     assert [hall.seats.ask(who) for who in "dcd"] == [2, 0, 1]  # "e" has not asked again
     assert hall.seats.connect("c")
     assert not hall.seats.connect("d")
@@ -51,7 +51,7 @@ def test_who_has_left_the_line_is_not_waited_for():
     hall = Hall(1)
     enter(hall, "a")
     assert [hall.seats.ask(who) for who in "bc"] == [1, 2]
-    hall.now += seats.PATIENT_SECONDS - 1
+    hall.now += admission.PATIENT_SECONDS - 1
     assert hall.seats.ask("c") == 2
     hall.now += 2
     assert hall.seats.ask("c") == 1
@@ -61,7 +61,7 @@ def test_who_was_let_in_and_does_not_come_gives_the_seat_back():
     hall = Hall(1)
     assert hall.seats.ask("a") == 0
     assert hall.seats.ask("b") == 1
-    hall.now += seats.COMING_SECONDS
+    hall.now += admission.COMING_SECONDS
     assert hall.seats.ask("b") == 0
 
 
@@ -70,7 +70,7 @@ def test_nobody_without_a_token_overtakes_the_line():
     enter(hall, "a", "b")
     hall.seats.ask("c")
     hall.seats.leave("a")
-    hall.now += seats.AWAY_SECONDS - 1
+    hall.now += admission.AWAY_SECONDS - 1
     assert hall.seats.ask("c") == 1
     hall.now += 1
     assert not hall.seats.connect(NOBODY)
@@ -81,19 +81,19 @@ def test_tabs_share_a_seat_and_are_few():
     hall = Hall(1)
     enter(hall, "a")
     tabs = [hall.seats.connect("a") for _ in range(10)]
-    assert tabs == [True] * (seats.TABS - 1) + [False] * (11 - seats.TABS)
+    assert tabs == [True] * (admission.TABS - 1) + [False] * (11 - admission.TABS)
     assert hall.seats.taken == 1
-    for _ in range(seats.TABS):
+    for _ in range(admission.TABS):
         hall.seats.leave("a")
     assert hall.seats.taken == 1  # kept
-    hall.now += seats.AWAY_SECONDS
+    hall.now += admission.AWAY_SECONDS
     assert hall.seats.ask("b") == 0
 
 
 def test_the_line_is_bounded():
     hall = Hall(1)
     enter(hall, "a")
-    most = seats.LONGEST_LINE
+    most = admission.LONGEST_LINE
     places = [hall.seats.ask(str(number)) for number in range(most + 3)]
     assert places[-4:] == [most, most + 1, most + 1, most + 1]
     assert hall.seats.waiting == most

@@ -4,19 +4,17 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.scriptrunner import exec_code
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.screen import statement
 from ui.frame import fault, navigation, page
 from ui.frame.rooms import PAGES
-from ui.server import widgets
 from ui.settings import state
+from ui.streamlit_internals import pass_over_unreadable_widgets
 from ui.words.text import catalogue
 
 ROOT = Path(__file__).parents[2]
@@ -177,7 +175,7 @@ def test_a_session_that_cannot_be_put_back_is_emptied_by_the_same_click(log, mon
 
 
 def test_a_message_about_a_name_that_no_widget_has_is_not_kept(log):
-    widgets.tolerate()
+    pass_over_unreadable_widgets()
     at = opened("rope")
     at.session_state._state._state._new_widget_state.set_widget_from_proto(
         WidgetState(id="unknown", int_value=7)
@@ -188,9 +186,7 @@ def test_a_message_about_a_name_that_no_widget_has_is_not_kept(log):
 
 def test_a_run_that_is_given_up_tells_nobody(log, monkeypatch):
     """The reader is on another page by then; what they do there must not be put back."""
-    requests = ScriptRequests()
-    requests.request_stop()
-    monkeypatch.setattr(fault, "get_script_run_ctx", lambda: Mock(script_requests=requests))
+    monkeypatch.setattr(fault, "is_given_up", lambda: True)
     assert fault.show(PlantedError("planted"))
     (line,) = log
     assert "PlantedError('planted') in a run that is given up" in line.getMessage()

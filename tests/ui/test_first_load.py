@@ -6,11 +6,11 @@ from pathlib import Path
 
 from mla_engine.late import Late
 from tests import patience
-from ui.server import health
+from ui.server import hooks
 
 ROOT = Path(__file__).parents[2]
 NOT_NEEDED = (  # by the first picture
-    *health.LATER,
+    *hooks.LATER,
     *("huggingface_hub", "kaleido", "plotly.express", "plotly.figure_factory", "pyarrow"),
     *("ray", "tokenizers", "transformers"),
     *(f"mla_engine.claims.{name}" for name in ("caches", "example", "forms", "trained", "work")),

@@ -1,9 +1,23 @@
 """What the app takes from behind Streamlit's interface is there, and does what it is used for."""
 
-from collections.abc import Callable
+import asyncio
+import importlib
+import logging
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from pathlib import Path
 
+import pytest
+from streamlit import logger
+from streamlit.runtime import Runtime, RuntimeConfig
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
+from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
 from tests import patience
 from ui import streamlit_internals as internals
@@ -97,3 +111,304 @@ def test_path_of_and_send_markdown():
     assert [one.value for one in at.markdown] == ["told"]
     at.run()  # the cached function is not called: nothing of it is drawn again
     assert not at.markdown
+
+
+def test_is_given_up():
+    def page() -> None:
+        import streamlit as st
+
+        from ui import streamlit_internals as internals
+
+        st.session_state.found = found = [internals.is_given_up()]
+        internals.current_run().script_requests.request_stop()
+        found.append(internals.is_given_up())
+
+    assert run(page).session_state.found == [False, True]
+
+
+def test_has_begun():
+    def page() -> None:
+        import streamlit as st
+
+        from ui import streamlit_internals as internals
+
+        def pressed() -> None:
+            st.session_state.found = internals.has_begun()
+
+        st.button("press", on_click=pressed)
+        st.session_state.here = internals.has_begun()
+
+    at = run(page)
+    at.button[0].click().run()
+    assert (at.session_state.found, at.session_state.here) == (False, True)
+
+
+def test_is_in_fragment():
+    def page() -> None:
+        import streamlit as st
+
+        from ui import streamlit_internals as internals
+
+        found = [internals.is_in_fragment()]
+        st.fragment(lambda: found.append(internals.is_in_fragment()))()
+        st.session_state.found = found
+
+    assert run(page).session_state.found == [False, True]
+
+
+def test_drop_widget_message_and_ask_for_run():
+    def page() -> None:
+        import streamlit as st
+
+        from ui import streamlit_internals as internals
+
+        st.session_state.runs = st.session_state.get("runs", 0) + 1
+        st.session_state.read = st.checkbox("tick")
+        if st.session_state.read:
+            internals.drop_widget_message()
+            internals.ask_for_run()
+
+    at = run(page)
+    at.checkbox[0].check().run()
+    assert at.session_state.runs == 3
+    assert at.session_state.read is False
+
+
+# The server
+
+
+class Client(internals.SessionClient):
+    """A browser that keeps what comes, and says when a run has ended."""
+
+    headers, cookies, remote_ip = (), {}, None
+
+    def __init__(self) -> None:
+        self.messages: list[internals.ForwardMsg] = []
+        self.finished = asyncio.Event()
+
+    @property
+    def client_context(self) -> "Client":
+        return self
+
+    def write_forward_msg(self, msg: internals.ForwardMsg) -> None:
+        self.messages.append(msg)
+        if msg.WhichOneof("type") == "script_finished":
+            self.finished.set()
+
+    async def ask(self, session: str, **state: object) -> None:
+        """Ask for a run, and wait for its end."""
+        self.finished.clear()
+        asked = internals.ClientState(**state)
+        internals.send_to_session(session, internals.BackMsg(rerun_script=asked))
+        await asyncio.wait_for(self.finished.wait(), patience.SECONDS)
+
+
+PAGE = """
+import streamlit as st
+st.session_state.number = 7
+st.text("here")
+st.checkbox("tick", key="ticked")
+st.download_button("take", "a file", file_name="taken.txt")
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """What runs a coroutine beside a server of a page, which has no network."""
+    script = tmp_path / "page.py"
+    script.write_text(PAGE)
+    files = MemoryUploadedFileManager("/upload")
+
+    async def beside(act: Callable[[MemoryUploadedFileManager], Awaitable[object]]) -> object:
+        server = Runtime(
+            RuntimeConfig(
+                script_path=str(script),
+                media_file_storage=MemoryMediaFileStorage("/media"),
+                uploaded_file_manager=files,
+                session_storage=MemorySessionStorage(ttl_seconds=0),
+            )
+        )
+        await server.start()
+        try:
+            return await act(files)
+        finally:
+            server.stop()
+            await server.stopped
+
+    monkeypatch.setattr(Runtime, "_instance", None)
+    return lambda act: asyncio.run(beside(act))
+
+
+def test_first_page_runs(served):
+    async def act(_: object) -> tuple[bool, str]:
+        return await internals.first_page_runs()
+
+    assert served(act)[0] is True
+
+
+def test_sessions_are_counted_connected_and_closed(served):
+    async def act(_: object) -> None:
+        assert internals.count_sessions() == (0, 0)
+        session = internals.open_session(Client())
+        assert internals.count_sessions() == (1, 1)
+        assert internals.is_connected(session)
+        internals.close_session(session)
+        assert internals.count_sessions() == (0, 0)
+        assert not internals.is_connected(session)
+
+    served(act)
+
+
+def test_close_expired_sessions(served, monkeypatch):
+    async def act(_: object) -> None:
+        closed: list[None] = []
+        session = internals.open_session(Client())
+        held = Runtime.instance()._session_mgr.get_session_info(session).session
+        monkeypatch.setattr(held, "shutdown", lambda end=held.shutdown: closed.append(end()))
+        Runtime.instance()._session_mgr.disconnect_session(session)
+        internals.close_expired_sessions()
+        assert closed == [None]
+
+    served(act)
+
+
+def test_upload_sizes(served):
+    async def act(files: MemoryUploadedFileManager) -> None:
+        files.add_file("one", UploadedFileRec("a", "a.txt", "text/plain", b"abc"))
+        files.add_file("one", UploadedFileRec("b", "b.txt", "text/plain", b""))
+        assert internals.upload_sizes() == {"one": [3, 0]}
+
+    served(act)
+
+
+def test_a_session_is_asked_and_read(served):
+    """Its state, whether its run ended well, and the files that its page names."""
+
+    async def act(_: object) -> None:
+        client = Client()
+        session = internals.open_session(client)
+        await client.ask(session)
+        state = internals.state_of(session)
+        assert state["number"] == 7
+        assert internals.ran_without_errors(state)
+        names = internals.names_in(state)
+        assert "number" in names
+        assert any(map(internals.is_widget, names))
+        assert not internals.is_widget("number")
+        files = internals.media_files(session)
+        internals.hold_media_files("another", files)
+        assert internals.media_files("another") == files
+        internals.release_media_files("another")
+        assert internals.media_files("another") == {}
+        assert client.messages
+
+    served(act)
+
+
+@pytest.fixture
+def originals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put back what a test wraps."""
+    for owner, method in (
+        (internals.ScriptRunner, "_run_script"),
+        (AppSession, "has_fragment"),
+        (StarletteSessionClient, "write_forward_msg"),
+    ):
+        plain = getattr(owner, method)
+        monkeypatch.setattr(owner, method, getattr(plain, "__wrapped__", plain))
+
+
+def test_wrap_runs_and_what_is_asked_of_a_runner(served, originals):
+    found, states = [], []
+
+    def wrapper(begin: Callable[..., None]) -> Callable[..., None]:
+        @wraps(begin)
+        def begun(runner: internals.ScriptRunner, asked: RerunData) -> None:
+            given_up = internals.is_run_given_up(runner)
+            page = internals.page_of(runner, asked)
+            found.append((internals.session_of(runner), page, given_up))
+            states.append(internals.state_of(runner))
+            if asked.query_string == "sent=1":
+                text = internals.ForwardMsg()
+                text.delta.new_element.text.body = "not of a run"
+                internals.send_as_run(runner, asked, iter([text]))
+            elif asked.query_string == "unheard=1":
+                with internals.unheard(runner):
+                    begin(runner, asked)
+                internals.send_as_run(runner, asked, iter(()))
+            else:
+                begin(runner, asked)
+
+        return begun
+
+    async def act(_: object) -> None:
+        internals.wrap_runs(wrapper)
+        internals.wrap_runs(wrapper)
+        client = Client()
+        session = internals.open_session(client)
+        await client.ask(session, page_name="page")
+        assert found == [(session, "page", False)]
+        assert states[0] is internals.state_of(session)
+        for query, texts in (("sent=1", ["not of a run"]), ("unheard=1", []), ("", ["here"])):
+            client.messages.clear()
+            await client.ask(session, query_string=query)
+            said = [one.delta.new_element.text.body for one in client.messages]
+            assert list(filter(None, said)) == texts
+
+    served(act)
+
+
+def test_wrap_has_fragment(served, originals):
+    async def act(_: object) -> None:
+        session = internals.open_session(Client())
+        held = Runtime.instance()._session_mgr.get_session_info(session).session
+        assert not held.has_fragment("f")
+        internals.wrap_has_fragment(lambda has: wraps(has)(lambda *_: True))
+        assert held.has_fragment("f")
+
+    served(act)
+
+
+def test_wrap_sending(originals):
+    sent = []
+    internals.wrap_sending(lambda write: wraps(write)(lambda _, message: sent.append(message)))
+    client = object.__new__(StarletteSessionClient)
+    client.write_forward_msg(internals.ForwardMsg())
+    assert len(sent) == 1
+
+
+def test_messages_are_cached_and_serialized_as_a_browser_expects():
+    message = internals.ForwardMsg()
+    message.delta.new_element.text.body = "text"
+    assert internals.ForwardMsg.FromString(internals.serialize_forward_msg(message)) == message
+    message.hash = "name"
+    assert internals.create_reference_msg(message).ref_hash == "name"
+
+
+# Logs
+
+
+def test_send_logs_to_root(monkeypatch):
+    monkeypatch.setattr(logger, "setup_formatter", logger.setup_formatter)
+    before = logger.get_logger("tests.before")
+    assert before.handlers
+    internals.send_logs_to_root()
+    later = logger.get_logger("tests.later")
+    for log in (before, later):
+        assert log.propagate
+        assert not log.handlers
+    monkeypatch.undo()
+    logger.update_formatter()
+    for log in logger._loggers.values():
+        log.propagate = False
+
+
+@pytest.mark.parametrize(
+    "name", [internals.CACHE_LOG, internals.ERROR_LOG, *internals.MESSAGE_LOGS]
+)
+def test_a_log_that_is_named_is_there(name):
+    assert importlib.import_module(name)._LOGGER is logging.getLogger(name)
+
+
+def test_error_message():
+    text = Path(importlib.import_module(internals.ERROR_LOG).__file__).read_text("utf-8")
+    assert f'"{internals.ERROR_MESSAGE}"' in text

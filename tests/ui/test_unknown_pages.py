@@ -6,7 +6,7 @@ import pytest
 from streamlit import config
 
 from ui.frame.rooms import PAGES
-from ui.server.unknown import UnknownPages
+from ui.server.answers import UnknownPages
 
 HTML = "text/html,application/xhtml+xml"
 

@@ -11,13 +11,12 @@ from ui.engine import real_layer, trained_layer
 from ui.engine.layers import Origin
 from ui.engine.real_layer import RealLayer
 from ui.settings import state
-from ui.settings.once import once
 from ui.settings.page import Note
 from ui.settings.parsers import SMALL, TRAINED, preset_of
 from ui.settings.rooms import SETTINGS
 from ui.settings.shared import SIZES
 from ui.settings.sizes import SMALL_VARIANT, divisors, published, sizes_of, variant_of
-from ui.settings.visit import visit
+from ui.settings.visit import once_per_run, visit
 from ui.words.text import t
 
 Config = AttentionConfig
@@ -163,7 +162,7 @@ def present() -> Model:
     return _present(visit().page.name, *state.settings().items())
 
 
-@once
+@once_per_run
 def _present(_page: str, *_settings: tuple[str, object]) -> Model:
     s, layer = state.settings(), real_layer.chosen()
     chosen, trained = (s["variant"], s["seed"]), None if layer else trained_layer.chosen()

@@ -23,8 +23,8 @@ from mla_engine.language_model import (
 )
 from ui import ROOT
 from ui.engine import queue, shared_cache
-from ui.settings.once import once
 from ui.settings.parsers import MOST_CHARACTERS, MOST_WORDS
+from ui.settings.visit import once_per_run
 
 NAMED = "assets/trained"  # where the project has them
 FOLDER = ROOT / NAMED
@@ -74,7 +74,7 @@ def present() -> tuple[str, ...]:
     return tuple(code for code in VARIANTS if file(code).is_file())
 
 
-@once
+@once_per_run
 def readable() -> Mapping[str, Trained]:
     """Return the models of all variants, but for those whose file is damaged."""
     found = {}

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui import asset
 from ui.classroom import codes, questions, rooms
@@ -19,6 +18,7 @@ from ui.settings.rooms import PAGES
 from ui.settings.server import server
 from ui.settings.shared import CARRIED
 from ui.settings.visit import visit
+from ui.streamlit_internals import is_history_navigation
 from ui.words.text import catalogue, t
 
 KEY, FRAME, OFFER = "class_key", "classroom", "class_offer"
@@ -96,7 +96,7 @@ def listen() -> None:
         "code": code,
         "spaced": codes.spaced(code),
         "here": {"page": visit().page.name, "query": here},
-        "history": get_script_run_ctx().is_history_navigation,
+        "history": is_history_navigation(),
         "own": ["lang", *CARRIED],
         "home": HOME,
         "pages": list(PAGES),

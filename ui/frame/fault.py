@@ -1,4 +1,4 @@
-"""What a visitor sees of an error that nobody foresaw: one sentence, its reference, and ways on."""
+"""The answer to an error that nobody foresaw: one sentence with a reference, and ways on."""
 
 import html
 import logging
@@ -6,27 +6,22 @@ from contextlib import AbstractContextManager, nullcontext
 from secrets import token_hex
 
 import streamlit as st
-from google.protobuf.message import DecodeError
-from streamlit.logger import get_logger
-from streamlit.runtime.media_file_storage import MediaFileStorageError
-from streamlit.runtime.scriptrunner import RerunData, ScriptRunContext, get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
-from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState
 
 from ui.frame import navigation
 from ui.settings import address, state
 from ui.settings.page import HOME, Page
 from ui.settings.rooms import PAGES
 from ui.settings.visit import visit
+from ui.streamlit_internals import (
+    ask_for_run,
+    drop_widget_message,
+    has_begun,
+    is_given_up,
+    is_in_fragment,
+)
 from ui.words.text import catalogue, t
 
-LOG = get_logger(__name__)
-STREAMLITS = "Uncaught app execution"
-TAKE_MESSAGES = (
-    "streamlit.web.server.starlette.starlette_websocket",
-    "streamlit.runtime.backend_operation_handler",
-)
-STRANGERS = (DecodeError, MediaFileStorageError)  # no message; a file that there is not
+LOG = logging.getLogger(__name__)
 
 
 def show(error: Exception) -> bool:
@@ -34,16 +29,17 @@ def show(error: Exception) -> bool:
 
     Streamlit calls it where the error arose. True: Streamlit's own box is not needed.
     """
-    run = get_script_run_ctx()
-    if run.script_requests._state is ScriptRequestType.STOP:
+    if is_given_up():
         LOG.warning("%.200r in a run that is given up: another has taken its place", error)
         return True
     reference = token_hex(4)
     page = st.session_state.get("page")
     said = {"reference": reference, "page": page}
     LOG.error("fault %s on %s", reference, page, exc_info=error, extra=said)
-    if not run.has_script_started:
-        _run_without_message(run, reference)
+    if not has_begun():  # the message or a callback failed: draw the page as it was before
+        drop_widget_message()
+        st.session_state.fault = reference
+        ask_for_run()
         return True
     try:
         with _place():
@@ -55,39 +51,9 @@ def show(error: Exception) -> bool:
 
 
 def tell() -> None:
-    """On the page as it was: the fault of what the reader did last, if there was one."""
+    """Say the fault of what the reader did last, if there was one, on the page as it was."""
     if reference := st.session_state.pop("fault", None):
         _say(reference)
-
-
-def one_log_line() -> None:
-    """Leave the logging of errors to `show`: Streamlit logs each of them once more.
-
-    What a stranger's message asks for in vain is one line as well, without the way there.
-    """
-    log = logging.getLogger("streamlit.error_util")
-    log.addFilter(lambda record: record.msg != STREAMLITS)
-    for name in TAKE_MESSAGES:
-        logging.getLogger(name).addFilter(_shorten)
-
-
-def _shorten(record: logging.LogRecord) -> bool:
-    if record.exc_info and isinstance(record.exc_info[1], STRANGERS):
-        record.msg = f"{record.getMessage():.200}: {record.exc_info[1]!r:.200}"
-        record.args, record.exc_info = (), None
-    return True
-
-
-def _run_without_message(run: ScriptRunContext, reference: str) -> None:
-    """Drop what the browser said of its widgets, and draw the page as it was before that.
-
-    Streamlit keeps a message before it reads it: one that cannot be read, or whose callback fails,
-    would fail every later run of its session. No public call drops it, none asks for a run here.
-    """
-    run.session_state._state._new_widget_state.states.clear()
-    st.session_state.fault = reference
-    here = {"page_script_hash": run.page_script_hash, "query_string": run.query_string}
-    run.script_requests.request_rerun(RerunData(**here, context_info=run.context_info))
 
 
 def _say(reference: str) -> None:
@@ -100,7 +66,7 @@ def _say(reference: str) -> None:
                 key=f"anew_{reference}",
                 icon=":material/restart_alt:",
                 type="primary",
-                on_click=_anew,
+                on_click=_begin_again,
                 args=(page,),
             )
             home = address.link(address.browsers(), HOME, {"lang": state.settings()["lang"]})
@@ -108,8 +74,8 @@ def _say(reference: str) -> None:
 
 
 def _place() -> AbstractContextManager:
-    """Above the title, where the reader looks; a fragment may draw within itself alone."""
-    if ThreadState.get().run_location is RunLocation.FRAGMENT:
+    """Return the place above the title; a fragment may draw only within itself."""
+    if is_in_fragment():
         return nullcontext()
     if visit().top:
         return visit().top
@@ -118,7 +84,7 @@ def _place() -> AbstractContextManager:
     return nullcontext()
 
 
-def _anew(page: Page) -> None:
+def _begin_again(page: Page) -> None:
     """Put back the settings that the page begins with; of a broken session, all that it has."""
     try:
         state.renew(page)

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui import ASSETS, asset
-from ui.frame import share, story, ways
+from ui.frame import share, story
 from ui.parts import bridge
 from ui.settings import state
 from ui.settings.page import Page
@@ -15,7 +15,7 @@ from ui.words.text import t
 
 STYLE = ASSETS / "lecture.css"
 
-_way = partial(ways.button, "lecture", type="tertiary")
+_button = partial(story.bar_button, "lecture", type="tertiary")
 
 
 def on() -> bool:
@@ -45,13 +45,13 @@ def bar(page: Page, step: story.Step | None) -> None:
         with st.container(
             key="lecture_ways", horizontal=True, gap="xsmall", vertical_alignment="center"
         ):
-            _way("previous", "chevron_left", partial(turn, -1), nowhere=place == 1)
+            _button("previous", "chevron_left", partial(turn, -1), disabled=place == 1)
             st.markdown(f"{place} / {count}", width="content")
-            _way("next", "chevron_right", partial(turn, 1), nowhere=place == count)
+            _button("next", "chevron_right", partial(turn, 1), disabled=place == count)
             share.button("lecture_share", help=t("share.button"), type="tertiary")
             if step:
                 story.draw(step)
-            _way("leave", "close", leave)
+            _button("leave", "close", leave)
         _frame()
         if step:
             st.container(key="lecture_says").markdown(story.sentence(step))

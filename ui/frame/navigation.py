@@ -1,21 +1,25 @@
-"""The navigation in the sidebar: language, story, pages in their groups, lecture mode."""
+"""The navigation in the sidebar, and the quiet menu of every page."""
 
+from functools import partial
 from itertools import groupby
 
 import streamlit as st
 
-from ui.frame import classroom, lecture, story
+from ui.frame import classroom, code, lecture, share, story
+from ui.parts import bridge, files, measure
 from ui.parts.control import control
-from ui.settings import came
+from ui.settings import state
+from ui.settings.page import Page
 from ui.settings.rooms import PAGES
+from ui.settings.visit import visit
 from ui.words.text import t
 
 
 def draw() -> None:
-    """Language, the story, every page in lecture order, lecture mode."""
+    """Draw the choice of language, the story, every page in lecture order, lecture mode."""
     st.markdown("**MLA Explorer**")
     control("lang", label_visibility="collapsed")
-    st.session_state.links = query = came.elsewhere()
+    st.session_state.links = query = story.query_outside()
     story.start_button()
     for group, pages in groupby(PAGES.values(), lambda page: page.group):
         with st.container(key=f"pages_{group}", gap="xsmall"):
@@ -24,3 +28,26 @@ def draw() -> None:
                 st.page_link(page.file, label=t(f"{page.name}.link"), query_params=query)
     lecture.button()
     classroom.button()
+
+
+def menu(page: Page) -> None:
+    """Draw the menu at the right of the row above the title; `menu_data` adds to it later."""
+    place = st.popover(t("menu.open"), icon=":material/more_horiz:", key="menu")
+    with place, st.container(gap="xsmall"):
+        for name, args in (("reset_page", (page,)), ("reset_all", ())):
+            label, wide = t(f"common.{name}"), {"width": "stretch"}
+            st.button(label, key=name, on_click=state.reset, args=args, **wide)
+        bridge.copy_link(share.link(), label=t("common.copy_link"), done=t("common.link_copied"))
+        share.button(width="stretch")
+        visit().menu = st.container()
+        code.choice()
+        st.text(t("menu.runs_on", machine=measure.here()))
+
+
+def menu_data(page: Page) -> None:
+    """Offer every table of the page as one file, once the page has drawn them."""
+    tables = list(visit().tables.values())
+    if tables:
+        with visit().menu:
+            made = partial(files.together, tables)
+            files.button(t("menu.data"), made, f"mla_{page.name}.zip", "application/zip", "zip")

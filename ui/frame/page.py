@@ -1,28 +1,23 @@
 """The frame of every page: settings from the link, navigation, the row above the title."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import monotonic
 
 import streamlit as st
 
 from ui import ASSETS, asset
 from ui.engine import job_owner, model, queue
-from ui.frame import (
-    classroom,
-    code,
-    fault,
-    lecture,
-    menu,
-    navigation,
-    notes,
-    story,
-    uploads,
-)
+from ui.frame import classroom, code, fault, lecture, navigation, share, story
 from ui.parts import linked, real_layer, sizes, waits
 from ui.settings import state
 from ui.settings import visit as visits
-from ui.settings.page import Page
+from ui.settings.address import ASKED
+from ui.settings.page import Note, Page
+from ui.settings.rooms import SETTINGS
+from ui.streamlit_internals import is_connected, session_id
+from ui.words.text import safe, t
 
 STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
 
@@ -45,16 +40,34 @@ def frame(page: Page) -> Iterator[Frame]:
     The block draws the page itself. A few pages are drawn at a time: the others wait here.
     """
     state.follow()
-    with waits.drawing_turn(page):
+    with waits.drawing_turn(page), _observed(page):
         _above(page)
         shown = Frame()
         yield shown
         _below(page, shown.view)
 
 
+observers: list[Callable[[Page, str, float], None]] = []
+"""Called at the end of each run of a page: the page, "done", "replaced" or "failed", seconds."""
+
+
+@contextmanager
+def _observed(page: Page) -> Iterator[None]:
+    began, ended = monotonic(), "replaced"  # by a newer run, which ends this one by raising
+    try:
+        yield
+        ended = "done"
+    except Exception:
+        ended = "failed"
+        raise
+    finally:
+        for observer in observers:
+            observer(page, ended, monotonic() - began)
+
+
 def _above(page: Page) -> None:
     visit = visits.begin(page)
-    uploads.note(page)
+    note_uploads(page)
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
     st.html(STYLE)
     changed = state.read(page.name) + model.mend() + story.mend(page.name) + page.mend()
@@ -70,21 +83,21 @@ def _above(page: Page) -> None:
     with row:
         if page.sizes:
             sizes.chip()
-        menu.draw(page)
+        navigation.menu(page)
     with top:
         fault.tell()
-    notes.say(changed)
+    _tell(changed)
     real_layer.failure()
 
 
 def _listen() -> None:
-    """What the frame does in the browser."""
+    """Put the frame's own scripts on the page."""
     st.components.v2.component("frame", js=asset("frame.js"))(key="frame")
     classroom.listen()
 
 
 def _bar(page: Page) -> None:
-    """What stands above the title: the bar of lecture mode, or that of the story."""
+    """Draw the bar of lecture mode above the title, or that of the story."""
     step = story.present()
     if lecture.on():
         lecture.bar(page, step)
@@ -96,5 +109,43 @@ def _below(page: Page, view: object) -> None:
     lecture.keys()
     classroom.offer()
     linked.listen()
-    menu.data(page)
+    navigation.menu_data(page)
     code.behind(page, view)
+
+
+def _tell(notes: list[Note]) -> None:
+    """Write one line on what of the link could not be used, and what it has no room for."""
+    lines = []
+    first = {note.name: note for note in reversed(notes)}
+    last = {note.name: note.used for note in notes}  # of a setting that was mended twice
+    for note in (replace(first[name], used=used) for name, used in last.items()):
+        if note.name == ASKED:
+            lines.insert(0, t("common.unknown_page", page=safe(note.given[:40])))
+            continue
+        known = note.name in SETTINGS
+        key = "common.changed_setting" if known else "common.unknown_setting"
+        given = safe(note.given[:40])
+        used = safe(str("" if note.used is None else note.used)) or t("common.the_original")
+        lines.append(t(key, name=safe(note.name[:40]), given=given, used=used))
+    if state.left_out():
+        lines.append(share.left_out())
+    if lines:
+        st.warning(" ".join(lines), icon=":material/info:")
+
+
+_takes_uploads: set[str] = set()  # sessions
+
+
+def note_uploads(page: Page) -> None:
+    """Let this session upload files from now on, if it shows a page that takes them."""
+    session = session_id()
+    if page.uploads or page.sizes:  # a config.json goes behind the model's chip
+        _takes_uploads.intersection_update(filter(is_connected, tuple(_takes_uploads)))
+        _takes_uploads.add(session)
+    else:
+        _takes_uploads.discard(session)
+
+
+def takes_uploads(session: str) -> bool:
+    """Tell whether a session shows a page that takes files."""
+    return session in _takes_uploads

@@ -4,7 +4,7 @@ The steps are numbered through; the setting `stop` is the present one, 0 outside
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import groupby
@@ -13,10 +13,10 @@ from typing import Any
 
 import streamlit as st
 
-from ui.frame import presenter, ways
+from ui.frame import presenter
 from ui.parts import bridge
 from ui.parts.keys import css
-from ui.settings import came, state
+from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import as_text
 from ui.settings.shared import CARRIED
@@ -105,17 +105,42 @@ def go(to: int) -> None:
     """Open a step, counted from 1, or the nearest that there is."""
     to = min(len(steps()), max(1, to))
     if not number():
-        came.remember()
+        st.session_state.return_point = ReturnPoint(visit().page.name, state.query())
     step = steps()[to - 1]
     state.go(step.page, **step.link(to))
 
 
 def leave() -> None:
-    """Back to where the reader came from; from a link into the story, to its page as it stands."""
-    if before := came.came():
+    """Go back to the return point; from a link into the story, to its page as it stands."""
+    if before := return_point():
         state.go(before.page, **before.query)
     else:
         state.change(stop=0)
+
+
+@dataclass(frozen=True)
+class ReturnPoint:
+    """Where the reader was before the story: a page with the settings of its link."""
+
+    page: str
+    query: dict[str, str]
+
+
+def return_point() -> ReturnPoint | None:
+    """Return where the story leads back to, in the language and class of now; None outside it."""
+    if not state.in_story():
+        return None
+    before, now = st.session_state.return_point, state.query()
+    carried = {name: now[name] for name in ("lang", "room") if name in now}
+    others = {n: text for n, text in before.query.items() if n not in ("lang", *CARRIED)}
+    return ReturnPoint(before.page, carried | others)
+
+
+def query_outside() -> dict[str, str]:
+    """Return the settings of links in the navigation: those without the story, which they leave."""
+    if before := return_point():
+        return dict(before.query)
+    return {name: text for name, text in state.query().items() if name != "stop"}
 
 
 def turn(by: int) -> None:
@@ -189,6 +214,12 @@ def _dimmed(step: Step) -> str:
     return f"{rest} {{ opacity: 0.2 }} {rest}:is(:hover, :focus-within) {{ opacity: 1 }}"
 
 
+def bar_button(bar: str, name: str, icon: str, act: Callable[[], None], **options: object) -> None:
+    """Draw a button of a bar, "story" or "lecture": an icon, its words on hover."""
+    label, icon = t(f"{bar}.{name}"), f":material/{icon}:"
+    st.button(label, icon=icon, key=f"{bar}_{name}", help=label, on_click=act, **options)
+
+
 def bar(step: Step) -> None:
     """Chapter, place, the ways on, and the sentence."""
     count, last = len(steps()), steps()[-1].chapter
@@ -198,8 +229,8 @@ def bar(step: Step) -> None:
             st.markdown(t("story.chapter", number=step.chapter, count=last, title=title))
             st.markdown(t("story.place", number=number(), count=count), width="content")
             on, back = partial(turn, 1), partial(turn, -1)
-            ways.button("story", "previous", "chevron_left", back, nowhere=number() == 1)
-            ways.button("story", "next", "chevron_right", on, nowhere=number() == count)
-            ways.button("story", "leave", "close", leave)
+            bar_button("story", "previous", "chevron_left", back, disabled=number() == 1)
+            bar_button("story", "next", "chevron_right", on, disabled=number() == count)
+            bar_button("story", "leave", "close", leave)
             draw(step)
         st.markdown(translated(step.say))

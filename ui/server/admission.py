@@ -1,11 +1,14 @@
 """No more visitors than the operator allows; the next wait on a page that costs next to nothing.
 
-It says the place in line, and opens the app by itself. A cookie keeps the place, and the seat of
-who loads a page again or loses the connection.
+The page says the place in line, and opens the app by itself. A visitor is known by a cookie, which
+keeps the place, and the seat of who loads a page again or loses the connection. One without it is
+let in where nobody waits, and takes a seat for each connection.
 """
 
 import html
 import json
+import time
+from collections import Counter
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from secrets import token_urlsafe
@@ -17,8 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui import asset
 from ui.engine.job_owner import COOKIE
-from ui.server.answer import answer
-from ui.server.seats import Seats
+from ui.server.answers import answer
 from ui.settings.server import server
 from ui.settings.shared import LANGUAGES
 from ui.words.numbers import count
@@ -28,6 +30,78 @@ TRY_LATER = 1013
 HTML = "text/html; charset=utf-8"
 PLACE = "/_place"  # where the waiting page asks
 LONGEST = 64  # characters of a token; ours have 22
+NOBODY = ""  # whoever has no token
+COMING_SECONDS = 30.0  # from being let in until the page has connected
+AWAY_SECONDS = 20.0  # from a lost connection until the seat is somebody else's
+TABS = 4  # of a browser, that share its seat
+LONGEST_LINE = 1000  # whose places are kept: of more the last is told
+PATIENT_SECONDS = 15.0  # from a question for the place until who asked is taken to have left
+
+
+class Seats:
+    """Tells who is in, who waits in line, and whose seat is reserved for a while.
+
+    There are as many as `most` says at the time.
+    """
+
+    def __init__(
+        self, most: Callable[[], int], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most, self._clock = most, clock
+        self._connections: Counter[str] = Counter()
+        self._reserved: dict[str, float] = {}  # until when, of those who have no connection now
+        self._line: dict[str, float] = {}  # until when, in the order of arrival
+
+    @property
+    def taken(self) -> int:
+        """Return how many are taken, those that are reserved among them."""
+        nobodys = self._connections[NOBODY]
+        return len(self._connections) - bool(nobodys) + nobodys + len(self._reserved)
+
+    @property
+    def waiting(self) -> int:
+        """Return how many stand in line."""
+        return len(self._line)
+
+    def ask(self, visitor: str) -> int:
+        """Return the place in line, from 1; 0 for who is in, whose seat is reserved meanwhile."""
+        self._tidy()
+        if visitor in self._connections:
+            return 0
+        if visitor in self._reserved or self._is_next(visitor):
+            self._line.pop(visitor, None)
+            self._reserved[visitor] = self._clock() + COMING_SECONDS
+            return 0
+        if visitor not in self._line and self.waiting >= LONGEST_LINE:
+            return self.waiting + 1
+        self._line[visitor] = self._clock() + PATIENT_SECONDS
+        return list(self._line).index(visitor) + 1
+
+    def connect(self, visitor: str) -> bool:
+        """Take a seat for a connection; return whether there was one."""
+        self._tidy()
+        tabs = 0 if visitor == NOBODY else self._connections[visitor]
+        its_own = self._reserved.pop(visitor, None) is not None or 0 < tabs < TABS
+        if not its_own and self.taken + self.waiting >= self._most():
+            return False
+        self._connections[visitor] += 1
+        return True
+
+    def leave(self, visitor: str) -> None:
+        """Note that a connection has ended; who is known may come back."""
+        self._connections -= Counter({visitor: 1})  # what is 0 goes
+        if visitor != NOBODY and visitor not in self._connections:
+            self._reserved[visitor] = self._clock() + AWAY_SECONDS
+
+    def _is_next(self, visitor: str) -> bool:
+        line = list(self._line)
+        ahead = line.index(visitor) if visitor in self._line else len(line)
+        return self.taken + ahead < self._most()
+
+    def _tidy(self) -> None:
+        now = self._clock()
+        self._reserved = {who: end for who, end in self._reserved.items() if end > now}
+        self._line = {who: end for who, end in self._line.items() if end > now}
 
 
 class Admission:
@@ -59,7 +133,7 @@ class Admission:
     async def _asked(self, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = _token(scope) or token_urlsafe(16)
         place = self._seats.ask(visitor)
-        send = _known(send, visitor, scope)
+        send = _with_cookie(send, visitor, scope)
         if scope["path"].endswith(PLACE):
             await answer(send, 200, json.dumps({"place": place}))
         elif place:
@@ -69,36 +143,36 @@ class Admission:
 
 
 def _is_page(scope: Scope) -> bool:
-    """Whether a browser asks for a page of the app, not for a file."""
+    """Tell whether a browser asks for a page of the app, not for a file."""
     accepted = Headers(scope=scope).get("accept", "")
     return scope.get("method") == "GET" and "text/html" in accepted
 
 
 def _token(scope: Scope) -> str:
-    """Who asks; empty for who has no cookie of ours."""
+    """Return the token of who asks; NOBODY for who has no cookie of ours."""
     try:
         found = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(COOKIE)
     except CookieError:
-        return ""
-    return found.value[:LONGEST] if found else ""
+        return NOBODY
+    return found.value[:LONGEST] if found else NOBODY
 
 
-def _known(send: Send, visitor: str, scope: Scope) -> Send:
-    """Hands on what comes back with a cookie, which stands in another site's frame too."""
+def _with_cookie(send: Send, visitor: str, scope: Scope) -> Send:
+    """Return what sends an answer with the cookie, which works in another site's frame too."""
     secure = Headers(scope=scope).get("x-forwarded-proto", scope["scheme"]) == "https"
     where = "SameSite=None; Secure; Partitioned" if secure else "SameSite=Lax"
     cookie = f"{COOKIE}={visitor}; Path=/; HttpOnly; {where}".encode("latin-1", "ignore")
 
-    async def known(message: Message) -> None:
+    async def with_cookie(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message["headers"], (b"set-cookie", cookie)]
         await send(message)
 
-    return known
+    return with_cookie
 
 
 def _page(scope: Scope, place: int) -> str:
-    """The waiting page, in the language of the link or of the browser."""
+    """Return the waiting page, in the language of the link or of the browser."""
     asked = parse_qs(scope["query_string"].decode("latin-1")).get("lang", [""])[0]
     browsers = Headers(scope=scope).get("accept-language", "")[:2].lower()
     lang = next((one for one in (asked, browsers) if one in LANGUAGES), "en")
@@ -118,5 +192,5 @@ def _page(scope: Scope, place: int) -> str:
 
 
 def _seats() -> int:
-    """Of this process."""
+    """Return how many seats this process has."""
     return server().share(server().most_visitors)

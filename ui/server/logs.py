@@ -1,7 +1,7 @@
-"""The log as lines of JSON (MLA_LOG=json), without a word of what visitors wrote or asked for.
+"""The log, as text or as lines of JSON (MLA_LOG=json) without a word of what visitors wrote.
 
-A message is told as it stands in the code, without what is filled in; one that was put together is
-not told at all, only its place. Of an error its type and its way through the code are told.
+A line of JSON has the message as it stands in the code, without what is filled in; of one that was
+put together it has only the place. Of an error it has the type and its way through the code.
 """
 
 import json
@@ -9,18 +9,30 @@ import logging
 import sys
 import traceback
 from datetime import UTC, datetime
-from functools import wraps
+from logging.config import dictConfig
 
-from streamlit import logger as streamlits
+import streamlit as st
+from google.protobuf.message import DecodeError
+
+from ui.streamlit_internals import (
+    CACHE_LOG,
+    ERROR_LOG,
+    ERROR_MESSAGE,
+    MESSAGE_LOGS,
+    MediaFileStorageError,
+    send_logs_to_root,
+)
 
 FIELDS = "reference", "page"  # what our own code says beside its message, with `extra`
+OURS = "ui", "mla_engine"
+STRANGERS = DecodeError, MediaFileStorageError  # no message; a file that there is not
 
 
 class Lines(logging.Formatter):
-    """A record as one object."""
+    """Formats a record as one object of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         said = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -35,27 +47,45 @@ class Lines(logging.Formatter):
         return json.dumps(said)
 
 
-def as_json() -> None:
-    """Let every logger that there is, or will be, write such lines."""
-    lines = Lines()
-    if not logging.root.handlers:
-        logging.root.addHandler(logging.StreamHandler())
-    loggers = [logging.getLogger(name) for name in list(logging.root.manager.loggerDict)]
-    for handler in {one for log in [logging.root, *loggers] for one in log.handlers}:
-        handler.setFormatter(lines)
-    set_up = streamlits.setup_formatter
+def configure(kind: str) -> None:
+    """Write the app's own log as "text", as Streamlit writes its own, or all logs as "json"."""
+    text = {"format": st.get_option("logger.messageFormat")}
+    level = st.get_option("logger.level").upper()
+    ours = {"level": level} if kind == "json" else {"level": level, "handlers": ["console"]}
+    dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"text": text, "json": {"()": Lines}},
+            "handlers": {"console": {"class": "logging.StreamHandler", "formatter": kind}},
+            "loggers": dict.fromkeys(OURS, ours) | {CACHE_LOG: {"level": "ERROR"}},
+            "root": {"handlers": ["console"] if kind == "json" else []},
+        }
+    )
+    if kind == "json":
+        send_logs_to_root()
 
-    @wraps(set_up)
-    def set_up_lines(log: logging.Logger) -> None:
-        set_up(log)
-        log.streamlit_console_handler.setFormatter(lines)
 
-    streamlits.setup_formatter = set_up_lines
+def leave_errors_to_us() -> None:
+    """Drop what Streamlit logs of an error on a page, which `ui.frame.fault` has logged.
+
+    What a stranger's message asks for in vain is one line, without the way there.
+    """
+    logging.getLogger(ERROR_LOG).addFilter(lambda record: record.msg != ERROR_MESSAGE)
+    for name in MESSAGE_LOGS:
+        logging.getLogger(name).addFilter(_shorten)
+
+
+def _shorten(record: logging.LogRecord) -> bool:
+    if record.exc_info and isinstance(record.exc_info[1], STRANGERS):
+        record.msg = f"{record.getMessage():.200}: {record.exc_info[1]!r:.200}"
+        record.args, record.exc_info = (), None
+    return True
 
 
 def _is_literal(record: logging.LogRecord) -> bool:
-    """Whether the message stands so in the function that logs: a caller of this one."""
-    frame = sys._getframe()
+    """Tell whether the message stands so in the function that logs: a caller of this one."""
+    frame = sys._getframe()  # noqa: SLF001 - as `inspect` does
     place = record.pathname, record.funcName
     while frame and (frame.f_code.co_filename, frame.f_code.co_name) != place:
         frame = frame.f_back

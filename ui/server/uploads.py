@@ -1,17 +1,18 @@
-"""Uploads are taken where a page asks for them, and no more than its visitors may keep."""
+"""Uploads: taken only where a page asks for them, and within bounds for each and for all."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+import streamlit as st
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
-from streamlit import config, runtime
 
-from ui.frame import uploads
-from ui.server.answer import answer
+from ui.frame.page import takes_uploads
+from ui.server.answers import answer
 from ui.settings.server import server
+from ui.streamlit_internals import upload_sizes
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
 MIB = 2**20
@@ -42,16 +43,16 @@ class Uploads:
             await self._app(scope, receive, send)
 
     def _refusal(self, session: str, length: str) -> tuple[int, str] | None:
-        """The status and why; None where it may come."""
-        if not uploads.allowed(session):
+        """Return the status and why; None where it may come."""
+        if not takes_uploads(session):
             return 403, "the page that this visitor sees takes no files"
         if not length.isdecimal():
             return 411, "say how long the file is"
-        largest = config.get_option("server.maxUploadSize") * MIB
-        kept = _kept()
-        files = len(kept.get(session, ())) + self._files[session]
-        own = sum(kept.get(session, ())) + self._bytes[session] + int(length)
-        every = sum(map(sum, kept.values())) + self._bytes.total() + int(length)
+        largest = st.get_option("server.maxUploadSize") * MIB
+        held = upload_sizes()
+        files = len(held.get(session, ())) + self._files[session]
+        own = sum(held.get(session, ())) + self._bytes[session] + int(length)
+        every = sum(map(sum, held.values())) + self._bytes.total() + int(length)
         most = max(AT_ONCE, server().share(ALL_SESSIONS)) * largest
         if files >= MOST_FILES or own > AT_ONCE * largest + MIB or every > most:
             return 413, "this visitor, or all together, keep too many files"
@@ -66,12 +67,3 @@ class Uploads:
         finally:
             self._files -= Counter({session: 1})  # what is 0 goes
             self._bytes -= Counter({session: length})
-
-
-def _kept() -> Mapping[str, list[int]]:
-    """The sizes of the files that Streamlit keeps of each session."""
-    storage = runtime.get_instance().uploaded_file_mgr.file_storage
-    return {
-        session: [len(file.data) for file in list(files.values())]
-        for session, files in list(storage.items())
-    }

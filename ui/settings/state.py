@@ -10,13 +10,12 @@ from typing import Any
 import streamlit as st
 
 from ui.settings import address, shared
-from ui.settings.once import once
 from ui.settings.page import Note, Page
 from ui.settings.parsers import as_text, says
 from ui.settings.rooms import PAGES, SETTINGS, short
 from ui.settings.shared import CARRIED, LANGUAGES, PUBLISHED, SHARED, SIZES
 from ui.settings.sizes import implied, published
-from ui.settings.visit import visit
+from ui.settings.visit import once_per_run, visit
 from ui.streamlit_internals import is_history_navigation
 
 IMPLIED = (*SIZES, "variant")  # settings whose default follows the preset
@@ -53,7 +52,7 @@ def defaults(preset: str) -> dict[str, Any]:
     return every | of_preset | {"lang": browser if browser in LANGUAGES else "en"}
 
 
-@once  # every text asks, and Streamlit takes as long to find them as to write one
+@once_per_run  # every text asks, and Streamlit takes as long to find them as to write one
 def settings() -> dict[str, Any]:
     """Every setting of this session."""
     if "settings" not in st.session_state:
@@ -88,7 +87,7 @@ def query(longest: int = address.OWN) -> dict[str, str]:
 
 def in_story() -> bool:
     """Tell whether the reader is in the story and came from elsewhere."""
-    return bool(settings()["stop"]) and "came" in st.session_state
+    return bool(settings()["stop"]) and "return_point" in st.session_state
 
 
 def link() -> dict[str, str]:

@@ -1,17 +1,20 @@
-"""The state of one run of a page, one object in the session."""
+"""One run of a page: its `Visit`, an object in the session, and answers given once in it."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
 from mla_engine.late import Late
-from ui.settings.once import anew
 from ui.settings.page import Page
-from ui.streamlit_internals import DeltaGenerator
+from ui.streamlit_internals import DeltaGenerator, current_run
 
 pd = Late("pandas")
+P, R = ParamSpec("P"), TypeVar("R")
 
 
 @dataclass
@@ -54,12 +57,40 @@ class Visit:
 
 
 def begin(page: Page) -> Visit:
-    """The visit of a run that begins."""
-    anew()
+    """Begin a run: make its visit, and forget what was answered in the run before."""
+    _answered.run = None
     st.session_state.visit = Visit(page)
     return st.session_state.visit
 
 
 def visit() -> Visit:
-    """The present one, or in a callback that of the run before."""
+    """Return the visit of this run; in a callback that of the run before."""
     return st.session_state.visit
+
+
+class _Answered(threading.local):
+    """The run in this thread with its answers: they go with the thread, or at the next run."""
+
+    run: object = None
+    answers: dict[Hashable, Any]
+
+
+_answered = _Answered()
+
+
+def once_per_run(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that returns the same for the same arguments within one run of a page."""
+
+    @wraps(function)
+    def asked(*args: P.args) -> R:
+        run = current_run()
+        if run is None:
+            return function(*args)
+        if _answered.run is not run:
+            _answered.run, _answered.answers = run, {}
+        key = function, args
+        if key not in _answered.answers:
+            _answered.answers[key] = function(*args)
+        return _answered.answers[key]
+
+    return asked

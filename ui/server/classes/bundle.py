@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.forward_msg_cache import create_reference_msg
-from streamlit.runtime.runtime_util import serialize_forward_msg
-from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
+from ui.streamlit_internals import (
+    ForwardMsg,
+    SessionClient,
+    create_reference_msg,
+    serialize_forward_msg,
+    wrap_sending,
+)
 
 DRAWN = {"delta", "ref_hash"}
 MOST = 100  # together: a browser that has not been sent 500 is taken to be gone
@@ -64,13 +67,12 @@ class Bundle:
 
 def install() -> None:
     """Let browsers be sent such messages."""
-    write = StarletteSessionClient.write_forward_msg
-    StarletteSessionClient.write_forward_msg = _or_bundle(write)
+    wrap_sending(_or_bundle)
 
 
 def _or_bundle(write: Callable[..., None]) -> Callable[..., None]:
     @wraps(write)
-    def written(client: StarletteSessionClient, message: ForwardMsg | Bundle) -> None:
+    def written(client: SessionClient, message: ForwardMsg | Bundle) -> None:
         parts = message.parts if isinstance(message, Bundle) else [message]
         for part in parts:
             write(client, part)

@@ -10,18 +10,24 @@ from dataclasses import dataclass, field
 from itertools import count, groupby
 from weakref import finalize
 
-from streamlit import runtime
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
-from streamlit.runtime.session_manager import SessionClient
-from streamlit.runtime.state.session_state import SCRIPT_RUN_WITHOUT_ERRORS_KEY as WITHOUT_ERRORS
-
 from ui.engine import shared_cache
 from ui.parts import sections
 from ui.server.classes.bundle import MOST, Bundle, Sent, is_drawn
+from ui.streamlit_internals import (
+    BackMsg,
+    ClientState,
+    ForwardMsg,
+    ForwardMsgQueue,
+    SessionClient,
+    close_session,
+    hold_media_files,
+    media_files,
+    open_session,
+    ran_without_errors,
+    release_media_files,
+    send_to_session,
+    state_of,
+)
 
 BESIDE = {"new_session", "script_finished", "session_status_changed"}  # each session's own
 ALONE = {"auto_rerun", "page_not_found"}  # of a page that is not as it should be
@@ -66,9 +72,9 @@ class Drawing:
 
     def __post_init__(self) -> None:
         name = f"drawing {next(_numbers)}"
-        hold(name, self.files)
+        hold_media_files(name, self.files)
         later = asyncio.get_running_loop().call_soon_threadsafe  # whoever lets go may hold a lock
-        finalize(self, later, _manager().clear_session_refs, name).atexit = False
+        finalize(self, later, release_media_files, name).atexit = False
 
     def messages(self, kept: frozenset[str]) -> Iterator[ForwardMsg | Bundle]:
         """For a browser that has kept some messages, by their names."""
@@ -108,23 +114,22 @@ def drawing(asked: Asked, loop: asyncio.AbstractEventLoop) -> Drawing:
 
 
 async def _draw(asked: Asked) -> Drawing:
-    nobody, server = _Nobody(), runtime.get_instance()
-    name = server.connect_session(nobody, {})
+    nobody = _Nobody()
+    name = open_session(nobody)
     try:
-        session: AppSession = server._session_mgr.get_session_info(name).session
-        state = session.session_state
+        state = state_of(name)
         state.reset_state_value("reached", (asked.page, set(asked.reached)))
         state.reset_state_value("guess_links", {asked.page} if asked.linked else set())
-        server.handle_backmsg(name, BackMsg(rerun_script=ClientState.FromString(asked.state)))
+        send_to_session(name, BackMsg(rerun_script=ClientState.FromString(asked.state)))
         await nobody.finished.wait()
-        well = nobody.status == ForwardMsg.FINISHED_SUCCESSFULLY and state[WITHOUT_ERRORS]
+        well = nobody.status == ForwardMsg.FINISHED_SUCCESSFULLY and ran_without_errors(state)
         if not well or nobody.kinds & ALONE:
             return Drawing()
         messages, linked = nobody.got.flush(), asked.page in state["guess_links"]
         waiting = dict(_waiting(messages))
-        return Drawing(tuple(_parts(messages)), files_of(name), waiting, linked)
+        return Drawing(tuple(_parts(messages)), media_files(name), waiting, linked)
     finally:
-        server.close_session(name)
+        close_session(name)
 
 
 def _parts(messages: Iterable[ForwardMsg]) -> Iterator[ForwardMsg | tuple[Sent, ...]]:
@@ -141,23 +146,3 @@ def _waiting(messages: Iterable[ForwardMsg]) -> Iterator[tuple[str, str]]:
         _, waits, section = message.delta.new_element.bidi_component.id.partition(WAITS)
         if waits:
             yield message.delta.fragment_id, section
-
-
-def files_of(session: str) -> dict[str, str]:
-    """The files that a session's page names, by their places."""
-    manager = _manager()
-    with manager._lock:
-        return dict(manager._files_by_session_and_coord.get(session, {}))
-
-
-def hold(session: str, files: Mapping[str, str], *, anew: bool = False) -> None:
-    """Keep files while a session's page may ask for them; `anew`, these alone."""
-    manager = _manager()
-    if anew:
-        manager.clear_session_refs(session)
-    with manager._lock:
-        manager._files_by_session_and_coord[session].update(files)
-
-
-def _manager() -> runtime.media_file_manager.MediaFileManager:
-    return runtime.get_instance().media_file_mgr

@@ -1,4 +1,4 @@
-"""What a browser in a class asks beside Streamlit, at /_class/<code>.
+"""Answers to the browsers of a class, beside Streamlit, at /_class/<code>.
 
 GET waits for what is new; POST to join, answer or lead does one thing. Followers show the token
 that they got when they joined, the lecturer the key.
@@ -6,6 +6,8 @@ that they got when they joined, the lecturer the key.
 
 import asyncio
 import re
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from secrets import token_hex
 from typing import Any
@@ -17,9 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mla_engine.refusals import sentence
 from ui.classroom import codes, questions, rooms
 from ui.classroom.store import ClassError, Room
-from ui.server.classes import messages
-from ui.server.classes.limits import Limit
 from ui.server.classes.watch import WAIT, Hub, Watch, call
+from ui.settings.address import LONGEST
+from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.server import server
 from ui.settings.shared import LANGUAGES
 
@@ -37,10 +39,50 @@ STATUS = {
 }  # and of what cannot be read 400
 WRONG_AT_ONCE, WRONG_A_SECOND = 60, 5  # codes, of an address at all processes of the machine
 MOST_WAITING = 3  # requests of one browser at a time: tabs
+SAME = 1000  # wrong codes that are remembered: who asks again and again for one guesses none
+MOST_ADDRESSES = 10_000  # that are remembered, each until it may be wrong as often as at first
+MOST_BYTES = 200_000  # of a message: a question in every language
+NAME = 40  # characters of a question's name
+
+
+class Limit:
+    """Bounds the wrong codes of an address: so many at once, and so many a second.
+
+    A campus shares one address.
+    """
+
+    def __init__(
+        self, burst: float, per_second: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._burst, self._rate, self._clock = burst, per_second, clock
+        self._same: OrderedDict[str, None] = OrderedDict()
+        self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()  # and when
+
+    def allows(self, address: str) -> bool:
+        """Tell whether this address may try."""
+        return self._left(address) < self._burst
+
+    def count(self, address: str, code: str) -> None:
+        """Count a wrong code, unless it was counted before: as after the end of a class."""
+        if code in self._same:
+            return
+        self._same[code] = None
+        if len(self._same) > SAME:
+            self._same.popitem(last=False)
+        self._spent[address] = self._left(address) + 1, self._clock()
+        self._spent.move_to_end(address)
+        oldest, (spent, at) = next(iter(self._spent.items()))
+        if self._clock() - at > spent / self._rate or len(self._spent) > MOST_ADDRESSES:
+            del self._spent[oldest]
+
+    def _left(self, address: str) -> float:
+        """Return the mistakes that still count."""
+        spent, at = self._spent.get(address, (0.0, 0.0))
+        return max(0.0, spent - self._rate * (self._clock() - at))
 
 
 class Classes:
-    """Answers for the rooms, or hands on to Streamlit."""
+    """Answers what is asked of a class room, or hands on to Streamlit."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -76,12 +118,12 @@ class Classes:
         }
         if method != "POST" or act is None:
             raise ClassError("garbled")
-        message = await messages.read(receive)
+        message = await read_body(receive)
         found = await acts[act](code, headers, address, message)
         return 200, orjson.dumps(found), ""
 
     async def _news(self, code: str, headers: Headers, address: str) -> tuple[int, bytes, str]:
-        """What is new, or nothing after a while."""
+        """Return what is new, or nothing after a while."""
         watch, name = await self._known(code, headers, address)
         leads = not name
         watch.waiting[name] += 1
@@ -109,22 +151,22 @@ class Classes:
     async def _vote(self, code: str, headers: Headers, address: str, message: Any) -> dict:
         watch, name = await self._known(code, headers, address)
         room = _there(watch)
-        asks, choice = messages.answer(message, questions.answers(room) if room.asks else 0)
+        asks, choice = read_vote(message, questions.answers(room) if room.asks else 0)
         await call(rooms.store().answer, code, asks, name, choice)
         return {"counted": choice}
 
     async def _lead(self, code: str, headers: Headers, address: str, message: Any) -> dict:
-        """What the lecturer does; a room that the store has lost comes back by it."""
+        """Do what the lecturer asks; a room that the store has lost comes back by it."""
         key = headers.get("x-class-key", "")
         watch = await self._led(code, key, address)
         store = rooms.store()
         if "here" in message:
-            await call(store.tell, code, "here", messages.here(message["here"]))
+            await call(store.tell, code, "here", read_place(message["here"]))
         if "put" in message:
             text = questions.opened(message["put"], message.get("seal"))
             await call(store.ask, code, token_hex(8), text)
         if "shown" in message:
-            await call(store.show, code, messages.name(message["shown"]))
+            await call(store.show, code, read_name(message["shown"]))
         if message.get("dropped"):
             await call(store.ask, code, "", "")
         if message.get("ended"):
@@ -133,7 +175,7 @@ class Classes:
         return {}
 
     async def _found(self, code: str, address: str) -> Watch:
-        """The room of a code: who tries many waits."""
+        """Return the room of a code; an address that has tried many wrong ones is refused."""
         if not self._wrong.allows(address):
             raise ClassError("hurry")
         watch = await self._hub.watch(code)
@@ -142,7 +184,7 @@ class Classes:
         return watch
 
     async def _known(self, code: str, headers: Headers, address: str) -> tuple[Watch, str]:
-        """The room, and the name of the follower who asks, empty for its lecturer.
+        """Return the room, and the name of the follower who asks, empty for its lecturer.
 
         Who is in the room is not held up by others who try codes at the same address.
         """
@@ -162,7 +204,7 @@ class Classes:
         return watch, "" if key else token.partition(".")[0]
 
     async def _led(self, code: str, key: str, address: str) -> Watch:
-        """The room, for its lecturer alone; opened anew where it was lost."""
+        """Return the room to its lecturer only; it is opened again where it was lost."""
         watch = self._hub.known(code) or await self._found(code, address)
         if watch.away:
             raise ClassError("away")
@@ -177,7 +219,7 @@ class Classes:
 
 
 def _there(watch: Watch) -> Room:
-    """The room, as far as it is known.
+    """Return the room, as far as it is known.
 
     Raises:
         ClassError: "away", "no_room".
@@ -208,3 +250,71 @@ async def _send(send: Send, status: int, body: bytes, tag: str) -> None:
         headers = headers[2:]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def read_body(receive: Receive) -> dict[str, Any]:
+    """Return the body of a request.
+
+    Raises:
+        ClassError: "garbled".
+    """
+    body, more = b"", True
+    while more:
+        part = await receive()
+        if part["type"] == "http.disconnect":
+            raise ClassError("garbled")
+        body, more = body + part.get("body", b""), part.get("more_body", False)
+        if len(body) > MOST_BYTES:
+            raise ClassError("garbled")
+    try:
+        message = orjson.loads(body or b"{}")
+    except ValueError:
+        message = None
+    if not isinstance(message, dict):
+        raise ClassError("garbled")
+    return message
+
+
+def read_place(said: Any) -> str:
+    """Return where a lecturer is, as text: a page of the app, and settings that others may have.
+
+    Raises:
+        ClassError: "garbled".
+    """
+    page, query = (said.get("page"), said.get("query")) if isinstance(said, dict) else (0, 0)
+    known = isinstance(page, str) and page in PAGES and isinstance(query, dict)
+    if not known or not all(_shared(*pair) for pair in query.items()):
+        raise ClassError("garbled")
+    if sum(len(name) + len(text) for name, text in query.items()) > LONGEST:
+        raise ClassError("garbled")
+    return orjson.dumps({"page": page, "query": query}).decode()
+
+
+def _shared(setting: str, text: Any) -> bool:
+    known = setting in SETTINGS and setting != "lang" and not SETTINGS[setting].personal
+    return known and isinstance(text, str)
+
+
+def read_vote(message: dict[str, Any], count: int) -> tuple[str, int]:
+    """Return the name of the question, and which of its answers is given.
+
+    Raises:
+        ClassError: "closed", where no question stands; "no_choice"; "garbled".
+    """
+    asks, choice = read_name(message.get("question")), message.get("choice")
+    if not count:
+        raise ClassError("closed")
+    if type(choice) is not int or not 0 <= choice < count:
+        raise ClassError("no_choice", count=count, given=choice)
+    return asks, choice
+
+
+def read_name(said: Any) -> str:
+    """Return the name of a question.
+
+    Raises:
+        ClassError: "garbled".
+    """
+    if not isinstance(said, str) or len(said) > NAME:
+        raise ClassError("garbled")
+    return said

@@ -1,4 +1,4 @@
-"""One look at a room for all of its browsers that this process serves.
+"""The class rooms that browsers of this process are in, each looked at once for all of them.
 
 A browser asks what is new and waits for it. So a step costs each follower one answer, and nothing
 while the lecturer speaks.
@@ -29,7 +29,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class News:
-    """What one kind of browser is told, and the name of this state."""
+    """The answer to one kind of browser, and the tag of this state."""
 
     body: bytes = b""
     tag: str = ""
@@ -64,7 +64,7 @@ class Watch:
     led: bool = False
 
     def take(self, room: Room | None, *, away: bool = False) -> None:
-        """A new look; who waits for what changed is told."""
+        """Take in a new look at the room, and tell who waits for what changed."""
         if (room, away) == (self.room, self.away):
             return
         gone = (room is None) != (self.room is None) or away != self.away
@@ -78,25 +78,25 @@ class Watch:
 
 
 async def call(act: Callable[..., Found], *given: object) -> Found:
-    """Ask the store; one that is far keeps nobody else waiting."""
+    """Ask the store; in a thread where it is far, so that nobody else waits."""
     return await asyncio.to_thread(act, *given) if rooms.store().far else act(*given)
 
 
 class Hub:
-    """All rooms that browsers of this process are in."""
+    """All class rooms that browsers of this process are in."""
 
     def __init__(self) -> None:
         self._watches: dict[str, Watch] = {}
         self._tasks: set[asyncio.Task] = set()
 
     def known(self, code: str) -> Watch | None:
-        """A room that is looked at already."""
+        """Return a room that is looked at already."""
         if found := self._watches.get(code):
             found.asked_at = time.monotonic()
         return found
 
     async def watch(self, code: str) -> Watch:
-        """The room of a code, looked at from now on if there is one."""
+        """Return the room of a code, which is looked at from now on if there is one."""
         if found := self.known(code):
             return found
         watch = Watch(code, asked_at=time.monotonic())
@@ -110,7 +110,7 @@ class Hub:
         return self._watches[code]
 
     async def look(self, watch: Watch) -> None:
-        """See what the room is now."""
+        """Look at the room now."""
         try:
             room = await call(rooms.store().look, watch.code)
         except ClassError:
@@ -119,7 +119,7 @@ class Hub:
             watch.take(room)
 
     async def refresh(self, code: str) -> None:
-        """Something has changed by a request here: who waits need not wait for the next look."""
+        """Look at a room that a request has changed, so that who waits is told at once."""
         if watch := self._watches.get(code):
             await self.look(watch)
 
@@ -136,7 +136,7 @@ class Hub:
             watch.take(None)
 
     async def _tell_store(self, watch: Watch) -> None:
-        """Who is present, and that the lecturer is."""
+        """Tell the store who is present, and that the lecturer is."""
         now, store = time.monotonic(), rooms.store()
         try:
             if watch.present and now - watch.heard_at > HEARD:
@@ -150,7 +150,7 @@ class Hub:
 
 
 def _news(room: Room, *, leads: bool) -> News:
-    """What followers or the lecturer are told of a room."""
+    """Return the answer to followers or to the lecturer of a room."""
     question = questions.told(room, leads=leads)
     here = orjson.loads(room.told["here"]) if "here" in room.told else None
     said: dict[str, object] = {"here": here, "question": question, "ended": room.ended}

@@ -1,0 +1,109 @@
+"""Small answers of our own: headers for all answers, unknown pages, a text in Streamlit's place."""
+
+from urllib.parse import parse_qsl, quote, urlencode
+
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ui.settings.address import ASKED
+from ui.settings.page import HOME
+from ui.settings.rooms import PAGES
+
+PLAIN = "text/plain; charset=utf-8"
+LONGEST = 40  # characters of an unknown page's name that are repeated
+POLICY = {  # of the contents: Streamlit's styles and scripts stand in the page in part
+    "default-src": "'self'",
+    "script-src": "'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "connect-src": "'self' ws: wss:",  # some browsers do not count a socket as 'self'
+    "worker-src": "'self' blob:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "'self' https://huggingface.co https://*.hf.space",  # where a Space stands
+}
+HEADERS = {
+    "content-security-policy": "; ".join(map(" ".join, POLICY.items())),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+async def answer(
+    send: Send, status: int, text: str, *, kind: str = "http.response", content: str = PLAIN
+) -> None:
+    """Send a short text; the request's body stays unread.
+
+    Args:
+        send: of ASGI.
+        status: of the answer.
+        text: its body.
+        kind: of the messages; "websocket.http.response" refuses a websocket.
+        content: the type of the body.
+    """
+    body = text.encode()
+    headers = [
+        (b"content-type", content.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-cache"),
+    ]
+    await send({"type": f"{kind}.start", "status": status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})
+
+
+class SecurityHeaders:
+    """Adds headers to every answer, also to refusals: what a browser may do with a page."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on, and add them to what comes back; a socket's messages have none."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+class UnknownPages:
+    """Sends a browser that asks for an unknown page to the overview, which says so.
+
+    Streamlit would open a dialog about folders of the server, in English.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Redirect, or hand on to Streamlit."""
+        if scope["type"] == "http" and (location := _location(scope)):
+            headers = [(b"location", location.encode("ascii")), (b"cache-control", b"no-store")]
+            await send({"type": "http.response.start", "status": 307, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await self._app(scope, receive, send)
+
+
+def _location(scope: Scope) -> str:
+    """Return where the browser is to go, relative to where it asked; "" if that is right."""
+    if "text/html" not in Headers(scope=scope).get("accept", ""):
+        return ""
+    base = st.get_option("server.baseUrlPath").strip("/")
+    path = scope["path"].removeprefix(f"/{base}" if base else "").removeprefix("/")
+    name = path.rstrip("/").rpartition("/")[2]
+    if not name or path in PAGES.keys() - {HOME} or path.startswith("_") or "." in name:
+        return ""
+    asked = [] if path == HOME else [(ASKED, name[:LONGEST])]
+    given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    query = urlencode(given + asked, quote_via=quote)
+    return ("../" * path.count("/") or "./") + (f"?{query}" if query else "")
