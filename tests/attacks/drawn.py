@@ -12,7 +12,7 @@ import ui.frame.rooms  # noqa: F401 - finds the pages
 from mla_engine import PRESETS
 from ui.pages.compare.settings import comparable
 from ui.settings.page import HOME
-from ui.settings.parsers import Whole, flag, preset, published
+from ui.settings.parsers import Number, OneOf, Whole, flag, preset, published
 from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import SHARED
 
@@ -101,7 +101,7 @@ def enclosed(parse):
         return {"options": ("1", "0")}
     if parse in (preset, published, comparable):
         return {"options": tuple(PRESETS)}
-    if isinstance(parse, Whole):
+    if isinstance(parse, Whole | Number | OneOf):
         return vars(parse)
     found = dict(inspect.getclosurevars(parse).nonlocals)
     inner = found.get("within", found.get("parse"))  # of a parser around another

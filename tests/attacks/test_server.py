@@ -175,7 +175,8 @@ def test_an_odd_request_leaves_the_session_alive(app, odd):
 
 def test_a_page_that_fails_says_the_reference_that_the_log_has(tmp_path):
     fails = "if state.settings()['notation_search']: raise OSError('planted')"
-    change = ("with page.frame(PAGE) as frame:", f"with page.frame(PAGE) as frame:\n    {fails}")
+    begins = "with page.frame(PAGE) as frame:"
+    change = (begins, f"from ui.settings import state\n{begins}\n    {fails}")
     tree = copied(tmp_path, {"pages/notation.py": change})
     with running(root=tree) as app, Session(app.url) as visitor:
         seen = visitor.open("notation", "notation_search=x&lang=en")

@@ -76,7 +76,7 @@ class Follower(Session):
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """A server that says which pages it runs; there no drawing goes out of date."""
-    begins = "    state.follow()\n    with waits.drawing_turn(page):"
+    begins = "    state.follow()\n    with waits.drawing_turn(page), _observed(page):"
     noted = f'    print("{OPENS}", page.name, flush=True)\n{begins}'
     changes = {
         "ui/frame/page.py": (begins, noted),

@@ -22,7 +22,7 @@ from tests.ui.screen import plain, refusal
 from ui.engine import shared_cache
 from ui.settings.parsers import SIZES, is_own, preset_of
 from ui.settings.rooms import PAGES
-from ui.settings.state import default
+from ui.settings.state import defaults
 
 KEY = preset_of_config(OWN, "mine").key
 OF_SIZES = [name for name, page in PAGES.items() if page.sizes]
@@ -77,7 +77,7 @@ def test_a_pasted_config_is_the_model_and_a_link_brings_it_back(opened):
     assert sizes(again)["d_model"] == 6656
     assert sizes(again)["n_heads"] == 52
     assert again.session_state["settings"]["cost_layers"] == 31
-    assert default("d_latent_kv", key) == 384
+    assert defaults(key)["d_latent_kv"] == 384
 
 
 def test_a_dropped_file_has_the_sizes_that_the_engine_loads(opened, demo):

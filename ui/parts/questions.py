@@ -227,7 +227,7 @@ def ask(make: Callable[[View], Question | None], view: View) -> None:
         isolate_styles=False,
     )
     with st.container(key="guess"):
-        card(key="guess_card", data=shown)
+        card(key="guess_card", data=(shown,))  # of a bare dict Streamlit looks for data frames
 
 
 def _opened_by_link() -> bool:

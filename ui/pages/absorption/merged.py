@@ -141,7 +141,7 @@ def _spectrum(view: View, facts: dict[str, str]) -> None:
         ),
         "absorption:spectrum",
         alt=t("absorption.alt_spectrum", name=name, **facts),
-        data=partial(pd.DataFrame, {"singular_value": found.singular_values}),
+        data=lambda: pd.DataFrame({"singular_value": _found(view).singular_values}),
         file=f"{name}_singular_values.csv",
     )
 
