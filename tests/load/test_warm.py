@@ -13,8 +13,8 @@ def test_the_first_visitor_of_a_warm_server_computes_nothing(tmp_path):
     with running({"MLA_WARM": "1"}, root=root, folder=root) as app:
         before = app.log
         assert [line[6:] for line in before.splitlines() if line.startswith("opens ")] == [
-            "overview",  # as the server is proved
             *PAGES,
+            "overview",  # as the server is proved
         ]
         assert COMPUTED in before
         with Session(app.url) as visitor:
