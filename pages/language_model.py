@@ -4,7 +4,7 @@ import streamlit as st
 
 from ui.engine import trained
 from ui.frame import page
-from ui.pages.language_model import PAGE, charts, controls, words
+from ui.pages.language_model import PAGE, bars, controls
 from ui.pages.language_model.view import view
 from ui.parts import prose
 from ui.words.text import sentences, t
@@ -22,7 +22,7 @@ with page.frame(PAGE) as frame:
             prose.say(t("language_model.what"))
             prose.say(t("language_model.command", command=trained.COMMAND))
     else:
-        prose.lead(*words.lead(shown), t("language_model.look"))
+        prose.lead(*bars.lead(shown), t("language_model.look"))
         text, choices = st.columns([6, 4], gap="large")
         with text:
             controls.text()
@@ -30,18 +30,18 @@ with page.frame(PAGE) as frame:
         with choices:
             controls.model()
             controls.path(shown)
-        prose.note(sentences(words.notes(shown)))
-        charts.model(shown)
+        prose.note(sentences(bars.notes(shown)))
+        bars.model(shown)
         prose.note(t("language_model.reading"))
-        drawing, bars, caches = st.columns([2, 4, 4], gap="large")
+        drawing, chances, caches = st.columns([2, 4, 4], gap="large")
         with drawing:
             controls.drawing()
-        with bars:
+        with chances:
             st.subheader(t("language_model.next"), anchor=False)
-            charts.next_word(shown)
+            bars.next_word(shown)
         with caches:
             st.subheader(t("language_model.cache_title"), anchor=False)
-            charts.caches(shown)
-            prose.note(words.counted(shown))
+            bars.caches(shown)
+            prose.note(bars.counted(shown))
             controls.onward()
     frame.view = shown

@@ -1,11 +1,23 @@
 """A trained decoder at work: from a sentence through every block to the next word."""
 
-from ui.pages.language_model import code, snippet
-from ui.pages.language_model.controls import ONWARD
+from mla_engine.language_model import Block, LanguageModel, chosen
+from ui.engine import trained
+from ui.pages.language_model.controls import ONWARD, SETTINGS
 from ui.pages.language_model.inside import PAGES
-from ui.pages.language_model.settings import SETTINGS
-from ui.pages.language_model.view import mend
-from ui.settings.page import Link, Page
+from ui.pages.language_model.view import View, mend
+from ui.settings.page import Functions, Link, Page, Recipe
+
+
+def ran(_view: View) -> Functions:
+    """Return the decoder's forward pass, a block of it, and how the next word is chosen."""
+    return LanguageModel.forward, Block.forward, Block.mlp, chosen
+
+
+def recipe(view: View) -> Recipe:
+    """Return the template that runs the text through the model's file."""
+    file = f"{trained.NAMED}/{trained.file(view.trained.code).name}"
+    return "next_word", {"file": file, "text": view.text, "temperature": view.temperature}
+
 
 PAGE = Page(
     name="language_model",
@@ -16,7 +28,7 @@ PAGE = Page(
     trained=True,
     lecture=("lm_model", "lm_temperature"),
     mend=mend,
-    code=code.ran,
-    snippet=snippet.recipe,
+    code=ran,
+    snippet=recipe,
     links=(*map(Link, PAGES), *ONWARD),
 )

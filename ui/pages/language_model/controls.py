@@ -1,21 +1,33 @@
-"""The controls of the page: the text and its examples, the model, what is written next."""
+"""The choice of the text and its examples, of the model, and of what is written next."""
 
 import streamlit as st
 
 from ui.engine import trained
-from ui.pages.language_model import words
-from ui.pages.language_model.view import View
+from ui.engine.trained import VARIANTS
+from ui.pages.language_model.view import View, name
 from ui.parts import links, sentences, trained_layer
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Link
+from ui.settings.parsers import MOST_WORDS, Setting, number, one_of, whole
 from ui.words.text import t
 
+TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
+
+SETTINGS = {
+    "lm_model": Setting("mla", one_of(*VARIANTS), "segmented_control"),
+    "lm_temperature": Setting(
+        1.0, number(0.1, 10), "select_slider", options=TEMPERATURES, write="{:g}".format
+    ),
+    "lm_pick": Setting("likeliest", one_of("likeliest", "drawn"), "segmented_control"),
+    # Words from the end to the one that is lit.
+    "lm_back": Setting(0, whole(0, MOST_WORDS - 1), "selectbox", "language_model.path"),
+}
 ONWARD = Link("decode"), Link("kv_cache")  # how a cache is used, and how large it grows
 
 
 def text() -> None:
-    """The reader's own text; after another one the last word's path is lit."""
+    """Draw the box for the reader's own text; of another one the last word's path is lit."""
     trained_layer.sentence(then=_at_the_end)
 
 
@@ -24,7 +36,7 @@ def _at_the_end() -> None:
 
 
 def writing(view: View) -> None:
-    """The button that writes the next word, and a text of each task in place of this one."""
+    """Draw the button that writes the next word, and one for a text of each task."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _write(view)
         sentences.buttons(then=_at_the_end)
@@ -44,12 +56,12 @@ def _write(view: View) -> None:
 
 
 def model() -> None:
-    """Which of the models that there are."""
-    control("lm_model", options=trained.present(), write=words.name)
+    """Draw the choice of the model."""
+    control("lm_model", options=trained.present(), write=name)
 
 
 def path(view: View) -> None:
-    """The word whose path is lit."""
+    """Draw the choice of the word whose path is lit."""
     last = len(view.words) - 1
     control(
         "lm_back",
@@ -59,13 +71,13 @@ def path(view: View) -> None:
 
 
 def drawing() -> None:
-    """Temperature, and which word is written."""
+    """Draw the choice of the temperature, and of which word is written."""
     control("lm_temperature")
     control("lm_pick")
 
 
 def onward() -> None:
-    """To the pages about caches."""
+    """Draw the ways to the pages about caches."""
     with st.container(horizontal=True, gap="small"):
         for link in ONWARD:
             key = f"lm_{link.page}"

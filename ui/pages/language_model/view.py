@@ -14,6 +14,7 @@ from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import MOST_WORDS
 from ui.settings.shared import REAL_LAYER
+from ui.words.text import t
 
 DROPPED = {*SEEDED, *REAL_LAYER, "preset"}
 SHOWN = 8  # of the next words
@@ -109,3 +110,8 @@ def view() -> View:
         cached=trained.cached(),
         query={name: text for name, text in state.query().items() if name not in DROPPED},
     )
+
+
+def name(code: str) -> str:
+    """Return a variant's name."""
+    return t(f"language_model.name_{code}")
