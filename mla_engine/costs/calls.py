@@ -174,7 +174,7 @@ def call_cost(
 def _moved_bytes(
     config: AttentionConfig, cache: str, heads: tuple[int, ...], sizes: Sizes, dtype_bytes: float
 ) -> tuple[float, float]:
-    """What a call reads of one sequence's cache, and what it writes into it."""
+    """Return what a call reads of one sequence's cache, and what it writes into it."""
     closed, held = mechanisms.of(config).costs, sizes.keys - sizes.new
     entry = closed.cache_elements(config, cache, heads) * dtype_bytes
     fixed = closed.fixed_bytes(config, cache, heads, dtype_bytes)

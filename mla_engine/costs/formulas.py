@@ -34,7 +34,7 @@ def mistakes(config: AttentionConfig) -> tuple["Mistake", ...]:
 
 
 def over_held(formula: Formula, config: AttentionConfig, tokens: int, dtype_bytes: float) -> float:
-    """What a formula gives for a sequence of so many tokens over what the layer then holds."""
+    """Return what a formula gives for a sequence of so many tokens over what a layer then holds."""
     counted = formula.numbers(config) * tokens * dtype_bytes
     return counted / held_bytes(config, tokens, dtype_bytes)
 
@@ -54,7 +54,7 @@ def _of_layer(mistake: "Mistake") -> Formula:
 
 
 def _numbers(mistake: "Mistake", config: AttentionConfig) -> float:
-    """What a published formula makes of one layer.
+    """Return what a published formula makes of one layer.
 
     A state has no latent: the formula counts the one of MLA's layers beside it.
     """

@@ -127,7 +127,7 @@ class Serving:
 
     @property
     def free_bytes(self) -> float:
-        """What the weights leave of each GPU; below 0 where they do not fit."""
+        """The room that the weights leave of each GPU; below 0 where they do not fit."""
         return self.gpu_bytes - self.rank_weight_bytes
 
     def heads_of(self, config: AttentionConfig) -> range | None:
@@ -136,12 +136,12 @@ class Serving:
 
     @property
     def token_bytes(self) -> float:
-        """Of one token of one sequence, on each GPU that keeps it, over all layers."""
+        """The cache of one token of one sequence, on each GPU that keeps it, over all layers."""
         return self._over_layers(cache_elements) * self.cache_bytes
 
     @property
     def sequence_bytes(self) -> float:
-        """Of one sequence, whatever its length, on each GPU that keeps it, over all layers.
+        """The cache of one sequence, of any length, on each GPU that keeps it, over all layers.
 
         The most that it is while the sequence grows, where some of it comes and goes.
         """
@@ -171,7 +171,7 @@ class Serving:
         return largest_batch(self.free_bytes, kept, self.groups)
 
     def _over_layers(self, count: Callable[..., float]) -> float:
-        """What `count` says of a layer's cache on the fullest GPU, over all layers."""
+        """Return what `count` says of a layer's cache on the fullest GPU, over all layers."""
         return sum(
             n * count(config, cache=self._cache_of(config), heads=self.heads_of(config))
             for config, n in self.kinds

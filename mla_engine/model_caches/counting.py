@@ -65,7 +65,7 @@ def _bytes(
 
 @dataclass(frozen=True, kw_only=True)
 class OfKind:
-    """What layers that keep the same add up to, for one sequence.
+    """The sum of layers that keep the same, for one sequence.
 
     Args:
         kind: of these layers, and how many they are.
@@ -142,23 +142,23 @@ class Placing:
 
     @property
     def sequences(self) -> int:
-        """Of the fullest GPU."""
+        """The sequences of the fullest GPU."""
         return sharing.sequences_each(self.batch, self.data)
 
     def token_bytes(self) -> Fraction:
-        """What each further token of each sequence adds on the fullest GPU."""
+        """Return what each further token of each sequence adds on the fullest GPU."""
         return self._over_layers(bytes_per_token)
 
     def held_bytes(self, context: int) -> Fraction:
-        """What the fullest GPU holds of sequences of `context` tokens."""
+        """Return what the fullest GPU holds of sequences of `context` tokens."""
         return self._over_layers(held_bytes, context)
 
     def read_bytes(self, context: int) -> Fraction:
-        """What the fullest GPU reads for the tokens after `context` others."""
+        """Return what the fullest GPU reads for the tokens after `context` others."""
         return self._over_layers(read_bytes, context)
 
     def most_bytes(self, context: int) -> Fraction:
-        """What it holds at most of sequences of up to `context` tokens."""
+        """Return what it holds at most of sequences of up to `context` tokens."""
         return self._over_layers(most_bytes, context)
 
     def _over_layers(self, count: Callable[..., Fraction], *context: int) -> Fraction:
@@ -170,7 +170,7 @@ class Placing:
         return self.sequences * sum(of_layers, Fraction(0))
 
     def rank_parameters(self, parameters: float) -> Fraction:
-        """Of so many parameters, attention's among them, those that each GPU keeps."""
+        """Return how many parameters each GPU keeps, attention's among them."""
         attention = Fraction(self.model.attention_parameters)
         return sharing.parameters_each(Fraction(parameters), attention, self.gpus, self.data)
 

@@ -18,7 +18,7 @@ TWICE = 2  # a row that is read as key and as value
 
 
 def step_flops(model: Model, context: int) -> int:
-    """Of the token after `context` others: 2 x products of a row x rows; MLA is absorbed."""
+    """Return FLOPs of the token after `context` others, 2 x products x rows; MLA is absorbed."""
     return 2 * sum(
         n * _products(model, layer, part) * part.rows_read(context + 1)
         for layer, n in model.groups.items()
@@ -27,7 +27,7 @@ def step_flops(model: Model, context: int) -> int:
 
 
 def prompt_flops(model: Model, tokens: int) -> int:
-    """Of all tokens of a prompt, each with those up to it; MLA in the form that computes less.
+    """Return FLOPs of all tokens of a prompt; MLA is in the form that computes less.
 
     Expanded, a head's key and value have k + v numbers instead of twice the latent's c.
     """

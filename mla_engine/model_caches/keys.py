@@ -128,7 +128,7 @@ class Keys:
 
     @property
     def n_layers(self) -> int:
-        """How many layers there are."""
+        """The number of layers."""
         return self.whole("num_hidden_layers", most=MOST_LAYERS)
 
     @property

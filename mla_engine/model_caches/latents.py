@@ -75,7 +75,7 @@ def _source(keys: Keys, layer: int) -> int:
 
 
 def _rotated(keys: Keys, layer: int) -> bool:
-    """Whether a layer has a rotary key: all but every `no_rope_layer_interval`-th."""
+    """Tell if a layer has a rotary key: all but every `no_rope_layer_interval`-th."""
     if keys.get("no_rope_layers") is None:
         return (layer + 1) % keys.whole_or("no_rope_layer_interval", 4) != 0
     checks.whole(
@@ -97,7 +97,7 @@ def _index(keys: Keys) -> tuple[Part, ...]:
 
 
 def _chooses(keys: Keys, layer: int) -> bool:
-    """Whether a layer has an indexer of its own: IndexShare lets others reuse its choice."""
+    """Tell if a layer has an indexer of its own: IndexShare lets others reuse its choice."""
     names = ("indexer_types", "index_topk_pattern")
     if name := next((name for name in names if keys.get(name) is not None), None):
         checks.choice(name, mode := keys.entry(name, layer), ("full", "shared", "F", "S"))

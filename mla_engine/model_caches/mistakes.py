@@ -24,7 +24,7 @@ FULL = ("mha", "gqa", "mqa")
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What calculators read of a model: config.json's keys by their letters.
+    """The sizes that calculators read of a model: config.json's keys by their letters.
 
     Args:
         layers: L; width: d; heads: h; kv_heads: g, of MLA as many as config.json says; head: d_h.
@@ -83,7 +83,7 @@ class Mistake:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """What the source reads of the model."""
+        """The sizes that the source reads of the model."""
         return self.of or _sizes(self.published)
 
     @property
@@ -107,12 +107,12 @@ class Mistake:
         return Fraction(PRINTED[self.key](self)) * tokens
 
     def numbers(self, sizes: Sizes) -> Fraction:
-        """What its formula makes of a token with other sizes, in numbers of its 2 bytes."""
+        """Return what its formula makes of a token with other sizes, in numbers of its 2 bytes."""
         return Fraction(PRINTED[self.key](replace(self, of=sizes))) / WIDE
 
     @property
     def ratio(self) -> float:
-        """How many times the right number it is."""
+        """Its number over the right one."""
         return float(self.printed / self.right)
 
 

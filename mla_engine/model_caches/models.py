@@ -43,7 +43,7 @@ class Published:
     row: Mapping[str, Any]
 
     def model(self) -> Model:
-        """What its layers keep; the row is read once.
+        """Return what its layers keep; the row is read once.
 
         Raises:
             RefusedError: a row whose config is not understood.
@@ -130,7 +130,7 @@ def _published(key: str, row: Mapping[str, Any]) -> Published:
 
 
 def _active(name: str) -> int | None:
-    """What a name such as Qwen3-235B-A22B says."""
+    """Return the active parameters that a name such as Qwen3-235B-A22B says."""
     found = ACTIVE.search(name)
     return int(Fraction(found[1]) * 10**9) if found else None
 

@@ -1,4 +1,4 @@
-"""What a layer keeps, part by part: one statement of how many rows, and of how many numbers."""
+"""The parts of a layer's cache: one statement of how many rows, and of how many numbers."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """What config.json says of a model's cache.
+    """A model's cache as its config.json says it.
 
     Args:
         model_type: as config.json has it, of the language model; None where there is no such file.

@@ -1,4 +1,4 @@
-"""What is said of a plan: one object of figures, and it as Markdown and as JSON."""
+"""The report on a plan: one object of figures, and it as Markdown and as JSON."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -48,12 +48,12 @@ class Step:
 
     @property
     def tokens_per_second(self) -> Fraction:
-        """Of all sequences together, at most: batch / seconds."""
+        """The most tokens a second of all sequences: batch / seconds."""
         return self.batch / self.seconds
 
     @property
     def sequence_tokens_per_second(self) -> Fraction:
-        """Of one sequence, at most: 1 / seconds."""
+        """The most tokens a second of one sequence: 1 / seconds."""
         return 1 / self.seconds
 
 
@@ -119,17 +119,17 @@ class Plan:
 
     @property
     def prompt_tokens(self) -> int:
-        """Of the prompt, the whole context where none was given."""
+        """The tokens of the prompt, by default the whole context."""
         return self.context if self.prompt is None else self.prompt
 
     @property
     def bounded(self) -> bool:
-        """Whether its speed has a bound: of a mixture of experts, active parameters are needed."""
+        """Tell if its speed has a bound: of a mixture of experts, active parameters are needed."""
         return self.active is not None or not self.model.mixture
 
     @property
     def active_parameters(self) -> Fraction:
-        """That one token is multiplied with.
+        """The parameters that one token is multiplied with.
 
         Raises:
             UncountedError: a mixture of experts without their number.
@@ -140,7 +140,7 @@ class Plan:
 
     @property
     def routed(self) -> bool:
-        """Whether a batch may touch more parameters than one token: experts of its own."""
+        """Tell if a batch may touch more parameters than one token: experts of its own."""
         given = self.active is not None and self.model.mixture is not False
         return given and self.active < self.parameters
 
@@ -151,7 +151,7 @@ class Plan:
 
     @property
     def room_bytes(self) -> Fraction:
-        """What weights and overhead leave of a GPU for the cache; below 0 where they do not fit."""
+        """The room that weights and overhead leave for the cache; below 0 where they do not fit."""
         taken = self.rank_weight_bytes + Fraction(self.overhead_bytes)
         return Fraction(self.device.memory_bytes) - taken
 
@@ -167,7 +167,7 @@ class Plan:
 
     @property
     def missing_bytes(self) -> Fraction:
-        """What each GPU lacks for one sequence a group; 0 where it fits."""
+        """The bytes that each GPU lacks for one sequence a group; 0 where it fits."""
         return max(Fraction(0), self.sequence_bytes - self.room_bytes)
 
     @property
@@ -180,7 +180,7 @@ class Plan:
         return high * self.data if high and self._fits(high) else None
 
     def _fits(self, ranks: int) -> bool:
-        """Whether one sequence does, with so many GPUs a group."""
+        """Tell if one sequence fits, with so many GPUs a group."""
         return not replace(self, gpus=ranks * self.data).missing_bytes
 
     def step(self, batch: int, *, spread: bool = False) -> Step:
@@ -224,7 +224,7 @@ class Plan:
 
     @property
     def prompt_flops(self) -> Fraction:
-        """Of one prompt: 2 x active parameters x tokens + attention."""
+        """The FLOPs of one prompt: 2 x active parameters x tokens + attention."""
         products = 2 * self.active_parameters * self.prompt_tokens
         return products + flops.prompt_flops(self.model, self.prompt_tokens)
 

@@ -60,7 +60,7 @@ def csa2(keys: Keys, layer: int) -> Layer:
 
 
 def _is_source(keys: Keys, name: str, layer: int) -> bool:
-    """Whether a list has this layer; if not, the last one before it stands for as many tokens."""
+    """Tell if a list has this layer; if not, the last one before it stands for as many tokens."""
     for source in (listed := keys.list(name)):
         checks.whole(f"an entry of {name}", source, least=0, most=keys.n_layers - 1)
     rates, before = keys.list("compress_ratios"), [one for one in listed if one <= layer]

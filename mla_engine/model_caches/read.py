@@ -1,4 +1,4 @@
-"""From a config.json to what every layer keeps."""
+"""Read a config.json: what every layer of a model keeps."""
 
 import tomllib
 from collections.abc import Callable, Mapping
@@ -77,7 +77,7 @@ def architectures() -> dict[str, dict[str, Any]]:
 
 
 def read(config: Mapping[str, Any]) -> Model:
-    """What the layers of a model keep, by its config.json.
+    """Return what the layers of a model keep, by its config.json.
 
     Raises:
         UncountedError, RefusedError: no object, an unknown model_type, a key that is missing or has

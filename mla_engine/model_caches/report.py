@@ -1,4 +1,4 @@
-"""What is said of a cache: one object of figures, and it as JSON, as CSV and as lines of text."""
+"""The report on a cache: one object of figures, and it as JSON, as CSV and as lines of text."""
 
 import csv
 import io
@@ -53,7 +53,7 @@ WAYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a cache is counted for.
+    """The sizes that a cache is counted for.
 
     Args:
         storage: types of its parts, and how the reader wrote them.
@@ -127,7 +127,7 @@ def _of_kind(one: OfKind, asked: Asked) -> dict[str, Any]:
 
 
 def _part(layer: Layer, part: Part, asked: Asked) -> dict[str, Any]:
-    """What a layer keeps of one name: a row, its type, and how many there are."""
+    """Describe a part of a layer: a row, its type, and how many there are."""
     return {
         "part": part.name,
         "numbers_per_row": part.numbers,
@@ -140,7 +140,7 @@ def _part(layer: Layer, part: Part, asked: Asked) -> dict[str, Any]:
 
 
 def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
-    """What each GPU holds, with heads split and with sequences dealt out."""
+    """Return what each GPU holds, with heads split and with sequences dealt out."""
     ways = {"tensor": 1, "data": asked.gpus}
     placed = {way: _placed(model, asked, data) for way, data in ways.items()}
     return {
@@ -225,7 +225,7 @@ def _rows(part: Mapping[str, Any]) -> str:
 
 
 def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
-    """What each GPU holds, however the model is shared."""
+    """Write what each GPU holds, however the model is shared."""
     on, context = found["gpus"], found["context"]
     weights = on["tensor"]["weight_bytes_each"]
     yield f"{on['count']} x {GPUS[on['gpu']].name}, {size(on['memory_bytes'])} each; {_weights(on)}"
@@ -246,7 +246,7 @@ def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _weights(on: Mapping[str, Any]) -> str:
-    """What they take of each GPU; more where each has the whole attention."""
+    """Write what weights take of each GPU; more where each has the whole attention."""
     if not on["tensor"]["weight_bytes_each"]:
         return "weights are left out, their number is not known (--parameters)"
     split, whole = (size(on[way]["weight_bytes_each"]) for way in ("tensor", "data"))
@@ -264,7 +264,7 @@ def _longest(one: Mapping[str, Any], memory: int) -> str:
 
 
 def _too_large(on: Mapping[str, Any]) -> str:
-    """What would help where the weights do not fit."""
+    """Say what would help where the weights do not fit."""
     split, memory = on["tensor"]["weight_bytes_each"], on["memory_bytes"]
     bits = TYPES[on["weights"]].bits
     each = {name: split * TYPES[name].bits / bits for name in ("fp8", "fp4")}

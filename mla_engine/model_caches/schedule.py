@@ -1,4 +1,4 @@
-"""Which kind each layer of a model has: one rule a model_type, out of architectures.toml."""
+"""The kind of each layer of a model: one rule a model_type, out of architectures.toml."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -50,14 +50,14 @@ def kinds(keys: Keys, row: Mapping[str, Any]) -> list[str]:
 
 
 def _bounds(keys: Keys, name: str) -> bool:
-    """Whether there is a window, and a shorter one than the context (Phi-4-mini's is longer)."""
+    """Tell if there is a window, and a shorter one than the context (Phi-4-mini's is longer)."""
     if keys.get(name) in (None, False):
         return False
     return keys.max_context is None or keys.whole(name) < keys.max_context
 
 
 def _means(keys: Keys, name: str, means: Mapping[str, str], *, repeated: bool = False) -> list[str]:
-    """What a list with an entry a layer says; entries beyond the last layer are of MTP."""
+    """Read a list with an entry a layer; entries beyond the last layer are of MTP."""
     listed, n_layers = keys.list(name), keys.n_layers
     if repeated and listed:
         listed = [listed[layer % len(listed)] for layer in range(n_layers)]

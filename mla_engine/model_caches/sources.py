@@ -1,4 +1,4 @@
-"""Where a config.json comes from: a stored model, a file, a folder, standard input, or the Hub."""
+"""The sources of a config.json: a stored model, a file, a folder, standard input, or the Hub."""
 
 import sys
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What layers without a cache that grows keep: a state, and the last inputs of a short convolution.
+"""Layers without a cache that grows: they keep a state, and last inputs of a short convolution.
 
 Sizes as in transformers 5.23, whose convolutions keep as many tokens as their kernel is long.
 """

@@ -1,4 +1,4 @@
-"""How the numbers of a cache are stored: bytes of a row, with the scales that go with it."""
+"""The types in which a cache is stored: bytes of a row, with the scales that go with it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from mla_engine.model_caches.parts import Part
 
 @dataclass(frozen=True)
 class StoredType:
-    """How numbers are stored.
+    """A way to store numbers.
 
     Args:
         bits: of a number.
@@ -82,7 +82,7 @@ class Storage:
             checks.choice("kv", name, TYPES)
 
     def name(self, kind: str, part: Part) -> str:
-        """What a part of a layer of this kind is stored in."""
+        """Return the type that a part of a layer of this kind is stored in."""
         window = self.of_part.get("window") if part.growth == "window" else None
         own = window or self.of_part.get(part.name) or CONSTANT.get(part.name)
         return own or (OF_FP8.get((kind, part.name)) if self.usual == "fp8" else None) or self.usual
@@ -93,13 +93,13 @@ class Storage:
 
 
 def written(text: str, of_part: Mapping[str, str]) -> str:
-    """What `--kv` said, or what "published" means where nothing is."""
+    """Return what `--kv` said, or what "published" means where nothing is."""
     none = text == "published" and not of_part
     return "bf16 (no other type is published for it)" if none else text
 
 
 def storage(text: str, of_part: Mapping[str, str] | None = None) -> Storage:
-    """What `--kv` says: one type ("fp8"), or some parts' ("latent=fp8,rope=bf16"), or both.
+    """Read `--kv`: one type ("fp8"), or some parts' ("latent=fp8,rope=bf16"), or both.
 
     Args:
         text: of the command or a page.

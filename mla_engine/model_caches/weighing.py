@@ -1,4 +1,4 @@
-"""How many parameters a model has and uses, as far as its config.json tells.
+"""The parameters that a model has and uses, as far as its config.json tells.
 
 Counted of attention are projections alone: norms, biases and short convolutions are thousands among
 billions. Nothing is counted of CSA2, of states other than KDA's, and where a width is not said.
@@ -129,7 +129,7 @@ def _grouped(key: Part, value: Part, sizes: Sizes) -> int:
 
 
 def is_mixture(config: Mapping[str, Any]) -> bool:
-    """Whether a config.json says that layers choose among experts: n_routed_experts and the like.
+    """Tell if a config.json says that layers choose among experts: n_routed_experts and the like.
 
     Some keys stand in an object of their own; a dense model has none, or 0, 1 or null.
     """
