@@ -18,7 +18,7 @@ LONGEST = 100  # characters of a key or token
 
 @dataclass(frozen=True)
 class Lead:
-    """What a store keeps of a lecturer's key.
+    """The part of a lecturer's key that a store keeps.
 
     Args:
         proof: by which the key is known again.
@@ -51,12 +51,12 @@ def spaced(code: str) -> str:
 
 
 def lead_of(key: str) -> Lead:
-    """What is kept of a key."""
+    """Return the part of a key that is kept."""
     return Lead(*(sha256(f"{part} {key}".encode()).hexdigest() for part in ("lead", "follow")))
 
 
 def is_key(key: str, lead: Lead) -> bool:
-    """Whether it is the lecturer's."""
+    """Tell whether the key is the lecturer's."""
     return len(key) <= LONGEST and hmac.compare_digest(lead_of(key).proof, lead.proof)
 
 
@@ -67,7 +67,7 @@ def new_token(lead: Lead) -> str:
 
 
 def is_token(token: str, lead: Lead) -> bool:
-    """Whether it was given out for this room."""
+    """Tell whether the token was given out for this room."""
     name, _, mark = token[:LONGEST].partition(".")
     return hmac.compare_digest(mark.encode(), _mark(name, lead).encode())
 
@@ -82,5 +82,5 @@ def seal(text: str, secret: str) -> str:
 
 
 def is_sealed(text: str, mark: str, secret: str) -> bool:
-    """Whether this server gave out the text."""
+    """Tell whether this server gave out the text."""
     return hmac.compare_digest(mark.encode(), seal(text, secret).encode())

@@ -34,7 +34,7 @@ class Embedded:
         self._lock = threading.Lock()
 
     def open(self, code: str, lead: Lead, most: int) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             now = self._clock()
             self._rooms = {c: held for c, held in self._rooms.items() if held.ends > now}
@@ -49,7 +49,7 @@ class Embedded:
             self._rooms[code] = _Held(Room(lead, version), until, ends)
 
     def look(self, code: str) -> Room | None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             held = self._held(code)
             if not held:
@@ -59,21 +59,21 @@ class Embedded:
             return replace(held.room, counts=dict(held.counts), present=len(held.heard))
 
     def hold(self, code: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             held = self._held(code)
             if held and not held.room.ended:
                 held.ends = min(held.until, self._clock() + self._ages.idle)
 
     def tell(self, code: str, part: str, text: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             held = self._open(code)
             if held.room.told.get(part) != text:
                 _change(held, told={**held.room.told, part: text})
 
     def ask(self, code: str, asks: str, text: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             held = self._open(code)
             held.answered, held.counts = set(), Counter()
@@ -81,14 +81,14 @@ class Embedded:
             _change(held, asks=asks, shown=False, told=told)
 
     def show(self, code: str, asks: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             held = self._open(code)
             if asks and held.room.asks == asks and not held.room.shown:
                 _change(held, shown=True)
 
     def admit(self, code: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             held = self._open(code)
             if held.joined >= MOST_FOLLOWERS:
@@ -96,13 +96,13 @@ class Embedded:
             held.joined += 1
 
     def heard(self, code: str, followers: Iterable[str]) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             if held := self._held(code):
                 held.heard |= dict.fromkeys(followers, self._clock())
 
     def answer(self, code: str, asks: str, follower: str, choice: int) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             held = self._open(code)
             if not asks or held.room.asks != asks or held.room.shown:
@@ -113,7 +113,7 @@ class Embedded:
             held.counts[choice] += 1
 
     def end(self, code: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         with self._lock:
             held = self._open(code)
             room = Room(held.room.lead, held.room.version + 1, ended=True)

@@ -110,7 +110,7 @@ class Remote:
         self._scripts = {name: self._redis.register_script(text) for name, text in SCRIPTS.items()}
 
     def open(self, code: str, lead: Lead, most: int) -> None:
-        """As the protocol says; how many there are is counted a moment before."""
+        """See `Store`; the number of rooms is counted a moment before."""
         now = self._clock()
         with _known():
             there = f"{self._name}:class:*:room"
@@ -121,7 +121,7 @@ class Remote:
         self._run("open", code, lead.proof, lead.secret, until, idle)
 
     def look(self, code: str) -> Room | None:
-        """As the protocol says."""
+        """See `Store`."""
         room, counts, _, heard = self._keys(code)
         with _known():
             asked = self._redis.pipeline(transaction=False)
@@ -143,28 +143,28 @@ class Remote:
         )
 
     def hold(self, code: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         self._run("hold", code, _milliseconds(self._ages.idle), self._clock())
 
     def tell(self, code: str, part: str, text: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         self._must("tell", code, part, text)
 
     def ask(self, code: str, asks: str, text: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         self._must("ask", code, asks, text)
 
     def show(self, code: str, asks: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         self._must("show", code, asks)
 
     def admit(self, code: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         if self._must("admit", code, MOST_FOLLOWERS) == 2:
             raise ClassError("room_full", most=MOST_FOLLOWERS)
 
     def heard(self, code: str, followers: Iterable[str]) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         now, key = self._clock(), self._keys(code)[3]
         if present := dict.fromkeys(followers, now):
             with _known():
@@ -175,13 +175,13 @@ class Remote:
                 told.execute()
 
     def answer(self, code: str, asks: str, follower: str, choice: int) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         found = self._must("answer", code, asks, follower, choice)
         if found != 1:
             raise ClassError({2: "closed", 3: "twice"}[found])
 
     def end(self, code: str) -> None:
-        """As the protocol says."""
+        """See `Store`."""
         self._must("end", code, _milliseconds(self._ages.ended))
 
     def _keys(self, code: str) -> list[str]:

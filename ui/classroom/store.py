@@ -1,4 +1,4 @@
-"""What a store of rooms does; there is one in the process, and one that several processes share."""
+"""The protocol of a store of class rooms: one is in the process, one is shared by processes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ PRESENT_SECONDS = 40.0  # a follower who was not heard of for so long has left
 
 
 class ClassError(RefusedError):
-    """What the class refuses."""
+    """A request that the class refuses."""
 
     section = "class"
 
 
 @dataclass(frozen=True)
 class Ages:
-    """How long rooms last.
+    """The times after which a room ends.
 
     Args:
         idle: seconds after the last sign of the lecturer.

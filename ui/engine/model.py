@@ -42,7 +42,7 @@ LADDERS = {
 
 @dataclass(frozen=True)
 class Model:
-    """What the shared settings choose: sizes, a variant, and whose weights.
+    """The model of the shared settings: sizes, a variant, and whose weights.
 
     Args:
         layer: the real layer that stands in for sizes and seed, if one does.
@@ -65,7 +65,7 @@ class Model:
 
     @cached_property
     def variants(self) -> tuple[str, ...]:
-        """What can be shown: all but what was to be trained, or what a real layer is made for."""
+        """The variants that can be shown."""
         if self.trained is not None:
             every, never = visit().page.variants, trained_layer.never
             return tuple(v for v in every if never(v) or self._has_trained(v))
@@ -99,7 +99,7 @@ class Model:
         return own if own and not self.changed else built(own or self.base, self.sizes, chosen)
 
     def base_of(self, variant: str) -> Config:
-        """What a variant takes rotation, norms and scales from: the model's own of its kind."""
+        """Return the configuration from which a variant takes rotation, norms and scales."""
         return self._beside(variant) or self.base
 
     def _beside(self, variant: str) -> Config | None:
@@ -140,7 +140,7 @@ class Model:
 
     @property
     def name(self) -> str:
-        """What is shown, as plain text: a real model's own name, or the preset's."""
+        """The model's name as plain text: a real model's own, or the preset's."""
         return real_layer.own_name(self.layer) if self.layer else preset_name(self.preset)
 
 
@@ -154,7 +154,7 @@ def built(base: Config, sizes: Mapping[str, int], variant: str) -> Config:
 
 
 def present() -> Model:
-    """What the settings choose now.
+    """Return the model that the settings choose now.
 
     Raises:
         CheckpointError: a real model's layer that cannot be read.

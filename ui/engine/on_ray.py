@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Line:
-    """Who works and who waits.
+    """The workers and those who wait.
 
     Args:
         at_once: pieces of work that a replica has begun; its queue lets them go on by turns.
@@ -176,7 +176,7 @@ class Replica:
 
 
 def _at_once(name: str, given: list[tuple]) -> list[object]:
-    """Where all together are refused, as too large, each is done by itself."""
+    """Do each job by itself where all together are refused as too large."""
     try:
         return pkgutil.resolve_name(name).batch(given)
     except RefusedError as error:

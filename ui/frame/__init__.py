@@ -1,4 +1,4 @@
-"""What stands around every page: navigation, lecture mode, story, link, code.
+"""The frame of every page: navigation, lecture mode, story, link, code.
 
 Whoever imports it finds the rooms open.
 """

@@ -118,7 +118,7 @@ def _script() -> str:
 
 
 def _texts() -> dict[str, str]:
-    """What the browser says; it fills in the numbers itself."""
+    """Return the browser's texts; it fills in the numbers itself."""
     lang = state.settings()["lang"]
     said = {key: entry for key, entry in catalogue().items() if key.startswith(BROWSER)}
     return {key.removeprefix(BROWSER): entry[lang] for key, entry in said.items()}

@@ -48,7 +48,7 @@ def _source(page: Page, view: object) -> None:
 
 
 def source(function: Callable) -> tuple[str, str]:
-    """Where a function of the engine stands, and its text."""
+    """Return the place of a function of the engine, and its text."""
     function = inspect.unwrap(function)
     lines, first = inspect.getsourcelines(function)
     file = Path(inspect.getsourcefile(function)).relative_to(ROOT).as_posix()

@@ -19,7 +19,7 @@ _button = partial(story.bar_button, "lecture", type="tertiary")
 
 
 def on() -> bool:
-    """Whether lecture mode is on."""
+    """Tell whether lecture mode is on."""
     return state.settings()["lecture"]
 
 
@@ -79,7 +79,7 @@ def turn(by: int) -> None:
 
 
 def keys() -> None:
-    """Where nothing else on the page listens to a clicker, it goes by sections, then by pages."""
+    """Let a clicker go by sections, then by pages, where nothing else on the page listens to it."""
     visit().beyond = turn if on() else None
     if on() and not visit().stepping:
         bridge.listen("lecture_keys", on_step=turn, sections=True)

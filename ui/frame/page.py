@@ -24,7 +24,7 @@ STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
 
 @dataclass
 class Frame:
-    """What a storyboard tells the frame around it.
+    """The storyboard's message to the frame around it.
 
     Args:
         view: what the page shows; None where nothing could be shown.

@@ -42,7 +42,7 @@ def _page(folder: Path) -> Page:
 
 
 def check_links(links: Iterable[Link], file: str) -> None:
-    """Whether every page exists that is named, and opens as it is told to.
+    """Check that every named page exists, and can open with the values given.
 
     Raises:
         RoomError: an unknown page, a setting that the page does not have, or a value that no link

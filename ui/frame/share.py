@@ -47,7 +47,7 @@ def _audience() -> None:
 
 
 def _warnings(text: str) -> list[str]:
-    """What keeps the audience from this link, and what to do."""
+    """Return what keeps the audience from this link, and what to do."""
     found = []
     if address.is_local(text):
         found.append(t("share.local", host=safe(urlsplit(text).netloc)))
@@ -59,6 +59,6 @@ def _warnings(text: str) -> list[str]:
 
 
 def left_out() -> str:
-    """Which settings a link has no room for."""
+    """Say which settings a link has no room for."""
     names = "”, “".join(sorted(state.left_out()))
     return t("share.left_out", names=f"“{names}”", most=count(address.LONGEST))

@@ -120,7 +120,7 @@ def leave() -> None:
 
 @dataclass(frozen=True)
 class ReturnPoint:
-    """Where the reader was before the story: a page with the settings of its link."""
+    """A page with the settings of its link, to which the reader returns after the story."""
 
     page: str
     query: dict[str, str]
@@ -183,13 +183,13 @@ def _shown(page: str) -> list[int]:
 
 
 def _written(step: Step) -> dict[str, str]:
-    """What a link says of its state."""
+    """Return the parameters of a link to its state."""
     own = step.own.items()
     return {name: as_text(value) for name, value in own if value != state.default(name)}
 
 
 def sentence(step: Step) -> str:
-    """What to say at a step, its chapter before it."""
+    """Return the sentence of a step, its chapter before it."""
     return f"**{translated(step.title)}** · {translated(step.say)}"
 
 

@@ -18,7 +18,7 @@ from ui.settings.shared import LANGUAGES
 
 
 def arguments() -> argparse.Namespace:
-    """What was asked for."""
+    """Return the options that were given."""
     parser = argparse.ArgumentParser("python -m ui.handout", description=__doc__)
     public = os.environ.get("PUBLIC_URL") or "http://localhost:8501"
     parser.add_argument("--url", default=public, help=f"what links begin with ({public})")

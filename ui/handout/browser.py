@@ -53,7 +53,7 @@ FLAGS = [
 
 
 def chromium_path() -> str:
-    """Where Chromium is: $CHROMIUM or the one on the path."""
+    """Return the path of Chromium: $CHROMIUM, or the one on the path."""
     names = ("chromium", "chromium-browser", "google-chrome")
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     assert found, "no Chromium found: tests/find_tools.sh installs one"

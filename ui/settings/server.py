@@ -160,11 +160,11 @@ class Server(BaseSettings):
 
     @property
     def classes(self) -> int:
-        """How many classes may be held: none where processes do not know of each other's."""
+        """The number of classes that may be held: none where processes do not share them."""
         return self.rooms if self.processes == 1 or self.redis_url else 0
 
     def share(self, joint: float) -> int:
-        """What this process may take of what all processes of the machine have, at least 1."""
+        """Return this process's part of what all processes of the machine have, at least 1."""
         return max(1, int(joint / self.processes))
 
 

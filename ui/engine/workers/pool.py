@@ -130,7 +130,7 @@ atexit.register(POOL.close)
 
 
 def _nothing(*_: int) -> None:
-    """Where nobody watches."""
+    """Do nothing, where nobody watches."""
 
 
 def ask(

@@ -1,4 +1,4 @@
-"""What the card of a block says: values, formula, meaning, cost, and the page of its inside."""
+"""The card of a block: values, formula, meaning, cost, and the page of its inside."""
 
 import html
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ def told(scene: Scene, one: Tensor) -> dict[str, str]:
 
 
 def _meaning(scene: Scene, one: Tensor) -> str:
-    """What it is; of entries for how many tokens each stands, of attention what shares its rows."""
+    """Return its meaning; of entries with their tokens, of attention with what shares its rows."""
     said = t(f"symbols.{one.code}")
     if one.pooled:
         said = t("scene.pools", meaning=said, tokens=count(one.pooled))
@@ -75,7 +75,7 @@ def _shape(one: Tensor) -> str:
 
 
 def _kept(scene: Scene, one: Tensor) -> str:
-    """What stays of it in the cache."""
+    """Return what stays of it in the cache."""
     if one.kept:
         return t("scene.cached", numbers=amount(one.kept))
     if one.code == "S":
@@ -115,7 +115,7 @@ def _way(code: str) -> str:
 
 
 def _cost(scene: Scene, code: str) -> str:
-    """Of making it, what is made on the way to it included."""
+    """Return the cost of making it and all that is made on the way to it."""
     parts = _made(code, scene.model.form, scene.shapes)
     made = sum(scene.multiply_adds.get(part, 0) for part in parts)
     if not made:
@@ -135,7 +135,7 @@ def _made(code: str, form: str, shapes: Shapes) -> list[str]:
 
 
 def _written(code: str, scene: Scene) -> str:
-    """How it arises, as MathML."""
+    """Return its formula as MathML."""
     arises = formula(code, scene.model.form, scene.shapes)
     return mathml(f"{SYMBOLS[code].latex} = {arises}") if arises else ""
 
@@ -160,7 +160,7 @@ def formula(code: str, form: str, shapes: Shapes) -> str:
 
 
 def _inside(text: str, symbol: Symbol, instead: str) -> str:
-    """What stands in the place of a symbol: a sum in brackets, unless it is in some."""
+    """Return what replaces a symbol: a sum in brackets, unless it stands in some."""
     is_sum = symbol.role != "score" and (" + " in instead or " - " in instead)
     return f"({instead})" if is_sum and f"({symbol.latex})" not in text else instead
 

@@ -58,7 +58,7 @@ def _component() -> Callable[..., Any]:
 
 
 def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
-    """What the browser needs beside the pictures, as plain numbers and texts."""
+    """Return what the browser needs beside the pictures, as plain numbers and texts."""
     place = places(scene.tensors)
     return {
         "alt": alt,
@@ -72,7 +72,7 @@ def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
 
 
 def _first(scene: Scene) -> str:
-    """What the card tells at first: what grows in the cache, or all that is in it."""
+    """Return the card's first block: what grows in the cache, or all that is in it."""
     cached = [one for one in scene.tensors if SYMBOLS[one.code].cached]
     return max(cached, key=lambda one: bool(one.kept)).code
 

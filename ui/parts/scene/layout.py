@@ -1,4 +1,4 @@
-"""Where each tensor stands in the scene and how large: its area is the count of its numbers.
+"""The place and size of each tensor in the scene; its area is the count of its numbers.
 
 All variants of a model share one scale, one set of lanes and one set of stages, so that one of them
 turns into another before the reader's eyes. There are two pictures: in the wide one the stages
@@ -42,7 +42,7 @@ class Frame:
 
     @property
     def width(self) -> float:
-        """Of the picture."""
+        """The width of the picture."""
         return self.lanes if self.tall else STAGES * self.stage
 
 
@@ -124,7 +124,7 @@ class Layout:
         return (y, x) if self.frame.tall else (x, y)
 
     def _share(self, tensor: Tensor) -> float:
-        """Of its numbers that are drawn."""
+        """Return the share of its numbers that are drawn."""
         return min(1.0, self._most / tensor.numbers)
 
     def _size(self, tensor: Tensor) -> tuple[float, float]:

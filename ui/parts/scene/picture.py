@@ -19,7 +19,7 @@ UNIT = 16  # the least side of the square that tells the scale
 
 
 def picture(scene: Scene, frame: Frame) -> dict[str, Any]:
-    """Where everything stands."""
+    """Return the picture with every place."""
     layout = scene.layout(frame)
     blocks = layout.blocks(scene.tensors)
     shelf = layout.height + TITLE + 16 + highest(scene, layout)
@@ -66,7 +66,7 @@ def _curves(blocks: list[Block], frame: Frame) -> list[dict[str, Any]]:
 
 
 def _shelf(scene: Scene, layout: Layout, y: float) -> dict[str, Any]:
-    """What is kept of one token, and how large it would be in MHA."""
+    """Draw what is kept of one token, and how large it would be in MHA."""
     cached = [one for one in scene.tensors if one.kept]
     kept = sum(one.kept for one in cached)
     width, height = square(layout, kept)
@@ -102,7 +102,7 @@ def _torn(layout: Layout, numbers: float) -> bool:
 
 
 def highest(scene: Scene, layout: Layout) -> float:
-    """Of what any variant keeps of one token, and MHA."""
+    """Return the height of the most that any variant, or MHA, keeps of one token."""
     kept = [sum(one.kept for one in tensors) for tensors in scene.every]
     return max(square(layout, numbers)[1] for numbers in (*kept, scene.mha))
 

@@ -1,4 +1,4 @@
-"""What the scene shows: one layer of a model in one variant, run over the first words of a text."""
+"""The scene's content: a layer of a model in one variant, run over a text's first words."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Scene:
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of every step of the chosen variant."""
+        """The shape of every step of the chosen variant."""
         return self._shapes(self.model.variant)
 
     @cached_property
@@ -88,7 +88,7 @@ class Scene:
 
     @cached_property
     def multiply_adds(self) -> dict[str, int]:
-        """Of the products that make each tensor of all tokens."""
+        """The multiply-adds of the products that make each tensor of all tokens."""
         config = self.model.config()
         form = layers.form_of(config, self.model.form).name
         flops = costs.prefill(config, len(self.words), form).step_flops

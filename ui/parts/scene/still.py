@@ -66,7 +66,7 @@ def _curves(picture: Picture) -> Iterator[str]:
 
 
 def _path(x0: float, y0: float, x1: float, y1: float, *, bend: float, tall: bool) -> str:
-    """As the script draws it: straight, then a bend into the block."""
+    """Return the line that the script draws: straight, then a bend into the block."""
     if tall:
         turn, half = max(y0, y1 - bend), min(bend, y1 - y0) / 2
         ways = [(x0, y0), (x0, turn), (x0, turn + half), (x1, y1 - half), (x1, y1)]

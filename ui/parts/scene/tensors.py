@@ -43,7 +43,7 @@ class Tensor:
 
     @property
     def numbers(self) -> float:
-        """How many it holds; of entries the share of these tokens, whether or not one is full."""
+        """The numbers it holds; of entries the share of these tokens, full or not."""
         if self.pooled:
             return self.tokens * self.shape[-1] / self.pooled
         return prod(self.shape)
@@ -56,7 +56,7 @@ class Tensor:
 
     @property
     def kept(self) -> float:
-        """How many are cached of each further token."""
+        """The numbers that are cached of each further token."""
         grows = SYMBOLS[self.code].cached and self.code not in BOUNDED
         return self.numbers / self.tokens if grows else 0
 
@@ -124,7 +124,7 @@ def _late(
 
 
 def shown(code: str, shapes: Collection[str]) -> bool:
-    """Whether it has a block of its own among all that there are."""
+    """Tell whether it has a block of its own among all that there are."""
     scored = SYMBOLS[code].role == "score" and code not in SCORES
     making = code in MAKING or POOLED.get(code) in shapes
     return not (code.endswith(PREPARING) or making or scored or _ranks(code))
@@ -143,7 +143,7 @@ def _reads(code: str, form: str, shapes: Shapes) -> Iterable[str]:
 
 
 def _ranks(code: str) -> bool:
-    """Whether it is the query side of an indexer, which only ranks keys: its key stands for it."""
+    """Tell whether it is the query side of an indexer, for which its key stands."""
     return SYMBOLS[code].role == "query" and _has_heads(code, "j")
 
 
@@ -152,12 +152,12 @@ def _of_query(code: str) -> bool:
 
 
 def _has_heads(code: str, kinds: str) -> bool:
-    """Whether it has an axis of heads of these kinds, in einsum letters."""
+    """Tell whether it has an axis of heads of these kinds, in einsum letters."""
     return not set(kinds).isdisjoint(SYMBOLS[code].axes.split())
 
 
 def _stage(code: str, reads: list[int]) -> int:
-    """Where it stands by what it reads; all that comes behind the attention is put off."""
+    """Return its stage by what it reads; all that follows the attention is put off."""
     role, last = SYMBOLS[code].role, max(reads, default=-1)
     if last < INPUT:
         return INPUT

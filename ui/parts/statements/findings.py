@@ -1,4 +1,4 @@
-"""What the check of a statement found, computed once a server and kept."""
+"""The findings of the checks of statements, computed once a server."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ def code_of(verdict: str) -> str:
 
 
 def finding(claim: str) -> Finding:
-    """What the check of one statement found.
+    """Return the finding of one statement's check.
 
     Raises:
         FullError: too much waits to be run, so that nothing can be said of the statement yet.

@@ -41,17 +41,17 @@ def relisted(text: str) -> str:
 
 
 def statement(claim: str) -> str:
-    """What is stated."""
+    """Return the statement."""
     return t(f"statements.{claim}_statement")
 
 
 def method(claim: str) -> str:
-    """How it is checked."""
+    """Return how it is checked."""
     return t(f"statements.{claim}_method")
 
 
 def source(letter: str) -> str:
-    """What kind of document states it."""
+    """Return the kind of document that states it."""
     return t(f"statements.source_{letter}")
 
 
@@ -61,12 +61,12 @@ def verdict(code: str) -> str:
 
 
 def evidence(finding: Finding) -> str:
-    """What was computed, as text."""
+    """Return the computed evidence as text."""
     return _evidence(finding).replace(_BEGIN, "").replace(_END, "")
 
 
 def evidence_html(finding: Finding) -> str:
-    """What was computed, as HTML with the numbers bold."""
+    """Return the computed evidence as HTML with bold numbers."""
     return typeset(_evidence(finding)).replace(_BEGIN, "<b>").replace(_END, "</b>")
 
 

@@ -21,7 +21,7 @@ MOST = 100  # together: a browser that has not been sent 500 is taken to be gone
 
 
 def is_drawn(message: ForwardMsg) -> bool:
-    """Whether it is part of the picture, which is dropped where a newer one comes."""
+    """Tell whether it is part of the picture, which is dropped where a newer one comes."""
     return message.WhichOneof("type") in DRAWN
 
 
@@ -40,7 +40,7 @@ class Sent:
 
     @classmethod
     def of(cls, message: ForwardMsg) -> "Sent":
-        """Of a message."""
+        """Return the digest of a message."""
         whole = _Bytes(serialize_forward_msg(message))
         if not message.metadata.cacheable:
             return cls(whole)
@@ -57,11 +57,11 @@ class Bundle:
         self.parts = [one.short if one.name in kept else one.whole for one in messages]
 
     def WhichOneof(self, _fields: str) -> str:  # noqa: N802 - of protobuf
-        """What a message of it is."""
+        """Return the kind of a message of it."""
         return "delta"
 
     def HasField(self, _name: str) -> bool:  # noqa: N802 - of protobuf
-        """Whether it can be put together with another, or is to outlive the picture."""
+        """Tell whether it can be put together with another, or is to outlive the picture."""
         return False
 
 

@@ -1,4 +1,4 @@
-"""What a page sends to all who follow to one address: drawn once, for nobody.
+"""A page's messages for all who follow to one address, drawn once and for no session.
 
 It is run for a session of its own, which knows that address and what a browser says of itself
 (language, theme, time zone, the app's own address). No upload, answer or edit of anybody is in it.
@@ -56,7 +56,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What came of it.
+    """The messages that a drawing gave.
 
     Args:
         parts: what the page sent, in order; none where each is to have a run of their own.
@@ -93,11 +93,11 @@ class _Nobody(SessionClient):
 
     @property
     def client_context(self) -> "_Nobody":
-        """What came with the connection."""
+        """The data that came with the connection."""
         return self
 
     def write_forward_msg(self, msg: ForwardMsg) -> None:
-        """What Streamlit sends."""
+        """Take a message that Streamlit sends."""
         kind = msg.WhichOneof("type")
         self.kinds.add(kind)
         if kind not in BESIDE:

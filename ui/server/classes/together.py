@@ -1,4 +1,4 @@
-"""Who follows a lecturer gets what the page sends for all of them: it is run once, for nobody.
+"""The pages of those who follow a lecturer: a page is run once for all of them.
 
 A follower's browser goes where the lecturer is by the address alone, as the Back button does, so
 what it is to see follows from that address, and from the sections that it has come to. A session
@@ -108,12 +108,12 @@ def _of(state: SessionState, name: str, otherwise: Any = None) -> Any:
 
 
 def _anew(asked: RerunData) -> bool:
-    """Whether the address alone leads: the Back button, or a follower's browser."""
+    """Tell whether only the address leads: the Back button, or a follower's browser."""
     return asked.is_history_navigation and not asked.fragment_id_queue
 
 
 def _wanted(runner: ScriptRunner, asked: RerunData) -> Asked | None:
-    """What is to be drawn, where others may be shown the same."""
+    """Return what is to be drawn, where others may be shown the same."""
     state = state_of(runner)
     if "page" not in state or _presses(asked) or any(_own(state)):
         return None
@@ -147,13 +147,13 @@ def _moment() -> int:
 
 
 def _presses(asked: RerunData) -> bool:
-    """Whether something was pressed as well."""
+    """Tell whether something was pressed as well."""
     widgets = asked.widget_states.widgets if asked.widget_states else ()
     return any("trigger" in (widget.WhichOneof("value") or "") for widget in widgets)
 
 
 def _own(state: SessionState) -> Iterator[str]:
-    """What a session has that no address says: answers, a key, a fault that is to be told."""
+    """Return what a session has that no address says: answers, a key, a fault to be told."""
     for name in names_in(state):
         if is_widget(name) or name in COMMON or _shows(name):
             continue
@@ -163,7 +163,7 @@ def _own(state: SessionState) -> Iterator[str]:
 
 
 def _shows(name: str) -> bool:
-    """Whether it is the key of a control, which takes its setting's value before it is drawn."""
+    """Tell whether it is the key of a control, which takes its setting's value when drawn."""
     setting, _, language = name.removesuffix(typed.KEY).partition(":")
     return setting in SETTINGS and language in LANGUAGES
 
