@@ -13,7 +13,9 @@ from tests.browser.waiting import settle
 pytestmark = pytest.mark.browser
 
 FRAME = "with page.frame(PAGE) as frame:"
-FAILS = f"{FRAME}\n    if state.settings()['notation_search']: raise OSError('planted')"
+FAILS = f"""from ui.settings import state
+{FRAME}
+    if state.settings()['notation_search']: raise OSError('planted')"""
 WITH_PARTS_OF_THEIR_OWN = ("?code=snippet", "attention_maps", "decode", "worked_example?stop=2")
 REFERENCE = r"[0-9a-f]{8}"
 

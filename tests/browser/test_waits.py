@@ -19,6 +19,7 @@ HOLD = """        frame.view = shown
         import time
         from pathlib import Path
         from ui.engine import queue
+        from ui.settings import state
         if state.settings()["seed"] == 9999:
             with queue.turn(whole=True):
                 Path("held").touch()
@@ -31,6 +32,7 @@ BEFORE = "Line(PAGES_AT_ONCE, PAGE_LIMIT_SECONDS, PAGE_POLL_SECONDS)"
 STAY = """        frame.view = shown
         import time
         from pathlib import Path
+        from ui.settings import state
         if state.settings()["seed"] == 9999:
             Path("held").touch()
             while not Path("free").exists():

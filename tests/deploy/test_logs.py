@@ -12,7 +12,8 @@ FAILS = f"if state.settings()['notation_search']: raise OSError('{SECRET}')"
 
 
 def test_the_server_writes_them_and_none_has_a_visitors_words(tmp_path):
-    change = ("with page.frame(PAGE) as frame:", f"with page.frame(PAGE) as frame:\n    {FAILS}")
+    begins = "with page.frame(PAGE) as frame:"
+    change = (begins, f"from ui.settings import state\n{begins}\n    {FAILS}")
     tree = copied(tmp_path, {"pages/notation.py": change})
     with running({"MLA_LOG": "json"}, root=tree) as app:
         with Session(app.url) as visitor:

@@ -40,6 +40,7 @@ ROUND_SECONDS = 20.0  # between two looks for sessions that are over
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Prove that the app can be shown, while it answers already."""
+    logs.configure(server().log)  # again: since the app was checked the server has set up its own
     pass_over_unreadable_widgets()
     if server().metrics:
         metrics.watch()

@@ -25,6 +25,7 @@ from ui.streamlit_internals import (
 
 FIELDS = "reference", "page"  # what our own code says beside its message, with `extra`
 OURS = "ui", "mla_engine"
+SERVERS = "uvicorn", "uvicorn.access", "uvicorn.error"
 STRANGERS = DecodeError, MediaFileStorageError  # no message; a file that there is not
 
 
@@ -52,13 +53,15 @@ def configure(kind: str) -> None:
     text = {"format": st.get_option("logger.messageFormat")}
     level = st.get_option("logger.level").upper()
     ours = {"level": level} if kind == "json" else {"level": level, "handlers": ["console"]}
+    to_root = {"handlers": [], "propagate": True}
+    servers = dict.fromkeys(SERVERS, to_root) if kind == "json" else {}
     dictConfig(
         {
             "version": 1,
             "disable_existing_loggers": False,
             "formatters": {"text": text, "json": {"()": Lines}},
             "handlers": {"console": {"class": "logging.StreamHandler", "formatter": kind}},
-            "loggers": dict.fromkeys(OURS, ours) | {CACHE_LOG: {"level": "ERROR"}},
+            "loggers": dict.fromkeys(OURS, ours) | {CACHE_LOG: {"level": "ERROR"}} | servers,
             "root": {"handlers": ["console"] if kind == "json" else []},
         }
     )
