@@ -49,7 +49,7 @@ def steps(view: View) -> None:
 
 
 def stored_and_read(view: View) -> None:
-    """What a sequence takes, and what its next token reads of it."""
+    """Draw what a sequence takes, and what its next token reads of it."""
     names = ["<br>".join(figures.rows(one.label)) for one in view.milestones]
     parts = {
         t("after_mla.stored"): [one.stored / 2**30 for one in view.milestones],
@@ -74,7 +74,7 @@ def stored_and_read(view: View) -> None:
 
 
 def printed() -> None:
-    """What wrong formulas give over what is right, from the least to the most, with a table."""
+    """Draw wrong formulas' results over the right one, from the least to the most, with a table."""
     found = tables.by_ratio()
     ratios = {translated(one.short): one.ratio for one in found}
     prose.say(words.formulas())

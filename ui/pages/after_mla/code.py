@@ -7,5 +7,5 @@ from ui.settings.page import Functions
 
 
 def ran(_view: View) -> Functions:
-    """What reads a published model's layers, and splits its cache into factors."""
+    """Return what reads a published model's layers, and splits its cache into factors."""
     return Published.model, levers, Levers.steps.fget, Placing.held_bytes, read_bytes

@@ -40,5 +40,5 @@ def draw() -> None:
 
 
 def context() -> None:
-    """How many tokens the cache holds."""
+    """Draw the choice of how many tokens the cache holds."""
     control("am_context", options=[n for n in LENGTHS if 2**10 <= n <= 2**20])

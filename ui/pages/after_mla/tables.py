@@ -61,7 +61,7 @@ def _row(one: Shown) -> dict[str, object]:
 
 
 def _kind(kind: str) -> str:
-    """What a layer keeps, in a word; of a layer with two kinds of attention both."""
+    """Return in a word what a layer keeps; of a layer with two kinds of attention both."""
     return " + ".join(t(f"after_mla.kind_{part}") for part in kind.split("+"))
 
 

@@ -1,4 +1,4 @@
-"""What the page after_mla shows: a published model's cache in four factors, beside others."""
+"""The view of the page: a published model's cache in four factors, beside others."""
 
 import html
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ class View:
 
     @property
     def chapter(self) -> str:
-        """Which chapter of STORY the shown model is told of, "" for none."""
+        """The chapter of STORY that the shown model is told of, "" for none."""
         told = {model: code for code, model in STORY.items()}
         return "" if self.own else told.get(self.key, "")
 
@@ -113,7 +113,7 @@ class View:
 
 
 def view() -> View:
-    """What the present settings show.
+    """Return the view of the present settings.
 
     Raises:
         RefusedError: a model whose cache does not grow, one of the reader's that is not counted.

@@ -1,4 +1,4 @@
-"""What the page after_mla says, with its numbers."""
+"""The sentences of the page, with their numbers."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ SILENT = ("rows", "nothing")  # of layers that mix no tokens nothing is said
 
 
 def lead(view: View) -> tuple[str, str]:
-    """What the chosen model keeps of a token, and how much less that is than MHA would."""
+    """Return what the chosen model keeps of a token, and how much less that is than in MHA."""
     found = view.shown.levers
     begin, end = found.steps["mha"], found.bytes_per_token
     facts = {"model": _name(view.shown), "mha": tied_size(float(begin), binary=False)}
@@ -32,7 +32,7 @@ def _name(shown: Shown) -> str:
 
 
 def factor(ratio: float) -> str:
-    """How many times less, "57"."""
+    """Return how many times less, "57"."""
     return digits(ratio, 3) if ratio < 10 else count(ratio)
 
 
@@ -45,7 +45,7 @@ def product(view: View) -> str:
 
 
 def chapter(view: View) -> str:
-    """What the mechanism of the shown model does, "" of one that the story does not tell."""
+    """Return what the shown model's mechanism does, "" of one that the story does not tell."""
     return t(f"after_mla.story_{view.chapter}") if view.chapter else ""
 
 
@@ -55,7 +55,7 @@ def rows_of_picture() -> list[str]:
 
 
 def ends(view: View) -> list[str]:
-    """What stands at the end of each row: its bytes, and by what they are divided there."""
+    """Return each row's end: its bytes, and by what they are divided there."""
     found = [*map(float, view.shown.levers.steps.values()), view.shown.read_per_token]
     said = [size(found[0], binary=False)]
     for before, after in pairwise(found):
@@ -106,7 +106,7 @@ def _by_layers(shown: Shown, say: Callable[[Rows], str]) -> str:
 
 
 def _rest(shown: Shown) -> str:
-    """What the layers without rows of their own keep or read in their place."""
+    """Return what the layers without rows of their own keep or read instead."""
     found = Counter(_instead(layer) for layer in shown.model.layers)
     return listed(
         t(f"after_mla.rest_{name}", n=count(n)) for name, n in found.items() if name not in SILENT
@@ -114,7 +114,7 @@ def _rest(shown: Shown) -> str:
 
 
 def _instead(layer: Layer) -> str:
-    """What a layer has in the place of rows that grow, "rows" where it has these."""
+    """Return what a layer has in place of rows that grow, "rows" where it has these."""
     if any(part.stored and part.growth == "grows" for part in layer.parts):
         return "rows"
     if any(not part.stored for part in layer.parts):
@@ -130,7 +130,7 @@ def _of_read(view: View) -> dict[str, str]:
 
 
 def sharing(view: View) -> str:
-    """Which layers own an indexer where others reuse their choice, and what both keep of a token.
+    """Return which layers own an indexer that others reuse, and what both keep of a token.
 
     Empty where no layer reuses another's choice.
     """
@@ -175,7 +175,7 @@ def reading(view: View) -> str:
 
 
 def formulas() -> str:
-    """How many wrong formulas there are, and how far off they are."""
+    """Return how many wrong formulas there are, and how far off they are."""
     found = by_ratio()
     ends = {"low": times(found[0].ratio), "high": times(found[-1].ratio)}
     return t("after_mla.printed_words", n=count(len(found)), **ends)
@@ -188,7 +188,7 @@ def alt_printed() -> str:
 
 
 def source(view: View) -> str:
-    """Where the model's numbers were read, and what is uncertain in them."""
+    """Return where the model's numbers were read, and what is uncertain in them."""
     one = view.shown.published
     if one is None:
         return t("after_mla.source_own", model=_name(view.shown))

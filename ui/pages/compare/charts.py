@@ -149,7 +149,7 @@ def _maps(view: View) -> None:
 
 
 def _places(view: View) -> list[DeltaGenerator]:
-    """Of both maps, their controls and what is said: of trained models the maps side by side."""
+    """Return the places of both maps, their controls and sentences; trained maps side by side."""
     if view.trained:
         pair, below = st.columns(2, gap="medium"), st.container()
         return [*pair, st.container(), below]

@@ -20,6 +20,6 @@ def ran(view: View) -> Functions:
 
 
 def _told(side: Side) -> Callable:
-    """What makes a map of a run: a softmax, or what is read of a state."""
+    """Return what makes a map of a run: a softmax, or the reading of a state."""
     form = mechanisms.form_of(side.variant)
     return form.read or form.columns or ops.softmax

@@ -39,7 +39,7 @@ def sides() -> None:
 
 
 def _models() -> dict[str, str]:
-    """What a side's sizes can be of, with their names."""
+    """Return the models whose sizes a side can have, with their names."""
     loaded, trained = real_layer.chosen(), model.present().trained is not None
     ours = t("compare.shared_trained" if trained else "compare.shared")
     shared = real_layer.own_name(loaded) if loaded else ours
@@ -49,13 +49,13 @@ def _models() -> dict[str, str]:
 
 
 def _variants() -> dict[str, str]:
-    """What a side can be shown as, with their names."""
+    """Return the variants that a side can be shown as, with their names."""
     variants = visit().page.variants
     return {OWN: t("compare.own")} | {code: t(f"common.{code}") for code in variants}
 
 
 def below(view: View | None) -> None:
-    """What is looked at, if anything can be, and the way to give a side of the reader's own."""
+    """Draw the choice of the topic, if there is any, and the way to give a model to a side."""
     with st.container(key="compare_below", horizontal=True, vertical_alignment="center"):
         if view:
             control("vs_view", shown=view.topic, label_visibility="collapsed")

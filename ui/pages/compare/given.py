@@ -29,7 +29,7 @@ def draw(sides: Sides, shown: Model, take: Take) -> None:
 
 
 def _told(letter: str, key: str) -> str:
-    """Which layer of a model of the reader's own a side shows."""
+    """Return which layer of a reader's own model a side shows."""
     found = preset_of(key)
     numbers = {"layer": count(found.layer), "layers": count(found.n_layers)}
     return t("compare.given_shown", letter=letter, name=safe(found.name), **numbers)

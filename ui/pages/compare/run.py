@@ -20,7 +20,7 @@ def ran(view: View, side: Side) -> Run:
 
 
 def found(view: View, side: Side) -> Run:
-    """As `ran`, without a word of it on the page."""
+    """Return what `ran` does, without a word of it on the page."""
     return run(side.config, side.form, view.words, side.origin, (view.head_of(side),))
 
 

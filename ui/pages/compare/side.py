@@ -48,7 +48,7 @@ class Side:
 
     @property
     def grows(self) -> bool:
-        """Whether all that it keeps is kept of every token."""
+        """True where all that it keeps is kept of every token."""
         return not costs.fixed_bytes(self.config, BF16_BYTES)
 
     @property
@@ -76,9 +76,9 @@ class Side:
         return self.overview.shapes
 
     def decode(self, context: int) -> Cost:
-        """What one token costs after `context` others, with the cache of this form."""
+        """Return the cost of one token after `context` others, with the cache of this form."""
         return costs.decode(self.config, context, self.cost_form)
 
     def prefill(self, tokens: int) -> Cost:
-        """What `tokens` tokens cost at once."""
+        """Return the cost of `tokens` tokens at once."""
         return costs.prefill(self.config, tokens, self.cost_form)

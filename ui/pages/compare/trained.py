@@ -19,7 +19,7 @@ def asked(view: View) -> tuple[int, int] | None:
 
 
 def look(view: View) -> str:
-    """What both models make of the last word; empty where the sentence leaves it open."""
+    """Return what both models make of the last word; empty where the sentence leaves it open."""
     cell = asked(view)
     if cell is None:
         return ""
@@ -32,14 +32,14 @@ def look(view: View) -> str:
 
 
 def _said(side: Side, view: View, cell: tuple[int, int]) -> dict[str, str]:
-    """How much the shown head of a side gives to the cell, and which head it is."""
+    """Return how much a side's shown head gives to the cell, and which head it is."""
     letter = side.letter.lower()
     head, maps = view.head_of(side), _maps(side, view)
     return {f"head_{letter}": count(head), letter: share(float(maps[(head, *cell)]))}
 
 
 def heads(side: Side, view: View) -> str:
-    """Where every head of a side looks most, from the word that is asked or the last one."""
+    """Return each head's favourite place, from the word that is asked or the last one."""
     query = len(view.words) - 1
     each = (
         t(

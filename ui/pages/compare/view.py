@@ -1,4 +1,4 @@
-"""What the comparison shows: two layers, A and B, and what is looked at."""
+"""The view of the comparison: two layers, A and B, and the topic that is looked at."""
 
 from dataclasses import dataclass
 
@@ -51,23 +51,23 @@ class View:
 
     @property
     def trained(self) -> bool:
-        """Whether both are layers of trained models, which read the same sentence."""
+        """True where both are layers of trained models, which read the same sentence."""
         return all(isinstance(side.origin, TrainedLayer) for side in self.sides)
 
     @property
     def topic(self) -> str:
-        """What is looked at: "flow", "costs" or "maps"."""
+        """The topic: "flow", "costs" or "maps"."""
         first = "maps" if self.trained else "flow"
         return first if self.wanted == AUTO else self.wanted
 
     @property
     def linear(self) -> bool:
-        """Whether a side reads a state: it has weights of either sign, and no logits."""
+        """True where a side reads a state: it has weights of either sign, and no logits."""
         return any(mechanisms.form_of(side.variant).read for side in self.sides)
 
     @property
     def map(self) -> str:
-        """What the maps are of: "attention", "scores", or "weights" of either sign."""
+        """The kind of the maps: "attention", "scores", or "weights" of either sign."""
         return "weights" if self.linear else self.wanted_map
 
     def head_of(self, side: Side) -> int:
@@ -76,7 +76,7 @@ class View:
 
 
 def view() -> tuple[View | None, list[ValueError]]:
-    """What the present settings show; None where a layer is refused, with every refusal."""
+    """Return the view of the present settings; None where a layer is refused, with why."""
     s, model = state.settings(), present()
     found, refusals = [], []
     for letter in SIDES:

@@ -17,7 +17,7 @@ from ui.words.text import listed, safe, t, tensor
 
 
 def title(view: View | None) -> str:
-    """That two layers stand side by side, or two models that were trained."""
+    """Return the title: two layers, or two trained models, stand side by side."""
     two = view is not None and view.trained and view.a.origin != view.b.origin
     return t("compare.title_trained" if two else "compare.title")
 
@@ -37,14 +37,14 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def _fixed(view: View) -> str:
-    """What the sides keep whatever the context, if anything."""
+    """Return what the sides keep whatever the context, if anything."""
     kept = {one.letter: costs.fixed_bytes(one.config, BF16_BYTES) for one in view.sides}
     each = listed(f"{letter} {size(n_bytes)}" for letter, n_bytes in kept.items() if n_bytes)
     return t("compare.line_fixed", each=each) if each else ""
 
 
 def look(view: View) -> str:
-    """What to look at; below the maps of trained models, which so stand higher."""
+    """Return the sentence on what to look at; of trained models it stands below the maps."""
     if view.topic == "maps" and view.trained:
         return ""
     kept = view.topic == "flow" and not all(side.grows for side in view.sides)
@@ -52,7 +52,7 @@ def look(view: View) -> str:
 
 
 def beyond(view: View) -> str:
-    """What is to be known of a long sentence; else nothing."""
+    """Return the note on a long sentence; else nothing."""
     return next(filter(None, (reading.beyond(side.origin, view.words) for side in view.sides)), "")
 
 
@@ -102,7 +102,7 @@ def apart(view: View, cell: tuple[int, int] | None, a: np.ndarray, b: np.ndarray
 
 
 def limitations(view: View) -> list[str]:
-    """What the models have beside the layers that are compared, a sentence each."""
+    """Return a sentence for each layer that a model has beside those compared."""
     keys = dict.fromkeys(side.preset for side in view.sides if side.preset)
     return [sentence for key in keys for sentence in besides(key)]
 

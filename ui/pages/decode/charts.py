@@ -56,7 +56,7 @@ def _row(view: View, code: str) -> dict[str, Any]:
 
 
 def _strip(view: View, code: str) -> dict[str, Any]:
-    """Which tokens a cache keeps after every step, and as what."""
+    """Draw which tokens a cache keeps after every step, and as what."""
     every = [view.parts(code, step) for step in range(1, view.room + 1)]
     tokens = range(view.prompt + 1, view.most_tokens + 1)
     return {

@@ -19,13 +19,13 @@ def dial() -> Dial:
 
 
 def speed() -> None:
-    """How fast the picture plays. A clicker's keys step."""
+    """Draw the choice of how fast the picture plays; a clicker's keys step."""
     control("dec_speed")
     bridge.listen("dec_keys", on_step=dial().move, moves=True)
 
 
 def text() -> None:
-    """What is read first: a sentence and whose words follow it, or the length of a prompt."""
+    """Draw the choice of what is read first: a sentence and its writer, or a prompt's length."""
     model = present()
     if model.trained is not None:
         trained_layer.sentence()

@@ -63,11 +63,11 @@ class Runner:
 
     @property
     def h(self) -> torch.Tensor:
-        """What enters, of every token up to the last step."""
+        """Return the inputs of every token up to the last step."""
         return layers.hidden(self.words, self.inputs, self.way.config.d_model)
 
     def pieces_to(self, step: int) -> int:
-        """How many pieces are missing until this step is done, from 1 to ROOM."""
+        """Return how many pieces are missing until this step is done, from 1 to ROOM."""
         if step in self.steps:
             return 0
         before = self.prompt + step - 1
@@ -118,7 +118,7 @@ def _whole(layer: AttentionLayer, h: torch.Tensor, cache: Cache) -> torch.Tensor
 
 
 def n_bytes(ways: Iterable[Way], heads: int, prompt: int) -> int:
-    """What the layers, the inputs and the caches of all these ways take together."""
+    """Return the bytes of the layers, inputs and caches of all these ways together."""
     chosen, tokens = range(heads), prompt + ROOM
     configs = {way.config for way in ways}
     kept = (costs.held_bytes(way.config, tokens, WIDTH, way.cache, chosen) for way in ways)

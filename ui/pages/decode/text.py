@@ -1,4 +1,4 @@
-"""What is decoded: a prompt and one token after another, in the order in which they come.
+"""The tokens that are decoded: a prompt, and one after another behind it.
 
 A trained model writes them itself, word by word after the sentence that it reads. A real layer
 reads its text. Seeded weights read made-up tokens, of which only the number matters.

@@ -7,7 +7,7 @@ from ui.words.text import t, variant_name
 
 
 def lead(view: View, model: str) -> tuple[str, str]:
-    """What the chosen way holds after the step, of which parts, and what MLA holds."""
+    """Return what the chosen way holds after the step, by parts, and what MLA holds."""
     code, parts = view.uneven, {part.code: part for part in view.parts(view.uneven, view.step)}
     held = tied_size(view.held_bytes(code))
     values = {
@@ -25,7 +25,7 @@ def lead(view: View, model: str) -> tuple[str, str]:
 
 
 def grows(view: View) -> str:
-    """What a further token adds; empty of ways to which each adds the same."""
+    """Return what a further token adds; empty for ways to which each adds the same."""
     code = view.uneven
     if not code:
         return ""
@@ -42,7 +42,7 @@ def grows(view: View) -> str:
 
 
 def not_run(view: View) -> str:
-    """Which ways are counted alone; empty where all are run."""
+    """Name the ways that are only counted; empty where all are run."""
     names = [label(view.ways, code) for code in view.ways if code not in view.ran]
     return t("decode.not_run", ways=joined(names)) if names else ""
 

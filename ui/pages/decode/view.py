@@ -1,4 +1,4 @@
-"""What the decode page shows: the ways of decoding, and what each holds, reads and computes."""
+"""The view of the decode page: the ways of decoding, and what each holds, reads and computes."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class View:
         return self.ways["mha"].config.n_heads
 
     def cost(self, code: str, *, run: bool = False) -> Cost:
-        """What this step costs the whole layer, or the heads that are run; as wide as they are."""
+        """Return the cost of this step for the whole layer, or for the heads that are run."""
         way = self.ways[code]
         given = {"cache": way.cache, "dtype_bytes": WIDTH}
         given["heads"] = range(self.heads) if run else None
@@ -95,7 +95,7 @@ class View:
         return max(self.held_bytes(code, self.room) for code in self.ways)
 
     def parts(self, code: str, step: int) -> tuple[KeptPart, ...]:
-        """What a way holds after a step, part by part; none where each token adds its own."""
+        """Return what a way holds after a step, by parts; none where each token adds its own."""
         return costs.kept_parts(self.ways[code].config, self.prompt + step, WIDTH)
 
     @property
@@ -105,7 +105,7 @@ class View:
         return code if code in self.ways and self.parts(code, self.step) else ""
 
     def read_bytes(self, code: str) -> float:
-        """Of the cache, and of keys and values that the step made from it."""
+        """Return the bytes read of the cache, and of keys and values that the step made from it."""
         cost = self.cost(code)
         return cost.cache_read_bytes + cost.up_projected_bytes / 2
 
@@ -117,7 +117,7 @@ class View:
         return int(self.held_bytes(self.uneven) // self.bytes_per_token("mla_absorbed")) + 1
 
     def added_by_mla(self) -> float:
-        """How many times as much a token adds to MLA's cache as to the chosen way's, on average.
+        """Return a token's average addition to MLA's cache over that to the chosen way's.
 
         Asked of a way that grows.
         """
@@ -143,7 +143,7 @@ class View:
         return chosen
 
     def operations(self, ways: Ways) -> int:
-        """Of drawing these layers, and of bringing each to its step with the heads that run."""
+        """Return the operations of drawing these layers, and of bringing each to its step."""
         heads, origin = range(self.heads), self.model.origin
         configs = {way.config for way in ways.values()}
         drawn = sum(work.drawing(config, heads, origin(config)) for config in configs)
@@ -157,7 +157,7 @@ class View:
         return drawn + sum(steps)
 
     def multiply_adds(self, code: str) -> int:
-        """Of all matrix products of the step."""
+        """Return the multiply-adds of all matrix products of the step."""
         return self.cost(code).total_flops // 2
 
 
@@ -194,7 +194,7 @@ def _most_heads(model: Model) -> int:
 
 
 def most_heads(ways: Ways, prompt: int) -> int:
-    """How many heads of every way the server can keep at once."""
+    """Return how many heads of every way the server can keep at once."""
     every = runnable(ways).values()
     heads = range(1, min(way.config.n_heads for way in every) + 1)
     most = shared_cache.page_budget_bytes()
@@ -212,7 +212,7 @@ def runnable(ways: Ways) -> Ways:
 
 
 def view() -> View:
-    """What the present settings stand for, once `mend` has brought them within what there is.
+    """Return the view of the present settings, which `mend` has brought within what there is.
 
     Raises:
         ValueError: sizes that no layer can have, a text that leaves no room for a step.
@@ -228,7 +228,7 @@ def view() -> View:
 
 
 def _automatic(mha: AttentionConfig) -> int:
-    """As many heads as are drawn in a moment, halved from all of them."""
+    """Return as many heads as are drawn in a moment, halved from all of them."""
     heads = mha.n_heads
     while heads > 1 and costs.parameters(mha, range(heads)) > AUTOMATIC_ELEMENTS:
         heads = (heads + 1) // 2

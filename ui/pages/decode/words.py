@@ -53,7 +53,7 @@ def _model(view: View) -> str:
 
 
 def _lead_choosing(view: View) -> tuple[str, str]:
-    """What a step with an indexer reads and would read without, and from when on that is less."""
+    """Return what a step reads with an indexer and without, and from when on that is less."""
     dsa, mla = view.read_bytes(view.choosing), view.read_bytes("mla_absorbed")
     line = t(
         "decode.line_words_indexed" if view.writer else "decode.line_indexed",
@@ -68,7 +68,7 @@ def _lead_choosing(view: View) -> tuple[str, str]:
 
 
 def _reads(view: View) -> str:
-    """Of what a step reads the latents and index keys."""
+    """Return the latents and index keys that a step reads."""
     config = view.ways[view.choosing].config
     every = "all" if view.context <= config.index_topk else "chosen"
     values, pooling = {"topk": count(config.index_topk)}, vars(config).get("pooling")
@@ -88,13 +88,13 @@ def _verdict(view: View, dsa: float, mla: float) -> str:
 
 
 def counted(view: View) -> str:
-    """What is counted, and what is measured on what."""
+    """Return what is counted, and what is measured on which device."""
     heads, every = count(view.heads), count(view.n_heads)
     return t("decode.counted", all=every, heads=heads, machine=measure.here())
 
 
 def look(view: View) -> str:
-    """What to watch."""
+    """Return the sentence on what to watch."""
     if view.uneven:
         return t(f"decode.look_{successor()}")
     if view.model.variant == INDEXED:
@@ -103,13 +103,13 @@ def look(view: View) -> str:
 
 
 def of_step(view: View) -> str:
-    """What the table is about."""
+    """Return the table's caption."""
     key = "decode.of_word" if view.writer else "decode.of_step"
     return t(key, step=count(view.step), word=safe(view.new))
 
 
 def whose(view: View) -> str:
-    """Which ways have a real layer's weights; empty without one."""
+    """Name the ways that have a real layer's weights; empty without one."""
     loaded = view.model.layer
     if not loaded:
         return ""
@@ -143,7 +143,7 @@ def written(view: View) -> str:
 
 
 def at_large(view: View) -> str:
-    """What the same choice means in a published model; empty where one is shown."""
+    """Return what the same choice means in a published model; empty where one is shown."""
     if view.choosing:
         return _at_length(view)
     if not view.writer:
@@ -159,7 +159,7 @@ def at_large(view: View) -> str:
 
 
 def _at_length(view: View) -> str:
-    """What a step reads with and without an indexer where a published model's context ends."""
+    """Return what a step reads with and without an indexer at the end of a published context."""
     chosen, of_kind = PRESETS.get(view.model.preset), type(view.ways[view.choosing].config)
     own = chosen and type(chosen.config) is of_kind
     preset = chosen if own else PRESETS[LARGE_CHOOSING[view.choosing]]
@@ -177,14 +177,14 @@ def _at_length(view: View) -> str:
 
 
 def agreement(taken: Mapping[str, Step]) -> str:
-    """That all forms of MLA give the same output, as a number."""
+    """Return how closely all forms of MLA agree, as a number."""
     worst = max(taken[code].difference for code in LATENT)
     others = max(step.difference for code, step in taken.items() if code not in LATENT)
     return t("decode.agreement", worst=digits(worst, 1), others=digits(others, 1))
 
 
 def expand(view: View) -> str:
-    """How MLA is decoded, and from how many new tokens on the other way takes less work."""
+    """Return how MLA is decoded, and from how many new tokens on the other way is less work."""
     queries = costs.expanding_wins(view.latent, view.context)
     if queries is None:
         return t("decode.never_expand")
@@ -193,13 +193,13 @@ def expand(view: View) -> str:
 
 
 def compared(view: View) -> str:
-    """Why the times are as they are: what absorbed MLA and MHA do with the heads that are run."""
+    """Return why the times are so: what absorbed MLA and MHA do with the heads that are run."""
     mla, mha = (view.cost(code, run=True) for code in ("mla_absorbed", "mha"))
     return measure.compared(mla, mha, view.heads, view.context)
 
 
 def says(view: View, step: int) -> str:
-    """How far it is after a step."""
+    """Return how far the decoding is after a step."""
     values = {"step": count(step), "tokens": count(view.prompt + step)}
     if view.writer:
         return t("decode.says_word", word=view.words[view.prompt + step - 1], **values)

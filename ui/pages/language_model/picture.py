@@ -95,7 +95,7 @@ def _attention(view: View, number: int, one: BlockTrace) -> Block:
 
 
 def looks(view: View, maps: np.ndarray) -> tuple[int, int, float]:
-    """Which head looks most at one place from the lit word, where, and its share of attention."""
+    """Return the head that looks most at one place from the lit word, the place, and its share."""
     row = maps[:, view.path]
     head, key = np.unravel_index(row.argmax(), row.shape)
     return int(head), int(key), float(row.max())

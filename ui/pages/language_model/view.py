@@ -1,4 +1,4 @@
-"""What the page shows: a model, a text, the run of it, and the next word's probabilities."""
+"""The view of the page: a model, a text, its run, and the next word's probabilities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class View:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Of the text."""
+        """The words of the text."""
         return tuple(self.trained.config.words[token] for token in self.tokens)
 
     @property
@@ -56,12 +56,12 @@ class View:
 
     @property
     def full(self) -> bool:
-        """Whether there is no room for one word more."""
+        """True where there is no room for one word more."""
         return len(self.tokens) >= MOST_WORDS
 
     @property
     def probabilities(self) -> np.ndarray:
-        """Of every word as the next one after each word of the text [t,n]."""
+        """The probability of every word as the next one after each word of the text [t,n]."""
         return layers.to_numpy(self.trace.probabilities(self.temperature)[0])
 
     @property
@@ -92,7 +92,7 @@ def mend() -> list[Note]:
 
 
 def view() -> View:
-    """What the present settings show.
+    """Return the view of the present settings.
 
     Raises:
         ValueError: there is no model, it does not know a word, or it cannot be run.

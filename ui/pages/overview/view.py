@@ -1,4 +1,4 @@
-"""What the overview shows: one layer of the chosen sizes, in the chosen variant."""
+"""The view of the overview: one layer of the chosen sizes, in the chosen variant."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -62,7 +62,7 @@ def variant() -> str:
 
 
 def view() -> View:
-    """What the settings choose.
+    """Return the view of the present settings.
 
     Raises:
         ValueError: sizes that no layer can have, in the engine's words.

@@ -19,7 +19,7 @@ def say(part: str, variant: str, **values: str) -> str:
 
 
 def look(view: View) -> str:
-    """What a token leaves in the cache, with the sizes of entries, window and choice."""
+    """Return what a token leaves in the cache, with the sizes of entries, window and choice."""
     sizes = {"pooling": "pooling", "window": "window", "topk": "index_topk"}
     there = {key: vars(view.config).get(name) for key, name in sizes.items()}
     return say(
@@ -28,7 +28,7 @@ def look(view: View) -> str:
 
 
 def lead(view: View) -> tuple[str, str]:
-    """How much less than MHA of as many heads the layer caches, and what both do."""
+    """Return how much less the layer caches than MHA of as many heads, and what both do."""
     cached, mha, fixed = view.cached, view.model.mha, view.fixed
     variant = variant_name(view.model.variant)
     values = {

@@ -1,4 +1,4 @@
-"""What fills one GPU: weights, overhead, cache and what is free, in a picture and in sentences."""
+"""The memory of one GPU in a picture and sentences: weights, overhead, cache, free."""
 
 import html
 from dataclasses import replace

@@ -49,7 +49,7 @@ def shares(view: View) -> None:
 
 
 def _parts(view: View) -> list[str]:
-    """What the parts of the variance are called."""
+    """Return the names of the variance's parts."""
     own = ("content", "position") if view.of_places else ("own_keys", "shared_key")
     return [t(f"real_models.{name}") for name in (*own, "shared")]
 
@@ -61,7 +61,7 @@ def numbers(layers: Mapping[int, LogitShares]) -> "pd.DataFrame":
 
 
 def kept(view: View, *codes: str) -> None:
-    """What is cached of each token or entry, side by side, of what the layer has."""
+    """Draw what is cached of each token or entry, side by side."""
     made = view.maps.run.tensors
     there = [code for code in codes if code in made and made[code].size]
     widths = [made[code].shape[-1] for code in there]
@@ -99,7 +99,7 @@ def _of_entries(code: str) -> bool:
 
 
 def _rows(maps: Maps, code: str) -> tuple[str, ...]:
-    """What the rows are named by: words, or entries by the words that they pool."""
+    """Return the names of the rows: words, or entries by the words that they pool."""
     words = maps.run.words
     return maps.columns[len(words) : -1] if _of_entries(code) else words
 
@@ -112,7 +112,7 @@ def _named(run: Run, code: str, names: Sequence[str]) -> "pd.DataFrame":
 
 
 def matrices(view: View) -> None:
-    """How many directions each head uses, of a matrix of the reader's choice."""
+    """Draw how many directions each head uses, of a matrix of the reader's choice."""
     st.subheader(t("real_models.matrices_title"), anchor=False)
     prose.say(t("real_models.matrices_look"))
     if view.mechanism != LATENT_LAYER:

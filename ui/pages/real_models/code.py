@@ -9,7 +9,7 @@ from ui.settings.page import Functions
 
 
 def ran(view: View) -> Functions:
-    """What read the layer and its input, what made its maps, and what measured its heads."""
+    """Return what read the layer and its input, made its maps, and measured its heads."""
     form = form_of(view.config, view.maps.run.form)
     made = tuple(filter(None, (form.columns, form.read)))
     measured = (MEASURES[view.mechanism], spectra) if view.measured else ()

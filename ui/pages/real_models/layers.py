@@ -38,7 +38,7 @@ def section(view: View) -> None:
 
 
 def _said(loaded: RealLayer, found: Reach, limit: int) -> None:
-    """Which layers there are, and which are left out and why."""
+    """Return which layers there are, and which are left out and why."""
     prose.say(t("real_models.layers_look", layers=count(found.layers)))
     if found.next_bytes is not None:
         sizes = {"needed": size(found.next_bytes), "limit": size(limit)}

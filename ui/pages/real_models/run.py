@@ -1,4 +1,4 @@
-"""What all heads do: of one layer some heads at a time, and of one layer after the other."""
+"""The measures of all heads: of one layer some heads at a time, and layer after layer."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ MEASURES: Mapping[str, Callable[..., Measured]] = {  # of a trace, by the mechan
 
 
 def can_measure(config: AttentionConfig, tokens: int) -> bool:
-    """Whether all heads of a layer are measured: of MLA they compare a key with another."""
+    """Tell whether all heads of a layer are measured: of MLA, whose keys have two parts."""
     key = mechanisms.of(config).key
     return key in MEASURES and (tokens > 1 or key != LATENT_LAYER)
 
@@ -56,7 +56,7 @@ def pieces(
 def block(
     config: AttentionConfig, loaded: RealLayer, words: tuple[str, ...], heads: tuple[int, ...]
 ) -> Block:
-    """What some heads do on these words, and the spectra of their matrices.
+    """Return what some heads do on these words, and the spectra of their matrices.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
@@ -75,7 +75,7 @@ def _weights(config: AttentionConfig, loaded: RealLayer, heads: tuple[int, ...])
 
 
 def joined(found: list[Measured]) -> Measured:
-    """Of all heads, from those of some: they are the first axis of each tensor."""
+    """Join the results of some heads to those of all; heads are each tensor's first axis."""
     tensors = [name for name, value in vars(found[0]).items() if isinstance(value, Tensor)]
     return replace(
         found[0], **{name: torch.cat([vars(one)[name] for one in found]) for name in tensors}
@@ -90,7 +90,7 @@ def joined_spectra(found: list[dict[str, Spectrum]]) -> dict[str, Spectrum]:
 
 @dataclass(frozen=True)
 class Reach:
-    """How many layers' inputs can be had here, and what the next one would hold."""
+    """The number of layers whose inputs can be had here, and the next one's size."""
 
     layers: int
     read_bytes: int  # to have their inputs
@@ -115,7 +115,7 @@ def reach(loaded: RealLayer, limit: int) -> Reach:
 
 
 def all_latent(loaded: RealLayer) -> bool:
-    """Whether every layer of the model has latents, as hybrids' have not."""
+    """Tell whether every layer of the model has latents, as hybrids' have not."""
     return set(real_layer.plan(loaded).mechanisms) == {LATENT_LAYER}
 
 
@@ -129,13 +129,13 @@ def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, Logi
 
 @shared_cache.cached
 def _inputs(loaded: RealLayer, n_layers: int) -> Mapping[int, Tensor]:
-    """What enters each of the first layers, h [1,t,d], by one run of the model's beginning."""
+    """Return the input of each of the first layers, h [1,t,d], by one run of the beginning."""
     return real_layer.inputs_of_layers(loaded, n_layers)
 
 
 @shared_cache.cached(key=lambda loaded, _: loaded)
 def _shares(loaded: RealLayer, h: Tensor) -> LogitShares:
-    """Of all heads of one layer, some heads at a time."""
+    """Return the shares of all heads of one layer, some heads at a time."""
     config, found = real_layer.plan(loaded).config, []
     for heads in blocks(config, h.shape[1]):
         layer = layers.real(config, loaded, heads, torch.float32)

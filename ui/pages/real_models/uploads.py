@@ -45,7 +45,7 @@ def _folder() -> Path:
 
 
 def quota_bytes() -> int:
-    """What all uploads may take together."""
+    """Return how many bytes all uploads may take together."""
     return int(server().disk_quota_gib * GIB / SHARE)
 
 

@@ -1,4 +1,4 @@
-"""What the page shows: one attention of a checkpoint over the reader's text."""
+"""The view of the page: one attention of a checkpoint over the reader's text."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class View:
 
     @property
     def of_places(self) -> bool:
-        """Of MLA, whether its shared key tells places: without a rotation it is one more key."""
+        """True where MLA's shared key tells places: without a rotation it is one more key."""
         return self.config.rotation is not None or not self.config.d_rope
 
     @property
@@ -73,12 +73,12 @@ class View:
 
     @property
     def balance(self) -> np.ndarray:
-        """Of MLA, how much of each head's two variances is position [h]."""
+        """The share of position in each of MLA's heads' two variances [h]."""
         return self.measured.balance.numpy()
 
 
 def mend() -> list[Note]:
-    """As of every page of maps; of a layer of entries the first cell is one that is read."""
+    """Bring the cell within the maps; of a layer of entries to one that is read."""
     notes = maps_of.mend()
     asked = visit().asked & maps_of.CELL
     if real_layer.chosen() and not asked and mechanisms.form_of(present().variant).columns:
@@ -87,7 +87,7 @@ def mend() -> list[Note]:
 
 
 def view() -> View | None:
-    """What the present settings show; None without a checkpoint.
+    """Return the view of the present settings; None without a checkpoint.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.

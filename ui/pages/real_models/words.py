@@ -1,4 +1,4 @@
-"""What the page says where no layer is chosen."""
+"""The sentences of the page where no layer is chosen."""
 
 from mla_engine.checkpoints.families import FAMILIES
 from ui.words.text import t

@@ -86,7 +86,7 @@ class MergedTopic(Topic):
 
     @property
     def change(self) -> float:
-        """How many percent the matrix has changed by at the chosen distance."""
+        """The percentage by which the matrix has changed at the chosen distance."""
         return 100 * float(self.found.change[self.chosen.distance])
 
     def lead(self) -> tuple[str, str]:

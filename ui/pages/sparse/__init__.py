@@ -20,7 +20,7 @@ SETTINGS = {
 
 
 def ran(_view: View) -> Functions:
-    """What scores and chooses keys, what is left out, and what counts the answers."""
+    """Return what scores and chooses keys, what is left out, and what counts the answers."""
     return (
         indexer.index_queries,
         indexer.index_keys,

@@ -52,7 +52,7 @@ def rule(code: str) -> str:
 
 
 def under(view: View) -> str:
-    """How much was asked, what is left out on average, and what the rules are."""
+    """Return how much was asked, what is left out on average, and what the rules are."""
     left = [percent(one) for one in view.asked.left_out]
     facts = {"texts": len(view.questions.tokens), "answers": len(view.questions.answer)}
     facts = {name: count(number) for name, number in facts.items()}

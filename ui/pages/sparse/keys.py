@@ -25,7 +25,7 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def draw(view: View) -> None:
-    """What the indexer finds of each key, and what the heads would give it."""
+    """Draw what the indexer finds of each key, and what the heads would give it."""
     reading, places = view.reading, view.drawn
     index, heads, chosen = (view.row(one) for one in (reading.index, reading.heads, reading.chosen))
     halves = {"index": 100 * index[places], "heads": 100 * heads[places]}
@@ -49,7 +49,7 @@ def draw(view: View) -> None:
 
 
 def under(view: View) -> str:
-    """What the choice leaves out for this query, and what that does to the next word."""
+    """Return what the choice leaves out for this query, and what that does to the next word."""
     lost = float(view.reading.left_out[view.layer, view.query])
     facts = {"query": _word(view, view.query), "layer": count(view.layer), "seen": count(view.seen)}
     if view.seen <= view.keys:
@@ -81,7 +81,7 @@ def _word(view: View, place: int) -> str:
 
 
 def left_undrawn(view: View) -> str:
-    """That not all keys are drawn, where it is so."""
+    """Return the note that not all keys are drawn, where it is so."""
     shown = len(view.drawn)
     if shown == view.seen:
         return ""

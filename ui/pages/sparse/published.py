@@ -70,7 +70,7 @@ class Published:
 
 
 def draw(view: View) -> None:
-    """What a step reads at a published model's sizes, over the context."""
+    """Draw what a step reads at a published model's sizes, over the context."""
     shown = Published(view.context)
     control("sp_context")
     prose.say(_sentence(shown))
@@ -95,7 +95,7 @@ def draw(view: View) -> None:
 
 
 def _sentence(shown: Published) -> str:
-    """What is stored and read at a published model's sizes."""
+    """Return what is stored and read at a published model's sizes."""
     config = shown.indexed
     sizes = {
         "read": shown.read(config),

@@ -91,7 +91,7 @@ def questions(words: tuple[str, ...]) -> Questions:
 
 
 def asked(keys: int, rule: str = "indexer") -> Answered:
-    """What the model answers with so many keys, chosen by a rule: by its card, or asked once.
+    """Return the model's answers with so many keys, chosen by a rule: by its card, or asked once.
 
     Raises:
         ValueError, MemoryBudgetError, FullError: in the engine's words.
@@ -104,7 +104,7 @@ def asked(keys: int, rule: str = "indexer") -> Answered:
 
 
 def _told(keys: int, rule: str) -> Answered | None:
-    """What the model's training has asked it, or a page since its file was read."""
+    """Return the answers that the training or a page has asked the model already."""
     model = trained.load(CODE)
     by_card = model.card.get("answers", {}).get(rule, {}).get(str(keys))
     return Answered(*by_card) if by_card else _asked_before(model.key).get((keys, rule))
@@ -112,7 +112,7 @@ def _told(keys: int, rule: str) -> Answered | None:
 
 @lru_cache(8)
 def _asked_before(_model: trained.Key) -> dict[tuple[int, str], Answered]:
-    """What was asked of a model: so few numbers that they stay where room is made."""
+    """Return the answers asked of a model: so few numbers that they stay where room is made."""
     return {}
 
 
@@ -161,7 +161,7 @@ class View:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Of the text."""
+        """The words of the text."""
         return tuple(self.trained.config.words[token] for token in self.tokens)
 
     @property
@@ -176,17 +176,17 @@ class View:
 
     @property
     def asked(self) -> Answered:
-        """What the model still answers."""
+        """The model's answers with so many keys."""
         return asked(self.keys)
 
     @property
     def whole(self) -> Answered:
-        """What it answers with all keys."""
+        """Its answers with all keys."""
         return asked(ALL)
 
     @property
     def questions(self) -> Questions:
-        """What it is asked."""
+        """The questions that it is asked."""
         return questions(self.trained.config.words)
 
     @property
@@ -195,7 +195,7 @@ class View:
         return self.query + 1
 
     def row(self, shares: np.ndarray) -> np.ndarray:
-        """Of numbers [layer,t,s] those of the chosen layer and query, of the keys that it sees."""
+        """Return the chosen layer's and query's numbers of [layer,t,s], for the keys it sees."""
         return shares[self.layer, self.query, : self.seen]
 
     @property
@@ -215,7 +215,7 @@ def nearest() -> list[Note]:
 
 
 def view() -> View:
-    """What the present settings show.
+    """Return the view of the present settings.
 
     Raises:
         ValueError: there is no model, it does not know a word, or it cannot be run.

@@ -1,4 +1,4 @@
-"""What the next press may ask for, computed while the reader looks at what is there."""
+"""Work for the next press, computed while the reader looks at what is there."""
 
 from collections.abc import Iterator
 from dataclasses import replace

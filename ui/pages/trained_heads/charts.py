@@ -94,7 +94,7 @@ def answers(view: View) -> None:
 
 
 def _look(side: Side) -> figures.Role:
-    """Of a model's bars beside another's."""
+    """Return the look of a model's bars beside another's."""
     return LOOKS.get(side.variant, side.variant)
 
 
@@ -123,7 +123,7 @@ def _alt(side: Side) -> str:
 
 
 def verdicts(view: View) -> None:
-    """What the cut tells, of each model."""
+    """Say what the cut tells, of each model."""
     for side in view.sides:
         said = words.verdict_on(side)
         if len(view.sides) > 1:
@@ -134,7 +134,7 @@ def verdicts(view: View) -> None:
 
 
 def head_map(view: View) -> None:
-    """Where the chosen head looks on the example; the frame is where its last answer stands."""
+    """Draw where the chosen head looks on the example; its last answer is framed."""
     shown = run.example(view.model, view.text)
     attention = shown.maps[view.layer, view.head]
     fig = partial(

@@ -13,7 +13,7 @@ OF_KIND = {
 
 
 def ran(view: View) -> Functions:
-    """What runs the whole model and scores its heads, what cuts, and what asks for the answers."""
+    """Return what runs the model and scores its heads, what cuts, and what asks."""
     scored = questions.uncut, heads.scores_of, heads.deciding, heads.binding, heads.looks
     if view.cut.heads:
         return *scored, questions.without

@@ -11,12 +11,12 @@ MOST_KEYS = 8
 
 
 def model(view: View) -> None:
-    """Which model."""
+    """Draw the choice of the model."""
     control("th_variant", shown=view.variant, options=view.variants)
 
 
 def others(view: View) -> None:
-    """Which model stands beside it, and how far the training has come."""
+    """Draw the choice of the model beside it, and of the step of the training."""
     control(
         "th_beside",
         shown=view.beside.variant if view.beside else ALONE,
@@ -33,7 +33,7 @@ def others(view: View) -> None:
 
 
 def head(view: View) -> None:
-    """Which head, and on what text."""
+    """Draw the choice of the head."""
     every = words.every(view)
     shown = f"{view.layer}.{view.head}"
     control("th_head", shown=shown, options=list(every), write=every.get)
@@ -45,7 +45,7 @@ def text() -> None:
 
 
 def cut(view: View) -> None:
-    """What is taken away."""
+    """Draw the choice of what is taken away."""
     control("th_cut", shown=view.cut.kind, options=view.cuts)
     if view.cut.kind == "rank":
         label = t("trained_heads.rank", most=count(view.most_rank))

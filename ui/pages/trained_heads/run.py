@@ -1,4 +1,4 @@
-"""What the page has the engine compute, shared by all sessions."""
+"""The computations of the page, shared by all sessions."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ LOADS = {"agreement": 1, "brackets": 4}  # of an example; the lightest of the ot
 
 @dataclass(frozen=True)
 class Cut:
-    """What is taken away; of layer, heads, rank and keys the kind uses its own."""
+    """A part that is taken away; of layer, heads, rank and keys the kind uses its own."""
 
     kind: str
     layer: int = 0
@@ -76,7 +76,7 @@ def questions(words: tuple[str, ...]) -> Questions:
 
 @shared_cache.cached(anywhere=True)
 def whole(model: Trained) -> Uncut:
-    """What its heads do, and what it answers."""
+    """Return the scores of its heads, and its answers."""
     ours = loaded(model)
     asked = questions(ours.config.words)
     with queue.turn(), torch.inference_mode():
@@ -84,7 +84,7 @@ def whole(model: Trained) -> Uncut:
 
 
 def scores(model: Trained) -> HeadScores:
-    """What its heads do."""
+    """Return the scores of its heads."""
     return whole(model).scores
 
 
@@ -122,7 +122,7 @@ def _after(model: Trained, cut: Cut) -> dict[str, float]:
 
 @shared_cache.cached(anywhere=True)
 def _directions(model: Trained) -> tuple[Tensor, ...]:
-    """Of its latents, the strongest last."""
+    """Return the directions of its latents, the strongest last."""
     ours = loaded(model)
     with queue.turn(), torch.inference_mode():
         return strongest_directions(ours)

@@ -1,4 +1,4 @@
-"""What the page shows: a trained model at a step, a head, a cut; perhaps another one beside it."""
+"""The view of the page: a trained model at a step, a head, a cut; perhaps another model."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class Side:
 
     @property
     def scores(self) -> HeadScores:
-        """Of all heads."""
+        """The scores of all heads."""
         return run.scores(self.model)
 
     @property
@@ -92,7 +92,7 @@ class View(Side):
 
     @property
     def questions(self) -> Questions:
-        """What the models are asked."""
+        """The questions that the models are asked."""
         return run.questions(run.loaded(self.model).config.words)
 
 
@@ -127,7 +127,7 @@ def view() -> View | None:
 
 
 def cut_of(view: View, kind: str) -> Cut:
-    """What another cut takes from the model and the head that are shown."""
+    """Return what another cut takes from the model and the head that are shown."""
     return _cut(kind, view.model, view.layer, view.head)
 
 
@@ -138,7 +138,7 @@ def neighbours(view: View) -> tuple[int, ...]:
 
 
 def mend() -> list[Note]:
-    """What a link asks for, brought to what there is."""
+    """Bring what a link asks for to what there is."""
     try:
         shown = view()
     except ValueError:  # said in the place of the picture
@@ -178,7 +178,7 @@ def _nearest(variant: str, step: int) -> int:
 
 
 def _cuts(model: Trained, layer: int, head: int) -> tuple[str, ...]:
-    """What can be taken away from a model, in the order of the control."""
+    """Return what can be taken away from a model, in the order of the control."""
     config = run.attention(model)
     latent = isinstance(config, LatentConfig)
     offered = {

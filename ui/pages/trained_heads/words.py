@@ -1,4 +1,4 @@
-"""What the page trained_heads says in words."""
+"""The sentences of the page."""
 
 from mla_engine.language_model.heads import THRESHOLD
 from mla_engine.language_model.questions import SPARED, verdict
@@ -80,7 +80,7 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def without(side: Side) -> str:
-    """What is cut, in a sentence."""
+    """Return what is cut, for a sentence."""
     if side.cut is None:
         return t("trained_heads.without_nothing")
     cut = side.cut
@@ -90,7 +90,7 @@ def without(side: Side) -> str:
 
 
 def verdict_on(side: Side) -> str:
-    """Whether the heads that are cut do their task alone; which task is hit harder; or nothing."""
+    """Say whether the heads that are cut do their task alone, and which task is hit harder."""
     if side.cut is None:
         return t("trained_heads.no_such_part", model=variant(side.variant))
     if side.cut.kind not in ("head", "namesakes"):
@@ -126,14 +126,14 @@ def _hardest(side: Side) -> str:
 
 
 def asked(view: View) -> str:
-    """How much was asked."""
+    """Return how much was asked."""
     questions = view.questions
     facts = {"texts": len(questions.tokens), "answers": len(questions.answer)}
     return t("trained_heads.asked", **{name: count(number) for name, number in facts.items()})
 
 
 def look(view: View) -> str:
-    """Where to look: how many heads have a name."""
+    """Say where to look: how many heads have a name."""
     names = [name for layer in view.scores.names() for name in layer]
     facts = {"named": len([name for name in names if name]), "all": len(names)}
     facts = {name: count(number) for name, number in facts.items()}

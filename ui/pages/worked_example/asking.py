@@ -1,4 +1,4 @@
-"""What is asked of the reader: the number of a cell, and the rule behind a step."""
+"""The questions to the reader: the number of a cell, and the rule behind a step."""
 
 from functools import partial
 

@@ -34,7 +34,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class View:
-    """What the settings choose: a variant's steps, one of them, one cell of its result.
+    """The choice of the settings: a variant's steps, one of them, one cell of its result.
 
     Args:
         variant: of the example, as the engine names it.
@@ -65,7 +65,7 @@ class View:
 
     @property
     def is_completed(self) -> bool:
-        """Whether the second token is there, and what else the source lacks."""
+        """True where the second token is there, with what else the source lacks."""
         return self.variant.endswith("_completed")
 
     @property
@@ -80,7 +80,7 @@ class View:
 
     @property
     def verdict(self) -> str:
-        """Whether the chosen cell's printed figure follows, differs or is not to be had."""
+        """The chosen cell's printed figure follows, differs or is not to be had."""
         figure = self.step.printed(*self.chosen)
         if figure is None:
             return "nothing"

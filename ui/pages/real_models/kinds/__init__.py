@@ -1,4 +1,4 @@
-"""What the page shows of a layer by its kind: each module here has the same functions of a view.
+"""A layer by its kind: each module here has the same functions of a view.
 
 `lead` and `look` say what the layer does, `chosen` what its chosen head does; `cell` draws the
 controls of a cell, `first` and `below` the pictures, `listen` takes clicks on them.

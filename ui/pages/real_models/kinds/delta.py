@@ -41,12 +41,12 @@ def _tokens(half_life: float) -> str:
 
 
 def look(_view: View) -> str:
-    """What to look at."""
+    """Return the sentence on what to look at."""
     return t("real_models.look_state")
 
 
 def chosen(view: View) -> str:
-    """How long the chosen head remembers, and how it writes."""
+    """Return how long the chosen head remembers, and how it writes."""
     found, head = view.measured, view.maps.head
     values = {"head": count(head), "n": _tokens(found.middle[head])}
     values["b"] = digits(float(np.median(found.strength[head])))
@@ -94,7 +94,7 @@ def _half_lives(view: View) -> None:
 
 
 def spread_of(values: np.ndarray) -> Spread:
-    """Of each head the number below which a tenth lies, the middle, and nine tenths [h]."""
+    """Return each head's lowest tenth, middle and highest tenth [h]."""
     least, middle, most = np.quantile(values, (ENDS[0], 0.5, ENDS[1]), axis=-1)
     return Spread(least, middle, most)
 
@@ -116,7 +116,7 @@ def _show(
 
 
 def below(view: View) -> None:
-    """How every head writes, what each word changes, what is kept, the matrices."""
+    """Draw how every head writes, what each word changes, what is kept, the matrices."""
     st.subheader(t("real_models.strength_title"), anchor=False)
     prose.say(t("real_models.strength_look"))
     _strengths(view)
@@ -138,7 +138,7 @@ def _strengths(view: View) -> None:
 
 
 def _kept(view: View) -> str:
-    """What a cache holds after the text, and after any other."""
+    """Return what a cache holds after the text, and after any other."""
     tokens = len(view.maps.run.words)
     parts = costs.kept_parts(view.config, tokens, BITS_16)
     return t("real_models.kept_state", **{part.code: size(part.n_bytes) for part in parts})

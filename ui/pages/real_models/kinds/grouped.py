@@ -13,14 +13,14 @@ cell, listen = drawn.cell, drawn.listen
 
 
 def lead(view: View) -> tuple[str, str]:
-    """How many heads read how many KV heads."""
+    """Return how many heads read how many KV heads."""
     facts = {"layer": count(view.loaded.layer), "heads": count(view.config.n_heads)}
     facts |= {"name": real_layer.title(view.loaded), "groups": count(view.config.n_kv_heads)}
     return heads(view.config.n_heads), t("real_models.line_grouped", **facts)
 
 
 def look(_view: View) -> str:
-    """What to compare."""
+    """Return the sentence on what to compare."""
     return t("real_models.look_grouped")
 
 

@@ -16,7 +16,7 @@ cell, listen = drawn.cell, drawn.listen
 
 
 def lead(view: View) -> tuple[str, str]:
-    """How many heads look at places more than at words."""
+    """Return how many heads look at places more than at words."""
     facts = {"layer": count(view.loaded.layer), "heads": count(view.config.n_heads)}
     facts["name"] = real_layer.title(view.loaded)
     if view.measured is None:
@@ -27,7 +27,7 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def look(view: View) -> str:
-    """What to compare."""
+    """Return the sentence on what to compare."""
     return _say(view, "look") if view.measured else t("real_models.look_grouped")
 
 
@@ -37,7 +37,7 @@ def _say(view: View, key: str, **values: str) -> str:
 
 
 def chosen(view: View) -> str:
-    """Whether the chosen head looks at words or at places; "" where one token has neither."""
+    """Tell whether the chosen head looks at words or places; "" where one token has neither."""
     if view.measured is None:
         return ""
     position, head = float(view.balance[view.maps.head]), count(view.maps.head)

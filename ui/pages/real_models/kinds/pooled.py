@@ -25,7 +25,7 @@ cell, listen = drawn.cell, drawn.listen
 
 
 def lead(view: View) -> tuple[str, str]:
-    """How many heads read entries more than words; without entries, what the sink takes."""
+    """Return how many heads read entries more than words; without entries, the sink's share."""
     facts = {"layer": count(view.loaded.layer), "heads": count(view.config.n_heads)}
     facts |= {"name": real_layer.title(view.loaded), "window": count(view.config.window)}
     facts["kind"] = mechanisms.of(view.config).kind(view.config)
@@ -40,12 +40,12 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def look(view: View) -> str:
-    """Which columns stand for what."""
+    """Return what the columns stand for."""
     return pooled_look(view.maps)
 
 
 def chosen(view: View) -> str:
-    """What the chosen head gives to each."""
+    """Return what the chosen head gives to words, entries and sink."""
     found, head = view.measured, view.maps.head
     values = {name: share(float(vars(found)[name][head])) for name in ROLES}
     values |= {"head": count(head), "queries": count(found.queries)}
@@ -83,7 +83,7 @@ def _given(view: View) -> None:
 
 
 def below(view: View) -> None:
-    """What entries stand for, what is kept, logits and attention, the matrices."""
+    """Draw what entries stand for, what is kept, logits and attention, the matrices."""
     if view.maps.run.entries:
         st.subheader(t("maps.entries_title"), anchor=False)
         entries.draw(view.maps)
@@ -96,7 +96,7 @@ def below(view: View) -> None:
 
 
 def _kept(view: View) -> str:
-    """What a cache holds after the text."""
+    """Return what a cache holds after the text."""
     tokens = len(view.maps.run.words)
     parts = costs.kept_parts(view.config, tokens, BITS_16)
     sizes = {part.code: size(part.n_bytes) for part in parts}
