@@ -30,7 +30,7 @@ for file in (*{*ENGINE} - IN_TRITON, *(ROOT / "ui" / f"{name}.py" for name in OF
     import_module(named(file))  # so that every subclass of RefusedError is known
 REFUSALS = {kind.__name__: kind.section for kind in subclasses(RefusedError)}
 MAKERS = REFUSALS | {"Phrase": Phrase.section, "linked": Phrase.section}
-MAKERS |= {"refusal": REFUSALS["CheckpointError"]}  # of a job of a worker
+MAKERS |= {"failure_of": REFUSALS["CheckpointError"]}  # of a job of a worker
 
 
 BARE = {kind.__name__ for kind in subclasses(ValueError)} - set(REFUSALS)

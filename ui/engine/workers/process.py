@@ -54,7 +54,7 @@ class Job:
         asked = {"job": self.name, "where": self.place.where, "given": json.loads(self.given)}
         return asked | {"limits": asdict(self.limits), "browser": self.browser}
 
-    def refusal(self, code: str, **values: object) -> CheckpointError:
+    def failure_of(self, code: str, **values: object) -> CheckpointError:
         """Return a sentence on what was read, by the name that the visitor wrote."""
         return CheckpointError(code, name=self.place.name, **values)
 
@@ -62,7 +62,7 @@ class Job:
         """Log that a worker broke off, or a library in it, and return the sentence on it."""
         log = logging.getLogger(__name__)
         log.warning("the job %s of %.200r ended: %.40r", self.name, self.place.name, kind)
-        return self.refusal("job_broke", kind=kind[:LONGEST_KIND])
+        return self.failure_of("job_broke", kind=kind[:LONGEST_KIND])
 
 
 class LostError(Exception):
@@ -121,7 +121,7 @@ class Process:
                 found = self._heard.get(timeout=POLL_SECONDS)
             except queue.Empty:
                 if monotonic() - since > job.limits.silent_seconds:
-                    told = job.refusal("job_silent", seconds=job.limits.silent_seconds)
+                    told = job.failure_of("job_silent", seconds=job.limits.silent_seconds)
                     raise self._lost(told, again=False) from None
                 continue
             since = monotonic()
@@ -173,7 +173,7 @@ class Process:
         if isinstance(told, RefusedError):
             raise told
         if message.get("failed") == "memory":
-            raise job.refusal("job_memory", gib=job.limits.memory_bytes / GIB)
+            raise job.failure_of("job_memory", gib=job.limits.memory_bytes / GIB)
         raise job.broke(str(message.get("failed")))
 
     def _ended(self, job: Job, error: Exception | None) -> LostError:
@@ -184,7 +184,7 @@ class Process:
         if status == 0:
             return self._lost(job.broke("gone"), gone=True)
         if -status == getattr(signal, "SIGXCPU", None):
-            return self._lost(job.refusal("job_long", seconds=job.limits.cpu_seconds))
+            return self._lost(job.failure_of("job_long", seconds=job.limits.cpu_seconds))
         return self._lost(job.broke(signal.Signals(-status).name if status < 0 else str(status)))
 
     def _lost(self, told: CheckpointError, *, again: bool = True, gone: bool = False) -> LostError:
