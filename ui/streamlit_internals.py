@@ -191,8 +191,11 @@ def send_logs_to_root() -> None:
     """Let Streamlit's loggers, and those that it makes later, hand their lines to the root's."""
 
     def to_root(log: logging.Logger) -> None:
-        if handler := getattr(log, "streamlit_console_handler", None):
-            log.removeHandler(handler)
+        handler = getattr(log, "streamlit_console_handler", None)
+        if handler and handler not in log.handlers:
+            return  # done already, or silenced by the server since, as its log of requests
+        log.streamlit_console_handler = handler or logging.NullHandler()
+        log.removeHandler(log.streamlit_console_handler)
         log.propagate = True
 
     logger.setup_formatter = to_root

@@ -12,8 +12,8 @@ from typing import TypeVar
 from playwright.sync_api import Locator, Page, TimeoutError
 
 from tests import patience
+from tests.browser.shifts import SHIFTS, WATCH
 from ui.handout.browser import SETTLED
-from ui.handout.shifts import SHIFTS, WATCH
 
 Found = TypeVar("Found")
 ANSWERED = f"() => !window.unanswered && ({SETTLED})()"

@@ -32,6 +32,7 @@ def test_the_server_writes_them_and_none_has_a_visitors_words(tmp_path):
     assert (faults[0]["error"], faults[0]["page"]) == ("OSError", "notation")
     assert any("notation.py" in step for step in faults[0]["trace"])
     assert len(lines) > 1
+    assert not [one for one in lines if one["logger"] == "uvicorn.access"], "a line a request"
     assert SECRET not in log
     assert "127.0.0.1" not in "".join(text for text in log.splitlines() if text.startswith("{"))
     others = [text.strip() for text in log.splitlines() if text.strip() and text[0] != "{"]

@@ -393,6 +393,10 @@ def test_send_logs_to_root(monkeypatch):
     assert before.handlers
     internals.send_logs_to_root()
     later = logger.get_logger("tests.later")
+    before.propagate = False  # as a server silences its log of requests
+    logger.update_formatter()
+    assert not before.propagate
+    before.propagate = True
     for log in (before, later):
         assert log.propagate
         assert not log.handlers

@@ -25,7 +25,7 @@ from ui.streamlit_internals import (
 
 FIELDS = "reference", "page"  # what our own code says beside its message, with `extra`
 OURS = "ui", "mla_engine"
-SERVERS = "uvicorn", "uvicorn.access", "uvicorn.error"
+SERVERS = "uvicorn", "uvicorn.error"  # its log of requests stays silent, as Streamlit has it
 STRANGERS = DecodeError, MediaFileStorageError  # no message; a file that there is not
 
 
@@ -54,7 +54,8 @@ def configure(kind: str) -> None:
     level = st.get_option("logger.level").upper()
     ours = {"level": level} if kind == "json" else {"level": level, "handlers": ["console"]}
     to_root = {"handlers": [], "propagate": True}
-    servers = dict.fromkeys(SERVERS, to_root) if kind == "json" else {}
+    silent = {"uvicorn.access": {"handlers": [], "propagate": False}}
+    servers = dict.fromkeys(SERVERS, to_root) | silent if kind == "json" else {}
     dictConfig(
         {
             "version": 1,

@@ -1,4 +1,4 @@
-"""The browser's own record of what moves on the screen, for tests and measurements."""
+"""The browser's own record of what moves on the screen."""
 
 # Watch from now on; what was there before does not count.
 WATCH = """() => {
