@@ -28,7 +28,6 @@ EXPORT = {"format": "png", "scale": 2}  # of the chart's own tool bar: readable 
 # Of a chart's height in lecture mode: the lower it is, the larger it and its words are shown.
 LOWER, LOWER_MAP = 0.66, 0.72  # a map has a word beside each row
 LOWEST = 240  # pixels: below, the legend would stand on the curves
-STILL = {"displayModeBar": False}  # for a chart that is turned by a slider, not by the mouse
 
 
 Drawing = partial[figures.Figure]  # a builder with all its arguments
