@@ -34,10 +34,10 @@ def test_the_stated_steps_reach_a_running_system_with_a_class(tmp_path):
             wait_until(lambda: app.health() == 200 or not app.alive, "the app answers")
             assert app.alive, app.log
             assert app.get("/healthz")[0] == 404
+            for one in ports:  # else a visitor may be sent to one that is not ready yet
+                wait_until(lambda one=one: warm(one), f"the process on {one} is there")
             with Session(app.url) as visitor:
                 assert visitor.open().widget("button", "Class")
-            for one in ports:
-                wait_until(lambda one=one: warm(one), f"the process on {one} is there")
             assert "Traceback" not in app.log
 
 
