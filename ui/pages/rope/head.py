@@ -1,5 +1,6 @@
 """The head whose rotation the page shows, with what its topics share."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -72,7 +73,7 @@ class Head:
         return {code: part.double().cpu() for code, part in parts.items()}
 
 
-class Topic:
+class Topic(ABC):
     """One idea of the page, shown for the head and the settings that are chosen.
 
     Raises:
@@ -86,21 +87,21 @@ class Topic:
         self.head = _head(self.model, self.chosen)
 
     @property
+    @abstractmethod
     def found(self) -> object:
         """The numbers of the topic, computed once for all sessions."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lead(self) -> tuple[str, str]:
         """Return the page's number and the sentence about it."""
-        raise NotImplementedError
 
     def look(self) -> str:
         """Return the sentence on what to look at."""
         return t(f"rope.look_{self.chosen.topic}")
 
+    @abstractmethod
     def explanation(self) -> str:
         """Return what the pictures mean, with the numbers of this head."""
-        raise NotImplementedError
 
     def question(self) -> Question | None:
         """Return what is asked before the picture shows."""
@@ -116,17 +117,17 @@ class Topic:
         """Return what a clicker moves."""
         return None
 
+    @abstractmethod
     def draw(self) -> None:
         """Draw the pictures."""
-        raise NotImplementedError
 
+    @abstractmethod
     def code(self) -> Functions:
         """Return the functions of the engine that say most about it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def snippet(self) -> Recipe:
         """Return the snippet that makes the headline's number."""
-        raise NotImplementedError
 
     def made(self) -> dict[str, object]:
         """Return what a snippet needs to make the layer."""
