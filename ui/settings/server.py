@@ -93,7 +93,6 @@ def _folders(text: object) -> object:
     return tuple(map(Path, text.split(os.pathsep))) if isinstance(text, str) else text
 
 
-Address = Annotated[str, AfterValidator(web_address)]
 Repositories = Annotated[tuple[Repository, ...], NoDecode, BeforeValidator(_listed)]
 
 
