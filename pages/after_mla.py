@@ -4,10 +4,12 @@ from functools import partial
 
 import streamlit as st
 
+from mla_engine.model_caches import MODELS
 from ui.frame import page
-from ui.pages.after_mla import PAGE, charts, controls, words
+from ui.pages.after_mla import PAGE, factors, printed, reading
 from ui.pages.after_mla.view import view
 from ui.parts import prose, sections
+from ui.parts.control import control
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -19,36 +21,36 @@ with page.frame(PAGE) as frame:
         shown, error = None, refusal
 
     if shown:
-        prose.lead(*words.lead(shown), t("after_mla.look"))
+        prose.lead(*factors.lead(shown), t("after_mla.look"))
     else:
         prose.refused(error)
-    controls.story()
+    factors.story()
     if shown:
-        prose.say(words.chapter(shown))
+        prose.say(factors.chapter(shown))
     picture, choices = st.columns([6, 5], gap="large")
     with choices:
-        controls.draw()
+        factors.choices()
     if shown:
         with choices:
-            prose.say(words.product(shown))
-            for sentence in words.how(shown):
+            prose.say(factors.product(shown))
+            for sentence in factors.how(shown):
                 prose.say(sentence)
-            prose.say(words.sharing(shown))
+            prose.say(factors.sharing(shown))
         with picture:
-            charts.steps(shown)
+            factors.draw(shown)
         st.subheader(t("after_mla.section_read"), anchor=False)
         picture, beside = st.columns([3, 2], gap="large")
         with beside:
-            controls.context()
-            prose.say(words.reading(shown))
+            control("am_context")
+            prose.say(reading.sentence(shown))
             prose.say(t("after_mla.read_why"))
         with picture:
-            charts.stored_and_read(shown)
+            reading.draw(shown)
         st.subheader(t("after_mla.section_printed"), anchor=False)
-        sections.later("printed_formulas", charts.printed, (1250, 1250, 1300))
+        sections.later("printed_formulas", printed.draw, (1250, 1250, 1300))
         st.subheader(t("after_mla.section_every"), anchor=False)
-        prose.say(t("after_mla.every_words", n=count(len(shown.every))))
-        sections.later("every_cache", partial(charts.every, shown), (420, 420, 420))
+        prose.say(t("after_mla.every_words", n=count(len(MODELS))))
+        sections.later("every_cache", partial(reading.every, shown), (420, 420, 420))
         with st.expander(t("after_mla.sources")):
-            prose.say(words.source(shown))
+            prose.say(factors.source(shown))
     frame.view = shown

@@ -14,7 +14,7 @@ from mla_engine.model_caches import MODELS, Placing, Storage, read_bytes
 from mla_engine.model_caches.mistakes import mistakes
 from tests.ui.controls import control
 from tests.ui.screen import Chart, charts, csv, lead, plain, prose, speech, statement
-from ui.pages.after_mla.settings import STORY as SETTINGS_STORY
+from ui.pages.after_mla.view import STORY as SETTINGS_STORY
 
 PAGE = "pages/after_mla.py"
 CHINESE = "[\u4e00-\u9fff]"

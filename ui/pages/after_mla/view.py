@@ -3,15 +3,31 @@
 import html
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 
 from mla_engine.drawn import drawn
 from mla_engine.model_caches import MODELS, Model, Placing, Published, Storage
 from mla_engine.model_caches.levers import Levers, levers, read_per_token
 from mla_engine.model_caches.sources import Found
 from mla_engine.refusals import RefusedError
-from ui.pages.after_mla.settings import PASTED, STORY
 from ui.parts import own_model
 from ui.settings import state
+from ui.words.numbers import TIED, count, digits
+from ui.words.text import safe
+
+STORY = {  # what came after GQA, in the order in which it came -> the model that it is told of
+    "gqa": "llama-3.1-405b",
+    "mla": "deepseek-v3",
+    "dsa": "deepseek-v3.2-exp",
+    "index_share": "glm-5.2",
+    "kda": "kimi-k3",
+    "pooled": "deepseek-v4-flash",
+    "csa2": "deepseek-v4.1-flash",
+}
+PASTED = "am_config"  # the key in the session of a pasted config.json
+SAME = 1.005  # a factor below it changes nothing that is seen
+END = 30.0  # times the longest bar of a chart, for the text at its end
+PAIR = (0, 3)  # the looks of what is stored and what is read
 
 
 @dataclass(frozen=True)
@@ -23,6 +39,11 @@ class Shown:
     storage: Storage
     context: int
     published: Published | None = None
+
+    @property
+    def said(self) -> str:
+        """Its name as Markdown: the reader's own may hold anything."""
+        return self.name if self.published else safe(self.name)
 
     @property
     def label(self) -> str:
@@ -68,16 +89,13 @@ class Shown:
 
 @dataclass(frozen=True)
 class View:
-    """The chosen model or the reader's own, the type of what it caches, and the context.
+    """The page's own settings, and the reader's own model, which goes before the published one.
 
     Args:
-        key: of the published model; own: the reader's, before it.
         source: how the reader's own was given, as the engine's `find` takes it.
     """
 
-    key: str
-    kv: str
-    context: int
+    chosen: SimpleNamespace
     own: Found | None = None
     source: str = ""
 
@@ -85,8 +103,8 @@ class View:
     def shown(self) -> Shown:
         """The model whose factors are told."""
         if self.own:
-            return Shown(self.own.name, self.own.model, Storage(self.kv), self.context)
-        return self.of(self.key)
+            return self._at(self.own.name, self.own.model)
+        return self.of(self.chosen.model)
 
     @cached_property
     def milestones(self) -> list[Shown]:
@@ -95,21 +113,13 @@ class View:
         told = self.shown.name in {one.name for one in found}
         return found if told else [*found, self.shown]
 
-    @property
-    def chapter(self) -> str:
-        """The chapter of STORY that the shown model is told of, "" for none."""
-        told = {model: code for code, model in STORY.items()}
-        return "" if self.own else told.get(self.key, "")
-
-    @property
-    def every(self) -> list[Shown]:
-        """All published models."""
-        return [self.of(key) for key in MODELS]
-
     def of(self, key: str) -> Shown:
         """A published model in the same type and at the same context."""
         known = MODELS[key]
-        return Shown(known.name, known.model(), Storage(self.kv), self.context, known)
+        return self._at(known.name, known.model(), known)
+
+    def _at(self, name: str, model: Model, published: Published | None = None) -> Shown:
+        return Shown(name, model, Storage(self.chosen.kv), self.chosen.context, published)
 
 
 def view() -> View:
@@ -118,9 +128,18 @@ def view() -> View:
     Raises:
         RefusedError: a model whose cache does not grow, one of the reader's that is not counted.
     """
-    s = state.settings()
-    own = own_model.counted(s["am_own"], PASTED)
-    source = own_model.source(s["am_own"], PASTED)
-    found = View(s["am_model"], s["am_kv"], s["am_context"], own, source)
+    chosen = state.chosen("after_mla")
+    own = own_model.counted(chosen.own, PASTED)
+    found = View(chosen, own, own_model.source(chosen.own, PASTED))
     _ = found.shown.levers
     return found
+
+
+def factor(ratio: float) -> str:
+    """Return how many times less, "57"."""
+    return digits(ratio, 3) if ratio < 10 else count(ratio)
+
+
+def divided(amount: str, ratio: float, shape: str = "{} ({})") -> str:
+    """Return an amount with what divides it, "7.22 kB (÷ 6.88)", where that is seen."""
+    return shape.format(amount, f"÷{TIED}{factor(ratio)}") if ratio > SAME else amount
