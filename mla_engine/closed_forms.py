@@ -90,8 +90,8 @@ class Costs:
             some of that comes and goes, the most that it is.
         written: config -> how the numbers of its own cache come about, as arithmetic.
         products: (config, form, cache, heads, sizes) -> the matrix products of a call.
-        made_anew: (config, form, cache, heads, sizes) -> numbers of a sequence that a call makes
-            from its cache.
+        up_projected: (config, form, cache, heads, sizes) -> numbers of keys and values that a call
+            makes of a sequence's latents.
         read: (config, cache, heads, sizes) -> numbers of a sequence that a call reads of what its
             cache held before; all of them where a mechanism does not say.
         stored: as `read`, what it writes of its cache; that of its new tokens where a mechanism
@@ -116,7 +116,7 @@ class Costs:
     cache_elements: Callable[[AttentionConfig, str, Heads], int]
     written: Callable[[AttentionConfig], str]
     products: Callable[[AttentionConfig, str, str, Heads, Sizes], Shapes]
-    made_anew: Callable[[AttentionConfig, str, str, Heads, Sizes], int] = lambda *_: 0
+    up_projected: Callable[[AttentionConfig, str, str, Heads, Sizes], int] = lambda *_: 0
     read: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
     fixed_bytes: Callable[[AttentionConfig, str, Heads, float], float] = lambda *_: 0
     stored: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None

@@ -159,7 +159,7 @@ def call_cost(
     row_bytes = sizes.batch * dtype_bytes
     read, written = _moved_bytes(config, cache, heads, sizes, dtype_bytes)
     rows_in_and_out = max(sizes.new, sizes.queries) + sizes.queries
-    made_anew = closed.made_anew(config, form, cache, heads, sizes)
+    up_projected = closed.up_projected(config, form, cache, heads, sizes)
     return Cost(
         step_flops={name: 2 * sizes.batch * math.prod(shape) for name, shape in shapes.items()},
         growing=computed.growing,
@@ -167,7 +167,7 @@ def call_cost(
         cache_read_bytes=sizes.batch * read,
         cache_written_bytes=sizes.batch * written,
         activation_bytes=row_bytes * config.d_model * rows_in_and_out,
-        up_projected_bytes=2 * row_bytes * made_anew,
+        up_projected_bytes=2 * row_bytes * up_projected,
     )
 
 

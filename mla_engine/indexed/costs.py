@@ -79,10 +79,10 @@ def _indexer(config: IndexedConfig, sizes: Sizes) -> Shapes:
     }
 
 
-def made_anew(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
+def up_projected(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
     """Count the expanded keys and values of every head, of the tokens attended to."""
     of_choice = replace(sizes, keys=expanded_keys(sizes, config.index_topk))
-    return latent.made_anew(config, form, "latent", heads, of_choice)
+    return latent.up_projected(config, form, "latent", heads, of_choice)
 
 
 def layouts(config: IndexedConfig) -> dict[str, dict[str, float]]:
@@ -118,7 +118,7 @@ COSTS = Costs(
     cache_elements=cache_elements,
     written=written,
     products=products,
-    made_anew=made_anew,
+    up_projected=up_projected,
     read=read,
     layouts=layouts,
     steady=lambda config: (config.index_topk, 1),

@@ -49,7 +49,7 @@ def written(config: LatentConfig) -> str:
     return f"{config.d_latent_kv:,}" + (f" + {config.d_rope:,}" if config.d_rope else "")
 
 
-def made_anew(config: LatentConfig, form: str, cache: str, heads: Heads, sizes: Sizes) -> int:
+def up_projected(config: LatentConfig, form: str, cache: str, heads: Heads, sizes: Sizes) -> int:
     """Count the keys and values of every head and token, in the expanded form of a latent cache."""
     again = form == "expanded" and cache == "latent"
     return sizes.keys * len(heads) * (config.d_head + config.d_value) if again else 0
@@ -188,7 +188,7 @@ COSTS = Costs(
     cache_elements=cache_elements,
     written=written,
     products=products,
-    made_anew=made_anew,
+    up_projected=up_projected,
     of_latents=("W_DKV", "W_KR", "b_DKV", "b_KR", "c_KV_norm"),
     formulas=FORMULAS,
     layouts=layouts,

@@ -151,10 +151,10 @@ def steady(config: PooledIndexConfig) -> tuple[int, int]:
     return config.index_topk, config.pooling
 
 
-def made_anew(config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
+def up_projected(config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
     """Count the expanded keys and values of every head, of the tokens attended to."""
     of_choice = indexed.expanded_keys(sizes, attended(config, sizes.keys))
-    return latent.made_anew(config, form, "latent", heads, replace(sizes, keys=of_choice))
+    return latent.up_projected(config, form, "latent", heads, replace(sizes, keys=of_choice))
 
 
 def as_run(config: PooledIndexConfig) -> PooledIndexConfig:
@@ -190,7 +190,7 @@ COSTS = Costs(
     cache_elements=cache_elements,
     written=written,
     products=products,
-    made_anew=made_anew,
+    up_projected=up_projected,
     read=read,
     fixed_bytes=fixed_bytes,
     stored=stored,
