@@ -102,8 +102,8 @@ class Costs:
             a token does not just add its own.
         rows: as `parts`, by the kind of row alone; "index" is of keys that an indexer scores.
         steady: config -> tokens from which on the work changes by as much with each so many more.
-        as_run: config -> one of which the products are those that a run of the layer makes, where
-            it makes more than a kernel has to.
+        with_every_key: config -> the same with every key attended to: a run of the layer computes
+            all and masks, where a kernel leaves out what is not chosen.
         of_latents: parameters that a call does not use where `latents` are handed in.
         formulas: how calculators count its cache, the right way first.
         mistakes: keys of model_caches/mistakes.toml, for those published for whole models.
@@ -124,7 +124,7 @@ class Costs:
     parts: Callable[[AttentionConfig, int, float], tuple[KeptPart, ...]] | None = None
     rows: Callable[[AttentionConfig, int, float], dict[str, Amount]] | None = None
     steady: Callable[[AttentionConfig], tuple[int, int]] = lambda _config: (1, 1)
-    as_run: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
+    with_every_key: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
     of_latents: tuple[str, ...] = ()
     formulas: tuple[Formula, ...] = ()
     mistakes: tuple[str, ...] = ()

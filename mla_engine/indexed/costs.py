@@ -122,7 +122,7 @@ COSTS = Costs(
     read=read,
     layouts=layouts,
     steady=lambda config: (config.index_topk, 1),
-    as_run=lambda config: replace(config, index_topk=MOST),
+    with_every_key=lambda config: replace(config, index_topk=MOST),
     of_latents=(*latent.COSTS.of_latents, "W_IK", "k_I_norm", "b_IK"),
     formulas=FORMULAS,
     mistakes=("index_every_layer",),

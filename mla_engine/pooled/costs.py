@@ -185,8 +185,8 @@ def steady(config: PooledConfig) -> tuple[int, int]:
     return max(config.window, chosen, 1), max(config.pooling, 1)
 
 
-def as_run(config: PooledConfig) -> PooledConfig:
-    """Return the configuration that a run computes: logits of all tokens and entries, masked."""
+def with_every_key(config: PooledConfig) -> PooledConfig:
+    """Return the configuration with every token and entry attended to."""
     return replace(config, window=MOST, index_topk=config.index_topk and MOST)
 
 
@@ -213,7 +213,7 @@ COSTS = Costs(
     parts=parts,
     rows=rows,
     steady=steady,
-    as_run=as_run,
+    with_every_key=with_every_key,
     formulas=FORMULAS,
     mistakes=("pooled_as_gqa", "pooled_each_head"),
 )

@@ -151,14 +151,16 @@ def steady(config: PooledIndexConfig) -> tuple[int, int]:
     return config.index_topk, config.pooling
 
 
-def up_projected(config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> int:
+def up_projected(
+    config: PooledIndexConfig, form: str, _cache: str, heads: Heads, sizes: Sizes
+) -> int:
     """Count the expanded keys and values of every head, of the tokens attended to."""
     of_choice = indexed.expanded_keys(sizes, attended(config, sizes.keys))
     return latent.up_projected(config, form, "latent", heads, replace(sizes, keys=of_choice))
 
 
-def as_run(config: PooledIndexConfig) -> PooledIndexConfig:
-    """Return the configuration that a run computes: the logits of all tokens, masked."""
+def with_every_key(config: PooledIndexConfig) -> PooledIndexConfig:
+    """Return the configuration with every token attended to."""
     return replace(config, index_topk=indexed.MOST - indexed.MOST % config.pooling)
 
 
@@ -198,7 +200,7 @@ COSTS = Costs(
     parts=parts,
     rows=rows,
     steady=steady,
-    as_run=as_run,
+    with_every_key=with_every_key,
     of_latents=(*indexed.COSTS.of_latents, "W_IZ", "b_IZ"),
     formulas=FORMULAS,
     layouts=layouts,

@@ -136,8 +136,8 @@ def test_a_choosing_run_makes_all_logits_and_the_costs_count_the_chosen(
     cost = costs.prefill(config, tokens, form, **given)
     assert cost.total_flops == flops(*sizes, over=attended, expanded=tokens)
     assert (cost.total_flops == real) == (attended == tokens)
-    as_run = mechanisms.of(config).costs.as_run(config)
-    assert costs.prefill(as_run, tokens, form, **given).total_flops == real
+    dense = mechanisms.of(config).costs.with_every_key(config)
+    assert costs.prefill(dense, tokens, form, **given).total_flops == real
     if config == DSA:
         grows = {"scores_C", "scores_R", "scores_I", "index"}
         assert set(cost.growing) == grows | {"o" if form == "expanded" else "o_latent"}

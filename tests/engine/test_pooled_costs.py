@@ -57,8 +57,8 @@ def test_a_run_makes_the_logits_of_all_and_the_costs_count_what_is_seen(
     cost = costs.prefill(config, tokens, batch=BATCH, heads=heads)
     chosen = min(entries, config.index_topk or entries)
     assert cost.total_flops == by_hand(*sizes, min(tokens, 9), chosen, entries)
-    as_run = costs.prefill(COSTS.as_run(config), tokens, batch=BATCH, heads=heads)
-    assert as_run.total_flops == real
+    dense = costs.prefill(COSTS.with_every_key(config), tokens, batch=BATCH, heads=heads)
+    assert dense.total_flops == real
 
 
 @kinds

@@ -51,12 +51,12 @@ def running(config: AttentionConfig, form: str, tokens: int, heads: Iterable[int
     """Return the operations of a whole sequence in a form, as SYMBOLS names it."""
     name = layers.form_of(config, form).name
     read = READ * sum(costs.weight_elements(config, heads).values())
-    return costs.prefill(as_run(config), tokens, name, heads=heads).total_flops + read
+    return costs.prefill(with_every_key(config), tokens, name, heads=heads).total_flops + read
 
 
-def as_run(config: AttentionConfig) -> AttentionConfig:
-    """Return a configuration whose costs are those of a run: a kernel's may be lower."""
-    return mechanisms.of(config).costs.as_run(config)
+def with_every_key(config: AttentionConfig) -> AttentionConfig:
+    """Return the configuration that a run computes, with every key: a kernel may read fewer."""
+    return mechanisms.of(config).costs.with_every_key(config)
 
 
 def factoring(rows: int, columns: int) -> int:

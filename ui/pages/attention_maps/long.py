@@ -133,7 +133,8 @@ def chosen(told: Told) -> LongView:
     config = model.config()
     text = Text(config, model.seed, s["map_head"], s["map_generated"])
     form = _form(config).name
-    products = costs.prefill(work.as_run(config), text.tokens, form, heads=[text.head]).total_flops
+    every_key = work.with_every_key(config)
+    products = costs.prefill(every_key, text.tokens, form, heads=[text.head]).total_flops
     operations = work.drawing(config, [text.head], model.seed) + products
     work.require(operations, work.FEWER_WORDS, work.MOST_IN_CHUNKS)
     _read(text, told)

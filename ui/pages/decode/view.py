@@ -152,7 +152,7 @@ class View:
             costs.decode(config, 0, way.form, cache=way.cache, **given).total_flops
             + costs.prefill(config, self.tokens, heads=heads).total_flops  # to compare with
             for way in ways.values()
-            for config in (work.as_run(way.config),)
+            for config in (work.with_every_key(way.config),)
         )
         return drawn + sum(steps)
 
