@@ -13,8 +13,8 @@ from mla_engine import checks
 from mla_engine.cache import Cache
 from mla_engine.closed_forms import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.config import AttentionConfig
-from mla_engine.late import Late
 from mla_engine.layer import AttentionLayer
+from mla_engine.lazy import LazyModule
 from mla_engine.refusals import Phrase, RefusedError
 from mla_engine.trace import Trace
 
@@ -32,7 +32,7 @@ __all__ = [
     "Way",
 ]
 
-registry = Late("mla_engine.mechanisms")  # which imports this module
+registry = LazyModule("mla_engine.mechanisms")  # which imports this module
 
 COMMON_SIZES = ("d_model", "n_heads", "d_head", "d_value")
 """The shared sizes that every configuration has."""

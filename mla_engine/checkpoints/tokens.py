@@ -12,10 +12,10 @@ from pathlib import Path
 from mla_engine.checkpoints.checkpoint import Checkpoint, open_checkpoint
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.drawn import drawn, number
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.refusals import Phrase
 
-tokenizers = Late("tokenizers")
+tokenizers = LazyModule("tokenizers")
 
 MOST_CHARACTERS = 20_000
 MOST_TOKENS = 4_096

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import cache_elements, held_bytes
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.mechanism import Formula
 
 if TYPE_CHECKING:
     from mla_engine.model_caches.mistakes import Mistake
 
-published = Late("mla_engine.model_caches.mistakes")
+published = LazyModule("mla_engine.model_caches.mistakes")
 
 
 def formulas(config: AttentionConfig) -> tuple[Formula, ...]:

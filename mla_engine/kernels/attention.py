@@ -10,9 +10,9 @@ from torch import Tensor
 
 from mla_engine.kernels import by_torch, plan
 from mla_engine.kernels.keys import Keys
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 
-launch = Late("mla_engine.kernels.launch")  # which needs requirements-gpu.txt
+launch = LazyModule("mla_engine.kernels.launch")  # which needs requirements-gpu.txt
 
 DTYPES = {"cuda": (torch.bfloat16, torch.float16), "cpu": (torch.float16, torch.float32)}
 LATENTS, ROPES = (16, 32, 64, 128, 256, 512), (0, 16, 32, 64, 128)

@@ -13,12 +13,12 @@ from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.config import RopeConfig
 from mla_engine.language_model.config import ModelConfig
 from mla_engine.language_model.model import LanguageModel
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.refusals import Phrase
 
 __all__ = ["dump", "load_model", "parse", "save_model"]
 
-safetensors, tensors = Late("safetensors"), Late("safetensors.torch")
+safetensors, tensors = LazyModule("safetensors"), LazyModule("safetensors.torch")
 
 FORMAT = "mla-explorer language model 1"
 LENGTH_BYTES = 8

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.refusals import Phrase, RefusedError
 from ui.engine import queue, shared_cache
 
-ray = Late("ray")
+ray = LazyModule("ray")
 
 
 def note(folder: str, event: str) -> None:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from tests import patience
 from ui.server import hooks
 
@@ -38,7 +38,7 @@ def test_the_first_picture_needs_no_more_than_it_shows():
 
 def test_a_late_library_is_imported_when_something_of_it_is_asked_for(monkeypatch):
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
-    late = Late("colorsys")
+    late = LazyModule("colorsys")
     assert "colorsys" not in sys.modules
     assert late.rgb_to_hsv(1, 0, 0) == (0.0, 1.0, 1)
     assert sys.modules["colorsys"].rgb_to_hsv is late.rgb_to_hsv

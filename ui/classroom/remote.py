@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.classroom.codes import Lead
 from ui.classroom.store import MOST_FOLLOWERS, PRESENT_SECONDS, Ages, ClassError, Room
 
-redis = Late("redis")
+redis = LazyModule("redis")
 
 PATIENCE = 0.5  # seconds for Redis, which stands beside the app
 PARTS = "counts", "answered", "heard"  # beside the room itself, a key each

@@ -19,12 +19,12 @@ import streamlit as st
 from cachetools import TTLCache
 from cachetools.keys import typedkey
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import device, queue
 from ui.engine.footprint import footprint
 from ui.settings.server import server
 
-on_ray = Late("ui.engine.on_ray")  # which needs requirements-ray.txt
+on_ray = LazyModule("ui.engine.on_ray")  # which needs requirements-ray.txt
 
 GIB = 2**30
 EXPIRY_SECONDS = 20.0  # between two rounds that evict what is over time

@@ -5,12 +5,12 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.settings import address, state
 from ui.words.numbers import count
 from ui.words.text import safe, t
 
-segno = Late("segno")
+segno = LazyModule("segno")
 
 LARGE = 300  # characters; a longer link has a code too fine for the last rows
 

@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
 from ui.engine.digest import digest
 from ui.parts import files
@@ -22,7 +22,7 @@ from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 EXPORT = {"format": "png", "scale": 2}  # of the chart's own tool bar: readable on a slide
 # Of a chart's height in lecture mode: the lower it is, the larger it and its words are shown.

@@ -15,9 +15,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import streamlit as st
 
 from mla_engine.drawn import drawn
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 Table = Callable[[], "pd.DataFrame"]
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from mla_engine import SYMBOLS
 from mla_engine.config import AttentionConfig
 from mla_engine.figures import FlowNode, symbol_html
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.symbols import sources
 from ui.engine import layers
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 TOKENS = 8  # shown in the data flow; every width is that of the whole layer
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 
 def named(values: np.ndarray, rows: Iterable, columns: Iterable) -> "pd.DataFrame":

@@ -11,7 +11,7 @@ import torch
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import queue, shared_cache
 from ui.frame import page as frame
 from ui.server.answers import answer
@@ -22,7 +22,7 @@ from ui.streamlit_internals import count_sessions
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Histogram
 
-prometheus, core = Late("prometheus_client"), Late("prometheus_client.core")
+prometheus, core = LazyModule("prometheus_client"), LazyModule("prometheus_client.core")
 
 PATH = "/metrics"  # ours; Streamlit's is below /_stcore
 SECONDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0)

@@ -20,10 +20,10 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui import ROOT
 
-torch = Late("torch")  # asked for a GPU alone
+torch = LazyModule("torch")  # asked for a GPU alone
 
 Gibibytes = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -9,11 +9,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.settings.page import Page
 from ui.streamlit_internals import DeltaGenerator, current_run
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 P, R = ParamSpec("P"), TypeVar("R")
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from mla_engine.checkpoints import CheckpointError
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine.folders import inside
 from ui.settings.server import server
 
-constants = Late("huggingface_hub.constants")
+constants = LazyModule("huggingface_hub.constants")
 
 GIB = 2**30
 ASSETS = "mla-explorer"  # the app's own folder among those of the Hub's client

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from mla_engine import PRESETS, SYMBOLS, LatentConfig, figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.studies.bracketing import FORMS, SIDES, Bracketing, Matrix, bracketings
 from ui.pages.absorption.view import View
 from ui.parts import charts, motion, ways
@@ -15,7 +15,7 @@ from ui.settings.parsers import Setting, one_of, power_of_two
 from ui.words.numbers import count, prefixed_count, shortest, size, times, unit_of
 from ui.words.text import sentences, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 QUERIES = tuple(2**n for n in range(13))
 CONTEXTS = tuple(2**n for n in range(4, 21))

@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention, figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import layers, queue, shared_cache, work
 from ui.engine.layers import Origin
 from ui.pages.absorption.view import View
@@ -19,7 +19,7 @@ from ui.settings.parsers import Setting, one_of, whole
 from ui.words.numbers import count, entries, times
 from ui.words.text import t, tensor
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 MATRICES = ("W_QK", "W_VO")
 SETTINGS = {

@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 
 from mla_engine import LatentConfig, figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.studies import merging
 from ui.engine import layers, queue, shared_cache, work
 from ui.engine.layers import Origin
@@ -23,7 +23,7 @@ from ui.settings.parsers import Setting, number
 from ui.words.numbers import count, digits, off_by, shortest
 from ui.words.text import safe, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 SETTINGS = {
     "ab_gain": Setting(  # how many times as long the last word's h is made

@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 
 from mla_engine import LatentConfig, figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.studies.agreement import DTYPES, agreement_of
 from ui.engine import layers, queue, shared_cache, work
 from ui.engine.layers import Origin
@@ -21,7 +21,7 @@ from ui.settings.parsers import Setting, one_of
 from ui.words.numbers import count, scientific
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 FORMATS = tuple(str(dtype).removeprefix("torch.") for dtype in DTYPES)
 SETTINGS = {"ab_type": Setting("bfloat16", one_of(*FORMATS), "segmented_control", write=str)}

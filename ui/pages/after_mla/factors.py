@@ -9,7 +9,7 @@ from itertools import pairwise
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import MODELS, Layer
 from mla_engine.model_caches.levers import BITS, LEVERS, rows
 from ui.pages.after_mla.view import END, PAIR, PASTED, SAME, STORY, Shown, View, divided, factor
@@ -20,7 +20,7 @@ from ui.settings.parsers import Setting, one_of, words
 from ui.words.numbers import amount, count, size, tied_size
 from ui.words.text import listed, t, translated
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 SETTINGS = {
     "am_model": Setting(

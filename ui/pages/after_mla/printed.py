@@ -5,13 +5,13 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.model_caches.mistakes import Mistake, mistakes
 from ui.parts import charts, prose
 from ui.words.numbers import count, size, times
 from ui.words.text import t, translated
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 PRINTED, LINE = 90, 22  # pixels of the picture, and more for each formula
 LINES = 74  # of a row of their table; in lower ones text does not wrap

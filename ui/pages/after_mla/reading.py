@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import MODELS
 from mla_engine.model_caches.levers import levers
 from ui.pages.after_mla.view import END, PAIR, SAME, Shown, View, divided, factor
@@ -16,7 +16,7 @@ from ui.settings.parsers import Setting, power_of_two
 from ui.words.numbers import count, size, tied_size
 from ui.words.text import sentences, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 SETTINGS = {
     "am_context": Setting(2**17, power_of_two(2**10, 2**20), "select_slider", options=LENGTHS)

@@ -11,7 +11,7 @@ import torch
 
 from mla_engine import costs, figures, mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.mechanism import Form
 from mla_engine.studies import long_text
 from mla_engine.studies.words import generated_words, hidden_states
@@ -31,7 +31,7 @@ from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count, share, tied_size
 from ui.words.text import safe, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 SIDE = 64  # words of the exact part, down and across
 WIDTH = np.dtype(np.float32).itemsize

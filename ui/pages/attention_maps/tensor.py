@@ -6,7 +6,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.figures import symbol_html
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.symbols import SYMBOLS
 from ui.pages.attention_maps.view import View
 from ui.parts import charts, prose, weights
@@ -18,7 +18,7 @@ from ui.parts.tables import named
 from ui.words.numbers import count, digits
 from ui.words.text import t, tensor
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 TOKEN_AXES = ("t", "s")
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mla_engine.claims import CLAIMS, VERDICTS
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.claims.cards import MARKS
 from ui.parts.control import control
 from ui.parts.progress import one_by_one
@@ -16,7 +16,7 @@ from ui.settings.parsers import Setting, one_of
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import named, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 LETTERS = tuple(dict.fromkeys(claim[0] for claim in CLAIMS))  # of the sources
 CODES = tuple(map(code_of, VERDICTS))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.costs import held_bytes
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.compare import controls, run, tables, trained, words
 from ui.pages.compare.side import BF16_BYTES, Side
 from ui.pages.compare.tables import DIFFERS
@@ -22,7 +22,7 @@ from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count, digits, size
 from ui.words.text import sentences, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 BARS = 190  # pixels
 MOST_STEPS = 30  # whose boxes have their names within half of the room

@@ -1,7 +1,7 @@
 """The tables of the comparison: sizes, steps and costs of both layers, what differs marked."""
 
 from mla_engine import costs
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import real_layer, trained
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare.side import BF16_BYTES, Side
@@ -21,7 +21,7 @@ from ui.words.numbers import (
 )
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 DIFFERS = "≠"
 

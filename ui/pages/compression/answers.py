@@ -11,14 +11,14 @@ from mla_engine.language_model import LanguageModel
 from mla_engine.language_model.accuracy import batch, by_task
 from mla_engine.language_model.cuts import measured, without_minor_directions
 from mla_engine.language_model.retrofit import IntoMLA, Retrofit
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import queue, shared_cache, trained
 from ui.engine.layers import DEVICE
 from ui.engine.trained_layer import TrainedLayer
 from ui.words.numbers import TIED, count
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 MHA, MLA = "mha", "mla"
 WHOLE, WEIGHTS, TEXTS = "whole", "weights", "texts"  # MHA as it is, and cut in two ways

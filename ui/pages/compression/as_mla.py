@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 
 from mla_engine import figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.studies.transmla import Conversion, Loss, converted, losses
 from ui.engine import queue, shared_cache, work
 from ui.engine.trained_layer import TrainedLayer
@@ -20,7 +20,7 @@ from ui.parts import charts, prose
 from ui.words.numbers import count, error_percent
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 HEIGHT = 380
 LOOKS = (0, "latent")  # what can be absorbed, and what is rotated after it is rebuilt

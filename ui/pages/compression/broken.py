@@ -6,7 +6,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.language_model.texts import TASKS
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.compression import answers
 from ui.pages.compression.answers import percent
 from ui.pages.compression.errors import rank_control, weights_control
@@ -16,7 +16,7 @@ from ui.parts.questions import Question, evenly
 from ui.words.numbers import TIED, count
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 HEIGHT = 330
 LINES = {answers.WEIGHTS: "mha", answers.TEXTS: 3, answers.MLA: "mla_absorbed"}  # way -> look

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
 from ui.pages.compression.source import PORTION, WAYS, Source, lost, prepared
 from ui.pages.compression.spectrum import spectrum
@@ -18,7 +18,7 @@ from ui.parts.questions import Question, evenly
 from ui.words.numbers import TIED, count, error_percent, size, tenths
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 PICTURE, STRIP = 380, 210
 SEPARATE = ("latent", 1)  # looks: one latent, and two

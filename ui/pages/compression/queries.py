@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import PRESETS, LatentConfig, figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.studies.training import QueryMemory, query_memory
 from ui.engine.model import Model
 from ui.pages.compression.view import View
@@ -13,7 +13,7 @@ from ui.parts import charts, prose
 from ui.words.numbers import count, millions
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 PUBLISHED = PRESETS["deepseek-v3"]  # in the place of a model too small for a query latent
 ASSUMED_LATENT = 12  # heads' widths: DeepSeek-V2 and V3 have d_c' = 1,536 = 12 d_h

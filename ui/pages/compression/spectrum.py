@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from mla_engine import figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import layers, shared_cache
 from ui.pages.compression import answers
 from ui.pages.compression.source import WAYS, Source, prepared
@@ -14,7 +14,7 @@ from ui.parts import charts, prose
 from ui.words.numbers import count, scientific
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 HEIGHT = 380
 

@@ -9,7 +9,7 @@ import streamlit as st
 from mla_engine import costs, figures, mechanisms
 from mla_engine.costs import Cost
 from mla_engine.figures import symbol_html
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.compute.view import FLOPS, View, or_never, plain
 from ui.parts import prose
 from ui.parts.charts import show
@@ -19,7 +19,7 @@ from ui.parts.ways import INDEXED, MOST, label, listed, of_model
 from ui.words.numbers import count, flop, tied_size
 from ui.words.text import sentences, t, variant_name
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 CONTEXTS = tuple(2**n for n in range(8, 18))
 LONGEST = 10**6  # tokens at the end of the question's scale

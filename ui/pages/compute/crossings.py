@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from mla_engine import costs, figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
 from ui.pages.compute.view import View, or_never, plain
 from ui.parts import prose
@@ -16,7 +16,7 @@ from ui.parts.ways import listed
 from ui.words.numbers import count, digits
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 DOUBLINGS = tuple(2**n for n in range(13))
 RIDGE = 1  # its look

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.compute import run
 from ui.pages.compute.roof import table, under_roof
 from ui.pages.compute.run import Timed, Trial
@@ -17,7 +17,7 @@ from ui.parts.ways import label, listed
 from ui.words.numbers import clock, count, giga, share, times
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 
 def _ask(asked: tuple | None) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 
 from mla_engine import costs, figures
 from mla_engine.costs import Device
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.compute import after
 from ui.pages.compute.view import THIS, View
 from ui.parts import prose
@@ -16,7 +16,7 @@ from ui.parts.ways import INDEXED, Ways, label, listed, of_model, successor
 from ui.words.numbers import clock, count, digits, flop, shortest, tied_size, times, unit_of
 from ui.words.text import t, variant_name
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 PARTS = {"weights": 1, "cache": 0, "up_projected": 2, "hidden": 3}  # looks of what is no tensor
 ROOM = 1.7  # times the longest bar: on a phone as much as its text takes

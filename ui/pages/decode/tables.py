@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.decode.run import Step
 from ui.pages.decode.view import View
 from ui.parts.ways import label
 from ui.words.numbers import clock, digits, prefixed, tied_size
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 WAITING = "\N{HORIZONTAL ELLIPSIS}"
 NEVER = "\N{EM DASH}"

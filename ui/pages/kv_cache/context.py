@@ -5,7 +5,7 @@ import streamlit as st
 
 from mla_engine import costs
 from mla_engine.cache import Cache
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown, window
 from ui.pages.kv_cache.layouts import mla_compared, rows_in_words
@@ -19,7 +19,7 @@ from ui.settings.page import Functions, Recipe
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import sentences, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 FILE = "kv_cache.csv"
 CONTROLS = (

@@ -5,7 +5,7 @@ import streamlit as st
 
 from mla_engine import costs
 from mla_engine.costs import Formula
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown
 from ui.pages.kv_cache.scene import Scene
@@ -16,7 +16,7 @@ from ui.settings.page import Functions, Recipe
 from ui.words.numbers import amount, count, size, times, times_in_percent
 from ui.words.text import t, translated
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 FILE = "kv_cache_formula.csv"
 CONTROLS = "kv_context", "kv_layers", "kv_batch", "kv_type", "kv_unit", "kv_log"

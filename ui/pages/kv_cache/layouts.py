@@ -11,7 +11,7 @@ import streamlit as st
 from mla_engine import costs
 from mla_engine.closed_forms import Amount
 from mla_engine.figures import bars
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.kv_cache.common import limitations, shown
 from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene
 from ui.pages.kv_cache.view import View
@@ -21,7 +21,7 @@ from ui.settings.page import Functions, Recipe
 from ui.words.numbers import amount, count, prefixed_count, size, times
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 FILE = "kv_cache_layouts.csv"
 CONTROLS = "kv_context", "kv_layers", "kv_batch", "kv_type", "kv_unit"

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from mla_engine.costs import GPUS, Serving
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import beyond, growth, limitations, shown
 from ui.pages.kv_cache.scene import WIDTHS, Scene, type_label
@@ -18,7 +18,7 @@ from ui.settings.sizes import MOST_TOKENS
 from ui.words.numbers import TIED, count
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 FILE = "kv_cache_memory.csv"
 CONTROLS = (

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from mla_engine.costs import GPUS
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import storage
 from mla_engine.model_caches.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
 from mla_engine.model_caches.sources import Found
@@ -19,7 +19,7 @@ from ui.settings import state
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 PASTED = "kv_config"
 NONE = "–"

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from mla_engine.costs import Serving, cache_elements, kept_parts, rank_cache_elements
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.studies.split_latents import cached_on_each_gpu
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import growth, limitations, shown
@@ -20,7 +20,7 @@ from ui.settings.page import Functions, Recipe
 from ui.words.numbers import count, digits
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 FILE = "kv_cache_parallel.csv"
 CONTROLS = (

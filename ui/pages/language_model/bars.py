@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.language_model import picture
 from ui.pages.language_model.view import View, name
 from ui.parts import charts
@@ -13,7 +13,7 @@ from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count, share
 from ui.words.text import listed, safe, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 QUOTED = 8  # words of the text in the statement
 ROW = 30  # pixels

@@ -8,7 +8,7 @@ import numpy as np
 
 from mla_engine.figures import pixels
 from mla_engine.language_model import BlockTrace
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui import asset
 from ui.engine.layers import to_numpy
 from ui.pages.language_model.inside import Way, ways
@@ -16,7 +16,7 @@ from ui.pages.language_model.view import View
 from ui.words.numbers import count, share
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 MOST_ROWS = 16  # words whose rows are drawn: a hall reads them
 MOST_KEYS = 48  # columns of a head's map

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from urllib.parse import urlencode
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.symbols import SYMBOLS
 from ui.pages.notation.view import NONE, Entry, View
 from ui.parts import links
 from ui.settings.page import Link
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 COLUMNS = ("symbol", "meaning", "formula", "axes", "paper", "transformers", "deepseek", "seen")
 BESIDE_MAPS = {  # pages that show a symbol, beside the maps

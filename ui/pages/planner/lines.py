@@ -13,7 +13,7 @@ import streamlit as st
 
 from mla_engine.figures import Role
 from mla_engine.figures import crossing as crossing_chart
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.model_caches.flops import endless_crossing, expanding_from, form_flops
 from ui.pages.planner.headline import gpus, name, no_active, sequences
 from ui.pages.planner.memory import figures
@@ -23,7 +23,7 @@ from ui.parts.growth import LENGTHS
 from ui.words.numbers import clock, count, digits, flop, tied_size
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 LINES = 380  # pixels
 GIGA = 1e9

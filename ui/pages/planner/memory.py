@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mla_engine.figures import bars, rows
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import plan_report
 from ui.pages.planner.headline import name
 from ui.pages.planner.view import GIB, Served, Unsized, View
@@ -16,7 +16,7 @@ from ui.parts import charts, files
 from ui.words.numbers import count, size, tied_size
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 MEMORY, ROW = 150, 70  # pixels of the picture, and of each row
 PARTS = (1, 2, 0, "input")  # looks of weights, overhead, cache and what is free

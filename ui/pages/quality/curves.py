@@ -9,14 +9,14 @@ from mla_engine import figures
 from mla_engine.figures import Band
 from mla_engine.language_model.study import Spread
 from mla_engine.language_model.texts import TASKS
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.quality import names
 from ui.pages.quality.view import EVERY_LOAD, View, loads
 from ui.parts import charts, prose
 from ui.words.numbers import count, digits
 from ui.words.text import listed, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 PICTURE, BELOW = 390, 420
 CHART = "quality:cache"

@@ -8,7 +8,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.language_model.study import LEAST_SEEDS, Spread, differ
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.quality import names
 from ui.pages.quality.curves import answers, band
 from ui.pages.quality.verdict import runs, verdict
@@ -17,7 +17,7 @@ from ui.parts import charts, prose
 from ui.words.numbers import count, points
 from ui.words.text import listed, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 HEIGHT = 380
 NOTHING = Spread(np.nan, np.nan, np.nan, 0)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from mla_engine import figures, quiz
 from mla_engine.claims import Figure
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.quiz.view import UNVOTED
 from ui.parts import charts, questions
 from ui.parts.control import control
@@ -17,7 +17,7 @@ from ui.parts.statements.findings import finding
 from ui.words.numbers import amount, size, times
 from ui.words.text import listed, named, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 LETTERS = "ABCDE"
 SIGNS = {"right": "✓", "wrong": "✗"}

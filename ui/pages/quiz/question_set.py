@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.quiz import places
 from ui.pages.quiz.question import SIGNS, answers, asks
 from ui.pages.quiz.view import UNVOTED, View, as_text
@@ -14,7 +14,7 @@ from ui.parts.statements import words
 from ui.settings import state
 from ui.words.text import listed, t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 MARKS = SIGNS | {"shown": "·", "unanswered": "○"}
 

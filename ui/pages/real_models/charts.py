@@ -8,7 +8,7 @@ import streamlit as st
 
 from mla_engine import SYMBOLS, figures
 from mla_engine.figures import symbol_html
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.studies.logit_shares import LogitShares, table
 from mla_engine.studies.spectra import Spectrum
 from ui.pages.real_models import controls
@@ -21,7 +21,7 @@ from ui.settings.page import LATENT_LAYER
 from ui.words.numbers import count, digits
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 TALL, LATENTS = 420, 400  # pixels high
 FEW = 10  # rows that need no scrolling

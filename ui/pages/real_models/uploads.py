@@ -8,11 +8,11 @@ import os
 import threading
 from pathlib import Path
 
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine.folders import folders
 from ui.settings.server import server
 
-quota = Late("mla_engine.checkpoints.quota")
+quota = LazyModule("mla_engine.checkpoints.quota")
 
 MOST_MIB = 64
 PLACE = "activations"

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from mla_engine import PRESETS, LatentConfig, RopeConfig, YarnConfig, figures, rope
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import real_layer, shared_cache
 from ui.pages.rope.head import HEIGHT, Topic
 from ui.parts import charts, prose, rotation
@@ -17,7 +17,7 @@ from ui.settings.page import Functions, Recipe
 from ui.words.numbers import count, digits, fixed, shortest
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 DECIMALS = {
     "width": "%d",

@@ -3,7 +3,7 @@
 from functools import partial
 
 from mla_engine import figures
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.sparse.view import OWN, Reading, View, percent
 from ui.parts import charts, prose, sentences, trained_layer
 from ui.parts.control import control
@@ -12,7 +12,7 @@ from ui.words.numbers import count, share
 from ui.words.text import safe, t
 from ui.words.text import sentences as in_a_row
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 PICTURE = 360
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mla_engine import PRESETS, LatentConfig, costs, figures
 from mla_engine.config import AttentionConfig
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.sparse.view import View
 from ui.parts import charts, prose
 from ui.parts.control import control
@@ -15,7 +15,7 @@ from ui.settings.parsers import Setting, power_of_two
 from ui.words.numbers import count, size
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 CONTEXTS = tuple(2**n for n in range(8, 18))
 SETTINGS = {

@@ -19,7 +19,7 @@ from mla_engine.language_model.sparse import (
     answered,
     looks,
 )
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import queue, shared_cache, trained
 from ui.engine.layers import to_numpy
 from ui.engine.trained import Trained
@@ -28,7 +28,7 @@ from ui.settings.page import Note
 from ui.words.numbers import TIED, fixed
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 CODE = "dsa"
 # Eight names, each with a thing: what belongs to cleo?

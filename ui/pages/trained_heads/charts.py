@@ -7,7 +7,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.language_model.heads import SCORES
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.pages.trained_heads import controls, run, trained_models, words
 from ui.pages.trained_heads.settings import FINISHED
 from ui.pages.trained_heads.view import Side, View
@@ -16,7 +16,7 @@ from ui.parts.figure_words import map_words
 from ui.words.numbers import count, fixed
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 TABLE, MAP, BARS, BARS_OF_TWO, CURVE = 360, 520, 340, 520, 300
 LOOKS = {"mla": "mla_absorbed", "mla_nope": "mla_kv"}  # of variants that the table of looks splits

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from mla_engine.figures import symbol_html
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Gap, Matrix, Step, show
 from ui.pages.worked_example.view import View
@@ -16,7 +16,7 @@ from ui.settings.visit import visit
 from ui.words import numbers
 from ui.words.text import linked, t, tooltip
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 Places = frozenset[tuple[int, int]]
 _ROLE = {"rotation": "rope", "cache_mla": "latent", "cache_mha": "key"}

@@ -8,7 +8,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.figures import symbol_html
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.parts import charts, prose
 from ui.parts.figure_words import map_words
 from ui.parts.maps.columns import breaks, left_out
@@ -18,7 +18,7 @@ from ui.parts.tables import named
 from ui.settings import state
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 LARGE, LOW, PANEL = 560, 430, 430  # pixels high
 FEW = 16  # words of a sentence

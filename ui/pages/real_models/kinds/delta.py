@@ -8,7 +8,7 @@ import streamlit as st
 
 from mla_engine import costs, figures
 from mla_engine.figures import Spread
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import real_layer
 from ui.pages.real_models import charts as common
 from ui.pages.real_models.view import View
@@ -17,7 +17,7 @@ from ui.parts.maps import over_time
 from ui.words.numbers import count, digits, size
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 LEAST, MOST = 1e-3, 1e6  # tokens of a half-life that is told
 ENDS = 0.1, 0.9  # of what lies between: a bar

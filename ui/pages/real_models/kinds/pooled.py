@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import costs, figures, mechanisms
-from mla_engine.late import Late
+from mla_engine.lazy import LazyModule
 from ui.engine import real_layer
 from ui.pages.real_models import charts as common
 from ui.pages.real_models import maps as drawn
@@ -16,7 +16,7 @@ from ui.parts.maps.words import pooled_look, pooled_under
 from ui.words.numbers import count, share, size
 from ui.words.text import t
 
-pd = Late("pandas")
+pd = LazyModule("pandas")
 
 BITS_16 = 2  # bytes a number, as V4's cache is told in 16 bits
 ROLES = {"window": "key", "entries": "latent", "sink": "score"}

@@ -5,8 +5,8 @@ from types import ModuleType
 from typing import Any
 
 
-class Late(ModuleType):
-    """Stands for a module that is not imported yet: `pd = Late("pandas")`.
+class LazyModule(ModuleType):
+    """Stands for a module that is not imported yet: `pd = LazyModule("pandas")`.
 
     An annotation that names something of it is quoted, or it would be asked for at once.
     """
