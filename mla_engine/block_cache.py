@@ -75,10 +75,10 @@ class BlockCache(Cache):
 
     def longer(self, new: int, **buffers: Tensor) -> Self:
         """Return a cache of `new` tokens more that keeps these parts."""
-        self.require_room(new)
+        self.check_capacity(new)
         return self._of(self.length + new, buffers)
 
-    def require_room(self, new: int) -> None:
+    def check_capacity(self, new: int) -> None:
         """Raise ValueError unless so many tokens more are within the capacity."""
         capacity, needed = self.capacity, self.length + new
         if capacity is not None and needed > capacity:
@@ -88,7 +88,7 @@ class BlockCache(Cache):
     def with_zeros(self, tokens: int) -> Self:
         """Return a cache with so many tokens, all of them zero, in the place of those held."""
         place = self.batch, self.dtype, self.device
-        self.require_room(tokens)
+        self.check_capacity(tokens)
         length = self.length + tokens
         return self._of(length, self._zeros(self.config, length, place))
 

@@ -142,7 +142,7 @@ class Cache:
     def _sealed(self) -> bool:
         return self._first.is_inference() and not torch.is_inference_mode_enabled()
 
-    def require_room(self, new: int) -> None:
+    def check_capacity(self, new: int) -> None:
         """Raise ValueError unless so many tokens more fit the capacity that was reserved."""
         capacity, needed = self._first.shape[1], self.length + new
         if self.reserved and needed > capacity:
@@ -178,7 +178,7 @@ class Cache:
         if not self.reserved:
             joined = {n: torch.cat((self._rows(n), row), dim=1) for n, row in rows.items()}
             return self._longer(new, Storage(joined))
-        self.require_room(new)
+        self.check_capacity(new)
         storage = self.storage
         if self.copies or (torch.is_grad_enabled() and any(r.requires_grad for r in rows.values())):
             storage = Storage({n: buffer.clone() for n, buffer in self.buffers.items()})

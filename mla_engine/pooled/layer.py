@@ -75,6 +75,6 @@ class PooledAttention(PooledProjections):
         checks.kind("cache", cache, PooledCache)
         checks.choice("form", form or "pooled", ("pooled",))
         self._check_cache(cache, h_next)
-        cache.require_room(h_next.shape[1])
+        cache.check_capacity(h_next.shape[1])
         positions = position_numbers(positions, h_next, start=cache.length)
         return self._step(forms.after, h_next, cache, positions)
