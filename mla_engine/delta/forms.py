@@ -15,10 +15,10 @@ from mla_engine.delta.cache import DeltaCache
 from mla_engine.delta.projections import (
     DeltaProjections,
     DeltaWeights,
-    Entering,
-    Leaving,
-    entering,
-    leaving,
+    InputFields,
+    OutputFields,
+    project_in,
+    project_out,
     wide,
 )
 from mla_engine.layer import Places
@@ -51,14 +51,14 @@ class Chunks:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RecurrentTrace(Leaving, Recurrence, Entering, Trace):
+class RecurrentTrace(OutputFields, Recurrence, InputFields, Trace):
     """One token after the other: decay the state, erase, write, read."""
 
     form = "recurrent"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ChunkedTrace(Leaving, Chunks, Entering, Trace):
+class ChunkedTrace(OutputFields, Chunks, InputFields, Trace):
     """Chunk after chunk: all writes of a chunk at once, by the WY form of their product."""
 
     form = "chunked"
@@ -69,7 +69,7 @@ CHUNK = 64  # tokens, as in the paper, in FLA and in transformers
 DeltaTrace = RecurrentTrace | ChunkedTrace
 
 
-def recurrent(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> RecurrentTrace:
+def recurrent(w: DeltaWeights, h: Tensor, x: InputFields, S: Tensor) -> RecurrentTrace:
     """Run one token after the other, from the state S [b,h,k,v] on."""
     erased, written, o = [], [], []
     v, q = wide(x.v_D), x.q_D * w.config.scale
@@ -82,7 +82,7 @@ def recurrent(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> RecurrentTr
         o.append(einsum("bhk,bhkv->bhv", q[:, t], S))
     erased, written, o = (torch.stack(parts, dim=1) for parts in (erased, written, o))
     state = {"erased": erased, "written": written, "S": S, "o": o}
-    return RecurrentTrace(**vars(x), **state, **vars(leaving(w, h, o)))
+    return RecurrentTrace(**vars(x), **state, **vars(project_out(w, h, o)))
 
 
 def added(S: Tensor, k: Tensor, written: Tensor) -> Tensor:
@@ -92,7 +92,7 @@ def added(S: Tensor, k: Tensor, written: Tensor) -> Tensor:
     return torch.baddbmm(S, k, written.unsqueeze(1)).view(shape)
 
 
-def chunked(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> ChunkedTrace:
+def chunked(w: DeltaWeights, h: Tensor, x: InputFields, S: Tensor) -> ChunkedTrace:
     """Run chunk after chunk, from the state S [b,h,k,v] on."""
     made, length = [], _length(x)
     v, q = wide(x.v_D), x.q_D * w.config.scale
@@ -113,11 +113,11 @@ def chunked(w: DeltaWeights, h: Tensor, x: Entering, S: Tensor) -> ChunkedTrace:
         o_past=o_past,
         o_near=o_near,
         o=o,
-        **vars(leaving(w, h, o)),
+        **vars(project_out(w, h, o)),
     )
 
 
-def _length(x: Entering) -> int:
+def _length(x: InputFields) -> int:
     """Return the tokens of a chunk: one where a number is broken, so that earlier stay right."""
     if torch.compiler.is_compiling():
         return CHUNK
@@ -171,7 +171,7 @@ def prefill(
     """Run all of h from an empty state; `form` is `chunked` or `recurrent`."""
     w = layer.weights(heads)
     empty = DeltaCache.empty(layer.config, h.shape[0], layer.dtype, h.device, n_kv_heads=len(w.W_Q))
-    x, _ = entering(w, h, empty.tails)
+    x, _ = project_in(w, h, empty.tails)
     return form(w, h, x, empty.S)
 
 
@@ -184,7 +184,7 @@ def decode(
 ) -> tuple[DeltaTrace, DeltaCache]:
     """Run all of h after the tokens whose state the cache holds."""
     w = layer.weights()
-    x, tails = entering(w, h, cache.tails)
+    x, tails = project_in(w, h, cache.tails)
     trace = form(w, h, x, cache.S)
     return trace, cache.after(h.shape[1], tails, trace.S)
 

@@ -11,7 +11,7 @@ from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.costs import COSTS
 from mla_engine.delta.forms import ChunkedTrace, RecurrentTrace
 from mla_engine.delta.layer import DeltaAttention
-from mla_engine.delta.projections import entering, leaving
+from mla_engine.delta.projections import project_in, project_out
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
 from mla_engine.refusals import Phrase
 
@@ -32,7 +32,7 @@ CHUNKED = Form(
     decode={"delta": partial(forms.decode, form=forms.chunked)},
     read=reading.value_weights,
     needs=Phrase("the_state"),
-    formulas=(forms.prefill, entering, forms.chunked, forms.chunk, leaving),
+    formulas=(forms.prefill, project_in, forms.chunked, forms.chunk, project_out),
 )
 RECURRENT = Form(
     name="recurrent",
@@ -42,7 +42,7 @@ RECURRENT = Form(
     decode={"delta": partial(forms.decode, form=forms.recurrent)},
     read=reading.value_weights,
     needs=Phrase("the_state"),
-    formulas=(forms.prefill, entering, forms.recurrent, forms.added, leaving),
+    formulas=(forms.prefill, project_in, forms.recurrent, forms.added, project_out),
 )
 MECHANISM = Mechanism(
     key="delta",
@@ -65,7 +65,7 @@ MECHANISM = Mechanism(
             cache="delta",
             whole="chunked",
             order=10,
-            formulas=(forms.decode, entering, forms.recurrent, forms.added, leaving),
+            formulas=(forms.decode, project_in, forms.recurrent, forms.added, project_out),
         ),
     ),
     costs=COSTS,

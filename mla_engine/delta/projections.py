@@ -48,8 +48,8 @@ class Tails(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Entering:
-    """The fields of a trace up to what a token does to the state."""
+class InputFields:
+    """The fields of a trace from h up to the state: queries, keys, values, decay, strength."""
 
     h: Tensor  # [b,t,d]
     q_D_pre: Tensor  # [b,t,h,k]
@@ -68,8 +68,8 @@ class Entering:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Leaving:
-    """The fields of a trace behind what the queries read."""
+class OutputFields:
+    """The fields of a trace from what the queries read up to u."""
 
     c_G: Tensor | None  # [b,t,e]
     gate: Tensor  # [b,t,h,v], from 0 to 1
@@ -83,7 +83,7 @@ def wide(x: Tensor) -> Tensor:
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-def entering(w: DeltaWeights, h: Tensor, tails: Tails) -> tuple[Entering, Tails]:
+def project_in(w: DeltaWeights, h: Tensor, tails: Tails) -> tuple[InputFields, Tails]:
     """Make queries, keys, values, decay and strength of h [b,t,d], and the next tails."""
     q_D_pre = product("btd,hkd->bthk", h, w.W_Q)
     k_D_pre = product("btd,hkd->bthk", h, w.W_K)
@@ -95,7 +95,7 @@ def entering(w: DeltaWeights, h: Tensor, tails: Tails) -> tuple[Entering, Tails]
     a_pre = wide(product("bti,hki->bthk", h if c_A is None else c_A, w.W_UA)) + w.b_A
     log_a = log_decay(w, a_pre)
     b = wide(product("btd,hd->bth", h, w.W_B)).sigmoid()
-    fields = Entering(
+    fields = InputFields(
         h=h,
         q_D_pre=q_D_pre,
         q_D_conv=q_D_conv,
@@ -142,14 +142,14 @@ def log_decay(w: DeltaWeights, a_pre: Tensor) -> Tensor:
     return -rate * torch.logaddexp(a_pre, a_pre.new_zeros(()))  # softplus, exact for large numbers
 
 
-def leaving(w: DeltaWeights, h: Tensor, o: Tensor) -> Leaving:
+def project_out(w: DeltaWeights, h: Tensor, o: Tensor) -> OutputFields:
     """Make u of h [b,t,d] and of what the queries read, o [b,t,h,v]."""
     c_G = None if w.W_DG is None else product("btd,ed->bte", h, w.W_DG)
     gate = wide(product("bte,hve->bthv", h if c_G is None else c_G, w.W_UG)).sigmoid()
     o_normed = rms_norm(o, w.o_norm, w.config.norm_eps)
     o_gated = (o_normed * gate).to(h.dtype)
     u = output(o_gated, w.W_O, None, w.config.n_heads)
-    return Leaving(c_G=c_G, gate=gate, o_normed=o_normed, o_gated=o_gated, u=u)
+    return OutputFields(c_G=c_G, gate=gate, o_normed=o_normed, o_gated=o_gated, u=u)
 
 
 class DeltaProjections(AttentionLayer):
