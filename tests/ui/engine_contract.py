@@ -44,7 +44,7 @@ def placed(patch: pytest.MonkeyPatch, make: Callable) -> SimpleNamespace:
     return SimpleNamespace(cache=cache, line=lambda: len(asked), made=made)
 
 
-class Asker(threading.Thread):
+class Caller(threading.Thread):
     """A visitor who asks; one who is `asked` to stop has left."""
 
     def __init__(self, work: Callable, *given: object, visitor: str = "one") -> None:
@@ -66,17 +66,17 @@ class Asker(threading.Thread):
             except Exception as error:
                 self.refused = error
 
-    def ended(self) -> "Asker":
+    def ended(self) -> "Caller":
         self.join(PATIENCE)
         assert not self.is_alive(), "it hangs"
         return self
 
 
-def begun(folder: Path, name: str, visitor: str = "one") -> Asker:
+def begun(folder: Path, name: str, visitor: str = "one") -> Caller:
     """One whose work has begun."""
-    asker = Asker(works.held, str(folder), name, visitor=visitor)
+    caller = Caller(works.held, str(folder), name, visitor=visitor)
     wait_until(lambda: noted(folder, f"begun {name}"))
-    return asker
+    return caller
 
 
 # What goes over the seam
@@ -134,29 +134,29 @@ def test_all_that_goes_over_the_seam_is_compared():
 
 def test_it_is_done_once_for_all_who_ask_at_once(engine, tmp_path):
     first = begun(tmp_path, "a")
-    others = [Asker(works.held, str(tmp_path), "a", visitor=str(n)) for n in range(8)]
+    others = [Caller(works.held, str(tmp_path), "a", visitor=str(n)) for n in range(8)]
     works.note(tmp_path, "end")
-    assert {asker.ended().found for asker in (first, *others)} == {"a"}
+    assert {caller.ended().found for caller in (first, *others)} == {"a"}
     assert noted(tmp_path, "begun a") == 1
 
 
 def test_a_full_line_is_refused_in_its_words_and_takes_more_once_there_is_room(engine, tmp_path):
-    askers = [begun(tmp_path, "0", visitor="0")]
+    callers = [begun(tmp_path, "0", visitor="0")]
     for n in (1, 2):
-        askers.append(Asker(works.held, str(tmp_path), str(n), visitor=str(n)))
+        callers.append(Caller(works.held, str(tmp_path), str(n), visitor=str(n)))
         wait_until(lambda n=n: engine.line() == n + 1)
-    beyond = Asker(works.held, str(tmp_path), "3", visitor="3").ended()
+    beyond = Caller(works.held, str(tmp_path), "3", visitor="3").ended()
     assert isinstance(beyond.refused, FullError)
     assert str(beyond.refused) == "2 pieces of work are waiting: try again soon"
     assert not noted(tmp_path, "begun 3")
     works.note(tmp_path, "end")
-    assert [asker.ended().found for asker in askers] == ["0", "1", "2"]
-    assert Asker(works.held, str(tmp_path), "3").ended().found == "3"
+    assert [caller.ended().found for caller in callers] == ["0", "1", "2"]
+    assert Caller(works.held, str(tmp_path), "3").ended().found == "3"
 
 
 def test_the_work_of_who_leaves_ends_and_his_place_is_free(engine, tmp_path):
     leaves = begun(tmp_path, "a", visitor="a")
-    waits = Asker(works.held, str(tmp_path), "b", visitor="b")
+    waits = Caller(works.held, str(tmp_path), "b", visitor="b")
     wait_until(lambda: engine.line() == 2)
     leaves.asked.set()
     wait_until(lambda: noted(tmp_path, "ended a"))
@@ -168,19 +168,19 @@ def test_the_work_of_who_leaves_ends_and_his_place_is_free(engine, tmp_path):
 
 def test_who_leaves_while_he_waits_never_begins(engine, tmp_path):
     works_on = begun(tmp_path, "a", visitor="a")
-    leaves = Asker(works.held, str(tmp_path), "b", visitor="b")
+    leaves = Caller(works.held, str(tmp_path), "b", visitor="b")
     wait_until(lambda: engine.line() == 2)
     leaves.asked.set()
     leaves.ended()
     works.note(tmp_path, "end")
     assert works_on.ended().found == "a"
-    assert Asker(works.held, str(tmp_path), "c", visitor="c").ended().found == "c"
+    assert Caller(works.held, str(tmp_path), "c", visitor="c").ended().found == "c"
     assert not noted(tmp_path, "begun b")
 
 
 def test_another_who_asked_for_the_same_gets_it_although_the_first_left(engine, tmp_path):
     leaves = begun(tmp_path, "a", visitor="a")
-    stays = Asker(works.held, str(tmp_path), "a", visitor="b")
+    stays = Caller(works.held, str(tmp_path), "a", visitor="b")
     leaves.asked.set()
     leaves.ended()
     works.note(tmp_path, "end")
@@ -191,7 +191,7 @@ def test_another_who_asked_for_the_same_gets_it_although_the_first_left(engine, 
 
 
 def test_a_refusal_arrives_as_it_was_raised(engine):
-    told = Asker(works.refused, 3).ended().refused
+    told = Caller(works.refused, 3).ended().refused
     assert (type(told), told.code) == (RefusedError, "memory")
     assert told.values["needed"] == 3.0
     assert isinstance(told.values["what"], Phrase)
@@ -203,7 +203,7 @@ def test_a_refusal_arrives_as_it_was_raised(engine):
 
 @pytest.mark.parametrize(("work", "kind"), [(works.mistaken, KeyError), (works.late, TimeoutError)])
 def test_a_mistake_in_the_code_is_none_of_the_visitors(engine, work, kind):
-    told = Asker(work).ended().refused
+    told = Caller(work).ended().refused
     assert isinstance(told, kind)
     assert not isinstance(told, RefusedError)
 

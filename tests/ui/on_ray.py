@@ -16,7 +16,7 @@ import pytest
 from tests.attacks.server import wait_until
 from tests.ui import engine_works as works
 from tests.ui.engine_contract import *  # noqa: F403
-from tests.ui.engine_contract import BUDGET, SOURCE, WAITING, WORKS, Asker, begun, placed
+from tests.ui.engine_contract import BUDGET, SOURCE, WAITING, WORKS, Caller, begun, placed
 from tests.ui.engine_works import noted
 from ui.engine import on_ray, shared_cache
 from ui.engine.digest import digest
@@ -104,16 +104,16 @@ def test_many_are_done_together_by_more_replicas_that_share_a_gpu(engine, wide, 
 
     def together() -> bool:
         asked = [next(numbers) for _ in range(8)]
-        askers = [Asker(works.doubled, str(tmp_path), n, visitor=str(n)) for n in asked]
-        assert [asker.ended().found for asker in askers] == [2 * n for n in asked]
+        callers = [Caller(works.doubled, str(tmp_path), n, visitor=str(n)) for n in asked]
+        assert [caller.ended().found for caller in callers] == [2 * n for n in asked]
         return noted(tmp_path, "several") and noted(tmp_path, "refused")
 
     wait_until(together)
     first, share = works.share_of_gpu(0)
-    askers = [begun(tmp_path, name, visitor=name) for name in "ab"]
+    callers = [begun(tmp_path, name, visitor=name) for name in "ab"]
     wait_until(lambda: works.share_of_gpu(next(numbers)) not in ((first, share),))
     works.note(tmp_path, "end")
-    assert [asker.ended().found for asker in askers] == ["a", "b"]
+    assert [caller.ended().found for caller in callers] == ["a", "b"]
     assert share == 0.5
 
 
@@ -137,9 +137,9 @@ def pictures(at: object) -> list[str]:
 
 def test_a_killed_replica_is_told_and_the_next_question_is_answered(engine, tmp_path):
     replica = works.process(1)
-    asker = begun(tmp_path, "a")
+    caller = begun(tmp_path, "a")
     os.kill(replica, signal.SIGKILL)
-    told = asker.ended().refused
+    told = caller.ended().refused
     assert isinstance(told, FullError)
     assert str(told) == "the process that computed this has ended: try again"
     assert works.process(2) not in (replica, os.getpid())
