@@ -8,8 +8,8 @@ from ui.engine import trained_layer as trained_layers
 from ui.engine.model import Model
 from ui.engine.real_layer import chosen
 from ui.parts import own_model, real_layer, trained_layer
-from ui.parts.besides import besides
 from ui.parts.control import control
+from ui.parts.other_layers import other_layers
 from ui.parts.typed import exact_control
 from ui.parts.ways import of_model
 from ui.settings import state
@@ -71,7 +71,7 @@ def _preset(shown: Model) -> None:
         write=model.preset_name,
         keep=model.take,
     )
-    for sentence in besides(shown.preset) if has_preset(shown.preset) else ():
+    for sentence in other_layers(shown.preset) if has_preset(shown.preset) else ():
         st.caption(sentence)
     own_model.draw(shown.preset)
 

@@ -8,9 +8,9 @@ from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare import trained
 from ui.pages.compare.side import BF16_BYTES
 from ui.pages.compare.view import View
-from ui.parts.besides import besides
 from ui.parts.maps import reading
 from ui.parts.maps.view import short
+from ui.parts.other_layers import other_layers
 from ui.parts.questions import Question, decades
 from ui.words.numbers import amount, count, heads, signed, size, times
 from ui.words.text import listed, safe, t, tensor
@@ -104,7 +104,7 @@ def apart(view: View, cell: tuple[int, int] | None, a: np.ndarray, b: np.ndarray
 def limitations(view: View) -> list[str]:
     """Return a sentence for each layer that a model has beside those compared."""
     keys = dict.fromkeys(side.preset for side in view.sides if side.preset)
-    return [sentence for key in keys for sentence in besides(key)]
+    return [sentence for key in keys for sentence in other_layers(key)]
 
 
 def question(view: View) -> Question | None:

@@ -1,4 +1,4 @@
-"""Other layers of a published model, beside the one that stands for it."""
+"""The sentences on layers of a published model other than the one that stands for it."""
 
 from mla_engine import mechanisms
 from ui.settings.parsers import preset_of
@@ -6,8 +6,8 @@ from ui.words.numbers import TIED, count
 from ui.words.text import listed, t, variant_name
 
 
-def besides(key: str) -> list[str]:
-    """A sentence each."""
+def other_layers(key: str) -> list[str]:
+    """Return a sentence on a model's other layers, and one on what is not modelled of it."""
     preset, said = preset_of(key), []
     if preset.beside:
         codes = [(mechanisms.of(config).variant(config).code, n) for config, n in preset.kinds]
