@@ -1,6 +1,6 @@
 """A page as bare as Streamlit has it: a slider and charts of random numbers, or a picture.
 
-What stands on it is told by the variable BARE_PAGE, as `benchmarks/beside.py` writes it.
+What stands on it is told by the variable BARE_PAGE, as `benchmarks/measuring.py` writes it.
 """
 
 import json

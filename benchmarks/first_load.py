@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, CDPSession, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.beside import NOISY, Bare, bare_app, our_app, report, spread
+from benchmarks.measuring import NOISY, Bare, bare_app, our_app, report, spread
 from ui.handout.browser import FLAGS, chromium_path
 
 GOAL = 1.2

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.beside import (
+from benchmarks.measuring import (
     NOISY,
     App,
     Bare,

@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.beside import (
+from benchmarks.measuring import (
     NOISY,
     Bare,
     bare_app,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.load.browsers import among
-from benchmarks.load.crowd import Crowd, Plan, Tally, apart
+from benchmarks.load.crowd import Crowd, Plan, Tally, in_thread
 from benchmarks.load.fleet import Fleet, bare_fleet, fleet, held, meter
 from ui.settings.page import HOME
 
@@ -51,7 +51,7 @@ def _beside(plan: Plan, processes: int, browsers: int, bare: int) -> Iterator[Ro
 def served(apps: Fleet, plan: Plan, browsers: int = 0) -> Row:
     """What became of a crowd with some browsers among it, and what it cost."""
     taken, before = meter(apps), held(apps)["MiB"]
-    tally, seen = apart(_visited([app.url for app in apps], plan, browsers))
+    tally, seen = in_thread(_visited([app.url for app in apps], plan, browsers))
     for error in (tally.errors + seen.errors)[:5]:
         print(f"  {error:.300}", flush=True)
     row = tally.row() | {"tracebacks": sum(app.log.count(TRACEBACK) for app in apps)}

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
-from benchmarks.beside import percentile
 from benchmarks.load.visitor import LostError, Visitor
+from benchmarks.measuring import percentile
 from tests.attacks.client import StuckError
 from ui.frame.rooms import PAGES
 
@@ -156,8 +156,8 @@ class Crowd:
         self.tally.errors += [f"{where}: {one}" for one in visitor.seen.exceptions]
 
 
-def apart(visit: Coroutine[object, object, Result]) -> Result:
-    """What comes of it, in a thread of its own: the one that asks may have a loop already."""
+def in_thread(visit: Coroutine[object, object, Result]) -> Result:
+    """Return the result of a coroutine, run in a new thread: this one may have a loop already."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, visit).result()
 

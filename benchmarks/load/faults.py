@@ -10,11 +10,11 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from urllib.parse import urlparse
 
-from benchmarks.beside import percentile
 from benchmarks.load.classes import TRACEBACK, Row
-from benchmarks.load.crowd import Crowd, Plan, apart
+from benchmarks.load.crowd import Crowd, Plan, in_thread
 from benchmarks.load.fleet import Fleet, fleet, held, room_for_descriptors
 from benchmarks.load.visitor import Visitor
+from benchmarks.measuring import percentile
 from tests.attacks.server import App, healthy, started, wait_until
 
 LOOKED_AT = ("overview", "rope", "kv_cache", "absorption", "compare")
@@ -33,7 +33,7 @@ def killed(
     with ExitStack() as stack, fleet(processes) as apps:
         crowd = Crowd([app.url for app in apps], plan)
         victims = set(crowd.visitors[::processes])
-        yield apart(_killed(crowd, apps, stack)) | {
+        yield in_thread(_killed(crowd, apps, stack)) | {
             "of the killed": len(victims),
             "tracebacks": sum(app.log.count(TRACEBACK) for app in apps[1:]),
         }
@@ -74,9 +74,9 @@ def slow(
     room_for_descriptors()
     plan = Plan(visitors, visitors / 6, seconds, pause, LOOKED_AT)
     with fleet(1) as (app,):
-        quiet = apart(Crowd([app.url], plan).visit())
+        quiet = in_thread(Crowd([app.url], plan).visit())
         yield {"beside": "nobody"} | quiet.row() | held([app])
-        tally = apart(_beside(app, plan, silent, half_open, deaf))
+        tally = in_thread(_beside(app, plan, silent, half_open, deaf))
         yield (
             {"beside": f"{silent} silent, {half_open} half-open, {deaf} deaf"}
             | tally.row()

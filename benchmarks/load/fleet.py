@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks.beside import Bare, bare_app, cpu_seconds
+from benchmarks.measuring import Bare, bare_app, cpu_seconds
 from tests.attacks.server import MIB, App, healthy, started, wait_until
 
 Fleet = list[App]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.load.classes import TRACEBACK, Row
-from benchmarks.load.crowd import Crowd, Plan, apart
+from benchmarks.load.crowd import Crowd, Plan, in_thread
 from benchmarks.load.fleet import fleet
 from tests.attacks.server import MIB, App, wait_until
 
@@ -53,7 +53,7 @@ def leak(
         start = sampled(app, 0)
         yield {"at": "the start"} | vars(start)
         crowd = Crowd([app.url], Plan(visitors, visitors / 5, seconds, pause))
-        samples = apart(_watched(app, crowd))
+        samples = in_thread(_watched(app, crowd))
         warm = samples[len(samples) // 6 :]
         yield {"at": "warm"} | vars(warm[0])
         yield {"at": "the end"} | vars(warm[-1]) | {"MiB per 1,000 reruns": slope(warm)}

@@ -18,11 +18,11 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from benchmarks.beside import percentile
 from benchmarks.load.classes import TRACEBACK, WARM, Row
-from benchmarks.load.crowd import apart, until
+from benchmarks.load.crowd import in_thread, until
 from benchmarks.load.fleet import Fleet, Taken, bare_fleet, fleet, held, meter
 from benchmarks.load.visitor import Visitor
+from benchmarks.measuring import percentile
 from tests.classroom import redis_server
 from ui.classroom import codes
 from ui.parts.questions import Question, for_class
@@ -117,11 +117,11 @@ def following(
     """A lecturer steps, and everybody follows; beside it a bare page that all ask at once."""
     with _joint(processes) as shared, fleet(processes, warm | SECRET | shared) as apps:
         room = Class(apps[0].url, patience)
-        taken = apart(_lecture(room, apps, visitors, steps, pause))
+        taken = in_thread(_lecture(room, apps, visitors, steps, pause))
         yield _followed(room, steps, pause) | taken.row() | held(apps)
     if bare:
         with bare_fleet() as (app,):
-            yield apart(_asked_at_once(app.url, visitors, patience))
+            yield in_thread(_asked_at_once(app.url, visitors, patience))
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def answering(
 ) -> Iterator[Row]:
     """A question to all: each answer counts once, and the histogram is right."""
     with fleet(1, warm | SECRET) as (app,):
-        yield apart(_asked(Class(app.url, patience), visitors, within)) | {
+        yield in_thread(_asked(Class(app.url, patience), visitors, within)) | {
             "tracebacks": app.log.count(TRACEBACK)
         }
 

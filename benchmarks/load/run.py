@@ -2,7 +2,7 @@
 
     python benchmarks/load/run.py mixed --visitors 100 --seconds 300      mixed pages
     python benchmarks/load/run.py arriving --visitors 300 --processes 3   a class opens a link
-    python benchmarks/load/run.py once --visitors 300          the same heavy picture for all
+    python benchmarks/load/run.py same_picture --visitors 300  the same heavy picture for all
     python benchmarks/load/run.py killed --visitors 60         kill -9 of one of three processes
     python benchmarks/load/run.py slow                         beside silent and deaf connections
     python benchmarks/load/run.py leak --seconds 3600          what a long class leaves behind
@@ -21,13 +21,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.beside import report
-from benchmarks.load import classes, faults, leak, once, room
+from benchmarks.load import classes, faults, leak, room, same_picture
+from benchmarks.measuring import report
 
 CASES = {
     "mixed": classes.mixed,
     "arriving": classes.arriving,
-    "once": once.once,
+    "same_picture": same_picture.same_picture,
     "killed": faults.killed,
     "slow": faults.slow,
     "leak": leak.leak,

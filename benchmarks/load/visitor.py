@@ -8,7 +8,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
-from benchmarks.beside import Reader, places
+from benchmarks.measuring import Reader, places
 from tests.attacks.client import LARGEST_ANSWER, PROTOCOLS, StuckError, stream
 from ui.settings.page import HOME
 

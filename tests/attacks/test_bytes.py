@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.beside import Visitor, places
+from benchmarks.measuring import Visitor, places
 
 NAMED_FROM = 1000  # bytes, in .streamlit/config.toml
 ITS_PLACE = 200  # bytes of a message beside the element

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.load import classes, faults, leak, once
+from benchmarks.load import classes, faults, leak, same_picture
 from benchmarks.load.crowd import Plan
 from benchmarks.load.fleet import fleet
 from tests import patience
@@ -20,7 +20,7 @@ def test_a_class_arrives_and_everybody_is_served():
 
 
 def test_what_all_ask_for_at_once_is_computed_once():
-    for row in once.once(visitors=12, patience=patience.SECONDS):
+    for row in same_picture.same_picture(visitors=12, patience=patience.SECONDS):
         assert row["computed"] == 1
         assert row["answered"] == row["asked"] == 12
         assert row["tracebacks"] == 0

@@ -1,6 +1,6 @@
 """A server that is to be warm has run every page before it says that it is well."""
 
-from benchmarks.load.once import COMPUTED, COUNTED
+from benchmarks.load.same_picture import COMPUTED, COUNTED
 from tests.attacks.client import Session
 from tests.attacks.server import copied, running
 from ui.frame.rooms import PAGES

@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.beside import percentile
 from benchmarks.load.classes import TRACEBACK, Row
-from benchmarks.load.crowd import apart
+from benchmarks.load.crowd import in_thread
 from benchmarks.load.fleet import fleet, held, meter
 from benchmarks.load.visitor import Visitor
+from benchmarks.measuring import percentile
 from tests.attacks.client import StuckError
 from tests.attacks.server import copied
 
@@ -21,13 +21,13 @@ PAGE, QUERY = "attention_maps", "preset=deepseek-v3&map_run=16&map_generated=256
 SEEDS = 2  # once with nothing kept but the code, once more when that is warm
 
 
-def once(visitors: int = 300, processes: int = 1, patience: float = 120.0) -> Iterator[Row]:
+def same_picture(visitors: int = 300, processes: int = 1, patience: float = 120.0) -> Iterator[Row]:
     """The same trace for all, asked for at once."""
     with tempfile.TemporaryDirectory() as place:
         root = copied(Path(place), COUNTED)
         with fleet(processes, root=root, folder=root) as apps:
             those = [Visitor(apps[n % processes].url, patience) for n in range(visitors)]
-            yield from apart(_rounds(those, apps))
+            yield from in_thread(_rounds(those, apps))
 
 
 async def _rounds(those: list[Visitor], apps: list) -> list[Row]:
