@@ -14,9 +14,9 @@ PATIENCE = float(patience.SECONDS)
 class Run(threading.Thread):
     """Has a turn in the line, says so, and stays until it is told to end."""
 
-    def __init__(self, line: Line, came: list[str], name: str) -> None:
+    def __init__(self, line: Line, served: list[str], name: str) -> None:
         super().__init__(name=name, daemon=True)
-        self.line, self.came = line, came
+        self.line, self.served = line, served
         self.inside, self.wait, self.away, self.back, self.end = (
             threading.Event() for _ in range(5)
         )
@@ -26,14 +26,14 @@ class Run(threading.Thread):
     def run(self) -> None:
         job_owner.show_places_by(self.told.append)
         with self.line.turn():
-            self.came.append(self.name)
+            self.served.append(self.name)
             self.inside.set()
             self.wait.wait(PATIENCE)
             if not self.end.is_set():
                 with self.line.aside(), self.line.aside():  # one within another is part of it
                     self.away.set()
                     self.back.wait(PATIENCE)
-                self.came.append(f"{self.name} again")
+                self.served.append(f"{self.name} again")
                 self.end.wait(PATIENCE)
 
     def finish(self) -> None:
@@ -48,13 +48,13 @@ def queued(line: Line, count: int) -> None:
 
 
 def test_a_few_at_a_time_in_the_order_of_arrival():
-    line, came = Line(2, 1, 1, Clock()), []
-    first, second = Run(line, came, "first"), Run(line, came, "second")
+    line, served = Line(2, 1, 1, Clock()), []
+    first, second = Run(line, served, "first"), Run(line, served, "second")
     assert first.inside.wait(PATIENCE)
     assert second.inside.wait(PATIENCE)
-    third = Run(line, came, "third")
+    third = Run(line, served, "third")
     queued(line, 1)
-    fourth = Run(line, came, "fourth")
+    fourth = Run(line, served, "fourth")
     queued(line, 2)
     assert not third.inside.is_set()
     second.finish()
@@ -62,17 +62,17 @@ def test_a_few_at_a_time_in_the_order_of_arrival():
     assert not fourth.inside.is_set()
     for one in (first, third, fourth):
         one.finish()
-    assert sorted(came[:2]) == ["first", "second"]
-    assert came[2:] == ["third", "fourth"]
+    assert sorted(served[:2]) == ["first", "second"]
+    assert served[2:] == ["third", "fourth"]
 
 
 def test_who_waits_for_something_else_lets_others_in_and_comes_back_first():
-    line, came = Line(1, 1, 1, Clock()), []
-    first = Run(line, came, "first")
+    line, served = Line(1, 1, 1, Clock()), []
+    first = Run(line, served, "first")
     assert first.inside.wait(PATIENCE)
-    second = Run(line, came, "second")
+    second = Run(line, served, "second")
     queued(line, 1)
-    third = Run(line, came, "third")
+    third = Run(line, served, "third")
     queued(line, 2)
     first.wait.set()
     assert first.away.wait(PATIENCE)
@@ -82,15 +82,15 @@ def test_who_waits_for_something_else_lets_others_in_and_comes_back_first():
     second.finish()
     first.finish()
     third.finish()
-    assert came == ["first", "second", "first again", "third"]
+    assert served == ["first", "second", "first again", "third"]
 
 
 def test_a_run_that_hangs_keeps_nobody_out():
     clock = Clock()
-    line, came = Line(1, 0.05, 0.05, clock), []
-    stuck = Run(line, came, "stuck")
+    line, served = Line(1, 0.05, 0.05, clock), []
+    stuck = Run(line, served, "stuck")
     assert stuck.inside.wait(PATIENCE)
-    second = Run(line, came, "second")
+    second = Run(line, served, "second")
     queued(line, 1)
     clock.now += 1
     assert second.inside.wait(PATIENCE)
@@ -99,12 +99,12 @@ def test_a_run_that_hangs_keeps_nobody_out():
 
 
 def test_who_waits_is_told_the_place_until_the_page_is_run():
-    line, came = Line(1, 0.01, 0.01, Clock()), []
-    first = Run(line, came, "first")
+    line, served = Line(1, 0.01, 0.01, Clock()), []
+    first = Run(line, served, "first")
     assert first.inside.wait(PATIENCE)
-    second = Run(line, came, "second")
+    second = Run(line, served, "second")
     queued(line, 1)
-    third = Run(line, came, "third")
+    third = Run(line, served, "third")
     wait_until(lambda: 1 in second.told and 2 in third.told)
     first.finish()
     assert second.inside.wait(PATIENCE)

@@ -179,8 +179,8 @@ def _take(runner: ScriptRunner, asked: RerunData, wanted: Asked, drawn: Drawing)
     state, owed = state_of(runner), _of(state_of(runner), OWED)
     led_by = asked if _anew(asked) else owed.asked
     send_as_run(runner, led_by, drawn.messages(asked.cached_message_hashes))
-    came = {*_of(state, "guess_links", ())} | ({wanted.page} if drawn.linked else set())
-    state["page"], state["guess_links"] = wanted.page, came
+    linked = {*_of(state, "guess_links", ())} | ({wanted.page} if drawn.linked else set())
+    state["page"], state["guess_links"] = wanted.page, linked
     state["reached"] = wanted.page, set(wanted.reached)
     state[OWED] = Owed(led_by, wanted, drawn.files, drawn.waiting)
     note_uploads(PAGES[wanted.page])
