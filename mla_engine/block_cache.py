@@ -62,13 +62,13 @@ class BlockCache(Cache):
         return cls(config, 0, False, Storage(buffers), capacity=capacity)
 
     def _parts(self) -> tuple[dict[str, object], tuple]:
-        tensors, kept = super()._parts()
-        return tensors, (self.capacity, *kept)
+        tensors, metadata = super()._parts()
+        return tensors, (self.capacity, *metadata)
 
     @classmethod
-    def _whole(cls, parts: dict[str, object], kept: tuple) -> Self:
-        capacity, *kept = kept
-        return replace(super()._whole(parts, kept), capacity=capacity)
+    def _whole(cls, parts: dict[str, object], metadata: tuple) -> Self:
+        capacity, *metadata = metadata
+        return replace(super()._whole(parts, metadata), capacity=capacity)
 
     def _rows(self, name: str) -> Tensor | None:
         return self.buffers.get(name)

@@ -53,12 +53,12 @@ class Cache:
 
     def _parts(self) -> tuple[dict[str, object], tuple]:
         config, written = tree.said(self.config), self.storage.written
-        kept = config, self.length, self.reserved, self.factors, written
-        return self.buffers | {"positions": self.positions}, kept
+        metadata = config, self.length, self.reserved, self.factors, written
+        return self.buffers | {"positions": self.positions}, metadata
 
     @classmethod
-    def _whole(cls, parts: dict[str, object], kept: tuple) -> Self:
-        config, length, reserved, factors, written = kept
+    def _whole(cls, parts: dict[str, object], metadata: tuple) -> Self:
+        config, length, reserved, factors, written = metadata
         positions = parts.pop("positions")
         storage = Storage(parts, written)
         return cls(tree.unsaid(config), length, reserved, storage, positions, factors)

@@ -42,7 +42,7 @@ class Calls(ast.NodeVisitor):
         self.bare: list[tuple[str, int, str, bool]] = []  # function, line, called, heavy: no turn
         self.edges: dict[str, set[str]] = defaultdict(set)  # function -> called, by full names
         self.within: set[str] = set()  # what is called in a turn, by its full name
-        self.kept: set[str] = set()  # functions that are cached and take a turn, by full names
+        self.cached: set[str] = set()  # functions that are cached and take a turn, by full names
         self.visit(self.tree)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
@@ -53,9 +53,9 @@ class Calls(ast.NodeVisitor):
         before = self.inside, self.turns
         self.inside, self.turns = node.name, 0
         marks = " ".join(map(ast.unparse, node.decorator_list))
-        kept = "shared_cache.cached" in marks or "st.cache" in marks
-        if kept and "queue.turn(" in ast.unparse(node):
-            self.kept.add(self.homes[node.name])
+        cached = "shared_cache.cached" in marks or "st.cache" in marks
+        if cached and "queue.turn(" in ast.unparse(node):
+            self.cached.add(self.homes[node.name])
         self.generic_visit(node)
         self.inside, self.turns = before
 
@@ -134,7 +134,7 @@ def waited_for(paths: list[Path]) -> set[str]:
     reached = set().union(*(calls.within for calls in every))
     while more := {called for name in reached for called in edges.get(name, ())} - reached:
         reached |= more
-    return reached & set().union(*(calls.kept for calls in every))
+    return reached & set().union(*(calls.cached for calls in every))
 
 
 def test_no_turn_waits_for_what_is_kept_and_takes_a_turn():

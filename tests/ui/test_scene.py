@@ -115,7 +115,7 @@ def test_what_is_left_out_is_read_through():
 
 def test_only_what_grows_is_kept_of_a_token():
     kept = {
-        code: {b.tensor.code: b.tensor.kept for b in blocks if b.tensor.kept}
+        code: {b.tensor.code: b.tensor.cached for b in blocks if b.tensor.cached}
         for code, blocks in scenes(SMALL_CONFIG).items()
     }
     assert kept["csa"] == {"kv_E": 32 / 2, "k_E": 16 / 2}, "not the window"
@@ -157,7 +157,7 @@ def test_what_is_kept_of_a_token_can_be_seen(base, frame):
     together = Layout(variants(base).values(), costs.mha_cache_elements(base), frame)
     seen = []
     for shown in variants(base).values():
-        kept = sum(one.kept for one in shown)
+        kept = sum(one.cached for one in shown)
         if kept * 100 > costs.mha_cache_elements(base):
             assert kept * together.scale >= SEEN**2
             seen.append(kept)

@@ -60,7 +60,7 @@ def numbers(layers: Mapping[int, LogitShares]) -> "pd.DataFrame":
     return rows.rename(columns={name: t(f"real_models.{name}") for name in rows.columns})
 
 
-def kept(view: View, *codes: str) -> None:
+def cached(view: View, *codes: str) -> None:
     """Draw what is cached of each token or entry, side by side."""
     made = view.maps.run.tensors
     there = [code for code in codes if code in made and made[code].size]

@@ -48,8 +48,8 @@ class Reading:
     difference: np.ndarray  # of the logits
     limit: float  # the largest right logit, the end of the difference's scale
     mask: np.ndarray  # bool
-    kept: np.ndarray  # bool: logits unharmed
-    kept_attention: np.ndarray  # bool
+    unharmed: np.ndarray  # bool, of the logits
+    unharmed_attention: np.ndarray  # bool
     places: tuple[str, ...]  # unharmed as a whole
     reordered: int  # rows in which the keys' order changes
 
@@ -61,7 +61,7 @@ class Reading:
     @property
     def harmed(self) -> int:
         """The number of logits that are wrong."""
-        return self.visible - int(self.kept.sum())
+        return self.visible - int(self.unharmed.sum())
 
 
 @shared_cache.cached(anywhere=True)
@@ -152,7 +152,7 @@ class ReadingTopic(Topic):
             pairing=t(f"rope.is_{self.head.rope.pairing}"),
         )
         places = t("rope.comma").join(t(f"rope.place_{place}") for place in found.places)
-        whole_rows = found.kept_attention.sum(axis=1) == found.mask.sum(axis=1)
+        whole_rows = found.unharmed_attention.sum(axis=1) == found.mask.sum(axis=1)
         rows = {"rows": int(whole_rows.sum()), "of": len(self.head.words)}
         unharmed = t("rope.explain_unharmed", places=places or t("rope.place_none"), **rows)
         return f"{reason}\n\n{unharmed}"
@@ -196,7 +196,7 @@ class ReadingTopic(Topic):
             height=HEIGHT,
             numbers=False,
             words=map_words(),
-            marked=(found.kept, t("rope.unharmed")),
+            marked=(found.unharmed, t("rope.unharmed")),
         )
         alt = t("rope.difference_alt", kept=found.visible - found.harmed, visible=found.visible)
         charts.show_map(figure, "chart:rope_difference", alt=alt)

@@ -76,8 +76,8 @@ def _shape(one: Tensor) -> str:
 
 def _kept(scene: Scene, one: Tensor) -> str:
     """Return what stays of it in the cache."""
-    if one.kept:
-        return t("scene.cached", numbers=amount(one.kept))
+    if one.cached:
+        return t("scene.cached", numbers=amount(one.cached))
     if one.code == "S":
         return t("scene.cached_state", numbers=count(one.numbers))
     if one.code == "kv_T":
@@ -88,8 +88,8 @@ def _kept(scene: Scene, one: Tensor) -> str:
 
 def told_of_shelf(scene: Scene) -> dict[str, str]:
     """The card of the cache."""
-    cached = [one for one in scene.tensors if one.kept]
-    parts = " + ".join(f"{tensor(one.code)} {amount(one.kept)}" for one in cached)
+    cached = [one for one in scene.tensors if one.cached]
+    parts = " + ".join(f"{tensor(one.code)} {amount(one.cached)}" for one in cached)
     fixed = count(scene.fixed)
     if not cached:
         tokens = count(ceil(scene.fixed / scene.mha))
@@ -100,11 +100,11 @@ def told_of_shelf(scene: Scene) -> dict[str, str]:
             "open": _way(SHELF),
         }
     beside = "fixed" if "kv_T" in scene.shapes else "waiting"
-    size = t("scene.shelf_size", parts=parts, numbers=amount(scene.kept))
+    size = t("scene.shelf_size", parts=parts, numbers=amount(scene.cached))
     return {
         "meaning": t("scene.shelf_meaning"),
         "size": t(f"scene.shelf_and_{beside}", size=size, fixed=fixed) if scene.fixed else size,
-        "kept": t("scene.shelf_ratio", mha=count(scene.mha), ratio=times(scene.mha / scene.kept)),
+        "kept": t("scene.shelf_ratio", mha=count(scene.mha), ratio=times(scene.mha / scene.cached)),
         "open": _way(SHELF),
     }
 

@@ -74,7 +74,7 @@ def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
 def _first(scene: Scene) -> str:
     """Return the card's first block: what grows in the cache, or all that is in it."""
     cached = [one for one in scene.tensors if SYMBOLS[one.code].cached]
-    return max(cached, key=lambda one: bool(one.kept)).code
+    return max(cached, key=lambda one: bool(one.cached)).code
 
 
 def _block(scene: Scene, one: Tensor, made: Run | None) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _block(scene: Scene, one: Tensor, made: Run | None) -> dict[str, Any]:
 
 def _shelf(scene: Scene) -> dict[str, Any]:
     cached = [one.code for one in scene.tensors if SYMBOLS[one.code].cached]
-    numbers = amount(scene.kept)
+    numbers = amount(scene.cached)
     said = {"said": t("scene.shelf_said", numbers=numbers), "html": t("scene.shelf_name")}
     named = {"code": card.SHELF, "role": "input", "reads": cached}
     return named | said | card.told_of_shelf(scene)
@@ -107,7 +107,7 @@ def _each(scene: Scene) -> str:
     """The text beside the large number: per token, and what is kept whatever the tokens."""
     if not scene.fixed:
         return "scene.each"
-    return "scene.each_most" if scene.kept else "scene.each_fixed"
+    return "scene.each_most" if scene.cached else "scene.each_fixed"
 
 
 def _words(scene: Scene) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _words(scene: Scene) -> dict[str, Any]:
     names = "token", "play", "pause", "shelf", "go", "torn"
     return {name: t(f"scene.{name}") for name in names} | {
         "part": t("scene.part", shown=shown, all=count(every)) if shown < every else "",
-        "number": amount(scene.kept),
+        "number": amount(scene.cached),
         "each": t(_each(scene), fixed=count(scene.fixed)),
         "mha": t("scene.mha", numbers=count(scene.mha)),
         "torn": t("scene.torn"),

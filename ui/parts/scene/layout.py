@@ -85,12 +85,12 @@ class Layout:
     def __init__(self, variants: Iterable[list[Tensor]], most: int, frame: Frame) -> None:
         variants, self.frame = list(variants), frame
         every = [tensor for tensors in variants for tensor in tensors]
-        kept = [sum(tensor.kept for tensor in tensors) for tensors in variants]
+        cached = [sum(tensor.cached for tensor in tensors) for tensors in variants]
         width, height = frame.largest
         self._aspect = width / height
         shared = max(tensor.numbers for tensor in every if tensor.sheets == 1)
-        scale = min(width * height / shared, frame.square**2 / max(most, *kept, 1))
-        self.scale = max(scale, LEAST**2 / min(n for n in (*kept, most) if n * CROWD > most))
+        scale = min(width * height / shared, frame.square**2 / max(most, *cached, 1))
+        self.scale = max(scale, LEAST**2 / min(n for n in (*cached, most) if n * CROWD > most))
         self._most = width * height / self.scale + ROUNDING  # numbers in the largest block
         lanes = dict.fromkeys(sorted({tensor.lane for tensor in every}), 0.0)
         for tensors in variants:

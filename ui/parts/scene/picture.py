@@ -67,8 +67,8 @@ def _curves(blocks: list[Block], frame: Frame) -> list[dict[str, Any]]:
 
 def _shelf(scene: Scene, layout: Layout, y: float) -> dict[str, Any]:
     """Draw what is kept of one token, and how large it would be in MHA."""
-    cached = [one for one in scene.tensors if one.kept]
-    kept = sum(one.kept for one in cached)
+    cached = [one for one in scene.tensors if one.cached]
+    kept = sum(one.cached for one in cached)
     width, height = square(layout, kept)
     return {
         "x": EDGE,
@@ -84,7 +84,7 @@ def _shelf(scene: Scene, layout: Layout, y: float) -> dict[str, Any]:
             {
                 "code": one.code,
                 "role": SYMBOLS[one.code].role,
-                "height": height * one.kept / kept,
+                "height": height * one.cached / kept,
             }
             for one in cached
         ],
@@ -103,7 +103,7 @@ def _torn(layout: Layout, numbers: float) -> bool:
 
 def highest(scene: Scene, layout: Layout) -> float:
     """Return the height of the most that any variant, or MHA, keeps of one token."""
-    kept = [sum(one.kept for one in tensors) for tensors in scene.every]
+    kept = [sum(one.cached for one in tensors) for tensors in scene.every]
     return max(square(layout, numbers)[1] for numbers in (*kept, scene.mha))
 
 

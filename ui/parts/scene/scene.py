@@ -68,7 +68,7 @@ class Scene:
         return run(config, self.model.form, self.words, self.model.origin(config), (HEAD,))
 
     @property
-    def kept(self) -> float:
+    def cached(self) -> float:
         """Numbers that are cached of each further token."""
         return costs.cache_elements(self.model.config())
 

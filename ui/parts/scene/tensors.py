@@ -55,7 +55,7 @@ class Tensor:
         return next((n for n, axis in zip(self.shape, axes, strict=True) if axis in "hg"), 1)
 
     @property
-    def kept(self) -> float:
+    def cached(self) -> float:
         """The numbers that are cached of each further token."""
         grows = SYMBOLS[self.code].cached and self.code not in BOUNDED
         return self.numbers / self.tokens if grows else 0

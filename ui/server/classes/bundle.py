@@ -49,12 +49,12 @@ class Sent:
 
 
 class Bundle:
-    """Parts of a picture, for a browser that has kept some of them; to the server a message."""
+    """The messages of a picture, short where a browser knows them; to the server one message."""
 
     delta = None  # for it belongs to no fragment
 
-    def __init__(self, messages: Iterable[Sent], kept: frozenset[str]) -> None:
-        self.parts = [one.short if one.name in kept else one.whole for one in messages]
+    def __init__(self, messages: Iterable[Sent], known: frozenset[str]) -> None:
+        self.parts = [one.short if one.name in known else one.whole for one in messages]
 
     def WhichOneof(self, _fields: str) -> str:  # noqa: N802 - of protobuf
         """Return the kind of a message of it."""

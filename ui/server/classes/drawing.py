@@ -76,10 +76,10 @@ class Drawing:
         later = asyncio.get_running_loop().call_soon_threadsafe  # whoever lets go may hold a lock
         finalize(self, later, release_media_files, name).atexit = False
 
-    def messages(self, kept: frozenset[str]) -> Iterator[ForwardMsg | Bundle]:
-        """For a browser that has kept some messages, by their names."""
+    def messages(self, known: frozenset[str]) -> Iterator[ForwardMsg | Bundle]:
+        """Yield the messages for a browser that knows some of them by their names."""
         for part in self.parts:
-            yield Bundle(part, kept) if isinstance(part, tuple) else part
+            yield Bundle(part, known) if isinstance(part, tuple) else part
 
 
 class _Nobody(SessionClient):

@@ -66,6 +66,6 @@ def below(view: View) -> None:
     if view.measured is None:
         return
     st.subheader(t("real_models.latents_title"), anchor=False)
-    charts.kept(view, "c_KV", "k_R")
+    charts.cached(view, "c_KV", "k_R")
     charts.matrices(view)
     layers.section(view)

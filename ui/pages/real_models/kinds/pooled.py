@@ -89,7 +89,7 @@ def below(view: View) -> None:
         entries.draw(view.maps)
     st.subheader(t("real_models.latents_title"), anchor=False)
     prose.say(_kept(view))
-    common.kept(view, "kv_T", "kv_E", "k_E")
+    common.cached(view, "kv_T", "kv_E", "k_E")
     st.subheader(t("maps.parts_title"), anchor=False)
     maps.charts.parts(view.maps)
     common.matrices(view)
