@@ -1,4 +1,4 @@
-"""Starts MLA_PROCESSES processes of the app, and anew each that is killed.
+"""Starts MLA_PROCESSES processes of the app, and each that is killed again.
 
     python deploy/start.py
 
@@ -55,7 +55,7 @@ async def keep(port: int) -> int:
 
 def tell(port: int, status: int) -> None:
     """A line of the log, as the app's own are."""
-    said = f"the process on port {port} ended with {status}, and is started anew"
+    said = f"the process on port {port} ended with {status}, and is started again"
     if os.environ.get("MLA_LOG") == "json":
         said = json.dumps({"level": "error", "logger": "start", "message": said})
     print(said, file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
 """The oracle of attention over a window and pooled entries: loops, in float64.
 
 Written from section 2.3 of the DeepSeek-V4 report (equations 9 to 23). It shares no code with the
-engine: an entry is made anew from the hidden states of its tokens, slot by slot and channel by
+engine: an entry is made from the hidden states of its tokens, slot by slot and channel by
 channel, and the chosen entries are found by sorting pairs of numbers by hand.
 """
 

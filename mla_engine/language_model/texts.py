@@ -9,7 +9,7 @@ ask for nothing that no reader could know:
     agreement   the dogs near the cat now are .              the first noun decides is or are
     brackets    ( [ { close } ] ) .                          what was opened last closes first
 
-Pairs are drawn anew for every text and every word is as frequent as the others of its kind, so that
+Pairs are drawn for every text and every word is as frequent as the others of its kind, so that
 no answer can be had by counting.
 """
 

@@ -1,7 +1,7 @@
 """What training keeps of the queries until the backward pass, with and without compression.
 
 Compression alone adds the latent to what is kept. It saves memory where the backward pass computes
-the queries anew out of the small latent (DeepSeek-V3, arXiv 2412.19437, section 3.2.3).
+the queries again out of the small latent (DeepSeek-V3, arXiv 2412.19437, section 3.2.3).
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class QueryMemory:
 
 
 def query_memory(config: LatentConfig, d_latent_q: int) -> list[QueryMemory]:
-    """Return the four ways: with and without a query latent, queries kept and computed anew.
+    """Return the four ways: with and without a query latent, queries kept and computed again.
 
     Args:
         config: the layer, whose own d_latent_q is not looked at.

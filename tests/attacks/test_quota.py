@@ -85,7 +85,7 @@ def test_what_did_not_come_is_not_counted(kept):
             use.reserve(1)
 
 
-def test_the_next_hour_begins_anew(tmp_path):
+def test_the_next_hour_begins_at_nothing(tmp_path):
     now, file = [0.0], tmp_path / "fetched"
     quota.spend(file, 250, 1000, lambda: now[0])
     with pytest.raises(CheckpointError):
@@ -97,7 +97,7 @@ def test_the_next_hour_begins_anew(tmp_path):
     quota.spend(file, 250, 1000, lambda: now[0])
 
 
-def test_a_damaged_file_of_counts_begins_anew(tmp_path):
+def test_a_damaged_file_of_counts_begins_at_nothing(tmp_path):
     file = tmp_path / "fetched"
     for text in ("", "[]", '{"hour": 0}', "{", "null", '{"hour": 0, "had": 3}'):
         file.write_text(text)

@@ -188,6 +188,6 @@ def test_a_page_that_fails_says_the_reference_that_the_log_has(tmp_path):
         assert app.log.count("Traceback") == 1
         assert "planted" in app.log
         assert any(kind == "slider" or kind == "button" for kind, _ in seen.widgets)
-        anew = visitor.touch(seen.widget("button", "anew"), trigger_value=True)
-        assert not any("reference" in text for text in anew.texts)
-        assert not anew.exceptions
+        fresh = visitor.touch(seen.widget("button", "anew"), trigger_value=True)
+        assert not any("reference" in text for text in fresh.texts)
+        assert not fresh.exceptions

@@ -8,7 +8,7 @@ WATCH = """() => {
   observer.observe({ type: "layout-shift" });
   window.shifts = { kept, observer };
 }"""
-# Shifts outside of charts, sliders and formulas, which are drawn anew: value, and what moved where.
+# Shifts outside of charts, sliders and formulas, which are drawn new: value, and what moved where.
 # What moves by less than half a pixel nobody sees.
 SHIFTS = """() => {
   const { kept, observer } = window.shifts;

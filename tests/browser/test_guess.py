@@ -77,7 +77,7 @@ def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show, app_url):
     assert page.locator(CARD).bounding_box()["height"] == pytest.approx(box["height"], abs=1)
     page.get_by_role("radio", name="MHA", exact=True).click()
     settle(page)
-    expect(page.locator(f"{CARD} .asks")).to_contain_text("换了设置")  # and asks anew
+    expect(page.locator(f"{CARD} .asks")).to_contain_text("换了设置")  # and asks again
     walk(page, f"{app_url}/?lang=zh&lecture=1")
     expect(page.locator(CARD)).to_have_count(0)
 

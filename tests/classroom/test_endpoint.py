@@ -226,7 +226,7 @@ async def test_a_room_that_a_process_forgot_comes_back_by_its_lecturer_alone(mon
     monkeypatch.setattr(rooms, "store", lambda: before)
     lecturer = Lecturer(Server(), *opened())
     follower = await joined(lecturer.server, lecturer.code)
-    monkeypatch.setattr(rooms, "store", lambda: after)  # the process has started anew
+    monkeypatch.setattr(rooms, "store", lambda: after)  # the process has restarted
     lecturer.server = follower.server = Server()
     assert (await follower.news()).status == 404
     stranger = Lecturer(lecturer.server, lecturer.code, codes.new_key())

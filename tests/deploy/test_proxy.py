@@ -123,7 +123,7 @@ def test_scripts_come_compressed_once_for_all_and_for_a_year(front, two):
     assert "Content-Encoding" not in plain[1]
 
 
-def test_the_page_itself_is_compressed_and_asked_for_anew(front):
+def test_the_page_itself_is_compressed_and_asked_for_again(front):
     _, headers, body = front.get("/", **GZIP)
     assert headers["Content-Encoding"] == "gzip"
     assert headers["Cache-Control"] == "no-cache"

@@ -45,7 +45,7 @@ def test_visitors_of_a_killed_process_go_on_with_another_and_stay_there(front, t
 
 
 def test_a_process_that_is_not_ready_takes_nobody(front, two):
-    """As it starts anew, everything of it is 503, which sends the proxy to the next."""
+    """As it restarts, everything of it is 503, which sends the proxy to the next."""
     first, second = two.ports
     os.kill(two.pid(first), signal.SIGKILL)
     answers = []
@@ -78,4 +78,4 @@ def test_a_wrong_setting_ends_all_processes_with_its_sentence(wrong):
     assert ended.returncode == 1
     assert f"MLA Explorer cannot run: {next(iter(wrong))}" in ended.stderr
     assert "Traceback" not in ended.stderr
-    assert "started anew" not in ended.stderr
+    assert "started again" not in ended.stderr

@@ -24,7 +24,7 @@ FORMS = {
 INDEXER = {"W_IQ", "W_IK", "W_IW", "k_I_norm", "b_IK"}
 forms = pytest.mark.parametrize(("config", "form"), FORMS.values(), ids=FORMS)
 stricts = pytest.mark.parametrize("strict", [False, True], ids=["traced", "strict"])
-# A cache that is written in place asks more of what compiles it than one that grows anew.
+# A cache that is written in place asks more of what compiles it than one that is made longer.
 IN_PLACE = ("MLA, absorbed, latent", "MLA, expanded, kv", "MQA, window, expanded, kv")
 IN_PLACE += ("DSA, absorbed, indexed", "CSA, pooled, pooled", "GLM, absorbed, pooled_index")
 IN_PLACE += ("KDA, recurrent, delta",)

@@ -36,7 +36,7 @@ CUTS = [(cut, TOKENS - cut) for cut in range(1, TOKENS)]
 CUTS += [(1,) * TOKENS, (5, 5, 3), (1, 2, 10), (3, 3, 3, 4)]
 ROOM = {"growing": None, "reserved": 16}
 rooms = pytest.mark.parametrize("capacity", ROOM.values(), ids=ROOM)
-OF_CHUNKS = {"k_WY", "v_WY", "o_past", "o_near"}  # begin anew with each piece
+OF_CHUNKS = {"k_WY", "v_WY", "o_past", "o_near"}  # begin again with each piece
 NEW = {  # what a step computes of its own tokens alone, by the kind of cache
     "kv": {"c_KV", "k_R"},
     "pooled": {"c_E", "z_E", "c_IE", "z_IE", "gates", "gates_I"},

@@ -66,8 +66,8 @@ def test_a_step_counts_what_its_queries_read(config, form, new, context):
     made = flops(config, form, 6, new, new, keys, over=few, expanded=expanded)
     assert cost.total_flops == made
     assert cost.cache_read_bytes == BATCH * 2 * (read * (7 + config.d_rope) + context * index)
-    anew = 2 * BATCH * 2 * expanded * 6 * (5 + 3) if form == "expanded" else 0
-    assert cost.up_projected_bytes == anew
+    up_projected = 2 * BATCH * 2 * expanded * 6 * (5 + 3) if form == "expanded" else 0
+    assert cost.up_projected_bytes == up_projected
 
 
 @configs

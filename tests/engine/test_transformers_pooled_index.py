@@ -85,7 +85,7 @@ def test_equals_the_module(config):
 @cut
 @torch.no_grad()
 def test_caches_and_decodes_as_the_module_does(config, cuts):
-    """They keep every token's index key and pool them anew each step, we pool them once."""
+    """They keep every token's index key and pool them again each step, we pool them once."""
     layer, h = seeded(config, torch.float32)
     module, cache = their_module(layer), DynamicCache(config=their_config(config))
     held = PooledIndexCache.empty(config, batch=2)

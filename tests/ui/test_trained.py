@@ -36,7 +36,7 @@ def test_one_is_read_as_it_was_written(folder, code):
     assert trained.load(code) is found, "read once"
 
 
-def test_a_file_that_is_written_anew_is_read_anew(folder):
+def test_a_file_that_is_written_again_is_read_again(folder):
     write(folder, "mla")
     first = trained.load("mla")
     before = trained.run(first, (1, 2, 3)).logits

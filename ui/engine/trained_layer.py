@@ -34,7 +34,7 @@ class TrainedLayer:
     Args:
         code: the variant.
         layer: counted from 0.
-        written: when its file was, so that a newer one is read anew.
+        written: when its file was, so that a newer one is read again.
     """
 
     code: str

@@ -51,7 +51,7 @@ def _door() -> None:
 
 
 def _try(enter: Callable[..., None], *given: str) -> None:
-    """Go in, or say why not; the page is drawn anew, since the class stands around it."""
+    """Go in, or say why not; the page is drawn again, since the class stands around it."""
     try:
         enter(*given)
     except ClassError as refusal:

@@ -1,6 +1,6 @@
 """The library by which pictures move in the browser.
 
-It stands in an element of its own, which no change alters: what is sent anew with each change of a
+It stands in an element of its own, which no change alters: what is sent again with each change of a
 picture is the picture's own script and numbers.
 """
 

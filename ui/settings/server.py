@@ -168,7 +168,7 @@ class Server(BaseSettings):
 
 
 def server() -> Server:
-    """The settings now; read anew where a variable has changed.
+    """The settings now; read again where a variable has changed.
 
     Raises:
         ValidationError: a variable that is wrong; `mistakes` says it in sentences.

@@ -727,7 +727,7 @@ def test_measuring_prefill_times_both_forms_of_mla(opened, timed, rates, downloa
     assert set(rows["query_tokens"]) == {256}
 
 
-def test_measuring_again_takes_the_times_anew(opened, timed):
+def test_measuring_again_takes_new_times(opened, timed):
     at = opened(PAGE, **SMALL, cost_context="128")
     pressed(at, "cost_measure")
     at.run()

@@ -568,7 +568,7 @@ def test_a_runner_does_what_decoding_by_hand_does(cache, form):
         (KDA, "delta", "recurrent", DeltaAttention, DeltaCache),
     ],
 )
-def test_a_cache_that_cannot_go_back_begins_anew(config, cache, form, layer, empty):
+def test_a_cache_that_cannot_go_back_begins_at_the_first_token(config, cache, form, layer, empty):
     words = tuple(str(n) for n in range(70 + run.ROOM))
     runner = run.Runner(Way(config, form, cache), 6, 70, words, 3)
     h = torch.from_numpy(hidden_states(words, 3, 48))[None]

@@ -504,7 +504,7 @@ def test_the_second_press_at_the_last_question_opens_the_summary(opened, presses
     assert found == [("-_", 2, False), ("-_", 2, True), ("-_", 2, True), ("-_", 2, False)]
 
 
-def test_another_set_or_another_length_begins_anew(opened):
+def test_another_set_or_another_length_begins_again(opened):
     at = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_answers="01", quiz_number="2")
     seed, length = at.number_input[0], at.slider[0]
     assert seed.label == "Set number: the same number gives the same questions"

@@ -25,7 +25,7 @@ GIB = 2**30
 
 
 def dsa(keys: int) -> LanguageModel:
-    """The small model, made anew with so many keys."""
+    """The small model, made with so many keys."""
     own = model("dsa")
     attention = replace(own.config.attention, index_topk=keys)
     made = LanguageModel(replace(own.config, attention=attention))

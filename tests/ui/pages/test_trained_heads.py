@@ -232,7 +232,7 @@ def test_a_model_whose_training_was_not_watched_has_no_steps(trained, opened):
     assert "How the heads came about" not in [one.value for one in at.subheader]
 
 
-def test_a_file_that_is_written_anew_is_read_anew(trained, opened):
+def test_a_file_that_is_written_again_is_read_again(trained, opened):
     before = trained_models.of_step("mha", -1)
     file = trained / "mha.safetensors"
     os.utime(file, ns=(1, before.written + 1))

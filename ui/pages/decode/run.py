@@ -75,7 +75,7 @@ class Runner:
         return -(-left // CHUNK) + 1
 
     def _towards(self, before: int) -> Cache:
-        """From which cache so many tokens are reached: one that cannot go back begins anew."""
+        """Return the cache to write on from: one that cannot go back begins at the first token."""
         goes_back = self.cache.grows_evenly and not self.cache.fixed
         return self.cache if goes_back or self.cache.length <= before else self.first
 
@@ -144,7 +144,7 @@ def written(code: str, when: int, sentence: Words, steps: int) -> Words:
 
     Args:
         code: the model's variant.
-        when: its file was written, so that a newer one writes anew.
+        when: its file was written, so that a newer one writes again.
         sentence: what it reads first.
         steps: how many words.
 

@@ -72,7 +72,7 @@ class View:
         return [(self.trained.config.words[i], float(last[i])) for i in best]
 
     def written(self) -> str:
-        """The text with the next word, which is the likeliest or drawn anew at every call."""
+        """The text with the next word, which is the likeliest or drawn at every call."""
         logits = self.trace.logits[:, -1]
         token = chosen(logits, self.temperature if self.drawn else 0, torch.default_generator)
         return f"{self.text} {self.trained.config.words[int(token)]}"

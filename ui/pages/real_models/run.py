@@ -18,7 +18,7 @@ from ui.engine.real_layer import RealLayer
 from ui.parts.maps.run import block_of_heads
 from ui.settings.page import LATENT_LAYER
 
-FEWEST_HEADS = 16  # of a block: each reads the layer anew
+FEWEST_HEADS = 16  # of a block: each reads the layer again
 Measured = LogitShares | Given | Memory
 Block = tuple[Measured, dict[str, Spectrum]]
 MEASURES: Mapping[str, Callable[..., Measured]] = {  # of a trace, by the mechanism of its layer

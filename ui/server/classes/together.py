@@ -44,7 +44,7 @@ from ui.streamlit_internals import (
 
 MOMENT_SECONDS = 20.0
 OWED = "owed"  # in the session
-# What a run that an address leads finds anew there, or `Asked` says: all else is a reader's own.
+# What a run that an address leads finds new there, or `Asked` says: all else is a reader's own.
 COMMON = {"settings", "page", "written", "links", "visit", "reached", "guess_links", OWED}
 COMMON |= {"compression_seen"}  # of which nothing stays on the screen
 
@@ -84,7 +84,7 @@ def _together(run: Run, loop: asyncio.AbstractEventLoop) -> Run:
             if not is_run_given_up(runner):
                 _take(runner, asked, wanted, drawn)
             return
-        if (owed := _of(state, OWED)) and not _anew(asked):
+        if (owed := _of(state, OWED)) and not _by_address(asked):
             _make_up(run, runner, owed)
         if owed and not is_run_given_up(runner):
             del state[OWED]
@@ -107,8 +107,8 @@ def _of(state: SessionState, name: str, otherwise: Any = None) -> Any:
     return state[name] if name in state else otherwise  # noqa: SIM401 - it has no `get`
 
 
-def _anew(asked: RerunData) -> bool:
-    """Tell whether only the address leads: the Back button, or a follower's browser."""
+def _by_address(asked: RerunData) -> bool:
+    """Tell whether only the address changed: the Back button, or a follower's browser."""
     return asked.is_history_navigation and not asked.fragment_id_queue
 
 
@@ -123,7 +123,7 @@ def _wanted(runner: ScriptRunner, asked: RerunData) -> Asked | None:
             reached = owed.shown.reached.union(come_to)
             return replace(owed.shown, reached=reached, moment=_moment())
     said = parse_qs(asked.query_string, keep_blank_values=True).keys()
-    if not _anew(asked) or "room" not in said:
+    if not _by_address(asked) or "room" not in said:
         return None
     page, (before, reached) = _page(runner, asked), _of(state, "reached", ("", ()))
     led_by = ClientState(
@@ -177,7 +177,7 @@ def _page(runner: ScriptRunner, asked: RerunData) -> str:
 def _take(runner: ScriptRunner, asked: RerunData, wanted: Asked, drawn: Drawing) -> None:
     """Show a drawing, and owe the run."""
     state, owed = state_of(runner), _of(state_of(runner), OWED)
-    led_by = asked if _anew(asked) else owed.asked
+    led_by = asked if _by_address(asked) else owed.asked
     send_as_run(runner, led_by, drawn.messages(asked.cached_message_hashes))
     linked = {*_of(state, "guess_links", ())} | ({wanted.page} if drawn.linked else set())
     state["page"], state["guess_links"] = wanted.page, linked
