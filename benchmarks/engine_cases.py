@@ -63,7 +63,7 @@ def held(layer: MultiHeadLatentAttention) -> LatentCache:
 
 
 def published(layer: MultiHeadLatentAttention, h: Tensor, cache: LatentCache) -> Callable:
-    """The absorbed step of DeepSeek-V3's inference/model.py (9b4e9788), a rank alone."""
+    """The absorbed step of DeepSeek-V3's inference/model.py (9b4e9788), one rank."""
     c, start = layer.config, cache.length
     wq = torch.cat((layer.W_UQ, layer.W_QR), dim=1).flatten(0, 1)
     wkv_a, wo = torch.cat((layer.W_DKV, layer.W_KR)), layer.W_O.flatten(1)
@@ -155,7 +155,7 @@ def expanded_step() -> Case:
 
 
 def prefill() -> Case:
-    """Everything traced against the map alone."""
+    """Everything traced against only the map."""
     layer = layer_of("deepseek-v2-lite")
     h, (family, module) = hidden(layer, 512), module_of(layer)
     positions = torch.arange(512)

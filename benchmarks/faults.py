@@ -266,10 +266,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("rooms", nargs="*", help="of these lists alone")
+    parser.add_argument("rooms", nargs="*", help="only of these lists")
     parser.add_argument("--drawn", type=int, help="so many of them, drawn at random")
     parser.add_argument("--seed", type=int, help="of the draw")
-    parser.add_argument("--named", action="store_true", help="run the tests that they name alone")
+    parser.add_argument("--named", action="store_true", help="run only the tests that they name")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, help="keep the results in this file")
     given = parser.parse_args()

@@ -123,7 +123,7 @@ def torch_form(x: Inputs) -> Callable:
 def compiled(x: Inputs) -> Callable:
     """The torch form through torch.compile."""
     if not x.q_C.is_cuda:
-        raise AbsentError("compiled for a GPU alone")
+        raise AbsentError("compiled only for a GPU")
     run = _compiled(x.keys.c_KV.shape, x.q_C.shape)
     return lambda: run(x.q_C, x.q_R, x.keys, x.scale)[0]
 
@@ -142,7 +142,7 @@ def expanded(x: Inputs) -> Callable:
     b, _, h, _ = x.q_C.shape
     s = max(x.lengths)
     if x.keys.chosen is not None or min(x.lengths) < s:
-        raise AbsentError("all keys of equal lengths alone")
+        raise AbsentError("only all keys, of equal lengths")
     if b * h * s * (D_HEAD + x.q_R.shape[-1] + D_VALUE) * x.q_C.itemsize > EXPANDED_BYTES:
         raise AbsentError("keys and values of every head are beyond 32 GiB")
     q = x.q_C.new_zeros(b, h, 1, D_HEAD + x.q_R.shape[-1])
@@ -195,7 +195,7 @@ def _imported(name: str) -> object:
 def _paged(x: Inputs) -> tuple[Tensor, Tensor]:
     """The cache in pages [p,s,1,c+r], and the table [b,n]."""
     if x.keys.chosen is not None:
-        raise AbsentError("all keys alone")
+        raise AbsentError("only all keys")
     both = torch.cat((x.keys.c_KV, x.keys.k_R), dim=-1)
     b, s, width = both.shape
     n = math.ceil(s / PAGE)

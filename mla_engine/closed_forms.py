@@ -100,7 +100,7 @@ class Costs:
             where they do not grow by the same with each token.
         parts: (config, tokens, bytes of a number) -> what a sequence of so many tokens keeps, where
             a token does not just add its own.
-        rows: as `parts`, by the kind of row alone; "index" is of keys that an indexer scores.
+        rows: as `parts`, by the kind of row; "index" is of keys that an indexer scores.
         steady: config -> tokens from which on the work changes by as much with each so many more.
         with_every_key: config -> the same with every key attended to: a run of the layer computes
             all and masks, where a kernel leaves out what is not chosen.

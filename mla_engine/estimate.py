@@ -106,7 +106,7 @@ def _zeros(kind: type[Cache], config: object, batch: int, dtype: torch.dtype, le
 
 @lru_cache(maxsize=32)
 def _without_data(layer_type: type[nn.Module], *, dtype: torch.dtype, **of: object) -> nn.Module:
-    """Return the layer on the meta device: its shapes alone."""
+    """Return the layer on the meta device: only its shapes."""
     return layer_type(**of, dtype=dtype, device="meta")
 
 

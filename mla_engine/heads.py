@@ -18,7 +18,7 @@ def with_heads(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> AttentionLayer:
-    """Return a layer of these heads alone, whose weights are those of a whole one.
+    """Return a layer of only these heads, whose weights are those of a whole one.
 
     Args:
         layer: with all of its heads.

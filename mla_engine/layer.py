@@ -192,7 +192,7 @@ class AttentionLayer(nn.Module, ABC):
         """Run formulas(layer, *args) if it fits the memory budget; on meta nothing is held.
 
         A cache among the arguments is one that h, the first of them, is appended to. A graph that
-        torch compiles or exports is of the formulas alone.
+        torch compiles or exports is of only the formulas.
         """
         if torch.compiler.is_compiling() or self.device.type == "meta":
             return formulas(self, *args)

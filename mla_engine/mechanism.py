@@ -48,7 +48,7 @@ class Form:
         name: what the engine's calls and the costs name it.
         trace: what a run returns; its `form` names the form in SYMBOLS.
         forward: the layer's public call on a whole sequence.
-        prefill: its formulas alone: (layer, h, positions) -> trace.
+        prefill: only its formulas: (layer, h, positions) -> trace.
         decode: kind of cache -> formulas of a step: (layer, h, cache, positions) -> trace, cache.
         unmasked: (layer, trace of all its heads) -> logits before the mask [b,h,t,s], if any.
         columns: (layer, trace of all its heads) -> logits [b,h,t,n] and bool [b,t,n], True where
@@ -148,7 +148,7 @@ class Mechanism:
         variants: as the app offers them; none where no page shows it yet.
         ways: as costs and decoding compare them.
         costs: its closed forms.
-        fused: (layer, h, positions) -> u [b,t,d] alone, as fast as torch has it: for training.
+        fused: (layer, h, positions) -> only u [b,t,d], as fast as torch has it: for training.
         of_preset: (fields of a row in presets.toml) -> its configuration.
         kind: config -> "MHA", "MLA", ...
         suggested: config of another mechanism -> the shared sizes that this one would have there.

@@ -141,7 +141,7 @@ def attended(
     """Return weigh(attention, values), linear in both; keys that the mask hides add nothing.
 
     Its attention is 0, and 0 times NaN or Inf is NaN, in every earlier row. Only where that has
-    happened the finite values are weighed alone, for the rows that see no other. A graph that is
+    happened only the finite values are weighed, for the rows that see no other. A graph that is
     compiled has both ways in it, and takes one when it runs; gradients flow through the first.
     """
 

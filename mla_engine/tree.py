@@ -37,7 +37,7 @@ def register(
 def said(value: object) -> object:
     """Return a configuration as (type, values by name), all the way down; else the value itself.
 
-    Of what stands beside tensors a graph that is traced can keep numbers, words and types alone.
+    Of what stands beside tensors a graph that is traced can keep only numbers, words and types.
     """
     if not is_dataclass(value):
         return value

@@ -20,7 +20,7 @@ def _generator(seed: int, name: str, index: int) -> torch.Generator:
 class Weights:
     """Draws normal weights of standard deviation fan_in^-1/2, in float64 on the CPU, then casts.
 
-    On the meta device nothing is drawn: shapes and dtypes alone, for the memory estimate.
+    On the meta device nothing is drawn: only shapes and dtypes, for the memory estimate.
     """
 
     def __init__(self, seed: int, dtype: torch.dtype, device: torch.device | str) -> None:

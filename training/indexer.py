@@ -3,7 +3,7 @@
 "We maintain dense attention and freeze all model parameters except for the lightning indexer", and
 bring the softmax of the index scores close to the attention summed over the heads, by their KL
 divergence (report of DeepSeek-V3.2-Exp, section 2.1.1, equation 3). The second stage there, in
-which the model itself learns to read chosen keys alone, is left out: all else stays as it was.
+which the model itself learns to read only chosen keys, is left out: all else stays as it was.
 """
 
 from collections.abc import Callable

@@ -29,7 +29,7 @@ class Plan:
         pause: seconds from one action of a visitor to its next.
         pages: that they look at.
         patience: seconds after which an answer has failed.
-        returning: whether who loses the connection comes back, by the link alone.
+        returning: whether who loses the connection comes back, with only the link.
     """
 
     visitors: int

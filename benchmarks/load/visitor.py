@@ -22,7 +22,7 @@ class LostError(StuckError):
 
 
 class Visitor(Reader):
-    """Reads as a browser does, and comes back, with its link alone, where a connection is lost."""
+    """Reads as a browser does, and comes back, with only its link, where a connection is lost."""
 
     def __init__(self, url: str, patience: float = PATIENCE_SECONDS) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Visitor(Reader):
         await self.open("" if page == HOME else page, query)
 
     async def return_to(self, url: str) -> None:
-        """Come back to where this visitor was, perhaps at another process, by the link alone."""
+        """Come back to where this visitor was, perhaps at another process, with only the link."""
         self.url, self.seen.session_id = url, ""
         self._kept.clear()
         await self.come(self.page, self.state.query_string)

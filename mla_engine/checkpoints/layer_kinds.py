@@ -1,6 +1,6 @@
 """The kind of one layer of a model, as its config.json tells it.
 
-DeepSeek-V4's layers are a window alone, CSA or HCA, each with its own rotation. Files say it in two
+DeepSeek-V4's layers are only a window, CSA or HCA, each with its own rotation. Files say it in two
 ways: a word a layer under layer_types, as transformers writes it, or how many tokens an entry pools
 under compress_ratios, as repositories publish it.
 """
@@ -103,7 +103,7 @@ def pooled_kind(config: Entries, layer: int) -> str:
 
 
 def pooling(config: Entries, layer: int) -> dict[str, Any]:
-    """Return the fields that say what a layer pools and chooses; none of a window alone."""
+    """Return the fields that say what a layer pools and chooses; none of a mere window."""
     kind = pooled_kind(config, layer)
     if kind == WINDOW:
         return {}

@@ -68,7 +68,7 @@ class Use(FreeDisk):
         """Remove what was used longest ago until so many bytes fit, and keep that room free.
 
         Raises:
-            CheckpointError: the files alone are beyond the quota, the free disk, or what may be
+            CheckpointError: the files are beyond the quota, the free disk, or what may be
                 fetched in an hour; others use too much of the quota now.
         """
         if self.quota_bytes is not None:

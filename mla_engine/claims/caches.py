@@ -46,7 +46,7 @@ def _in_all_layers(config: GroupedConfig | LatentConfig, layers: int, tokens: in
 def rope_on_expanded_keys(config: LatentConfig = V3, context: int = 4096) -> Verdict:
     """N4: one decoded token with keys rebuilt from c_KV, and with the split into two parts.
 
-    In both the values stay in the latent: the statement is on keys alone.
+    In both the values stay in the latent: the statement is only on keys.
     """
     rebuilt, split = (costs.decode(config, context, form) for form in ("expanded", "absorbed"))
     one_key = 2 * config.n_heads * config.d_head * config.d_latent_kv

@@ -27,7 +27,7 @@ class Cost:
     fields the products of `growing` grow with queries x keys. Of bytes are counted: every weight
     used, once (`weight_bytes`); what the cache held before, read once, of a sparse mechanism what
     it reads of that; new entries, written once; the h that is read and the u that is written
-    (`activation_bytes`); keys and values that are up-projected for this call alone, written and
+    (`activation_bytes`); keys and values that are up-projected only for this call, written and
     read once (`up_projected_bytes`). Queries, scores and heads' outputs are taken to stay on the
     chip.
     """
@@ -47,7 +47,7 @@ class Cost:
 
     @property
     def attention_flops(self) -> int:
-        """The products alone whose work grows with queries x keys."""
+        """Only the products whose work grows with queries x keys."""
         return sum(self.step_flops.get(name, 0) for name in self.growing)
 
     @property

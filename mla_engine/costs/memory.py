@@ -55,7 +55,7 @@ def layouts(config: AttentionConfig) -> dict[str, dict[str, float]]:
     """Numbers per token and layer of every way to lay out the cache, by part; its own is the last.
 
     Raises:
-        ValueError: a config whose cache is laid out in one way alone.
+        ValueError: a config whose cache is laid out in only one way.
     """
     laid_out = mechanisms.of(config).costs.layouts
     if laid_out is None:

@@ -190,7 +190,7 @@ def decode(
 
 
 def fused(layer: DeltaProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """Return u [b,t,d] alone, of the chunked form."""
+    """Return only u [b,t,d], of the chunked form."""
     return prefill(layer, h, positions).u
 
 

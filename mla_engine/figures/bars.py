@@ -150,7 +150,7 @@ def _amount_axis(axis: str, ends: Sequence[float] | None, ticks: str, *, log: bo
         "fixedrange": True,
         "nticks": 6,
         "tickformat": ticks or (".0e" if log else "~s"),
-        "dtick": 1 if log and ticks else None,  # decades alone
+        "dtick": 1 if log and ticks else None,  # only decades
         "gridcolor": MASKED,
     }
 

@@ -126,7 +126,7 @@ def _axes(
     log: bool, unit: str, limits: tuple[float, float], words: Mapping[str, str]
 ) -> tuple[dict, dict]:
     kind = "log" if log else "linear"
-    # Powers of ten alone: a decade's other ticks would print 2 and 5 without their decade.
+    # Only powers of ten: a decade's other ticks would print 2 and 5 without their decade.
     axis = {"type": kind, "fixedrange": True, "dtick": 1 if log else None, "tickformat": ",.9~g"}
     ends = np.asarray(limits, dtype=np.float64) / UNITS[unit]
     up = axis | {"range": (np.log10(ends) if log else ends).tolist()}

@@ -13,7 +13,7 @@ class GroupedConfig(KeysInFull):
     `bias` is on q, k, v and the output; `qk_norm` an RMSNorm over d_head before the rotation;
     `logit_softcap` x bounds the scaled logits to x tanh(logit / x); `sliding_window` w lets a
     query see itself and the w - 1 tokens before; `d_rotated` turns the first dimensions of each
-    head alone (GPT-J, GLM), where it is not all of them.
+    head only (GPT-J, GLM), where it is not all of them.
 
     Raises:
         ValueError: a size, a number or a combination that no layer can have, with the fix.

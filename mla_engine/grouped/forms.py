@@ -95,7 +95,7 @@ def logits(w: GroupedWeights, q: Tensor, k: Tensor) -> Tensor:
 
 
 def fused(gqa: GroupedProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """Return u [b,t,d] alone, by torch's own attention; a soft cap goes the way of the trace."""
+    """Return only u [b,t,d], by torch's own attention; a soft cap goes the way of the trace."""
     if gqa.config.logit_softcap is not None:
         return prefill(gqa, h, positions).u
     w, turn = gqa.weights(), per_head(turn_of(gqa.config, positions))

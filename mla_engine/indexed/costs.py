@@ -1,6 +1,6 @@
 """Closed forms of MLA with a lightning indexer.
 
-Counted is what a kernel needs that reads the chosen keys alone, min(index_topk, s) for each query;
+Counted is what a kernel needs that reads only the chosen keys, min(index_topk, s) for each query;
 each of several queries is taken to choose keys of its own. The indexer reads the index keys of all.
 """
 

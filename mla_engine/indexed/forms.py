@@ -188,7 +188,7 @@ def prefill(
 
 
 def compressed(layer: IndexedProjections, h: Tensor, positions: Tensor) -> IndexedCache:
-    """Return the part of h alone that no head owns, as a cache."""
+    """Return the part of h that no head owns, as a cache."""
     latents, keys = keys_of(layer, h, turn_of(layer.config, positions))
     empty = IndexedCache.empty(layer.config, h.shape[0], layer.dtype, h.device)
     held = empty.append(latents.c_KV, latents.k_R, keys and keys.k_I)

@@ -1,7 +1,7 @@
 """MLA with a lightning indexer: DeepSeek Sparse Attention (DeepSeek-V3.2-Exp).
 
 A small attention without values scores every key for every query; MLA then attends to the keys of
-the highest scores alone. Up to index_topk tokens that is dense MLA. Layers of one model may share a
+only the highest scores. Up to index_topk tokens that is dense MLA. Layers of one model may share a
 choice: then `chosen` of an earlier layer's trace is given to the next ones.
 """
 

@@ -74,7 +74,7 @@ class Keys:
 
         Args:
             q_C: the queries.
-            known: whether lengths on a GPU can stay there alone; then the host has None.
+            known: whether lengths on a GPU can stay only there; then the host has None.
 
         Raises:
             ValueError: lengths beyond the room, or not one for each sequence.

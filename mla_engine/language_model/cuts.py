@@ -1,6 +1,6 @@
 """A model with a part taken away, and which of its answers break.
 
-A cut gives another model; the first one stays as it is. What is cut from the scores alone leaves
+A cut gives another model; the first one stays as it is. What is cut only from the scores leaves
 the values: a head still sends on what it looks at, only that it looks elsewhere.
 """
 
@@ -53,7 +53,7 @@ def without_heads(model: LanguageModel, layer: int, heads: Sequence[int]) -> Lan
 
 
 def without_content(model: LanguageModel) -> LanguageModel:
-    """Return the model whose scores are position alone: W_UQ is zero, and so scores_C; values stay.
+    """Return the model whose scores are only position: W_UQ is zero, and so scores_C; values stay.
 
     Raises:
         ValueError: a model without latents.
@@ -62,7 +62,7 @@ def without_content(model: LanguageModel) -> LanguageModel:
 
 
 def without_rotary_key(model: LanguageModel) -> LanguageModel:
-    """Return the model whose scores are content alone: W_QR is zero, and so scores_R.
+    """Return the model whose scores are only content: W_QR is zero, and so scores_R.
 
     Raises:
         ValueError: a model without latents, or without a rotary key.
@@ -81,7 +81,7 @@ def measured(count: int = 64, seed: int = 0) -> list[Text]:
 def without_minor_directions(
     model: LanguageModel, rank: int, texts: Sequence[Text] | None = None
 ) -> LanguageModel:
-    """Return the model that reads of each latent c_KV [c] its `rank` strongest directions alone.
+    """Return the model that reads of each latent c_KV [c] only its `rank` strongest directions.
 
     W_UK and W_UV are multiplied by the projection on them. So keys and values lose the least of
     their squared length in the latent. Nothing is lost at rank d_latent_kv.
@@ -121,7 +121,7 @@ def strongest_directions(
 
 @torch.no_grad()
 def within(model: LanguageModel, directions: Sequence[Tensor], rank: int) -> LanguageModel:
-    """Return the model that reads of its latents the last `rank` of these directions alone.
+    """Return the model that reads of its latents only the last `rank` of these directions.
 
     Raises:
         ValueError: a model without latents, a rank below 1 or above d_latent_kv.

@@ -1,7 +1,7 @@
 """MLA's two forms in formulas over weights; arguments are valid and fit the memory.
 
 Expanded builds keys and values of every head from the latent; absorbed brings the queries into
-latent space and never builds them. They differ by the order of multiplication alone.
+latent space and never builds them. They differ only by the order of multiplication.
 """
 
 from collections.abc import Callable
@@ -150,7 +150,7 @@ def prefill(
 
 
 def compressed(mla: LatentProjections, h: Tensor, positions: Tensor) -> LatentCache:
-    """Return the latents of h alone, as a cache."""
+    """Return the latents of h as a cache."""
     latents = latents_of(mla.weights(), h, turn_of(mla.config, positions))
     empty = LatentCache.empty(mla.config, h.shape[0], mla.dtype, h.device)
     return replace(empty.append(latents.c_KV, latents.k_R), positions=positions)
@@ -195,7 +195,7 @@ def with_rotary(k_C: Tensor, k_R: Tensor | None) -> Tensor:
 
 
 def fused(mla: LatentProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """Return u [b,t,d] alone, of the expanded form, by torch's own attention."""
+    """Return only u [b,t,d], of the expanded form, by torch's own attention."""
     w, turn = mla.weights(), turn_of(mla.config, positions)
     mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
     queries, latents = queries_of(w, h, per_head(turn)), latents_of(w, h, turn)

@@ -2,7 +2,7 @@
 
 Two forms over the same weights. Expanded ("MHA mode") builds keys and values of every head from
 the latent; absorbed ("MQA mode") brings the queries into latent space and never builds them. They
-differ by the order of multiplication alone. The rotary key comes from h, not from the latent, has
+differ only by the order of multiplication. The rotary key comes from h, not from the latent, has
 no norm, and is one for all heads; the scale never follows the width of an absorbed query.
 """
 

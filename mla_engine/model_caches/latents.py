@@ -16,7 +16,7 @@ def latent(keys: Keys, _layer: int) -> Layer:
 
 
 def latent_parts(keys: Keys, **rows: object) -> tuple[Part, ...]:
-    """Both of a token; without rotation the latent alone."""
+    """Both of a token; without rotation only the latent."""
     parts = [Part(name="latent", numbers=keys.whole("kv_lora_rank"), **rows)]
     if d_rope := keys.whole("qk_rope_head_dim", least=0):
         parts.append(Part(name="rope", numbers=d_rope, **rows))

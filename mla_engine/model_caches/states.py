@@ -110,7 +110,7 @@ def _mamba_width(keys: Keys) -> int:
 
 
 def conv(keys: Keys, _layer: int) -> Layer:
-    """A short convolution alone (LFM2)."""
+    """Only a short convolution (LFM2)."""
     channels = keys.whole("hidden_size")
     return Layer("conv", (_conv(channels, keys.whole("conv_kernel"), channels),))
 

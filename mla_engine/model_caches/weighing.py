@@ -1,6 +1,6 @@
 """The parameters that a model has and uses, as far as its config.json tells.
 
-Counted of attention are projections alone: norms, biases and short convolutions are thousands among
+Counted of attention are only projections: norms, biases and short convolutions are thousands among
 billions. Nothing is counted of CSA2, of states other than KDA's, and where a width is not said.
 """
 

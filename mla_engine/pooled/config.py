@@ -20,7 +20,7 @@ class PooledConfig(AttentionConfig):
     """Compressed attention (DeepSeek-V4, section 2.3): one vector a token is key and value.
 
     A query sees the last `window` tokens, a learned sink, and entries that each pool `pooling`
-    tokens; with pooling 0 there are none (V4's layers of windows alone). With `overlap` an entry
+    tokens; with pooling 0 there are none (V4's layers of only a window). With `overlap` an entry
     also pools the block of tokens before its own. `index_topk` lets an indexer of `n_index_heads`
     heads of width `d_index` choose that many entries for a query; without it all are read. CSA has
     both, HCA neither. Of each head of width `d_head` the last `d_rope` are rotated. The heads'

@@ -1,6 +1,6 @@
 """Closed forms of attention over a window and pooled entries.
 
-Counted is what a kernel needs that reads the window and the chosen entries alone: of each query
+Counted is what a kernel needs that reads only the window and the chosen entries: of each query
 min(window, s) tokens and min(index_topk, s / pooling) entries. The indexer reads all index keys.
 """
 

@@ -18,7 +18,7 @@ from mla_engine.rope import Turn
 
 
 class Entries(NamedTuple):
-    """The entries in a trace; kv_E are all, what it is made of the new ones' alone."""
+    """The entries in a trace; kv_E are all, what it is made of only the new ones'."""
 
     members: Tensor | None = None
     c_E: Tensor | None = None

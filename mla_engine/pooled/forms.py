@@ -1,7 +1,7 @@
 """Attention over a window and pooled entries, in formulas over weights; arguments fit.
 
 A run makes the logits of all its keys and entries and masks those that a query does not see or
-choose. What a kernel needs, which reads the window and the chosen entries alone, the costs count.
+choose. What a kernel needs, which reads only the window and the chosen entries, the costs count.
 """
 
 from dataclasses import dataclass
@@ -35,10 +35,10 @@ from mla_engine.trace import Trace
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PooledTrace(Trace):
-    """CSA, HCA or a window alone; i counts entries, p the tokens that one pools.
+    """CSA, HCA or only a window; i counts entries, p the tokens that one pools.
 
     attention, attention_E and sink_mass are of one softmax: over keys and entries, with what the
-    sink takes, they add up to 1. A step has the entries' makings of the new ones alone.
+    sink takes, they add up to 1. A step has only the new entries' makings.
     """
 
     h: Tensor  # [b,t,d]
@@ -189,7 +189,7 @@ def grouped_output(w: PooledWeights, o: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def fused(layer: PooledProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """Return u [b,t,d] alone; torch has no kernel with a sink, so that it is the run's."""
+    """Return only u [b,t,d]; torch has no kernel with a sink, so that it is the run's."""
     return prefill(layer, h, positions).u
 
 

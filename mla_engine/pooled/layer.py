@@ -18,7 +18,7 @@ from mla_engine.pooled.projections import PooledProjections
 
 
 class PooledAttention(PooledProjections):
-    """CSA, HCA or a window alone, with their whole trace."""
+    """CSA, HCA or only a window, with their whole trace."""
 
     def forward(
         self,

@@ -43,7 +43,7 @@ def hca(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
 
 
 def window(s: Mapping[str, int], base: AttentionConfig) -> PooledConfig:
-    """Return a window and the sink alone, of these sizes, with what else `base` has."""
+    """Return only a window and the sink, of these sizes, with what else `base` has."""
     pools = {"pooling": 0, "overlap": False, "index_topk": None}
     return replace(_of_sizes(s, base), **pools, n_index_heads=None, d_index=None)
 

@@ -1,6 +1,6 @@
 """Closed forms of MLA with an indexer over pooled keys.
 
-Counted is what a kernel needs that reads the chosen blocks and the query's own alone, of each of
+Counted is what a kernel needs that reads only the chosen blocks and the query's own, of each of
 several queries as many as the last one attends to. The indexer reads the keys of all blocks.
 """
 

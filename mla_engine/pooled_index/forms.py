@@ -150,7 +150,7 @@ def prefill(
 
 
 def compressed(layer: PooledIndexProjections, h: Tensor, positions: Tensor) -> PooledIndexCache:
-    """Return the part of h alone that no head owns, as a cache."""
+    """Return the part of h that no head owns, as a cache."""
     return replace(after(layer, h, empty(layer, h))[-1], positions=positions)
 
 

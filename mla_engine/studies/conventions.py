@@ -1,7 +1,7 @@
 """What a head's logits become when a convention is read wrongly: the pairing, or the scale.
 
 Nothing fails: shapes fit and every row of the map still adds up to one. Some cells stay right, and
-a test that looks at these alone passes: `unharmed` and `whole_places` say which.
+a test that looks only at these passes: `unharmed` and `whole_places` say which.
 """
 
 import torch
@@ -82,7 +82,7 @@ def scaled_logits(
         position: q_R . k_R.
         config: the layer.
         reading: "own"; "absorbed_width", (d_latent_kv + d_rope)^-1/2, the width of an absorbed
-            query; "no_mscale", (d_head + d_rope)^-1/2 alone; "rotation_alone", YaRN's magnitude
+            query; "no_mscale", only (d_head + d_rope)^-1/2; "rotation_alone", YaRN's magnitude
             on the rotated part and not on the content.
 
     Raises:

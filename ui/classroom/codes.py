@@ -1,7 +1,7 @@
 """Keys, codes and tokens: who leads a room, how it is joined, and whose answer is counted once.
 
 All follow from the lecturer's key. So a room that its store has lost comes back under its code, by
-the lecturer alone, and the tokens of its followers go on to be good.
+only the lecturer, and the tokens of its followers go on to be good.
 """
 
 import hmac

@@ -11,7 +11,7 @@ import torch
 
 
 class _Values(Pickler):
-    """Pickles arrays, mappings and dataclasses by their values alone."""
+    """Pickles arrays, mappings and dataclasses by only their values."""
 
     def reducer_override(self, value: object) -> object:
         """Return what pickle makes such a value of: a type and its arguments."""

@@ -142,7 +142,7 @@ def _expire(cache: Callable[[], SharedCache | None], pause: float) -> None:
         one.expire()
         del one
         gc.collect()  # of sessions that have ended: their parts point at each other
-        with suppress(AttributeError, OSError):  # glibc alone has it
+        with suppress(AttributeError, OSError):  # only glibc has it
             ctypes.CDLL(None).malloc_trim(0)
 
 

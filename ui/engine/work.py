@@ -63,7 +63,7 @@ def factoring(rows: int, columns: int) -> int:
     """Return the operations of the eigenvectors of a matrix's smaller Gram matrix, in float64.
 
     Raises:
-        CostError: the eigenvectors alone take too long.
+        CostError: the eigenvectors take too long.
     """
     side = min(rows, columns)
     require(EIGENVECTORS * side**3, SMALLER_LAYER, MOST_AT_ONCE)

@@ -1,6 +1,6 @@
 """The presenter's window: a second window of the same browser, which follows without a server.
 
-The page writes it and the two talk to each other through the browser alone.
+The page writes it and the two talk to each other only through the browser.
 """
 
 import json

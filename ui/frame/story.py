@@ -45,7 +45,7 @@ class Step:
         look: keys of the page's elements that it is about.
         blocks: of the scene, the tensors that it is about; empty is all of them.
         say: the sentence.
-        note: for the presenter alone: where to point, what to ask, what will be asked.
+        note: only for the presenter: where to point, what to ask, what will be asked.
     """
 
     chapter: int

@@ -45,7 +45,7 @@ def listen(
     A figure takes part if its layout has `meta={"chart": "a name"}`. Presses in quick succession
     come as their sum. In the story the keys are its own; in lecture mode a press at a page's last
     step turns the page. With `sections` presses go through those first, with `moves` through
-    the picture that moves, in the browser alone.
+    the picture that moves, only in the browser.
     """
     session = st.session_state
     if state.settings()["stop"] and key != STORY:

@@ -1,4 +1,4 @@
-"""A tensor lights wherever the page has it, once it is pointed at: done in the browser alone."""
+"""A tensor lights wherever the page has it, once it is pointed at: done only in the browser."""
 
 import streamlit as st
 

@@ -69,7 +69,7 @@ def layer_beside() -> None:
 
 
 def sentence(then: Callable[[], object] = lambda: None, own: str = trained.OWN) -> None:
-    """The text that the models read; one that they cannot read stays in the box alone.
+    """The text that the models read; one that they cannot read stays only in the box.
 
     Args:
         then: runs after a text that they can.

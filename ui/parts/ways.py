@@ -32,9 +32,9 @@ Ways = Mapping[str, Way]
 
 
 def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
-    """Every way that the mechanisms have; in prefill those alone that differ without a cache.
+    """Every way that the mechanisms have; in prefill only those that differ without a cache.
 
-    Beside trained models those alone that are trained: another would stand there with noise.
+    Beside trained models only those that are trained: another would stand there with noise.
 
     Raises:
         ValueError: sizes that no layer can have.

@@ -23,7 +23,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from mla_engine.lazy import LazyModule
 from ui import ROOT
 
-torch = LazyModule("torch")  # asked for a GPU alone
+torch = LazyModule("torch")  # asked only for a GPU
 
 Gibibytes = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

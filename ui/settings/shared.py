@@ -18,7 +18,7 @@ SHARED = {
     "lang": Setting(
         "en", one_of(*LANGUAGES), "segmented_control", "common.language", write=LANGUAGES.get
     ),
-    # Of the trained models: on a page of sizes alone those below stand for them.
+    # Of the trained models: on a page of only sizes those below stand for them.
     "preset": Setting(TRAINED, preset, "selectbox", "common.preset"),
     "variant": Setting("mla", one_of(*VARIANTS), "selectbox"),
     "d_model": _size("d_model", 2048),

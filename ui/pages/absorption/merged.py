@@ -64,7 +64,7 @@ def merge(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]:
 
 @shared_cache.cached
 def n_entries(config: LatentConfig) -> dict[str, tuple[int, int]]:
-    """Count entries of all heads' merged matrices, and of their factors, from the shapes alone."""
+    """Count entries of all heads' merged matrices, and of their factors, from the shapes."""
     heads = MultiHeadLatentAttention(config, device="meta").absorbed_matrices()
     pairs = zip(heads.merged_elements, heads.factor_elements, strict=True)
     return dict(zip(MATRICES, pairs, strict=True))

@@ -71,7 +71,7 @@ class Terms:
 
     @property
     def before_cap(self) -> float:
-        """The logit as the scaled dot product alone."""
+        """The logit as only the scaled dot product."""
         return self.scale * self.parts[0].dot if self.cap else self.logit
 
 

@@ -16,7 +16,7 @@ from ui.words.text import t
 
 
 def draw(view: View) -> None:
-    """The table, first with what is counted alone, then with what was measured."""
+    """The table, first with only what is counted, then with what was measured."""
     st.markdown(words.of_step(view))
     place, said = st.container(key="dec_table").empty(), st.empty()
     place.table(tables.shown(view, {}))

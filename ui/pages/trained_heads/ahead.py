@@ -12,7 +12,7 @@ from ui.pages.trained_heads.view import View, cut_of, neighbours
 def ahead(view: View) -> None:
     """Compute it at the end of a run, as a press ends a run: one asked for goes first.
 
-    All sessions share it, so of a class the first one alone has it computed.
+    All sessions share it, so of a class only the first one has it computed.
     """
     for model, cut in likely(view):
         run.broken(model, cut)

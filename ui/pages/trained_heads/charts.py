@@ -99,7 +99,7 @@ def _look(side: Side) -> figures.Role:
 
 
 def _bars(view: View, side: Side) -> dict[str, list[float]]:
-    """Name -> the shares of all tasks; the whole model alone where nothing is cut."""
+    """Name -> the shares of all tasks; only the whole model where nothing is cut."""
     named = {}
     for place, when in enumerate(("before", "after") if side.cut else ("before",)):
         name = t(f"trained_heads.{when}")

@@ -210,7 +210,7 @@ def _cut(kind: str, model: Trained, layer: int, head: int) -> Cut:
 
 
 def _namesakes(model: Trained, layer: int, head: int) -> tuple[int, ...]:
-    """The heads of a layer that have the name of one of them; that one alone if it has none."""
+    """The heads of a layer that have the name of one of them; only that one if it has none."""
     names = run.scores(model).names()[layer]
     return tuple(i for i, name in enumerate(names) if i == head or (name and name == names[head]))
 

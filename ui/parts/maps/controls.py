@@ -57,7 +57,7 @@ def _text(shown: str, resting: bool) -> None:
 
 
 def _keep_text(typed: str) -> None:
-    """After an edit: a good text is set, another one stays in the box alone."""
+    """After an edit: a good text is set, another one stays only in the box."""
     if _refusal(typed):
         state.change(map_text=state.Kept.beside(state.settings()["map_text"], typed))
     else:

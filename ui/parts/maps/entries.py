@@ -22,7 +22,7 @@ from ui.parts.tables import named
 from ui.words.numbers import count, share
 from ui.words.text import listed, t
 
-GATES = "gates", "gates_I"  # of entries, and of index keys where these alone are pooled
+GATES = "gates", "gates_I"  # of entries, and of index keys where only these are pooled
 MOST_MARKED = 128  # words and entries: beyond them dots would hide the cells
 
 

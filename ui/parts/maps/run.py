@@ -152,7 +152,7 @@ def block_of_heads(
 ) -> tuple[int, ...]:
     """The block of neighbouring heads around `head` that is run, fewer where they are large.
 
-    `wanted` 0 lets the size decide alone, so that a run takes a moment.
+    `wanted` 0 lets only the size decide, so that a run takes a moment.
 
     Blocks begin at multiples of their length, so that another head of a block needs no new run.
     """

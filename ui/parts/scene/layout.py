@@ -74,7 +74,7 @@ class Layout:
 
     What all heads share fits into the largest block, and so does what MHA keeps of a token into
     the largest square, unless the least that a variant keeps could then not be seen. What keeps
-    less than 1 in CROWD of MHA's numbers, or a state alone, sets no scale.
+    less than 1 in CROWD of MHA's numbers, or only a state, sets no scale.
 
     Args:
         variants: the tensors of each.

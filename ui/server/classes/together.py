@@ -1,6 +1,6 @@
 """The pages of those who follow a lecturer: a page is run once for all of them.
 
-A follower's browser goes where the lecturer is by the address alone, as the Back button does, so
+A follower's browser goes where the lecturer is only by the address, as the Back button does, so
 what it is to see follows from that address, and from the sections that it has come to. A session
 that has more of its own, as answers, has a run of its own. The others owe theirs: they make up for
 it, unheard, before the next thing that they are asked for. Callbacks, fragments and state are then

@@ -13,5 +13,5 @@ KINDS = {"grouped": grouped, "latent": latent, "pooled": pooled, "delta": delta}
 
 
 def of(view: View) -> ModuleType:
-    """The one of a layer; of mechanisms without one of their own the maps alone."""
+    """The one of a layer; of mechanisms without one of their own only the maps."""
     return KINDS.get(view.mechanism, plain)
