@@ -2,7 +2,7 @@
 
 Written from equations 1 and 10 of Kimi Linear (arXiv 2510.26692): the state is decayed, its part
 along the key taken away, the value written there, token by token. It shares no code with the
-engine, whose matrices it knows by their names alone.
+engine, whose matrices it knows only by their names.
 """
 
 import math

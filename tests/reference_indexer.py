@@ -67,7 +67,7 @@ def index(config, w, h, source, positions=None):
 
 
 def over_choice(config, w, out, chosen):
-    """The dense oracle's fields with attention over the chosen keys alone, and what is left out."""
+    """The dense oracle's fields with attention over only the chosen keys, and what is left out."""
     batch, n, length, _ = out["attention"].shape
     dense = out["attention"]
     out = out | {"attention": np.zeros_like(dense), "left_out": np.zeros((batch, n, length))}

@@ -61,7 +61,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Install the wheel alone into an empty folder."""
+    """Install only the wheel into an empty folder."""
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--target", str(folder), str(wheel)], check=True)
@@ -119,7 +119,7 @@ def test_the_wheel_says_what_it_needs_and_where_it_runs(wheel):
     assert all(core["torch"].contains(v) for v in ("2.9.0", "2.13.0", "2.15.0"))
     assert not core["torch"].contains("2.8.1")
     assert {one.name for one in needed if one.marker} >= {"plotly", "safetensors"}
-    for one in needed:  # but of Triton, which the tests of its kernels alone install
+    for one in needed:  # but of Triton, which only the tests of its kernels install
         assert one.name == "triton" or one.specifier.contains(version(one.name)), one
     (pythons,) = re.findall(r"^Requires-Python: (.*)$", said, re.MULTILINE)
     assert all(SpecifierSet(pythons).contains(f"{v}.0") for v in VERSIONS)

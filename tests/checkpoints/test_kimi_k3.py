@@ -1,7 +1,7 @@
 """Kimi-K3's layers from a checkpoint, against its own code's formulas: transformers has none of it.
 
 Written from modeling_kimi_linear.py of moonshotai/Kimi-K3 (revision f831ab66, KimiMLAAttention and
-KimiDeltaAttention). Its A_log has zeros up to the width of a head, its experts alone are in a code.
+KimiDeltaAttention). Its A_log has zeros up to the width of a head, only its experts are in a code.
 """
 
 import json

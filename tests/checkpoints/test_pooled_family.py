@@ -132,7 +132,7 @@ def test_what_enters_an_attention_is_not_computed(folders):
 
 
 def test_of_deepseek_v4_flash_both_counts_of_its_cache_agree():
-    """By layers of the engine, and from config.json alone; there a full window has the next token.
+    """By layers of the engine, and from config.json only; there a full window has the next token.
 
     A token adds 21 x (512 + 128) / 4 + 20 x 512 / 128 numbers.
     """

@@ -1,4 +1,4 @@
-"""A real redis-server of this test alone, which can be ended and started again."""
+"""A real redis-server of only this test, which can be ended and started again."""
 
 import shutil
 import subprocess

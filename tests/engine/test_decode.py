@@ -37,7 +37,7 @@ CUTS += [(1,) * TOKENS, (5, 5, 3), (1, 2, 10), (3, 3, 3, 4)]
 ROOM = {"growing": None, "reserved": 16}
 rooms = pytest.mark.parametrize("capacity", ROOM.values(), ids=ROOM)
 OF_CHUNKS = {"k_WY", "v_WY", "o_past", "o_near"}  # begin again with each piece
-NEW = {  # what a step computes of its own tokens alone, by the kind of cache
+NEW = {  # what a step computes of only its own tokens, by the kind of cache
     "kv": {"c_KV", "k_R"},
     "pooled": {"c_E", "z_E", "c_IE", "z_IE", "gates", "gates_I"},
     "pooled_index": {"k_I", "z_IE", "gates_I"},
@@ -74,7 +74,7 @@ def assert_rows_of(way, trace, whole, first, last):
     for name in set(trace.steps) - OF_CHUNKS:
         axes, wanted = SYMBOLS[name].axes.split(), getattr(whole, name)
         if name == "S" and last < whole.h.shape[1]:
-            continue  # the whole run has the last state alone
+            continue  # the whole run has only the last state
         for axis, letter in enumerate(axes):
             rows = slice(None)
             if letter == "t":

@@ -158,7 +158,7 @@ CALLS = {
     "fewer rows": lambda mla: mla(H, queries=slice(0, 4)),
     "positions of each sequence": lambda mla: mla(H, positions=torch.zeros(2, 9).long()),
     "the latents given": lambda mla: mla(H, latents=LatentCache.empty(MLA, 2).with_zeros(9)),
-    "the latents alone": lambda mla: mla.compress(H),
+    "only the latents": lambda mla: mla.compress(H),
 } | {name: lambda _, other=other: other(H.to(other.dtype)) for name, other in OTHERS.items()}
 
 
@@ -194,7 +194,7 @@ def test_a_step_beyond_the_reserve_is_refused_before_anything_is_made():
     layer.decode(h, way.held(20))
     with pytest.raises(ValueError, match=r"capacity \(40\).* 39 .* 2 new"), LiveBytes() as made:
         layer.decode(h, full)
-    assert made.peak <= 2 * 8 * way.new  # its positions alone, for itself and for the meta run
+    assert made.peak <= 2 * 8 * way.new  # only its positions, for itself and for the meta run
 
 
 def test_few_shapes_are_remembered():

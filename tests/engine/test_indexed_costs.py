@@ -20,7 +20,7 @@ V32, GLM5 = PRESETS["deepseek-v3.2-exp"], PRESETS["glm-5"]
 
 
 def gathered(layer, h, cache):
-    """u of one new token as a kernel makes it: absorbed, over the latents of its choice alone."""
+    """u of one new token as a kernel makes it: absorbed, over only the latents of its choice."""
     trace, cache = layer.decode(h, cache)
     config, w = layer.config, layer.weights()
     positions = torch.arange(cache.length - 1, cache.length)

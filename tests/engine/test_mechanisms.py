@@ -1,4 +1,4 @@
-"""The registry: what every mechanism declares, and a new one that brings its package alone."""
+"""The registry: what every mechanism declares, and a new one that brings only its package."""
 
 import json
 import os

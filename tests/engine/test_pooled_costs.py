@@ -62,9 +62,7 @@ def test_a_run_makes_the_logits_of_all_and_the_costs_count_what_is_seen(
 
 
 @kinds
-@pytest.mark.parametrize(
-    "context", [2, 15, 16, 40]
-)  # one key alone is no product that torch counts
+@pytest.mark.parametrize("context", [2, 15, 16, 40])  # a single key is no product that torch counts
 def test_a_step_reads_its_window_and_makes_what_it_makes(config, context):
     layer = layer_of(config, dtype=torch.float32)
     past = hidden(BATCH, context, 31, 1, torch.float32)
@@ -152,7 +150,7 @@ def test_what_it_has_not_is_refused(config):
 
 
 def test_deepseek_v4_flash():
-    """Its 43 layers: 2 of windows alone, 21 CSA, 20 HCA; 3,440 numbers a token beside windows."""
+    """Its 43 layers: 2 of only a window, 21 CSA, 20 HCA; 3,440 numbers a token beside windows."""
     assert costs.cache_elements(V4) == (512 + 128) / 4
     assert costs.cache_elements(V4_HCA) == 512 / 128
     assert 21 * costs.cache_elements(V4) + 20 * costs.cache_elements(V4_HCA) == 3_440

@@ -79,7 +79,7 @@ def test_handing_in_the_keys_leaves_out_what_makes_them():
 
 @pytest.mark.parametrize("pooling", [4, 16])
 def test_of_glm_5_3_flash_both_counts_of_its_cache_agree(pooling):
-    """By layers of the engine, and from config.json alone: 11 x (512 + 128 / pooling) a token."""
+    """By layers of the engine, and from config.json only: 11 x (512 + 128 / pooling) a token."""
     config = json.loads(Glm5NextTextConfig(index_kpool=pooling).to_json_string())
     layers = [attention_config(config, layer) for layer in range(45)]
     sparse = [c for c in layers if mechanisms.of(c).key == "pooled_index"]

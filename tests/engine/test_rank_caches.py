@@ -1,4 +1,4 @@
-"""What each of several GPUs keeps: the bytes of caches that layers of its heads alone fill."""
+"""What each of several GPUs keeps: the bytes of caches that layers of only its heads fill."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -34,7 +34,7 @@ def shares(heads: int, ranks: int) -> list[range]:
 
 
 def filled(config, heads: range, tokens: int, dtype: torch.dtype) -> int:
-    """Bytes of the cache of a layer that has these heads alone, after so many steps."""
+    """Bytes of the cache of a layer that has only these heads, after so many steps."""
     mechanism = mechanisms.of(config)
     layer = mechanism.layer(config, seed=2, heads=heads, dtype=dtype)
     cache = layer.empty_cache(mechanism.caches[0])

@@ -1,4 +1,4 @@
-"""Scores depend on the distance alone, and the merged matrix moves with it: against numpy."""
+"""Scores depend only on the distance, and the merged matrix moves with it: against numpy."""
 
 import numpy as np
 import pytest

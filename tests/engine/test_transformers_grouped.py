@@ -138,7 +138,7 @@ def run_theirs(family, gqa, h, positions):
 def test_equals_the_module(family, start):
     gqa = randomized(GroupedQueryAttention(family.grouped, seed=6))
     if family.config is Qwen2Config:
-        gqa.b_O.zero_()  # Qwen2 has biases on q, k and v alone
+        gqa.b_O.zero_()  # Qwen2 has biases only on q, k and v
     h, positions = hidden(2, 9, WIDTH, dtype=torch.float32), torch.arange(start, start + 9)
     u, attention = run_theirs(family, gqa, h, positions)
     trace = gqa(h, positions=positions)

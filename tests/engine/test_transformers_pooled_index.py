@@ -46,7 +46,7 @@ def their_module(layer, attention="eager", **more):
 
 
 def run_theirs(module, h, cache=None, **more):
-    """Their (u, attention, choice): padding alone is told, causality they know."""
+    """Their (u, attention, choice): only padding is told, causality they know."""
     seen = torch.ones(h.shape[:2], dtype=torch.bool)
     return module(hidden_states=h, attention_mask=seen, past_key_values=cache, **more)
 

@@ -68,7 +68,7 @@ def test_every_layer_is_counted_once(key: str):
 
 
 def _grows(row: dict[str, Any]) -> bool:
-    """Not a state, and not a window alone."""
+    """Not a state, and not only a window."""
     return bool(row.get("pooled", {}).get("pooling"))
 
 

@@ -41,7 +41,7 @@ def descendants() -> set[int]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    """A cluster of this machine alone; no process of it is left behind."""
+    """A cluster of only this machine; no process of it is left behind."""
     before = descendants()
     with tempfile.TemporaryDirectory(prefix="ray-") as folder:  # short: sockets lie in it
         on_ray.start(server(), num_cpus=3, num_gpus=1, _temp_dir=folder)

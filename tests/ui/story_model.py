@@ -1,4 +1,4 @@
-"""Run and cut the trained model of the story with the engine alone."""
+"""Run and cut the trained model of the story with only the engine."""
 
 from collections.abc import Mapping
 from functools import cache

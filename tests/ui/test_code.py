@@ -31,7 +31,7 @@ def called_by(run: Callable[[], object]) -> set[tuple[str, int]]:
     st.cache_data.clear()
     st.cache_resource.clear()
     run_of_sparse._asked_before.cache_clear()
-    threading.settrace(note)  # which is told of calls alone, as it returns nothing
+    threading.settrace(note)  # which is told only of calls, as it returns nothing
     try:
         run()
     finally:

@@ -1,4 +1,4 @@
-"""Every control of every page changes what the page shows, and its own setting alone.
+"""Every control of every page changes what the page shows, and only its own setting.
 
 And where too many wait for their turn, a page says so and its controls stay.
 """
@@ -30,7 +30,7 @@ OTHER = {  # what no label can be set by
 }
 NAMES = {"trained_layer_beside": "trained_layer", "am_story": "am_model"}  # second controls
 ALSO = {"we_fade": {"we_step", "we_row", "we_column"}}  # goes to the first cell that is asked for
-# Pages of formulas alone, which wait for nobody.
+# Pages of only formulas, which wait for nobody.
 AT_ONCE = {
     *("overview", "worked_example", "real_models", "compute", "quality", "after_mla"),
     *("planner", "notation"),

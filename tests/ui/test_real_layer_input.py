@@ -97,7 +97,7 @@ def test_a_models_tokens_are_never_markup(real, demo, page):
         for token in HOSTILE[:4]:
             assert not any(token in text for text in texts if "<style" not in text), token
         charts = [json.dumps(json.loads(c.proto.spec)) for c in at.get("plotly_chart")]
-        assert not any(HOSTILE[0] in chart for chart in charts)  # which know HTML alone
+        assert not any(HOSTILE[0] in chart for chart in charts)  # which know only HTML
 
 
 def test_choosing_and_leaving_by_the_widgets(opened, demo):

@@ -1,4 +1,4 @@
-"""Snippets for a notebook: every one makes the numbers of its page, with mla_engine alone."""
+"""Snippets for a notebook: every one makes the numbers of its page, with only mla_engine."""
 
 import ast
 import json

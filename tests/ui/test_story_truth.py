@@ -1,4 +1,4 @@
-"""The story's statements about the trained model are true, by the engine alone."""
+"""The story's statements about the trained model are true, by only the engine."""
 
 import re
 

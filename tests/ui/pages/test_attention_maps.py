@@ -37,7 +37,7 @@ NAMES = {"mla": "MLA, expanded", "mla_absorbed": "MLA, absorbed", "gqa": "GQA"}
 
 
 def trace_of(variant: str, words=WORDS, seed: int = 10):
-    """The engine alone, at the sizes of the link."""
+    """The engine at the sizes of the link."""
     h = torch.tensor(hidden_states(tuple(words), seed, 48))[None]
     if variant == "gqa":
         return GroupedQueryAttention(GROUPED, seed=seed)(h)

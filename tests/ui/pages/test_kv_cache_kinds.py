@@ -83,7 +83,7 @@ def test_a_snippet_makes_the_numbers_of_the_title(
 
 
 SMALL = OF_POOLED | OF_DELTA
-SMALL.pop("window")  # no page shows a window alone
+SMALL.pop("window")  # no page shows only a window
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

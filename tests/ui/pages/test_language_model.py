@@ -25,7 +25,7 @@ OWN = "anna lamp ben cup cleo drum dan boat anna"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The models in a folder of this test alone."""
+    """The models in a folder of only this test."""
     monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
     write(tmp_path)
     return tmp_path

@@ -56,7 +56,7 @@ class Side:
     attention: str = "tensor"
     weights: str = "fp8"
     sequences: int = 4
-    first: bool = False  # the layers of its first kind alone
+    first: bool = False  # only the layers of its first kind
 
     @property
     def preset(self) -> Preset:
