@@ -36,7 +36,7 @@ def busy(count: int) -> Iterator[None]:
 
 
 def processor_seconds() -> float:
-    """What the processes used that this one started and that have ended."""
+    """Return the processor seconds of the processes that this one started and that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,4 +1,4 @@
-"""Which pictures of two folders differ, and where.
+"""Names the pictures of two folders that differ, and where.
 
     python benchmarks/screenshots.py --all build/before      # and again after a change
     python benchmarks/compare_screenshots.py build/before build/after build/differences
@@ -30,7 +30,7 @@ class Pair:
 
     @cached_property
     def changed(self) -> np.ndarray:
-        """Whether a pixel differs [height, width]; where only one picture has it, it does."""
+        """Mark the pixels that differ [height, width], and all that only one picture has."""
         height, width = np.maximum(self.before.shape, self.after.shape)[:2]
         both_height, both_width = np.minimum(self.before.shape, self.after.shape)[:2]
         both = np.s_[:both_height, :both_width]

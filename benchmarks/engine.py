@@ -67,7 +67,7 @@ def distance(one: torch.Tensor, other: torch.Tensor) -> float:
 
 
 def row(case: cases.Case, rounds: int) -> dict[str, object]:
-    """What a case gives: times, and a ratio or why there is none."""
+    """Return a case's times, and a ratio or why there is none."""
     apart = distance(case.ours(), case.theirs()) if case.same else 0.0
     sides = {"ours": case.ours, "theirs": case.theirs} | case.rates
     times = in_turns(sides, rounds)
@@ -88,7 +88,7 @@ def row(case: cases.Case, rounds: int) -> dict[str, object]:
 
 
 def about(threads: int) -> dict[str, object]:
-    """What the figures were taken with."""
+    """Return what the figures were taken with."""
     return {
         "torch": torch.__version__,
         "transformers": transformers.__version__,

@@ -1,4 +1,4 @@
-"""What benchmarks/engine.py sets beside each other, at published sizes, in float32."""
+"""The cases that benchmarks/engine.py compares, at published sizes, in float32."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

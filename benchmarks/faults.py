@@ -105,7 +105,7 @@ def _area(file: str) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """What became of a fault: the first test that failed, empty if none did."""
+    """The fate of a fault: the first test that failed, empty if none did."""
 
     by: str
     seconds: float  # of the processor
@@ -186,7 +186,7 @@ def first_failure(tree: Path, tests: list[str]) -> tuple[str, float]:
 
 
 def _run(tree: Path, tests: list[str]) -> tuple[int, str, float]:
-    """How pytest ends, what it says, and the seconds that the processor spent."""
+    """Run pytest; return how it ended, what it said, and the seconds that the processor spent."""
     quick = ["-q", "-n", "0", "-m", "not browser", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *quick, *tests]
     settings = {name: text for name, text in os.environ.items() if name != "MLA_TESTS"}
@@ -213,7 +213,7 @@ def _failed(said: str) -> list[str]:
 
 
 class Results:
-    """What is known of each fault, kept in a file where one is given: one line a fault."""
+    """The results for each fault, kept in a file where one is given: one line a fault."""
 
     def __init__(self, file: Path | None, about: Mapping[str, object]) -> None:
         self.file, self.about, self._lock = file, dict(about), Lock()

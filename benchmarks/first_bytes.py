@@ -1,4 +1,4 @@
-"""What a first and a second visit are sent: uncompressed, by the app, and through deploy/'s nginx.
+"""Counts what two visits are sent: uncompressed, by the app, and through deploy/'s nginx.
 
     python benchmarks/first_bytes.py
 

@@ -1,4 +1,4 @@
-"""What a new visitor waits for and is sent until the first picture, beside a bare page.
+"""Measures what a new visitor waits for and is sent until the first picture, beside a bare page.
 
     python benchmarks/first_load.py
     python benchmarks/first_load.py --pages overview --visits 9
@@ -35,7 +35,7 @@ KINDS = {  # by its address; one with a setting asks no question before its char
 
 
 class Bytes:
-    """What a visit is sent, by what it is."""
+    """The bytes that a visit is sent, by what they are."""
 
     def __init__(self, session: CDPSession) -> None:
         self.kinds: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""How long until the maps on top of their page are painted, on a real server, headless Chromium.
+"""Times the first painting of the maps on top of their page: a real server, headless Chromium.
 
     python benchmarks/first_paint.py
 

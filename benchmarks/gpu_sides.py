@@ -1,4 +1,4 @@
-"""What `gpu.py` times: a case's inputs, and every way to attend to them.
+"""The cases that `gpu.py` times: their inputs, and every way to attend to them.
 
 The adapters of flashinfer and FlashMLA follow these packages' documentation and tests; where this
 was written neither could be run.
@@ -56,12 +56,12 @@ class Case:
 
     @property
     def cache_bytes(self) -> int:
-        """Of the cache, as long as its longest sequence."""
+        """The bytes of the cache, as long as its longest sequence."""
         return len(self.lengths) * max(self.lengths) * (self.c + self.r) * self.dtype.itemsize
 
     @property
     def flops(self) -> int:
-        """Of scores and sums, those that count: absorbed attention's."""
+        """The operations of scores and sums, those that count: absorbed attention's."""
         return 2 * self.heads * self.read * (2 * self.c + self.r)
 
     @property
@@ -206,7 +206,7 @@ def _paged(x: Inputs) -> tuple[Tensor, Tensor]:
 
 
 def triton_version() -> str:
-    """Of the package, "" where it is not installed."""
+    """Return the version of the package, "" where it is not installed."""
     try:
         return importlib.metadata.version("triton")
     except importlib.metadata.PackageNotFoundError:

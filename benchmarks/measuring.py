@@ -1,4 +1,4 @@
-"""What the benchmarks share that set the app beside a bare page of Streamlit, in one run, in turns.
+"""The measures that the benchmarks share which set the app beside a bare page of Streamlit.
 
 A table is printed and written as JSON with versions, threads, cores and load. The bare page is
 measured several times: where those differ by more than a bound, no ratio is reported.
@@ -37,7 +37,7 @@ TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 @dataclass(frozen=True)
 class Bare:
-    """What stands on the bare page: the slider's places, its charts, or the picture of a scene."""
+    """The contents of the bare page: the slider's places, its charts, or the picture of a scene."""
 
     last: int = 30
     first: int = 15
@@ -127,14 +127,14 @@ class Visitor(Reader, Session):
 
 
 def places(slider: Message, most: int) -> list[float]:
-    """Where a slider can stand beside where it does, the nearest first."""
+    """Return the places that a slider can move to from where it is, the nearest first."""
     step, start = slider.step or 1.0, slider.default[0]
     around = [start + step * by for n in range(1, most + 1) for by in (n, -n)]
     return [place for place in around if slider.min <= place <= slider.max][:most]
 
 
 def spread(bare: Sequence[float]) -> float:
-    """How far apart repeated measurements of the bare page lie, as a share of their median."""
+    """Return how far repeated measurements of the bare page lie apart, as a share of the median."""
     return (max(bare) - min(bare)) / statistics.median(bare)
 
 
@@ -145,7 +145,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def machine() -> dict[str, object]:
-    """What the figures depend on beside the code."""
+    """Return what the figures depend on beside the code."""
     return {
         "when": datetime.now(UTC).isoformat(timespec="minutes"),
         "python": platform.python_version(),

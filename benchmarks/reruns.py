@@ -1,4 +1,4 @@
-"""What a rerun costs the server: with one slider moved, and with nothing changed.
+"""Measures what a rerun costs the server: with one slider moved, and with nothing changed.
 
     python benchmarks/reruns.py
     python benchmarks/reruns.py --pages kv_cache rope

@@ -41,7 +41,7 @@ def take(page: Page, address: str, file: Path, *, whole: bool = False) -> None:
 
 
 def addresses(lang: str) -> dict[str, str]:
-    """Of every page, below the app's own address, where its picture is taken."""
+    """Return the address of every page, below the app's own, where its picture is taken."""
     return {
         name: f"/{'' if name == HOME else name}?lang={lang}{STATES.get(name, '')}" for name in PAGES
     }

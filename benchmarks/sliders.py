@@ -141,7 +141,7 @@ def measured(browser: Browser, url: str, name: str, changes: int) -> dict[str, o
 
 
 def in_turns(way: list[str], *sides: tuple[Page, Locator]) -> list[list[list[float]]]:
-    """What each press took on each side, by turns: the same presses on one, then on the other."""
+    """Time each press on both sides, by turns: the same presses on one, then on the other."""
     length = -(-len(way) // TURNS)
     taken: list[list[list[float]]] = [[] for _ in sides]
     for (page, slider), _ in zip(sides, taken, strict=True):  # to warm both up

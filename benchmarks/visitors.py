@@ -1,4 +1,4 @@
-"""How many reruns a second are served to 100 visitors, each of whom moves a slider now and then.
+"""Counts the reruns a second that 100 visitors are served, who move a slider now and then.
 
     python benchmarks/visitors.py                        every page
     python benchmarks/visitors.py --pages kv_cache       some of them

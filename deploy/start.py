@@ -23,7 +23,7 @@ SHARED = "STREAMLIT_SERVER_COOKIE_SECRET"  # what one process has signed, the ot
 
 
 def ports() -> range:
-    """Where the processes listen."""
+    """Return the ports where the processes listen."""
     first = int(os.environ.get("MLA_PORT") or 8501)
     many = int(os.environ.get("MLA_PROCESSES") or 1)
     if many < 1:
@@ -32,7 +32,7 @@ def ports() -> range:
 
 
 def command(port: int) -> list[str]:
-    """How one is started."""
+    """Return the command that starts one process."""
     host = os.environ.get("MLA_HOST") or "127.0.0.1"
     place = ["--server.port", str(port), "--server.address", host]
     return [sys.executable, "-m", "streamlit", "run", "app.py", *place]

@@ -20,7 +20,7 @@ Rows = dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class BlockCache(Cache):
-    """What a mechanism's own says in `held_rows`, of a configuration of its `config_type`.
+    """A cache with the buffers that a mechanism's `held_rows` gives for its `config_type`.
 
     Nothing is reserved: `capacity` is how many tokens may be held.
     """

@@ -1,4 +1,4 @@
-"""What attention keeps per token; keys and values in full are what most mechanisms can keep.
+"""The caches of attention; most mechanisms can keep keys and values in full.
 
 A cache is a value. `append` returns a longer one; the old one stays valid for its own length,
 also when both share reserved memory or when it is continued twice.

@@ -1,4 +1,4 @@
-"""What all configurations share: the rotation with its scalings, and checks of common sizes.
+"""The parts that all configurations share: rotation and scalings, checks of common sizes.
 
 Configurations are frozen and validated: an invalid one cannot exist. Sizes are words; their
 letters in the einsum strings are d (d_model), h (n_heads), g (n_kv_heads), k (d_head), r (d_rope),

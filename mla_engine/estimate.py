@@ -1,4 +1,4 @@
-"""What a call holds at its peak: measured once on the meta device, then remembered.
+"""The memory that a call holds at its peak: measured on the meta device, then remembered.
 
 A call is known by its layer, its formulas and a recipe for each argument: (what makes it again
 without data, *hashable parts). A step of decoding finds its cache longer every time. Its formulas

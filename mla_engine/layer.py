@@ -1,4 +1,4 @@
-"""What every attention layer does around its formulas: heads, arguments, the memory budget."""
+"""The base of every attention layer: heads, arguments, the memory budget."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What an attention mechanism declares about itself, for costs, presets, glossary and pages.
+"""The declaration of an attention mechanism, for costs, presets, glossary and pages.
 
 Its package holds a module `mechanism` with its MECHANISM, which the registry `mechanisms` finds.
 """

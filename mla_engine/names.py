@@ -1,4 +1,4 @@
-"""What a symbol is called elsewhere: its equation in the paper, its name in DeepSeek's code.
+"""The other names of a symbol: its equation in the paper, its name in DeepSeek's code.
 
 Equations are those of DeepSeek-V2 (arXiv 2405.04434): section 2.1.1 sets out MHA in (1) to (8),
 2.1.2 the compression in (9) to (13), 2.1.3 the decoupled rotation in (14) to (19); the norms of

@@ -1,4 +1,4 @@
-"""What the engine refuses: a code with values, said in the language of the reader.
+"""The refusals of the engine: a code with values, said in the language of the reader.
 
 The sentences stand in data/refusals.toml, a row a code and a column a language; `str(error)` is the
 English one. What a refusal quotes from another, or only in some cases, is a `Phrase` among its

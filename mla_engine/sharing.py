@@ -1,4 +1,4 @@
-"""What each of the GPUs that share a model keeps of it, and what fits beside its weights.
+"""The share of a model that each of several GPUs keeps, and what fits beside its weights.
 
 GPUs form groups: those of a group split the heads of every sequence (tensor parallelism), and each
 group has sequences of its own (data parallelism). Attention's weights are split over the GPUs of a

@@ -1,4 +1,4 @@
-"""How long calls take on this device, and how fast its products and its memory are at best.
+"""Times of calls on this device, and the best rates of its products and its memory.
 
 What is timed is the public call. The first one of a shape also estimates its memory, some
 milliseconds whatever its size; it is made here, and later ones remember.

@@ -1,4 +1,4 @@
-"""Which models are trained: the variants, the steps from MHA to MLA, and how often each."""
+"""The models that are trained: the variants, the steps from MHA to MLA, and how often each."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""What finished runs leave: a row of the study each, and of the models shown the weights."""
+"""The results of finished runs: a row of the study each, and of the models shown the weights."""
 
 import itertools
 import json

@@ -49,7 +49,7 @@ def _beside(plan: Plan, processes: int, browsers: int, bare: int) -> Iterator[Ro
 
 
 def served(apps: Fleet, plan: Plan, browsers: int = 0) -> Row:
-    """What became of a crowd with some browsers among it, and what it cost."""
+    """Load apps with a crowd and some browsers; return what became of it, and what it cost."""
     taken, before = meter(apps), held(apps)["MiB"]
     tally, seen = in_thread(_visited([app.url for app in apps], plan, browsers))
     for error in (tally.errors + seen.errors)[:5]:

@@ -20,7 +20,7 @@ KNOCK_SECONDS = 0.2  # between two attempts to come back
 
 @dataclass(frozen=True)
 class Plan:
-    """What a crowd does.
+    """A crowd's numbers and times.
 
     Args:
         visitors: how many come.
@@ -43,7 +43,7 @@ class Plan:
 
 @dataclass
 class Tally:
-    """What became of it: seconds until each was in, of each answer, and what went wrong."""
+    """A crowd's results: seconds until each was in, of each answer, and what went wrong."""
 
     entered: list[float] = field(default_factory=list)
     answers: list[float] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Tally:
     forgotten: list[str] = field(default_factory=list)  # what came back otherwise than it was
 
     def row(self) -> dict[str, object]:
-        """As columns of a table."""
+        """Return the results as columns of a table."""
         entered, answers = self.entered or [float("nan")], self.answers or [float("nan")]
         return {
             "in": len(self.entered),

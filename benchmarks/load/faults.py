@@ -1,4 +1,4 @@
-"""What goes wrong in a class: a process is killed, others read slowly, or say nothing at all."""
+"""The faults of a class: a process is killed, others read slowly, or say nothing at all."""
 
 import asyncio
 import os

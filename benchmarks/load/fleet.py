@@ -17,7 +17,7 @@ Fleet = list[App]
 def fleet(
     processes: int, environment: Mapping[str, str] | None = None, **given: object
 ) -> Iterator[Fleet]:
-    """That many processes, all of them ready; the rest as of `started`."""
+    """Start that many processes, and wait until all are ready; the rest as of `started`."""
     room_for_descriptors()
     with ExitStack() as stack:
         apps = [stack.enter_context(started(environment, **given)) for _ in range(processes)]
@@ -35,21 +35,21 @@ def bare_fleet() -> Iterator[Fleet]:
 
 
 def room_for_descriptors() -> None:
-    """As many files and sockets as this process may ever open: its visitors are one each."""
+    """Allow as many open files and sockets as this process may have: its visitors are one each."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What some processes took between two moments."""
+    """The time and processor seconds of some processes between two moments."""
 
     seconds: float
     server_seconds: float
     client_seconds: float
 
     def row(self) -> dict[str, float]:
-        """As columns of a table: how many cores were busy."""
+        """Return how many cores were busy, as columns of a table."""
         return {
             "server cores": self.server_seconds / self.seconds,
             "client cores": self.client_seconds / self.seconds,
@@ -68,5 +68,5 @@ def meter(apps: Fleet) -> Callable[[], Taken]:
 
 
 def held(apps: Fleet) -> dict[str, float]:
-    """As columns of a table: memory of all processes with their workers."""
+    """Return the memory of all processes with their workers, as columns of a table."""
     return {"MiB": sum(app.resident_bytes() for app in apps) / MIB}

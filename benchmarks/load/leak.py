@@ -1,4 +1,4 @@
-"""What a long class leaves behind: memory by reruns, threads, open files, what sessions held."""
+"""Measures what a long class leaves behind: memory by reruns, threads, open files, sessions."""
 
 import asyncio
 import random
@@ -77,7 +77,7 @@ async def _watched(app: App, crowd: Crowd) -> list[Sample]:
 
 
 def given_back(app: App, start: Sample) -> bool:
-    """Whether the server has no more threads and open files than before anybody came."""
+    """Tell whether the server has no more threads and open files than before anybody came."""
     now = sampled(app, 0)
     return now.threads <= start.threads + FEW and now.files <= start.files + FEW
 

@@ -126,7 +126,7 @@ def following(
 
 @contextmanager
 def _joint(processes: int) -> Iterator[dict[str, str]]:
-    """What several processes need to share a class."""
+    """Yield the variables that several processes need to share a class."""
     if processes == 1:
         yield {}
         return

@@ -1,4 +1,4 @@
-"""What a statement, its verdict and the evidence are, and how evidence becomes a verdict."""
+"""A statement, its verdict and the evidence, and how evidence becomes a verdict."""
 
 import tomllib
 from collections.abc import Callable

@@ -21,7 +21,7 @@ from mla_engine.refusals import Phrase, RefusedError
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What one call computes and moves.
+    """The work and the bytes of one call.
 
     `step_flops` goes by the trace field that a product makes, in order of computation; of these
     fields the products of `growing` grow with queries x keys. Of bytes are counted: every weight

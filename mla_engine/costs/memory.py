@@ -1,4 +1,4 @@
-"""What fits on GPUs: the share of weights and cache that each of them holds.
+"""The memory of GPUs: the share of weights and cache that each of them holds.
 
 Under tensor parallelism every rank computes some heads of every sequence. Keys and values go with
 their heads, down to one KV head a rank, and so do states; what serves all heads, a latent or a

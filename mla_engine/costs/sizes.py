@@ -1,4 +1,4 @@
-"""How many numbers a layer consists of and keeps, and the ratios that are quoted of them.
+"""The numbers that a layer consists of and keeps, and the ratios that are quoted of them.
 
 Each mechanism has its own closed forms; here they are asked for.
 """
@@ -136,7 +136,7 @@ def held_bytes(
 
 
 def kept_parts(config: AttentionConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
-    """What a layer's own cache keeps of so many tokens, part by part; none where each adds its own.
+    """Return a layer's cache of so many tokens, part by part; () where each token adds its own.
 
     Raises:
         ValueError: a number of tokens below 0, or a width of 0 or less.
@@ -148,7 +148,7 @@ def kept_parts(config: AttentionConfig, tokens: int, dtype_bytes: float) -> tupl
 
 
 def kept_rows(config: AttentionConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
-    """Of what kinds of rows a layer's own cache of so many tokens consists.
+    """Return a layer's own cache of so many tokens, by kinds of rows.
 
     By the mechanism's own word, or as the layout that it is meant to have; none without either.
 

@@ -1,4 +1,4 @@
-"""What Kimi Delta Attention keeps: a state of fixed size, and the tails of its convolutions."""
+"""The cache of Kimi Delta Attention: a state of fixed size, and its convolutions' tails."""
 
 from dataclasses import replace
 from typing import Self

@@ -1,4 +1,4 @@
-"""What Kimi Delta Attention declares."""
+"""Declares Kimi Delta Attention."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What queries read of the state, told token by token, as a map of attention tells it.
+"""Maps of what queries read of the state, told token by token, as of attention.
 
 S_t is linear in the values: S_t = sum over s <= t of P(t,s) b_s k_s v_s^T, where P(t,s) is the
 product of (I - b_u k_u k_u^T) Diag(a_u) over u = s+1 ... t, the latest on the left. So

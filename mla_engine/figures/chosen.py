@@ -1,4 +1,4 @@
-"""Which keys are read: over each key what was found of it, below what it would have been given."""
+"""A chart of chosen keys: above, what was found of each; below, what it would have been given."""
 
 from collections.abc import Mapping, Sequence
 

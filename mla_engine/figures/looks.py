@@ -1,4 +1,4 @@
-"""Who has which colour, dash and mark: tensors, variants of attention, and everything else.
+"""The colour, dash and mark of each tensor and variant of attention, and of everything else.
 
 Three sets that share no colour. Tensors have the colours of Okabe and Ito, which words in prose
 carry too. A variant looks the same on every chart. What is neither, such as the parts of a step's

@@ -1,4 +1,4 @@
-"""What MHA, GQA and MQA declare."""
+"""Declares MHA, GQA and MQA."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What MLA with a lightning indexer declares."""
+"""Declares MLA with a lightning indexer."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace

@@ -1,4 +1,4 @@
-"""What queries attend to: cached latents, side by side or in pages, all of them or chosen ones."""
+"""The keys of queries: cached latents, side by side or in pages, all of them or chosen ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

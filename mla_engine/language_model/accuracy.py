@@ -1,4 +1,4 @@
-"""How often a model gives the answers that are determined, by task and by load."""
+"""The share of determined answers that a model gives, by task and by load."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

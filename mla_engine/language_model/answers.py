@@ -1,4 +1,4 @@
-"""What must come next in a text of the language, read from its words."""
+"""The words that must come next in a text of the language, read from its words."""
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile

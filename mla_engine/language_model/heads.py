@@ -1,4 +1,4 @@
-"""What the heads of a trained model measurably do: scores from their maps on fresh texts.
+"""Scores of what a trained model's heads measurably do, from their maps on fresh texts.
 
 A score is the mean attention from some places of the texts to some others, so it lies in [0, 1].
 Where an answer is determined, the query is the word before it and the key the word that decides

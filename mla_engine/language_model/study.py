@@ -1,4 +1,4 @@
-"""What smaller caches cost in answers: the rows of many runs, summed up over their seeds."""
+"""The answers that smaller caches cost: the rows of many runs, summed up over their seeds."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

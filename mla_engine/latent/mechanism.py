@@ -1,4 +1,4 @@
-"""What Multi-head Latent Attention declares."""
+"""Declares Multi-head Latent Attention."""
 
 from collections.abc import Mapping
 from dataclasses import fields

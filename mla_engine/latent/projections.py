@@ -1,4 +1,4 @@
-"""What the two forms of MLA share: the weights, and everything up to queries and latents."""
+"""The part that both forms of MLA share: weights, and everything up to queries and latents."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What layers with keys and values keep, some of them with index keys that choose blocks."""
+"""Caches of layers with keys and values, some of them with index keys that choose blocks."""
 
 from collections.abc import Mapping
 
@@ -72,7 +72,7 @@ def own_window(keys: Keys, layer: int) -> Layer:
 
 
 def searched(keys: Keys, layer: int) -> Layer:
-    """What `block_configs` says of a layer, nothing for some (Llama-Nemotron)."""
+    """Return what `block_configs` says of a layer, nothing for some (Llama-Nemotron)."""
     own = keys.entry("block_configs", layer)
     checks.kind("an entry of block_configs", own, Mapping)
     checks.kind("attention of block_configs", own.get("attention"), Mapping)

@@ -1,4 +1,4 @@
-"""What layers of MLA keep: a latent for all heads, a rotary key, and where an indexer chooses, its.
+"""Caches of MLA: a latent for all heads, a rotary key, and an indexer's keys where one chooses.
 
 An indexer (DSA) reads index keys of all tokens, and lets attention read the latents of few.
 """

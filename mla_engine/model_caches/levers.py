@@ -1,4 +1,4 @@
-"""What makes a cache small: bytes of a token = width x length x depth x bits / 8.
+"""The levers of a cache: bytes of a token = width x length x depth x bits / 8.
 
 MLA and GQA make entries narrow, pooling makes them few, layers with a state, a window or another
 layer's cache keep none that grow, and FP8 and FP4 make their numbers short. The product is exact:

@@ -134,7 +134,7 @@ def _sizes(published: Published) -> Sizes:
 
 
 def sizes_of_layer(values: Mapping[str, int | None]) -> Sizes:
-    """Of a model of one layer, from its sizes by the names of a row in presets.toml."""
+    """Return a model of one layer, from its sizes by the names of a row in presets.toml."""
     return Sizes(layers=1, **_of(values, OF_ROW))
 
 

@@ -1,4 +1,4 @@
-"""What layers of DeepSeek-V4 and V4.1 keep: a window, and entries that stand for tokens each.
+"""Caches of DeepSeek-V4 and V4.1: a window, and entries that stand for tokens each.
 
 A token's vector is key and value at once; of its `head_dim` numbers the last `qk_rope_head_dim`
 are rotated. Until a group of tokens is complete, its vectors and gates wait in a buffer; CSA's
@@ -86,7 +86,7 @@ def _vectors(keys: Keys, **rows: object) -> tuple[Part, ...]:
 
 
 def _waiting(numbers: int, **rows: object) -> Part:
-    """What a group that is not complete needs, read once it is: vectors, and as many gates."""
+    """Return what a group that is not complete needs later: vectors, and as many gates."""
     return Part(name="buffer", numbers=2 * numbers, read_rows=0, **rows)
 
 

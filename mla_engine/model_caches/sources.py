@@ -86,7 +86,7 @@ def no_source(source: str) -> UncountedError:
 
 
 def _near(source: str) -> str:
-    """Of models or of their repositories, as their keys."""
+    """Return the keys of models or of their repositories with a similar name."""
     keys = {key: key for key in models()}
     keys |= {one.repository.lower(): key for key, one in models().items() if one.repository}
     near = get_close_matches(source[:MOST_LIKE].lower(), keys, n=2 * NEAR, cutoff=LIKE)

@@ -1,4 +1,4 @@
-"""What attention over a window and pooled entries declares."""
+"""Declares attention over a window and pooled entries."""
 
 from collections.abc import Mapping
 from dataclasses import replace

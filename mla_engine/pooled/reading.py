@@ -1,4 +1,4 @@
-"""What a query reads, as one map: keys of its window, pooled entries, the sink; and what is pooled.
+"""Maps of what a query reads: keys of its window, pooled entries, the sink; and what is pooled.
 
 A row of the map is one softmax over all of these, so that it adds up to 1.
 """

@@ -1,4 +1,4 @@
-"""What MLA with an indexer over pooled keys declares."""
+"""Declares MLA with an indexer over pooled keys."""
 
 from collections.abc import Mapping
 from dataclasses import replace

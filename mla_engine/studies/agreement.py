@@ -1,4 +1,4 @@
-"""How far the two forms of MLA are apart, and each from the truth, in every number format.
+"""The distance of the two forms of MLA from each other and from float64, in every format.
 
 Over the same weights both forms compute the same function; what differs is the rounding.
 """

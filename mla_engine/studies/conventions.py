@@ -1,4 +1,4 @@
-"""What a head's logits become when a convention is read wrongly: the pairing, or the scale.
+"""A head's logits when a convention is read wrongly: the pairing, or the scale.
 
 Nothing fails: shapes fit and every row of the map still adds up to one. Some cells stay right, and
 a test that looks only at these passes: `unharmed` and `whole_places` say which.

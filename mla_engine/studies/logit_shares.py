@@ -1,4 +1,4 @@
-"""How much of each head's logits is content, and how much position.
+"""The shares of each head's logits that are content, and position.
 
 The softmax ignores whatever a whole row of logits shares. So each query's mean over the keys it
 sees is taken away first, from scores_C and from scores_R; what is left is C and R, and

@@ -1,4 +1,4 @@
-"""What a rotation makes of scores: they depend only on the distance t - i, so nothing merges.
+"""Scores under a rotation: they depend only on the distance t - i, so nothing merges.
 
 (R_t q) . (R_i k) = (R_(t-i) q) . k. Between W_q and W_k stands a matrix that moves with the
 distance; no constant product can take their place (DeepSeek-V2, section 2.1.3).

@@ -1,4 +1,4 @@
-"""What training keeps of the queries until the backward pass, with and without compression.
+"""The queries that training keeps until the backward pass, with and without compression.
 
 Compression alone adds the latent to what is kept. It saves memory where the backward pass computes
 the queries again out of the small latent (DeepSeek-V3, arXiv 2412.19437, section 3.2.3).

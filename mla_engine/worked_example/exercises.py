@@ -1,4 +1,4 @@
-"""What the example asks of its reader: the numbers of its last steps, and the rules behind steps.
+"""The example's questions to its reader: numbers of its last steps, and rules behind steps.
 
 A number is right to the digits that are printed of it.
 """

@@ -23,7 +23,7 @@ Rows = tuple[tuple[Fraction, ...], ...]
 
 
 class Gap(Enum):
-    """Why a cell holds no number."""
+    """The reason that a cell holds no number."""
 
     MISSING = "missing"
     MASKED = "masked"

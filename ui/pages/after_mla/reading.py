@@ -1,4 +1,4 @@
-"""What a sequence stores and what its next token reads: of models side by side, and of all."""
+"""The bytes that a sequence stores and its next token reads: of models side by side, and of all."""
 
 from collections import Counter
 from functools import partial
