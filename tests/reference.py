@@ -105,7 +105,7 @@ def _output(w, o):
 
 
 def latent_output(config, w, out):
-    """What follows o: an output gate where there is one, g = sigmoid(W_OG h) times o, and u."""
+    """Return u of o, after an output gate where there is one, g = sigmoid(W_OG h) times o."""
     if config.output_gate is None:
         return out | {"u": _output(w, out["o"])}
     h, rows = out["h"], w["W_OG"] if config.output_gate == "channel" else w["w_OG"]

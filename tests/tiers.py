@@ -1,4 +1,4 @@
-"""Which test files run when, by their paths: tests/tiers.toml read.
+"""The tier of each test file, by its path: tests/tiers.toml read.
 
 python -m tests.tiers check          the files of `make check`
 python -m tests.tiers test           the files of `make test`, those of check among them
@@ -71,13 +71,13 @@ def changed_here() -> list[str]:
 
 
 def _git(*words: str) -> list[str]:
-    """What git answers, line by line; nothing where it cannot."""
+    """Return what git answers, line by line; nothing where it cannot."""
     command = ["git", "-C", str(TESTS.parent), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
 
 
 def left_out() -> str:
-    """What `make test` does not run, in one sentence."""
+    """Say in one sentence what `make test` does not run."""
     parts = {part: len(files_of(part)) for part in TIERS if part not in ("check", "test")}
     counted = [f"{part} ({number} files)" for part, number in parts.items() if number]
     return f"Not run here, but by make test-all: {', '.join(counted)}, planted faults (faults)"

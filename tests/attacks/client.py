@@ -34,7 +34,7 @@ class StuckError(Exception):
 
 @dataclass
 class Seen:
-    """What is on the screen: element by its place, and how the last run ended."""
+    """The screen: each element by its place, and how the last run ended."""
 
     elements: dict[tuple[int, ...], Message] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # of exceptions that stand in no place
@@ -92,7 +92,7 @@ def stream(url):
 
 
 class Talk:
-    """What one visitor says and sees, without a connection: an heir has `send` and `finished`."""
+    """A visitor's words and screen, without a connection: heirs have `send` and `finished`."""
 
     def __init__(self):
         self.seen = Seen()

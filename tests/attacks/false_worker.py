@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class Bomb:
-    """What runs a command where it is unpickled."""
+    """An object that runs a command where it is unpickled."""
 
     def __reduce__(self):
         return Path.touch, (Path(sys.argv[1]),)

@@ -61,7 +61,7 @@ class App:
             return refused.code, refused.headers, refused.read()
 
     def answer(self, path):
-        """As `get`; None while nobody answers."""
+        """Return what `get` returns; None while nobody answers."""
         try:
             return self.get(path)
         except OSError:
@@ -82,7 +82,7 @@ class App:
         return found
 
     def resident_bytes(self, workers=True):
-        """What it holds in memory, with its workers or alone."""
+        """Return the bytes that it holds in memory, with its workers or alone."""
         return sum(map(resident_bytes, self.processes() if workers else [self.process.pid]))
 
 

@@ -55,7 +55,7 @@ def folder(demo, models):
 
 @pytest.fixture(scope="module")
 def tokenizer(folder):
-    """As it was, with a vocabulary that can be looked through."""
+    """Return the tokenizer as it was, with a vocabulary that can be looked through."""
     valid = json.loads((folder / "tokenizer.json").read_text())
     few = dict(list(valid["model"]["vocab"].items())[:300])
     kept = [pair for pair in valid["model"]["merges"] if "".join(pair) in few]

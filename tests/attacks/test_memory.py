@@ -1,4 +1,4 @@
-"""What visitors leave in memory: one budget for all of it, keys in sessions, weights once."""
+"""The memory that visitors leave: one budget for all of it, keys in sessions, weights once."""
 
 import gc
 import threading
@@ -111,7 +111,7 @@ def test_what_nobody_uses_goes_when_its_time_is_over():
 
 
 def footprint_of_nothing() -> int:
-    """What an array's place takes beside its numbers and the floor."""
+    """Return the bytes of an array's place beside its numbers and the floor."""
     return footprint(np.zeros(0, np.uint8)) - FLOOR
 
 
@@ -205,7 +205,7 @@ def tensors() -> list[torch.Tensor]:
 
 
 def live_bytes(known: WeakValueDictionary) -> int:
-    """Of all tensors beside those that are known."""
+    """Return the bytes of all tensors beside those that are known."""
     new = [tensor for tensor in tensors() if known.get(id(tensor)) is not tensor]
     return sum({t.data_ptr(): t.untyped_storage().nbytes() for t in new}.values())
 
@@ -270,5 +270,5 @@ def test_who_waits_for_his_turn_holds_no_layer(monkeypatch):
 
 
 def waiting() -> int:
-    """How many stand in the line behind the one whose turn it is."""
+    """Count those in the line behind the one whose turn it is."""
     return len(queue._queue()._line) - 1

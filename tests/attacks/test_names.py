@@ -61,7 +61,7 @@ def test_nothing_is_written_at_such_a_name(place, name):
 
 
 def forbid(monkeypatch, method, ending):
-    """As a folder or a file behaves that this user may not read."""
+    """Make a folder or a file one that this user may not read."""
     real = getattr(Path, method)
 
     def refuse(path, *arguments, **options):

@@ -167,7 +167,7 @@ def test_128_heads_of_128_are_brought_to_as_many_as_take_a_moment(sides):
 
 
 def test_heads_whose_runs_take_long_are_not_offered(sides):
-    """Of 128 heads at d = 512 the factors are within the bound; with reading the weights not."""
+    """128 heads at d = 512 have factors within the bound; with reading the weights not."""
     at = open_page("pages/compression.py", **HEADS | {"d_model": "512"}, cmp_heads="128")
     assert not at.error
     offered = next(w for w in at.select_slider if "cmp_heads" in w.key).options

@@ -1,4 +1,4 @@
-"""What a browser says of a widget, and could not have been asked for."""
+"""A browser says of a widget what it could not have been asked for."""
 
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState

@@ -24,7 +24,7 @@ BROKEN = sorted(
 
 
 class LeftError(BaseException):
-    """As Streamlit ends a run whose visitor left."""
+    """An end of a run as Streamlit ends it whose visitor left."""
 
 
 def nothing(*_):

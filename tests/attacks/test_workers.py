@@ -125,7 +125,7 @@ def test_another_visitor_is_answered_after_each(made, demo, bounded):
 
 
 class LeftError(BaseException):
-    """As Streamlit ends a run whose visitor left, or changed something."""
+    """An end of a run as Streamlit ends it whose visitor left, or changed something."""
 
 
 def test_a_run_that_streamlit_ends_waits_no_longer(made, demo, monkeypatch):

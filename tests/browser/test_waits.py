@@ -110,6 +110,6 @@ def test_who_waits_before_the_page_is_run_is_told_in_the_same_place(tmp_path, op
 
 
 def told(session: Session, text: str) -> bool:
-    """Whether the next message says this, in the place of a page's first element."""
+    """Tell whether the next message says this, in the place of a page's first element."""
     message = session.receive()
     return (message.delta.new_element.markdown.body, *message.metadata.delta_path) == (text, 0, 0)

@@ -23,7 +23,7 @@ def demo(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def models_folder(tmp_path_factory):
-    """Where small models of every family are saved once, which no test changes."""
+    """Save small models of every family once in a folder that no test changes."""
     return tmp_path_factory.mktemp("models")
 
 

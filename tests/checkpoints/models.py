@@ -268,7 +268,7 @@ def rewrite_config(folder, change=dict, **entries):
 
 
 def seen_by(modules, run):
-    """What each of the modules is given and what it gives, in their order, while `run` runs."""
+    """Record what each of the modules is given and gives, in their order, while `run` runs."""
     found = {}
 
     def keep(module, args, named, result):
@@ -329,7 +329,7 @@ def as_published(config, left_out):
 
 
 def with_linear_table(config):
-    """What Kimi-Linear's file has in a table, which counts its layers from 1."""
+    """Return what Kimi-Linear's file has in a table, which counts its layers from 1."""
     numbers = {"kda_layers": "linear_attention", "full_attn_layers": "full_attention"}
     table = {
         key: [i + 1 for i, kind in enumerate(config["layer_types"]) if kind == name]

@@ -83,6 +83,6 @@ def stored_as_published(folder):
 
 
 def attended(tokens):
-    """What enters each attention of the model as it runs, and what leaves it."""
+    """Record what enters each attention of the model as it runs, and what leaves it."""
     attentions = [layer.self_attn for layer in built().model.layers]
     return [(h, u) for h, u, *_ in seen_by(attentions, lambda: built()(tokens))]

@@ -1,4 +1,4 @@
-"""What the tests of byte ranges share."""
+"""The helpers that the tests of byte ranges share."""
 
 from pathlib import Path
 

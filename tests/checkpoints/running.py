@@ -1,4 +1,4 @@
-"""How the attention modules of transformers are run, with angles made in float64."""
+"""Runs the attention modules of transformers, with angles made in float64."""
 
 import torch
 

@@ -17,7 +17,7 @@ ROUTE = re.compile(r"/(?P<api>api/models/)?(?P<name>[^/]+/[^/]+)/(resolve|revisi
 
 @dataclass
 class Hub:
-    """What is served, what goes wrong (one fault a range request), and what was asked."""
+    """A Hub: its files, what goes wrong (one fault a range request), and what was asked."""
 
     folder: Path
     address: str = ""

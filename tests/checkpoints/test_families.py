@@ -173,7 +173,7 @@ def test_windows_slide_where_the_family_has_them():
 
 
 def test_takes_a_word_that_says_what_is_so_anyway():
-    """As SmolLM's config.json has it, whose pairs are halves."""
+    """SmolLM's config.json has such a word; its pairs are halves."""
     assert attention_config(LLAMA | {"rope_interleaved": False}, 0) == attention_config(LLAMA, 0)
     with pytest.raises(CheckpointError, match="rope_interleaved = False"):
         attention_config(PUBLISHED["deepseek-v3"] | {"rope_interleaved": False}, 0)

@@ -1,4 +1,4 @@
-"""What a bad server, a bad disk or a reader who gives up cannot do."""
+"""A bad server, a bad disk or a reader who gives up breaks nothing."""
 
 import shutil
 import threading

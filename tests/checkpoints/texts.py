@@ -27,7 +27,7 @@ def folder_of(name, root, published=False):
 
 @cache
 def fed(name):
-    """What each attention of their model reads, by its number."""
+    """Return what each attention of their model reads, by its number."""
     return inputs_of(built(name), [MODELS[name].attention(built(name), n) for n in numbers(name)])
 
 
@@ -39,7 +39,7 @@ def fed_exactly(name):
 
 
 def as_exact_as_the_model(h, name, layer):
-    """Whether h is within 1e-6 of the model's own float32, or nearer than that to float64.
+    """Tell whether h is within 1e-6 of the model's own float32, or nearer than that to float64.
 
     Both round, and how depends on the processor: LongCat's two sums alone differ by 1.3e-6.
     """

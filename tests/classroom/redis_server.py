@@ -53,7 +53,7 @@ class Redis:
             return " ".join(str(read[client.type(key)](key)) for key in client.scan_iter())
 
     def kill(self):
-        """As a machine that fails: at once."""
+        """Fail as a machine does: at once."""
         if self.process:
             self.process.kill()
             self.process.wait()

@@ -24,7 +24,7 @@ def redis_server(tmp_path_factory):
 
 @pytest.fixture
 def made(redis_server):
-    """As the fixture of tests/classroom/conftest.py."""
+    """Make stores, as the fixture of tests/classroom/conftest.py."""
 
     def remote(ages=AGES, **given):
         store = redis_server.store(ages, **given)
@@ -36,7 +36,7 @@ def made(redis_server):
 
 @pytest.fixture
 def comes():
-    """As the fixture there; the time is Redis's own."""
+    """Let time pass, as the fixture there; the time is Redis's own."""
     return lambda holds: wait_until(holds, "its time is over")
 
 

@@ -45,7 +45,7 @@ def test_visitors_of_a_killed_process_go_on_with_another_and_stay_there(front, t
 
 
 def test_a_process_that_is_not_ready_takes_nobody(front, two):
-    """As it restarts, everything of it is 503, which sends the proxy to the next."""
+    """Everything of a process that starts is 503, which sends the proxy to the next."""
     first, second = two.ports
     os.kill(two.pid(first), signal.SIGKILL)
     answers = []

@@ -1,4 +1,4 @@
-"""What layers over a latent multiply, counted by hand, and their sizes for it."""
+"""The multiplications of layers over a latent, counted by hand, and their sizes for it."""
 
 from dataclasses import replace
 
@@ -49,6 +49,6 @@ def flops(c, form, heads, queries, made, keys, *, over=None, expanded):
 
 
 def choice_for(config, queries, keys):
-    """What is handed to a layer that shares a choice: here every key."""
+    """Return what is handed to a layer that shares a choice: here every key."""
     every = {"chosen": torch.ones(BATCH, queries, keys, dtype=torch.bool)}
     return every if config.index_shared else {}

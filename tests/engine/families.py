@@ -165,7 +165,7 @@ def state_of(layer):
 
 
 def with_rotary(latent, rotary):
-    """What a latent and a rotary key are made by, where there is such a key."""
+    """Return what makes a latent and a rotary key, where there is such a key."""
     return (latent,) if rotary is None else (latent, rotary)
 
 
@@ -227,7 +227,7 @@ def run_theirs(family, module, h, positions, cache=None):
 
 
 def gap(scores, chosen, seen):
-    """How far the lowest score that was chosen lies above the highest that could have been."""
+    """Return how far the lowest chosen score lies above the highest that could have been."""
     last = scores.masked_fill(~chosen, torch.inf).amin(-1)
     first = scores.masked_fill(chosen | ~seen, -torch.inf).amax(-1)
     return float((last - first).min())

@@ -69,7 +69,7 @@ def layer_of(config, seed=2, dtype=torch.float64, heads=None):
 
 
 def only_chooses(name):
-    """Whether a weight is of an indexer, whose choice has no gradient."""
+    """Tell whether a weight is of an indexer, whose choice has no gradient."""
     return "I" in name or "k_E" in name
 
 
@@ -87,7 +87,7 @@ class Way:
 
     @property
     def in_rows(self):
-        """Whether the cache has a row of every buffer a token, which can be reserved."""
+        """Tell whether the cache has a row of every buffer a token, which can be reserved."""
         return self.cache.grows_evenly and not self.cache.fixed
 
     def layer(self, dtype=torch.float64, heads=None):

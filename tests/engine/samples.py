@@ -73,7 +73,7 @@ def refused(*words):
 
 
 def translated(error):
-    """Whether a refusal has a sentence of Chinese characters."""
+    """Tell whether a refusal has a sentence of Chinese characters."""
     return bool(re.search("[\u4e00-\u9fff]", sentence(error, "zh")))
 
 

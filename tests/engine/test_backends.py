@@ -12,7 +12,7 @@ WIDE = LatentConfig(d_model=64, n_heads=2, d_head=128, d_latent_kv=32, d_rope=64
 
 
 def test_the_fastest_backend_that_takes_the_call_is_chosen(monkeypatch):
-    """As a GPU without cuDNN's: torch says what it would take of those that are switched on."""
+    """On a GPU without cuDNN's, torch says what it would take of those that are switched on."""
     asked = []
 
     def choice(*_):

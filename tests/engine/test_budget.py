@@ -79,7 +79,7 @@ WIDE_GQA = GroupedConfig(d_model=2048, n_heads=16, n_kv_heads=4, d_head=128)
 
 @dataclass(frozen=True)
 class Run:
-    """What is called, on how much."""
+    """A call, and how much it is called on."""
 
     method: str
     config: object

@@ -1,4 +1,4 @@
-"""What caches of every mechanism hold, and what is refused of them."""
+"""Caches of every mechanism hold what they should, and refuse what they cannot."""
 
 import pytest
 import torch

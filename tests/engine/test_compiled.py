@@ -67,7 +67,7 @@ def assert_same(trace, wanted):
 
 @pytest.fixture(autouse=True)
 def unmeasured(request, monkeypatch):
-    """What is compiled or exported estimates nothing: that would be traced, too."""
+    """Refuse estimates: in what is compiled or exported they would be traced, too."""
     run = budget.course
 
     def course(call):

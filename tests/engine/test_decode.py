@@ -59,7 +59,7 @@ def close(got, wanted, name=""):
 
 
 def seen(way, name, letter, first, last):
-    """Which keys "s" or entries "i" a step of tokens first to last has in a field."""
+    """Return the keys "s" or entries "i" that a step of tokens first to last has in a field."""
     new = name in NEW.get(way.kind, ()) or name.endswith(("_pre", "_normed"))
     if letter == "i":
         before, now = (n // way.config.pooling for n in (first, last))
@@ -224,7 +224,7 @@ OF_INDEX = {
 
 @pytest.mark.parametrize("way", CHOOSING.values(), ids=CHOOSING)
 def test_a_layer_that_shares_a_choice_attends_as_the_one_that_chose(way):
-    """Of equal weights it is the same layer, without indexer and without index keys."""
+    """With equal weights it is the same layer, without indexer and without index keys."""
     layer, h, run = way.layer(), hidden(2, TOKENS, 10), way.form.forward
     config = replace(way.config, index_shared=True)
     own = {name: p for name, p in layer.named_parameters() if "I" not in name}

@@ -1,4 +1,4 @@
-"""What Kimi Delta Attention costs: counted by hand, and by torch on real runs."""
+"""The costs of Kimi Delta Attention: counted by hand, and by torch on real runs."""
 
 from math import isclose
 

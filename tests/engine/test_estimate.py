@@ -38,7 +38,7 @@ WIDE = replace(MLA, d_model=512, d_latent_kv=96, d_head=40)  # the weights' side
 
 @dataclass(frozen=True)
 class Way:
-    """How a layer decodes."""
+    """A way to decode a layer."""
 
     config: object
     cache: type
@@ -102,7 +102,7 @@ def lengths(way):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """How often a call was run on the meta device, from nothing remembered."""
+    """Count how often a call was run on the meta device, from nothing remembered."""
     estimate._peak.cache_clear()
     estimate._moments.cache_clear()
     counted, run = [], budget.course
@@ -112,7 +112,7 @@ def runs(monkeypatch):
 
 @pytest.fixture
 def needed(monkeypatch):
-    """What each call was said to need, without its int64 positions."""
+    """Return what each call was said to need, without its int64 positions."""
     said = []
     monkeypatch.setattr(budget, "require", lambda needed, *_: said.append(needed))
     return said

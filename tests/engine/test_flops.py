@@ -126,7 +126,7 @@ CHOOSING = {
 def test_a_choosing_run_makes_all_logits_and_the_costs_count_the_chosen(
     config, tokens, attended, form, heads
 ):
-    """Of GLM the last of 23 tokens attends to two blocks of 4 and to 3 tokens of its own."""
+    """The last of GLM's 23 tokens attends to two blocks of 4 and to 3 tokens of its own."""
     layer, h = layer_of(config, dtype=torch.float32), hidden(BATCH, tokens, 31, 1, torch.float32)
     run = getattr(layer, FORMS[form])
     real = counted(lambda: run(h, heads=heads, **choice_for(config, tokens, tokens)))

@@ -1,4 +1,4 @@
-"""What a window of queries takes grows as the context does, and a trace holds what it returns."""
+"""The memory of a window of queries grows as the context does; a trace holds what it returns."""
 
 import pytest
 import torch

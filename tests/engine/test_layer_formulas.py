@@ -43,7 +43,7 @@ def test_a_formula_that_is_right_of_a_layer_is_not_among_its_mistakes():
 
 
 def test_how_far_off_it_is_of_what_does_not_grow():
-    """Of 4,096 tokens a state takes 96 x 128 x 128 numbers in float32, and three tokens' rest."""
+    """4,096 tokens: a state takes 96 x 128 x 128 numbers in float32, and three tokens' rest."""
     wrong, right = formula(KIMI_K3, "delta_counted"), costs.formulas(KIMI_K3)[0]
     assert wrong.numbers(KIMI_K3) == 2 * 96 * 128
     assert (wrong.off(KIMI_K3), right.off(KIMI_K3)) == (inf, 1)

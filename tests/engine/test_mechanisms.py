@@ -33,7 +33,7 @@ def copied(folder: Path) -> Path:
 
 
 def written(folder: Path, *command: str) -> dict:
-    """What Python writes, as JSON, with the engine that lies in this folder."""
+    """Return what Python writes, as JSON, with the engine that lies in this folder."""
     environment, call = os.environ | {"PYTHONPATH": str(folder)}, [sys.executable, *command]
     done = subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True)
     assert not done.returncode, done.stderr

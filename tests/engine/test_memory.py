@@ -1,4 +1,4 @@
-"""What fits on GPUs, by hand, and the formulas of others against the figures they printed."""
+"""The memory of GPUs, by hand, and the formulas of others against the figures they printed."""
 
 import re
 

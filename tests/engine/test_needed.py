@@ -1,4 +1,4 @@
-"""What a run of any mechanism needs is estimated before it is made, and never too low."""
+"""A run of any mechanism is estimated before it is made, and never too low."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What CSA, HCA and windows cost: by hand, by torch on real runs, by a step that gathers."""
+"""The costs of CSA, HCA and windows: by hand, by torch on real runs, by a step that gathers."""
 
 from collections import Counter
 from dataclasses import replace
@@ -131,7 +131,7 @@ def test_a_whole_text_writes_what_is_held_of_it(config, tokens):
 
 
 def test_what_a_step_reads():
-    """Of CSA the window, every index key, three entries; where it fills a block, what waited."""
+    """CSA reads the window, every index key, three entries; where it fills a block, what waited."""
     window, entries = 8 * 11, 3 * 11
     for context, index, pooled in ((16, 4, 0), (18, 4, 0), (19, 4, 3 * 2 * 2 + 2 * 4)):
         cost = costs.decode(CSA, context, batch=BATCH)

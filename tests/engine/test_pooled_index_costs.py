@@ -1,4 +1,4 @@
-"""What DSA over pooled index keys costs: by hand, by torch on real runs, by a step that gathers."""
+"""The costs of DSA over pooled index keys: by hand, by torch, by a step that gathers."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What float32, bfloat16 and float16 cost against float64, and the published softmax scales."""
+"""The cost of float32, bfloat16 and float16 against float64, and the published softmax scales."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What each of several GPUs keeps: the bytes of caches that layers of only its heads fill."""
+"""The caches of several GPUs: the bytes of caches that layers of only their heads fill."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What a query reads, as one map: of a state by loops over its products, of entries by the run."""
+"""Maps of what a query reads: of a state by loops over its products, of entries by the run."""
 
 import math
 
@@ -80,7 +80,7 @@ def test_an_entry_is_of_the_tokens_that_it_pools_by_the_mean_of_their_gates():
 
 
 def loops_over_queries(x, head, queries):
-    """What a head gives to window, entries and sink, the mean over (row, query) pairs."""
+    """Return a head's mean over (row, query) pairs for window, entries and sink."""
     names = ("attention", "attention_E", "sink_mass")
     sums = [math.fsum(float(x[name][b, head, t].sum()) for b, t in queries) for name in names]
     return [one / len(queries) for one in sums]

@@ -46,7 +46,7 @@ def calls(file: Path) -> Iterator[ast.Call]:
 
 
 def codes(node: ast.AST) -> set[str]:
-    """What a first argument may be, where it is written out: a string, or one or the other."""
+    """Return what a written-out first argument may be: a string, or one or the other."""
     if isinstance(node, ast.IfExp):
         return codes(node.body) | codes(node.orelse)
     return {node.value} if isinstance(node, ast.Constant) else set()

@@ -1,4 +1,4 @@
-"""What is timed is the public call itself: same results, same cache, no second estimate."""
+"""The public call itself is timed: same results, same cache, no second estimate."""
 
 import pytest
 import torch

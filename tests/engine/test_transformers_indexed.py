@@ -87,7 +87,7 @@ def run_theirs(module, config, h, positions, cache=None, **more):
 
 
 def has_gap(trace, least=1e-3):
-    """Whether something is left out, and no index score that is comes near one that is not."""
+    """Tell whether something is left out, and no index score that is comes near one that is not."""
     seen = trace.mask.expand_as(trace.chosen)
     clear = gap(trace.index, trace.chosen, seen) > least
     return clear and bool((trace.chosen != seen).any())
@@ -138,7 +138,7 @@ def test_caches_and_decodes_as_the_module_does(family, cuts):
 
 
 def regrouped(k_I, config):
-    """As their interleaved rotation leaves a key: its first part as two halves."""
+    """Return a key as their interleaved rotation leaves it: its first part as two halves."""
     if config.index_pairing == "half":
         return k_I
     r = config.d_rope

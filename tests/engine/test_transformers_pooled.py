@@ -163,7 +163,7 @@ def test_steps_and_their_cache_equal_the_modules(config):
 
 
 def tensors_of(layer):
-    """What their cache keeps, by our names; values are equal to keys, and counted once.
+    """Return what their cache keeps, by our names; values are equal to keys, and counted once.
 
     Where tokens are pooled they are one tensor; a layer of only a window keeps them twice.
     """

@@ -52,7 +52,7 @@ def run_theirs(module, h, cache=None, **more):
 
 
 def has_gap(trace, least=1e-3):
-    """Whether no index score that was not chosen comes near one that was."""
+    """Tell whether no index score that was not chosen comes near one that was."""
     pooling = trace.members.shape[1]
     seen = trace.mask[:, pooling - 1 :: pooling].expand_as(trace.chosen_E)
     if (trace.chosen_E == seen).all():

@@ -14,7 +14,7 @@ WORDS = list("abc")
 
 @pytest.fixture
 def validated(monkeypatch):
-    """How many figures Plotly has made since."""
+    """Count the figures that Plotly has made since."""
     made = []
 
     def noting(self, *args, **options):

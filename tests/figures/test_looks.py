@@ -57,7 +57,7 @@ def lab(colour: str, cones: np.ndarray = SEEN["all cones"]) -> tuple[float, floa
 
 
 def ciede2000(one: tuple[float, float, float], other: tuple[float, float, float]) -> float:
-    """As Sharma, Wu and Dalal (2005) write it, their equations 2 to 22."""
+    """Return the difference of colours by Sharma, Wu and Dalal (2005), equations 2 to 22."""
     (l1, a1, b1), (l2, a2, b2) = one, other
     mean = (hypot(a1, b1) + hypot(a2, b2)) / 2
     stretch = 1 + 0.5 * (1 - sqrt(mean**7 / (mean**7 + 25**7)))

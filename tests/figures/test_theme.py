@@ -1,4 +1,4 @@
-"""What all figures have in common: a height, letters for the last row, one set of colours."""
+"""All figures have in common: a height, letters for the last row, one set of colours."""
 
 from collections.abc import Iterator
 

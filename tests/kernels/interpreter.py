@@ -22,7 +22,7 @@ class Interpreter:
         )  # fmt: skip
 
     def __call__(self, *asked):
-        """What the kernel returns; an error that it raises."""
+        """Return what the kernel returns; raise an error that it raises."""
         pickle.dump(asked, self._process.stdin)
         self._process.stdin.flush()
         answer = pickle.load(self._process.stdout)

@@ -1,4 +1,4 @@
-"""What the kernel cannot take runs in torch and says so once, by the name of what is in the way."""
+"""A call that the kernel cannot take runs in torch, and what is in the way is named once."""
 
 import logging
 from dataclasses import replace

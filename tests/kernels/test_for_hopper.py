@@ -38,7 +38,7 @@ def compiled(kernel, dtype, options, **constants):
 
 
 def registers_and_spilled(ptx, tmp_path):
-    """Of a thread, as NVIDIA's assembler counts: registers, and bytes that found no register."""
+    """Return a thread's registers, and its bytes that found none, as NVIDIA's assembler counts."""
     (tmp_path / "kernel.ptx").write_text(ptx)
     command = [triton.knobs.nvidia.ptxas.path, "-v", "--gpu-name=sm_90a", "kernel.ptx", "-o", "x"]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stderr

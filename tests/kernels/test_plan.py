@@ -1,4 +1,4 @@
-"""How work is cut up: every key once, every multiprocessor busy, nothing beyond a chip's memory."""
+"""Work is cut up: every key once, every multiprocessor busy, nothing beyond a chip's memory."""
 
 import math
 
@@ -34,7 +34,7 @@ def test_a_chip_that_no_tile_fits_gets_none():
 
 
 def parts(length, keys_a_part, keys):
-    """What the kernel makes of a cut: how many parts, and the keys of the largest."""
+    """Return what the kernel makes of a cut: how many parts, and the keys of the largest."""
     count = max(1, math.ceil(length / keys_a_part))
     return count, math.ceil(math.ceil(length / count) / keys) * keys
 

@@ -1,4 +1,4 @@
-"""What must come next, read from only the words, is what the language marks as determined."""
+"""The next word, read from only the words, is what the language marks as determined."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""What heads are known by: the places that words alone give, maps by hand, a model by hand."""
+"""The scores of heads: the places that words give, maps by hand, a model by hand."""
 
 from random import Random
 from types import SimpleNamespace

@@ -33,7 +33,7 @@ def stacked(layer) -> np.ndarray:
 
 
 def hidden(model, layer) -> np.ndarray:
-    """What enters a layer, a text after the other."""
+    """Return what enters a layer, a text after the other."""
     traces = (model(tokens_of(model, one)) for one in TEXTS)
     return torch.cat([trace.blocks[layer].attention.h[0] for trace in traces]).numpy()
 
@@ -96,7 +96,7 @@ def test_a_size_that_there_is_not_is_refused(rank):
 
 
 def test_trained_with_its_latent_the_shipped_mla_answers_more_than_an_mha_cut_to_it():
-    """What the compression page tells, on texts that it does not show."""
+    """The compression page says so, on texts that it does not show."""
     mha, mla = (shipped(code)[0] for code in ("mha", "mla"))
     size = costs.cache_elements(mla.config.attention)
     assert size < costs.cache_elements(mha.config.attention) / 2

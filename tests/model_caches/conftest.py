@@ -12,7 +12,7 @@ from mla_engine.command import REFUSED, main
 
 
 class Said(NamedTuple):
-    """How a command ended and what it printed."""
+    """A command's end and its output."""
 
     status: int
     out: str
@@ -26,7 +26,7 @@ class Said(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """What it prints, each line with one space between words."""
+        """Return the lines that it prints, each with one space between words."""
         assert (self.status, self.error) == (0, "")
         return [" ".join(line.split()) for line in self.out.splitlines()]
 
@@ -61,5 +61,5 @@ def cache(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
 
 @pytest.fixture
 def plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """As `cache`, of `mla plan`."""
+    """Run `mla plan`, as `cache` runs `mla cache`."""
     return partial(run, capsys, tmp_path, "plan")

@@ -15,7 +15,7 @@ BY_TYPE = {
 
 
 def has_experts(model_type: str) -> bool:
-    """Whether the library gives the type experts unless a file says otherwise."""
+    """Tell whether the library gives the type experts unless a file says otherwise."""
     if model_type not in CONFIG_MAPPING:
         return False
     given = CONFIG_MAPPING[model_type]().to_dict()

@@ -1,4 +1,4 @@
-"""Where a plan turns: from memory to arithmetic, from too few GPUs to enough, between two forms."""
+"""A plan turns from memory to arithmetic, from too few GPUs to enough, between two forms."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Which kind each layer has, where files of one type say it in more than one way."""
+"""The kind of each layer, where files of one type say it in more than one way."""
 
 import pytest
 

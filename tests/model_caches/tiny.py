@@ -152,7 +152,7 @@ def config_of(model_type: str) -> dict[str, Any]:
 
 
 def real_cache(model_type: str, length: int, dtype: torch.dtype = torch.float32) -> Any:
-    """What transformers keeps of so many tokens."""
+    """Return what transformers keeps of so many tokens."""
     config = AutoConfig.for_model(model_type, **TINY[model_type])
     torch.manual_seed(0)
     model = AutoModel.from_config(config, dtype=dtype).eval()

@@ -1,4 +1,4 @@
-"""What the quiz must say, worked out apart from it: of published widths, by plain arithmetic.
+"""The quiz's answers, worked out apart from it: of published widths, by plain arithmetic.
 
 Option texts are looked up by their English words, so that a changed wording needs a new thought.
 """
@@ -12,7 +12,7 @@ MILLION = 1e6
 
 @dataclass(frozen=True)
 class Truth:
-    """Of one question.
+    """The truth of one question.
 
     Attributes:
         numbers: every number and map letter of the explanation, in order; a pair is a range.

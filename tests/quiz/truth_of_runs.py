@@ -1,4 +1,4 @@
-"""What the quiz must say of runs and maps, by the oracle's loops and from the maps themselves."""
+"""The quiz's answers on runs and maps, by the oracle's loops and from the maps themselves."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What the quiz must say of what came after MLA, by plain arithmetic of published widths."""
+"""The quiz's answers on what came after MLA, by plain arithmetic of published widths."""
 
 from tests.quiz.truth import Truth, widths
 

@@ -1,4 +1,4 @@
-"""What the quiz must say of work, bytes and parameters, by plain arithmetic."""
+"""The quiz's answers on work, bytes and parameters, by plain arithmetic."""
 
 from mla_engine import PRESETS
 from tests.quiz.truth import MILLION, Truth, widths

@@ -26,7 +26,7 @@ class TiedAttention(AttentionLayer):
         self.W_O = per_head("W_O", self.heads, c.d_model, c.d_head, fan_in=d_out, axis=1)
 
     def weights(self, heads: Places = slice(None)) -> forms.TiedWeights:
-        """What the formulas read, of the heads at these places among those built."""
+        """Return what the formulas read, of the heads at these places among those built."""
         W_Q, W_KV, W_O = self.W_Q[heads], self.W_KV[heads], self.W_O[:, heads]
         return forms.TiedWeights(self.config, W_Q, W_KV, W_O)
 

@@ -1,4 +1,4 @@
-"""What attention with tied keys and values declares."""
+"""Declares attention with tied keys and values."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What every engine does for those who ask: the tests of a file that has a fixture `engine`."""
+"""The contract of every engine: the tests of a file that has a fixture `engine`."""
 
 import ast
 import threading

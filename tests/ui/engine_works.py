@@ -20,7 +20,7 @@ def note(folder: str, event: str) -> None:
 
 
 def noted(folder: str | Path, event: str) -> int:
-    """How often it was noted."""
+    """Return how often it was noted."""
     file = Path(folder) / event
     return len(file.read_text("utf-8")) if file.exists() else 0
 
@@ -68,7 +68,7 @@ def late() -> None:
 
 @shared_cache.cached(anywhere=True)
 def process(_number: int) -> int:
-    """Which process does it."""
+    """Return the process that does it."""
     return os.getpid()
 
 
@@ -89,5 +89,5 @@ def doubled(_folder: str, number: int) -> int:
 
 @shared_cache.cached(anywhere=True)
 def share_of_gpu(_number: int) -> tuple[int, float]:
-    """Which process does it, and what it has of a GPU."""
+    """Return the process that does it, and what it has of a GPU."""
     return os.getpid(), ray.get_runtime_context().get_assigned_resources()["GPU"]

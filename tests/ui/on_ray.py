@@ -131,7 +131,7 @@ def test_a_page_shows_what_it_shows_without_ray(engine, opened, monkeypatch):
 
 
 def pictures(at: object) -> list[str]:
-    """What the browser is sent of every chart."""
+    """Return what the browser is sent of every chart."""
     return [chart.proto.spec for chart in at.get("plotly_chart")]
 
 

@@ -13,18 +13,18 @@ from ui.engine.digest import digest
 
 @dataclass(frozen=True)
 class Point:
-    """What arguments are made of."""
+    """An argument of a chart."""
 
     x: float
     name: str
 
 
 def build(*args: object, **options: object) -> None:
-    """What would draw."""
+    """Stand for a function that draws."""
 
 
 def other(*args: object, **options: object) -> None:
-    """What would draw something else."""
+    """Stand for a function that draws something else."""
 
 
 ONES = np.ones((2, 3), dtype=np.float32)

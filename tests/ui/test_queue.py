@@ -22,7 +22,7 @@ LIMIT = 10.0  # seconds of the clock, after which a turn is overdue
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits looks often whether the turn has come."""
+    """Look often whether the turn has come."""
     monkeypatch.setattr(queue, "POLL_SECONDS", 0.005)
 
 
@@ -116,7 +116,7 @@ def joined(line: Queue, worker: Worker) -> Worker:
 
 
 def still_waits(worker: Worker) -> bool:
-    """Whether it has looked twice more, and its turn had not come."""
+    """Tell whether it has looked twice more, and its turn had not come."""
     seen = len(worker.looks)
     wait_until(lambda: worker.inside.is_set() or len(worker.looks) > seen + 1)
     return not worker.inside.is_set()

@@ -1,4 +1,4 @@
-"""What the app takes from behind Streamlit's interface is there, and does what it is used for."""
+"""The app's uses of what lies behind Streamlit's interface: each is there, and does its work."""
 
 import asyncio
 import importlib
@@ -214,7 +214,7 @@ st.download_button("take", "a file", file_name="taken.txt")
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
-    """What runs a coroutine beside a server of a page, which has no network."""
+    """Run a coroutine beside a server of a page, which has no network."""
     script = tmp_path / "page.py"
     script.write_text(PAGE)
     files = MemoryUploadedFileManager("/upload")

@@ -55,7 +55,7 @@ ROWS = {
 
 
 def product(letters: str) -> int:
-    """How many numbers a factor with these letters has."""
+    """Return how many numbers a factor with these letters has."""
     return int(np.prod([LENGTHS[letter] for letter in letters]))
 
 

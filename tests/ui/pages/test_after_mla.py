@@ -27,7 +27,7 @@ def drawn(at: AppTest) -> tuple[Chart, Chart]:
 
 
 def ended(chart: Chart, name: str) -> np.ndarray:
-    """Where the bars of a series end, which begin at the left end of the axis."""
+    """Return where the bars of a series end, which begin at the left end of the axis."""
     begin = chart.trace(name)["base"]
     assert np.log10(begin) == pytest.approx(chart.layout["xaxis"]["range"][0])
     return begin + chart.values(name, "x")

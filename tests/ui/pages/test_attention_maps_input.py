@@ -1,4 +1,4 @@
-"""What a reader does on the attention maps: controls, clicks, texts, and what there is not."""
+"""The reader's controls, clicks and texts on the attention maps, and what there is not."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a reader does with the sentence of a trained model: examples, texts of their own, links."""
+"""The sentence of a trained model: examples, texts of readers, links."""
 
 import numpy as np
 import pytest

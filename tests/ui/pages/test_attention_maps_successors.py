@@ -205,7 +205,7 @@ def test_any_tensor_of_a_pooled_run_is_a_matrix(opened, code):
 
 
 def weight(x, t, s, head):
-    """How much of the value of s is in what t reads: the product written out."""
+    """Return how much of the value of s is in what t reads: the product written out."""
     row = x["b"][0, s, head] * x["k_D"][0, s, head]
     for u in range(s + 1, t + 1):
         row = x["a"][0, u, head] * row

@@ -243,7 +243,7 @@ def test_each_part_alone_is_a_softmax_of_that_part(opened, layer, temperature, c
 
 
 def told(content: float, position: float, both: float, even: float) -> str:
-    """What is said of the shares of a cell."""
+    """Return what is said of the shares of a cell."""
     if both <= even:
         return "no more than an even look at every word."
     if both > 2 * max(content, position):

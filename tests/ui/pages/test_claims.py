@@ -43,7 +43,7 @@ def ids(at: AppTest) -> list[str]:
 
 
 def bare(text: str) -> str:
-    """What is said, without tags and without the signs that stand for raised and lowered parts."""
+    """Return the text without tags and without the signs for raised and lowered parts."""
     text = html.unescape(re.sub(r"<[^>]+>", "", text))
     text = re.sub(r"\b0e\+00\b", "0", text).replace("−", "-")
     text = re.sub(r"(\d)e\+?(-?)0*(\d+)", r"\1×10\2\3", text)
@@ -51,14 +51,14 @@ def bare(text: str) -> str:
 
 
 def said(claim: str, part: str, lang: str) -> str:
-    """What the catalogue has; a statement's English is the engine's own."""
+    """Return the catalogue's text; a statement's English is the engine's own."""
     if (part, lang) == ("statement", "en"):
         return engine.CLAIMS[claim].statement
     return catalogue()[f"statements.{claim}_{part}"][lang]
 
 
 def evidence(claim: str, lang: str) -> str:
-    """What was found, in English by the engine's own sentence."""
+    """Return what was found, in English by the engine's own sentence."""
     if lang == "en":
         return engine.CLAIMS[claim].explain(FOUND[claim])
     values = {figure.name: figure.value for figure in FOUND[claim].evidence}
@@ -281,7 +281,7 @@ def test_a_button_opens_the_page_that_shows_it(opened, claim, link, heading):
 
 
 def over_budget() -> MemoryBudgetError:
-    """What refuses 3 GiB where one is allowed."""
+    """Return the refusal of 3 GiB where one is allowed."""
     with pytest.raises(MemoryBudgetError) as refused:
         budget.require(3 * 2**30, "a call", "the tokens")
     return refused.value

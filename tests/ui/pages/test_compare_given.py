@@ -54,7 +54,7 @@ def column(at: AppTest, letter: str) -> dict[str, str]:
 
 
 def layer(at: AppTest, letter: str) -> dict[str, str]:
-    """As `column`, without the layers of a model, which our own small sizes have not."""
+    """Return a row as `column`, without a model's layers, which our own small sizes have not."""
     return {row: said for row, said in column(at, letter).items() if not row.startswith("Layers")}
 
 

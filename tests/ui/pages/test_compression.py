@@ -49,7 +49,7 @@ V3 = {"preset": "deepseek-v3", "d_model": "7168", "n_heads": "128", "d_latent_q"
 
 
 class Engine:
-    """What the engine makes of the first two heads' keys and values, apart from the page."""
+    """The engine's results for the first two heads' keys and values, apart from the page."""
 
     def __init__(self, falling: bool = True) -> None:
         self.layer = GroupedQueryAttention(CONFIG, seed=SEED, heads=(0, 1))

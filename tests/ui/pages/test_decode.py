@@ -89,7 +89,7 @@ class Kept:
 
     @property
     def read_bytes(self) -> int:
-        """Of a step: what is cached, and what is made from it, for every token that there is."""
+        """Return the bytes a step reads: cached, and made from that, for every token."""
         entries = {"csa": 9 * 8 + 2 * 20, "hca": 4 * 20}  # all index keys, the chosen entries
         if self.code in entries:
             return 4 * (2 * 20 + entries[self.code])

@@ -82,7 +82,7 @@ def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -
 
 
 def each(topic: str, one: Side) -> int:
-    """How many charts a model has."""
+    """Return how many charts a model has."""
     return (2 if one.is_uneven else 3) if topic == "layouts" else 1
 
 

@@ -256,7 +256,7 @@ def insides(at) -> list[list[tuple[str, dict[str, str]]]]:
 
 
 def answer(task: str, words: list[str]) -> str:
-    """What a task asks for after these words, found by reading them."""
+    """Return what a task asks for after these words, found by reading them."""
     if task == "recall":
         assert words[-1] in NAMES
         return words[words.index(words[-1]) + 1]

@@ -253,7 +253,7 @@ def test_a_sentence_may_have_any_length(
 
 
 def multiply_adds(config: Config, form: str) -> dict[str, int]:
-    """Of the products that make each block, counted by hand from the sizes."""
+    """Count the products that make each block, by hand from the sizes."""
     d, n, k, v = (SIZES[name] for name in ("d_model", "n_heads", "d_head", "d_value"))
     square = TOKENS * TOKENS * n
     if isinstance(config, GroupedConfig):

@@ -170,7 +170,7 @@ def shows_held(scene: dict, kind: type, config: PooledConfig | DeltaConfig) -> N
 
 
 def hidden(scene: dict) -> torch.Tensor:
-    """What enters the layer."""
+    """Return what enters the layer."""
     return torch.from_numpy(hidden_states(tuple(scene["words"]), 0, 96))[None]
 
 

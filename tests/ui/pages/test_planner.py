@@ -53,7 +53,7 @@ def rate(batch: int, data: int = 1, touched: int = ACTIVE) -> float:
 
 
 def ends(chart: Chart) -> dict[str, float]:
-    """Of each line its last height."""
+    """Return each line's last height."""
     lines = [trace for trace in chart.traces if trace["mode"] == "lines"]
     heights = {trace["name"]: chart.values(trace, "y") for trace in lines}
     return {name: float(y[np.isfinite(y)][-1]) for name, y in heights.items()}

@@ -40,7 +40,7 @@ FILES = [f"mla_quality_{name}.csv" for name in DRAWN]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What was trained, as the page sees it: nothing yet."""
+    """Return the folder of trained models, as the page sees it: nothing yet."""
     monkeypatch.setattr(view, "FOLDER", tmp_path)
     return tmp_path
 
@@ -59,7 +59,7 @@ def trained(study: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def percents(code: str, task: str | None = None, load: int | None = None) -> np.ndarray:
-    """Of each seed; the mean of a task's loads, or of all tasks, where none is named."""
+    """Return each seed's percents; the mean of loads, or of all tasks, where none is named."""
     seeds = range(made.PLANNED)
     if load is not None:
         return 100 * np.array([made.share(code, n, task, load) for n in seeds])

@@ -38,7 +38,7 @@ def part(at: AppTest, name: str) -> str:
 
 
 def bare(text: str) -> str:
-    """What is said, without tags and without the signs that stand for raised and lowered parts."""
+    """Return the text without tags and without the signs for raised and lowered parts."""
     text = html.unescape(re.sub(r"<[^>]+>", "", text))
     text = re.sub(r"\b0e\+00\b", "0", text.replace("^T", "T")).replace("−", "-")
     text = re.sub(r"(\d)e\+?(-?)0*(\d+)", r"\1×10\2\3", text)
@@ -410,7 +410,7 @@ def test_who_predicts_nothing_may_look_and_is_not_counted(opened, downloads):
 
 @pytest.fixture
 def presses(monkeypatch):
-    """What is put here is pressed at the next run."""
+    """Press what is put here at the next run."""
     waiting = []
 
     def pressed(key, *, on_step, **_):

@@ -28,7 +28,7 @@ Opened = Callable[..., AppTest]
 
 @pytest.fixture(scope="module")
 def attentions(demo: str) -> tuple[torch.Tensor, ...]:
-    """Of every layer [1,h,t,s], by the model as transformers runs it."""
+    """Return every layer's [1,h,t,s], by the model as transformers runs it."""
     model = AutoModelForCausalLM.from_pretrained(
         demo, dtype=torch.float32, attn_implementation="eager"
     )
@@ -43,7 +43,7 @@ def drawn(app: AppTest) -> np.ndarray:
 
 
 def ticks(app: AppTest) -> list[str]:
-    """What stands beside its rows."""
+    """Return what stands beside its rows."""
     return clicked(app, "large").layout["yaxis"]["ticktext"]
 
 

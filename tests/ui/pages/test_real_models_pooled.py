@@ -50,7 +50,7 @@ def shown(opened, v4, layer):
 
 
 def shares(layer):
-    """What each head gives to window, entries and sink [h,3], by transformers' own attention."""
+    """Return each head's shares of window, entries and sink [h,3], by transformers' attention."""
     number, _, weights = layer
     pools = LAYERS[number][1]
     rows = weights[:, max(pools - 1, 0) :].astype(np.float64)  # those that have an entry to read

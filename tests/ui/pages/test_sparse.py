@@ -44,7 +44,7 @@ def of_query(keys: int, layer: int, place: int, text: str = TEXT):
 
 
 def right(whole: LanguageModel) -> float:
-    """Of all answers together, text by text."""
+    """Return the share of right answers, all together, text by text."""
     given = [
         answers(whole, exercises(task.name, load, run.ASKED, run.SEED)).given
         for task in TASKS.values()

@@ -34,7 +34,7 @@ def spoken(code: str) -> str:
 
 
 def is_true(said: str, before: dict, after: dict, task: str, others: int) -> None:
-    """What the page says of heads against what was measured of them, text by text."""
+    """Check what the page says of heads against what was measured of them, text by text."""
     lost = {code: before[code] - after[code] for code in before}
     spared = [code for code in lost if lost[code] < 0.05]
     right = f"{100 * after[task]:.0f} %"

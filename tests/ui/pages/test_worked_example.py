@@ -103,7 +103,7 @@ def grid(table: str) -> list[list[tuple[str, str]]]:
 
 
 def labels(axis: str, size: int, lang: str) -> list[str]:
-    """What stands beside rows or above columns, where counting them is not enough."""
+    """Return what stands beside rows or above columns, where counting them is not enough."""
     head = {"en": "head {}", "zh": "头 {}"}[lang]
     one, _, inner = axis.partition(" ")
     part = size // 2 if inner else 1
@@ -225,7 +225,7 @@ def meaning(variant: str, key: str) -> str:
 
 
 def sign(step: Step) -> str:
-    """What stands between the operands, by what the formula does with them."""
+    """Return what stands between the operands, by what the formula does with them."""
     if step.key == "scores" and step.operands[0].name == "scores_C":
         return "+"
     signs = {"÷": "cache_ratio", "↻": "k_R q_R", ",": "cache_mha cache_mla"}
@@ -239,7 +239,7 @@ def sign(step: Step) -> str:
     [*((variant, "en") for variant in worked_example.VARIANTS), ("mla_completed", "zh")],
 )
 def test_every_step_draws_the_engines_numbers(opened: Opened, variant: str, lang: str) -> None:
-    """Of each step the last cell, which no exchange of rows and columns leaves in its place."""
+    """The last cell of each step, which no exchange of rows and columns leaves in its place."""
     name, _, completed = variant.partition("_")
     steps = worked_example.steps(variant)
     for number, step in enumerate(steps, start=1):
@@ -466,7 +466,7 @@ def number(value: object) -> float | None:
 
 
 def records(steps: tuple[Step, ...]) -> list[dict[str, object]]:
-    """What the files are to hold, cell by cell."""
+    """Return what the files are to hold, cell by cell."""
     return [
         {
             "step": place,

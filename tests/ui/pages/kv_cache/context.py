@@ -1,4 +1,4 @@
-"""What the topic of context lengths has to show, to the last cell and sentence."""
+"""The topic of context lengths, to the last cell and sentence."""
 
 from collections.abc import Sequence
 
@@ -76,7 +76,7 @@ def look(one: Side) -> str:
 
 
 def sum_of(one: Side, config: object) -> str:
-    """How the numbers of a token come about, and what does not grow."""
+    """Return how the numbers of a token come about, and what does not grow."""
     if isinstance(config, DeltaConfig):
         return f"0, and {count(one.of_layer(config, 1, 4) / 4)} besides"
     if isinstance(config, PooledConfig):

@@ -1,4 +1,4 @@
-"""What the topic of formulas has to show, to the last cell and sentence."""
+"""The topic of formulas, to the last cell and sentence."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -62,7 +62,7 @@ def formulas(one: Side) -> dict[str, tuple[costs.Formula, float, Callable[[int],
 
 
 def by_hand(one: Side, formula: costs.Formula) -> float:
-    """Of one layer whose model config.json says to have one KV head, or one a head."""
+    """Return the numbers of one layer whose config.json says to have one KV head, or one a head."""
     if not formula.forgets:  # it stands with the mechanism
         return formula.numbers(one.config)
     heads = one.config.n_heads if one.preset.kind == "KDA" else 1
@@ -92,14 +92,14 @@ def drawn(charts: Sequence[Chart], one: Side, other: Side) -> str:
 
 
 def numbers(one: Side, formula: costs.Formula, n: float) -> str:
-    """What stands in a cell; of a model that keeps what does not grow the whole sum."""
+    """Return what stands in a cell; of a model that keeps what does not grow the whole sum."""
     if one.is_uneven and formula.code == "right":
         return context.sum_of(one, one.config)
     return amount(n)
 
 
 def off(one: Side) -> list[float]:
-    """How far off the wrong ones are at the chosen length, in order."""
+    """Return how far off the wrong ones are at the chosen length, in order."""
     (_, _, right), *wrong = formulas(one).values()
     return sorted(count_bytes(one.context) / right(one.context) for _, _, count_bytes in wrong)
 

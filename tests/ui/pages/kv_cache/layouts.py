@@ -1,4 +1,4 @@
-"""What the topic of layouts has to show, to the last cell and sentence."""
+"""The topic of layouts, to the last cell and sentence."""
 
 from collections.abc import Sequence
 

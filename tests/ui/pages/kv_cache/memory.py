@@ -1,4 +1,4 @@
-"""What the topic of GPU memory has to show, to the last cell and sentence."""
+"""The topic of GPU memory, to the last cell and sentence."""
 
 from collections.abc import Sequence
 
@@ -74,7 +74,7 @@ def look(one: Side) -> str:
 
 
 def _longest(one: Side, on: Serving) -> int:
-    """What fits, but no more than the model was published for."""
+    """Return what fits, but no more than the model was published for."""
     return min(on.longest_context(one.batch), one.preset.max_context or 2**20)
 
 

@@ -1,4 +1,4 @@
-"""What the topic of several GPUs has to show, to the last cell and sentence."""
+"""The topic of several GPUs, to the last cell and sentence."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What has to be shown of the kinds of rows of caches to which tokens do not add the same."""
+"""The kinds of rows of caches to which tokens do not add the same."""
 
 import pandas as pd
 
@@ -110,7 +110,7 @@ def said(one: Side) -> list[str]:
 
 
 def beside(one: Side) -> str:
-    """Where the MLA beside them is from, if they have none."""
+    """Return where the MLA beside them is from, if they have none."""
     if one.is_mla or not one.is_uneven:
         return ""
     return (
@@ -128,7 +128,7 @@ def title(one: Side) -> str:
 
 
 def data(one: Side) -> list[dict]:
-    """Of all that is drawn beside layouts, with the codes of ways."""
+    """Return all that is drawn beside layouts, with the codes of ways."""
     names = {name: code for code, name in KINDS.items()}
     found = {}
     for label, config in list(one.ways.items())[3:]:

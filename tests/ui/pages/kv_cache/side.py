@@ -1,4 +1,4 @@
-"""What the cache page has to show of one model: the engine asked apart from the page's code."""
+"""The cache page's answers for one model: the engine asked apart from the page's code."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -34,7 +34,7 @@ POWERS = [2**n for n in range(6, 21)]
 
 
 def code_of(label: str) -> str:
-    """What names a way in tables of codes, by its English label."""
+    """Return the code of a way in tables, by its English label."""
     name = label.removesuffix(" ★").split(",")[0].split(" + ")[0]
     return name.lower().replace(" ", "_")
 
@@ -76,7 +76,7 @@ class Side:
 
     @property
     def is_uneven(self) -> bool:
-        """Whether a token does not just add its own to what the model keeps."""
+        """Tell whether a token does not just add its own to what the model keeps."""
         return isinstance(self.config, UNEVEN)
 
     @property
@@ -86,7 +86,7 @@ class Side:
 
     @property
     def mixed(self) -> bool:
-        """Whether the model's own layers, of several kinds, are all counted."""
+        """Tell whether the model's own layers, of several kinds, are all counted."""
         return bool(self.preset.beside) and not self.layers and not self.first
 
     def own_of(self, kind: str) -> Config | None:
@@ -417,7 +417,7 @@ class Side:
 
     @property
     def _kinds(self) -> str:
-        """Of which kinds the layers are, or as what they are counted."""
+        """Say of which kinds the layers are, or as what they are counted."""
         kind = self.preset.kind
         if self.layers and not self.first:
             return f"All {self.caches} layers that you chose are counted as {kind}."

@@ -9,7 +9,7 @@ from ui.settings.parsers import Setting, whole
 
 
 def ran(_here: View) -> Functions:
-    """What counts the numbers of one token."""
+    """Return the code that counts the numbers of one token."""
     return (costs.cache_elements,)
 
 

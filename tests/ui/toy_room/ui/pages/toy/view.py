@@ -1,4 +1,4 @@
-"""What the toy page shows."""
+"""The view of the toy page."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class View:
 
     @property
     def numbers(self) -> int:
-        """What the layer caches for all of them."""
+        """The numbers that the layer caches for all of them."""
         return self.tokens * costs.cache_elements(self.model.config())
 
 
