@@ -9,13 +9,13 @@ from mla_engine.figures.bars import named_rows, totals_at_ends
 from mla_engine.figures.ends import named_lines
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Look
-from mla_engine.figures.theme import FONT, MASKED, few_ticks, legend_above, ticks_at
+from mla_engine.figures.theme import FONT, MASKED, few_ticks, legend_above, line, ticks_at
 from mla_engine.figures.theme import level as level_line
 
 HEIGHT = 420
 BESIDE = 0.26  # octaves between marks at one place
 PERCENT = (0, 104)
-WIDTH, THIN = 4, 1.2
+THIN = 1.2  # pixels of a line
 LOG_TICKS = [lead * 10**power for power in range(-4, 3) for lead in (1, 2, 5)]
 GAP = 2  # percent between a bar's spread and its text
 
@@ -99,8 +99,8 @@ def _level(name: str, height: float) -> dict:
     """Return a dotted line across with its name over the left end."""
     place = {"x": 0, "xref": "x domain", "xanchor": "left", "y": height, "yref": "y"}
     note = {"text": name, "showarrow": False, "font": FONT, "yanchor": "bottom"}
-    line = level_line(height, {"color": MASKED, "dash": "dot", "width": 3})
-    return {"shapes": [line], "annotations": [place | note]}
+    shape = level_line(height, {"color": MASKED, "dash": "dot", "width": 3})
+    return {"shapes": [shape], "annotations": [place | note]}
 
 
 def band_lines(
@@ -170,19 +170,13 @@ def _single(xy: tuple[Sequence[float], Sequence[float]], name: str, its: Look) -
 
 
 def _line(name: str, band: Band, its: Look, title: str, *, bare: bool) -> dict:
-    return {
-        "type": "scatter",
-        "x": np.asarray(band.x),
-        "y": np.asarray(band.mean),
-        "name": name,
+    spread = "(%{customdata[0]:.3g}–%{customdata[1]:.3g})"
+    return line(band.x, band.mean, name, its, f"{title} %{{x}}<br>%{{y:.3g}} {spread}") | {
         "mode": "lines" if bare else "lines+markers",
         "cliponaxis": False,
         "customdata": np.stack([band.least, band.most], axis=-1),
         "error_y": None if bare else band.bar | {"thickness": 1.5, "width": 0},
-        "line": {"color": its.colour, "dash": its.dash, "width": WIDTH},
         "marker": {"symbol": its.mark, "size": 10},
-        "hovertemplate": f"{name}<br>{title} %{{x}}<br>%{{y:.3g}} "
-        "(%{customdata[0]:.3g}–%{customdata[1]:.3g})<extra></extra>",
     }
 
 

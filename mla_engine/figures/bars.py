@@ -53,11 +53,25 @@ def bars(
         at: an amount to mark by an upright line.
         height: pixels.
     """
-    ends = _room(parts, limits, stacked=stacked, log=log, wide=bool(totals))
-    around = _around(parts, legend, entries, at, stacked=stacked, log=log)
-    around |= {"x": _amount_axis(axis, ends, ticks, log=log), "y": named_rows(names)}
+    if stacked and log:  # their lengths would mean nothing
+        raise RefusedError("stacked_log")
+    amounts = np.asarray(list(parts.values()), dtype=np.float64)
     traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
-    return figure(traces + _totals(parts, totals, stacked=stacked), height=height, **around)
+    if totals:
+        reached = np.nansum(amounts, 0) if stacked else np.nanmax(amounts, 0)
+        traces.append(totals_at_ends(reached, totals))
+    ends = _ends(amounts, limits, stacked=stacked, log=log, wide=bool(totals))
+    alone = np.isnan(amounts).any()
+    return figure(
+        traces,
+        height=height,
+        x=_amount_axis(axis, ends, ticks, log=log),
+        y=named_rows(names),
+        barmode="overlay" if alone else "stack" if stacked else "group",
+        bargap=0.3,
+        shapes=upright(at, layer="above"),
+        **legend_above(shown=len(parts) > 1 if legend is None else legend, entry_width=entries),
+    )
 
 
 def ratio_bars(
@@ -84,25 +98,6 @@ def ratio_bars(
     decades = _amount_axis(axis, ends, "~g", log=True)
     axes = {"x": decades, "y": named_rows(names)}
     return figure(traces, height=height, bargap=0.3, **axes, **legend_above(shown=False))
-
-
-def _around(
-    parts: Mapping[str, Sequence[float]],
-    legend: bool | None,
-    entries: int | None,
-    at: float | None,
-    *,
-    stacked: bool,
-    log: bool,
-) -> dict:
-    """Return the options of the layout: how bars stand, their legend, and the marked amount."""
-    if stacked and log:  # their lengths would mean nothing
-        raise RefusedError("stacked_log")
-    shown = len(parts) > 1 if legend is None else legend
-    alone = np.isnan(np.asarray(list(parts.values()), dtype=np.float64)).any()
-    stand = {"barmode": "overlay" if alone else "stack" if stacked else "group", "bargap": 0.3}
-    stand["shapes"] = upright(at, layer="above")
-    return stand | legend_above(shown=shown, entry_width=entries)
 
 
 def _traces(
@@ -161,8 +156,8 @@ def named_rows(names: Sequence[str]) -> dict:
     return rows | {"range": [len(names) - 0.5, -0.5], "fixedrange": True, "showgrid": False}
 
 
-def _room(
-    parts: Mapping[str, Sequence[float]],
+def _ends(
+    amounts: np.ndarray,
     limits: tuple[float, float] | None,
     *,
     stacked: bool,
@@ -172,18 +167,8 @@ def _room(
     """Return the ends of the axis: as given, else from 0 to the longest bar and its text."""
     if log:
         return None if limits is None else np.log10(limits).tolist()
-    amounts = np.asarray(list(parts.values()), dtype=np.float64)
     longest = float((amounts.sum(0) if stacked else amounts).max())
     return limits or (0, (longest or 1.0) * (1.35 if wide else 1.05))
-
-
-def _totals(
-    parts: Mapping[str, Sequence[float]], totals: Sequence[str] | None, *, stacked: bool
-) -> list[dict]:
-    """Return a text behind all parts of each row, if there are any; NaN is no part."""
-    amounts = np.asarray(list(parts.values()), dtype=np.float64)
-    ends = np.nansum(amounts, 0) if stacked else np.nanmax(amounts, 0)
-    return [totals_at_ends(ends, totals)] if totals else []
 
 
 def totals_at_ends(ends: Sequence[float], totals: Sequence[str]) -> dict:

@@ -7,8 +7,8 @@ import numpy as np
 from mla_engine.figures.axes import MAX_LABEL_LENGTH, PHONE_PIXELS, safe, wide
 from mla_engine.figures.bars import FADED
 from mla_engine.figures.figure import Figure, figure, titled
-from mla_engine.figures.looks import Role, look
-from mla_engine.figures.theme import FONT, MASKED, legend_above
+from mla_engine.figures.looks import look
+from mla_engine.figures.theme import FONT, MASKED, legend_above, shaded
 
 HEIGHT = 380
 ROLES = (0, 3)
@@ -24,7 +24,6 @@ def chosen_keys(
     *,
     titles: tuple[str, str],
     said: tuple[str, str],
-    roles: tuple[Role, Role] = ROLES,
     height: int = HEIGHT,
 ) -> Figure:
     """Draw upright bars [keys] of two names, the first upwards and the second downwards.
@@ -36,12 +35,11 @@ def chosen_keys(
             of all others fade and are hatched.
         titles: of the axes.
         said: what the hover says of a key that is read, and of one that is not.
-        roles: what picks the colour of each half.
         height: pixels.
     """
     words = [safe(key, MAX_LABEL_LENGTH) for key in keys]
     told = [(word, said[not read], bool(read)) for word, read in zip(words, chosen, strict=True)]
-    colours = {name: look(role).colour for name, role in zip(halves, roles, strict=True)}
+    colours = {name: look(role).colour for name, role in zip(halves, ROLES, strict=True)}
     traces = [
         _half(name, sign * np.asarray(shares, dtype=np.float64), colours[name], told)
         for (name, shares), sign in zip(halves.items(), (1, -1), strict=True)
@@ -51,7 +49,7 @@ def chosen_keys(
         height=height,
         x=titled(titles[0]) | _names(told),
         y=titled(titles[1]) | _both_ways(max(np.max(shares) for shares in halves.values())),
-        shapes=[_column(place) for place, (*_, read) in enumerate(told) if read],
+        shapes=[shaded(at - 0.5, at + 0.5, 0.2) for at, (*_, read) in enumerate(told) if read],
         barmode="overlay",
         bargap=0.25,
         **legend_above(shown=True),
@@ -100,13 +98,6 @@ def _names(told: Sequence[tuple[str, str, bool]]) -> dict:
     ticks["tickangle"] = 90 if upright else 0
     fixed = {"range": [-0.6, len(told) - 0.4], "fixedrange": True, "automargin": True}
     return ticks | fixed | {"showgrid": False, "tickfont": FONT}
-
-
-def _column(place: int) -> dict:
-    """Return the ground behind the bars of a key that is read."""
-    ends = {"x0": place - 0.5, "x1": place + 0.5, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
-    look = {"fillcolor": MASKED, "opacity": 0.2, "line": {"width": 0}, "layer": "below"}
-    return {"type": "rect"} | ends | look
 
 
 def _both_ways(most: float) -> dict:

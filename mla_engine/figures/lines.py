@@ -7,7 +7,17 @@ import numpy as np
 from mla_engine.figures.ends import named_lines
 from mla_engine.figures.figure import Figure, titled
 from mla_engine.figures.looks import Look, Role, look
-from mla_engine.figures.theme import FONT, MASKED, WORDS, few_ticks, line, ticks_at, upright
+from mla_engine.figures.theme import (
+    FONT,
+    MASKED,
+    WORDS,
+    amounts_axis,
+    few_ticks,
+    line,
+    shaded,
+    ticks_at,
+    upright,
+)
 from mla_engine.refusals import RefusedError
 
 HEIGHT, CURVES_HEIGHT = 520, 460
@@ -78,31 +88,23 @@ def _traces(
 ) -> list[dict]:
     traces = []
     for name, sizes in curves.items():
-        hover = f"{name}<br>{words['context']} %{{x:,}}<br>%{{y:,.4g}} {unit}<extra></extra>"
-        traces.append(
-            _trace(contexts, sizes, unit, name=name, hovertemplate=hover, **_line(looks[name]))
-        )
+        its, hover = looks[name], f"{words['context']} %{{x:,}}<br>%{{y:,.4g}} {unit}"
+        drawn = line(contexts, np.asarray(sizes, dtype=np.float64) / UNITS[unit], name, its, hover)
+        traces.append(drawn)
         if name in measured:
-            said = {
+            lengths, found = measured[name]
+            dots = {
+                "type": "scatter",
+                "x": np.asarray(lengths),
+                "y": np.asarray(found, dtype=np.float64) / UNITS[unit],
                 "name": f"{name}, {words['measured']}",
-                "hovertemplate": f"{words['measured']}<br>{hover}",
+                "mode": "markers",
+                "marker": {"color": its.colour, "symbol": its.mark, "size": 13},
+                "cliponaxis": False,
+                "hovertemplate": f"{words['measured']}<br>{drawn['hovertemplate']}",
             }
-            traces.append(_trace(*measured[name], unit, **said, **_dots(looks[name])))
+            traces.append(dots)
     return traces
-
-
-def _trace(contexts: Sequence[int], sizes: Sequence[int], unit: str, **options: object) -> dict:
-    in_unit = np.asarray(sizes, dtype=np.float64) / UNITS[unit]
-    return {"type": "scatter", "x": np.asarray(contexts), "y": in_unit} | options
-
-
-def _line(its: Look) -> dict:
-    return {"mode": "lines", "line": {"color": its.colour, "dash": its.dash, "width": 4}}
-
-
-def _dots(its: Look) -> dict:
-    marker = {"color": its.colour, "symbol": its.mark, "size": 13}
-    return {"mode": "markers", "marker": marker, "cliponaxis": False}
 
 
 def _limits(curves: Mapping[str, np.ndarray], log: bool) -> tuple[float, float]:
@@ -192,28 +194,13 @@ def curves(
         | {"marker": {"symbol": looks[name].mark, "size": 8}}
         for name, numbers in lines.items()
     ]
-    across, up = _curve_axes(titles, np.asarray(x), np.concatenate(list(lines.values())), log=log)
-    shapes = ([_shaded(*band)] if band else []) + upright(at)
-    return named_lines(traces, looks, across, up, height=height, shapes=shapes)
-
-
-def _shaded(first: float, last: float) -> dict:
-    """Return a stretch of x, up the whole plot."""
-    place = {"x0": first, "x1": last, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
-    look = {"fillcolor": MASKED, "opacity": 0.25, "line": {"width": 0}, "layer": "below"}
-    return {"type": "rect"} | place | look
-
-
-def _curve_axes(
-    titles: tuple[str, str], x: np.ndarray, drawn: np.ndarray, *, log: bool
-) -> tuple[dict, dict]:
     first, last = float(x[0]), float(x[-1])
-    room = 0.02 * float(x[-1] - x[0]) or 0.5
-    least, top = float(drawn.min()), float(drawn.max()) or 1.0
-    ends = np.log10((least / 1.5, top * 1.5)) if log else np.array([min(0, least), top * 1.05])
-    across = {"range": [first - room, last], "nticks": few_ticks(last), "tickangle": 0}
-    up = {"type": "log" if log else "linear", "range": ends.tolist(), "dtick": 1 if log else None}
-    return (
+    space = 0.02 * (last - first) or 0.5
+    across = {"range": [first - space, last], "nticks": few_ticks(last), "tickangle": 0}
+    up = amounts_axis(np.concatenate(list(lines.values())), log=log)
+    shapes = ([shaded(*band, 0.25)] if band else []) + upright(at)
+    axes = (
         titled(titles[0]) | across | {"fixedrange": True},
         titled(titles[1]) | up | {"fixedrange": True, "exponentformat": "power"},
     )
+    return named_lines(traces, looks, *axes, height=height, shapes=shapes)

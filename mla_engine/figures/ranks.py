@@ -7,7 +7,7 @@ import numpy as np
 from mla_engine.figures.ends import named_lines, rows
 from mla_engine.figures.figure import Figure, titled
 from mla_engine.figures.looks import Look, Role, look
-from mla_engine.figures.theme import FONT, line, upright
+from mla_engine.figures.theme import FONT, amounts_axis, line, upright
 from mla_engine.refusals import RefusedError
 
 HEIGHT, SPECTRUM_HEIGHT = 420, 380
@@ -45,7 +45,9 @@ def over_rank(
         raise RefusedError("line_styles", lines=len(lines), styles=len(roles))
     hover = f"{titles[0]} %{{x:,}}<br>%{{y:.4g}}"
     looks = dict(zip(lines, map(look, roles), strict=False))
-    drawn = {name: _positive(y) if log else np.asarray(y) for name, y in lines.items()}
+    drawn = {name: np.asarray(y, dtype=np.float64) for name, y in lines.items()}
+    if log:
+        drawn = {name: np.where(y > 0, y, np.nan) for name, y in drawn.items()}
     traces = [line(ranks, y, name, looks[name], hover) for name, y in drawn.items()]
     x, y = _axes(titles, ranks[-1], np.concatenate(list(drawn.values())), log=log)
     named, shapes = (looks if len(looks) > 1 else {}), upright(at)
@@ -54,19 +56,11 @@ def over_rank(
 
 def _axes(titles: tuple[str, str], most: int, drawn: np.ndarray, *, log: bool) -> tuple[dict, dict]:
     common = {"fixedrange": True, "nticks": 5}
-    least, top = np.nanmin(drawn), np.nanmax(drawn) or 1.0
-    ends = np.log10((least / 1.5, top * 1.5)) if log else np.array([0, top * 1.05])
-    up = {"type": "log" if log else "linear", "range": ends.tolist(), "dtick": 1 if log else None}
     across = {"range": [0, most], "tickformat": ",", "tickangle": 0}
     return (
         titled(titles[0]) | common | across,
-        titled(titles[1]) | common | up | {"tickformat": ",~g"},
+        titled(titles[1]) | common | amounts_axis(drawn, log=log) | {"tickformat": ",~g"},
     )
-
-
-def _positive(numbers: np.ndarray) -> np.ndarray:
-    amounts = np.asarray(numbers, dtype=np.float64)
-    return np.where(amounts > 0, amounts, np.nan)
 
 
 def right_answers(

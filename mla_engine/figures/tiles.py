@@ -12,12 +12,11 @@ import numpy as np
 from mla_engine.figures.axes import bins, label
 from mla_engine.figures.cells import pool
 from mla_engine.figures.figure import Figure, figure
-from mla_engine.figures.hatching import areas, outlines
+from mla_engine.figures.hatching import MAX_NAMED, areas, outlines
 from mla_engine.figures.theme import CLEAR, FONT, PROBABILITY, WORDS
 
 MAX_TILE = 32  # cells a side of one head
 ACROSS = 128  # cells of all heads side by side: a browser shows no more
-MAX_NAMED = 64**2  # masked cells that say so each; of more the whole area does
 NOTE_PIXELS = 28  # below the tiles, for the line that says that they are pooled
 MAX_LABELLED = 36  # tiles; beyond it only the first of each row carries its label
 HEIGHT = 520
