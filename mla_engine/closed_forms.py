@@ -84,12 +84,12 @@ class Costs:
 
     Attributes:
         weights: (config, heads) -> elements of each parameter.
-        kv_heads: (config, heads) -> the KV heads that these use.
         cache_elements: (config, cache, heads) -> numbers kept per token.
         fixed_bytes: (config, cache, heads, bytes of a number) -> of a sequence of any length; where
             some of that comes and goes, the most that it is.
         written: config -> how the numbers of its own cache come about, as arithmetic.
         products: (config, form, cache, heads, sizes) -> the matrix products of a call.
+        kv_heads: (config, heads) -> the KV heads that these use, where each has not its own.
         up_projected: (config, form, cache, heads, sizes) -> numbers of keys and values that a call
             makes of a sequence's latents.
         read: (config, cache, heads, sizes) -> numbers of a sequence that a call reads of what its
@@ -112,10 +112,10 @@ class Costs:
     """
 
     weights: Callable[[AttentionConfig, Heads], dict[str, int]]
-    kv_heads: Callable[[AttentionConfig, Heads], Heads]
     cache_elements: Callable[[AttentionConfig, str, Heads], int]
     written: Callable[[AttentionConfig], str]
     products: Callable[[AttentionConfig, str, str, Heads, Sizes], Shapes]
+    kv_heads: Callable[[AttentionConfig, Heads], Heads] = lambda _config, heads: tuple(heads)
     up_projected: Callable[[AttentionConfig, str, str, Heads, Sizes], int] = lambda *_: 0
     read: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
     fixed_bytes: Callable[[AttentionConfig, str, Heads, float], float] = lambda *_: 0

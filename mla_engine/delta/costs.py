@@ -120,7 +120,6 @@ FORMULAS = (
 )
 COSTS = Costs(
     weights=weights,
-    kv_heads=lambda _config, heads: tuple(heads),
     cache_elements=lambda *_: 0,
     fixed_bytes=fixed_bytes,
     written=written,

@@ -114,7 +114,6 @@ FORMULAS = (
 )
 COSTS = Costs(
     weights=weights,
-    kv_heads=latent.kv_heads,
     cache_elements=cache_elements,
     written=written,
     products=products,

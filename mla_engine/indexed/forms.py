@@ -10,24 +10,10 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from mla_engine.indexed.cache import IndexedCache
-from mla_engine.indexed.indexer import (
-    Index,
-    IndexedProjections,
-    IndexKeys,
-    index_keys,
-    index_queries,
-    indexed,
-)
+from mla_engine.cache import Cache
+from mla_engine.indexed.indexer import Index, IndexedProjections
 from mla_engine.latent import forms as latent
-from mla_engine.latent.projections import (
-    Latents,
-    LatentWeights,
-    Queries,
-    latents_of,
-    queries_of,
-    turn_of,
-)
+from mla_engine.latent.projections import Latents, LatentWeights, Queries, queries_of, turn_of
 from mla_engine.latent.trace import (
     AbsorbedQueries,
     AbsorbedTrace,
@@ -100,7 +86,6 @@ class IndexedAbsorbedTrace(
 
 
 EitherTrace = IndexedTrace | IndexedAbsorbedTrace
-OVER_CHOICE = {LatentTrace: IndexedTrace, AbsorbedTrace: IndexedAbsorbedTrace}
 
 
 def over_choice(
@@ -111,7 +96,7 @@ def over_choice(
     latents: Latents,
     index: Index,
     mask: Tensor,
-    traces: Mapping[type, type[EitherTrace]] = OVER_CHOICE,
+    traces: Mapping[type, type[EitherTrace]],
 ) -> EitherTrace:
     """Run MLA in `form`, expanded or absorbed, over the chosen keys; the trace is of `traces`."""
     run = form(w, h, queries, latents, index.chosen.unsqueeze(1))
@@ -125,29 +110,19 @@ def left_out(run: LatentTrace | AbsorbedTrace, chosen: Tensor, mask: Tensor) -> 
     return dense.masked_fill(chosen.unsqueeze(1), 0).sum(-1)
 
 
-def keys_of(
-    layer: IndexedProjections, h: Tensor, turn: Turn | None
-) -> tuple[Latents, IndexKeys | None]:
-    """Return what a cache keeps of h [b,s,d]: latents, and index keys where the layer chooses."""
-    shared = layer.config.index_shared
-    index = None if shared else index_keys(layer.indexer(), h, turn)
-    return latents_of(layer.weights(), h, turn), index
-
-
 def index_of(
     layer: IndexedProjections,
     h: Tensor,
     queries: Queries,
-    keys: IndexKeys | None,
+    keys: tuple | None,
     turn: Turn | None,
     mask: Tensor,
     given: Tensor | None,
 ) -> Index:
     """Choose keys for h [b,t,d]; a layer that shares a choice is given it [b,t,s]."""
-    if not layer.config.index_shared:
-        w = layer.indexer()
-        return indexed(w, index_queries(w, h, queries.c_Q, turn), keys, mask)
-    return Index(chosen=shared_choice(given, mask, len(h)))
+    if layer.config.index_shared:
+        return layer.index_type(chosen=shared_choice(given, mask, len(h)))
+    return layer.choose(h, queries.c_Q, keys, turn, mask)
 
 
 def shared_choice(given: Tensor | None, mask: Tensor, batch: int) -> Tensor:
@@ -167,60 +142,56 @@ def prefill(
     rows: slice = slice(None),
     c_KV: Tensor | None = None,
     k_R: Tensor | None = None,
-    k_I: Tensor | None = None,
+    of_index: Tensor | None = None,
     given: Tensor | None = None,
     form: Callable = latent.expanded,
 ) -> EitherTrace:
-    """Attend from the chosen rows of h to all of h: c_KV, k_R and k_I may be known already.
+    """Attend from the chosen rows of h to all of h, whose latents may be known already.
 
-    `given` is the choice for a shared layer; `form` is MLA's, expanded or absorbed.
+    `of_index` are the index keys beside them, `given` is the choice for a shared layer; `form` is
+    MLA's, expanded or absorbed.
     """
     w, turn = layer.weights(heads), turn_of(layer.config, positions)
     of_rows = per_head(turn, rows)
     queries = queries_of(w, h[:, rows], of_rows)
     if c_KV is None:
-        latents, keys = keys_of(layer, h, turn)
+        latents, keys = layer.keys_of(h, turn)
     else:
-        latents, keys = Latents(None, c_KV, None, k_R), IndexKeys(None, None, k_I)
+        latents, keys = Latents(None, c_KV, None, k_R), layer.known_keys(of_index)
     mask = causal_mask(h.shape[1], h.shape[1], rows, device=h.device)
     index = index_of(layer, h[:, rows], queries, keys, of_rows, mask, given)
-    return over_choice(form, w, h, queries, latents, index, mask)
+    return over_choice(form, w, h, queries, latents, index, mask, layer.traces)
 
 
-def compressed(layer: IndexedProjections, h: Tensor, positions: Tensor) -> IndexedCache:
+def compressed(layer: IndexedProjections, h: Tensor, positions: Tensor) -> Cache:
     """Return the part of h that no head owns, as a cache."""
-    latents, keys = keys_of(layer, h, turn_of(layer.config, positions))
-    empty = IndexedCache.empty(layer.config, h.shape[0], layer.dtype, h.device)
-    held = empty.append(latents.c_KV, latents.k_R, keys and keys.k_I)
-    return replace(held, positions=positions)
+    empty = layer.empty_cache(layer.cache_type, len(h))
+    *_, cache = layer.keys_after(h, turn_of(layer.config, positions), empty)
+    return replace(cache, positions=positions)
 
 
 def decode(
     layer: IndexedProjections,
     h: Tensor,
-    cache: IndexedCache,
+    cache: Cache,
     positions: Tensor,
     given: Tensor | None = None,
     form: Callable = latent.absorbed,
-) -> tuple[EitherTrace, IndexedCache]:
+) -> tuple[EitherTrace, Cache]:
     """Attend from all of h to the keys that the cache holds and to those of h."""
     w, turn = layer.weights(), turn_of(layer.config, positions)
-    of_queries = per_head(turn)
-    queries = queries_of(w, h, of_queries)
-    latents, keys = keys_of(layer, h, turn)
-    cache = cache.append(latents.c_KV, latents.k_R, keys and keys.k_I)
-    latents = latents._replace(c_KV=cache.c_KV, k_R=cache.k_R)
-    keys = keys and keys._replace(k_I=cache.k_I)
+    queries = queries_of(w, h, per_head(turn))
+    latents, keys, cache = layer.keys_after(h, turn, cache)
     mask = causal_mask(cache.length, h.shape[1], device=h.device)
-    index = index_of(layer, h, queries, keys, of_queries, mask, given)
-    return over_choice(form, w, h, queries, latents, index, mask), cache
+    index = index_of(layer, h, queries, keys, per_head(turn), mask, given)
+    return over_choice(form, w, h, queries, latents, index, mask, layer.traces), cache
 
 
 def fused(layer: IndexedProjections, h: Tensor, positions: Tensor) -> Tensor:
     """Return u [b,t,d], of the expanded form, by torch's own attention over the chosen keys."""
     w, turn = layer.weights(), turn_of(layer.config, positions)
     queries = queries_of(w, h, per_head(turn))
-    latents, keys = keys_of(layer, h, turn)
+    latents, keys = layer.keys_of(h, turn)
     mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
     index = index_of(layer, h, queries, keys, per_head(turn), mask, None)
     return latent.fused_over(w, queries, latents, index.chosen.unsqueeze(1))

@@ -12,8 +12,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, einsum
 
+from mla_engine.indexed.cache import IndexedCache
 from mla_engine.indexed.config import IndexedConfig
 from mla_engine.latent import MultiHeadLatentAttention
+from mla_engine.latent.projections import Latents, latents_of
 from mla_engine.ops import highest, layer_norm, product
 from mla_engine.rope import Turn, rotate
 from mla_engine.weights import Weights
@@ -132,7 +134,7 @@ class IndexedProjections(MultiHeadLatentAttention):
     Without query compression W_IQ is [j,x,d]. A shared layer has none of them: they are None.
     """
 
-    config_type = IndexedConfig
+    config_type, index_type = IndexedConfig, Index
 
     def _build(self, weights: Weights) -> None:
         super()._build(weights)
@@ -149,11 +151,29 @@ class IndexedProjections(MultiHeadLatentAttention):
 
     def indexer(self) -> IndexerWeights:
         """Return the indexer's weights."""
-        return IndexerWeights(
-            config=self.config,
-            W_IQ=self.W_IQ,
-            W_IK=self.W_IK,
-            W_IW=self.W_IW,
-            k_I_norm=self.k_I_norm,
-            b_IK=self.b_IK,
-        )
+        return IndexerWeights(*(getattr(self, name) for name in IndexerWeights._fields))
+
+    def keys_of(self, h: Tensor, turn: Turn | None) -> tuple[Latents, IndexKeys | None]:
+        """Return what a cache keeps of h [b,s,d]: latents, index keys where the layer chooses."""
+        keys = None if self.config.index_shared else index_keys(self.indexer(), h, turn)
+        return latents_of(self.weights(), h, turn), keys
+
+    def keys_after(
+        self, h: Tensor, turn: Turn | None, cache: IndexedCache
+    ) -> tuple[Latents, IndexKeys | None, IndexedCache]:
+        """Return latents and index keys of a cache and of h [b,s,d] after it; the longer cache."""
+        latents, keys = self.keys_of(h, turn)
+        cache = cache.append(latents.c_KV, latents.k_R, keys and keys.k_I)
+        latents = latents._replace(c_KV=cache.c_KV, k_R=cache.k_R)
+        return latents, keys and keys._replace(k_I=cache.k_I), cache
+
+    def known_keys(self, k_I: Tensor | None) -> IndexKeys:
+        """Return index keys [b,s,x] that were made before."""
+        return IndexKeys(None, None, k_I)
+
+    def choose(
+        self, h: Tensor, c_Q: Tensor | None, keys: IndexKeys, turn: Turn | None, mask: Tensor
+    ) -> Index:
+        """Choose keys for h [b,t,d] and its query latents [b,t,l]."""
+        w = self.indexer()
+        return indexed(w, index_queries(w, h, c_Q, turn), keys, mask)

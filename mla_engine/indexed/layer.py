@@ -5,7 +5,7 @@ only the highest scores. Up to index_topk tokens that is dense MLA. Layers of on
 choice: then `chosen` of an earlier layer's trace is given to the next ones.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from mla_engine.indexed import forms
 from mla_engine.indexed.cache import IndexedCache
 from mla_engine.indexed.forms import IndexedAbsorbedTrace, IndexedTrace
 from mla_engine.indexed.indexer import IndexedProjections
+from mla_engine.latent import AbsorbedTrace, LatentTrace
 from mla_engine.latent import forms as latent
 from mla_engine.layer import query_rows
 from mla_engine.refusals import Phrase, RefusedError
@@ -26,8 +27,9 @@ class IndexedLatentAttention(IndexedProjections):
     """DSA with real weights; every call returns its whole trace and keeps nothing."""
 
     _prefill, _compressed = staticmethod(forms.prefill), staticmethod(forms.compressed)
-    _decoded, _own_cache = staticmethod(forms.decode), IndexedCache
     _unknown = (None, None, None)
+    cache_type = IndexedCache
+    traces: Mapping = {LatentTrace: IndexedTrace, AbsorbedTrace: IndexedAbsorbedTrace}
 
     def forward(
         self,
@@ -95,13 +97,13 @@ class IndexedLatentAttention(IndexedProjections):
             MemoryBudgetError: the step would hold more than the memory budget.
         """
         self._check_hidden(h_next)
-        checks.kind("cache", cache, self._own_cache)
+        checks.kind("cache", cache, self.cache_type)
         form = form or "absorbed"
         checks.choice("form", form, FORMS)
         self._check_cache(cache, h_next)
         self._check_chosen(chosen, h_next, h_next.shape[1], cache.length)
         positions = self._positions(positions, h_next, start=cache.length)
-        return self._step(self._decoded, h_next, cache, positions, chosen, FORMS[form])
+        return self._step(forms.decode, h_next, cache, positions, chosen, FORMS[form])
 
     def _over(
         self,

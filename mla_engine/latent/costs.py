@@ -32,11 +32,6 @@ def weights(config: LatentConfig, heads: Heads) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if size}
 
 
-def kv_heads(_config: LatentConfig, heads: Heads) -> Heads:
-    """Count the keys and values of every head: up-projected, each has its own."""
-    return tuple(heads)
-
-
 def cache_elements(config: LatentConfig, cache: str, heads: Heads) -> int:
     """Return c + r, whatever the heads; in full h (k + r + v)."""
     if cache == "latent":
@@ -184,7 +179,6 @@ FORMULAS = (
 )
 COSTS = Costs(
     weights=weights,
-    kv_heads=kv_heads,
     cache_elements=cache_elements,
     written=written,
     products=products,

@@ -28,7 +28,7 @@ class MultiHeadLatentAttention(LatentProjections):
 
     _prefill, _compressed = staticmethod(forms.prefill), staticmethod(forms.compressed)
     _unknown = (None, None)  # of `LatentCache.parts`, where no latents are handed in
-    _own_cache: type[Cache] = LatentCache
+    cache_type: type[Cache] = LatentCache
 
     def forward(
         self,
@@ -162,7 +162,7 @@ class MultiHeadLatentAttention(LatentProjections):
         self, latents: LatentCache, h: Tensor, positions: Tensor | Sequence[int] | None
     ) -> Tensor | Sequence[int] | None:
         """Return the positions to use: those that the latents were made at."""
-        checks.kind("latents", latents, self._own_cache, Phrase("compressed"))
+        checks.kind("latents", latents, self.cache_type, Phrase("compressed"))
         self._check_cache(latents, h)
         if latents.length != h.shape[1]:
             raise RefusedError("other_latents", held=latents.length, given=h.shape[1])

@@ -159,22 +159,7 @@ class LatentProjections(AttentionLayer):
 
     def weights(self, heads: Places = slice(None)) -> LatentWeights:
         """Return the weights of the heads at these places among those built."""
-        return LatentWeights(
-            config=self.config,
-            W_DQ=self.W_DQ,
-            W_UQ=self.W_UQ[heads],
-            W_QR=None if self.W_QR is None else self.W_QR[heads],
-            W_DKV=self.W_DKV,
-            W_KR=self.W_KR,
-            W_UK=self.W_UK[heads],
-            W_UV=self.W_UV[heads],
-            W_O=self.W_O[:, heads],
-            c_Q_norm=self.c_Q_norm,
-            c_KV_norm=self.c_KV_norm,
-            b_DQ=self.b_DQ,
-            b_DKV=self.b_DKV,
-            b_KR=self.b_KR,
-            b_O=self.b_O,
-            W_OG=None if self.W_OG is None else self.W_OG[heads],
-            w_OG=None if self.w_OG is None else self.w_OG[heads],
-        )
+        held = {name: getattr(self, name) for name in LatentWeights._fields}
+        for name in ("W_UQ", "W_QR", "W_UK", "W_UV", "W_OG", "w_OG"):
+            held[name] = None if held[name] is None else held[name][heads]
+        return LatentWeights(**held | {"W_O": self.W_O[:, heads]})

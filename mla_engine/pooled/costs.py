@@ -5,10 +5,10 @@ min(window, s) tokens and min(index_topk, s / pooling) entries. The indexer read
 """
 
 import math
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 
+from mla_engine.block_cache import amounts, per_token
 from mla_engine.closed_forms import Amount
 from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.pooled.cache import held_rows
@@ -16,6 +16,7 @@ from mla_engine.pooled.config import PooledConfig
 from mla_engine.pooled.projections import groups_of
 
 KINDS = {"kv_E": "entries", "k_E": "index", "kv_T": "window"}  # of rows; all others wait
+PARTS = KINDS | {"k_E": "entries"}
 MOST = 2**20  # tokens in a window and entries in a choice: all
 
 
@@ -43,11 +44,6 @@ def weights(config: PooledConfig, heads: Heads) -> dict[str, int]:
     return sizes
 
 
-def kv_heads(_config: PooledConfig, heads: Heads) -> Heads:
-    """Return the vectors as they are: one serves all heads."""
-    return tuple(heads)
-
-
 def entry_elements(config: PooledConfig) -> int:
     """Count the numbers of an entry: key and value in one, and its index key."""
     return config.d_head + (config.d_index or 0)
@@ -55,10 +51,7 @@ def entry_elements(config: PooledConfig) -> int:
 
 def cache_elements(config: PooledConfig, _cache: str, _heads: Heads) -> float:
     """Count the numbers that grow with the tokens: an entry for every `pooling`, no window."""
-    if not config.pooling:
-        return 0
-    whole, rest = divmod(entry_elements(config), config.pooling)
-    return whole + rest / config.pooling if rest else whole
+    return per_token(entry_elements(config), config.pooling) if config.pooling else 0
 
 
 def held(config: PooledConfig, tokens: int) -> int:
@@ -164,19 +157,13 @@ def parts(config: PooledConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPa
         kept["entries"] = tuple((max(0, at - of_entry), at + block) for at in starts)
         waits = full * block - (of_entry if full else 0)
         kept["waiting"] = ((waits, tokens),) if tokens > waits else ()
-    sizes = dict.fromkeys(kept, 0.0)
-    for name, row in rows.items():
-        part = {"kv_T": "window", "kv_E": "entries", "k_E": "entries"}.get(name, "waiting")
-        sizes[part] += math.prod(row) * dtype_bytes
-    return tuple(KeptPart(code, spans, sizes[code]) for code, spans in kept.items())
+    sizes = amounts(rows, PARTS, dtype_bytes)
+    return tuple(KeptPart(code, spans, sizes[code].n_bytes) for code, spans in kept.items())
 
 
 def rows(config: PooledConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
     """Return the window, entries, the index keys of these, and what waits, for the indexer too."""
-    numbers = Counter()
-    for name, row in held_rows(config, tokens).items():
-        numbers[KINDS.get(name, "waiting")] += math.prod(row)
-    return {kind: Amount(n, n * dtype_bytes) for kind, n in numbers.items()}
+    return amounts(held_rows(config, tokens), KINDS, dtype_bytes)
 
 
 def steady(config: PooledConfig) -> tuple[int, int]:
@@ -202,7 +189,6 @@ FORMULAS = (
 )
 COSTS = Costs(
     weights=weights,
-    kv_heads=kv_heads,
     cache_elements=cache_elements,
     written=written,
     products=products,

@@ -2,7 +2,7 @@
 
 from mla_engine.pooled_index.cache import PooledIndexCache
 from mla_engine.pooled_index.config import PooledIndexConfig
-from mla_engine.pooled_index.forms import (
+from mla_engine.pooled_index.layer import (
     PooledIndexAbsorbedTrace,
     PooledIndexAttention,
     PooledIndexTrace,

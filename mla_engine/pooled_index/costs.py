@@ -5,10 +5,10 @@ several queries as many as the last one attends to. The indexer reads the keys o
 """
 
 import math
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 
+from mla_engine.block_cache import amounts, per_token
 from mla_engine.closed_forms import Amount
 from mla_engine.indexed import costs as indexed
 from mla_engine.latent import costs as latent
@@ -16,8 +16,8 @@ from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.pooled_index.cache import held_rows
 from mla_engine.pooled_index.config import PooledIndexConfig
 
-PER_TOKEN = ("c_KV", "k_R")
-KINDS = {"c_KV": "latent", "k_R": "rope", "k_E": "index"}  # of rows; all others wait
+PARTS = {"c_KV": "latents", "k_R": "latents", "k_E": "blocks"}  # of rows; all others wait
+KINDS = {"c_KV": "latent", "k_R": "rope", "k_E": "index"}
 ALSO_WRONG = ("no_index", "one_head", "every_head")  # of the formulas for DSA
 
 
@@ -31,8 +31,7 @@ def weights(config: PooledIndexConfig, heads: Heads) -> dict[str, int]:
 
 def index_elements(config: PooledIndexConfig) -> float:
     """Return x / m, an index key for every block of tokens."""
-    whole, rest = divmod(indexed.index_elements(config), config.pooling)
-    return whole + rest / config.pooling if rest else whole
+    return per_token(indexed.index_elements(config), config.pooling)
 
 
 def cache_elements(config: PooledIndexConfig, _cache: str, heads: Heads) -> float:
@@ -118,7 +117,7 @@ def parts(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> tuple[K
     """
     if config.index_shared:
         return ()
-    rows, m = held_rows(config, tokens), config.pooling
+    m = config.pooling
     full = tokens - tokens % m
     blocks = tuple((first, first + m) for first in range(0, full, m))
     spans = {
@@ -126,19 +125,14 @@ def parts(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> tuple[K
         "blocks": blocks,
         "waiting": ((full, tokens),) if tokens > full else (),
     }
-    sizes = dict.fromkeys(spans, 0.0)
-    for name, row in rows.items():
-        part = "latents" if name in PER_TOKEN else "blocks" if name == "k_E" else "waiting"
-        sizes[part] += math.prod(row) * dtype_bytes
-    return tuple(KeptPart(code, spans[code], sizes[code]) for code in spans)
+    sizes = amounts(held_rows(config, tokens), PARTS, dtype_bytes)
+    return tuple(KeptPart(code, spans[code], sizes[code].n_bytes) for code in spans)
 
 
 def rows(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
     """Return the rows: latents, the index keys of full blocks, and what waits for one."""
-    numbers = Counter()
-    for name, row in held_rows(config, tokens).items():
-        numbers[KINDS.get(name, "waiting")] += math.prod(row)
-    return {kind: Amount(n, n * dtype_bytes) for kind, n in numbers.items() if n}
+    kept = amounts(held_rows(config, tokens), KINDS, dtype_bytes)
+    return {kind: amount for kind, amount in kept.items() if amount.numbers}
 
 
 def layouts(config: PooledIndexConfig) -> dict[str, dict[str, float]]:
@@ -188,7 +182,6 @@ FORMULAS = (
 )
 COSTS = Costs(
     weights=weights,
-    kv_heads=latent.kv_heads,
     cache_elements=cache_elements,
     written=written,
     products=products,

@@ -12,13 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from mla_engine.indexed import IndexedLatentAttention
 from mla_engine.indexed.indexer import IndexerWeights, index_keys, index_queries, scored
 from mla_engine.ops import product
 from mla_engine.pooled.entries import choice
 from mla_engine.pooled.pooling import Waiting, in_blocks, members
-from mla_engine.pooled_index.config import PooledIndexConfig
-from mla_engine.weights import Weights
 
 
 class PoolingWeights(NamedTuple):
@@ -114,25 +111,3 @@ def tokens_of(chosen_E: Tensor, mask: Tensor, pooling: int) -> Tensor:
     seen = mask.sum(-1, keepdim=True)
     own = torch.arange(tokens, device=mask.device) >= seen - seen % pooling
     return of_blocks | (own & mask)
-
-
-class PooledIndexProjections(IndexedLatentAttention):
-    """DSA's parameters, and those of the gates: W_IZ [a,x,d] and b_IZ [a,m,x], a = 1.
-
-    A shared layer has none of an indexer: they are None.
-    """
-
-    config_type = PooledIndexConfig
-
-    def _build(self, weights: Weights) -> None:
-        super()._build(weights)
-        c = self.config
-        self.W_IZ = self.b_IZ = None
-        if not c.index_shared:
-            gates, places = (1, c.d_index, c.d_model), (1, c.pooling, c.d_index)
-            self.W_IZ = weights.shared("W_IZ", *gates, fan_in=c.d_model)
-            self.b_IZ = weights.shared("b_IZ", *places, fan_in=c.d_model)
-
-    def pooling(self) -> PoolingWeights:
-        """Return the indexer's weights and those of the gates."""
-        return PoolingWeights(self.indexer(), self.W_IZ, self.b_IZ)

@@ -1,24 +1,18 @@
-"""MLA over the tokens of chosen blocks: its traces, its two forms over weights, and its layer.
+"""MLA over the tokens of chosen blocks: its traces, and its layer.
 
-A run makes the logits of all keys and masks those that are not chosen, as DSA does. Arguments are
-valid here and fit each other.
+It runs as DSA does, in DSA's own formulas: the logits of all keys are made, and those that are not
+chosen are masked.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from mla_engine.indexed.forms import (
-    IndexedAbsorbedTrace,
-    IndexedTrace,
-    ScoresOverChoice,
-    over_choice,
-    shared_choice,
-)
-from mla_engine.latent import forms as latent
-from mla_engine.latent.projections import Latents, Queries, latents_of, queries_of
+from mla_engine.indexed import IndexedLatentAttention
+from mla_engine.indexed.forms import IndexedAbsorbedTrace, IndexedTrace, ScoresOverChoice
+from mla_engine.latent.projections import Latents, latents_of
 from mla_engine.latent.trace import (
     AbsorbedQueries,
     AbsorbedTrace,
@@ -32,18 +26,18 @@ from mla_engine.latent.trace import (
     RotaryKeys,
     RotaryQueries,
 )
-from mla_engine.layer import Places
-from mla_engine.ops import causal_mask
-from mla_engine.pooled_index import forms
 from mla_engine.pooled_index.cache import PooledIndexCache
+from mla_engine.pooled_index.config import PooledIndexConfig
 from mla_engine.pooled_index.indexer import (
     Index,
     IndexBlocks,
-    PooledIndexProjections,
+    PoolingWeights,
     index_blocks,
     indexed,
 )
+from mla_engine.rope import Turn
 from mla_engine.trace import Trace
+from mla_engine.weights import Weights
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,110 +77,55 @@ class PooledIndexAbsorbedTrace(
     as_in = IndexedAbsorbedTrace
 
 
-EitherTrace = PooledIndexTrace | PooledIndexAbsorbedTrace
-TRACES = {LatentTrace: PooledIndexTrace, AbsorbedTrace: PooledIndexAbsorbedTrace}
-
-
-def after(
-    layer: PooledIndexProjections, h: Tensor, cache: PooledIndexCache
-) -> tuple[Latents, IndexBlocks | None, PooledIndexCache]:
-    """Return latents, blocks and the next cache after the tokens h [b,s,d] behind a cache's."""
-    latents = latents_of(layer.weights(), h, None)
-    c_KV = torch.cat((cache.c_KV, latents.c_KV), dim=1)
-    k_R = latents.k_R if cache.k_R is None else torch.cat((cache.k_R, latents.k_R), dim=1)
-    kept = {"c_KV": c_KV, "k_R": c_KV[..., :0] if k_R is None else k_R}
-    blocks = None
-    if not layer.config.index_shared:
-        blocks, more = index_blocks(layer.pooling(), h, cache.waiting, cache.k_E)
-        kept |= more
-    return latents._replace(c_KV=c_KV, k_R=k_R), blocks, cache.longer(h.shape[1], **kept)
-
-
-def empty(layer: PooledIndexProjections, h: Tensor) -> PooledIndexCache:
-    """Return the cache before h."""
-    return PooledIndexCache.empty(layer.config, len(h), layer.dtype, h.device)
-
-
-def index_of(
-    layer: PooledIndexProjections,
-    h: Tensor,
-    queries: Queries,
-    blocks: IndexBlocks | None,
-    mask: Tensor,
-    given: Tensor | None,
-) -> Index:
-    """Choose keys for h [b,t,d]; a layer that shares a choice is given it [b,t,s]."""
-    if layer.config.index_shared:
-        return Index(chosen=shared_choice(given, mask, len(h)))
-    return indexed(layer.pooling(), h, queries.c_Q, blocks, mask)
-
-
-def prefill(
-    layer: PooledIndexProjections,
-    h: Tensor,
-    _positions: Tensor,
-    heads: Places = slice(None),
-    rows: slice = slice(None),
-    c_KV: Tensor | None = None,
-    k_R: Tensor | None = None,
-    k_E: Tensor | None = None,
-    given: Tensor | None = None,
-    form: Callable = latent.expanded,
-) -> EitherTrace:
-    """Attend from the chosen rows of h to all of h: c_KV, k_R and k_E may be known already.
-
-    `given` is the choice for a shared layer; `form` is MLA's, expanded or absorbed.
-    """
-    w = layer.weights(heads)
-    queries = queries_of(w, h[:, rows], None)
-    if c_KV is None:
-        latents, blocks, _ = after(layer, h, empty(layer, h))
-    else:
-        latents = Latents(None, c_KV, None, k_R)
-        blocks = IndexBlocks(None, None, None, None, k_E)
-    mask = causal_mask(h.shape[1], h.shape[1], rows, device=h.device)
-    index = index_of(layer, h[:, rows], queries, blocks, mask, given)
-    return over_choice(form, w, h, queries, latents, index, mask, TRACES)
-
-
-def compressed(layer: PooledIndexProjections, h: Tensor, positions: Tensor) -> PooledIndexCache:
-    """Return the part of h that no head owns, as a cache."""
-    return replace(after(layer, h, empty(layer, h))[-1], positions=positions)
-
-
-def decode(
-    layer: PooledIndexProjections,
-    h: Tensor,
-    cache: PooledIndexCache,
-    _positions: Tensor,
-    given: Tensor | None = None,
-    form: Callable = latent.absorbed,
-) -> tuple[EitherTrace, PooledIndexCache]:
-    """Attend from all of h to the keys that the cache holds and to those of h."""
-    w = layer.weights()
-    queries = queries_of(w, h, None)
-    latents, blocks, longer = after(layer, h, cache)
-    mask = causal_mask(longer.length, h.shape[1], device=h.device)
-    index = index_of(layer, h, queries, blocks, mask, given)
-    return over_choice(form, w, h, queries, latents, index, mask, TRACES), longer
-
-
-def fused(layer: PooledIndexProjections, h: Tensor, _positions: Tensor) -> Tensor:
-    """Return u [b,t,d], of the expanded form, by torch's own attention over the chosen keys."""
-    w = layer.weights()
-    queries = queries_of(w, h, None)
-    latents, blocks, _ = after(layer, h, empty(layer, h))
-    mask = causal_mask(h.shape[1], h.shape[1], device=h.device)
-    index = index_of(layer, h, queries, blocks, mask, None)
-    return latent.fused_over(w, queries, latents, index.chosen.unsqueeze(1))
-
-
-class PooledIndexAttention(PooledIndexProjections):
+class PooledIndexAttention(IndexedLatentAttention):
     """DSA's layer with one index key for a block of tokens (GLM-5.3-Flash).
 
     It chooses whole blocks, and scores and keeps `pooling` times fewer keys. Its methods are those
-    of IndexedLatentAttention; `decode` takes a PooledIndexCache. Layers may share a choice.
+    of IndexedLatentAttention; `decode` takes a PooledIndexCache. Layers may share a choice. Its
+    parameters are DSA's, and those of the gates: W_IZ [a,x,d] and b_IZ [a,m,x], a = 1. A shared
+    layer has none of an indexer: they are None.
     """
 
-    _prefill, _compressed = staticmethod(forms.prefill), staticmethod(forms.compressed)
-    _decoded, _own_cache = staticmethod(forms.decode), PooledIndexCache
+    config_type, cache_type, index_type = PooledIndexConfig, PooledIndexCache, Index
+    traces: Mapping = {LatentTrace: PooledIndexTrace, AbsorbedTrace: PooledIndexAbsorbedTrace}
+
+    def _build(self, weights: Weights) -> None:
+        super()._build(weights)
+        c = self.config
+        self.W_IZ = self.b_IZ = None
+        if not c.index_shared:
+            gates, places = (1, c.d_index, c.d_model), (1, c.pooling, c.d_index)
+            self.W_IZ = weights.shared("W_IZ", *gates, fan_in=c.d_model)
+            self.b_IZ = weights.shared("b_IZ", *places, fan_in=c.d_model)
+
+    def pooling(self) -> PoolingWeights:
+        """Return the indexer's weights and those of the gates."""
+        return PoolingWeights(self.indexer(), self.W_IZ, self.b_IZ)
+
+    def keys_of(self, h: Tensor, turn: Turn | None) -> tuple[Latents, IndexBlocks | None]:
+        """Return latents of h [b,s,d], and blocks where the layer chooses."""
+        return self.keys_after(h, turn, self.empty_cache(PooledIndexCache, len(h)))[:2]
+
+    def keys_after(
+        self, h: Tensor, turn: Turn | None, cache: PooledIndexCache
+    ) -> tuple[Latents, IndexBlocks | None, PooledIndexCache]:
+        """Return latents and blocks of a cache and of h [b,s,d] after it; the longer cache."""
+        latents = latents_of(self.weights(), h, turn)
+        c_KV = torch.cat((cache.c_KV, latents.c_KV), dim=1)
+        k_R = latents.k_R if cache.k_R is None else torch.cat((cache.k_R, latents.k_R), dim=1)
+        kept = {"c_KV": c_KV, "k_R": c_KV[..., :0] if k_R is None else k_R}
+        blocks = None
+        if not self.config.index_shared:
+            blocks, more = index_blocks(self.pooling(), h, cache.waiting, cache.k_E)
+            kept |= more
+        return latents._replace(c_KV=c_KV, k_R=k_R), blocks, cache.longer(h.shape[1], **kept)
+
+    def known_keys(self, k_E: Tensor | None) -> IndexBlocks:
+        """Return blocks whose index keys [b,i,x] were made before."""
+        return IndexBlocks(None, None, None, None, k_E)
+
+    def choose(
+        self, h: Tensor, c_Q: Tensor | None, blocks: IndexBlocks, _turn: Turn | None, mask: Tensor
+    ) -> Index:
+        """Choose blocks for h [b,t,d] and its query latents [b,t,l]; nothing is rotated."""
+        return indexed(self.pooling(), h, c_Q, blocks, mask)

@@ -5,23 +5,22 @@ from dataclasses import replace
 from functools import partial
 
 from mla_engine.config import AttentionConfig
+from mla_engine.indexed import forms
 from mla_engine.indexed import mechanism as of_indexed
-from mla_engine.indexed.forms import over_choice
 from mla_engine.latent import forms as latent
 from mla_engine.latent import mechanism as of_latent
 from mla_engine.latent.projections import latents_of, queries_of
 from mla_engine.mechanism import Mechanism, Variant, Way
 from mla_engine.pooled.pooling import in_blocks
-from mla_engine.pooled_index import forms
 from mla_engine.pooled_index.cache import PooledIndexCache
 from mla_engine.pooled_index.config import PooledIndexConfig
 from mla_engine.pooled_index.costs import COSTS
-from mla_engine.pooled_index.forms import (
+from mla_engine.pooled_index.indexer import index_blocks, indexed, tokens_of
+from mla_engine.pooled_index.layer import (
     PooledIndexAbsorbedTrace,
     PooledIndexAttention,
     PooledIndexTrace,
 )
-from mla_engine.pooled_index.indexer import index_blocks, indexed, tokens_of
 from mla_engine.refusals import Phrase
 
 POOLING, TOY_POOLING = 4, 2  # of GLM-5.3-Flash; of a layer whose sentence is to show a choice
@@ -41,24 +40,21 @@ def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> PooledIndexConfig:
     return PooledIndexConfig(**vars(dsa) | {"index_topk": topk}, pooling=pooling)
 
 
-PROJECTED = (queries_of, forms.after, latents_of, index_blocks, in_blocks, indexed, tokens_of)
+KEYS = (PooledIndexAttention.keys_after, latents_of, index_blocks, in_blocks)
+PROJECTED = (queries_of, *KEYS, indexed, tokens_of, forms.over_choice)
 EXPANDED = replace(
     of_indexed.EXPANDED,
     trace=PooledIndexTrace,
-    forward=PooledIndexAttention.forward,
-    prefill=partial(forms.prefill, form=latent.expanded),
     decode={"pooled_index": partial(forms.decode, form=latent.expanded)},
     growing=("scores_IE", "index_E", *of_latent.EXPANDED.growing),
-    formulas=(forms.prefill, *PROJECTED, over_choice, latent.up_projected, latent.attend),
+    formulas=(forms.prefill, *PROJECTED, latent.up_projected, latent.attend),
 )
 ABSORBED = replace(
     of_indexed.ABSORBED,
     trace=PooledIndexAbsorbedTrace,
-    forward=PooledIndexAttention.forward_absorbed,
-    prefill=partial(forms.prefill, form=latent.absorbed),
     decode={"pooled_index": partial(forms.decode, form=latent.absorbed)},
     growing=("scores_IE", "index_E", *of_latent.ABSORBED.growing),
-    formulas=(forms.prefill, *PROJECTED, over_choice, latent.absorbed),
+    formulas=(forms.prefill, *PROJECTED, latent.absorbed),
 )
 MECHANISM = Mechanism(
     key="pooled_index",
@@ -85,7 +81,7 @@ MECHANISM = Mechanism(
             form="absorbed",
             cache="pooled_index",
             order=11,
-            formulas=(forms.decode, *PROJECTED, over_choice, latent.absorbed),
+            formulas=(forms.decode, *PROJECTED, latent.absorbed),
         ),
     ),
     costs=COSTS,

@@ -34,7 +34,6 @@ def _own_cache(config: TiedConfig) -> int:
 
 COSTS = Costs(
     weights=weights,
-    kv_heads=lambda _config, heads: tuple(heads),
     cache_elements=cache_elements,
     written=lambda config: f"{config.n_heads} × {config.d_head}",
     products=products,
