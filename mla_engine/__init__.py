@@ -57,36 +57,7 @@ _HOME = {
     "YarnConfig": "config",
 }
 _PACKAGES = ("checkpoints", "costs", "mechanisms")
-__all__ = [
-    "PRESETS",
-    "SYMBOLS",
-    "DeltaAttention",
-    "DeltaCache",
-    "DeltaConfig",
-    "GroupedConfig",
-    "GroupedQueryAttention",
-    "IndexedCache",
-    "IndexedConfig",
-    "IndexedLatentAttention",
-    "KVCache",
-    "LatentCache",
-    "LatentConfig",
-    "LinearScaling",
-    "Llama3Scaling",
-    "LongRopeScaling",
-    "MultiHeadLatentAttention",
-    "PooledAttention",
-    "PooledCache",
-    "PooledConfig",
-    "PooledIndexAttention",
-    "PooledIndexCache",
-    "PooledIndexConfig",
-    "RopeConfig",
-    "YarnConfig",
-    "checkpoints",
-    "costs",
-    "mechanisms",
-]
+__all__ = [*_HOME, *_PACKAGES]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from mla_engine import checks
 from mla_engine.devices import GPUS
 from mla_engine.model_caches import plan_report, report, sources
 from mla_engine.model_caches.keys import UncountedError
-from mla_engine.model_caches.models import models
+from mla_engine.model_caches.models import MODELS
 from mla_engine.model_caches.planner import OVERHEAD, Plan
 from mla_engine.model_caches.storage import TYPES, storage, written
 from mla_engine.refusals import RefusedError
@@ -82,7 +82,7 @@ def _plan(asked: argparse.Namespace) -> str:
 
 
 def _models(_asked: argparse.Namespace) -> str:
-    return "\n".join(f"{key:<30}  {one.name}" for key, one in models().items())
+    return "\n".join(f"{key:<30}  {one.name}" for key, one in MODELS.items())
 
 
 def tokens(text: str) -> int:
@@ -134,7 +134,7 @@ def _add_plan(commands: "argparse._SubParsersAction") -> None:
     plan.add_argument(
         "--overhead-gib", type=float, default=OVERHEAD / GIB, help="on each GPU, for the runtime"
     )
-    forms = {"--json": plan_report.as_json, "--markdown": plan_report.as_markdown}
+    forms = {"--json": report.as_json, "--markdown": plan_report.as_markdown}
     _add_forms(plan, forms, plan_report.as_markdown)
 
 

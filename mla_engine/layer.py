@@ -81,8 +81,6 @@ def position_numbers(positions: Tensor | Sequence[int] | None, h: Tensor, start:
     return positions.long()
 
 
-__all__ = ["AttentionLayer", "Places", "places", "position_numbers", "query_rows"]
-
 CONSTRUCTION_TIP = Phrase("fewer_weights")
 CALL_TIP = Phrase("a_smaller_call")
 

@@ -12,6 +12,22 @@ MOST = 2**50  # tokens or sequences: what fits may be far more than any model is
 Number = float | Fraction
 
 
+def first_whole(holds: Callable[[int], bool], most: int) -> int | None:
+    """Return the least whole number from 1 to `most` for which `holds`, None if there is none.
+
+    `holds` must go on holding once it does.
+    """
+    low, high = 0, 1
+    while not holds(high):
+        if high >= most:
+            return None
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
 def sequences_each(batch: int, groups: int) -> int:
     """Return how many of `batch` sequences the fullest GPU keeps, wholly or in part."""
     return -(-batch // groups)
@@ -30,13 +46,8 @@ def longest_context(most_bytes: Callable[[int], Number], room: Number) -> int | 
         most_bytes: tokens -> bytes that the sequences of a GPU never exceed up to there.
         room: bytes of a GPU for its cache.
     """
-    if most_bytes(MOST) <= room:
-        return None
-    low, high = 0, MOST
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if most_bytes(middle) <= room else (low, middle)
-    return low
+    too_many = first_whole(lambda tokens: most_bytes(tokens) > room, MOST)
+    return None if too_many is None else too_many - 1
 
 
 def largest_batch(room: Number, sequence_bytes: Number, groups: int) -> int:

@@ -4,16 +4,13 @@ from mla_engine.costs.calls import Cost, decode, prefill
 from mla_engine.costs.formulas import formulas, mistakes, over_held
 from mla_engine.costs.memory import ATTENTION, Serving, layouts, rank_cache_elements
 from mla_engine.costs.roofline import (
-    always_from,
     attention_intensity,
     attention_turns,
     expanding_wins,
-    first_whole,
     lighter_from,
     step_turns,
 )
 from mla_engine.costs.sizes import (
-    CACHES,
     cache_bytes_per_token,
     cache_elements,
     equivalent_kv_heads,
@@ -28,16 +25,15 @@ from mla_engine.costs.sizes import (
 from mla_engine.devices import GPUS, Device
 from mla_engine.latent.costs import crossover_queries
 from mla_engine.mechanism import Formula
+from mla_engine.sharing import first_whole
 
 __all__ = [
     "ATTENTION",
-    "CACHES",
     "GPUS",
     "Cost",
     "Device",
     "Formula",
     "Serving",
-    "always_from",
     "attention_intensity",
     "attention_turns",
     "cache_bytes_per_token",

@@ -14,25 +14,10 @@ from mla_engine.config import AttentionConfig
 from mla_engine.costs.calls import Cost, decode
 from mla_engine.devices import Device
 from mla_engine.refusals import RefusedError
+from mla_engine.sharing import first_whole
 
 MOST_QUERIES = 2**20
 MOST_BATCH = 2**20
-
-
-def first_whole(holds: Callable[[int], bool], most: int) -> int | None:
-    """The least whole number from 1 to `most` for which `holds`, None if there is none.
-
-    `holds` must go on holding once it does.
-    """
-    low, high = 0, 1
-    while not holds(high):
-        if high >= most:
-            return None
-        low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 def always_from(

@@ -4,7 +4,7 @@
 where they cannot and which they are tested against; `plan` how the work is cut up.
 """
 
-from mla_engine.kernels.attention import absorbed_attention, cut_of, interpreted, why_not
-from mla_engine.kernels.keys import Keys, keys_of
+from mla_engine.kernels.attention import absorbed_attention, cut_of, why_not
+from mla_engine.kernels.keys import Keys
 
-__all__ = ["Keys", "absorbed_attention", "cut_of", "interpreted", "keys_of", "why_not"]
+__all__ = ["Keys", "absorbed_attention", "cut_of", "why_not"]

@@ -97,12 +97,3 @@ class Keys:
 
 def _places(numbers: Tensor | Sequence[int], device: torch.device) -> Tensor:
     return torch.as_tensor(numbers, dtype=torch.int32).to(device).contiguous()
-
-
-def keys_of(chosen: Tensor, most: int) -> Tensor:
-    """Return the places of True in bool [b,t,s], int32 [b,t,i]: `most`, -1 where there are fewer.
-
-    As the trace of a layer with an indexer has its choice, so the kernel reads it.
-    """
-    found = chosen.to(torch.uint8).topk(min(most, chosen.shape[-1]), dim=-1)
-    return found.indices.masked_fill(found.values == 0, -1).to(torch.int32)

@@ -6,7 +6,6 @@ by key.
 """
 
 from mla_engine.model_caches.counting import (
-    OfKind,
     Placing,
     by_kind,
     bytes_per_token,
@@ -15,19 +14,16 @@ from mla_engine.model_caches.counting import (
     read_bytes,
 )
 from mla_engine.model_caches.keys import UncountedError
-from mla_engine.model_caches.models import Published, models
+from mla_engine.model_caches.models import MODELS, Published
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.planner import Plan, Step
-from mla_engine.model_caches.read import architectures, read
-from mla_engine.model_caches.storage import TYPES, Storage, storage
+from mla_engine.model_caches.read import read
+from mla_engine.model_caches.storage import Storage, storage
 
-MODELS = models()
 __all__ = [
     "MODELS",
-    "TYPES",
     "Layer",
     "Model",
-    "OfKind",
     "Part",
     "Placing",
     "Plan",
@@ -35,7 +31,6 @@ __all__ = [
     "Step",
     "Storage",
     "UncountedError",
-    "architectures",
     "by_kind",
     "bytes_per_token",
     "held_bytes",

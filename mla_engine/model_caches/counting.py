@@ -85,26 +85,26 @@ class OfKind:
     read_bytes: Fraction
 
 
-def by_kind(model: Model, storage: Storage, context: int, ranks: int = 1) -> list[OfKind]:
-    """The layers of a model, those that keep the same together, in the order of the first."""
-    return [_of_kind(layer, n, storage, context, ranks) for layer, n in model.groups.items()]
+def by_kind(model: Model, storage: Storage, context: int) -> list[OfKind]:
+    """Return the layers of a model, those that keep the same together, in the first's order."""
+    return [_of_kind(layer, n, storage, context) for layer, n in model.groups.items()]
 
 
-def _of_kind(layer: Layer, n: int, storage: Storage, context: int, ranks: int) -> OfKind:
+def _of_kind(layer: Layer, n: int, storage: Storage, context: int) -> OfKind:
     def bounded(*growths: str) -> Fraction:
         parts = [part for part in _stored(layer) if part.growth in growths]
         rows = ((part, part.most_rows(part.length)) for part in parts)
-        return n * _bytes(layer, storage, ranks, rows)
+        return n * _bytes(layer, storage, 1, rows)
 
     return OfKind(
         kind=layer.kind,
         layers=n,
         numbers_per_token=n * numbers_per_token(layer),
-        bytes_per_token=n * bytes_per_token(layer, storage, ranks),
+        bytes_per_token=n * bytes_per_token(layer, storage),
         window_bytes=bounded("window", "buffer"),
         state_bytes=bounded("once"),
-        held_bytes=n * held_bytes(layer, storage, context, ranks),
-        read_bytes=n * read_bytes(layer, storage, context, ranks),
+        held_bytes=n * held_bytes(layer, storage, context),
+        read_bytes=n * read_bytes(layer, storage, context),
     )
 
 

@@ -7,6 +7,7 @@ each factor is the mean over what the factors before it leave.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.storage import Storage
@@ -45,14 +46,11 @@ class Levers:
     @property
     def steps(self) -> dict[str, Fraction]:
         """Bytes of a token as MHA in bf16, and after each lever in turn."""
-        width, length, depth, bits = self.as_mha, Fraction(1), self.layers, Fraction(BITS)
-        found = {"mha": width * length * depth * bits / 8}
+        factors = {"width": self.as_mha, "length": 1, "depth": self.layers, "bits": BITS}
+        found = {"mha": Fraction(prod(factors.values()), 8)}
         for name in LEVERS:
-            width = self.width if name == "width" else width
-            length = self.length if name == "length" else length
-            depth = self.depth if name == "depth" else depth
-            bits = self.bits if name == "bits" else bits
-            found[name] = width * length * depth * bits / 8
+            factors[name] = getattr(self, name)
+            found[name] = Fraction(prod(factors.values()), 8)
         return found
 
 

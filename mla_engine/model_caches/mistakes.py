@@ -13,10 +13,8 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from mla_engine.model_caches.counting import bytes_per_token, held_bytes, read_bytes
-from mla_engine.model_caches.models import Published, models
+from mla_engine.model_caches.models import MODELS, Published, in_config
 from mla_engine.model_caches.storage import Storage
-
-__all__ = ["Mistake", "Sizes", "mistakes"]
 
 WIDE = 2  # bytes of a number in bf16
 FULL = ("mha", "gqa", "mqa")
@@ -63,7 +61,7 @@ class Mistake:
     Args:
         key: of PRINTED; short: a name of it; forgets: a sentence; both by language.
         formula: as arithmetic; source: where it was read.
-        model: at which it is shown, a key of `models()`.
+        model: at which it is shown, a key of MODELS.
         context: tokens, None to compare what one token adds; measure: "stored" or "read".
         kv: type of the cache; ranks: GPUs that split the heads.
         of: sizes in place of those that the source reads of that model.
@@ -89,7 +87,7 @@ class Mistake:
     @property
     def published(self) -> Published:
         """The model at which it is shown."""
-        return models()[self.model]
+        return MODELS[self.model]
 
     @cached_property
     def right(self) -> Fraction:
@@ -117,32 +115,28 @@ class Mistake:
 
 
 def _sizes(published: Published) -> Sizes:
-    row, kinds = published.row, [layer.kind for layer in published.model().layers]
-    more = {
-        "layers": len(kinds),
-        "full": sum(kind in FULL for kind in kinds),
-        "parameters": published.parameters or 0,
-    }
-    more["attending"] = more["full"] + sum(
-        layer.kind == "shared" and layer.parts[0].growth == "grows"
-        for layer in published.model().layers
+    layers = published.model().layers
+    full = sum(layer.kind in FULL for layer in layers)
+    reading = [layer for layer in layers if layer.kind == "shared"]
+    return Sizes(
+        layers=len(layers),
+        full=full,
+        attending=full + sum(layer.parts[0].growth == "grows" for layer in reading),
+        parameters=published.parameters or 0,
+        **_by_letter(published.config),
     )
-    if "config" in row:
-        return Sizes(**_of(row["config"], OF_CONFIG), **more)
-    found = row.get("grouped") or row.get("latent") or row["indexed"]
-    return Sizes(**{"kv_heads": found["n_heads"]} | _of(found, OF_ROW), **more)
 
 
 def sizes_of_layer(values: Mapping[str, int | None]) -> Sizes:
-    """Return a model of one layer, from its sizes by the names of a row in presets.toml."""
-    return Sizes(layers=1, **_of(values, OF_ROW))
+    """Return the sizes of a model of one layer, by the engine's names of them."""
+    return Sizes(layers=1, **_by_letter(in_config(values)))
 
 
-def _of(values: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
-    return {letter: values[name] for name, letter in names.items() if values.get(name)}
+def _by_letter(config: Mapping[str, object]) -> dict[str, object]:
+    return {letter: config[key] for key, letter in LETTERS.items() if config.get(key)}
 
 
-OF_CONFIG = {
+LETTERS = {
     "hidden_size": "width",
     "num_attention_heads": "heads",
     "num_key_value_heads": "kv_heads",
@@ -151,15 +145,6 @@ OF_CONFIG = {
     "qk_rope_head_dim": "rope",
     "index_head_dim": "index",
     "global_head_dim": "wide_head",
-}
-OF_ROW = {
-    "d_model": "width",
-    "n_heads": "heads",
-    "n_kv_heads": "kv_heads",
-    "d_head": "head",
-    "d_latent_kv": "latent",
-    "d_rope": "rope",
-    "d_index": "index",
 }
 
 
@@ -223,7 +208,7 @@ PRINTED: dict[str, Callable[[Mistake], int | Fraction]] = {
 
 @cache
 def mistakes() -> Mapping[str, Mistake]:
-    """All of them by key, in the order of the file."""
+    """Return all of them by key, in the order of the file."""
     file = files("mla_engine") / "model_caches" / "mistakes.toml"
     rows = tomllib.loads(file.read_text("utf-8"))
     return MappingProxyType({key: Mistake(key=key, **row) for key, row in rows.items()})

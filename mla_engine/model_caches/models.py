@@ -3,19 +3,34 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from mla_engine.model_caches import weighing
-from mla_engine.model_caches.attention import pair
-from mla_engine.model_caches.parts import Layer, Model, Part
+from mla_engine.model_caches import attention, latents, weighing
+from mla_engine.model_caches.keys import Keys
+from mla_engine.model_caches.parts import Layer, Model
 from mla_engine.model_caches.read import read
 
 ACTIVE = re.compile(r"-A(\d+(?:\.\d+)?)B\b")
+SIZES = {  # key of a config.json -> the engine's name of this size
+    "hidden_size": "d_model",
+    "num_attention_heads": "n_heads",
+    "num_key_value_heads": "n_kv_heads",
+    "head_dim": "d_head",
+    "qk_nope_head_dim": "d_head",
+    "v_head_dim": "d_value",
+    "kv_lora_rank": "d_latent_kv",
+    "qk_rope_head_dim": "d_rope",
+    "q_lora_rank": "d_latent_q",
+    "index_topk": "index_topk",
+    "index_head_dim": "d_index",
+    "index_n_heads": "n_index_heads",
+    "sliding_window": "sliding_window",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,61 +71,40 @@ class Published:
             found = read(self.row["config"])
             most = self.row.get("max_context", found.max_context)
             return replace(found, max_context=most, mixture=self.mixture)
-        n_caches = self.row.get("n_caches", self.row["n_layers"])
-        layers = (_layer(self.row),) * n_caches
-        most = self.row.get("max_context")
-        known = {"model_type": None, "max_context": most, "mixture": self.mixture}
-        known["attention_parameters"] = n_caches * weighing.of_layer(layers[0], _sizes(self.row))
-        return Model(layers=layers, **known, **_of_heads(self.row))
+        keys = Keys({"model_type": None} | self.config, defaults={"qk_rope_head_dim": 0})
+        layer, n_caches = _layer(keys), self.row.get("n_caches", self.row["n_layers"])
+        return Model(
+            model_type=None,
+            layers=(layer,) * n_caches,
+            max_context=self.row.get("max_context"),
+            as_mha=attention.as_mha(keys),
+            n_heads=keys.whole("num_attention_heads"),
+            n_index_heads=latents.index_heads(keys),
+            mixture=self.mixture,
+            attention_parameters=n_caches * weighing.attention_parameters(keys, layer),
+        )
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Its config.json, or what one would say of the layer that the engine runs."""
+        if "config" in self.row:
+            return self.row["config"]
+        sizes = self.row.get("grouped") or self.row.get("latent") or self.row["indexed"]
+        return in_config({"n_kv_heads": sizes["n_heads"]} | sizes | self.row.get("options", {}))
 
 
-def _sizes(row: Mapping[str, Any]) -> weighing.Sizes:
-    """The widths of such a layer."""
-    given = row.get("grouped") or row.get("latent") or row["indexed"]
-    names = {field.name for field in fields(weighing.Sizes)}
-    return weighing.Sizes(**{name: size for name, size in given.items() if name in names})
+def in_config(sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the engine's sizes of a layer by the keys of a config.json."""
+    return {key: sizes[name] for key, name in SIZES.items() if sizes.get(name)}
 
 
-def _of_heads(row: Mapping[str, Any]) -> dict[str, int]:
-    """Query heads of such a layer, and the numbers of a key and a value for each of them."""
-    sizes = row.get("grouped") or row.get("latent") or row["indexed"]
-    n_heads, d_key = sizes["n_heads"], sizes["d_head"]
-    return {
-        "as_mha": n_heads * (d_key + sizes.get("d_value", d_key)),
-        "n_heads": n_heads,
-        "n_index_heads": sizes.get("n_index_heads", 0),
-    }
-
-
-def _layer(row: Mapping[str, Any]) -> Layer:
-    """The layer of a row that the engine runs."""
-    if "grouped" in row:
-        return _grouped(row["grouped"], row.get("options", {}).get("sliding_window"))
-    sizes = row.get("indexed") or row["latent"]
-    most = {"read_rows": sizes.get("index_topk")}
-    parts = [Part(name="latent", numbers=sizes["d_latent_kv"], **most)]
-    if sizes.get("d_rope"):
-        parts.append(Part(name="rope", numbers=sizes["d_rope"], **most))
-    if "d_index" in sizes:
-        return Layer("indexed", (*parts, Part(name="index", numbers=sizes["d_index"])))
-    return Layer("latent", tuple(parts))
-
-
-def _grouped(sizes: Mapping[str, Any], window: int | None) -> Layer:
-    n_kv_heads, d_key = sizes["n_kv_heads"], sizes["d_head"]
-    d_value = sizes.get("d_value", d_key)
-    if window:
-        return Layer("window", pair(n_kv_heads, d_key, d_value, growth="window", length=window))
-    kind = "mha" if n_kv_heads == sizes["n_heads"] else "mqa" if n_kv_heads == 1 else "gqa"
-    return Layer(kind, pair(n_kv_heads, d_key, d_value))
-
-
-@cache
-def models() -> Mapping[str, Published]:
-    """Every published model, in the order of the file."""
-    text = (files("mla_engine") / "data" / "presets.toml").read_text("utf-8")
-    rows = tomllib.loads(text)
-    return MappingProxyType({key: _published(key, row) for key, row in rows.items()})
+def _layer(keys: Keys) -> Layer:
+    """Return the layer of a row that the engine runs."""
+    if keys.get("index_head_dim"):
+        return latents.indexed(keys, 0)
+    if keys.get("kv_lora_rank"):
+        return latents.latent(keys, 0)
+    return (attention.windowed if keys.get("sliding_window") else attention.grouped)(keys, 0)
 
 
 def _published(key: str, row: Mapping[str, Any]) -> Published:
@@ -135,8 +129,17 @@ def _active(name: str) -> int | None:
     return int(Fraction(found[1]) * 10**9) if found else None
 
 
+def _load() -> dict[str, Published]:
+    text = (files("mla_engine") / "data" / "presets.toml").read_text("utf-8")
+    return {key: _published(key, row) for key, row in tomllib.loads(text).items()}
+
+
+MODELS: Mapping[str, Published] = MappingProxyType(_load())
+"""Every published model, in the order of the file."""
+
+
 def named(text: str) -> Published | None:
-    """The published model of this key, or of this repository."""
-    found = models().get(text.lower())
-    by_repository = (one for one in models().values() if one.repository == text)
+    """Return the published model of this key, or of this repository."""
+    found = MODELS.get(text.lower())
+    by_repository = (one for one in MODELS.values() if one.repository == text)
     return found or next(by_repository, None)

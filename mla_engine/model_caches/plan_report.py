@@ -1,6 +1,5 @@
 """The report on a plan: one object of figures, and it as Markdown and as JSON."""
 
-import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -135,11 +134,6 @@ def _assumptions(plan: Plan) -> Iterator[str]:
         yield ALL_ACTIVE
     elif plan.routed:
         yield ROUTING
-
-
-def as_json(found: Mapping[str, Any]) -> str:
-    """The figures as one object."""
-    return json.dumps(found, indent=2)
 
 
 def as_markdown(found: Mapping[str, Any]) -> str:

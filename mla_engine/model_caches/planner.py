@@ -173,15 +173,12 @@ class Plan:
     @property
     def fewest_gpus(self) -> int | None:
         """In as many groups, on which one sequence a group fits; None where no number is enough."""
-        low, high = 0, MOST_GPUS // self.data
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._fits(middle) else (middle, high)
-        return high * self.data if high and self._fits(high) else None
 
-    def _fits(self, ranks: int) -> bool:
-        """Tell if one sequence fits, with so many GPUs a group."""
-        return not replace(self, gpus=ranks * self.data).missing_bytes
+        def fits(ranks: int) -> bool:
+            return not replace(self, gpus=ranks * self.data).missing_bytes
+
+        ranks = sharing.first_whole(fits, MOST_GPUS // self.data)
+        return ranks and ranks * self.data
 
     def step(self, batch: int, *, spread: bool = False) -> Step:
         """One decode step after `context` tokens.

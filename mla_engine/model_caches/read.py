@@ -102,7 +102,7 @@ def read(config: Mapping[str, Any]) -> Model:
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
         n_index_heads=latents.index_heads(keys),
         mixture=weighing.is_mixture(found) or None,
-        attention_parameters=sum(weighing.of_config(keys, layer) for layer in layers),
+        attention_parameters=sum(weighing.attention_parameters(keys, layer) for layer in layers),
     )
 
 

@@ -17,7 +17,7 @@ from mla_engine.checkpoints.files import (
     at_most,
 )
 from mla_engine.model_caches.keys import UncountedError
-from mla_engine.model_caches.models import Published, models, named
+from mla_engine.model_caches.models import MODELS, Published, named
 from mla_engine.model_caches.parts import Model
 from mla_engine.model_caches.read import read
 
@@ -82,13 +82,13 @@ def of_published(known: Published) -> Found:
 
 def no_source(source: str) -> UncountedError:
     """The refusal of a name that nothing has, with the stored ones that come nearest."""
-    return UncountedError("no_source", source=source, near=_near(source), n=len(models()))
+    return UncountedError("no_source", source=source, near=_near(source), n=len(MODELS))
 
 
 def _near(source: str) -> str:
     """Return the keys of models or of their repositories with a similar name."""
-    keys = {key: key for key in models()}
-    keys |= {one.repository.lower(): key for key, one in models().items() if one.repository}
+    keys = {key: key for key in MODELS}
+    keys |= {one.repository.lower(): key for key, one in MODELS.items() if one.repository}
     near = get_close_matches(source[:MOST_LIKE].lower(), keys, n=2 * NEAR, cutoff=LIKE)
     return ", ".join([*dict.fromkeys(keys[name] for name in near)][:NEAR]) or "deepseek-v3"
 

@@ -38,8 +38,8 @@ class Sizes:
     full_gate: bool = False
 
 
-def of_config(keys: Keys, layer: Layer) -> int:
-    """Parameters of a layer's attention, by its config.json."""
+def attention_parameters(keys: Keys, layer: Layer) -> int:
+    """Return the parameters of a layer's attention; 0 where config.json does not tell them."""
     names = {
         "d_model": "hidden_size",
         "n_heads": "num_attention_heads",
@@ -58,18 +58,7 @@ def of_config(keys: Keys, layer: Layer) -> int:
         "full_gate": ling or keys.get("linear_attn_config.use_full_rank_gate") is True,
     }
     widths = {size: _said(keys, name) for size, name in names.items()}
-    return of_layer(layer, Sizes(**widths, **options))
-
-
-def _said(keys: Keys, name: str) -> int:
-    found = keys.get(name)
-    whole = isinstance(found, int) and not isinstance(found, bool)
-    return found if whole and 0 < found <= MOST else 0
-
-
-def of_layer(layer: Layer, sizes: Sizes) -> int:
-    """Parameters of a layer's attention; 0 where they are not told."""
-    parts = {part.name: part for part in layer.parts}
+    sizes, parts = Sizes(**widths, **options), {part.name: part for part in layer.parts}
     if not (sizes.d_model and sizes.n_heads):
         return 0
     if layer.kind in LATENT and "latent" in parts and sizes.d_head and sizes.d_value:
@@ -82,6 +71,12 @@ def of_layer(layer: Layer, sizes: Sizes) -> int:
     if layer.kind == "kda":
         return _delta(parts["state"], sizes)
     return 0
+
+
+def _said(keys: Keys, name: str) -> int:
+    found = keys.get(name)
+    whole = isinstance(found, int) and not isinstance(found, bool)
+    return found if whole and 0 < found <= MOST else 0
 
 
 def _latent(parts: dict[str, Part], sizes: Sizes) -> int:

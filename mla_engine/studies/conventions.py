@@ -13,17 +13,6 @@ from mla_engine.latent import LatentConfig
 from mla_engine.ops import softmax
 from mla_engine.rope import rotate, rotation
 
-__all__ = [
-    "PAIRING_READINGS",
-    "SCALE_READINGS",
-    "masked_attention",
-    "position_logits",
-    "scaled_logits",
-    "stored_for",
-    "unharmed",
-    "whole_places",
-]
-
 PAIRING_READINGS = ("own", "regrouped", "both", "keys", "layout")
 SCALE_READINGS = ("own", "absorbed_width", "no_mscale", "rotation_alone")
 EXACT = 1e-9  # of the largest logit, in float64

@@ -12,8 +12,6 @@ from torch import Tensor
 from mla_engine.config import RopeConfig
 from mla_engine.rope import rotate, rotation
 
-__all__ = ["change_with_distance", "diagonal_spread", "pair_dimensions", "rotated_merge", "turned"]
-
 
 def turned(x: Tensor, rope: RopeConfig, positions: Tensor) -> Tensor:
     """Return one vector [r] at every position [t], float64 [t,r]."""

@@ -19,8 +19,6 @@ from mla_engine.latent.absorption import singular_values_of_product
 from mla_engine.layer import AttentionLayer
 from mla_engine.pooled import PooledAttention
 
-__all__ = ["Spectrum", "spectra"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spectrum:

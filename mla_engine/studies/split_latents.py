@@ -17,8 +17,6 @@ from mla_engine.latent import LatentCache, LatentConfig, MultiHeadLatentAttentio
 from mla_engine.refusals import RefusedError
 from mla_engine.studies.agreement import relative_error
 
-__all__ = ["SplitLatents", "cached_on_each_gpu", "group_config", "split"]
-
 
 def group_config(config: LatentConfig, latents: int) -> LatentConfig:
     """Return the MLA of one group's heads and its latent; `latents` groups make up the cache.

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from mla_engine import checks
 from mla_engine.latent import LatentConfig
 
-__all__ = ["QueryMemory", "query_memory"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class QueryMemory:

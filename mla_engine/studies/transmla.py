@@ -25,8 +25,6 @@ from mla_engine.layer import Places
 from mla_engine.refusals import RefusedError, instance_of
 from mla_engine.studies.agreement import relative_error
 
-__all__ = ["Conversion", "Loss", "converted", "losses"]
-
 WITHOUT = ("bias", "qk_norm", "logit_softcap", "sliding_window", "d_rotated")
 """What a layer may not have: MLA has no place for it."""
 

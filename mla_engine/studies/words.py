@@ -13,16 +13,6 @@ import numpy as np
 from mla_engine.drawn import SELECTORS, redrawn
 from mla_engine.refusals import RefusedError
 
-__all__ = [
-    "MAX_CHARACTERS",
-    "MAX_WORDS",
-    "TextError",
-    "generated_words",
-    "hidden_states",
-    "visible",
-    "words_of",
-]
-
 MAX_WORDS = 256
 MAX_CHARACTERS = 2000
 

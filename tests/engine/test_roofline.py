@@ -9,6 +9,7 @@ import pytest
 
 from mla_engine import PRESETS, LatentConfig, costs, mechanisms
 from mla_engine.costs import GPUS, Device
+from mla_engine.costs.roofline import always_from
 from tests.engine.samples import dense
 
 V3 = PRESETS["deepseek-v3"].config
@@ -60,8 +61,8 @@ def test_work_in_steps_is_less_for_good_from_where_a_scan_says(step, fixed):
         return fixed + 4 * min(n, 300) + 2 * step * (n // step) < 3 * n
 
     lost = [n for n in range(1, 20_000) if not holds(n)]
-    assert costs.always_from(holds, 20_000, (300, step)) == (lost[-1] + 1 if lost else 1)
-    assert costs.always_from(lambda n: False, 20_000, (300, step)) is None
+    assert always_from(holds, 20_000, (300, step)) == (lost[-1] + 1 if lost else 1)
+    assert always_from(lambda n: False, 20_000, (300, step)) is None
 
 
 @pytest.mark.parametrize("phase", [costs.decode, costs.prefill])
