@@ -38,9 +38,9 @@ def held_elements(config: GroupedConfig | LatentConfig, tokens: int = 5) -> int:
     return cache.nbytes // torch.float64.itemsize
 
 
-def _in_all_layers(config: GroupedConfig | LatentConfig, layers: int, tokens: int = 5) -> float:
+def _in_all_layers(config: GroupedConfig | LatentConfig, layers: int) -> float:
     """Count the numbers per token in the caches of so many layers."""
-    return sum(held_elements(config, tokens) for _ in range(layers)) / tokens
+    return sum(held_elements(config, tokens=5) for _ in range(layers)) / 5
 
 
 def rope_on_expanded_keys(config: LatentConfig = V3, context: int = 4096) -> Verdict:

@@ -10,11 +10,11 @@ from mla_engine.claims.claim import Check, Figure, Verdict, judge, listed
 from mla_engine.claims.layers import (
     MHA,
     MLA,
+    NARROW_V3,
     deviation,
     every_head,
     hidden,
     layer,
-    narrow,
     plain_attention,
     same,
     summed_attention,
@@ -71,9 +71,8 @@ def joint_compression(config: LatentConfig = MLA) -> Verdict:
     return Verdict(judge(holds), figures)
 
 
-def training_is_mha(config: LatentConfig | None = None) -> Verdict:
+def training_is_mha(config: LatentConfig = NARROW_V3) -> Verdict:
     """T1: the expanded q, k, v through plain attention with as many key as query heads."""
-    config = config or narrow("deepseek-v3")
     trace, _ = _runs(config)
     q, k = _queries_and_keys(trace)
     o = plain_attention(q, k, trace.v_C, config.scale)
@@ -88,9 +87,8 @@ def training_is_mha(config: LatentConfig | None = None) -> Verdict:
     )
 
 
-def decoding_is_mqa(config: LatentConfig | None = None) -> Verdict:
+def decoding_is_mqa(config: LatentConfig = NARROW_V3) -> Verdict:
     """T2: the absorbed q and one key head [c_KV; k_R], value c_KV, through plain attention."""
-    config = config or narrow("deepseek-v3")
     expanded, absorbed = _runs(config)
     q = torch.cat((absorbed.q_C_absorbed, absorbed.q_R), -1)
     k = torch.cat((absorbed.c_KV, absorbed.k_R), -1).unsqueeze(2)
@@ -106,9 +104,8 @@ def decoding_is_mqa(config: LatentConfig | None = None) -> Verdict:
     return Verdict(judge(holds), figures)
 
 
-def one_tensor_for_k_and_v(config: LatentConfig | None = None) -> Verdict:
+def one_tensor_for_k_and_v(config: LatentConfig = NARROW_V3) -> Verdict:
     """T3: mix what K is made of with the attention, and compare with what MLA mixes."""
-    config = config or narrow("deepseek-v3")
     _, absorbed = _runs(config)
     latent = absorbed.c_KV
     k = latent if absorbed.k_R is None else torch.cat((latent, absorbed.k_R), -1)

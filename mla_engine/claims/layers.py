@@ -22,6 +22,8 @@ NO_ROPE = replace(MLA, d_rope=0)
 NORMED = replace(MLA, latent_norm=True)
 PLAIN_QUERY = replace(MLA, d_latent_q=None)
 PLAIN_QUERY_NO_ROPE = replace(PLAIN_QUERY, d_rope=0)
+# A published model's widths of heads and latents, with few heads and a small d_model.
+NARROW_V3 = replace(PRESETS["deepseek-v3"].config, n_heads=2, d_model=32)
 
 
 def layer(
@@ -29,11 +31,6 @@ def layer(
 ) -> GroupedQueryAttention | MultiHeadLatentAttention:
     """Return the layer in float64; on "meta" as large as a model has it, all shapes and no data."""
     return mechanisms.of(config).layer(config, dtype=torch.float64, device=device)
-
-
-def narrow(preset: str, n_heads: int = 2, d_model: int = 32) -> LatentConfig:
-    """Return a published model's widths of heads and latents, with few heads, a small d_model."""
-    return replace(PRESETS[preset].config, n_heads=n_heads, d_model=d_model)
 
 
 def hidden(config: GroupedConfig | LatentConfig, tokens: int = 6, seed: int = 1) -> Tensor:

@@ -7,12 +7,12 @@ from torch import Tensor
 
 from mla_engine.claims.claim import Check, Figure, Verdict, judge, listed
 from mla_engine.claims.layers import (
+    NARROW_V3,
     PLAIN_QUERY_NO_ROPE,
     TOLERANCE,
     deviation,
     hidden,
     layer,
-    narrow,
     turn,
 )
 from mla_engine.config import PAIRINGS, RopeConfig
@@ -44,9 +44,8 @@ def rotation_between(
     return Verdict(judge(min(changes) > 1e-6 and moved < TOLERANCE), figures)
 
 
-def rotated_dimensions(config: LatentConfig | None = None, shift: int = 9) -> Verdict:
+def rotated_dimensions(config: LatentConfig = NARROW_V3, shift: int = 9) -> Verdict:
     """T7: which of the dimensions of q and k change when all positions move on."""
-    config = config or narrow("deepseek-v3")
     mla, h = layer(config), hidden(config)
     here, there = (mla(h, positions=range(start, start + h.shape[1])) for start in (0, shift))
     counts = {}
@@ -76,9 +75,8 @@ def relative_rotation(
     return Verdict(judge(largest < TOLERANCE), figures)
 
 
-def decoupled_rope(config: LatentConfig | None = None, tokens: int = 3) -> Verdict:
+def decoupled_rope(config: LatentConfig = NARROW_V3, tokens: int = 3) -> Verdict:
     """S7: shapes of the rotary parts, what they add to a real cache, and the published sizes."""
-    config = config or narrow("deepseek-v3")
     h, plain = hidden(config, tokens), replace(config, d_rope=0)
     trace = layer(config)(h)
     held = [layer(c).compress(h).nbytes / h.itemsize / tokens for c in (config, plain)]
